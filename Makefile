@@ -1,0 +1,29 @@
+# Every target sets up what it needs by itself; a second run is quick.
+PY := .venv/bin/python
+# Where rustup puts cargo, for a shell started before that.
+export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
+
+.PHONY: help dev demo test check bench docs clean
+.DEFAULT_GOAL := help
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s  %s\n", $$1, $$2 }' Makefile
+
+dev: ## set up .venv, build the engine in release mode, install the package in place
+	@tools/set_up.sh
+
+demo: dev ## write real digits to TFRecords, train on them through queues, evaluate
+	@.venv/bin/headrace demo
+
+test: dev ## run the tests of the engine and of the package
+	cargo test --quiet --workspace --exclude headrace-python
+	$(PY) -m pytest
+
+check: dev ## formats, lints, types, stub, layers
+	@tools/check.sh
+
+bench: dev ## measure the queues, as ratios inside one run
+	$(PY) benchmarks/queue_ops.py
+
+clean: ## remove everything that the other targets made
+	rm -rf .venv target .mypy_cache .ruff_cache .pytest_cache .hypothesis python/headrace/_native*.so

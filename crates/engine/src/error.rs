@@ -1,0 +1,137 @@
+//! One error type for the whole engine, with the codes of TensorFlow's `tensorflow::error::Code`.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+/// What kind of failure it is; the numbers are TensorFlow's and choose the Python class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Code {
+    Cancelled = 1,
+    Unknown = 2,
+    InvalidArgument = 3,
+    DeadlineExceeded = 4,
+    NotFound = 5,
+    AlreadyExists = 6,
+    PermissionDenied = 7,
+    ResourceExhausted = 8,
+    FailedPrecondition = 9,
+    Aborted = 10,
+    OutOfRange = 11,
+    Unimplemented = 12,
+    Internal = 13,
+    Unavailable = 14,
+    DataLoss = 15,
+    Unauthenticated = 16,
+}
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A failure: its code, its text, the operation it happened in and, where a foreign function failed, its own error.
+#[derive(Clone)]
+pub struct Error(Box<Inner>);
+
+#[derive(Clone)]
+struct Inner {
+    code: Code,
+    message: String,
+    op: Option<Arc<str>>,
+    cause: Option<Arc<dyn Any + Send + Sync>>,
+}
+
+impl Error {
+    pub fn new(code: Code, message: impl Into<String>) -> Self {
+        Self(Box::new(Inner { code, message: message.into(), op: None, cause: None }))
+    }
+
+    pub fn cancelled(message: impl Into<String>) -> Self {
+        Self::new(Code::Cancelled, message)
+    }
+
+    pub fn invalid_argument(message: impl Into<String>) -> Self {
+        Self::new(Code::InvalidArgument, message)
+    }
+
+    pub fn failed_precondition(message: impl Into<String>) -> Self {
+        Self::new(Code::FailedPrecondition, message)
+    }
+
+    pub fn out_of_range(message: impl Into<String>) -> Self {
+        Self::new(Code::OutOfRange, message)
+    }
+
+    pub fn unimplemented(message: impl Into<String>) -> Self {
+        Self::new(Code::Unimplemented, message)
+    }
+
+    pub fn internal(message: impl Into<String>) -> Self {
+        Self::new(Code::Internal, message)
+    }
+
+    pub fn data_loss(message: impl Into<String>) -> Self {
+        Self::new(Code::DataLoss, message)
+    }
+
+    /// The failure of a file operation, in TensorFlow's words: `PATH; No such file or directory`.
+    pub fn io(path: &str, error: &std::io::Error) -> Self {
+        use std::io::ErrorKind as Kind;
+        let (code, text) = match error.kind() {
+            Kind::NotFound => (Code::NotFound, "No such file or directory".to_owned()),
+            Kind::PermissionDenied => (Code::PermissionDenied, "Permission denied".to_owned()),
+            Kind::IsADirectory => (Code::FailedPrecondition, "Is a directory".to_owned()),
+            Kind::AlreadyExists => (Code::AlreadyExists, "File exists".to_owned()),
+            Kind::StorageFull => (Code::ResourceExhausted, "No space left on device".to_owned()),
+            _ => (Code::Unknown, error.to_string()),
+        };
+        Self::new(code, format!("{path}; {text}"))
+    }
+
+    /// Attaches the error of a foreign function (a Python exception, say), to be handed back as it was.
+    pub fn with_cause(mut self, cause: Arc<dyn Any + Send + Sync>) -> Self {
+        self.0.cause = Some(cause);
+        self
+    }
+
+    /// Names the operation that failed; the first name given stays.
+    pub fn in_op(mut self, name: &Arc<str>) -> Self {
+        self.0.op.get_or_insert_with(|| Arc::clone(name));
+        self
+    }
+
+    /// Adds where the data came from: ` [while reading FILE: record N at byte B]`.
+    pub fn while_reading(mut self, origin: &impl fmt::Display) -> Self {
+        self.0.message.push_str(&format!(" [while reading {origin}]"));
+        self
+    }
+
+    pub fn code(&self) -> Code {
+        self.0.code
+    }
+
+    pub fn message(&self) -> &str {
+        &self.0.message
+    }
+
+    pub fn op(&self) -> Option<&Arc<str>> {
+        self.0.op.as_ref()
+    }
+
+    pub fn cause(&self) -> Option<&Arc<dyn Any + Send + Sync>> {
+        self.0.cause.as_ref()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.message())
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}: {}", self.code(), self.message())
+    }
+}
+
+impl std::error::Error for Error {}

@@ -1,0 +1,45 @@
+//! What a node of a program does: a kernel turns inputs into outputs, or says that it has to wait.
+
+use crate::error::{Error, Result};
+use crate::run::Run;
+use crate::tensor::Tensor;
+use smallvec::SmallVec;
+
+/// The inputs or outputs of one operation, in order.
+pub type Tensors = SmallVec<[Tensor; 4]>;
+
+/// How far a kernel came.
+pub enum Step {
+    Done(Tensors),
+    /// It would have blocked. The run polls it again when its parker is unparked, and meanwhile goes on
+    /// with operations that do not depend on this one.
+    Pending(Box<dyn Pending>),
+}
+
+impl Step {
+    /// A finished step with one output.
+    pub fn one(output: Tensor) -> Self {
+        Self::Done(SmallVec::from_iter([output]))
+    }
+
+    /// A finished step without output.
+    pub fn none() -> Self {
+        Self::Done(SmallVec::new())
+    }
+}
+
+/// One operation of a program. Kernels are shared by all threads that run the program.
+pub trait Kernel: Send + Sync {
+    /// Computes the outputs from the inputs; must not block, but return [`Step::Pending`] instead.
+    fn run(&self, run: &Run, inputs: Tensors) -> Result<Step>;
+}
+
+/// An operation that waits. Whoever can let it go on unparks the run's parker.
+pub trait Pending {
+    /// Tries again; `None` while it still has to wait.
+    fn poll(&mut self, run: &Run) -> Result<Option<Tensors>>;
+
+    /// Gives up waiting, because the run was cancelled or failed elsewhere; the error says so in the
+    /// operation's words.
+    fn cancel(&mut self) -> Error;
+}

@@ -1,0 +1,84 @@
+//! The attributes of an operation: what is known about it before it runs.
+
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::shape::PartialShape;
+use crate::tensor::Tensor;
+use std::collections::HashMap;
+
+/// The value of one attribute.
+#[derive(Clone, Debug)]
+pub enum Attr {
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    String(String),
+    DType(DType),
+    /// `None` where not even the rank is known.
+    Shape(Option<PartialShape>),
+    Tensor(Tensor),
+    List(Vec<Attr>),
+}
+
+/// The attributes of one operation by name.
+#[derive(Clone, Debug, Default)]
+pub struct Attrs(HashMap<String, Attr>);
+
+impl Attrs {
+    pub fn insert(&mut self, name: impl Into<String>, value: Attr) {
+        self.0.insert(name.into(), value);
+    }
+
+    pub fn bool(&self, name: &str) -> Result<bool> {
+        match self.get(name)? {
+            Attr::Bool(value) => Ok(*value),
+            other => Err(mismatch(name, "a bool", other)),
+        }
+    }
+
+    pub fn int(&self, name: &str) -> Result<i64> {
+        match self.get(name)? {
+            Attr::Int(value) => Ok(*value),
+            other => Err(mismatch(name, "an integer", other)),
+        }
+    }
+
+    pub fn string(&self, name: &str) -> Result<&str> {
+        match self.get(name)? {
+            Attr::String(value) => Ok(value),
+            other => Err(mismatch(name, "a string", other)),
+        }
+    }
+
+    pub fn dtype(&self, name: &str) -> Result<DType> {
+        match self.get(name)? {
+            Attr::DType(value) => Ok(*value),
+            other => Err(mismatch(name, "an element type", other)),
+        }
+    }
+
+    pub fn shape(&self, name: &str) -> Result<Option<&PartialShape>> {
+        match self.get(name)? {
+            Attr::Shape(value) => Ok(value.as_ref()),
+            other => Err(mismatch(name, "a shape", other)),
+        }
+    }
+
+    /// A list of attributes, each turned into `T` by `item`.
+    pub fn list<T>(&self, name: &str, item: impl Fn(&Attr) -> Option<T>) -> Result<Vec<T>> {
+        match self.get(name)? {
+            Attr::List(items) => {
+                items.iter().map(|value| item(value).ok_or_else(|| mismatch(name, "another list", value))).collect()
+            }
+            other => Err(mismatch(name, "a list", other)),
+        }
+    }
+
+    fn get(&self, name: &str) -> Result<&Attr> {
+        self.0.get(name).ok_or_else(|| Error::internal(format!("attribute '{name}' is missing")))
+    }
+}
+
+fn mismatch(name: &str, expected: &str, got: &Attr) -> Error {
+    Error::internal(format!("attribute '{name}' is {got:?}, expected {expected}"))
+}

@@ -1,0 +1,188 @@
+//! All the features that are asked for, and where they are in the bytes of an Example.
+
+use super::feature::{DenseFeature, SparseFeature};
+use super::values::Values;
+use super::wire::{Feature, for_each_feature};
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::kernels::attrs::{Attr, Attrs};
+use crate::shape::PartialShape;
+use crate::tensor::Tensor;
+use smallvec::SmallVec;
+use std::cmp::Ordering;
+
+/// How many bytes of a malformed Example its error shows.
+const SHOWN_BYTES: usize = 256;
+
+/// The features asked for, and a table of their keys.
+pub struct Features {
+    pub sparse: Vec<SparseFeature>,
+    pub dense: Vec<DenseFeature>,
+    /// Each key and its slot, in the order of [`compare`]. The sparse features have the first slots.
+    table: Vec<(Vec<u8>, usize)>,
+}
+
+/// The features that were found in one Example.
+pub struct Found<'a> {
+    slots: SmallVec<[Option<Feature<'a>>; 8]>,
+    num_sparse: usize,
+}
+
+impl<'a> Found<'a> {
+    pub fn sparse(&self) -> &[Option<Feature<'a>>] {
+        &self.slots[..self.num_sparse]
+    }
+
+    pub fn dense(&self) -> &[Option<Feature<'a>>] {
+        &self.slots[self.num_sparse..]
+    }
+}
+
+impl Features {
+    pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
+        let (sparse_keys, sparse_types) = (keys(attrs, "sparse_keys")?, types(attrs, "sparse_types")?);
+        let (dense_keys, dense_types) = (keys(attrs, "dense_keys")?, types(attrs, "dense_types")?);
+        let shapes = shapes(attrs, "dense_shapes")?;
+        if sparse_keys.len() != sparse_types.len() || [dense_types.len(), shapes.len()] != [dense_keys.len(); 2] {
+            return Err(Error::internal("keys, types and shapes of an Example's features differ in number"));
+        }
+        let table = table(sparse_keys.iter().chain(&dense_keys))?;
+        let sparse = sparse_keys.into_iter().zip(sparse_types);
+        let dense = dense_keys.into_iter().zip(dense_types).zip(shapes);
+        Ok(Self {
+            sparse: sparse.map(|(key, dtype)| SparseFeature { key, dtype }).collect(),
+            dense: dense.map(|((key, dtype), shape)| DenseFeature::new(key, dtype, shape)).collect::<Result<_>>()?,
+            table,
+        })
+    }
+
+    /// Finds the features in a serialized Example: of those with the same key the last one in which a list is set.
+    pub fn find<'a>(&self, example: &'a [u8]) -> Result<Found<'a>> {
+        let mut found: SmallVec<[&[u8]; 8]> = SmallVec::from_elem(&example[..0], self.table.len());
+        let is_well_formed = for_each_feature(example, |key, feature| {
+            if let Some(slot) = self.slot(key).filter(|_| !feature.is_empty()) {
+                found[slot] = feature;
+            }
+        });
+        is_well_formed.ok_or_else(|| malformed(example))?;
+        let slots = found.into_iter().map(Feature::parse).collect::<Result<_>>()?;
+        Ok(Found { slots, num_sparse: self.sparse.len() })
+    }
+
+    fn slot(&self, key: &[u8]) -> Option<usize> {
+        let index = self.table.binary_search_by(|(other, _)| compare(other, key)).ok()?;
+        Some(self.table[index].1)
+    }
+
+    /// Checks the default tensors, one for each dense feature.
+    pub fn check_defaults(&self, defaults: &[Tensor]) -> Result<()> {
+        let (got, expected) = (defaults.len(), self.dense.len());
+        if got != expected {
+            let text = format!("Expected len(dense_defaults) == len(dense_keys) but got: {got} vs. {expected}");
+            return Err(Error::invalid_argument(text));
+        }
+        let mut pairs = self.dense.iter().zip(defaults).enumerate();
+        pairs.try_for_each(|(index, (feature, default))| feature.check_default(index, default))
+    }
+}
+
+fn keys(attrs: &Attrs, name: &str) -> Result<Vec<String>> {
+    attrs.list(name, |item| match item {
+        Attr::String(key) => Some(key.clone()),
+        _ => None,
+    })
+}
+
+/// Element types; fails if one of them is none that features have.
+fn types(attrs: &Attrs, name: &str) -> Result<Vec<DType>> {
+    let types = attrs.list(name, |item| match item {
+        Attr::DType(dtype) => Some(*dtype),
+        _ => None,
+    })?;
+    types.iter().try_for_each(|dtype| Values::new(*dtype).map(drop))?;
+    Ok(types)
+}
+
+fn shapes(attrs: &Attrs, name: &str) -> Result<Vec<PartialShape>> {
+    attrs.list(name, |item| match item {
+        Attr::Shape(shape) => shape.clone(),
+        _ => None,
+    })
+}
+
+fn table<'a>(keys: impl Iterator<Item = &'a String>) -> Result<Vec<(Vec<u8>, usize)>> {
+    let mut table: Vec<_> = keys.enumerate().map(|(slot, key)| (key.clone().into_bytes(), slot)).collect();
+    table.sort_unstable_by(|(x, _), (y, _)| compare(x, y));
+    match table.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        Some(pair) => {
+            let key = String::from_utf8_lossy(&pair[0].0);
+            Err(Error::invalid_argument(format!("feature '{key}' is asked for twice")))
+        }
+        None => Ok(table),
+    }
+}
+
+/// By length first: most keys differ there.
+fn compare(x: &[u8], y: &[u8]) -> Ordering {
+    x.len().cmp(&y.len()).then_with(|| x.cmp(y))
+}
+
+fn malformed(example: &[u8]) -> Error {
+    let shown = String::from_utf8_lossy(&example[..example.len().min(SHOWN_BYTES)]);
+    let rest = if example.len() > SHOWN_BYTES { format!("... ({} bytes)", example.len()) } else { String::new() };
+    Error::invalid_argument(format!("Could not parse example input, value: '{shown}'{rest}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::example::testing::{asking_for, example, int64s, strings};
+
+    fn features() -> Features {
+        let sparse = [("b", DType::Int64), ("long", DType::String)];
+        Features::from_attrs(&asking_for(&sparse, &[("a", DType::Int64, &[]), ("c", DType::Int64, &[])])).unwrap()
+    }
+
+    fn types_of(found: &[Option<Feature>]) -> Vec<Option<DType>> {
+        found.iter().map(|feature| feature.map(|feature| feature.dtype)).collect()
+    }
+
+    #[test]
+    fn features_are_found_by_key_in_any_order() {
+        let bytes = example(&[("x", int64s(&[1])), ("long", strings(&[b"v"])), ("c", vec![]), ("a", int64s(&[]))]);
+        let features = features();
+        let found = features.find(&bytes).unwrap();
+        assert_eq!(types_of(found.sparse()), [None, Some(DType::String)]);
+        assert_eq!(types_of(found.dense()), [Some(DType::Int64), None]);
+    }
+
+    #[test]
+    fn of_several_the_last_that_is_set_counts() {
+        let bytes = example(&[("a", strings(&[])), ("a", int64s(&[1])), ("a", vec![])]);
+        assert_eq!(types_of(features().find(&bytes).unwrap().dense()), [Some(DType::Int64), None]);
+    }
+
+    #[test]
+    fn malformed_bytes_are_shown_in_part() {
+        let text = |bytes: &[u8]| format!("{:?}", features().find(bytes).map(drop).unwrap_err());
+        assert_eq!(text(b"\x0a\x02a"), "InvalidArgument: Could not parse example input, value: '\n\x02a'");
+        let long = text(&[b'\x0b'; 1000]);
+        assert!(long.ends_with("\x0b'... (1000 bytes)"), "{long}");
+    }
+
+    #[test]
+    fn what_cannot_be_asked_for_is_refused() {
+        let text = |attrs| format!("{:?}", Features::from_attrs(&attrs).map(drop).unwrap_err());
+        assert_eq!(
+            text(asking_for(&[("a", DType::Int64)], &[("a", DType::Int64, &[])])),
+            "InvalidArgument: feature 'a' is asked for twice"
+        );
+        assert_eq!(text(asking_for(&[("a", DType::Int32)], &[])), "InvalidArgument: Invalid config dtype: int32");
+    }
+
+    #[test]
+    fn there_is_a_default_for_each_dense_feature() {
+        let text = features().check_defaults(&[]).unwrap_err();
+        assert_eq!(text.message(), "Expected len(dense_defaults) == len(dense_keys) but got: 0 vs. 2");
+    }
+}

@@ -1,0 +1,23 @@
+//! ParseSingleExample and ParseExample: the features of serialized `tf.train.Example` messages as tensors.
+//!
+//! `wire` walks over the bytes of a message, `features` finds in it what was asked for, each a `feature`, `values`
+//! decodes that, and two kernels put it together: `single` of one message, `batch` of a vector of them. A message is
+//! ```text
+//! Example  = { features: Features = 1 }
+//! Features = { feature: map<string, Feature> = 1 }
+//! Feature  = one of { bytes_list: BytesList = 1, float_list: FloatList = 2, int64_list: Int64List = 3 }
+//! any list = { repeated value = 1 }, numbers packed or not
+//! ```
+//!
+//! Source: `tensorflow/core/example/{example,feature}.proto`; what is accepted, and the words of the errors, are those
+//! of TensorFlow 1.15's fast parser.
+
+pub mod batch;
+mod feature;
+mod features;
+pub mod single;
+mod values;
+mod wire;
+
+#[cfg(test)]
+mod testing;

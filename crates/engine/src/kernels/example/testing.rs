@@ -1,0 +1,68 @@
+//! A tiny encoder of Examples, and the attributes of the kernels that decode them.
+
+use crate::dtype::DType;
+use crate::kernels::attrs::{Attr, Attrs};
+use crate::shape::PartialShape;
+use bytes::Bytes;
+
+fn varint(mut value: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    while value >= 0x80 {
+        bytes.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    bytes.push(value as u8);
+    bytes
+}
+
+/// Field `number` of bytes: a tag, a length, and `body`.
+fn field(number: u8, body: &[u8]) -> Vec<u8> {
+    [&[number << 3 | 2][..], &varint(body.len() as u64), body].concat()
+}
+
+/// A serialized Example of features made by the functions below; an empty one has no list set.
+pub fn example(features: &[(&str, Vec<u8>)]) -> Bytes {
+    let entries: Vec<u8> = features
+        .iter()
+        .flat_map(|(key, feature)| field(1, &[field(1, key.as_bytes()), field(2, feature)].concat()))
+        .collect();
+    field(1, &entries).into()
+}
+
+pub fn int64s(values: &[i64]) -> Vec<u8> {
+    let packed: Vec<u8> = values.iter().flat_map(|value| varint(*value as u64)).collect();
+    field(3, &field(1, &packed))
+}
+
+pub fn unpacked_int64s(values: &[i64]) -> Vec<u8> {
+    let list: Vec<u8> = values.iter().flat_map(|value| [&[8][..], &varint(*value as u64)].concat()).collect();
+    field(3, &list)
+}
+
+pub fn floats(values: &[f32]) -> Vec<u8> {
+    let packed: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    field(2, &field(1, &packed))
+}
+
+pub fn unpacked_floats(values: &[f32]) -> Vec<u8> {
+    let list: Vec<u8> = values.iter().flat_map(|value| [&[13][..], &value.to_le_bytes()].concat()).collect();
+    field(2, &list)
+}
+
+pub fn strings(values: &[&[u8]]) -> Vec<u8> {
+    let list: Vec<u8> = values.iter().flat_map(|value| field(1, value)).collect();
+    field(1, &list)
+}
+
+/// The attributes that ask for `sparse` and `dense` features.
+pub fn asking_for(sparse: &[(&str, DType)], dense: &[(&str, DType, &[Option<usize>])]) -> Attrs {
+    let mut attrs = Attrs::default();
+    let key = |key: &&str| Attr::String((*key).to_owned());
+    let shape = |dims: &[Option<usize>]| Attr::Shape(Some(PartialShape::new(dims.to_vec())));
+    attrs.insert("sparse_keys", Attr::List(sparse.iter().map(|(name, _)| key(name)).collect()));
+    attrs.insert("sparse_types", Attr::List(sparse.iter().map(|(_, dtype)| Attr::DType(*dtype)).collect()));
+    attrs.insert("dense_keys", Attr::List(dense.iter().map(|(name, ..)| key(name)).collect()));
+    attrs.insert("dense_types", Attr::List(dense.iter().map(|(_, dtype, _)| Attr::DType(*dtype)).collect()));
+    attrs.insert("dense_shapes", Attr::List(dense.iter().map(|(.., dims)| shape(dims)).collect()));
+    attrs
+}

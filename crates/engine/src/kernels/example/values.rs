@@ -1,0 +1,256 @@
+//! The values of features, decoded and collected until they become a tensor.
+
+use super::wire::{Cursor, DELIMITED_VALUE, FIXED32_VALUE, Feature, VARINT_VALUE};
+use crate::dtype::{DType, Numeric};
+use crate::error::{Error, Result};
+use crate::shape::Shape;
+use crate::tensor::Tensor;
+use bytes::Bytes;
+use smallvec::SmallVec;
+
+/// The words for a list whose bytes make no sense.
+pub const MALFORMED_LIST: &str = "Can't parse serialized Example.";
+
+/// Values of one of the three types of a Feature. One value needs no allocation.
+#[derive(Debug)]
+pub enum Values {
+    Int64(SmallVec<[i64; 2]>),
+    Float(SmallVec<[f32; 4]>),
+    String(SmallVec<[Bytes; 1]>),
+}
+
+impl Values {
+    pub fn new(dtype: DType) -> Result<Self> {
+        match dtype {
+            DType::Int64 => Ok(Self::Int64(SmallVec::new())),
+            DType::Float32 => Ok(Self::Float(SmallVec::new())),
+            DType::String => Ok(Self::String(SmallVec::new())),
+            _ => Err(Error::invalid_argument(format!("Invalid config dtype: {dtype}"))),
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Int64(values) => values.len(),
+            Self::Float(values) => values.len(),
+            Self::String(values) => values.len(),
+        }
+    }
+
+    /// Adds the values of `feature`, which has this type and lies in `record`. `None` if it is malformed.
+    pub fn decode(&mut self, feature: Feature, record: &Bytes) -> Option<()> {
+        let list = feature.values()?;
+        match self {
+            Self::Int64(values) => decode_int64s(list, values),
+            Self::Float(values) => decode_floats(list, values),
+            Self::String(values) => decode_strings(list, record, values),
+        }
+    }
+
+    /// Adds the elements of a tensor of this type.
+    pub fn extend_from_tensor(&mut self, tensor: &Tensor) -> Result<()> {
+        match self {
+            Self::Int64(values) => values.extend_from_slice(tensor.values()?),
+            Self::Float(values) => values.extend_from_slice(tensor.values()?),
+            Self::String(values) => values.extend(tensor.string_values().iter().cloned()),
+        }
+        Ok(())
+    }
+
+    pub fn into_tensor(self, shape: Shape) -> Result<Tensor> {
+        match self {
+            Self::Int64(values) => numeric_tensor(shape, values),
+            Self::Float(values) => numeric_tensor(shape, values),
+            Self::String(mut values) => match (values.len(), values.pop()) {
+                (1, Some(value)) => Tensor::string(value).reshaped(shape),
+                (_, last) => Tensor::strings(shape, values.into_iter().chain(last).collect()),
+            },
+        }
+    }
+
+    /// The values as rows of `width`, each filled up with the only element of `filler`. Row `i` ends before the value
+    /// number `ends[i]`.
+    pub fn padded(self, ends: &[usize], width: usize, filler: &Tensor) -> Result<Self> {
+        let missing = || Error::internal("there is no value to fill up with");
+        Ok(match self {
+            Self::Int64(values) => {
+                Self::Int64(pad(&values, ends, width, filler.values()?.first().ok_or_else(missing)?))
+            }
+            Self::Float(values) => {
+                Self::Float(pad(&values, ends, width, filler.values()?.first().ok_or_else(missing)?))
+            }
+            Self::String(values) => {
+                Self::String(pad(&values, ends, width, filler.string_values().first().ok_or_else(missing)?))
+            }
+        })
+    }
+}
+
+fn numeric_tensor<T: Numeric, A: smallvec::Array<Item = T>>(shape: Shape, values: SmallVec<A>) -> Result<Tensor> {
+    match values[..] {
+        [value] => Tensor::scalar(value).reshaped(shape),
+        _ => Tensor::from_values(shape, values.into_vec()),
+    }
+}
+
+fn pad<T: Clone, A: smallvec::Array<Item = T>>(values: &[T], ends: &[usize], width: usize, filler: &T) -> SmallVec<A> {
+    let mut padded = SmallVec::with_capacity(ends.len() * width);
+    let mut start = 0;
+    for (row, end) in ends.iter().enumerate() {
+        padded.extend(values[start..*end].iter().cloned());
+        padded.resize((row + 1) * width, filler.clone());
+        start = *end;
+    }
+    padded
+}
+
+fn decode_int64s(mut list: Cursor, values: &mut SmallVec<[i64; 2]>) -> Option<()> {
+    while !list.is_at_end() {
+        match list.byte()? {
+            VARINT_VALUE => values.push(list.varint()? as i64),
+            DELIMITED_VALUE => {
+                let packed = list.delimited()?;
+                values.reserve(packed.iter().filter(|byte| **byte < 0x80).count());
+                let mut packed = Cursor::new(packed);
+                while !packed.is_at_end() {
+                    values.push(packed.varint()? as i64);
+                }
+            }
+            _ => return None,
+        }
+    }
+    Some(())
+}
+
+fn decode_floats(mut list: Cursor, values: &mut SmallVec<[f32; 4]>) -> Option<()> {
+    while !list.is_at_end() {
+        let bytes = match list.byte()? {
+            FIXED32_VALUE => list.take(4)?,
+            DELIMITED_VALUE => list.delimited()?,
+            _ => return None,
+        };
+        let (floats, []) = bytes.as_chunks::<4>() else { return None };
+        if cfg!(target_endian = "little")
+            && let Ok(floats) = bytemuck::try_cast_slice(bytes)
+        {
+            values.extend_from_slice(floats);
+        } else {
+            values.extend(floats.iter().map(|float| f32::from_le_bytes(*float)));
+        }
+    }
+    Some(())
+}
+
+fn decode_strings(mut list: Cursor, record: &Bytes, values: &mut SmallVec<[Bytes; 1]>) -> Option<()> {
+    while !list.is_at_end() {
+        match list.byte()? {
+            DELIMITED_VALUE => values.push(keep(list.delimited()?, record)),
+            _ => return None,
+        }
+    }
+    Some(())
+}
+
+/// `value`, a part of `record`, as bytes of its own. It shares the record's bytes if it is at least half of them, so
+/// that what is kept never holds more than twice its own size.
+fn keep(value: &[u8], record: &Bytes) -> Bytes {
+    match value.len() >= record.len().div_ceil(2) {
+        true => record.slice_ref(value),
+        false => Bytes::copy_from_slice(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::example::testing::{floats, int64s, strings, unpacked_floats, unpacked_int64s};
+    use proptest::prelude::*;
+
+    fn decode(feature: Vec<u8>) -> Option<Tensor> {
+        let record = Bytes::from(feature);
+        let feature = Feature::parse(&record).unwrap().unwrap();
+        let mut values = Values::new(feature.dtype).unwrap();
+        values.decode(feature, &record)?;
+        let shape = Shape::new(&[values.len()]);
+        Some(values.into_tensor(shape).unwrap())
+    }
+
+    #[test]
+    fn numbers_are_read_packed_and_not() {
+        let expected = [1, -1, i64::MAX, i64::MIN, 300];
+        for feature in [int64s(&expected), unpacked_int64s(&expected)] {
+            assert_eq!(decode(feature).unwrap().values::<i64>().unwrap(), expected);
+        }
+        let expected = [1.5, -0.0, f32::INFINITY];
+        for feature in [floats(&expected), unpacked_floats(&expected)] {
+            assert_eq!(decode(feature).unwrap().values::<f32>().unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn several_packed_runs_are_joined() {
+        assert_eq!(
+            decode(b"\x1a\x08\x0a\x02\x05\x06\x08\x07\x0a\x00".to_vec()).unwrap().values::<i64>().unwrap(),
+            [5, 6, 7]
+        );
+    }
+
+    #[test]
+    fn a_large_string_shares_the_record_and_a_small_one_does_not() {
+        let record = Bytes::from(vec![7; 100]);
+        assert_eq!(keep(&record[50..], &record).as_ptr(), record[50..].as_ptr());
+        assert_ne!(keep(&record[51..], &record).as_ptr(), record[51..].as_ptr());
+        assert_eq!(keep(&[], &Bytes::new()), Bytes::new());
+    }
+
+    #[test]
+    fn malformed_lists_are_refused() {
+        assert_eq!(decode(b"\x12\x05\x0a\x03\0\0\0".to_vec()), None, "three bytes of a float");
+        assert_eq!(decode(b"\x12\x04\x0d\0\0\0".to_vec()), None, "three bytes of a float, not packed");
+        assert_eq!(decode(b"\x1a\x03\x0a\x01\xff".to_vec()), None, "half a number");
+        assert_eq!(decode(b"\x1a\x02\x0a\x02".to_vec()), None, "a run that is not there");
+        assert_eq!(decode(b"\x0a\x03\x0a\x02a".to_vec()), None, "half a string");
+        for kind in [b"\x0a", b"\x12", b"\x1a"] {
+            assert_eq!(decode([kind, &b"\x02\x10\x00"[..]].concat()), None, "a field that is no value");
+            assert_eq!(decode(kind.to_vec()), None, "no length");
+        }
+    }
+
+    #[test]
+    fn other_types_are_refused() {
+        let text = format!("{:?}", Values::new(DType::Int32).unwrap_err());
+        assert_eq!(text, "InvalidArgument: Invalid config dtype: int32");
+    }
+
+    #[test]
+    fn short_rows_are_filled_up() {
+        let values = Values::Int64(SmallVec::from_slice(&[1, 2, 3]));
+        let padded = values.padded(&[1, 1, 3], 2, &Tensor::scalar(9_i64)).unwrap();
+        let padded = padded.into_tensor(Shape::new(&[3, 2])).unwrap();
+        assert_eq!(padded.values::<i64>().unwrap(), [1, 9, 9, 9, 2, 3]);
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_encoded_is_decoded(ints: Vec<i64>, bits: Vec<u32>, texts: Vec<Vec<u8>>) {
+            for feature in [int64s(&ints), unpacked_int64s(&ints)] {
+                let tensor = decode(feature).unwrap();
+                prop_assert_eq!(tensor.values::<i64>().unwrap(), &ints[..]);
+            }
+            let numbers: Vec<f32> = bits.iter().map(|bits| f32::from_bits(*bits)).collect();
+            for feature in [floats(&numbers), unpacked_floats(&numbers)] {
+                let tensor = decode(feature).unwrap();
+                let decoded: Vec<u32> = tensor.values::<f32>().unwrap().iter().map(|float| float.to_bits()).collect();
+                prop_assert_eq!(&decoded, &bits);
+            }
+            let texts: Vec<&[u8]> = texts.iter().map(Vec::as_slice).collect();
+            let tensor = decode(strings(&texts)).unwrap();
+            prop_assert_eq!(tensor.string_values(), &texts[..]);
+        }
+
+        #[test]
+        fn any_list_is_decoded_or_refused(kind in 1_u8..=3, body: Vec<u8>) {
+            decode([&[kind << 3 | 2][..], &body].concat());
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! The kernels, one file a family, and the table that finds them by the type of an operation.
+
+mod arithmetic;
+pub mod attrs;
+mod broadcast;
+pub mod cast;
+pub mod decode_raw;
+pub mod example;
+pub mod math;
+pub mod queue;
+pub mod random;
+pub mod reader;
+pub mod shape;
+pub mod variable;
+
+use crate::error::{Error, Result};
+use crate::kernel::{Kernel, Tensors};
+use crate::tensor::Tensor;
+use attrs::Attrs;
+use std::sync::Arc;
+
+/// The kernel for operations of type `op_type`, or `None` if the engine has none.
+///
+/// These kernels hold nothing but their own state; those that work on a session's resources are built elsewhere.
+pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
+    Ok(Some(match op_type {
+        "Abs" => Arc::new(math::Unary::Abs),
+        "Add" | "AddV2" => Arc::new(math::Binary::Add),
+        "Cast" => Arc::new(cast::Cast::from_attrs(attrs)?),
+        "DecodeRaw" => Arc::new(decode_raw::DecodeRaw::from_attrs(attrs)?),
+        "FloorDiv" => Arc::new(math::Binary::FloorDiv),
+        "FloorMod" => Arc::new(math::Binary::FloorMod),
+        "Identity" | "PlaceholderWithDefault" => Arc::new(shape::Identity),
+        "Maximum" => Arc::new(math::Binary::Maximum),
+        "Minimum" => Arc::new(math::Binary::Minimum),
+        "Mul" => Arc::new(math::Binary::Mul),
+        "Neg" => Arc::new(math::Unary::Neg),
+        "NoOp" => Arc::new(shape::NoOp),
+        "ParseExample" => Arc::new(example::batch::ParseExample::from_attrs(attrs)?),
+        "ParseSingleExample" => Arc::new(example::single::ParseSingleExample::from_attrs(attrs)?),
+        "Placeholder" => Arc::new(shape::Placeholder::from_attrs(attrs)?),
+        "RandomShuffle" => Arc::new(random::RandomShuffle::from_attrs(attrs)?),
+        "RealDiv" => Arc::new(math::Binary::RealDiv),
+        "Reshape" => Arc::new(shape::Reshape),
+        "Square" => Arc::new(math::Unary::Square),
+        "Sub" => Arc::new(math::Binary::Sub),
+        _ => return Ok(None),
+    }))
+}
+
+/// The inputs as an array. Fails if there are not `N` of them.
+pub(crate) fn expect_inputs<const N: usize>(inputs: &Tensors) -> Result<&[Tensor; N]> {
+    let text = || Error::internal(format!("{} inputs given, expected {N}", inputs.len()));
+    inputs.as_slice().try_into().map_err(|_| text())
+}
+
+#[cfg(test)]
+pub(crate) mod testing {
+    //! Runs one kernel in a test.
+
+    use super::attrs::{Attr, Attrs};
+    use crate::cancellation::Cancellation;
+    use crate::error::{Error, Result};
+    use crate::kernel::{Kernel, Step};
+    use crate::run::Run;
+    use crate::tensor::Tensor;
+
+    pub fn attrs<const N: usize>(items: [(&str, Attr); N]) -> Attrs {
+        let mut attrs = Attrs::default();
+        items.into_iter().for_each(|(name, value)| attrs.insert(name, value));
+        attrs
+    }
+
+    pub fn run(kernel: &dyn Kernel, inputs: &[Tensor]) -> Result<Vec<Tensor>> {
+        match kernel.run(&Run::new(&Cancellation::new()), inputs.iter().cloned().collect())? {
+            Step::Done(outputs) => Ok(outputs.into_vec()),
+            Step::Pending(_) => Err(Error::internal("the kernel waits")),
+        }
+    }
+
+    pub fn run_one(kernel: &dyn Kernel, inputs: &[Tensor]) -> Result<Tensor> {
+        let mut outputs = run(kernel, inputs)?;
+        assert_eq!(outputs.len(), 1);
+        outputs.pop().ok_or_else(|| Error::internal("no output"))
+    }
+
+    pub fn error_text(kernel: &dyn Kernel, inputs: &[Tensor]) -> String {
+        format!("{:?}", run(kernel, inputs).unwrap_err())
+    }
+}

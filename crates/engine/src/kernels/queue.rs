@@ -1,0 +1,127 @@
+//! `QueueEnqueueV2`, `QueueDequeueManyV2` and the other operations on a queue.
+
+use super::attrs::Attrs;
+use crate::error::{Error, Result};
+use crate::kernel::{Kernel, Pending, Step, Tensors};
+use crate::queue::{Elements, Progress, Queue, Rows, Waiting};
+use crate::run::Run;
+use crate::shape::{PartialShape, Shape};
+use crate::tensor::Tensor;
+use std::sync::Arc;
+
+struct QueueKernel {
+    queue: Arc<Queue>,
+    action: Action,
+}
+
+#[derive(Clone, Copy)]
+enum Action {
+    Enqueue,
+    EnqueueMany,
+    Dequeue,
+    DequeueMany { is_up_to: bool },
+    Close { cancel_pending: bool },
+    Size,
+    IsClosed,
+}
+
+/// The kernel for operations on a queue, or `None` if `op_type` is not one.
+pub fn build(op_type: &str, attrs: &Attrs, queue: &Arc<Queue>) -> Result<Option<Arc<dyn Kernel>>> {
+    let action = match op_type {
+        "QueueEnqueueV2" => Action::Enqueue,
+        "QueueEnqueueManyV2" => Action::EnqueueMany,
+        "QueueDequeueV2" => Action::Dequeue,
+        "QueueDequeueManyV2" => Action::DequeueMany { is_up_to: false },
+        "QueueDequeueUpToV2" => Action::DequeueMany { is_up_to: true },
+        "QueueCloseV2" => Action::Close { cancel_pending: attrs.bool("cancel_pending_enqueues")? },
+        "QueueSizeV2" => Action::Size,
+        "QueueIsClosedV2" => Action::IsClosed,
+        _ => return Ok(None),
+    };
+    Ok(Some(Arc::new(QueueKernel { queue: Arc::clone(queue), action })))
+}
+
+impl Kernel for QueueKernel {
+    fn run(&self, run: &Run, inputs: Tensors) -> Result<Step> {
+        let queue = &self.queue;
+        let progress = match self.action {
+            Action::Enqueue => queue.enqueue(Rows::one(inputs), run.parker())?,
+            Action::EnqueueMany => queue.enqueue(Rows::many(inputs), run.parker())?,
+            Action::Dequeue => queue.dequeue(1, false, run.parker())?,
+            Action::DequeueMany { is_up_to } => {
+                queue.dequeue(self.count(&inputs, is_up_to)?, is_up_to, run.parker())?
+            }
+            Action::Close { cancel_pending } => queue.close(cancel_pending, run.parker())?,
+            Action::Size => return Ok(Step::one(Tensor::scalar(i32::try_from(queue.size()).unwrap_or(i32::MAX)))),
+            Action::IsClosed => return Ok(Step::one(Tensor::bool(queue.is_closed()))),
+        };
+        match progress {
+            Progress::Done(elements) => self.outputs(elements).map(Step::Done),
+            Progress::Waiting(waiting) => {
+                let kernel = Self { queue: Arc::clone(queue), action: self.action };
+                Ok(Step::Pending(Box::new(PendingRequest { kernel, waiting })))
+            }
+        }
+    }
+}
+
+impl QueueKernel {
+    fn count(&self, inputs: &Tensors, is_up_to: bool) -> Result<usize> {
+        self.queue.spec().known_shapes()?;
+        let count = inputs.first().ok_or_else(|| Error::internal("n is missing"))?.integer_scalar("n")?;
+        usize::try_from(count).map_err(|_| {
+            let class = if is_up_to { "DequeueUpToOp" } else { "DequeueManyOp" };
+            Error::invalid_argument(format!("{class} requested {count} < 0 elements"))
+        })
+    }
+
+    /// What the operation returns of what the queue gave: nothing, one element, or a batch of them.
+    fn outputs(&self, elements: Elements) -> Result<Tensors> {
+        match self.action {
+            Action::Dequeue => Ok(elements.into_iter().flatten().collect()),
+            Action::DequeueMany { .. } => self.batch(&elements),
+            _ => Ok(Tensors::new()),
+        }
+    }
+
+    /// Copies the elements into one batch for each component. No lock is held.
+    fn batch(&self, elements: &Elements) -> Result<Tensors> {
+        let spec = self.queue.spec();
+        let components = spec.dtypes.iter().zip(spec.known_shapes()?).enumerate();
+        components
+            .map(|(index, (dtype, shape))| {
+                let column = elements.iter().map(|element| &element[index]);
+                match shape.to_shape() {
+                    Some(row) => Tensor::stack(*dtype, &row, column),
+                    None => Tensor::stack_padded(*dtype, &largest(shape, column.clone()), column),
+                }
+            })
+            .collect()
+    }
+}
+
+/// The smallest shape that holds all of `tensors`; 0 in unknown dimensions where there are none.
+fn largest<'a>(shape: &PartialShape, tensors: impl Iterator<Item = &'a Tensor>) -> Shape {
+    let smallest = shape.dims().iter().map(|dim| dim.unwrap_or(0)).collect();
+    tensors.fold(smallest, |largest: Shape, tensor| {
+        largest.iter().zip(&tensor.shape()[..]).map(|(a, b)| *a.max(b)).collect()
+    })
+}
+
+struct PendingRequest {
+    kernel: QueueKernel,
+    waiting: Waiting,
+}
+
+impl Pending for PendingRequest {
+    fn poll(&mut self, _run: &Run) -> Result<Option<Tensors>> {
+        match self.waiting.poll() {
+            Some(outcome) => self.kernel.outputs(outcome?).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn cancel(&mut self) -> Error {
+        self.waiting.cancel()
+    }
+}

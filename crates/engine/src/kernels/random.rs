@@ -1,0 +1,115 @@
+//! RandomShuffle: the rows of a tensor in a random order, TensorFlow's own order for a given seed.
+
+use crate::dtype::DType;
+use crate::error::Result;
+use crate::kernel::{Kernel, Step, Tensors};
+use crate::kernels::attrs::Attrs;
+use crate::kernels::expect_inputs;
+use crate::philox::Philox;
+use crate::run::Run;
+use crate::sync::Mutex;
+use crate::tensor::Tensor;
+
+/// Its input permuted along the first dimension; each run goes on with the random numbers of the run before.
+pub struct RandomShuffle {
+    /// Every run takes its numbers out of this stream, under a lock that is held for the taking alone.
+    random: Mutex<Philox>,
+}
+
+impl RandomShuffle {
+    pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
+        let random = Philox::from_seeds(attrs.int("seed")?, attrs.int("seed2")?);
+        Ok(Self { random: Mutex::new(random) })
+    }
+}
+
+impl Kernel for RandomShuffle {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        let [tensor] = expect_inputs(&inputs)?;
+        let num_rows = tensor.shape().first().copied().unwrap_or(1);
+        if num_rows <= 1 {
+            return Ok(Step::one(tensor.clone()));
+        }
+        let random = self.random.lock().reserve(num_rows - 1);
+        take_rows(tensor, &permutation(num_rows, random)).map(Step::one)
+    }
+}
+
+/// The numbers below `length` as Fisher and Yates shuffle them, front to back.
+fn permutation(length: usize, mut random: Philox) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..length).collect();
+    for index in 0..length.saturating_sub(1) {
+        // Beyond 2^32 rows the number of choices itself is cut to 32 bits in TensorFlow; there it hardly matters.
+        order.swap(index, index + random.next_u32() as usize % (length - index));
+    }
+    order
+}
+
+/// The rows of `tensor` in the given order. The rows must exist.
+fn take_rows(tensor: &Tensor, order: &[usize]) -> Result<Tensor> {
+    let row_length = tensor.shape().row().num_elements();
+    let shape = tensor.shape().row().batched(order.len());
+    if tensor.dtype() == DType::String {
+        let rows = order.iter().flat_map(|row| &tensor.string_values()[row * row_length..(row + 1) * row_length]);
+        return Tensor::strings(shape, rows.cloned().collect());
+    }
+    let row_bytes = row_length * tensor.dtype().size();
+    let mut bytes = Vec::with_capacity(tensor.bytes().len());
+    order.iter().for_each(|row| bytes.extend_from_slice(&tensor.bytes()[row * row_bytes..(row + 1) * row_bytes]));
+    Tensor::from_bytes(tensor.dtype(), shape, bytes.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::attrs::Attr;
+    use crate::kernels::testing::{attrs, run_one};
+    use crate::shape::Shape;
+    use bytes::Bytes;
+
+    fn shuffle(seed: i64, seed2: i64) -> RandomShuffle {
+        let attrs = attrs([("seed", Attr::Int(seed)), ("seed2", Attr::Int(seed2))]);
+        RandomShuffle::from_attrs(&attrs).unwrap()
+    }
+
+    fn range(length: i32) -> Tensor {
+        Tensor::from_values(Shape::new(&[length as usize]), (0..length).collect()).unwrap()
+    }
+
+    /// `tf.random_shuffle(tf.range(10), seed=7)` of TensorFlow 1.15, run twice in one session.
+    #[test]
+    fn the_order_is_that_of_tensorflow() {
+        let kernel = shuffle(87_654_321, 7);
+        let first = run_one(&kernel, &[range(10)]).unwrap();
+        assert_eq!(first.values::<i32>().unwrap(), [7, 2, 0, 9, 8, 4, 5, 1, 6, 3]);
+        let second = run_one(&kernel, &[range(10)]).unwrap();
+        assert_eq!(second.values::<i32>().unwrap(), [3, 7, 9, 5, 8, 4, 2, 0, 6, 1]);
+    }
+
+    #[test]
+    fn rows_and_strings_move_as_the_numbers_do() {
+        let order = run_one(&shuffle(1, 2), &[range(4)]).unwrap().values::<i32>().unwrap().to_vec();
+        let rows = Tensor::from_values(Shape::new(&[4, 2]), vec![0_i64, 0, 1, 10, 2, 20, 3, 30]).unwrap();
+        let rows = run_one(&shuffle(1, 2), &[rows]).unwrap();
+        let expected: Vec<i64> = order.iter().flat_map(|row| [i64::from(*row), i64::from(*row) * 10]).collect();
+        assert_eq!((rows.shape(), rows.values::<i64>().unwrap()), (&Shape::new(&[4, 2]), &expected[..]));
+        let strings = (0..4).map(|row| Bytes::from(row.to_string())).collect();
+        let strings = run_one(&shuffle(1, 2), &[Tensor::strings(Shape::new(&[4]), strings).unwrap()]).unwrap();
+        assert!(strings.string_values().iter().zip(&order).all(|(value, row)| *value == row.to_string()));
+    }
+
+    #[test]
+    fn one_row_or_none_consumes_nothing() {
+        let kernel = shuffle(87_654_321, 7);
+        for inputs in [[range(0)], [range(1)], [Tensor::scalar(5_i32)]] {
+            assert_eq!(run_one(&kernel, &inputs).unwrap(), inputs[0]);
+        }
+        assert_eq!(run_one(&kernel, &[range(10)]).unwrap().values::<i32>().unwrap()[..3], [7, 2, 0]);
+    }
+
+    #[test]
+    fn without_seeds_every_kernel_has_its_own_order() {
+        let orders: Vec<_> = (0..2).map(|_| run_one(&shuffle(0, 0), &[range(100)]).unwrap()).collect();
+        assert_ne!(orders[0], orders[1]);
+    }
+}

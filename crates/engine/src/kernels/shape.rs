@@ -1,0 +1,224 @@
+//! Operations that hand their input on, under the same or another shape, without touching an element.
+
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::kernel::{Kernel, Step, Tensors};
+use crate::kernels::attrs::Attrs;
+use crate::kernels::expect_inputs;
+use crate::run::Run;
+use crate::shape::{PartialShape, Shape};
+use crate::tensor::Tensor;
+
+/// Its input as it is; also `PlaceholderWithDefault` that was not fed.
+pub struct Identity;
+
+/// Nothing: a place for control dependencies to meet.
+pub struct NoOp;
+
+/// `(tensor, shape)`: the elements of `tensor` under `shape`, in which one size may be -1 and is then computed.
+pub struct Reshape;
+
+/// A value that has to be fed: to run it is an error.
+pub struct Placeholder {
+    name: String,
+    dtype: DType,
+    shape: Option<PartialShape>,
+}
+
+impl Placeholder {
+    pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
+        Ok(Self {
+            name: attrs.string("name")?.to_owned(),
+            dtype: attrs.dtype("dtype")?,
+            shape: attrs.shape("shape")?.cloned(),
+        })
+    }
+}
+
+impl Kernel for Identity {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        expect_inputs::<1>(&inputs)?;
+        Ok(Step::Done(inputs))
+    }
+}
+
+impl Kernel for NoOp {
+    fn run(&self, _run: &Run, _inputs: Tensors) -> Result<Step> {
+        Ok(Step::none())
+    }
+}
+
+impl Kernel for Reshape {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        let [tensor, sizes] = expect_inputs(&inputs)?;
+        let shape = requested_shape(tensor, &sizes_of(sizes)?)?;
+        tensor.clone().reshaped(shape).map(Step::one)
+    }
+}
+
+impl Kernel for Placeholder {
+    fn run(&self, _run: &Run, _inputs: Tensors) -> Result<Step> {
+        // As in TensorFlow, the shape of a scalar goes without saying.
+        let shape = self.shape.as_ref().filter(|shape| !shape.dims().is_empty());
+        let shape = shape.map_or(String::new(), |shape| format!(" and shape {shape}"));
+        let Self { name, dtype, .. } = self;
+        Err(Error::invalid_argument(format!(
+            "You must feed a value for placeholder tensor '{name}' with dtype {dtype}{shape}"
+        )))
+    }
+}
+
+fn sizes_of(sizes: &Tensor) -> Result<Vec<i64>> {
+    if sizes.shape().len() != 1 {
+        return Err(Error::invalid_argument(format!("sizes input must be 1-D, not {}", sizes.shape())));
+    }
+    match sizes.dtype() {
+        DType::Int32 => Ok(sizes.values::<i32>()?.iter().map(|size| i64::from(*size)).collect()),
+        _ => Ok(sizes.values::<i64>()?.to_vec()),
+    }
+}
+
+/// The shape that `sizes` asks for, checked against the number of elements of `tensor`.
+fn requested_shape(tensor: &Tensor, sizes: &[i64]) -> Result<Shape> {
+    let num_elements = tensor.num_elements();
+    let mut dims = Vec::with_capacity(sizes.len());
+    let mut unknown = None;
+    for (index, size) in sizes.iter().enumerate() {
+        match (usize::try_from(*size), unknown) {
+            (Ok(size), _) => dims.push(size),
+            (Err(_), None) if *size == -1 => {
+                unknown = Some(index);
+                dims.push(1);
+            }
+            (Err(_), Some(first)) if *size == -1 => {
+                let text = format!("Only one input size may be -1, not both {first} and {index}");
+                return Err(Error::invalid_argument(text));
+            }
+            _ => return Err(Error::invalid_argument(format!("Size {index} must be non-negative, not {size}"))),
+        }
+    }
+    if let Some(unknown) = unknown {
+        dims[unknown] = missing_size(tensor.shape(), &dims)?;
+    }
+    let requested = product(&dims)?;
+    if requested != num_elements {
+        return Err(Error::invalid_argument(format!(
+            "Input to reshape is a tensor with {num_elements} values, but the requested shape has {requested}"
+        )));
+    }
+    Ok(Shape::new(&dims))
+}
+
+/// The size at the place of the -1. Where both shapes have zeros, these cancel out as in TensorFlow.
+fn missing_size(shape: &[usize], dims: &[usize]) -> Result<usize> {
+    let has_zero = dims.contains(&0);
+    let known: Vec<_> = dims.iter().copied().filter(|dim| *dim > 0).collect();
+    let available: usize = shape.iter().filter(|dim| **dim > 0 || !has_zero).product();
+    let known = product(&known)?;
+    if !available.is_multiple_of(known) {
+        return Err(Error::invalid_argument(format!(
+            "Input to reshape is a tensor with {available} values, but the requested shape requires a multiple of {known}"
+        )));
+    }
+    Ok(available / known)
+}
+
+fn product(dims: &[usize]) -> Result<usize> {
+    let product = dims.iter().filter(|dim| **dim > 0).try_fold(1_usize, |product, dim| product.checked_mul(*dim));
+    match product.filter(|product| i64::try_from(*product).is_ok()) {
+        Some(_) if dims.contains(&0) => Ok(0),
+        Some(product) => Ok(product),
+        None => Err(Error::invalid_argument("the requested shape has too many elements")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::attrs::Attr;
+    use crate::kernels::testing::{attrs, error_text, run, run_one};
+
+    fn floats(dims: &[usize]) -> Tensor {
+        let shape = Shape::new(dims);
+        let values = vec![1.5_f32; shape.num_elements()];
+        Tensor::from_values(shape, values).unwrap()
+    }
+
+    fn reshape(dims: &[usize], sizes: &[i32]) -> std::result::Result<Vec<usize>, String> {
+        let sizes = Tensor::from_values(Shape::new(&[sizes.len()]), sizes.to_vec()).unwrap();
+        match run_one(&Reshape, &[floats(dims), sizes]) {
+            Ok(tensor) => Ok(tensor.shape().to_vec()),
+            Err(error) => Err(format!("{error:?}")),
+        }
+    }
+
+    #[test]
+    fn identity_hands_its_input_on_without_a_copy() {
+        let inputs = [floats(&[3, 4])];
+        assert_eq!(run_one(&Identity, &inputs).unwrap().bytes().as_ptr(), inputs[0].bytes().as_ptr());
+    }
+
+    #[test]
+    fn no_op_has_no_output() {
+        assert!(run(&NoOp, &[]).unwrap().is_empty());
+    }
+
+    #[test]
+    fn reshape_computes_the_missing_size() {
+        assert_eq!(reshape(&[6], &[2, 3]), Ok(vec![2, 3]));
+        assert_eq!(reshape(&[2, 3], &[-1]), Ok(vec![6]));
+        assert_eq!(reshape(&[2, 3], &[3, -1]), Ok(vec![3, 2]));
+        assert_eq!(reshape(&[1], &[]), Ok(vec![]));
+        assert_eq!(reshape(&[0, 3], &[-1, 3]), Ok(vec![0, 3]));
+        assert_eq!(reshape(&[0, 6], &[0, -1]), Ok(vec![0, 6]));
+    }
+
+    #[test]
+    fn reshape_copies_no_element_and_takes_int64_sizes() {
+        let tensor = floats(&[6, 2]);
+        let sizes = Tensor::from_values(Shape::new(&[2]), vec![-1_i64, 4]).unwrap();
+        let result = run_one(&Reshape, &[tensor.clone(), sizes]).unwrap();
+        assert_eq!(result.bytes().as_ptr(), tensor.bytes().as_ptr());
+        assert_eq!(result.shape(), &Shape::new(&[3, 4]));
+    }
+
+    #[test]
+    fn reshape_says_what_is_wrong() {
+        let text = |dims: &[usize], sizes: &[i32]| reshape(dims, sizes).unwrap_err();
+        assert_eq!(
+            text(&[6], &[2, 2]),
+            "InvalidArgument: Input to reshape is a tensor with 6 values, but the requested shape has 4"
+        );
+        assert_eq!(
+            text(&[5], &[2, -1]),
+            "InvalidArgument: Input to reshape is a tensor with 5 values, but the requested shape requires a multiple of 2"
+        );
+        assert_eq!(text(&[6], &[-1, -1]), "InvalidArgument: Only one input size may be -1, not both 0 and 1");
+        assert_eq!(text(&[6], &[-2, 3]), "InvalidArgument: Size 0 must be non-negative, not -2");
+        assert_eq!(text(&[6], &[i32::MAX; 3]), "InvalidArgument: the requested shape has too many elements");
+        let scalar = Tensor::scalar(6_i32);
+        assert_eq!(error_text(&Reshape, &[floats(&[6]), scalar]), "InvalidArgument: sizes input must be 1-D, not []");
+    }
+
+    #[test]
+    fn a_placeholder_asks_to_be_fed() {
+        let placeholder = |shape: Option<PartialShape>| {
+            let attrs = attrs([
+                ("name", Attr::String("p".into())),
+                ("dtype", Attr::DType(DType::Float32)),
+                ("shape", Attr::Shape(shape)),
+            ]);
+            error_text(&Placeholder::from_attrs(&attrs).unwrap(), &[])
+        };
+        assert_eq!(
+            placeholder(Some(PartialShape::new(vec![None, Some(2)]))),
+            "InvalidArgument: You must feed a value for placeholder tensor 'p' with dtype float and shape [?,2]"
+        );
+        for shape in [None, Some(PartialShape::default())] {
+            assert_eq!(
+                placeholder(shape),
+                "InvalidArgument: You must feed a value for placeholder tensor 'p' with dtype float"
+            );
+        }
+    }
+}

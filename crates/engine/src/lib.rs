@@ -1,0 +1,20 @@
+//! The engine of headrace: tensors, queues, readers, decoders, and programs that run them in a loop.
+//!
+//! It knows no Python. See `DESIGN.md` at the root of the repository for the map.
+
+pub mod cancellation;
+pub mod dtype;
+pub mod error;
+pub mod kernel;
+pub mod kernels;
+pub mod parker;
+pub mod philox;
+pub mod program;
+pub mod queue;
+pub mod reader;
+pub mod run;
+pub mod shape;
+pub mod sync;
+pub mod tensor;
+pub mod tfrecord;
+pub mod variable;

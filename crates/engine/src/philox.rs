@@ -1,0 +1,130 @@
+//! The random numbers of TensorFlow: Philox4x32 with 10 rounds, so that a seed gives the order it gives there.
+//!
+//! Source: Salmon, Moraes, Dror and Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3" (SC 2011), with the keys and
+//! counters of TensorFlow 1.15.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+const ROUNDS: usize = 10;
+const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
+const KEY_INCREMENTS: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
+
+/// Numbers of one block: the generator's step.
+const BLOCK: usize = 4;
+
+/// A stream of random numbers, made in blocks of four.
+#[derive(Clone, Debug)]
+pub struct Philox {
+    key: [u32; 2],
+    /// The number of the next block.
+    counter: u128,
+    block: [u32; BLOCK],
+    /// How many numbers of `block` are used up.
+    used: usize,
+}
+
+impl Philox {
+    /// The stream of the pair of seeds. Here (0, 0) is a seed as any other: what it stands for is the caller's choice.
+    pub fn new(seed: i64, seed2: i64) -> Self {
+        let (seed, seed2) = (seed as u64, seed2 as u64);
+        let key = [seed as u32, (seed >> 32) as u32];
+        Self { key, counter: u128::from(seed2) << 64, block: [0; BLOCK], used: BLOCK }
+    }
+
+    /// A stream that is another one each time.
+    pub fn from_entropy() -> Self {
+        let random = || RandomState::new().build_hasher().finish() as i64;
+        Self::new(random(), random())
+    }
+
+    /// The stream of the pair of seeds, or another one each time for (0, 0), which says "no seed" in TensorFlow.
+    pub fn from_seeds(seed: i64, seed2: i64) -> Self {
+        match (seed, seed2) {
+            (0, 0) => Self::from_entropy(),
+            _ => Self::new(seed, seed2),
+        }
+    }
+
+    /// The next number.
+    pub fn next_u32(&mut self) -> u32 {
+        if self.used == BLOCK {
+            self.block = self.generate(self.counter);
+            self.counter = self.counter.wrapping_add(1);
+            self.used = 0;
+        }
+        self.used += 1;
+        self.block[self.used - 1]
+    }
+
+    /// Takes the blocks that hold the next `count` numbers out of this stream, which goes on after them, and returns
+    /// a stream that begins with them. What was left of an earlier block is dropped.
+    pub fn reserve(&mut self, count: usize) -> Self {
+        self.used = BLOCK;
+        let reserved = self.clone();
+        self.counter = self.counter.wrapping_add(count.div_ceil(BLOCK) as u128);
+        reserved
+    }
+
+    fn generate(&self, counter: u128) -> [u32; BLOCK] {
+        let mut key = self.key;
+        let mut block = [counter as u32, (counter >> 32) as u32, (counter >> 64) as u32, (counter >> 96) as u32];
+        for _ in 0..ROUNDS {
+            let (high0, low0) = multiply(MULTIPLIERS[0], block[0]);
+            let (high1, low1) = multiply(MULTIPLIERS[1], block[2]);
+            block = [high1 ^ block[1] ^ key[0], low1, high0 ^ block[3] ^ key[1], low0];
+            key = [key[0].wrapping_add(KEY_INCREMENTS[0]), key[1].wrapping_add(KEY_INCREMENTS[1])];
+        }
+        block
+    }
+}
+
+/// The high and the low half of a product.
+fn multiply(x: u32, y: u32) -> (u32, u32) {
+    let product = u64::from(x) * u64::from(y);
+    ((product >> 32) as u32, product as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbers(mut stream: Philox, count: usize) -> Vec<u32> {
+        (0..count).map(|_| stream.next_u32()).collect()
+    }
+
+    /// The vectors that Random123, the authors' own library, publishes for `philox4x32 10`.
+    #[test]
+    fn blocks_are_those_of_the_paper() {
+        let generate = |key, counter| Philox { key, ..Philox::new(0, 0) }.generate(counter);
+        assert_eq!(generate([0, 0], 0), [0x6627_e8d5, 0xe169_c58d, 0xbc57_ac4c, 0x9b00_dbd8]);
+        assert_eq!(generate([u32::MAX; 2], u128::MAX), [0x408f_276d, 0x41c8_3b0e, 0xa20b_c7c6, 0x6d54_51fd]);
+        assert_eq!(
+            generate([0xa409_3822, 0x299f_31d0], 0x0370_7344_1319_8a2e_85a3_08d3_243f_6a88),
+            [0xd16c_fe09, 0x94fd_cceb, 0x5001_e420, 0x2412_6ea1]
+        );
+    }
+
+    #[test]
+    fn a_stream_depends_on_both_seeds_alone() {
+        assert_eq!(numbers(Philox::new(7, 8), 9), numbers(Philox::new(7, 8), 9));
+        assert_ne!(numbers(Philox::new(7, 8), 9), numbers(Philox::new(8, 7), 9));
+        assert_ne!(numbers(Philox::new(7, 8), 9), numbers(Philox::new(7 + (1 << 32), 8), 9));
+        assert_eq!(numbers(Philox::from_seeds(0, 1), 9), numbers(Philox::new(0, 1), 9));
+    }
+
+    #[test]
+    fn entropy_gives_another_stream_each_time() {
+        assert_ne!(numbers(Philox::from_entropy(), 9), numbers(Philox::from_entropy(), 9));
+        assert_ne!(numbers(Philox::from_seeds(0, 0), 9), numbers(Philox::from_seeds(0, 0), 9));
+    }
+
+    #[test]
+    fn reserving_skips_whole_blocks() {
+        let all = numbers(Philox::new(1, 2), 20);
+        let mut stream = Philox::new(1, 2);
+        assert_eq!(numbers(stream.reserve(9), 9), all[..9]);
+        assert_eq!(numbers(stream.reserve(1), 4), all[12..16]);
+        assert_eq!(stream.next_u32(), all[16]);
+        assert_eq!(numbers(stream.reserve(0), 0), []);
+    }
+}

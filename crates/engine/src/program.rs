@@ -1,0 +1,328 @@
+//! Programs: a flat list of kernel calls in topological order, run once or in a loop.
+
+use crate::error::{Code, Error, Result};
+use crate::kernel::{Kernel, Pending, Step, Tensors};
+use crate::run::Run;
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::tensor::Tensor;
+use std::sync::Arc;
+
+/// The place of one value in a run of a program.
+pub type Slot = usize;
+
+/// Asks a [`Program::run_loop`] to end; set by any thread, read between two runs.
+#[derive(Debug, Default)]
+pub struct StopFlag(AtomicBool);
+
+impl StopFlag {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub fn set(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    pub fn is_set(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+struct Node {
+    name: Arc<str>,
+    kernel: Arc<dyn Kernel>,
+    inputs: Vec<Input>,
+    /// Nodes that must have run before, besides those that produce the inputs.
+    controls: Vec<usize>,
+    first_output: Slot,
+    num_outputs: usize,
+}
+
+struct Input {
+    slot: Slot,
+    producer: Option<usize>,
+    /// No later node and no fetch reads the slot: the value can be moved out of it.
+    is_last_use: bool,
+}
+
+/// A compiled set of operations. Immutable; any number of threads may run it at once.
+pub struct Program {
+    nodes: Vec<Node>,
+    /// The values before a run: constants are in place.
+    initial: Vec<Option<Tensor>>,
+    feeds: Vec<Slot>,
+    fetches: Vec<Slot>,
+}
+
+/// Collects the nodes of a [`Program`], each after the nodes it needs.
+#[derive(Default)]
+pub struct ProgramBuilder {
+    nodes: Vec<Node>,
+    initial: Vec<Option<Tensor>>,
+    producers: Vec<Option<usize>>,
+    feeds: Vec<Slot>,
+}
+
+impl ProgramBuilder {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn slot(&mut self, producer: Option<usize>, value: Option<Tensor>) -> Slot {
+        self.initial.push(value);
+        self.producers.push(producer);
+        self.initial.len() - 1
+    }
+
+    /// A value given with each run; feeds are given in the order of these calls.
+    pub fn feed(&mut self) -> Slot {
+        let slot = self.slot(None, None);
+        self.feeds.push(slot);
+        slot
+    }
+
+    /// A value that is the same in every run.
+    pub fn constant(&mut self, value: Tensor) -> Slot {
+        self.slot(None, Some(value))
+    }
+
+    /// A call of `kernel`; returns the node's number and its first output slot. The others follow it.
+    ///
+    /// `inputs` and `controls` must come from earlier calls.
+    pub fn node(
+        &mut self,
+        name: Arc<str>,
+        kernel: Arc<dyn Kernel>,
+        inputs: &[Slot],
+        controls: &[usize],
+        num_outputs: usize,
+    ) -> Result<(usize, Slot)> {
+        let node = self.nodes.len();
+        if let Some(unknown) = inputs.iter().find(|slot| **slot >= self.initial.len()) {
+            return Err(Error::internal(format!("node {name} reads slot {unknown}, which no earlier node fills")));
+        }
+        if let Some(unknown) = controls.iter().find(|control| **control >= node) {
+            return Err(Error::internal(format!("node {name} waits for node {unknown}, which is not before it")));
+        }
+        let first_output = self.initial.len();
+        for _ in 0..num_outputs {
+            self.slot(Some(node), None);
+        }
+        let inputs = inputs
+            .iter()
+            .map(|slot| Input { slot: *slot, producer: self.producers[*slot], is_last_use: false })
+            .collect();
+        self.nodes.push(Node { name, kernel, inputs, controls: controls.to_vec(), first_output, num_outputs });
+        Ok((node, first_output))
+    }
+
+    /// The program whose runs return the values of `fetches`.
+    pub fn build(mut self, fetches: Vec<Slot>) -> Result<Program> {
+        if let Some(unknown) = fetches.iter().find(|slot| **slot >= self.initial.len()) {
+            return Err(Error::internal(format!("fetched slot {unknown} does not exist")));
+        }
+        // A value is moved to its last reader; fetched values, feeds and constants stay where they are.
+        let mut is_read_later: Vec<bool> = self.producers.iter().map(Option::is_none).collect();
+        fetches.iter().for_each(|slot| is_read_later[*slot] = true);
+        for node in self.nodes.iter_mut().rev() {
+            for input in node.inputs.iter_mut().rev() {
+                input.is_last_use = !std::mem::replace(&mut is_read_later[input.slot], true);
+            }
+        }
+        Ok(Program { nodes: self.nodes, initial: self.initial, feeds: self.feeds, fetches })
+    }
+}
+
+/// The values of one run, reused by the next run of a loop.
+struct Frame<'p> {
+    program: &'p Program,
+    values: Vec<Option<Tensor>>,
+    is_done: Vec<bool>,
+}
+
+/// A node that waits.
+struct Waiting {
+    node: usize,
+    pending: Box<dyn Pending>,
+}
+
+impl Program {
+    /// Runs every node once and returns the fetched values.
+    pub fn run(&self, feeds: Vec<Tensor>, run: &Run) -> Result<Vec<Tensor>> {
+        if feeds.len() != self.feeds.len() {
+            return Err(Error::internal(format!("{} feeds given, {} expected", feeds.len(), self.feeds.len())));
+        }
+        let mut frame = Frame::new(self);
+        for (slot, value) in self.feeds.iter().zip(feeds) {
+            frame.values[*slot] = Some(value);
+        }
+        frame.execute(run)?;
+        self.fetches.iter().map(|slot| frame.value(*slot)).collect()
+    }
+
+    /// Repeats runs until `stop` is set (then it returns) or a run fails (then with that error).
+    pub fn run_loop(&self, stop: &StopFlag, run: &Run) -> Result<()> {
+        if !self.feeds.is_empty() {
+            return Err(Error::internal("a program that is fed cannot run in a loop"));
+        }
+        let mut frame = Frame::new(self);
+        while !stop.is_set() {
+            frame.execute(run)?;
+            frame.clear();
+        }
+        Ok(())
+    }
+
+    /// The reading nodes that `node` depends on, itself included, nearest first.
+    fn origin(&self, node: usize, run: &Run) -> Option<crate::run::Origin> {
+        let mut is_seen = vec![false; self.nodes.len()];
+        let mut stack = vec![node];
+        while let Some(node) = stack.pop() {
+            if std::mem::replace(&mut is_seen[node], true) {
+                continue;
+            }
+            if let Some(origin) = run.origin(node) {
+                return Some(origin);
+            }
+            stack.extend(self.nodes[node].inputs.iter().filter_map(|input| input.producer));
+        }
+        None
+    }
+
+    /// Completes the error of a node: its name, and the record its inputs came from.
+    fn explain(&self, node: usize, run: &Run, error: Error) -> Error {
+        // Ends of input and cancellations are no fault of a record.
+        let is_about_data = !matches!(error.code(), Code::OutOfRange | Code::Cancelled | Code::DeadlineExceeded);
+        let error = match self.origin(node, run).filter(|_| is_about_data && run.origin(node).is_none()) {
+            Some(origin) => error.while_reading(&origin),
+            None => error,
+        };
+        error.in_op(&self.nodes[node].name)
+    }
+}
+
+impl<'p> Frame<'p> {
+    fn new(program: &'p Program) -> Self {
+        Self { program, values: program.initial.clone(), is_done: vec![false; program.nodes.len()] }
+    }
+
+    fn clear(&mut self) {
+        self.is_done.fill(false);
+        for node in &self.program.nodes {
+            self.values[node.first_output..node.first_output + node.num_outputs].fill(None);
+        }
+    }
+
+    fn value(&self, slot: Slot) -> Result<Tensor> {
+        self.values[slot].clone().ok_or_else(|| Error::internal(format!("slot {slot} was read before it was filled")))
+    }
+
+    fn is_ready(&self, node: usize) -> bool {
+        let node = &self.program.nodes[node];
+        node.controls.iter().all(|control| self.is_done[*control])
+            && node.inputs.iter().all(|input| input.producer.is_none_or(|producer| self.is_done[producer]))
+    }
+
+    fn execute(&mut self, run: &Run) -> Result<()> {
+        run.check()?;
+        let mut waiting = Vec::new();
+        let result = self.execute_nodes(run, &mut waiting);
+        match result {
+            Ok(()) => Ok(()),
+            Err(error) => Err(self.abandon(run, waiting, error)),
+        }
+    }
+
+    /// Runs the nodes in their order. One that would block waits aside while those that can go on do.
+    fn execute_nodes(&mut self, run: &Run, waiting: &mut Vec<Waiting>) -> Result<()> {
+        let mut deferred = Vec::new();
+        for node in 0..self.program.nodes.len() {
+            if waiting.is_empty() || self.is_ready(node) {
+                self.start(node, run, waiting)?;
+            } else {
+                deferred.push(node);
+            }
+        }
+        while !waiting.is_empty() {
+            if !self.poll(run, waiting)? {
+                run.wait()?;
+                continue;
+            }
+            let blocked = std::mem::take(&mut deferred);
+            for node in blocked {
+                if self.is_ready(node) {
+                    self.start(node, run, waiting)?;
+                } else {
+                    deferred.push(node);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn start(&mut self, index: usize, run: &Run, waiting: &mut Vec<Waiting>) -> Result<()> {
+        let program = self.program;
+        let node = &program.nodes[index];
+        // Moving is right only in program order; once something waits, later nodes may run before earlier ones.
+        let may_move = waiting.is_empty();
+        let mut inputs = Tensors::new();
+        for input in &node.inputs {
+            let value = if may_move && input.is_last_use { self.values[input.slot].take() } else { None };
+            inputs.push(value.map_or_else(|| self.value(input.slot), Ok)?);
+        }
+        run.node.set(index);
+        match node.kernel.run(run, inputs).map_err(|error| program.explain(index, run, error))? {
+            Step::Done(outputs) => self.finish(index, outputs),
+            Step::Pending(pending) => {
+                waiting.push(Waiting { node: index, pending });
+                Ok(())
+            }
+        }
+    }
+
+    /// Tries everything that waits; says whether anything could be finished.
+    fn poll(&mut self, run: &Run, waiting: &mut Vec<Waiting>) -> Result<bool> {
+        let before = waiting.len();
+        let mut index = 0;
+        while index < waiting.len() {
+            let node = waiting[index].node;
+            run.node.set(node);
+            match waiting[index].pending.poll(run) {
+                Ok(None) => index += 1,
+                Ok(Some(outputs)) => {
+                    waiting.remove(index);
+                    self.finish(node, outputs)?;
+                }
+                Err(error) => {
+                    waiting.remove(index);
+                    return Err(self.program.explain(node, run, error));
+                }
+            }
+        }
+        Ok(waiting.len() < before)
+    }
+
+    fn finish(&mut self, index: usize, outputs: Tensors) -> Result<()> {
+        let node = &self.program.nodes[index];
+        if outputs.len() != node.num_outputs {
+            let text = format!("{} gave {} outputs, expected {}", node.name, outputs.len(), node.num_outputs);
+            return Err(Error::internal(text));
+        }
+        for (offset, output) in outputs.into_iter().enumerate() {
+            self.values[node.first_output + offset] = Some(output);
+        }
+        self.is_done[index] = true;
+        Ok(())
+    }
+
+    /// Ends what still waits; of a cancelled run, the first waiting operation says how it ended.
+    fn abandon(&self, run: &Run, waiting: Vec<Waiting>, error: Error) -> Error {
+        let mut first = None;
+        for mut waiting in waiting {
+            let error = waiting.pending.cancel();
+            first.get_or_insert_with(|| self.program.explain(waiting.node, run, error));
+        }
+        let is_cancelled = error.code() == Code::Cancelled && error.op().is_none();
+        first.filter(|_| is_cancelled).unwrap_or(error)
+    }
+}

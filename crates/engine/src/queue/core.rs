@@ -1,0 +1,212 @@
+//! The state machine of a queue: sequential code, run under the queue's lock.
+
+use super::store::Store;
+use super::ticket::{Line, Ticket, Woken};
+use super::{Elements, QueueSpec, QueueStats, Rows};
+use crate::error::Result;
+use crate::parker::Parker;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// A plain close, which takes its turn among the enqueues.
+pub(super) struct Close;
+
+/// What a caller wants of the queue, and how far it came.
+pub(super) enum Request {
+    Enqueue(Rows),
+    Close(Close),
+    Dequeue { missing: usize, is_up_to: bool, held: Elements },
+}
+
+impl Request {
+    pub(super) fn dequeue(count: usize, is_up_to: bool) -> Self {
+        Self::Dequeue { missing: count, is_up_to, held: Elements::new() }
+    }
+}
+
+/// What one attempt at a request came to.
+enum Attempt {
+    Complete(Result<Elements>),
+    /// Something moved, but the request still waits.
+    Partial,
+    Stuck,
+}
+
+pub(super) struct Core {
+    spec: QueueSpec,
+    store: Store,
+    is_closed: bool,
+    enqueues: VecDeque<(Request, Arc<Ticket>)>,
+    dequeues: VecDeque<(Request, Arc<Ticket>)>,
+    woken: Woken,
+    stats: QueueStats,
+}
+
+impl Core {
+    pub(super) fn new(spec: &QueueSpec) -> Self {
+        Self {
+            spec: spec.clone(),
+            store: Store::new(spec.order),
+            is_closed: false,
+            enqueues: VecDeque::new(),
+            dequeues: VecDeque::new(),
+            woken: Woken::default(),
+            stats: QueueStats { capacity: spec.capacity, ..QueueStats::default() },
+        }
+    }
+
+    pub(super) fn size(&self) -> usize {
+        self.store.len()
+    }
+
+    pub(super) fn is_closed(&self) -> bool {
+        self.is_closed
+    }
+
+    pub(super) fn stats(&self) -> QueueStats {
+        QueueStats {
+            size: self.store.len(),
+            is_closed: self.is_closed,
+            num_waiting_enqueues: self.enqueues.len(),
+            num_waiting_dequeues: self.dequeues.len(),
+            ..self.stats
+        }
+    }
+
+    /// The tickets to wake once the lock is released.
+    pub(super) fn take_woken(&mut self) -> Woken {
+        std::mem::take(&mut self.woken)
+    }
+
+    /// Serves `request` at once if it is first in its line and can be; otherwise it gets a ticket.
+    pub(super) fn request(
+        &mut self,
+        line: Line,
+        mut request: Request,
+        parker: &Arc<Parker>,
+    ) -> std::result::Result<Result<Elements>, Arc<Ticket>> {
+        if self.line(line).is_empty() {
+            match self.attempt(&mut request) {
+                Attempt::Complete(result) => {
+                    self.flush();
+                    return Ok(result);
+                }
+                Attempt::Partial | Attempt::Stuck => {}
+            }
+        }
+        let ticket = Ticket::new(parker);
+        self.line(line).push_back((request, Arc::clone(&ticket)));
+        self.flush();
+        // The flush may have finished it: what it had added let a dequeue make room for the rest.
+        ticket.take().ok_or(ticket)
+    }
+
+    /// Closes now. Every waiting enqueue and plain close fails.
+    pub(super) fn close_and_cancel(&mut self) {
+        self.is_closed = true;
+        for (_, ticket) in std::mem::take(&mut self.enqueues) {
+            self.complete(Line::Enqueue, ticket, Err(Line::Enqueue.cancelled()));
+        }
+        self.flush();
+    }
+
+    /// Takes a request out of its line, if it still waits there; its outcome is lost otherwise.
+    pub(super) fn withdraw(&mut self, line: Line, ticket: &Arc<Ticket>) {
+        self.line(line).retain(|(_, waiting)| !Arc::ptr_eq(waiting, ticket));
+        self.flush();
+    }
+
+    fn line(&mut self, line: Line) -> &mut VecDeque<(Request, Arc<Ticket>)> {
+        match line {
+            Line::Enqueue => &mut self.enqueues,
+            Line::Dequeue => &mut self.dequeues,
+        }
+    }
+
+    /// Serves both lines from the front until neither can go on.
+    fn flush(&mut self) {
+        while self.serve(Line::Enqueue) | self.serve(Line::Dequeue) {}
+    }
+
+    /// Serves one line as far as possible; says whether anything moved.
+    fn serve(&mut self, line: Line) -> bool {
+        let mut has_moved = false;
+        while let Some((mut request, ticket)) = self.line(line).pop_front() {
+            match self.attempt(&mut request) {
+                Attempt::Complete(result) => {
+                    self.complete(line, ticket, result);
+                    has_moved = true;
+                }
+                attempt => {
+                    self.line(line).push_front((request, ticket));
+                    return has_moved | matches!(attempt, Attempt::Partial);
+                }
+            }
+        }
+        has_moved
+    }
+
+    fn complete(&mut self, line: Line, ticket: Arc<Ticket>, result: Result<Elements>) {
+        let blocked = u64::try_from(ticket.since.elapsed().as_nanos()).unwrap_or(u64::MAX);
+        match line {
+            Line::Enqueue => self.stats.enqueue_blocked_ns += blocked,
+            Line::Dequeue => self.stats.dequeue_blocked_ns += blocked,
+        }
+        ticket.put(result);
+        self.woken.push(ticket);
+    }
+
+    fn attempt(&mut self, request: &mut Request) -> Attempt {
+        match request {
+            Request::Enqueue(rows) => self.attempt_enqueue(rows),
+            Request::Close(Close) => self.attempt_close(),
+            Request::Dequeue { missing, is_up_to, held } => self.attempt_dequeue(missing, *is_up_to, held),
+        }
+    }
+
+    fn attempt_enqueue(&mut self, rows: &mut Rows) -> Attempt {
+        if self.is_closed {
+            return Attempt::Complete(Err(self.spec.closed()));
+        }
+        let mut attempt = Attempt::Stuck;
+        while self.spec.capacity.is_none_or(|capacity| self.store.len() < capacity) {
+            match rows.pop() {
+                Ok(Some(element)) => self.store.push(element),
+                Ok(None) => return Attempt::Complete(Ok(Elements::new())),
+                Err(error) => return Attempt::Complete(Err(error)),
+            }
+            self.stats.num_enqueued += 1;
+            attempt = Attempt::Partial;
+        }
+        if rows.is_empty() { Attempt::Complete(Ok(Elements::new())) } else { attempt }
+    }
+
+    fn attempt_close(&mut self) -> Attempt {
+        let was_closed = std::mem::replace(&mut self.is_closed, true);
+        Attempt::Complete(if was_closed { Err(self.spec.already_closed()) } else { Ok(Elements::new()) })
+    }
+
+    fn attempt_dequeue(&mut self, missing: &mut usize, is_up_to: bool, held: &mut Elements) -> Attempt {
+        let size = self.store.len();
+        if self.is_closed && size < *missing {
+            self.stats.num_dequeued -= held.len() as u64;
+            self.store.give_back(std::mem::take(held));
+            if !is_up_to || self.store.len() == 0 {
+                return Attempt::Complete(Err(self.spec.insufficient(*missing, size)));
+            }
+            *missing = self.store.len();
+        }
+        let mut attempt = Attempt::Stuck;
+        while self.store.available(self.is_closed, *missing) > 0 {
+            let Some(element) = self.store.pop() else { break };
+            held.push(element);
+            self.stats.num_dequeued += 1;
+            *missing -= 1;
+            if *missing == 0 {
+                return Attempt::Complete(Ok(std::mem::take(held)));
+            }
+            attempt = Attempt::Partial;
+        }
+        attempt
+    }
+}

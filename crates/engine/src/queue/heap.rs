@@ -1,0 +1,81 @@
+//! The elements of a priority queue: a binary heap that breaks ties as the C++ standard library's does.
+//!
+//! Equal priorities come out neither first in, first out nor at random, but programs have come to rely on the order
+//! they get. Source: `std::push_heap` and `std::pop_heap` of libstdc++, which TensorFlow's `priority_queue.cc` uses.
+
+use super::Element;
+
+/// A heap of elements whose component 0 is their priority; the smallest is on top.
+#[derive(Default)]
+pub(super) struct Heap(Vec<(i64, Element)>);
+
+impl Heap {
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) fn push(&mut self, element: Element) {
+        self.0.push((priority(&element), element));
+        self.sift_up(self.0.len() - 1);
+    }
+
+    pub(super) fn pop(&mut self) -> Option<Element> {
+        let last = self.0.len().checked_sub(1)?;
+        self.0.swap(0, last);
+        let (_, top) = self.0.pop()?;
+        // The hole goes down to a leaf, always to the better child; what was last then goes up from there.
+        let mut hole = 0;
+        while 2 * hole + 1 < self.0.len() {
+            let (left, right) = (2 * hole + 1, 2 * hole + 2);
+            let is_left_better = right >= self.0.len() || self.0[left].0 < self.0[right].0;
+            let child = if is_left_better { left } else { right };
+            self.0.swap(hole, child);
+            hole = child;
+        }
+        if !self.0.is_empty() {
+            self.sift_up(hole);
+        }
+        Some(top)
+    }
+
+    /// Moves an element up while its parent is strictly worse.
+    fn sift_up(&mut self, mut index: usize) {
+        while index > 0 && self.0[(index - 1) / 2].0 > self.0[index].0 {
+            self.0.swap(index, (index - 1) / 2);
+            index = (index - 1) / 2;
+        }
+    }
+}
+
+/// The priority; checked to be a scalar int64 before the element comes in.
+fn priority(element: &Element) -> i64 {
+    element.first().and_then(|tensor| tensor.integer_scalar("the priority").ok()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::Tensor;
+
+    fn element(priority: i64, id: i64) -> Element {
+        Element::from_iter([Tensor::scalar(priority), Tensor::scalar(id)])
+    }
+
+    fn ids(heap: &mut Heap) -> Vec<i64> {
+        std::iter::from_fn(|| heap.pop()).map(|element| element[1].integer_scalar("id").unwrap()).collect()
+    }
+
+    #[test]
+    fn ten_equal_priorities_come_out_in_the_order_of_the_cpp_standard_library() {
+        let mut heap = Heap::default();
+        (0..10).for_each(|id| heap.push(element(7, id)));
+        assert_eq!(ids(&mut heap), [0, 2, 6, 9, 8, 5, 7, 4, 1, 3]);
+    }
+
+    #[test]
+    fn smaller_priorities_come_out_first_negative_ones_too() {
+        let mut heap = Heap::default();
+        [5, -3, 9, 0, i64::MIN, i64::MAX].iter().for_each(|priority| heap.push(element(*priority, *priority)));
+        assert_eq!(ids(&mut heap), [i64::MIN, -3, 0, 5, 9, i64::MAX]);
+    }
+}

@@ -1,0 +1,157 @@
+//! Queues: bounded buffers of elements between threads, with the rules of TensorFlow 1.
+//!
+//! One type over several orders. Whoever cannot go on at once takes a place in the line for enqueues (a close
+//! waits there too) or in the line for dequeues; each line is served strictly in order of arrival, by whichever
+//! thread changes the queue. The lock is held while references move, never while element bytes are copied into a
+//! batch and never while anybody sleeps.
+//!
+//! Source of the rules: `tensorflow/core/kernels/queue_base.cc`, `fifo_queue.cc` and `random_shuffle_queue_op.cc`
+//! of TensorFlow 1.15, as documented for `tf.QueueBase`.
+
+mod core;
+mod element;
+mod heap;
+mod spec;
+mod stats;
+mod store;
+mod ticket;
+
+pub use element::{Element, Elements, Rows};
+pub use spec::{Order, QueueSpec};
+pub use stats::QueueStats;
+
+use self::core::{Close, Core, Request};
+use crate::error::{Error, Result};
+use crate::parker::Parker;
+use crate::sync::Mutex;
+use std::sync::Arc;
+use ticket::{Line, Ticket};
+
+/// A queue of elements, shared by any number of threads.
+pub struct Queue {
+    spec: QueueSpec,
+    /// Everything that changes. Locked for a few moves at a time by every caller.
+    core: Mutex<Core>,
+}
+
+/// An operation on a queue that is either finished or waits in a line.
+pub enum Progress {
+    Done(Elements),
+    Waiting(Waiting),
+}
+
+impl Queue {
+    /// An open, empty queue. Fails if `spec` contradicts itself.
+    pub fn new(spec: QueueSpec) -> Result<Arc<Self>> {
+        spec.check()?;
+        let core = Mutex::new(Core::new(&spec));
+        Ok(Arc::new(Self { spec, core }))
+    }
+
+    pub fn spec(&self) -> &QueueSpec {
+        &self.spec
+    }
+
+    /// Adds `rows` in order, as space appears, uninterrupted by other enqueues. Waits while the queue is full.
+    ///
+    /// Fails with `InvalidArgument` if types or shapes do not fit and with `Cancelled` if the queue is closed.
+    pub fn enqueue(self: &Arc<Self>, mut rows: Rows, parker: &Arc<Parker>) -> Result<Progress> {
+        self.spec.check_rows(&rows)?;
+        if rows.is_empty() {
+            return Ok(Progress::Done(Elements::new()));
+        }
+        rows.prepare()?;
+        self.request(Line::Enqueue, Request::Enqueue(rows), parker)
+    }
+
+    /// Takes `count` elements, as they arrive. Waits until it has them all.
+    ///
+    /// On a closed queue that cannot give so many it takes what is left if `is_up_to` and there is any; otherwise
+    /// what it took goes back and it fails with `OutOfRange`.
+    pub fn dequeue(self: &Arc<Self>, count: usize, is_up_to: bool, parker: &Arc<Parker>) -> Result<Progress> {
+        if count == 0 {
+            return Ok(Progress::Done(Elements::new()));
+        }
+        self.request(Line::Dequeue, Request::dequeue(count, is_up_to), parker)
+    }
+
+    /// Closes the queue once every enqueue that waits now is finished; or at once, cancelling them.
+    ///
+    /// A second plain close fails with `Cancelled`; a second cancelling one does nothing.
+    pub fn close(self: &Arc<Self>, cancel_pending: bool, parker: &Arc<Parker>) -> Result<Progress> {
+        if !cancel_pending {
+            return self.request(Line::Enqueue, Request::Close(Close), parker);
+        }
+        let mut core = self.core.lock();
+        core.close_and_cancel();
+        let woken = core.take_woken();
+        drop(core);
+        woken.wake();
+        Ok(Progress::Done(Elements::new()))
+    }
+
+    /// Number of elements a dequeue could see; those that a waiting dequeue holds are not among them.
+    pub fn size(&self) -> usize {
+        self.core.lock().size()
+    }
+
+    pub fn is_closed(&self) -> bool {
+        self.core.lock().is_closed()
+    }
+
+    pub fn stats(&self) -> QueueStats {
+        self.core.lock().stats()
+    }
+
+    fn request(self: &Arc<Self>, line: Line, request: Request, parker: &Arc<Parker>) -> Result<Progress> {
+        let mut core = self.core.lock();
+        let outcome = core.request(line, request, parker);
+        let woken = core.take_woken();
+        drop(core);
+        woken.wake();
+        match outcome {
+            Ok(result) => result.map(Progress::Done),
+            Err(ticket) => Ok(Progress::Waiting(Waiting { queue: Arc::clone(self), line, ticket, is_over: false })),
+        }
+    }
+}
+
+/// A place in one of a queue's lines. Dropping it gives the place up.
+pub struct Waiting {
+    queue: Arc<Queue>,
+    line: Line,
+    ticket: Arc<Ticket>,
+    is_over: bool,
+}
+
+impl Waiting {
+    /// The outcome, once there is one. The parker given with the request is unparked then.
+    pub fn poll(&mut self) -> Option<Result<Elements>> {
+        let outcome = self.ticket.take();
+        self.is_over |= outcome.is_some();
+        outcome
+    }
+
+    /// Leaves the line; elements a dequeue had taken are lost, elements an enqueue had added stay.
+    pub fn cancel(&mut self) -> Error {
+        self.withdraw();
+        self.line.cancelled()
+    }
+
+    fn withdraw(&mut self) {
+        if std::mem::replace(&mut self.is_over, true) {
+            return;
+        }
+        let mut core = self.queue.core.lock();
+        core.withdraw(self.line, &self.ticket);
+        let woken = core.take_woken();
+        drop(core);
+        woken.wake();
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        self.withdraw();
+    }
+}

@@ -1,0 +1,128 @@
+//! What a queue is made for: order, capacity, and the types and shapes of its components.
+
+use super::Rows;
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::shape::{PartialShape, Shape};
+
+/// In which order elements come out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// As they came in.
+    Fifo,
+    /// As they came in; batches are padded to their largest element.
+    Padding,
+    /// Smallest priority first, which is component 0, a scalar int64.
+    Priority,
+    /// Drawn at random. While the queue is open, `min_after_dequeue` elements stay in it. Seeds (0, 0) are random.
+    Shuffle { min_after_dequeue: usize, seed: i64, seed2: i64 },
+}
+
+/// The unchanging properties of a queue.
+#[derive(Clone, Debug)]
+pub struct QueueSpec {
+    /// The name in messages.
+    pub name: String,
+    pub order: Order,
+    /// `None`: unbounded.
+    pub capacity: Option<usize>,
+    pub dtypes: Vec<DType>,
+    /// `None`: components of any shape.
+    pub shapes: Option<Vec<PartialShape>>,
+}
+
+impl QueueSpec {
+    /// The name of the class in messages.
+    pub fn class(&self) -> &'static str {
+        match self.order {
+            Order::Fifo => "FIFOQueue",
+            Order::Padding => "PaddingFIFOQueue",
+            Order::Priority => "PriorityQueue",
+            Order::Shuffle { .. } => "RandomShuffleQueue",
+        }
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        match (self.order, self.capacity) {
+            (Order::Shuffle { min_after_dequeue, .. }, Some(capacity)) if min_after_dequeue >= capacity => {
+                Err(Error::invalid_argument(format!(
+                    "min_after_dequeue {min_after_dequeue} must be < capacity {capacity}"
+                )))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    pub(super) fn closed(&self) -> Error {
+        Error::cancelled(format!("{} '{}' is closed.", self.class(), self.name))
+    }
+
+    pub(super) fn already_closed(&self) -> Error {
+        Error::cancelled(format!("Queue '{}' is already closed.", self.name))
+    }
+
+    pub(super) fn insufficient(&self, requested: usize, size: usize) -> Error {
+        Error::out_of_range(format!(
+            "{} '{}' is closed and has insufficient elements (requested {requested}, current size {size})",
+            self.class(),
+            self.name
+        ))
+    }
+
+    /// The component shapes, which a dequeue of several elements needs.
+    pub fn known_shapes(&self) -> Result<&[PartialShape]> {
+        self.shapes.as_deref().ok_or_else(|| {
+            let class = self.class();
+            Error::invalid_argument(format!(
+                "{class}'s DequeueMany and DequeueUpTo require the components to have specified shapes."
+            ))
+        })
+    }
+
+    /// Whether the components of an enqueue have the types and shapes of this queue's.
+    pub(super) fn check_rows(&self, rows: &Rows) -> Result<()> {
+        let got: Vec<DType> = rows.components().iter().map(|component| component.dtype()).collect();
+        if got != self.dtypes {
+            let names = |dtypes: &[DType]| dtypes.iter().map(|dtype| dtype.to_string()).collect::<Vec<_>>().join(",");
+            return Err(Error::invalid_argument(format!(
+                "Signature mismatch, have: {} expected: {}",
+                names(&got),
+                names(&self.dtypes)
+            )));
+        }
+        let rows_of = |index: usize| rows.components()[index].shape().first().copied();
+        for (index, component) in rows.components().iter().enumerate() {
+            let shape = component.shape();
+            if rows.is_batch() && shape.is_empty() {
+                return Err(Error::invalid_argument(format!(
+                    "Shape mismatch in tuple component {index}. Expected a batch of elements, got a scalar"
+                )));
+            }
+            let length = rows_of(0).unwrap_or_default();
+            match &self.shapes {
+                Some(shapes) => check_shape(index, &shapes[index], shape, rows.is_batch().then_some(length))?,
+                None if rows.is_batch() && shape[0] != length => {
+                    return Err(Error::invalid_argument(format!(
+                        "All input tensors must have the same size in the 0th dimension. Component {index} has {}, \
+                         and should have {length}",
+                        shape[0]
+                    )));
+                }
+                None => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn check_shape(index: usize, expected: &PartialShape, got: &Shape, batch: Option<usize>) -> Result<()> {
+    let fits = match batch {
+        Some(length) => got[0] == length && expected.is_compatible_with(&got[1..]),
+        None => expected.is_compatible_with(got),
+    };
+    if fits {
+        return Ok(());
+    }
+    let expected = batch.map_or_else(|| expected.clone(), |length| expected.batched(length));
+    Err(Error::invalid_argument(format!("Shape mismatch in tuple component {index}. Expected {expected}, got {got}")))
+}

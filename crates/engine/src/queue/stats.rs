@@ -1,0 +1,23 @@
+//! What a queue says of itself.
+
+/// A moment of a queue's life. Totals count since the queue was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct QueueStats {
+    /// Elements in the queue now. Near `capacity`: producers wait; near 0: consumers do.
+    pub size: usize,
+    /// `None`: unbounded.
+    pub capacity: Option<usize>,
+    pub is_closed: bool,
+    /// Elements that have come in.
+    pub num_enqueued: u64,
+    /// Elements that have gone out to a dequeue, finished or not.
+    pub num_dequeued: u64,
+    /// Calls that wait in the line for enqueues now, plain closes among them.
+    pub num_waiting_enqueues: usize,
+    /// Calls that wait in the line for dequeues now.
+    pub num_waiting_dequeues: usize,
+    /// Time that finished enqueues have waited, summed over threads. Grows when consumers are the bottleneck.
+    pub enqueue_blocked_ns: u64,
+    /// Time that finished dequeues have waited, summed over threads. Grows when producers are the bottleneck.
+    pub dequeue_blocked_ns: u64,
+}

@@ -1,0 +1,60 @@
+//! A place in a line: where the outcome is put for the thread that waits for it.
+
+use super::Elements;
+use crate::error::{Error, Result};
+use crate::parker::Parker;
+use crate::sync::Mutex;
+use std::sync::Arc;
+use std::time::Instant;
+
+/// Which line of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Line {
+    Enqueue,
+    Dequeue,
+}
+
+impl Line {
+    pub(super) fn cancelled(self) -> Error {
+        Error::cancelled(match self {
+            Line::Enqueue => "Enqueue operation was cancelled",
+            Line::Dequeue => "Dequeue operation was cancelled",
+        })
+    }
+}
+
+pub(super) struct Ticket {
+    /// Put once by whoever serves the line, taken once by the owner.
+    outcome: Mutex<Option<Result<Elements>>>,
+    parker: Arc<Parker>,
+    pub(super) since: Instant,
+}
+
+impl Ticket {
+    pub(super) fn new(parker: &Arc<Parker>) -> Arc<Self> {
+        Arc::new(Self { outcome: Mutex::new(None), parker: Arc::clone(parker), since: Instant::now() })
+    }
+
+    pub(super) fn take(&self) -> Option<Result<Elements>> {
+        self.outcome.lock().take()
+    }
+
+    /// Puts the outcome. The owner is not woken yet: that is for after the queue's lock is released.
+    pub(super) fn put(&self, outcome: Result<Elements>) {
+        *self.outcome.lock() = Some(outcome);
+    }
+}
+
+/// Tickets whose outcome was put while the queue was locked, to be woken after.
+#[derive(Default)]
+pub(super) struct Woken(Vec<Arc<Ticket>>);
+
+impl Woken {
+    pub(super) fn push(&mut self, ticket: Arc<Ticket>) {
+        self.0.push(ticket);
+    }
+
+    pub(super) fn wake(self) {
+        self.0.iter().for_each(|ticket| ticket.parker.unpark());
+    }
+}

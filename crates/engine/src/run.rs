@@ -1,0 +1,125 @@
+//! The circumstances of one run: who may end it, until when, and where its data came from.
+
+use crate::cancellation::Cancellation;
+use crate::error::{Code, Error, Result};
+use crate::parker::Parker;
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How often a waiting run asks its [`Interrupt`].
+const INTERRUPT_INTERVAL: Duration = Duration::from_millis(50);
+
+/// Something outside the engine that may end a wait: a signal that the host language has to look for.
+pub trait Interrupt {
+    /// Fails if the run is to end. Called from the waiting thread, which holds no lock then.
+    fn check(&self) -> Result<()>;
+}
+
+/// Where a record came from.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    pub file: Arc<str>,
+    /// Number of the record in the file, from 0.
+    pub record: u64,
+    /// Offset of the record's first byte in the (uncompressed) file.
+    pub offset_bytes: u64,
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: record {} at byte {}", self.file, self.record, self.offset_bytes)
+    }
+}
+
+/// One call of `Program::run` or `Program::run_loop`, owned by its thread.
+pub struct Run<'a> {
+    parker: Arc<Parker>,
+    cancellation: &'a Cancellation,
+    deadline: Option<Instant>,
+    interrupt: Option<&'a dyn Interrupt>,
+    /// The node being executed, set by the program for [`Run::set_origin`].
+    pub(crate) node: Cell<usize>,
+    /// For each reading node that has read in this run, the record it read last.
+    origins: RefCell<Vec<(usize, Origin)>>,
+}
+
+impl<'a> Run<'a> {
+    pub fn new(cancellation: &'a Cancellation) -> Self {
+        thread_local! {
+            static PARKER: Arc<Parker> = Arc::new(Parker::new());
+        }
+        Self {
+            parker: PARKER.with(Arc::clone),
+            cancellation,
+            deadline: None,
+            interrupt: None,
+            node: Cell::new(0),
+            origins: RefCell::default(),
+        }
+    }
+
+    /// Ends the run with `DeadlineExceeded` if it still waits at `deadline`.
+    pub fn with_deadline(mut self, deadline: Option<Instant>) -> Self {
+        self.deadline = deadline;
+        self
+    }
+
+    /// Asks `interrupt` while the run waits.
+    pub fn with_interrupt(mut self, interrupt: Option<&'a dyn Interrupt>) -> Self {
+        self.interrupt = interrupt;
+        self
+    }
+
+    pub fn parker(&self) -> &Arc<Parker> {
+        &self.parker
+    }
+
+    /// Says which record the current node has read, for the errors of everything computed from it.
+    pub fn set_origin(&self, origin: Origin) {
+        let node = self.node.get();
+        let mut origins = self.origins.borrow_mut();
+        match origins.iter_mut().find(|(reader, _)| *reader == node) {
+            Some(entry) => entry.1 = origin,
+            None => origins.push((node, origin)),
+        }
+    }
+
+    /// The record that node `node` read last in this run.
+    pub fn origin(&self, node: usize) -> Option<Origin> {
+        let origins = self.origins.borrow();
+        origins.iter().find(|(reader, _)| *reader == node).map(|(_, origin)| origin.clone())
+    }
+
+    /// Fails if the run is to end: cancelled, past its deadline or interrupted.
+    pub fn check(&self) -> Result<()> {
+        if self.cancellation.is_cancelled() {
+            return Err(Error::cancelled("Run call was cancelled"));
+        }
+        if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            return Err(Error::new(Code::DeadlineExceeded, "Timed out waiting for notification"));
+        }
+        self.interrupt.map_or(Ok(()), Interrupt::check)
+    }
+
+    /// Blocks until somebody unparks the run. Fails if the run is to end.
+    pub fn wait(&self) -> Result<()> {
+        let _registration = self.cancellation.register(&self.parker);
+        loop {
+            self.check()?;
+            let interval = self.interrupt.map(|_| INTERRUPT_INTERVAL);
+            let rest = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            let is_awake = match [interval, rest].into_iter().flatten().min() {
+                Some(timeout) => self.parker.park_timeout(timeout),
+                None => {
+                    self.parker.park();
+                    true
+                }
+            };
+            if is_awake {
+                return Ok(());
+            }
+        }
+    }
+}

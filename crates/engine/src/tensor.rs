@@ -1,0 +1,368 @@
+//! Tensors: an element type, a shape and shared bytes. Cloning one copies no element.
+
+use crate::dtype::{DType, Numeric};
+use crate::error::{Error, Result};
+use crate::shape::Shape;
+use bytes::Bytes;
+use std::fmt;
+use std::sync::Arc;
+
+/// Numeric values of at most this many bytes live in the tensor itself: labels, ids, counters.
+const INLINE_BYTES: usize = 16;
+
+/// An immutable array of one element type.
+///
+/// Numeric elements are stored in row-major order in the machine's byte order, aligned for their type;
+/// booleans as bytes 0 and 1; strings as reference-counted slices of bytes.
+#[derive(Clone)]
+pub struct Tensor {
+    dtype: DType,
+    shape: Shape,
+    data: Data,
+}
+
+#[derive(Clone)]
+enum Data {
+    Inline([u64; INLINE_BYTES / 8]),
+    Buffer(Memory),
+    String(Bytes),
+    Strings(Arc<[Bytes]>),
+}
+
+/// Shared, immutable bytes: a slice of something larger, or a vector of numbers.
+#[derive(Clone)]
+pub enum Memory {
+    Bytes(Bytes),
+    Numbers(Arc<dyn AsRef<[u8]> + Send + Sync>),
+}
+
+impl Memory {
+    /// Whether nobody else holds these bytes.
+    pub fn is_unique(&self) -> bool {
+        match self {
+            Self::Bytes(bytes) => bytes.is_unique(),
+            Self::Numbers(numbers) => Arc::strong_count(numbers) == 1,
+        }
+    }
+
+    /// A copy that is aligned for every element type.
+    fn aligned_copy(bytes: &[u8]) -> Self {
+        let mut words = vec![0_u64; bytes.len().div_ceil(8)];
+        bytemuck::cast_slice_mut(&mut words)[..bytes.len()].copy_from_slice(bytes);
+        Self::Numbers(Arc::new(Numbers { values: words, length_bytes: bytes.len() }))
+    }
+}
+
+impl AsRef<[u8]> for Memory {
+    fn as_ref(&self) -> &[u8] {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            Self::Numbers(numbers) => (**numbers).as_ref(),
+        }
+    }
+}
+
+/// The first bytes of a vector of numbers.
+struct Numbers<T> {
+    values: Vec<T>,
+    length_bytes: usize,
+}
+
+impl<T: Numeric> AsRef<[u8]> for Numbers<T> {
+    fn as_ref(&self) -> &[u8] {
+        &bytemuck::cast_slice(&self.values)[..self.length_bytes]
+    }
+}
+
+impl Tensor {
+    /// A tensor of `values` in row-major order. Fails if the shape holds another number of elements.
+    pub fn from_values<T: Numeric>(shape: Shape, values: Vec<T>) -> Result<Self> {
+        check_length(&shape, values.len())?;
+        let data = inline(bytemuck::cast_slice(&values)).unwrap_or_else(|| {
+            let length_bytes = size_of_val(&values[..]);
+            Data::Buffer(Memory::Numbers(Arc::new(Numbers { values, length_bytes })))
+        });
+        Ok(Self { dtype: T::DTYPE, shape, data })
+    }
+
+    pub fn scalar<T: Numeric>(value: T) -> Self {
+        let data = inline(bytemuck::bytes_of(&value)).unwrap_or(Data::Inline([0; 2]));
+        Self { dtype: T::DTYPE, shape: Shape::scalar(), data }
+    }
+
+    pub fn bool(value: bool) -> Self {
+        Self { dtype: DType::Bool, ..Self::scalar(u8::from(value)) }
+    }
+
+    /// A numeric, boolean or complex tensor over `bytes`, which are copied only where they are not aligned.
+    pub fn from_bytes(dtype: DType, shape: Shape, bytes: Bytes) -> Result<Self> {
+        if dtype == DType::String {
+            return Err(Error::internal("a string tensor is not made from one run of bytes"));
+        }
+        if bytes.len() != shape.num_elements() * dtype.size() {
+            return Err(Error::internal(format!("{} bytes for {dtype} of shape {shape}", bytes.len())));
+        }
+        let data = match inline(&bytes) {
+            Some(data) => data,
+            None if bytes.as_ptr().align_offset(dtype.alignment()) == 0 => Data::Buffer(Memory::Bytes(bytes)),
+            None => Data::Buffer(Memory::aligned_copy(&bytes)),
+        };
+        Ok(Self { dtype, shape, data })
+    }
+
+    /// A scalar string.
+    pub fn string(value: impl Into<Bytes>) -> Self {
+        Self { dtype: DType::String, shape: Shape::scalar(), data: Data::String(value.into()) }
+    }
+
+    /// Strings in row-major order. Fails if the shape holds another number of elements.
+    pub fn strings(shape: Shape, values: Vec<Bytes>) -> Result<Self> {
+        check_length(&shape, values.len())?;
+        let data = match <[Bytes; 1]>::try_from(values) {
+            Ok([value]) => Data::String(value),
+            Err(values) => Data::Strings(values.into()),
+        };
+        Ok(Self { dtype: DType::String, shape, data })
+    }
+
+    /// A tensor without elements, of the given type, whose shape has a 0 in it.
+    pub fn empty(dtype: DType, shape: Shape) -> Result<Self> {
+        check_length(&shape, 0)?;
+        let data = if dtype == DType::String { Data::Strings(Arc::new([])) } else { Data::Inline([0; 2]) };
+        Ok(Self { dtype, shape, data })
+    }
+
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    pub fn num_elements(&self) -> usize {
+        self.shape.num_elements()
+    }
+
+    /// The elements of a numeric tensor. Fails if they are of another type than `T`.
+    pub fn values<T: Numeric>(&self) -> Result<&[T]> {
+        if self.dtype != T::DTYPE {
+            return Err(Error::internal(format!("{} tensor read as {}", self.dtype, T::DTYPE)));
+        }
+        Ok(bytemuck::cast_slice(self.bytes()))
+    }
+
+    /// The bytes of the elements; empty for strings.
+    pub fn bytes(&self) -> &[u8] {
+        match &self.data {
+            Data::Inline(words) => &bytemuck::bytes_of(words)[..self.num_elements() * self.dtype.size()],
+            Data::Buffer(memory) => memory.as_ref(),
+            Data::String(_) | Data::Strings(_) => &[],
+        }
+    }
+
+    /// The elements of a string tensor; empty for others.
+    pub fn string_values(&self) -> &[Bytes] {
+        match &self.data {
+            Data::String(value) => std::slice::from_ref(value),
+            Data::Strings(values) => values,
+            Data::Inline(_) | Data::Buffer(_) => &[],
+        }
+    }
+
+    /// The only element of a string tensor; `what` names the argument in the error.
+    pub fn string_scalar(&self, what: &str) -> Result<&Bytes> {
+        match self.string_values() {
+            [value] => Ok(value),
+            _ => {
+                Err(Error::invalid_argument(format!("{what} must be a scalar string, got {} {}", self.dtype, self.shape)))
+            }
+        }
+    }
+
+    /// The only element of an int32 or int64 tensor; `what` names the argument in the error.
+    pub fn integer_scalar(&self, what: &str) -> Result<i64> {
+        match (self.dtype, self.num_elements()) {
+            (DType::Int32, 1) => Ok(i64::from(self.values::<i32>()?[0])),
+            (DType::Int64, 1) => Ok(self.values::<i64>()?[0]),
+            _ => {
+                Err(Error::invalid_argument(format!("{what} must be a scalar integer, got {} {}", self.dtype, self.shape)))
+            }
+        }
+    }
+
+    /// The only element of a boolean tensor; `what` names the argument in the error.
+    pub fn bool_scalar(&self, what: &str) -> Result<bool> {
+        match (self.dtype, self.bytes()) {
+            (DType::Bool, [value]) => Ok(*value != 0),
+            _ => {
+                Err(Error::invalid_argument(format!("{what} must be a scalar bool, got {} {}", self.dtype, self.shape)))
+            }
+        }
+    }
+
+    /// The same elements under another shape of as many elements.
+    pub fn reshaped(self, shape: Shape) -> Result<Self> {
+        check_length(&shape, self.num_elements())?;
+        Ok(Self { shape, ..self })
+    }
+
+    /// The same bytes as elements of another type of equal size.
+    pub fn with_dtype(self, dtype: DType) -> Result<Self> {
+        if dtype.size() != self.dtype.size() || (dtype == DType::String) != (self.dtype == DType::String) {
+            return Err(Error::internal(format!("{} bytes taken for {dtype}", self.dtype)));
+        }
+        Ok(Self { dtype, ..self })
+    }
+
+    /// Row `index` of the first dimension, copied, so that it keeps nothing else alive.
+    pub fn row(&self, index: usize) -> Result<Self> {
+        let shape = self.shape.row();
+        let length = shape.num_elements();
+        let elements = index * length..(index + 1) * length;
+        if self.shape.first().is_none_or(|rows| index >= *rows) {
+            return Err(Error::internal(format!("row {index} of shape {}", self.shape)));
+        }
+        if self.dtype == DType::String {
+            return Self::strings(shape, self.string_values()[elements].to_vec());
+        }
+        let size = self.dtype.size();
+        let bytes = &self.bytes()[elements.start * size..elements.end * size];
+        let data = inline(bytes).unwrap_or_else(|| Data::Buffer(Memory::aligned_copy(bytes)));
+        Ok(Self { dtype: self.dtype, shape, data })
+    }
+
+    /// Stacks tensors of one type and shape on a new first dimension; each element is copied once.
+    pub fn stack<'a>(dtype: DType, row: &Shape, rows: impl ExactSizeIterator<Item = &'a Tensor>) -> Result<Self> {
+        let shape = row.batched(rows.len());
+        let mut strings = Vec::new();
+        let mut bytes = Vec::new();
+        if dtype == DType::String {
+            strings.reserve_exact(shape.num_elements());
+        } else {
+            bytes.reserve_exact(shape.num_elements() * dtype.size());
+        }
+        for (index, tensor) in rows.enumerate() {
+            if tensor.dtype != dtype || tensor.shape != *row {
+                return Err(Error::invalid_argument(format!(
+                    "element {index} is {} {}, expected {dtype} {row} as the elements before it",
+                    tensor.dtype, tensor.shape
+                )));
+            }
+            strings.extend_from_slice(tensor.string_values());
+            bytes.extend_from_slice(tensor.bytes());
+        }
+        if dtype == DType::String { Self::strings(shape, strings) } else { Self::from_bytes(dtype, shape, bytes.into()) }
+    }
+
+    /// As [`Tensor::stack`], of tensors of the rank of `row` that are at most as large in each dimension; what they do
+    /// not fill is 0, false or the empty string.
+    pub fn stack_padded<'a>(dtype: DType, row: &Shape, rows: impl ExactSizeIterator<Item = &'a Tensor>) -> Result<Self> {
+        let shape = row.batched(rows.len());
+        let size = dtype.size();
+        let mut strings = vec![Bytes::new(); if dtype == DType::String { shape.num_elements() } else { 0 }];
+        let mut bytes = vec![0; shape.num_elements() * size];
+        for (index, tensor) in rows.enumerate() {
+            let start = index * row.num_elements();
+            for (from, to, length) in runs(&tensor.shape, row) {
+                let to = start + to;
+                if dtype == DType::String {
+                    strings[to..to + length].clone_from_slice(&tensor.string_values()[from..from + length]);
+                } else {
+                    let source = &tensor.bytes()[from * size..(from + length) * size];
+                    bytes[to * size..(to + length) * size].copy_from_slice(source);
+                }
+            }
+        }
+        if dtype == DType::String { Self::strings(shape, strings) } else { Self::from_bytes(dtype, shape, bytes.into()) }
+    }
+
+    /// The memory of a numeric tensor's elements; none for strings.
+    pub fn into_memory(self) -> Memory {
+        match self.data {
+            Data::Buffer(memory) => memory,
+            _ => Memory::aligned_copy(self.bytes()),
+        }
+    }
+}
+
+impl fmt::Debug for Tensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Tensor({}, {})", self.dtype, self.shape)
+    }
+}
+
+impl PartialEq for Tensor {
+    /// Whether type, shape and every byte agree (so a NaN equals itself).
+    fn eq(&self, other: &Self) -> bool {
+        self.dtype == other.dtype
+            && self.shape == other.shape
+            && self.bytes() == other.bytes()
+            && self.string_values() == other.string_values()
+    }
+}
+
+fn check_length(shape: &Shape, length: usize) -> Result<()> {
+    match shape.num_elements() == length {
+        true => Ok(()),
+        false => Err(Error::internal(format!("{length} elements for shape {shape}"))),
+    }
+}
+
+/// Where the elements of a tensor of shape `small` lie in one of shape `large`: (from, to, length) of each run.
+fn runs(small: &Shape, large: &Shape) -> Vec<(usize, usize, usize)> {
+    let Some(length) = small.last().copied() else { return vec![(0, 0, 1)] };
+    let num_runs = if length == 0 { 0 } else { small.num_elements() / length };
+    let position = |run: usize| {
+        let (mut rest, mut stride, mut to) = (run, large[large.len() - 1], 0);
+        for axis in (0..small.len() - 1).rev() {
+            to += rest % small[axis] * stride;
+            rest /= small[axis];
+            stride *= large[axis];
+        }
+        to
+    };
+    (0..num_runs).map(|run| (run * length, position(run), length)).collect()
+}
+
+fn inline(bytes: &[u8]) -> Option<Data> {
+    let mut words = [0_u64; INLINE_BYTES / 8];
+    bytemuck::bytes_of_mut(&mut words).get_mut(..bytes.len())?.copy_from_slice(bytes);
+    Some(Data::Inline(words))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn padding_puts_each_row_where_it_lies_in_the_larger_shape() {
+        let small = Tensor::from_values(Shape::new(&[2, 1]), vec![1_i32, 2]).unwrap();
+        let large = Tensor::from_values(Shape::new(&[1, 3]), vec![3_i32, 4, 5]).unwrap();
+        let row = Shape::new(&[2, 3]);
+        let batch = Tensor::stack_padded(DType::Int32, &row, [&small, &large].into_iter()).unwrap();
+        assert_eq!(batch.shape()[..], [2, 2, 3]);
+        assert_eq!(batch.values::<i32>().unwrap(), [1, 0, 0, 2, 0, 0, 3, 4, 5, 0, 0, 0]);
+    }
+
+    #[test]
+    fn padded_strings_are_empty() {
+        let words = Tensor::strings(Shape::new(&[1]), vec!["a".into()]).unwrap();
+        let batch = Tensor::stack_padded(DType::String, &Shape::new(&[2]), [&words].into_iter()).unwrap();
+        assert_eq!(batch.string_values(), ["a", ""]);
+    }
+
+    #[test]
+    fn a_row_keeps_nothing_of_its_batch_alive() {
+        let batch = Tensor::from_values(Shape::new(&[2, 100]), vec![1_u8; 200]).unwrap();
+        let row = batch.row(1).unwrap();
+        assert!(batch.into_memory().is_unique() && row.bytes() == [1; 100]);
+    }
+
+    #[test]
+    fn numbers_at_an_odd_address_are_moved_to_an_aligned_one() {
+        let bytes = Bytes::from(vec![1_u8; 65]).slice(1..);
+        let tensor = Tensor::from_bytes(DType::Float64, Shape::new(&[8]), bytes).unwrap();
+        assert_eq!(tensor.values::<f64>().unwrap().len(), 8);
+    }
+}

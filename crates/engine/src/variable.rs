@@ -1,0 +1,53 @@
+//! Variables: named tensors that belong to a session and change.
+
+use crate::error::{Error, Result};
+use crate::sync::Mutex;
+use crate::tensor::Tensor;
+
+/// A tensor that can be replaced; without a value until it is first assigned.
+pub struct Variable {
+    name: String,
+    /// Held for as long as an update computes the new value, so that updates do not overlap.
+    value: Mutex<Option<Tensor>>,
+}
+
+impl Variable {
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), value: Mutex::new(None) }
+    }
+
+    pub fn is_initialized(&self) -> bool {
+        self.value.lock().is_some()
+    }
+
+    pub fn read(&self) -> Result<Tensor> {
+        self.value.lock().clone().ok_or_else(|| self.uninitialized())
+    }
+
+    /// Replaces the value. With `same_shape`, fails if there is a value of another shape.
+    pub fn assign(&self, value: Tensor, same_shape: bool) -> Result<()> {
+        let mut current = self.value.lock();
+        if let Some(current) = current.as_ref().filter(|current| same_shape && current.shape() != value.shape()) {
+            return Err(Error::invalid_argument(format!(
+                "Assign requires shapes of both tensors to match. lhs shape= {} rhs shape= {}",
+                current.shape(),
+                value.shape()
+            )));
+        }
+        *current = Some(value);
+        Ok(())
+    }
+
+    /// Replaces the value by what `change` makes of it, with no other update in between, and returns what
+    /// `change` returns beside it.
+    pub fn update<T>(&self, change: impl FnOnce(&Tensor) -> Result<(Tensor, T)>) -> Result<T> {
+        let mut current = self.value.lock();
+        let (value, result) = change(current.as_ref().ok_or_else(|| self.uninitialized())?)?;
+        *current = Some(value);
+        Ok(result)
+    }
+
+    fn uninitialized(&self) -> Error {
+        Error::failed_precondition(format!("Attempting to use uninitialized value {}", self.name))
+    }
+}

@@ -1,0 +1,51 @@
+//! The only way out of the GIL: runs engine code detached, lets Ctrl-C in, and maps errors.
+
+use crate::error::{IntoPython, from_python};
+use headrace_engine::cancellation::Cancellation;
+use headrace_engine::error::{Error, Result};
+use headrace_engine::run::{Interrupt, Run};
+use pyo3::prelude::*;
+use std::sync::OnceLock;
+use std::thread::{self, ThreadId};
+use std::time::Instant;
+
+/// The thread that Python delivers signals to; `None` if this module was imported from another one.
+static MAIN_THREAD: OnceLock<Option<ThreadId>> = OnceLock::new();
+
+/// Notes the main thread, if this is it. Called once, at import.
+pub fn remember_main_thread(py: Python<'_>) -> PyResult<()> {
+    let threading = py.import("threading")?;
+    let is_main = threading.call_method0("main_thread")?.is(threading.call_method0("current_thread")?);
+    MAIN_THREAD.get_or_init(|| is_main.then(|| thread::current().id()));
+    Ok(())
+}
+
+/// Whether signals may arrive in this thread.
+fn is_interruptible() -> bool {
+    MAIN_THREAD.get().is_some_and(|main| main.is_none_or(|main| main == thread::current().id()))
+}
+
+/// Looks for signals while a run waits.
+struct Signals;
+
+impl Interrupt for Signals {
+    fn check(&self) -> Result<()> {
+        // Not attached: the interpreter is going away, and the wait with it.
+        let gone = || Err(Error::cancelled("the interpreter is shutting down"));
+        Python::try_attach(|py| py.check_signals().map_err(|error| from_python(py, error))).unwrap_or_else(gone)
+    }
+}
+
+/// Calls `work` without the GIL, as one run that `cancellation`, `deadline` and Ctrl-C can end.
+pub fn detached<T: Send>(
+    py: Python<'_>,
+    cancellation: &Cancellation,
+    deadline: Option<Instant>,
+    work: impl FnOnce(&Run) -> Result<T> + Send,
+) -> PyResult<T> {
+    let result = py.detach(|| {
+        let signals: Option<&dyn Interrupt> = if is_interruptible() { Some(&Signals) } else { None };
+        work(&Run::new(cancellation).with_deadline(deadline).with_interrupt(signals))
+    });
+    result.into_python(py)
+}

@@ -1,0 +1,38 @@
+//! Python functions as kernels: the user's own, and NumPy where the engine has no kernel.
+
+use crate::array::{to_python, to_tensor};
+use crate::error::from_python;
+use headrace_engine::dtype::DType;
+use headrace_engine::error::{Error, Result};
+use headrace_engine::kernel::{Kernel, Step, Tensors};
+use headrace_engine::run::Run;
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+/// Calls `function` with one array an input. It returns a sequence of one array an output, each C-contiguous and of
+/// exactly its type.
+pub struct PythonFunction {
+    pub function: Py<PyAny>,
+    pub dtypes: Vec<DType>,
+}
+
+impl Kernel for PythonFunction {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        // The executor holds no lock here; the GIL is taken for the call alone.
+        Python::try_attach(|py| self.call(py, inputs).map_err(|error| from_python(py, error)))
+            .unwrap_or_else(|| Err(Error::cancelled("the interpreter is shutting down")))
+    }
+}
+
+impl PythonFunction {
+    fn call(&self, py: Python<'_>, inputs: Tensors) -> PyResult<Step> {
+        let arguments = inputs.into_iter().map(|input| to_python(py, input)).collect::<PyResult<Vec<_>>>()?;
+        let results = self.function.bind(py).call1(PyTuple::new(py, arguments)?)?;
+        let outputs = results
+            .try_iter()?
+            .zip(&self.dtypes)
+            .map(|(result, dtype)| to_tensor(&result?, *dtype))
+            .collect::<PyResult<Tensors>>()?;
+        Ok(Step::Done(outputs))
+    }
+}

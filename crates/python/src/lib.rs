@@ -1,0 +1,30 @@
+//! The native module `headrace._native`: a thin coat of Python over the engine. It only registers.
+
+mod array;
+mod attrs;
+mod detach;
+mod error;
+mod function;
+mod program;
+mod records;
+mod resource;
+
+use pyo3::prelude::*;
+
+#[pymodule]
+fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    detach::remember_main_thread(module.py())?;
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    module.add("EngineError", module.py().get_type::<error::EngineError>())?;
+    module.add_class::<program::Cancellation>()?;
+    module.add_class::<program::StopFlag>()?;
+    module.add_class::<program::ProgramBuilder>()?;
+    module.add_class::<program::Program>()?;
+    module.add_class::<resource::Queue>()?;
+    module.add_class::<resource::Reader>()?;
+    module.add_class::<resource::Variable>()?;
+    module.add_class::<records::RecordWriter>()?;
+    module.add_class::<records::RecordIterator>()?;
+    module.add_function(wrap_pyfunction!(records::crc32c, module)?)?;
+    Ok(())
+}

@@ -1,0 +1,195 @@
+//! Programs: built from operations, run with arrays.
+
+use crate::array::{to_python, to_tensor};
+use crate::attrs::{attrs, dtype};
+use crate::detach::detached;
+use crate::error::IntoPython;
+use crate::function::PythonFunction;
+use crate::resource::{Queue, Reader, Variable};
+use headrace_engine::dtype::DType;
+use headrace_engine::error::Error;
+use headrace_engine::kernel::Kernel;
+use headrace_engine::{cancellation, kernels, program};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Ends everything that waits under it.
+#[pyclass(frozen, module = "headrace._native")]
+pub struct Cancellation(Arc<cancellation::Cancellation>);
+
+#[pymethods]
+impl Cancellation {
+    #[new]
+    fn new() -> Self {
+        Self(Arc::default())
+    }
+
+    fn cancel(&self) {
+        self.0.cancel();
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.0.is_cancelled()
+    }
+}
+
+/// Asks loops to end.
+#[pyclass(frozen, module = "headrace._native")]
+pub struct StopFlag(Arc<program::StopFlag>);
+
+#[pymethods]
+impl StopFlag {
+    #[new]
+    fn new() -> Self {
+        Self(Arc::default())
+    }
+
+    fn set(&self) {
+        self.0.set();
+    }
+
+    fn is_set(&self) -> bool {
+        self.0.is_set()
+    }
+}
+
+/// Collects the operations of a program, each after those it needs.
+#[pyclass(frozen, module = "headrace._native")]
+pub struct ProgramBuilder(Mutex<Building>);
+
+#[derive(Default)]
+struct Building {
+    builder: program::ProgramBuilder,
+    feeds: Vec<DType>,
+}
+
+/// What an operation may stand on.
+#[derive(FromPyObject)]
+enum Resource<'py> {
+    Queue(Bound<'py, Queue>),
+    Reader(Bound<'py, Reader>),
+    Variable(Bound<'py, Variable>),
+}
+
+#[pymethods]
+impl ProgramBuilder {
+    #[new]
+    fn new() -> Self {
+        Self(Mutex::default())
+    }
+
+    /// A value of the type with number `code`, given with each run; returns its slot.
+    fn feed(&self, py: Python<'_>, code: u8) -> PyResult<usize> {
+        let dtype = dtype(py, code)?;
+        let mut building = self.lock();
+        building.feeds.push(dtype);
+        Ok(building.builder.feed())
+    }
+
+    /// A value that is the same in every run; returns its slot.
+    fn constant(&self, py: Python<'_>, value: &Bound<'_, PyAny>, code: u8) -> PyResult<usize> {
+        let tensor = to_tensor(value, dtype(py, code)?)?;
+        Ok(self.lock().builder.constant(tensor))
+    }
+
+    /// The engine's kernel for operations of type `op_type`, to be kept for later programs; `None` if it has none.
+    #[staticmethod]
+    fn kernel(
+        py: Python<'_>,
+        op_type: &str,
+        attributes: &Bound<'_, PyDict>,
+        resources: Vec<Resource<'_>>,
+    ) -> PyResult<Option<KernelHandle>> {
+        let attrs = attrs(attributes)?;
+        let kernel = match resources.as_slice() {
+            [] => kernels::build(op_type, &attrs),
+            [Resource::Queue(queue)] => kernels::queue::build(op_type, &attrs, &queue.get().0),
+            [Resource::Variable(variable)] => kernels::variable::build(op_type, &attrs, &variable.get().0),
+            [Resource::Reader(reader)] => kernels::reader::build(op_type, &attrs, &reader.get().0, None),
+            [Resource::Reader(reader), Resource::Queue(queue)] => {
+                kernels::reader::build(op_type, &attrs, &reader.get().0, Some(&queue.get().0))
+            }
+            _ => Err(Error::internal(format!("{op_type} does not work on these resources"))),
+        };
+        Ok(kernel.into_python(py)?.map(KernelHandle))
+    }
+
+    /// A kernel that calls a Python function; see `PythonFunction`.
+    #[staticmethod]
+    fn function(py: Python<'_>, function: Py<PyAny>, codes: Vec<u8>) -> PyResult<KernelHandle> {
+        let dtypes = codes.into_iter().map(|code| dtype(py, code)).collect::<PyResult<_>>()?;
+        Ok(KernelHandle(Arc::new(PythonFunction { function, dtypes })))
+    }
+
+    /// An operation; returns its number and its first output slot. The other outputs follow that one.
+    fn node(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        kernel: &Bound<'_, KernelHandle>,
+        inputs: Vec<usize>,
+        controls: Vec<usize>,
+        num_outputs: usize,
+    ) -> PyResult<(usize, usize)> {
+        let kernel = Arc::clone(&kernel.get().0);
+        self.lock().builder.node(name.into(), kernel, &inputs, &controls, num_outputs).into_python(py)
+    }
+
+    /// The program that returns the values of the slots `fetches`. The builder is empty afterwards.
+    fn build(&self, py: Python<'_>, fetches: Vec<usize>) -> PyResult<Program> {
+        let building = std::mem::take(&mut *self.lock());
+        let program = building.builder.build(fetches).into_python(py)?;
+        Ok(Program { program, feeds: building.feeds })
+    }
+}
+
+impl ProgramBuilder {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Building> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A kernel, shared by the programs of a session.
+#[pyclass(frozen, module = "headrace._native", name = "Kernel")]
+pub struct KernelHandle(Arc<dyn Kernel>);
+
+/// A compiled set of operations.
+#[pyclass(frozen, module = "headrace._native")]
+pub struct Program {
+    program: program::Program,
+    feeds: Vec<DType>,
+}
+
+#[pymethods]
+impl Program {
+    /// Runs once with one array a feed; returns one array a fetch. Blocks without the GIL.
+    #[pyo3(signature = (feeds, cancellation, timeout=None))]
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        feeds: Vec<Bound<'py, PyAny>>,
+        cancellation: &Bound<'py, Cancellation>,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let feeds =
+            feeds.iter().zip(&self.feeds).map(|(feed, dtype)| to_tensor(feed, *dtype)).collect::<PyResult<Vec<_>>>()?;
+        let deadline = timeout.and_then(|timeout| Some(Instant::now() + Duration::try_from_secs_f64(timeout).ok()?));
+        let values =
+            detached(py, &cancellation.get().0, deadline, |run| self.program.run(feeds, run))?;
+        let arrays = values.into_iter().map(|value| to_python(py, value)).collect::<PyResult<Vec<_>>>()?;
+        PyList::new(py, arrays)
+    }
+
+    /// Runs again and again, without the GIL, until `stop` is set or a run fails.
+    fn run_loop(
+        &self,
+        py: Python<'_>,
+        stop: &Bound<'_, StopFlag>,
+        cancellation: &Bound<'_, Cancellation>,
+    ) -> PyResult<()> {
+        let stop = &stop.get().0;
+        detached(py, &cancellation.get().0, None, |run| self.program.run_loop(stop, run))
+    }
+}

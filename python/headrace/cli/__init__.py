@@ -1,0 +1,1 @@
+"""The commands: ``headrace --help`` lists them."""

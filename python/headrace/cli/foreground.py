@@ -1,0 +1,128 @@
+"""Runs programs one after the other and ends them at Ctrl-C, whenever it comes.
+
+A KeyboardInterrupt can be raised between any two instructions, for example where a directory was
+just made and nobody yet knows that it has to be removed. Here a signal raises nothing: it writes a
+byte to a pipe, and the only place that looks at the pipe is the wait for the program that runs.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+from types import FrameType, TracebackType
+from typing import Self
+
+import click
+
+
+class Interrupted(Exception):
+    """Somebody asked the command to end.
+
+    Attributes:
+        exit_code: What the process should exit with, 130 for SIGINT.
+    """
+
+    def __init__(self, signal_number: int) -> None:
+        super().__init__(f"interrupted by {signal.Signals(signal_number).name}")
+        self.exit_code = 128 + signal_number
+
+
+class ProgramFailed(Exception):
+    """A program ended with an exit code other than 0, having said why.
+
+    Attributes:
+        exit_code: Its exit code.
+    """
+
+    def __init__(self, exit_code: int) -> None:
+        super().__init__(f"exit code {exit_code}")
+        self.exit_code = exit_code
+
+
+class Foreground:
+    """Runs Python programs, one at a time. For the main thread only.
+
+    Within ``with``, SIGINT, SIGTERM and SIGHUP end what runs and nothing else.
+    """
+
+    def __enter__(self) -> Self:
+        self._reader, self._writer = os.pipe()
+        os.set_blocking(self._reader, False)
+        os.set_blocking(self._writer, False)
+        self._old_writer = signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
+        self._old_handlers = {
+            number: signal.signal(number, _note) for number in (signal.SIGCHLD, *_ending_signals())
+        }
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for number, handler in self._old_handlers.items():
+            signal.signal(number, handler)
+        signal.set_wakeup_fd(self._old_writer)
+        os.close(self._reader)
+        os.close(self._writer)
+
+    def run(self, module: str, *arguments: str) -> None:
+        """Runs ``python -m module arguments`` and waits for its end.
+
+        Raises:
+            Interrupted: A signal asked for the end. The program is gone.
+            ProgramFailed: The program ended with another exit code than 0.
+        """
+        child = _start([sys.executable, "-P", "-m", module, *arguments])
+        try:
+            while child.poll() is None:
+                select.select([self._reader], [], [])
+                self._raise_if_interrupted()
+        finally:
+            # All that the program makes lies in a directory of ours, so the quickest end will do.
+            child.kill()
+            child.wait()
+        self._raise_if_interrupted()
+        if child.returncode < 0:
+            name = signal.Signals(-child.returncode).name
+            raise click.ClickException(f"{module} was ended from outside or crashed ({name}).")
+        if child.returncode:
+            raise ProgramFailed(child.returncode)
+
+    def _raise_if_interrupted(self) -> None:
+        """Takes what is in the pipe: one byte for each signal since the last call, its number."""
+        try:
+            numbers = os.read(self._reader, 4096)
+        except BlockingIOError:
+            return
+        for number in numbers:
+            if number != signal.SIGCHLD:
+                raise Interrupted(number)
+
+
+def _ending_signals() -> list[signal.Signals]:
+    # SIGINT always: a shell script starts its background jobs with SIGINT ignored, and yet
+    # `kill -INT` is meant. SIGHUP only if `nohup` does not have it ignored.
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        return [signal.SIGINT, signal.SIGTERM]
+    return [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+
+
+def _note(_number: int, _frame: FrameType | None) -> None:
+    """Does nothing: the interpreter has written the signal's number to the pipe already."""
+
+
+def _start(command: list[str]) -> subprocess.Popen[bytes]:
+    """Starts a program in which SIGINT is blocked for good.
+
+    A terminal sends Ctrl-C to the program too, which has no need to know: it is ended from here.
+    """
+    old_mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        return subprocess.Popen(command, stdin=subprocess.DEVNULL)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, old_mask)

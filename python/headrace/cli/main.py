@@ -1,0 +1,25 @@
+"""The entry point of the command ``headrace``."""
+
+from __future__ import annotations
+
+import os
+import signal
+from types import FrameType
+
+
+def main() -> None:
+    """Runs the command line.
+
+    Until a command takes SIGINT over, nothing has been made that would have to be removed, so
+    that Ctrl-C ends the process there and then, without a traceback out of some import.
+    """
+    signal.signal(signal.SIGINT, _leave_at_once)
+    # Imported here, after the line above: on a cold disk the imports are most of the start-up time.
+    from headrace.cli.commands import headrace  # noqa: PLC0415
+
+    headrace()
+
+
+def _leave_at_once(number: int, _frame: FrameType | None) -> None:
+    os.write(2, b"Interrupted.\n")
+    os._exit(128 + number)

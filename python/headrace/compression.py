@@ -1,0 +1,81 @@
+"""How files of records are compressed.
+
+Source: `tf.python_io.TFRecordOptions` of TensorFlow 1.15.
+"""
+
+from typing import Any, ClassVar, Final
+
+__all__ = ["TFRecordCompressionType", "TFRecordOptions"]
+
+
+class TFRecordCompressionType:
+    """The ways in which a whole file of records may be compressed."""
+
+    NONE: Final = 0
+    ZLIB: Final = 1
+    GZIP: Final = 2
+
+
+class TFRecordOptions:
+    """Options of TFRecord files.
+
+    Args:
+        compression_type: A `TFRecordCompressionType`, "ZLIB", "GZIP", "" or None.
+        flush_mode: Accepted for TensorFlow's sake, as are the arguments that follow.
+        input_buffer_size: Accepted.
+        output_buffer_size: Accepted.
+        window_bits: Accepted.
+        compression_level: 0 (none) to 9 (smallest), or None for the usual 6.
+        compression_method: Accepted.
+        mem_level: Accepted.
+        compression_strategy: Accepted.
+
+    Raises:
+        ValueError: If there is no such compression.
+    """
+
+    compression_type_map: ClassVar[dict[int, str]] = {
+        TFRecordCompressionType.ZLIB: "ZLIB",
+        TFRecordCompressionType.GZIP: "GZIP",
+        TFRecordCompressionType.NONE: "",
+    }
+
+    def __init__(
+        self,
+        compression_type: Any = None,
+        flush_mode: int | None = None,
+        input_buffer_size: int | None = None,
+        output_buffer_size: int | None = None,
+        window_bits: int | None = None,
+        compression_level: int | None = None,
+        compression_method: int | None = None,
+        mem_level: int | None = None,
+        compression_strategy: int | None = None,
+    ) -> None:
+        self.get_compression_type_string(compression_type)
+        self.compression_type = compression_type
+        self.flush_mode = flush_mode
+        self.input_buffer_size = input_buffer_size
+        self.output_buffer_size = output_buffer_size
+        self.window_bits = window_bits
+        self.compression_level = compression_level
+        self.compression_method = compression_method
+        self.mem_level = mem_level
+        self.compression_strategy = compression_strategy
+
+    @classmethod
+    def get_compression_type_string(cls, options: Any) -> str:
+        """Returns "", "ZLIB" or "GZIP" for options, a `TFRecordCompressionType` or such a string.
+
+        Raises:
+            ValueError: If there is no such compression.
+        """
+        if not options:
+            return ""
+        if isinstance(options, TFRecordOptions):
+            return cls.get_compression_type_string(options.compression_type)
+        if options in cls.compression_type_map:
+            return cls.compression_type_map[options]
+        if options in cls.compression_type_map.values():
+            return str(options)
+        raise ValueError(f'Not a valid compression_type: "{options}"')

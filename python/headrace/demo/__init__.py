@@ -1,0 +1,1 @@
+"""The main job: digits to TFRecords, training through queues, a checkpoint, evaluation."""

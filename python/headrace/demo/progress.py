@@ -1,0 +1,72 @@
+"""How training goes: a bar on a terminal, a plain line after each epoch elsewhere."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import threading
+import time
+from types import TracebackType
+from typing import Self
+
+import click
+from tqdm import tqdm
+
+
+class Progress:
+    """Shows examples per second, epoch, loss and how full the example queue is.
+
+    Args:
+        num_examples: Examples in an epoch.
+        num_epochs: Epochs that will come.
+        capacity: What the example queue holds at most.
+    """
+
+    def __init__(self, num_examples: int, num_epochs: int, capacity: int) -> None:
+        self._num_examples = num_examples
+        self._num_epochs = num_epochs
+        self._capacity = capacity
+        self._num_seen = 0
+        self._start = time.monotonic()
+        self._bar = _bar(num_examples * num_epochs) if sys.stderr.isatty() else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def advance(self, num_examples: int, loss: float, queue_size: int) -> None:
+        """Shows that a batch was used. Does not block."""
+        epoch = self._num_seen // self._num_examples + 1
+        self._num_seen += num_examples
+        rate = self._num_seen / (time.monotonic() - self._start)
+        status = (
+            f"epoch {epoch}/{self._num_epochs}  loss {loss:.3f}  "
+            f"queue {queue_size / self._capacity:4.0%} full  {rate:,.0f} examples/s"
+        )
+        if self._bar is not None:
+            self._bar.set_description_str(status, refresh=False)
+            self._bar.update(num_examples)
+        elif self._num_seen >= epoch * self._num_examples:
+            click.echo(f"  {status}")
+
+
+def _bar(total: int) -> tqdm[None]:
+    # Without these, tqdm starts a thread that outlives the bar and makes a lock between processes.
+    tqdm.monitor_interval = 0
+    tqdm.set_lock(threading.RLock())
+    size = shutil.get_terminal_size()  # Unlike tqdm, it has a guess for a terminal that says 0 x 0.
+    return tqdm(
+        total=total,
+        bar_format="  {percentage:3.0f}% |{bar:10}| {desc}",
+        ncols=size.columns,
+        nrows=size.lines,
+        file=sys.stderr,
+    )

@@ -1,0 +1,93 @@
+"""The demo's record files: their names, what a record holds, how one is written and read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+import headrace.tf1 as tf
+from headrace.demo.model import NUM_PIXELS
+
+NUM_EXAMPLES = {"train": 4_000, "test": 1_000}
+NUM_SHARDS = {"train": 8, "test": 2}
+MEAN_PIXEL = 0.13
+"""The mean over all pixels of the digits, where black is 0 and white is 1."""
+
+
+def shard_paths(directory: Path, part: str) -> list[str]:
+    """Returns the names of the files of a part, ``"train"`` or ``"test"``."""
+    count = NUM_SHARDS[part]
+    return [str(directory / f"{part}-{shard:05}-of-{count:05}.tfrecord") for shard in range(count)]
+
+
+def write_shards(
+    directory: Path, part: str, images: NDArray[np.uint8], labels: NDArray[np.int64]
+) -> None:
+    """Writes one part: example `id` goes to shard `id` modulo the number of shards.
+
+    Args:
+        directory: Where the files go; those of the same name are overwritten.
+        part: ``"train"`` or ``"test"``.
+        images: uint8, (examples, 784), 0 (black) to 255 (white).
+        labels: int64, (examples,), 0 to 9.
+    """
+    paths = shard_paths(directory, part)
+    for shard, path in enumerate(paths):
+        with tf.python_io.TFRecordWriter(path) as writer:
+            for number in range(shard, len(labels), len(paths)):
+                writer.write(_record(images[number].tobytes(), int(labels[number]), number))
+
+
+def _record(image: bytes, label: int, number: int) -> bytes:
+    feature = {
+        "image": tf.train.Feature(bytes_list=tf.train.BytesList(value=[image])),
+        "label": tf.train.Feature(int64_list=tf.train.Int64List(value=[label])),
+        "id": tf.train.Feature(int64_list=tf.train.Int64List(value=[number])),
+    }
+    return tf.train.Example(features=tf.train.Features(feature=feature)).SerializeToString()
+
+
+def read_digit(names: tf.FIFOQueue) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+    """Adds the operations that read, parse and scale one digit of the files in a queue.
+
+    Returns:
+        The image, float32, (784,), scaled to a mean of about 0 and a range of 1; the label, int64,
+        scalar, 0 to 9; the id, int64, scalar, counted from 0 in each part.
+    """
+    _, record = tf.TFRecordReader().read(names)
+    digit = tf.parse_single_example(
+        record,
+        {
+            "image": tf.FixedLenFeature((), tf.string),
+            "label": tf.FixedLenFeature((), tf.int64),
+            "id": tf.FixedLenFeature((), tf.int64),
+        },
+    )
+    pixels = tf.reshape(tf.decode_raw(digit["image"], tf.uint8), [NUM_PIXELS])
+    image = tf.cast(pixels, tf.float32) * (1 / 255) - MEAN_PIXEL
+    return image, digit["label"], digit["id"]
+
+
+class SeenExamples:
+    """Counts how often each example of a part was seen."""
+
+    def __init__(self, part: str) -> None:
+        self._counts = np.zeros(NUM_EXAMPLES[part], np.int64)
+
+    def add(self, ids: Iterable[int]) -> None:
+        """Counts a batch of ids, each 0 to the number of examples - 1."""
+        np.add.at(self._counts, np.asarray(ids), 1)
+
+    def problem(self, num_epochs: int) -> str | None:
+        """Says which examples were not seen exactly once in each epoch, None if there are none."""
+        wrong = np.flatnonzero(self._counts != num_epochs)
+        if not len(wrong):
+            return None
+        first = int(wrong[0])
+        return (
+            f"{len(wrong)} of {len(self._counts)} examples were not seen exactly {num_epochs} "
+            f"times, the first of them is id {first}, seen {self._counts[first]} times"
+        )

@@ -1,0 +1,71 @@
+"""The door to the native engine: the only Python module that imports it.
+
+Everything native that Python uses has its name here, and the engine's failures become the errors of
+`headrace.errors` here.
+"""
+
+from typing import NoReturn
+
+from headrace import _native
+from headrace._native import (
+    Cancellation,
+    EngineError,
+    Kernel,
+    Program,
+    ProgramBuilder,
+    Queue,
+    Reader,
+    RecordIterator,
+    RecordWriter,
+    StopFlag,
+    Variable,
+    crc32c,
+)
+from headrace.errors import OpError, exception_type_from_error_code
+from headrace.graph import Graph, Operation
+
+__all__ = [
+    "Cancellation",
+    "EngineError",
+    "Kernel",
+    "Program",
+    "ProgramBuilder",
+    "Queue",
+    "Reader",
+    "RecordIterator",
+    "RecordWriter",
+    "StopFlag",
+    "Variable",
+    "crc32c",
+    "raise_op_error",
+    "version",
+]
+
+version: str = _native.__version__
+
+
+def raise_op_error(error: EngineError, graph: Graph | None = None) -> NoReturn:
+    """Raises the error of `headrace.errors` that an engine's failure stands for.
+
+    Args:
+        error: The failure. If a Python function failed, its exception becomes the cause.
+        graph: Where the operation that failed is looked up.
+    """
+    code, message, name, cause = error.args
+    op = _find_operation(graph, name)
+    if name is not None:
+        message += f"\n\t [[{{{{node {name}}}}}]]"
+    if op is not None and op.defined_at:
+        message += f"\n\t defined at {op.defined_at}"
+    error_type = type(cause) if isinstance(cause, OpError) else exception_type_from_error_code(code)
+    node_def = None if op is None else op.node_def
+    raise error_type(node_def, op, message) from cause
+
+
+def _find_operation(graph: Graph | None, name: str | None) -> Operation | None:
+    if graph is None or name is None:
+        return None
+    try:
+        return graph.get_operation_by_name(name)
+    except KeyError:
+        return None

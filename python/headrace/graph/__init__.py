@@ -1,0 +1,51 @@
+"""Graphs of operations: what is to be computed, described before it is run."""
+
+from headrace.graph.control import ControlScope
+from headrace.graph.current import (
+    add_to_collection,
+    add_to_collections,
+    colocate_with,
+    container,
+    control_dependencies,
+    device,
+    get_all_collection_keys,
+    get_collection,
+    get_collection_ref,
+    get_default_graph,
+    get_seed,
+    graph_of,
+    name_scope,
+    reset_default_graph,
+    set_random_seed,
+)
+from headrace.graph.graph import Graph, GraphDef
+from headrace.graph.keys import GraphKeys
+from headrace.graph.nodes import NodeDef, Operation, Tensor
+from headrace.graph.stacks import default_session, get_default_session
+
+__all__ = [
+    "ControlScope",
+    "Graph",
+    "GraphDef",
+    "GraphKeys",
+    "NodeDef",
+    "Operation",
+    "Tensor",
+    "add_to_collection",
+    "add_to_collections",
+    "colocate_with",
+    "container",
+    "control_dependencies",
+    "default_session",
+    "device",
+    "get_all_collection_keys",
+    "get_collection",
+    "get_collection_ref",
+    "get_default_graph",
+    "get_default_session",
+    "get_seed",
+    "graph_of",
+    "name_scope",
+    "reset_default_graph",
+    "set_random_seed",
+]

@@ -1,0 +1,84 @@
+"""Control dependencies: operations that must have run before those made inside a `with` block.
+
+Source: `tf.Graph.control_dependencies` of TensorFlow 1.15.
+"""
+
+from collections.abc import Collection, Sequence
+from types import TracebackType
+
+from headrace.graph.nodes import Operation
+
+__all__ = ["ControlScope", "ControlStack"]
+
+
+class ControlScope:
+    """One `with graph.control_dependencies(...)` block. May be entered once at a time.
+
+    Args:
+        stack: The stack of the thread it will be entered in.
+        ops: The operations to wait for; None lets the block forget all outer blocks.
+    """
+
+    def __init__(self, stack: "ControlStack", ops: Sequence[Operation] | None) -> None:
+        self._stack = stack
+        self._is_clearing = ops is None
+        self._outer: list[ControlScope] = []
+        self._members: set[Operation] = set()
+        self.control_inputs: list[Operation] = list(ops or ())
+
+    def add_member(self, op: Operation) -> None:
+        """Notes that an operation was made inside the block."""
+        self._members.add(op)
+
+    def has_member(self, op: Operation) -> bool:
+        """Whether an operation was made inside the block, and so already waits."""
+        return op in self._members
+
+    def __enter__(self) -> None:
+        if self._is_clearing:
+            self._outer = self._stack.scopes
+            self._stack.scopes = []
+        self._stack.scopes.append(self)
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stack.scopes.remove(self)
+        if self._is_clearing:
+            self._stack.scopes = self._outer
+
+
+class ControlStack:
+    """The control scopes that one thread is in, innermost last."""
+
+    def __init__(self) -> None:
+        self.scopes: list[ControlScope] = []
+
+    def make_scope(self, ops: Sequence[Operation] | None) -> ControlScope:
+        """Returns a scope that waits for those operations that no outer scope waits for."""
+        if ops is None:
+            return ControlScope(self, None)
+        waited_for = {op for scope in self.scopes for op in scope.control_inputs}
+        return ControlScope(self, [op for op in dict.fromkeys(ops) if op not in waited_for])
+
+    def control_inputs_for(self, input_ops: Collection[Operation]) -> list[Operation]:
+        """Returns what a new operation must wait for.
+
+        A scope adds nothing if one of the inputs was made in it: that input already waits.
+
+        Args:
+            input_ops: The operations whose outputs the new one reads.
+        """
+        found: list[Operation] = []
+        for scope in self.scopes:
+            if not any(scope.has_member(op) for op in input_ops):
+                found += [op for op in scope.control_inputs if op not in input_ops]
+        return found
+
+    def add_member(self, op: Operation) -> None:
+        """Notes in every scope that an operation was made."""
+        for scope in self.scopes:
+            scope.add_member(op)

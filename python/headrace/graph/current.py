@@ -1,0 +1,218 @@
+"""The default graph, and the module-level functions that act on it.
+
+Source: the functions of the same names in `tf` of TensorFlow 1.15.
+"""
+
+import threading
+from collections.abc import Iterable
+from contextlib import AbstractContextManager, ExitStack
+from types import TracebackType
+from typing import Any, Final
+
+from headrace.graph.control import ControlScope
+from headrace.graph.graph import Graph
+from headrace.graph.stacks import default_graphs
+
+__all__ = [
+    "add_to_collection",
+    "add_to_collections",
+    "colocate_with",
+    "container",
+    "control_dependencies",
+    "device",
+    "get_all_collection_keys",
+    "get_collection",
+    "get_collection_ref",
+    "get_default_graph",
+    "get_seed",
+    "graph_of",
+    "name_scope",
+    "reset_default_graph",
+    "set_random_seed",
+]
+
+_DEFAULT_GRAPH_SEED: Final = 87654321
+_SEED_LIMIT: Final = 2**31 - 1
+
+_process_lock = threading.Lock()
+# The graph of every thread that has entered no other. Guarded by `_process_lock`.
+_process_graph: list[Graph] = []
+
+
+def get_default_graph() -> Graph:
+    """Returns the innermost default graph of this thread, else the one of the process."""
+    innermost: Graph | None = default_graphs.innermost()
+    if innermost is not None:
+        return innermost
+    with _process_lock:
+        if not _process_graph:
+            _process_graph.append(Graph())
+        return _process_graph[0]
+
+
+def reset_default_graph() -> None:
+    """Replaces the default graph of the process by an empty one.
+
+    Raises:
+        AssertionError: If this thread is inside `with graph.as_default():`.
+    """
+    if default_graphs.innermost() is not None:
+        raise AssertionError(
+            "Do not use tf.reset_default_graph() to clear nested graphs. If you need a cleared "
+            "graph, exit the nesting and create a new graph."
+        )
+    with _process_lock:
+        _process_graph[:] = [Graph()]
+
+
+def graph_of(values: Iterable[Any]) -> Graph:
+    """Returns the graph in which an operation over some values must be made.
+
+    Args:
+        values: Tensors, operations, variables, and other objects, which are passed over.
+
+    Returns:
+        The graph of those that have one, else the default graph.
+
+    Raises:
+        ValueError: If they belong to different graphs.
+    """
+    found: Graph | None = None
+    first: Any = None
+    for value in values:
+        graph = getattr(value, "graph", None)
+        if not isinstance(graph, Graph):
+            continue
+        if found is None:
+            found, first = graph, value
+        elif graph is not found:
+            raise ValueError(f"{value} must be from the same graph as {first}.")
+    return get_default_graph() if found is None else found
+
+
+class name_scope:
+    """A name scope in the graph of some values, which becomes the default graph inside it.
+
+    Args:
+        name: The scope's name; see `Graph.name_scope`.
+        default_name: Used when `name` is None.
+        values: What the operations made inside will read.
+
+    Raises:
+        TypeError: If `default_name` is no string.
+        ValueError: On entering, if neither name is given but values are.
+    """
+
+    def __init__(
+        self, name: str | None, default_name: str | None = None, values: Any = None
+    ) -> None:
+        if default_name is not None and not isinstance(default_name, str):
+            raise TypeError(
+                f"`default_name` type ({type(default_name)}) is not a string type. You likely "
+                "meant to pass this into the `values` kwarg."
+            )
+        self._name = default_name if name is None else name
+        self._default_name = default_name
+        self._values = values
+        self._exits: list[ExitStack] = []
+
+    @property
+    def name(self) -> str | None:
+        """The name as given, not made unique."""
+        return self._name
+
+    def __enter__(self) -> str:
+        if self._name is None and self._values is not None:
+            raise ValueError(
+                f"At least one of name ({self._name}) and default_name ({self._default_name}) "
+                "must be provided."
+            )
+        graph = graph_of(() if self._values is None else self._values)
+        with ExitStack() as exits:
+            exits.enter_context(graph.as_default())
+            scope = exits.enter_context(graph.name_scope(self._name))
+            self._exits.append(exits.pop_all())
+        return scope
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._exits.pop().__exit__(kind, error, trace)
+
+
+def control_dependencies(control_inputs: Any) -> ControlScope:
+    """Calls `Graph.control_dependencies` of the default graph."""
+    return get_default_graph().control_dependencies(control_inputs)
+
+
+def device(device_name_or_function: Any) -> AbstractContextManager[None]:
+    """Accepts a device and ignores it: there is only one."""
+    return get_default_graph().device(device_name_or_function)
+
+
+def colocate_with(op: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:
+    """Accepts a wish about devices and ignores it: there is only one."""
+    return get_default_graph().colocate_with(op, ignore_existing)
+
+
+def container(container_name: str) -> AbstractContextManager[str]:
+    """Accepts a resource container and ignores it: a session has only one."""
+    return get_default_graph().container(container_name)
+
+
+def add_to_collection(name: Any, value: Any) -> None:
+    """Calls `Graph.add_to_collection` of the default graph."""
+    get_default_graph().add_to_collection(name, value)
+
+
+def add_to_collections(names: Any, value: Any) -> None:
+    """Calls `Graph.add_to_collections` of the default graph."""
+    get_default_graph().add_to_collections(names, value)
+
+
+def get_collection(key: Any, scope: str | None = None) -> list[Any]:
+    """Calls `Graph.get_collection` of the default graph."""
+    return get_default_graph().get_collection(key, scope)
+
+
+def get_collection_ref(key: Any) -> list[Any]:
+    """Calls `Graph.get_collection_ref` of the default graph."""
+    return get_default_graph().get_collection_ref(key)
+
+
+def get_all_collection_keys() -> list[str]:
+    """Calls `Graph.get_all_collection_keys` of the default graph."""
+    return get_default_graph().get_all_collection_keys()
+
+
+def set_random_seed(seed: int | None) -> None:
+    """Sets the seed of the default graph, from which operations without one derive theirs."""
+    get_default_graph().seed = seed
+
+
+def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
+    """Combines the default graph's seed with an operation's.
+
+    Args:
+        op_seed: The operation's own seed, or None.
+
+    Returns:
+        The two halves of the operation's seed; (None, None) if neither seed is set, which asks for
+        another sequence in every session. Operations write 0 for None.
+
+    Source:
+        `tf.get_seed` of TensorFlow 1.15, where an operation without a seed gets the number of
+        operations made so far.
+    """
+    graph = get_default_graph()
+    if graph.seed is not None:
+        op_seed = graph.version if op_seed is None else op_seed
+        seeds = graph.seed % _SEED_LIMIT, op_seed % _SEED_LIMIT
+    elif op_seed is not None:
+        seeds = _DEFAULT_GRAPH_SEED, op_seed % _SEED_LIMIT
+    else:
+        return None, None
+    return (0, _SEED_LIMIT) if seeds == (0, 0) else seeds

@@ -1,0 +1,414 @@
+"""The graph: operations, their names, collections of anything.
+
+Source: `tf.Graph` of TensorFlow 1.15.
+"""
+
+import re
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.dtypes import DType
+from headrace.graph.control import ControlScope, ControlStack
+from headrace.graph.naming import NameTable, check_node_name, check_scope_name
+from headrace.graph.nodes import NodeDef, Operation, Tensor
+from headrace.graph.origin import find_origin
+from headrace.graph.stacks import default_graphs
+from headrace.shapes import TensorShape
+
+__all__ = ["Graph", "GraphDef"]
+
+
+@dataclass(frozen=True)
+class GraphDef:
+    """Plain description of a graph: its nodes in the order they were made."""
+
+    node: list[NodeDef]
+
+
+class _ThreadState(threading.local):
+    """What the `with` blocks of one thread have set for one graph."""
+
+    def __init__(self) -> None:
+        self.name_scope = ""
+        self.control = ControlStack()
+
+
+class Graph:
+    """A set of operations and the tensors that flow between them.
+
+    Operations may be added from several threads at once. Name scopes and control dependencies
+    belong to the thread that entered them.
+
+    Attributes:
+        seed: The graph's seed, or None. See `headrace.graph.get_seed`.
+    """
+
+    def __init__(self) -> None:
+        self.seed: int | None = None
+        # Guards everything below except `_thread`.
+        self._lock = threading.RLock()
+        self._operations: dict[str, Operation] = {}
+        self._names = NameTable()
+        self._collections: dict[Any, list[Any]] = {}
+        self._unfeedable: set[Tensor] = set()
+        self._unfetchable: set[Any] = set()
+        self._is_finalized = False
+        self._thread = _ThreadState()
+
+    # Operations
+
+    def create_op(
+        self,
+        op_type: str,
+        inputs: Sequence[Tensor],
+        output_dtypes: Sequence[DType],
+        *,
+        output_shapes: Sequence[TensorShape] | None = None,
+        name: str | None = None,
+        attrs: dict[str, Any] | None = None,
+        kernel: Callable[..., Any] | None = None,
+    ) -> Operation:
+        """Adds an operation.
+
+        Args:
+            op_type: Which computation it stands for.
+            inputs: The tensors it reads, of this graph.
+            output_dtypes: One an output.
+            output_shapes: One an output; None if nothing is known.
+            name: Made unique within the current name scope; a name that ends in "/" is a scope
+                already made unique, and is taken as it is. None for `op_type`.
+            attrs: What is fixed now; kept, not copied.
+            kernel: Computes it over NumPy arrays; None if the native engine knows `op_type`.
+
+        Returns:
+            The operation.
+
+        Raises:
+            RuntimeError: If the graph is finalized.
+            TypeError: If an input is no tensor.
+            ValueError: If an input belongs to another graph, or the name is not valid.
+        """
+        for tensor in inputs:
+            if not isinstance(tensor, Tensor):
+                raise TypeError(f"input needs to be a Tensor: {tensor}")
+            if tensor.op.graph is not self:
+                raise ValueError(f"{tensor} is not from this graph.")
+        origin = find_origin()
+        control = self._thread.control
+        control_inputs: list[Operation] = []
+        if control.scopes:
+            control_inputs = control.control_inputs_for({tensor.op for tensor in inputs})
+        with self._lock:
+            self._check_not_finalized()
+            name = name or op_type
+            name = name[:-1] if name.endswith("/") else self.unique_name(name)
+            check_node_name(name)
+            if name in self._operations:
+                raise ValueError(f"Duplicate node name in graph: '{name}'")
+            op = Operation(
+                self,
+                name,
+                op_type,
+                inputs=inputs,
+                control_inputs=control_inputs,
+                output_dtypes=output_dtypes,
+                output_shapes=output_shapes,
+                attrs={} if attrs is None else attrs,
+                kernel=kernel,
+                op_id=len(self._operations) + 1,
+                origin=origin,
+            )
+            self._operations[name] = op
+        if control.scopes:
+            control.add_member(op)
+        return op
+
+    def get_operations(self) -> list[Operation]:
+        """Returns all operations in the order they were made."""
+        with self._lock:
+            return list(self._operations.values())
+
+    def get_operation_by_name(self, name: str) -> Operation:
+        """Returns the operation of a name.
+
+        Raises:
+            TypeError: If `name` is not a string.
+            ValueError: If it looks like a tensor's name.
+            KeyError: If no operation has it.
+        """
+        if not isinstance(name, (str, bytes)):
+            raise TypeError(f"Operation names are strings (or similar), not {type(name).__name__}.")
+        op: Operation = self.as_graph_element(name, allow_tensor=False)
+        return op
+
+    def get_tensor_by_name(self, name: str) -> Tensor:
+        """Returns the tensor of a name such as "op:0".
+
+        Raises:
+            TypeError: If `name` is not a string.
+            ValueError: If it does not look like a tensor's name.
+            KeyError: If no tensor has it.
+        """
+        if not isinstance(name, (str, bytes)):
+            raise TypeError(f"Tensor names are strings (or similar), not {type(name).__name__}.")
+        tensor: Tensor = self.as_graph_element(name, allow_operation=False)
+        return tensor
+
+    def as_graph_element(
+        self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True
+    ) -> Any:
+        """Returns the operation or tensor that an object stands for.
+
+        Args:
+            obj: A tensor, an operation, the name of one, or an object with a method
+                `_as_graph_element`, such as a variable.
+            allow_tensor: Whether the result may be a tensor.
+            allow_operation: Whether the result may be an operation.
+
+        Returns:
+            The `Tensor` or `Operation`.
+
+        Raises:
+            TypeError: If it stands for none.
+            ValueError: If it belongs to another graph, or a name is not of the allowed kind.
+            KeyError: If nothing in the graph has the name.
+        """
+        if not (allow_tensor or allow_operation):
+            raise ValueError("allow_tensor and allow_operation can't both be False.")
+        kinds = [
+            kind
+            for kind, allowed in (("Tensor", allow_tensor), ("Operation", allow_operation))
+            if allowed
+        ]
+        wanted = " or ".join(kinds)
+        convert = getattr(obj, "_as_graph_element", None)
+        if callable(convert):
+            obj = convert()
+        if isinstance(obj, (str, bytes)):
+            name = obj if isinstance(obj, str) else obj.decode()
+            if ":" in name:
+                return self._find_tensor(name, allow_tensor, wanted)
+            return self._find_operation(name, allow_operation, wanted)
+        if (isinstance(obj, Tensor) and allow_tensor) or (
+            isinstance(obj, Operation) and allow_operation
+        ):
+            if obj.graph is not self:
+                kind = "Tensor" if isinstance(obj, Tensor) else "Operation"
+                raise ValueError(f"{kind} {obj} is not an element of this graph.")
+            return obj
+        raise TypeError(f"Can not convert a {type(obj).__name__} into a {wanted}.")
+
+    def as_graph_def(self) -> GraphDef:
+        """Returns a plain description of all operations."""
+        return GraphDef([op.node_def for op in self.get_operations()])
+
+    def finalize(self) -> None:
+        """Lets nobody add to the graph any more."""
+        with self._lock:
+            self._is_finalized = True
+
+    @property
+    def finalized(self) -> bool:
+        """Whether `finalize` was called."""
+        return self._is_finalized
+
+    @property
+    def version(self) -> int:
+        """A number that grows when operations are added: how many there are."""
+        return len(self._operations)
+
+    # Feeding and fetching
+
+    def is_feedable(self, tensor: Any) -> bool:
+        """Whether a run may replace the tensor's value."""
+        return tensor not in self._unfeedable
+
+    def prevent_feeding(self, tensor: Tensor) -> None:
+        """Lets no run replace the tensor's value."""
+        with self._lock:
+            self._unfeedable.add(tensor)
+
+    def is_fetchable(self, tensor_or_op: Any) -> bool:
+        """Whether a run may ask for the value."""
+        return tensor_or_op not in self._unfetchable
+
+    def prevent_fetching(self, op: Operation) -> None:
+        """Lets no run ask for the operation or its outputs."""
+        with self._lock:
+            self._unfetchable.update([op, *op.outputs])
+
+    # Scopes
+
+    def as_default(self) -> AbstractContextManager["Graph"]:
+        """Makes this the default graph of the current thread inside a `with` block."""
+        return default_graphs.pushed(self)
+
+    def unique_name(self, name: str, mark_as_used: bool = True) -> str:
+        """Returns the name within the current scope, with `_1`, `_2`, … if it is taken.
+
+        Args:
+            name: The name to begin with.
+            mark_as_used: Whether the result counts as taken from now on.
+        """
+        scope = self._thread.name_scope
+        with self._lock:
+            return self._names.make_unique(f"{scope}/{name}" if scope else name, mark_as_used)
+
+    @contextmanager
+    def name_scope(self, name: str | None) -> Iterator[str]:
+        """Puts a prefix before the names of operations made inside a `with` block.
+
+        Args:
+            name: Made unique within the current scope. One that ends in "/" is taken as it is, so
+                that a scope can be entered again. None or "" leaves all scopes.
+
+        Yields:
+            The scope's full name with "/" at its end; "" for the root.
+
+        Raises:
+            ValueError: If the name is not valid.
+        """
+        state = self._thread
+        outer = state.name_scope
+        if not name:
+            inner = ""
+        else:
+            check_scope_name(name, is_root=not outer)
+            inner = name[:-1] if name.endswith("/") else self.unique_name(name)
+        state.name_scope = inner
+        try:
+            yield f"{inner}/" if inner else ""
+        finally:
+            state.name_scope = outer
+
+    def get_name_scope(self) -> str:
+        """Returns the current scope's full name, without "/" at its end."""
+        return self._thread.name_scope
+
+    def control_dependencies(self, control_inputs: Any) -> ControlScope:
+        """Lets operations made inside a `with` block wait for others.
+
+        Args:
+            control_inputs: Operations, or tensors whose operations are meant. None forgets what
+                outer blocks wait for.
+
+        Returns:
+            A context manager.
+
+        Raises:
+            TypeError: If one is neither an operation nor a tensor.
+            ValueError: If one belongs to another graph.
+        """
+        if control_inputs is None:
+            return self._thread.control.make_scope(None)
+        elements = [self.as_graph_element(item) for item in control_inputs]
+        ops = [item.op if isinstance(item, Tensor) else item for item in elements]
+        return self._thread.control.make_scope(ops)
+
+    @contextmanager
+    def device(self, _device_name_or_function: Any) -> Iterator[None]:
+        """Accepts a device and ignores it: there is only one."""
+        yield
+
+    @contextmanager
+    def colocate_with(self, _op: Any, ignore_existing: bool = False) -> Iterator[None]:
+        """Accepts a wish about devices and ignores it: there is only one."""
+        yield
+
+    @contextmanager
+    def container(self, container_name: str) -> Iterator[str]:
+        """Accepts a resource container and ignores it: a session has only one."""
+        yield container_name
+
+    # Collections
+
+    def add_to_collection(self, name: Any, value: Any) -> None:
+        """Appends a value to a collection.
+
+        Raises:
+            RuntimeError: If the graph is finalized.
+        """
+        with self._lock:
+            self._check_not_finalized()
+            self._collections.setdefault(name, []).append(value)
+
+    def add_to_collections(self, names: Any, value: Any) -> None:
+        """Appends a value to each of several collections, or to the one of a single name."""
+        for name in (names,) if isinstance(names, str) else set(names):
+            self.add_to_collection(name, value)
+
+    def get_collection(self, name: Any, scope: str | None = None) -> list[Any]:
+        """Returns a copy of a collection.
+
+        Args:
+            name: Its key.
+            scope: A regular expression that the beginning of an item's name must match; items
+                without a name are then left out. None for all items.
+        """
+        with self._lock:
+            items = list(self._collections.get(name, ()))
+        if scope is None:
+            return items
+        matches = re.compile(scope).match
+        return [item for item in items if hasattr(item, "name") and matches(item.name)]
+
+    def get_collection_ref(self, name: Any) -> list[Any]:
+        """Returns the collection itself: changing the list changes the collection."""
+        with self._lock:
+            return self._collections.setdefault(name, [])
+
+    def get_all_collection_keys(self) -> list[str]:
+        """Returns the names of all collections that have a string for a name."""
+        with self._lock:
+            return [key for key in self._collections if isinstance(key, str)]
+
+    def clear_collection(self, name: Any) -> None:
+        """Forgets a collection.
+
+        Raises:
+            RuntimeError: If the graph is finalized.
+        """
+        with self._lock:
+            self._check_not_finalized()
+            self._collections.pop(name, None)
+
+    def _check_not_finalized(self) -> None:
+        if self._is_finalized:
+            raise RuntimeError("Graph is finalized and cannot be modified.")
+
+    def _find_tensor(self, name: str, is_allowed: bool, wanted: str) -> Tensor:
+        if not is_allowed:
+            raise ValueError(f"Name {name!r} appears to refer to a Tensor, not a {wanted}.")
+        op_name, _, index = name.partition(":")
+        if not index.isdecimal():
+            raise ValueError(
+                f"The name {name!r} looks a like a Tensor name, but is not a valid one. Tensor "
+                'names must be of the form "<op_name>:<output_index>".'
+            )
+        op = self._operations.get(op_name)
+        if op is None:
+            raise KeyError(
+                f"The name {name!r} refers to a Tensor which does not exist. The operation, "
+                f"{op_name!r}, does not exist in the graph."
+            )
+        if int(index) >= len(op.outputs):
+            raise KeyError(
+                f"The name {name!r} refers to a Tensor which does not exist. The operation, "
+                f"{op_name!r}, exists but only has {len(op.outputs)} outputs."
+            )
+        return op.outputs[int(index)]
+
+    def _find_operation(self, name: str, is_allowed: bool, wanted: str) -> Operation:
+        op = self._operations.get(name)
+        if not is_allowed:
+            found = "refers to an Operation" if op else "looks like an (invalid) Operation name"
+            raise ValueError(
+                f"The name {name!r} {found}, not a {wanted}. Tensor names must be of the form "
+                '"<op_name>:<output_index>".'
+            )
+        if op is None:
+            raise KeyError(f"The name {name!r} refers to an Operation not in the graph.")
+        return op

@@ -1,0 +1,60 @@
+"""Names of operations: which are valid, and how a repeated one is made unique.
+
+Source: `tf.Graph.unique_name` and `tf.Graph.name_scope` of TensorFlow 1.15.
+"""
+
+import re
+from typing import Final
+
+__all__ = ["NameTable", "check_node_name", "check_scope_name"]
+
+_NODE_NAME: Final = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
+_INNER_SCOPE_NAME: Final = re.compile(r"^[A-Za-z0-9_.\\/>-]*$")
+
+
+class NameTable:
+    """The names in use in one graph. Names that differ only in case count as equal.
+
+    Not locked: the graph that owns it locks.
+    """
+
+    def __init__(self) -> None:
+        self._uses: dict[str, int] = {}
+
+    def make_unique(self, name: str, mark_as_used: bool = True) -> str:
+        """Returns the name itself if it is free, else `name_1`, `name_2` and so on.
+
+        Args:
+            name: The full name, with scopes.
+            mark_as_used: Whether the result counts as in use from now on.
+        """
+        key = base_key = name.lower()
+        count = self._uses.get(key, 0)
+        if mark_as_used:
+            self._uses[key] = count + 1
+        if count == 0:
+            return name
+        while key in self._uses:
+            key = f"{base_key}_{count}"
+            count += 1
+        if mark_as_used:
+            self._uses[key] = 1
+        return f"{name}_{count - 1}"
+
+
+def check_node_name(name: str) -> None:
+    """Raises ValueError unless an operation may have this name."""
+    if not _NODE_NAME.match(name):
+        raise ValueError(f"'{name}' is not a valid node name")
+
+
+def check_scope_name(name: str, is_root: bool) -> None:
+    """Raises ValueError unless a scope may have this name.
+
+    Args:
+        name: The name, without the scopes around it.
+        is_root: Whether no scope is around it. A root scope begins operations' names, so it must
+            begin as they may.
+    """
+    if not (_NODE_NAME if is_root else _INNER_SCOPE_NAME).match(name):
+        raise ValueError(f"'{name}' is not a valid scope name")

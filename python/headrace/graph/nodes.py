@@ -1,0 +1,357 @@
+"""The nodes of a graph and what flows between them.
+
+An `Operation` takes tensors and gives tensors; a `Tensor` is one output of an operation. Both only
+describe: nothing is computed until a session runs them. The operators of `Tensor` (`a + b`,
+`a[1:]`) are put there by the modules of `headrace.ops` with `Tensor.register_operator`.
+
+Source: `tf.Operation` and `tf.Tensor` of TensorFlow 1.15.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from traceback import FrameSummary
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from headrace.dtypes import DType
+from headrace.graph.origin import Origin, describe_origin
+from headrace.graph.stacks import get_default_session
+from headrace.shapes import TensorShape, as_shape, describe_conflict, unknown_shape
+
+if TYPE_CHECKING:
+    from headrace.graph.graph import Graph
+
+__all__ = ["NodeDef", "Operation", "Tensor"]
+
+
+@dataclass(frozen=True)
+class NodeDef:
+    """Plain description of an operation.
+
+    Attributes:
+        name: Name of the operation.
+        op: Type of the operation.
+        input: Names of its inputs, `x` for `x:0`, `x:1` for other outputs, `^x` for control inputs.
+        device: Always empty; devices are accepted and ignored.
+        attr: The operation's attributes.
+    """
+
+    name: str
+    op: str
+    input: list[str] = field(default_factory=list)
+    device: str = ""
+    attr: Mapping[str, Any] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        quoted = self.name.replace("\\", "\\\\")
+        lines = [f'name: "{quoted}"', f'op: "{self.op}"']
+        lines += [f'input: "{name}"' for name in self.input]
+        return "\n".join(lines) + "\n"
+
+
+class Operation:
+    """A node of a graph. Made by `Graph.create_op`.
+
+    Attributes:
+        graph: The graph it belongs to.
+        name: Unique in the graph, including scopes.
+        type: Which computation it stands for, such as "Add".
+        inputs: The tensors it reads.
+        control_inputs: Operations that must have run before it.
+        outputs: The tensors it produces.
+        attrs: What is fixed when the operation is made.
+        kernel: Computes it over NumPy arrays: takes one array an input and returns one array an
+            output (a tuple if there are several). None if the native engine knows the type.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_id",
+        "_origin",
+        "attrs",
+        "control_inputs",
+        "graph",
+        "inputs",
+        "kernel",
+        "name",
+        "outputs",
+        "type",
+    )
+
+    def __init__(
+        self,
+        graph: "Graph",
+        name: str,
+        op_type: str,
+        *,
+        inputs: Sequence["Tensor"],
+        control_inputs: Sequence["Operation"],
+        output_dtypes: Sequence[DType],
+        output_shapes: Sequence[TensorShape] | None,
+        attrs: dict[str, Any],
+        kernel: Callable[..., Any] | None,
+        op_id: int,
+        origin: Origin | None,
+    ) -> None:
+        self.graph = graph
+        self.name = name
+        self.type = op_type
+        self.inputs = tuple(inputs)
+        self.control_inputs = tuple(control_inputs)
+        self.attrs = attrs
+        self.kernel = kernel
+        self._id = op_id
+        self._origin = origin
+        shapes = [_UNKNOWN] * len(output_dtypes) if output_shapes is None else output_shapes
+        self.outputs = [
+            Tensor(self, index, dtype, shape)
+            for index, (dtype, shape) in enumerate(zip(output_dtypes, shapes, strict=True))
+        ]
+        for tensor in self.inputs:
+            tensor._consumers.append(self)
+
+    @property
+    def device(self) -> str:
+        """Always empty; devices are accepted and ignored."""
+        return ""
+
+    @property
+    def defined_at(self) -> str:
+        """`file:line` of the user's program where it was made; empty if unknown."""
+        frame = describe_origin(self._origin)
+        return "" if frame is None else f"{frame.filename}:{frame.lineno}"
+
+    @property
+    def traceback(self) -> list[FrameSummary]:
+        """The user's stack frame that made it, as a list of at most one entry."""
+        frame = describe_origin(self._origin)
+        return [] if frame is None else [frame]
+
+    @property
+    def node_def(self) -> NodeDef:
+        """A plain description of this operation."""
+        names = [t.op.name if t.value_index == 0 else t.name for t in self.inputs]
+        names += [f"^{op.name}" for op in self.control_inputs]
+        return NodeDef(self.name, self.type, names, self.device, self.attrs)
+
+    def values(self) -> tuple["Tensor", ...]:
+        """Returns its outputs as a tuple."""
+        return tuple(self.outputs)
+
+    def get_attr(self, name: str) -> Any:
+        """Returns the value of an attribute.
+
+        Raises:
+            ValueError: If it has none of that name.
+        """
+        try:
+            return self.attrs[name]
+        except KeyError:
+            raise ValueError(f"Operation '{self.name}' has no attr named '{name}'.") from None
+
+    def run(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> None:
+        """Runs this operation. Blocks until it is done.
+
+        Args:
+            feed_dict: Values for tensors, as in `Session.run`.
+            session: The session to use; None for the default session.
+
+        Raises:
+            ValueError: If there is no session or the session has another graph.
+        """
+        if session is None:
+            session = get_default_session()
+            if session is None:
+                raise ValueError(
+                    "Cannot execute operation using `run()`: No default session is registered. "
+                    "Use `with sess.as_default():` or pass an explicit session to "
+                    "`run(session=sess)`"
+                )
+            if session.graph is not self.graph:
+                raise ValueError(
+                    "Cannot use the default session to execute operation: the operation's graph "
+                    "is different from the session's graph. Pass an explicit session to "
+                    "run(session=sess)."
+                )
+        elif session.graph is not self.graph:
+            raise ValueError(
+                "Cannot use the given session to execute operation: the operation's graph is "
+                "different from the session's graph."
+            )
+        session.run(self, feed_dict)
+
+    def _add_control_inputs(self, ops: Sequence["Operation"]) -> None:
+        """Lets this operation wait for more operations. Only before a session has run it."""
+        new = [op for op in ops if op not in self.control_inputs]
+        self.control_inputs += tuple(new)
+
+    def __str__(self) -> str:
+        return str(self.node_def)
+
+    def __repr__(self) -> str:
+        return f"<tf.Operation '{self.name}' type={self.type}>"
+
+
+class Tensor:
+    """One output of an operation: a promise of an array, with a dtype and a static shape.
+
+    Two tensors are equal only if they are the same object. Made by `Graph.create_op`.
+
+    Attributes:
+        op: The operation that produces it.
+        value_index: Which output of the operation it is.
+        dtype: Type of the elements.
+    """
+
+    __slots__ = ("__weakref__", "_consumers", "_shape", "dtype", "op", "value_index")
+
+    # Lets `ndarray + tensor` become `tensor.__radd__(ndarray)`.
+    __array_priority__ = 100
+
+    def __init__(self, op: Operation, value_index: int, dtype: DType, shape: TensorShape) -> None:
+        self.op = op
+        self.value_index = value_index
+        self.dtype = dtype
+        self._shape = shape
+        self._consumers: list[Operation] = []
+
+    @classmethod
+    def register_operator(cls, method: str, function: Callable[..., Any]) -> None:
+        """Gives all tensors a special method, such as `__add__`."""
+        setattr(cls, method, function)
+
+    @property
+    def name(self) -> str:
+        """`op:0`: the operation's name and the number of the output."""
+        return f"{self.op.name}:{self.value_index}"
+
+    @property
+    def graph(self) -> "Graph":
+        """The graph it belongs to."""
+        return self.op.graph
+
+    @property
+    def device(self) -> str:
+        """Always empty; devices are accepted and ignored."""
+        return self.op.device
+
+    @property
+    def shape(self) -> TensorShape:
+        """The static shape: what is known of the shape without running the graph."""
+        return self._shape
+
+    def get_shape(self) -> TensorShape:
+        """Returns the static shape."""
+        return self._shape
+
+    def set_shape(self, shape: Any) -> None:
+        """Adds what the caller knows to the static shape.
+
+        Args:
+            shape: Anything that `as_shape` accepts.
+
+        Raises:
+            ValueError: If it contradicts what is known.
+        """
+        wanted = as_shape(shape)
+        if not self._shape.is_compatible_with(wanted):
+            raise ValueError(describe_conflict(self._shape, wanted))
+        self._shape = self._shape.merge_with(wanted)
+
+    def consumers(self) -> list[Operation]:
+        """Returns the operations that read this tensor."""
+        return list(self._consumers)
+
+    def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> Any:
+        """Computes this tensor. Blocks until it is done.
+
+        Args:
+            feed_dict: Values for tensors, as in `Session.run`.
+            session: The session to use; None for the default session.
+
+        Returns:
+            The value, as from `Session.run`.
+
+        Raises:
+            ValueError: If there is no session or the session has another graph.
+        """
+        if session is None:
+            session = get_default_session()
+            if session is None:
+                raise ValueError(
+                    "Cannot evaluate tensor using `eval()`: No default session is registered. "
+                    "Use `with sess.as_default()` or pass an explicit session to "
+                    "`eval(session=sess)`"
+                )
+            if session.graph is not self.graph:
+                raise ValueError(
+                    "Cannot use the default session to evaluate tensor: the tensor's graph is "
+                    "different from the session's graph. Pass an explicit session to "
+                    "`eval(session=sess)`."
+                )
+        elif session.graph is not self.graph:
+            raise ValueError(
+                "Cannot use the given session to evaluate tensor: the tensor's graph is different "
+                "from the session's graph."
+            )
+        return session.run(self, feed_dict)
+
+    def __iter__(self) -> NoReturn:
+        raise TypeError(
+            "Tensor objects are only iterable when eager execution is enabled. To iterate over "
+            "this tensor use tf.map_fn."
+        )
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError(
+            "Using a `tf.Tensor` as a Python `bool` is not allowed. Use `if t is not None:` "
+            "instead of `if t:` to test if a tensor is defined, and use TensorFlow ops such as "
+            "tf.cond to execute subgraphs conditioned on the value of a tensor."
+        )
+
+    def __array__(self, *_args: Any, **_kwargs: Any) -> NoReturn:
+        raise NotImplementedError(
+            f"Cannot convert a symbolic Tensor ({self.name}) to a numpy array."
+        )
+
+    def __str__(self) -> str:
+        shape = "" if self._shape.rank is None else f", shape={self._shape}"
+        return f'Tensor("{self.name}"{shape}, dtype={self.dtype.name})'
+
+    def __repr__(self) -> str:
+        return f"<tf.Tensor '{self.name}' shape={self._shape} dtype={self.dtype.name}>"
+
+    if TYPE_CHECKING:
+
+        def __add__(self, other: Any) -> "Tensor": ...
+        def __radd__(self, other: Any) -> "Tensor": ...
+        def __sub__(self, other: Any) -> "Tensor": ...
+        def __rsub__(self, other: Any) -> "Tensor": ...
+        def __mul__(self, other: Any) -> "Tensor": ...
+        def __rmul__(self, other: Any) -> "Tensor": ...
+        def __truediv__(self, other: Any) -> "Tensor": ...
+        def __rtruediv__(self, other: Any) -> "Tensor": ...
+        def __floordiv__(self, other: Any) -> "Tensor": ...
+        def __rfloordiv__(self, other: Any) -> "Tensor": ...
+        def __mod__(self, other: Any) -> "Tensor": ...
+        def __rmod__(self, other: Any) -> "Tensor": ...
+        def __pow__(self, other: Any) -> "Tensor": ...
+        def __rpow__(self, other: Any) -> "Tensor": ...
+        def __matmul__(self, other: Any) -> "Tensor": ...
+        def __rmatmul__(self, other: Any) -> "Tensor": ...
+        def __and__(self, other: Any) -> "Tensor": ...
+        def __rand__(self, other: Any) -> "Tensor": ...
+        def __or__(self, other: Any) -> "Tensor": ...
+        def __ror__(self, other: Any) -> "Tensor": ...
+        def __xor__(self, other: Any) -> "Tensor": ...
+        def __rxor__(self, other: Any) -> "Tensor": ...
+        def __lt__(self, other: Any) -> "Tensor": ...
+        def __le__(self, other: Any) -> "Tensor": ...
+        def __gt__(self, other: Any) -> "Tensor": ...
+        def __ge__(self, other: Any) -> "Tensor": ...
+        def __invert__(self) -> "Tensor": ...
+        def __neg__(self) -> "Tensor": ...
+        def __abs__(self) -> "Tensor": ...
+        def __getitem__(self, key: Any) -> "Tensor": ...
+
+
+_UNKNOWN = unknown_shape()

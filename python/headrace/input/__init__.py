@@ -1,0 +1,22 @@
+"""Input pipelines: producers fill queues with names and slices, batchers take examples out."""
+
+from headrace.input.batching import batch, batch_join, shuffle_batch, shuffle_batch_join
+from headrace.input.producers import (
+    input_producer,
+    limit_epochs,
+    range_input_producer,
+    slice_input_producer,
+    string_input_producer,
+)
+
+__all__ = [
+    "batch",
+    "batch_join",
+    "input_producer",
+    "limit_epochs",
+    "range_input_producer",
+    "shuffle_batch",
+    "shuffle_batch_join",
+    "slice_input_producer",
+    "string_input_producer",
+]

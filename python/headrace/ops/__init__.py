@@ -1,0 +1,1 @@
+"""Operations: one module a family; each function adds to the current graph."""

@@ -1,0 +1,203 @@
+"""How the caller's arguments become the inputs of an operation.
+
+`apply_op` does for every operation what its definition asks for: it opens a name scope, converts
+each argument to a tensor in it, checks the types against each other, infers the static shape and
+adds the operation. Its errors use TensorFlow's words.
+
+Source: `OpDefLibrary.apply_op` of TensorFlow 1.15.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.dtypes import DType
+from headrace.graph import Operation, Tensor, get_default_graph, name_scope
+from headrace.ops.conversion import convert_n_to_tensor, convert_to_tensor
+from headrace.ops.folding import fold
+from headrace.ops.inference import ShapeConflict
+from headrace.ops.kernel import NumpyKernel
+from headrace.shapes import TensorShape, bracketed
+
+__all__ = ["Input", "InputList", "apply_op"]
+
+Outputs = Sequence[tuple[DType, TensorShape]]
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """An argument that becomes one input.
+
+    Attributes:
+        name: Name of the parameter, for errors and for the constant made of a Python value.
+        value: What the caller gave.
+        dtype: The type it must have; None if it may vary.
+        var: Name of the type variable: inputs with the same one have the same type.
+        allowed: The types it may have; None for all.
+        default: The type that a Python value takes if it can.
+    """
+
+    name: str
+    value: Any
+    dtype: DType | None = None
+    var: str = "T"
+    allowed: Sequence[DType] | None = None
+    default: DType | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InputList:
+    """An argument that becomes several inputs of one type.
+
+    Attributes:
+        name: Name of the parameter, for errors and for constants made of Python values.
+        values: What the caller gave.
+        var: Name of the type variable.
+        allowed: The types they may have; None for all.
+    """
+
+    name: str
+    values: Any
+    var: str = "T"
+    allowed: Sequence[DType] | None = None
+
+
+def apply_op(
+    op_type: str,
+    inputs: Sequence[Input | InputList],
+    infer: Callable[..., Outputs],
+    *,
+    name: str | None = None,
+    attrs: dict[str, Any] | None = None,
+    kernel: Callable[..., Any] | None = None,
+) -> Operation:
+    """Adds an operation over the caller's arguments.
+
+    Args:
+        op_type: Type of the operation, and its name if none is given.
+        inputs: The arguments, in order.
+        infer: Takes the input tensors and returns dtype and static shape of each output.
+        name: Name of the operation and of the scope around its constants.
+        attrs: Attributes; those for type variables are added.
+        kernel: Takes one array an input and returns one array an output. None if the native engine
+            knows the type.
+
+    Returns:
+        The operation, in the graph of the arguments.
+
+    Raises:
+        TypeError: If types do not fit.
+        ValueError: If an argument cannot be converted, graphs are mixed, or shapes do not fit.
+    """
+    types: dict[str, tuple[DType, str]] = {}
+    given = [
+        value
+        for item in inputs
+        for value in (item.values if isinstance(item, InputList) else (item.value,))
+    ]
+    with name_scope(name or None, op_type, given) as scope:
+        tensors: list[Tensor] = []
+        for item in inputs:
+            if isinstance(item, Input):
+                tensors.append(_convert_one(op_type, item, types))
+            else:
+                tensors += _convert_list(op_type, item, types)
+        try:
+            outputs = infer(*tensors)
+        except ShapeConflict as conflict:
+            raise ValueError(_describe(str(conflict), scope[:-1], op_type, tensors)) from None
+        output_dtypes = [dtype for dtype, _ in outputs]
+        all_attrs = {var: dtype for var, (dtype, _) in types.items()}
+        all_attrs.update(attrs or {})
+        return get_default_graph().create_op(
+            op_type,
+            tensors,
+            output_dtypes,
+            output_shapes=[shape for _, shape in outputs],
+            name=scope,
+            attrs=all_attrs,
+            kernel=None if kernel is None else NumpyKernel(kernel, output_dtypes),
+        )
+
+
+def _convert_one(op_type: str, item: Input, types: dict[str, tuple[DType, str]]) -> Tensor:
+    wanted = item.dtype
+    if wanted is None and item.var in types:
+        wanted = types[item.var][0]
+    try:
+        tensor = convert_to_tensor(item.value, wanted, item.name, preferred_dtype=item.default)
+    except TypeError as error:
+        if wanted is None:
+            raise
+        raise TypeError(
+            f"Expected {wanted.name} passed to parameter '{item.name}' of op '{op_type}', got "
+            f"{item.value!r} of type '{type(item.value).__name__}' instead. Error: {error}"
+        ) from None
+    except ValueError as error:
+        dtype = getattr(item.value, "dtype", None)
+        if wanted is None or not isinstance(dtype, DType):
+            raise ValueError(
+                f"Tried to convert '{item.name}' to a tensor and failed. Error: {error}"
+            ) from None
+        text = f"Input '{item.name}' of '{op_type}' Op has type {dtype.base_dtype.name} that does"
+        if item.dtype is not None:
+            raise TypeError(f"{text} not match expected type of {wanted.name}.") from None
+        first = types[item.var][1]
+        raise TypeError(f"{text} not match type {wanted.name} of argument '{first}'.") from None
+    if item.dtype is None:
+        _check_allowed(item, tensor.dtype.base_dtype)
+        types.setdefault(item.var, (tensor.dtype.base_dtype, item.name))
+    return tensor
+
+
+def _convert_list(
+    op_type: str, item: InputList, types: dict[str, tuple[DType, str]]
+) -> list[Tensor]:
+    first = next((value for value in item.values if isinstance(value, Tensor)), None)
+    wanted = None if first is None else first.dtype.base_dtype
+    try:
+        tensors = convert_n_to_tensor(item.values, wanted, item.name)
+        if len({tensor.dtype.base_dtype for tensor in tensors}) > 1:
+            raise TypeError("the types differ")
+    except (TypeError, ValueError):
+        found = ", ".join(_observed_type(value) for value in item.values)
+        raise TypeError(
+            f"Tensors in list passed to '{item.name}' of '{op_type}' Op have types [{found}] "
+            "that don't all match."
+        ) from None
+    if tensors:
+        _check_allowed(item, tensors[0].dtype.base_dtype)
+        types.setdefault(item.var, (tensors[0].dtype.base_dtype, item.name))
+    return tensors
+
+
+def _check_allowed(item: Input | InputList, dtype: DType) -> None:
+    if item.allowed is not None and dtype not in item.allowed:
+        allowed = ", ".join(kind.name for kind in item.allowed)
+        raise TypeError(
+            f"Value passed to parameter '{item.name}' has DataType {dtype.name} not in list of "
+            f"allowed values: {allowed}"
+        )
+
+
+def _observed_type(value: Any) -> str:
+    try:
+        return convert_to_tensor(value).dtype.base_dtype.name
+    except (TypeError, ValueError):
+        return "<NOT CONVERTIBLE TO TENSOR>"
+
+
+def _describe(text: str, name: str, op_type: str, tensors: Sequence[Tensor]) -> str:
+    shapes = ", ".join(bracketed(tensor.shape) for tensor in tensors)
+    values = [(index, fold(tensor)) for index, tensor in enumerate(tensors)]
+    known = [
+        f"input[{index}] = <{' '.join(map(str, value.ravel().tolist()))}>"
+        for index, value in values
+        if value is not None and value.size <= _MAX_SHOWN
+    ]
+    computed = f" and with computed input tensors: {', '.join(known)}" if known else ""
+    return f"{text} for '{name}' (op: '{op_type}') with input shapes: {shapes}{computed}."
+
+
+# Values longer than this are left out of an error.
+_MAX_SHOWN = 16

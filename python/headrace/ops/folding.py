@@ -1,0 +1,192 @@
+"""What is known of a tensor's value when the graph is built.
+
+Static shapes depend on it: `tf.reshape(x, [2, n * 3])` has a known shape if `n` is a constant.
+Each foldable operation type has a function here; modules of operations add theirs with
+`register_folding`. Nothing random and nothing with state is ever folded.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from headrace.graph import Operation, Tensor
+from headrace.ops.kernel import Array, as_array
+from headrace.shapes import TensorShape, unknown_shape
+
+__all__ = [
+    "constant_value",
+    "constant_value_as_shape",
+    "fold",
+    "fold_scalar",
+    "register_folding",
+]
+
+# op type -> (operation, values of the inputs) -> values of the outputs.
+_folders: Final[dict[str, Callable[..., Any]]] = {}
+
+
+def register_folding(op_type: str, function: Callable[..., Any] | None = None) -> None:
+    """Lets operations of a type be computed when the graph is built.
+
+    Args:
+        op_type: The type. It must depend on nothing but its inputs and attributes.
+        function: Called with the operation and one array an input; None for the operation's own
+            NumPy kernel.
+    """
+    _folders[op_type] = function or _run_kernel
+
+
+def fold(tensor: Tensor) -> Array | None:
+    """Returns the value of a tensor, or None if it depends on what is not known yet."""
+    op = tensor.op
+    if op.type == "Const":
+        value: Array = op.attrs["value"]
+        return value
+    if op.type in _SHAPE_READERS:
+        found = _SHAPE_READERS[op.type](op.inputs[0].shape)
+        return None if found is None else np.asarray(found, dtype=tensor.dtype.as_numpy_dtype)
+    folder = _folders.get(op.type)
+    inputs = [] if folder is None else [fold(item) for item in op.inputs]
+    if folder is None or any(item is None for item in inputs):
+        return None
+    try:
+        outputs = folder(op, *inputs)
+    except Exception:  # A value that cannot be computed is reported when the graph is run.
+        return None
+    return as_array(outputs[tensor.value_index] if isinstance(outputs, tuple) else outputs)
+
+
+def fold_scalar(tensor: Tensor) -> Any:
+    """Returns the value of a scalar tensor as a Python value, or None if it is not known."""
+    sizes = _fold_sizes(tensor)
+    if isinstance(sizes, list):
+        return sizes[0] if len(sizes) == 1 else None
+    return sizes
+
+
+def constant_value(tensor: Tensor, partial: bool = False) -> Any:
+    """Returns the value of a tensor that does not depend on what is fed or read.
+
+    The caller may rely on the value, so the tensor can no longer be fed.
+
+    Args:
+        tensor: The tensor.
+        partial: Whether a stack of which only some parts are known gives an object array with None
+            for the others.
+
+    Returns:
+        An array, or None if the value is not known.
+
+    Source:
+        `tf.contrib.util.constant_value` of TensorFlow 1.15.
+    """
+    value = fold(tensor)
+    if value is None and partial and tensor.op.type == "Pack":
+        parts = [constant_value(item, partial) for item in tensor.op.inputs]
+        value = np.array(parts, dtype=object)
+    if value is not None:
+        tensor.graph.prevent_feeding(tensor)
+    return value
+
+
+def constant_value_as_shape(tensor: Tensor) -> TensorShape:
+    """Returns the shape that an integer vector will describe, as far as it is known.
+
+    Args:
+        tensor: An integer vector; -1 stands for an unknown size.
+
+    Raises:
+        ValueError: If the tensor is no vector.
+    """
+    if tensor.shape.rank == 0:
+        value = fold(tensor)
+        if value is None or value != -1:
+            raise ValueError(
+                "Received a scalar with unknown value as shape; require a statically known "
+                "scalar with value '-1' to describe an unknown shape."
+            )
+        return unknown_shape()
+    tensor.shape.assert_has_rank(1)
+    sizes = _fold_sizes(tensor)
+    if isinstance(sizes, list):
+        return TensorShape([None if size is None or size < 0 else size for size in sizes])
+    return unknown_shape(tensor.shape[0].value)
+
+
+def _fold_sizes(tensor: Tensor) -> Any:
+    """Returns the known sizes of an integer vector or scalar, None for each unknown one."""
+    value = fold(tensor)
+    if value is not None:
+        return value.tolist()
+    reader = _SIZE_READERS.get(tensor.op.type)
+    return None if reader is None else reader(tensor.op)
+
+
+def _sizes_of_shape(op: Operation) -> Any:
+    shape = op.inputs[0].shape
+    return None if shape.rank is None else shape.as_list()
+
+
+def _sizes_of_pack(op: Operation) -> Any:
+    is_vector = op.inputs[0].shape.rank == 0
+    return [_fold_sizes(item) for item in op.inputs] if is_vector else None
+
+
+def _sizes_of_concat(op: Operation) -> Any:
+    sizes: list[int | None] = []
+    for item in op.inputs[:-1]:
+        part = _fold_sizes(item)
+        if not isinstance(part, list):
+            length = item.shape[0].value if item.shape.rank == 1 else None
+            if length is None:
+                return None
+            part = [None] * length
+        sizes += part
+    return sizes
+
+
+def _sizes_of_slice(op: Operation) -> Any:
+    sizes = _fold_sizes(op.inputs[0])
+    bounds = [fold(item) for item in op.inputs[1:]]
+    is_simple = not (op.attrs["new_axis_mask"] or op.attrs["ellipsis_mask"])
+    if not is_simple or not isinstance(sizes, list):
+        return None
+    if any(item is None or item.size != 1 for item in bounds):
+        return None
+    begin, end, stride = (int(item.item()) for item in bounds if item is not None)
+    if op.attrs["shrink_axis_mask"]:
+        return sizes[begin] if -len(sizes) <= begin < len(sizes) else None
+    first = None if op.attrs["begin_mask"] else begin
+    last = None if op.attrs["end_mask"] else end
+    return sizes[first:last:stride]
+
+
+def _run_kernel(op: Operation, *inputs: Array) -> Any:
+    if op.kernel is None:
+        raise LookupError(f"operation '{op.name}' of type {op.type} has no NumPy kernel")
+    return op.kernel(*inputs)
+
+
+# Operations that read only the static shape of their input.
+_SHAPE_READERS: Final[dict[str, Callable[[TensorShape], Any]]] = {
+    "Shape": lambda shape: shape.as_list() if shape.is_fully_defined() else None,
+    "Size": lambda shape: shape.num_elements(),
+    "Rank": lambda shape: shape.rank,
+}
+
+# Operations that pass on sizes of which only some are known.
+_SIZE_READERS: Final[dict[str, Callable[[Operation], Any]]] = {
+    "Shape": _sizes_of_shape,
+    "Pack": _sizes_of_pack,
+    "ConcatV2": _sizes_of_concat,
+    "StridedSlice": _sizes_of_slice,
+    "Cast": lambda op: _fold_sizes(op.inputs[0]),
+    "Identity": lambda op: _fold_sizes(op.inputs[0]),
+}
+
+for _op_type in ("Pack", "ConcatV2", "StridedSlice", "Range", "Fill"):
+    register_folding(_op_type)
+register_folding("Identity", lambda op, x: x)
+register_folding("Reshape", lambda op, x, shape: x.reshape(shape))
+register_folding("Cast", lambda op, x: x.astype(op.attrs["DstT"].as_numpy_dtype))

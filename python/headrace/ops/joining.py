@@ -1,0 +1,455 @@
+"""Putting tensors together and taking them apart, repeating and padding.
+
+Source: `tf.concat`, `tf.stack`, `tf.split` and their kin of TensorFlow 1.15.
+"""
+
+from typing import Any, Final
+
+import numpy as np
+
+from headrace import dtypes
+from headrace.graph import Tensor, name_scope
+from headrace.ops.arguments import Input, InputList, apply_op
+from headrace.ops.conversion import constant_value_as_shape, convert_to_tensor
+from headrace.ops.folding import fold, fold_scalar
+from headrace.ops.inference import ShapeConflict, check_axis, check_rank, merge_shapes
+from headrace.ops.kernel import Array, fail
+from headrace.ops.placeholders import identity
+from headrace.ops.raw import stack_arrays, stack_shapes
+from headrace.shapes import TensorShape, bracketed, dimension_value, scalar, unknown_shape
+
+__all__ = ["concat", "pad", "reverse", "split", "stack", "tile", "unstack"]
+
+_INDEX_TYPES: Final = (dtypes.int32, dtypes.int64)
+
+
+def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
+    """Returns tensors of one shape along a new axis.
+
+    Args:
+        values: The tensors, a list.
+        axis: Where the new axis will be.
+        name: Name of the operation.
+
+    Raises:
+        TypeError: If the types differ.
+        ValueError: If the shapes differ or there is no such axis.
+    """
+    if axis == 0:
+        try:
+            return convert_to_tensor(values, name=name)
+        except (TypeError, ValueError):
+            pass  # `apply_op` finds what is wrong
+    if not isinstance(values, (list, tuple)):
+        raise TypeError(f"Expected list for 'values' argument to 'Pack' Op, not {values!r}.")
+    rank = convert_to_tensor(values[0], name=name).shape.rank
+    if rank is not None and not -rank - 1 <= axis <= rank:
+        raise ValueError(f"axis = {axis} not in [{-rank - 1}, {rank + 1})")
+
+    def infer(*tensors: Tensor) -> Any:
+        return [(tensors[0].dtype.base_dtype, stack_shapes([t.shape for t in tensors], axis))]
+
+    def kernel(*arrays: Array) -> Any:
+        return stack_arrays(arrays, axis)
+
+    attrs = {"N": len(values), "axis": axis}
+    inputs = [InputList("values", values)]
+    return apply_op("Pack", inputs, infer, name=name, attrs=attrs, kernel=kernel).outputs[0]
+
+
+def unstack(
+    value: Any, num: int | None = None, axis: int = 0, name: str = "unstack"
+) -> list[Tensor]:
+    """Takes a tensor apart along an axis.
+
+    Args:
+        value: The tensor.
+        num: The size of the axis; None if it is known from the static shape.
+        axis: The axis.
+        name: Name of the operation.
+
+    Returns:
+        One tensor for each place along the axis, without it.
+
+    Raises:
+        ValueError: If there is no such axis, or its size is not known or not `num`.
+    """
+    if num is None:
+        value = convert_to_tensor(value)
+        rank = value.shape.rank
+        if rank is not None:
+            if not -rank <= axis < rank:
+                raise ValueError(f"axis = {axis} not in [{-rank}, {rank})")
+            num = value.shape[axis].value
+        if num is None:
+            raise ValueError(f"Cannot infer num from shape {value.shape}")
+    count = num
+
+    def infer(tensor: Tensor) -> Any:
+        shape = tensor.shape
+        if shape.rank is not None:
+            place = check_axis(axis, shape.rank, "axis = {axis} not in [{low}, {rank})")
+            if shape[place].value not in (None, count):
+                raise ShapeConflict(f"Dimension must be {count} but is {shape[place]}")
+            shape = shape[:place].concatenate(shape[place + 1 :])
+        return [(tensor.dtype.base_dtype, shape)] * count
+
+    def kernel(x: Array) -> Any:
+        if x.shape[axis] != count:
+            fail(f"Input shape axis {axis} must equal {count}, got shape {bracketed(x.shape)}")
+        return _outputs([np.take(x, place, axis) for place in range(count)])
+
+    attrs = {"num": count, "axis": axis}
+    op = apply_op("Unpack", [Input("value", value)], infer, name=name, attrs=attrs, kernel=kernel)
+    return op.outputs
+
+
+def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
+    """Returns tensors joined along an axis they have.
+
+    Args:
+        values: The tensors, a list. For programs older than TensorFlow 1.0, the first two arguments
+            may change places.
+        axis: The axis.
+        name: Name of the operation.
+
+    Raises:
+        TypeError: If the types differ.
+        ValueError: If other axes differ in size, or there is no such axis.
+    """
+    if isinstance(values, (int, np.integer)) and isinstance(axis, (list, tuple)):
+        values, axis = axis, values
+    if not isinstance(values, (list, tuple)):
+        values = [values]
+    if not values:
+        raise ValueError(
+            "List argument 'values' to 'ConcatV2' Op with length 0 shorter than minimum length 2."
+        )
+    if len(values) == 1:
+        with name_scope(name):
+            place = convert_to_tensor(axis, name="concat_dim", dtype=dtypes.int32)
+            place.shape.assert_is_compatible_with(scalar())
+            return identity(values[0], name=name)
+    inputs = [
+        InputList("values", values),
+        Input("axis", axis, var="Tidx", allowed=_INDEX_TYPES, default=dtypes.int32),
+    ]
+    attrs = {"N": len(values)}
+    op = apply_op("ConcatV2", inputs, _infer_concat, name=name, attrs=attrs, kernel=_concat)
+    return op.outputs[0]
+
+
+def split(
+    value: Any,
+    num_or_size_splits: Any,
+    axis: Any = 0,
+    num: int | None = None,
+    name: str = "split",
+) -> list[Tensor]:
+    """Cuts a tensor along an axis.
+
+    Args:
+        value: The tensor.
+        num_or_size_splits: How many equal parts, an int; or the size of each part, an integer
+            vector in which one size may be -1 and is then computed.
+        axis: The axis.
+        num: How many parts, where the sizes' static shape does not tell it.
+        name: Name of the operation.
+
+    Returns:
+        The parts.
+
+    Raises:
+        ValueError: If the parts do not fill the axis, or their number is not known.
+    """
+    count = dimension_value(num_or_size_splits)
+    if isinstance(count, (int, np.integer)):
+        return _split_evenly(value, int(count), axis, name)
+    sizes = convert_to_tensor(num_or_size_splits)
+    if sizes.shape.rank == 0:
+        raise ValueError(
+            "Rank-0 tensors are not supported as the num_or_size_splits argument to split. "
+            f"Argument provided: {num_or_size_splits}"
+        )
+    parts = sizes.shape[0].value if num is None else num
+    if parts is None:
+        raise ValueError(f"Cannot infer num from shape {num_or_size_splits}")
+
+    def infer(tensor: Tensor, lengths: Tensor, place: Tensor) -> Any:
+        return _infer_split_by_sizes(tensor, lengths, place, parts)
+
+    def kernel(x: Array, lengths: Array, place: Array) -> Any:
+        where = int(place.item())
+        known = _complete_sizes(lengths.tolist(), x.shape[where])
+        return _outputs(np.split(x, np.cumsum(known)[:-1], where))
+
+    inputs = [
+        Input("value", value),
+        Input("size_splits", sizes, var="Tlen", allowed=_INDEX_TYPES),
+        Input("split_dim", axis, dtypes.int32),
+    ]
+    attrs = {"num_split": parts}
+    return apply_op("SplitV", inputs, infer, name=name, attrs=attrs, kernel=kernel).outputs
+
+
+def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
+    """Returns a tensor repeated along its axes.
+
+    Args:
+        input: The tensor.
+        multiples: How often along each axis, an integer vector.
+        name: Name of the operation.
+
+    Raises:
+        ValueError: If there is not one multiple an axis.
+    """
+    inputs = [
+        Input("input", input),
+        Input("multiples", multiples, var="Tmultiples", allowed=_INDEX_TYPES, default=dtypes.int32),
+    ]
+
+    def kernel(x: Array, times: Array) -> Any:
+        if times.size != x.ndim:
+            fail(f"Expected multiples argument to be a vector of length {x.ndim}")
+        return np.tile(x, times)
+
+    return apply_op("Tile", inputs, _infer_tile, name=name, kernel=kernel).outputs[0]
+
+
+def pad(
+    tensor: Any,
+    paddings: Any,
+    mode: str = "CONSTANT",
+    name: str | None = None,
+    constant_values: Any = 0,
+) -> Tensor:
+    """Returns a tensor with more elements before and after along each axis.
+
+    Args:
+        tensor: The tensor.
+        paddings: How many before and after, an integer matrix with a row for each axis.
+        mode: "CONSTANT", "REFLECT" (mirrored without the edge) or "SYMMETRIC" (with the edge).
+        name: Name of the operation.
+        constant_values: What to add in constant mode, a scalar.
+
+    Raises:
+        ValueError: If there is no such mode, or not one row an axis.
+    """
+    mode = mode.upper()
+    numpy_mode = {"CONSTANT": "constant", "REFLECT": "reflect", "SYMMETRIC": "symmetric"}.get(mode)
+    if numpy_mode is None:
+        raise ValueError(f"Unknown padding mode: {mode}")
+    inputs = [
+        Input("tensor" if mode == "CONSTANT" else "input", tensor),
+        Input("paddings", paddings, var="Tpaddings", allowed=_INDEX_TYPES, default=dtypes.int32),
+    ]
+
+    def kernel(x: Array, amounts: Array, *fill: Array) -> Any:
+        if amounts.shape != (x.ndim, 2):
+            fail(
+                "The first dimension of paddings must be the rank of inputs"
+                f"{bracketed(amounts.shape)} {bracketed(x.shape)}"
+            )
+        if numpy_mode != "constant":
+            return np.pad(x, amounts, mode=numpy_mode)  # type: ignore[call-overload]
+        zero = b"" if x.dtype == object else 0
+        value = fill[0].item() if fill else zero
+        return np.pad(x, amounts, constant_values=value)
+
+    is_zero = isinstance(constant_values, (int, float)) and constant_values == 0
+    attrs: dict[str, Any] = {}
+    if mode != "CONSTANT":
+        op_type, attrs = "MirrorPad", {"mode": mode}
+    elif is_zero:
+        op_type = "Pad"
+    else:
+        op_type = "PadV2"
+        inputs.append(Input("constant_values", constant_values))
+    return apply_op(op_type, inputs, _infer_pad, name=name, attrs=attrs, kernel=kernel).outputs[0]
+
+
+def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
+    """Returns a tensor with the order along some axes reversed.
+
+    Args:
+        tensor: The tensor.
+        axis: The axes, an integer vector.
+        name: Name of the operation.
+
+    Raises:
+        ValueError: If there is no such axis or one is named twice.
+    """
+    inputs = [
+        Input("tensor", tensor),
+        Input("axis", axis, var="Tidx", allowed=_INDEX_TYPES, default=dtypes.int32),
+    ]
+
+    def infer(x: Tensor, axes: Tensor) -> Any:
+        check_rank(axes.shape, 1)
+        known = fold(axes)
+        if known is not None and x.shape.rank is not None:
+            _check_axes(known.tolist(), x.shape.rank)
+        return [(x.dtype.base_dtype, x.shape)]
+
+    def kernel(x: Array, axes: Array) -> Any:
+        try:
+            _check_axes(axes.tolist(), x.ndim)
+        except ShapeConflict as conflict:
+            fail(str(conflict))
+        return np.flip(x, tuple(axes.tolist()))
+
+    return apply_op("ReverseV2", inputs, infer, name=name, kernel=kernel).outputs[0]
+
+
+def _outputs(arrays: list[Array]) -> Any:
+    return arrays[0] if len(arrays) == 1 else tuple(arrays)
+
+
+def _infer_concat(*inputs: Tensor) -> Any:
+    *tensors, axis = inputs
+    dtype = tensors[0].dtype.base_dtype
+    check_rank(axis.shape, 0)
+    ranks = {tensor.shape.rank for tensor in tensors} - {None}
+    if 0 in ranks:
+        raise ShapeConflict("Can't concatenate scalars (use tf.stack instead)")
+    place = fold_scalar(axis)
+    rank = min((rank for rank in ranks if rank is not None), default=None)
+    if place is None or rank is None:
+        return [(dtype, unknown_shape(rank))]
+    least = place + 1 if place >= 0 else -place
+    if rank < least:
+        raise ShapeConflict(f"Shape must be at least rank {least} but is rank {rank}")
+    place %= rank
+    before, after = unknown_shape(place), unknown_shape(rank - place - 1)
+    length: int | None = 0
+    for tensor in tensors:
+        shape = tensor.shape.merge_with(unknown_shape(rank)) if tensor.shape.rank is None else (
+            tensor.shape
+        )
+        before = merge_shapes(before, shape[:place])
+        after = merge_shapes(after, shape[place + 1 :])
+        size = shape[place].value
+        length = None if length is None or size is None else length + size
+    return [(dtype, before.concatenate([length]).concatenate(after))]
+
+
+def _concat(*inputs: Array) -> Any:
+    *arrays, axis = inputs
+    first, place = arrays[0], int(axis.item())
+    if not -first.ndim <= place < first.ndim:
+        fail(
+            "ConcatOp : Expected concatenating dimensions in the range "
+            f"[{-first.ndim}, {first.ndim}), but got {place}"
+        )
+    for index, array in enumerate(arrays):
+        if array.ndim != first.ndim or any(
+            a != b and dim != place % first.ndim
+            for dim, (a, b) in enumerate(zip(array.shape, first.shape, strict=True))
+        ):
+            fail(
+                f"ConcatOp : Dimensions of inputs should match: shape[0] = "
+                f"{bracketed(first.shape)} vs. shape[{index}] = {bracketed(array.shape)}"
+            )
+    return np.concatenate(arrays, place)
+
+
+def _split_evenly(value: Any, count: int, axis: Any, name: str) -> list[Tensor]:
+    def infer(place: Tensor, tensor: Tensor) -> Any:
+        return [(tensor.dtype.base_dtype, _share_of(tensor.shape, place, count))] * count
+
+    def kernel(place: Array, x: Array) -> Any:
+        where = int(place.item())
+        if x.shape[where] % count:
+            fail(
+                "Number of ways to split should evenly divide the split dimension, but got "
+                f"split_dim {where} (size = {x.shape[where]}) and num_split {count}"
+            )
+        return _outputs(np.split(x, count, where))
+
+    inputs = [Input("split_dim", axis, dtypes.int32), Input("value", value)]
+    attrs = {"num_split": count}
+    return apply_op("Split", inputs, infer, name=name, attrs=attrs, kernel=kernel).outputs
+
+
+def _share_of(shape: TensorShape, place: Tensor, count: int) -> TensorShape:
+    axis = fold_scalar(place)
+    if shape.rank is None or axis is None:
+        return unknown_shape(shape.rank)
+    text = "Dimension size, given by scalar input {axis} must be in range [{low}, {rank})"
+    axis = check_axis(axis, shape.rank, text)
+    sizes = shape.as_list()
+    size = sizes[axis]
+    if size is not None and size % count:
+        raise ShapeConflict(
+            f"Dimension size must be evenly divisible by {count} but is {size}\n\tNumber of ways "
+            "to split should evenly divide the split dimension"
+        )
+    sizes[axis] = None if size is None else size // count
+    return TensorShape(sizes)
+
+
+def _infer_split_by_sizes(tensor: Tensor, lengths: Tensor, place: Tensor, count: int) -> Any:
+    dtype, shape, axis = tensor.dtype.base_dtype, tensor.shape, fold_scalar(place)
+    if shape.rank is None or axis is None:
+        return [(dtype, unknown_shape(shape.rank))] * count
+    text = "Dimension size, given by scalar input {axis} must be in range [{low}, {rank})"
+    axis = check_axis(axis, shape.rank, text)
+    sizes, known = shape.as_list(), fold(lengths)
+    parts: list[int | None] = [None] * count
+    if known is not None:
+        parts = [None if size < 0 else size for size in known.tolist()]
+        total = sizes[axis]
+        if total is not None:
+            parts = list(_complete_sizes(known.tolist(), total, ShapeConflict))
+    return [
+        (dtype, TensorShape([*sizes[:axis], part, *sizes[axis + 1 :]])) for part in parts
+    ]
+
+
+def _complete_sizes(
+    sizes: list[int], total: int, error: type[Exception] | None = None
+) -> list[int]:
+    """Computes the one size that is -1, and checks that all fill the axis."""
+    given = sum(size for size in sizes if size >= 0)
+    fits = given <= total if -1 in sizes else given == total
+    if sizes.count(-1) > 1 or not fits:
+        text = f"can't split axis of size {total} into pieces of size {bracketed(sizes)}"
+        if error is not None:
+            raise error(text)
+        fail(text)
+    return [total - given if size < 0 else size for size in sizes]
+
+
+def _infer_tile(tensor: Tensor, multiples: Tensor) -> Any:
+    check_rank(multiples.shape, 1)
+    times = constant_value_as_shape(multiples)
+    rank = times.rank if tensor.shape.rank is None else tensor.shape.rank
+    if rank is None or tensor.shape.rank is None or times.rank is None:
+        return [(tensor.dtype.base_dtype, unknown_shape(rank))]
+    check_rank(tensor.shape, times.rank)
+    sizes = [size * factor for size, factor in zip(tensor.shape, times, strict=True)]
+    return [(tensor.dtype.base_dtype, TensorShape(sizes))]
+
+
+def _infer_pad(tensor: Tensor, paddings: Tensor, *_: Tensor) -> Any:
+    check_rank(paddings.shape, 2)
+    rank = paddings.shape[0].value
+    if rank is not None:
+        check_rank(tensor.shape, rank)
+    amounts, shape = fold(paddings), tensor.shape
+    if amounts is None or shape.rank is None:
+        return [(tensor.dtype.base_dtype, unknown_shape(rank or shape.rank))]
+    if (amounts < 0).any():
+        raise ShapeConflict("Paddings must be non-negative")
+    sizes = [size + int(row.sum()) for size, row in zip(shape, amounts, strict=True)]
+    return [(tensor.dtype.base_dtype, TensorShape(sizes))]
+
+
+def _check_axes(axes: list[int], rank: int) -> None:
+    seen = set()
+    for place, axis in enumerate(axes):
+        text = f"'axis'[{place}] = {axis} is out of valid range [0, {rank - 1}"
+        front = check_axis(axis, rank, text)
+        if front in seen:
+            raise ShapeConflict(f"axis {front} specified more than once.")
+        seen.add(front)

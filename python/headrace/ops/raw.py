@@ -1,0 +1,90 @@
+"""Operations made from tensors and arrays alone: what conversion itself is built on."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from headrace.dtypes import DType
+from headrace.graph import Tensor, get_default_graph, graph_of
+from headrace.ops.inference import ShapeConflict, check_axis
+from headrace.ops.kernel import Array, NumpyKernel, fail
+from headrace.shapes import TensorShape, bracketed, describe_conflict, unknown_shape
+
+__all__ = ["cast_tensor", "make_const", "pack_tensors", "stack_arrays", "stack_shapes"]
+
+
+def make_const(array: Array, dtype: DType, name: str | None) -> Tensor:
+    """Makes a constant in the default graph. The array must not change any more."""
+    op = get_default_graph().create_op(
+        "Const",
+        [],
+        [dtype],
+        output_shapes=[TensorShape(array.shape)],
+        name=name or "Const",
+        attrs={"value": array, "dtype": dtype},
+    )
+    return op.outputs[0]
+
+
+def cast_tensor(tensor: Tensor, dtype: DType, name: str | None = None) -> Tensor:
+    """Makes a conversion of a tensor to another type."""
+    op = tensor.graph.create_op(
+        "Cast",
+        [tensor],
+        [dtype],
+        output_shapes=[tensor.shape],
+        name=name,
+        attrs={"SrcT": tensor.dtype.base_dtype, "DstT": dtype, "Truncate": False},
+    )
+    return op.outputs[0]
+
+
+def pack_tensors(tensors: Sequence[Tensor], axis: int = 0, name: str | None = None) -> Tensor:
+    """Makes a stack of tensors of one dtype along a new axis.
+
+    Raises:
+        ValueError: If their shapes are not compatible, or there is no such axis.
+    """
+    shape = stack_shapes([tensor.shape for tensor in tensors], axis)
+    dtype = tensors[0].dtype.base_dtype
+    op = graph_of(tensors).create_op(
+        "Pack",
+        tensors,
+        [dtype],
+        output_shapes=[shape],
+        name=name,
+        attrs={"N": len(tensors), "T": dtype, "axis": axis},
+        kernel=NumpyKernel(lambda *arrays: stack_arrays(arrays, axis), [dtype]),
+    )
+    return op.outputs[0]
+
+
+def stack_shapes(shapes: Sequence[TensorShape], axis: int) -> TensorShape:
+    """Returns the static shape of a stack.
+
+    Raises:
+        ShapeConflict: If the shapes differ, or there is no such axis.
+    """
+    merged = unknown_shape()
+    for index, shape in enumerate(shapes):
+        if not merged.is_compatible_with(shape):
+            text = describe_conflict(merged, shape)
+            raise ShapeConflict(f"{text}\n\tFrom merging shape {index} with other shapes.")
+        merged = merged.merge_with(shape)
+    if merged.rank is None:
+        return merged
+    place = check_axis(axis, merged.rank + 1, f"axis = {axis} not in [{{low}}, {{rank}})")
+    sizes = merged.as_list()
+    sizes.insert(place, len(shapes))
+    return TensorShape(sizes)
+
+
+def stack_arrays(arrays: Sequence[Array], axis: int) -> Array:
+    """Returns arrays of one shape along a new axis."""
+    for index, array in enumerate(arrays):
+        if array.shape != arrays[0].shape:
+            fail(
+                f"Shapes of all inputs must match: values[0].shape = "
+                f"{bracketed(arrays[0].shape)} != values[{index}].shape = {bracketed(array.shape)}"
+            )
+    return np.stack(arrays, axis)

@@ -1,0 +1,125 @@
+"""Sequences of numbers.
+
+Source: `tf.range` and `tf.lin_space` of TensorFlow 1.15.
+"""
+
+import builtins
+import math
+from typing import Any, Final
+
+import numpy as np
+
+from headrace import dtypes
+from headrace.dtypes import as_dtype
+from headrace.graph import Tensor, name_scope
+from headrace.ops.arguments import Input, apply_op
+from headrace.ops.casting import cast
+from headrace.ops.conversion import convert_to_tensor
+from headrace.ops.elementwise import REALS
+from headrace.ops.folding import fold, fold_scalar
+from headrace.ops.inference import ShapeConflict, check_rank
+from headrace.ops.kernel import Array, fail
+from headrace.shapes import vector
+
+__all__ = ["lin_space", "linspace", "range"]
+
+# A range over mixed types has the last of them.
+_HIERARCHY: Final = (dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64)
+
+
+def range(
+    start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range"
+) -> Tensor:
+    """Returns start, start + delta, and so on, up to but without limit.
+
+    Args:
+        start: The first number; the limit, if that is not given.
+        limit: The end; None to count from 0 to `start`.
+        delta: The step, not 0.
+        dtype: Type of the numbers; None for that of the arguments.
+        name: Name of the operation.
+
+    Raises:
+        ValueError: If delta is 0, or leads away from limit.
+    """
+    if limit is None:
+        start, limit = 0, start
+    with name_scope(name, "Range", [start, limit, delta]) as scope:
+        wanted = None if dtype is None else as_dtype(dtype)
+        tensors = [
+            convert_to_tensor(value, dtype=wanted, name=part)
+            for value, part in ((start, "start"), (limit, "limit"), (delta, "delta"))
+        ]
+        if wanted is None:
+            kinds = [tensor.dtype.base_dtype for tensor in tensors]
+            if all(kind in _HIERARCHY for kind in kinds):
+                widest = max(kinds, key=_HIERARCHY.index)
+                tensors = [cast(tensor, widest) for tensor in tensors]
+        parts = zip(("start", "limit", "delta"), tensors, strict=True)
+        inputs = [Input(part, value, var="Tidx", allowed=REALS) for part, value in parts]
+        return apply_op("Range", inputs, _infer_range, name=scope, kernel=_range).outputs[0]
+
+
+def lin_space(start: Any, stop: Any, num: Any, name: str | None = None) -> Tensor:
+    """Returns `num` numbers from start to stop, both included, at equal distances.
+
+    Args:
+        start: The first number, a float scalar.
+        stop: The last number.
+        num: How many, an int scalar.
+        name: Name of the operation.
+    """
+    inputs = [
+        Input("start", start, allowed=_FLOATS),
+        Input("stop", stop, allowed=_FLOATS),
+        Input("num", num, var="Tidx", allowed=_INDEX_TYPES, default=dtypes.int32),
+    ]
+
+    def infer(first: Tensor, last: Tensor, count: Tensor) -> Any:
+        return [(first.dtype.base_dtype, vector(fold_scalar(count)))]
+
+    def kernel(first: Array, last: Array, count: Array) -> Any:
+        if count <= 0:
+            fail(f"Requires num > 0: {count}")
+        return np.linspace(first, last, int(count))
+
+    return apply_op("LinSpace", inputs, infer, name=name, kernel=kernel).outputs[0]
+
+
+linspace = lin_space
+
+_FLOATS = (dtypes.float32, dtypes.float64)
+_INDEX_TYPES = (dtypes.int32, dtypes.int64)
+
+
+def _length(start: Any, limit: Any, delta: Any) -> int:
+    if delta == 0:
+        raise ShapeConflict("Requires delta != 0")
+    if delta > 0 and start > limit:
+        raise ShapeConflict(f"Requires start <= limit when delta > 0: {start}/{limit}")
+    if delta < 0 and start < limit:
+        raise ShapeConflict(f"Requires start >= limit when delta < 0: {start}/{limit}")
+    if isinstance(start, int):
+        return -((start - limit) // delta)
+    return math.ceil(builtins.abs((limit - start) / delta))
+
+
+def _infer_range(start: Tensor, limit: Tensor, delta: Tensor) -> Any:
+    for tensor in (start, limit, delta):
+        check_rank(tensor.shape, 0)
+    values = [fold(tensor) for tensor in (start, limit, delta)]
+    known = [value.item() for value in values if value is not None]
+    return [(start.dtype.base_dtype, vector(_length(*known) if len(known) == 3 else None))]
+
+
+def _range(start: Array, limit: Array, delta: Array) -> Any:
+    try:
+        length = _length(start.item(), limit.item(), delta.item())
+    except ShapeConflict as conflict:
+        fail(str(conflict))
+    if start.dtype.kind != "f":
+        return start + delta * np.arange(length, dtype=start.dtype)
+    # Adds up step by step, as the original kernel does: the roundings are the same.
+    steps = np.full(length, delta, dtype=start.dtype)
+    steps[:1] = start
+    return np.add.accumulate(steps)

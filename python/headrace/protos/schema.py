@@ -1,0 +1,114 @@
+"""Makes message classes from a schema written in Python, so that no build runs `protoc`."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from google.protobuf.descriptor_pb2 import (
+    DescriptorProto,
+    FieldDescriptorProto,
+    FileDescriptorProto,
+)
+from google.protobuf.descriptor_pool import DescriptorPool
+from google.protobuf.message import Message
+from google.protobuf.message_factory import GetMessageClass
+
+__all__ = ["Field", "build_messages"]
+
+_SCALARS: Final = {
+    "bool": FieldDescriptorProto.TYPE_BOOL,
+    "bytes": FieldDescriptorProto.TYPE_BYTES,
+    "double": FieldDescriptorProto.TYPE_DOUBLE,
+    "fixed32": FieldDescriptorProto.TYPE_FIXED32,
+    "float": FieldDescriptorProto.TYPE_FLOAT,
+    "int32": FieldDescriptorProto.TYPE_INT32,
+    "int64": FieldDescriptorProto.TYPE_INT64,
+    "string": FieldDescriptorProto.TYPE_STRING,
+}
+_MAP_OF: Final = "map<string, "
+
+
+@dataclass(frozen=True)
+class Field:
+    """One field of a message, as a line of a `.proto` file says it.
+
+    Attributes:
+        name: Its name.
+        number: Its number on the wire.
+        type: A scalar type, a message of the same file (`Outer.Inner` for a nested one), or
+            `map<string, MESSAGE>`.
+        is_repeated: Whether it is a list; lists of numbers are packed.
+        oneof: The group of fields of which at most one is set, or None.
+    """
+
+    name: str
+    number: int
+    type: str
+    is_repeated: bool = False
+    oneof: str | None = None
+
+
+def build_messages(
+    module: str, file_name: str, schema: Mapping[str, Sequence[Field]]
+) -> dict[str, type[Message]]:
+    """Makes the message classes of a proto3 file in the package `headrace`.
+
+    Args:
+        module: The Python module that holds the classes; pickle looks for them there.
+        file_name: Name of the file in the pool.
+        schema: Fields of each message; `Outer.Inner` after `Outer` nests a message.
+
+    Returns:
+        The classes of the messages that are not nested, by name.
+    """
+    file = FileDescriptorProto(name=file_name, package="headrace", syntax="proto3")
+    messages: dict[str, DescriptorProto] = {}
+    for full_name, fields in schema.items():
+        outer, _, name = full_name.rpartition(".")
+        siblings = messages[outer].nested_type if outer else file.message_type
+        messages[full_name] = siblings.add(name=name)
+        for field in fields:
+            _add_field(messages[full_name], full_name, field)
+    pool = DescriptorPool()
+    pool.AddSerializedFile(file.SerializeToString())
+    classes = {
+        name: GetMessageClass(pool.FindMessageTypeByName(f"headrace.{name}"))
+        for name in schema
+        if "." not in name
+    }
+    for cls in classes.values():
+        cls.__module__ = module
+    return classes
+
+
+def _add_field(message: DescriptorProto, message_name: str, field: Field) -> None:
+    added = message.field.add(name=field.name, number=field.number)
+    is_map = field.type.startswith(_MAP_OF)
+    added.label = (
+        FieldDescriptorProto.LABEL_REPEATED
+        if field.is_repeated or is_map
+        else FieldDescriptorProto.LABEL_OPTIONAL
+    )
+    if field.type in _SCALARS:
+        added.type = _SCALARS[field.type]
+    else:
+        added.type = FieldDescriptorProto.TYPE_MESSAGE
+        type_name = _add_map_entry(message, message_name, field) if is_map else field.type
+        added.type_name = f".headrace.{type_name}"
+    if field.oneof is not None:
+        names = [oneof.name for oneof in message.oneof_decl]
+        if field.oneof not in names:
+            message.oneof_decl.add(name=field.oneof)
+            names.append(field.oneof)
+        added.oneof_index = names.index(field.oneof)
+
+
+def _add_map_entry(message: DescriptorProto, message_name: str, field: Field) -> str:
+    """Adds the hidden message that holds one key and value of a map, and returns its name."""
+    entry_name = f"{field.name.title().replace('_', '')}Entry"
+    entry = message.nested_type.add(name=entry_name)
+    entry.options.map_entry = True
+    _add_field(entry, "", Field("key", 1, "string"))
+    value_type = field.type.removeprefix(_MAP_OF).removesuffix(">")
+    _add_field(entry, "", Field("value", 2, value_type))
+    return f"{message_name}.{entry_name}"

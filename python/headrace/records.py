@@ -1,0 +1,122 @@
+"""TFRecord files without a graph: writing them and iterating over them.
+
+Source: `tf.python_io` of TensorFlow 1.15.
+"""
+
+from collections.abc import Iterator
+from os import PathLike, fspath
+from types import TracebackType
+from typing import Any
+
+from headrace import engine
+from headrace.compression import TFRecordOptions
+from headrace.errors import FailedPreconditionError, UnimplementedError
+
+__all__ = ["TFRecordWriter", "tf_record_iterator"]
+
+
+class TFRecordWriter:
+    """Writes records to a TFRecord file.
+
+    The file gets its name, and replaces an older one, at the first `flush` or at `close`; until
+    then its records are in a file beside it. So a program that is killed leaves no half-written file
+    under that name. May be used from many threads.
+
+    Args:
+        path: The file to write.
+        options: Compression; see `TFRecordOptions`.
+
+    Raises:
+        FailedPreconditionError: If `path` is a directory.
+        NotFoundError: If there is no directory to write it in.
+        PermissionDeniedError: If it may not be written there.
+    """
+
+    def __init__(self, path: str | PathLike[str], options: Any = None) -> None:
+        self._path = fspath(path)
+        _check_uncompressed(self._path, options)
+        try:
+            self._writer = engine.RecordWriter(self._path)
+        except engine.EngineError as error:
+            engine.raise_op_error(error)
+
+    def write(self, record: bytes | str) -> None:
+        """Appends a record.
+
+        Args:
+            record: Its bytes; a str is written in UTF-8.
+
+        Raises:
+            FailedPreconditionError: If the writer is closed.
+            TypeError: If it is no bytes and no str.
+        """
+        data = record.encode() if isinstance(record, str) else record
+        if not isinstance(data, (bytes, bytearray, memoryview)):
+            raise TypeError(f"{self._path}: a record is bytes, got {type(record).__name__}")
+        try:
+            is_open = self._writer.write(bytes(data))
+        except engine.EngineError as error:
+            engine.raise_op_error(error)
+        self._check_open(is_open)
+
+    def flush(self) -> None:
+        """Puts all records so far into the file, under its name.
+
+        Raises:
+            FailedPreconditionError: If the writer is closed.
+        """
+        try:
+            is_open = self._writer.flush()
+        except engine.EngineError as error:
+            engine.raise_op_error(error)
+        self._check_open(is_open)
+
+    def close(self) -> None:
+        """Completes the file. May be called twice."""
+        try:
+            self._writer.close()
+        except engine.EngineError as error:
+            engine.raise_op_error(error)
+
+    def _check_open(self, is_open: bool) -> None:
+        if not is_open:
+            raise FailedPreconditionError(None, None, "Writer is closed.")
+
+    def __enter__(self) -> "TFRecordWriter":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def tf_record_iterator(path: str | PathLike[str], options: Any = None) -> Iterator[bytes]:
+    """Yields the records of a TFRecord file, checking every checksum.
+
+    Args:
+        path: The file to read; opened at the first record.
+        options: Compression; see `TFRecordOptions`.
+
+    Raises:
+        DataLossError: If the file is damaged; says where.
+        FailedPreconditionError: If `path` is a directory.
+        NotFoundError: If there is no such file.
+    """
+    name = fspath(path)
+    _check_uncompressed(name, options)
+    try:
+        yield from engine.RecordIterator(name)
+    except engine.EngineError as error:
+        engine.raise_op_error(error)
+
+
+def _check_uncompressed(path: str, options: Any) -> None:
+    compression = TFRecordOptions.get_compression_type_string(options)
+    if compression:
+        raise UnimplementedError(
+            None, None, f"{path}: TFRecord files with {compression} compression are not supported."
+        )

@@ -1,0 +1,13 @@
+"""Sessions: where graphs run and what belongs to one execution of them lives."""
+
+from headrace.session.options import ConfigProto, GPUOptions, RunMetadata, RunOptions
+from headrace.session.session import InteractiveSession, Session
+
+__all__ = [
+    "ConfigProto",
+    "GPUOptions",
+    "InteractiveSession",
+    "RunMetadata",
+    "RunOptions",
+    "Session",
+]

@@ -1,0 +1,114 @@
+"""Values that a run is given: checked against their tensors and converted.
+
+Source: the rules of `tf.Session.run` of TensorFlow 1.15.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from headrace.dtypes import DType
+from headrace.graph import Graph, Operation, Tensor
+from headrace.ops.sparse import SparseTensor
+
+__all__ = ["as_array", "convert_feeds", "native_array"]
+
+
+def convert_feeds(graph: Graph, feed_dict: Any) -> dict[Tensor, np.ndarray[Any, Any]]:
+    """Returns the array to feed for each tensor.
+
+    Raises:
+        TypeError: If `feed_dict` is no mapping, or a key or value is of a type that cannot be fed.
+        ValueError: If a value does not fit its tensor, or the tensor may not be fed.
+    """
+    if feed_dict is None:
+        return {}
+    if not isinstance(feed_dict, Mapping):
+        raise TypeError(
+            f"feed_dict must be a dictionary mapping tensors to values, got {type(feed_dict)}."
+        )
+    feeds: dict[Tensor, np.ndarray[Any, Any]] = {}
+    for key, value in feed_dict.items():
+        for tensor, part in _expand(key, value):
+            found = _find(graph, tensor)
+            feeds[found] = _convert(graph, found, part)
+    return feeds
+
+
+def _expand(key: Any, value: Any) -> list[tuple[Any, Any]]:
+    """A sparse tensor is fed by feeding its three parts."""
+    if not isinstance(key, SparseTensor):
+        return [(key, value)]
+    indices, values, dense_shape = value
+    return [(key.indices, indices), (key.values, values), (key.dense_shape, dense_shape)]
+
+
+def _find(graph: Graph, key: Any) -> Tensor:
+    try:
+        tensor: Tensor = graph.as_graph_element(key, allow_operation=False)
+    except Exception as error:
+        raise TypeError(f"Cannot interpret feed_dict key as Tensor: {error.args[0]}") from None
+    return tensor
+
+
+def _convert(graph: Graph, tensor: Tensor, value: Any) -> np.ndarray[Any, Any]:
+    if isinstance(value, (Tensor, Operation)):
+        raise TypeError(
+            "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include "
+            "Python scalars, strings, lists, numpy ndarrays, or TensorHandles. For reference, the "
+            f"tensor object was {value} which was passed to the feed with key {tensor}."
+        )
+    if not graph.is_feedable(tensor):
+        raise ValueError(f"Tensor {tensor} may not be fed.")
+    dtype = tensor.dtype.base_dtype
+    if isinstance(value, int) and not isinstance(value, bool) and dtype.is_integer:
+        _check_range(value, dtype)
+    try:
+        array = np.asarray(value, dtype=dtype.as_numpy_dtype)
+    except OverflowError:
+        raise TypeError(_incompatible(value, dtype)) from None
+    if not tensor.shape.is_compatible_with(array.shape):
+        raise ValueError(
+            f"Cannot feed value of shape {array.shape!r} for Tensor {tensor.name!r}, which has "
+            f"shape '{tensor.shape}'"
+        )
+    return array
+
+
+def _check_range(value: int, dtype: DType) -> None:
+    if not dtype.min <= value <= dtype.max:
+        raise TypeError(_incompatible(value, dtype))
+
+
+def _incompatible(value: Any, dtype: DType) -> str:
+    return (
+        f"Type of feed value {value!r} with type {type(value)} is not compatible with Tensor type "
+        f"{dtype.as_numpy_dtype}. Try explicitly setting the type of the feed tensor to a larger "
+        "type (e.g. int64)."
+    )
+
+
+def as_array(value: Any, dtype: DType) -> np.ndarray[Any, Any]:
+    """Returns `value` as the array that the engine takes for `dtype`: C-contiguous, of its type."""
+    return native_array(np.asarray(value, dtype=dtype.base_dtype.as_numpy_dtype))
+
+
+def native_array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Returns the array C-contiguous and in the machine's byte order, its strings as bytes."""
+    if array.dtype == object:
+        flat = [_as_bytes(item) for item in array.ravel()]
+        strings = np.empty(len(flat), dtype=object)
+        strings[:] = flat
+        return strings.reshape(array.shape)
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    return array if array.flags.c_contiguous else np.ascontiguousarray(array)
+
+
+def _as_bytes(item: Any) -> bytes:
+    if isinstance(item, bytes):
+        return bytes(item)
+    if isinstance(item, str):
+        return item.encode()
+    raise TypeError(f"Expected a string (str or bytes), got {item!r} of type {type(item).__name__}")

@@ -1,0 +1,93 @@
+"""What a run is asked for: from nested structures of fetches to a flat list, and back.
+
+Source: the rules of `tf.Session.run` of TensorFlow 1.15.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from headrace.graph import Graph, Operation, Tensor
+from headrace.ops.sparse import SparseTensor, SparseTensorValue
+
+__all__ = ["FetchPlan"]
+
+# Takes the value of each tensor and returns the value of one fetch.
+_Restore: TypeAlias = Callable[[dict[Tensor, Any]], Any]
+
+
+class FetchPlan:
+    """The tensors to compute and the operations to run for a structure of fetches.
+
+    Args:
+        graph: Where names are looked up.
+        fetches: A tensor, an operation, a variable, a sparse tensor, a name of one, or lists,
+            tuples, named tuples and dicts of fetches.
+
+    Attributes:
+        tensors: Every tensor asked for, once.
+        targets: Every operation to run for its effect, once.
+
+    Raises:
+        TypeError: If a fetch is of another type.
+        ValueError: If a fetch is not in the graph.
+    """
+
+    def __init__(self, graph: Graph, fetches: Any) -> None:
+        self._graph = graph
+        tensors: dict[Tensor, None] = {}
+        targets: dict[Operation, None] = {}
+        self._restore = self._plan(fetches, tensors, targets)
+        self.tensors = tuple(tensors)
+        self.targets = tuple(targets)
+
+    def restore(self, values: dict[Tensor, Any]) -> Any:
+        """Returns the values in the structure of the fetches; None for each operation."""
+        return self._restore(values)
+
+    def _plan(
+        self, fetch: Any, tensors: dict[Tensor, None], targets: dict[Operation, None]
+    ) -> _Restore:
+        def plan(item: Any) -> _Restore:
+            return self._plan(item, tensors, targets)
+
+        if isinstance(fetch, (list, tuple)):
+            return _plan_sequence(type(fetch), [plan(item) for item in fetch])
+        if isinstance(fetch, Mapping):
+            return _plan_mapping(type(fetch), {key: plan(item) for key, item in fetch.items()})
+        if isinstance(fetch, SparseTensor):
+            parts = [plan(part) for part in (fetch.indices, fetch.values, fetch.dense_shape)]
+            return lambda values: SparseTensorValue(*[part(values) for part in parts])
+        element = self._find(fetch)
+        if isinstance(element, Operation):
+            targets[element] = None
+            return lambda _values: None
+        tensors[element] = None
+        return lambda values: values[element]
+
+    def _find(self, fetch: Any) -> Any:
+        try:
+            element = self._graph.as_graph_element(fetch)
+        except TypeError as error:
+            raise TypeError(
+                f"Fetch argument {fetch!r} has invalid type {type(fetch)}, must be a string or "
+                f"Tensor. ({error})"
+            ) from None
+        except (ValueError, KeyError) as error:
+            raise ValueError(
+                f"Fetch argument {fetch!r} cannot be interpreted as a Tensor. ({error})"
+            ) from None
+        if not self._graph.is_fetchable(element):
+            raise ValueError(f"Operation {element.name!r} has been marked as not fetchable.")
+        return element
+
+
+def _plan_sequence(kind: type[Any], parts: list[_Restore]) -> _Restore:
+    if hasattr(kind, "_fields"):
+        return lambda values: kind(*[part(values) for part in parts])
+    if issubclass(kind, tuple):
+        return lambda values: tuple(part(values) for part in parts)
+    return lambda values: [part(values) for part in parts]
+
+
+def _plan_mapping(kind: type[Any], parts: dict[Any, _Restore]) -> _Restore:
+    return lambda values: kind((key, part(values)) for key, part in parts.items())

@@ -1,0 +1,183 @@
+"""From graph operations to a native program: a flat list of kernel calls in topological order."""
+
+import threading
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from headrace import engine, errors
+from headrace.dtypes import DType
+from headrace.graph import Operation, Tensor
+from headrace.session.feeding import as_array
+from headrace.session.resources import RESOURCE_TYPES, Resource, Resources
+from headrace.shapes import TensorShape
+
+__all__ = ["Lowering"]
+
+# These take the variable itself as their first input and not its value.
+_TAKES_VARIABLE = frozenset(
+    {"Assign", "AssignAdd", "AssignSub", "CountUpTo", "IsVariableInitialized"}
+)
+
+
+class Lowering:
+    """Makes the programs of one session. May be used from many threads.
+
+    A kernel is made once for each operation and shared by all programs: it may hold state, such as
+    the position of a random generator.
+    """
+
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+        self._lock = threading.Lock()
+        # Guarded by the lock.
+        self._kernels: dict[Operation, engine.Kernel] = {}
+
+    def lower(
+        self, fetches: Sequence[Tensor], targets: Sequence[Operation], feeds: Sequence[Tensor]
+    ) -> engine.Program:
+        """Returns a program that is fed `feeds` and returns `fetches`; `targets` run for effect.
+
+        Raises:
+            OpError: If a resource cannot be made.
+            UnimplementedError: If an operation has no kernel.
+        """
+        builder = engine.ProgramBuilder()
+        slots = {tensor: builder.feed(_code(tensor)) for tensor in feeds}
+        wanted = [tensor.op for tensor in fetches if tensor not in slots]
+        nodes: dict[Operation, int] = {}
+        for op in _topological_order([*wanted, *targets], slots):
+            self._add(builder, op, slots, nodes)
+        for tensor in fetches:
+            if tensor.op.type == "VariableV2" and tensor not in slots:
+                slots[tensor] = self._read(builder, tensor.op.name, tensor.op, list(nodes.values()))
+        return builder.build([slots[tensor] for tensor in fetches])
+
+    def _add(
+        self,
+        builder: engine.ProgramBuilder,
+        op: Operation,
+        slots: dict[Tensor, int],
+        nodes: dict[Operation, int],
+    ) -> None:
+        """Adds one operation, unless it needs no computing."""
+        if op.type == "Const":
+            if op.outputs[0] not in slots:
+                value = as_array(op.attrs["value"], op.outputs[0].dtype)
+                slots[op.outputs[0]] = builder.constant(value, _code(op.outputs[0]))
+            return
+        if op.type in RESOURCE_TYPES:
+            return
+        controls = [nodes[control] for control in op.control_inputs if control in nodes]
+        inputs: list[int] = []
+        resources: list[Resource] = []
+        for index, tensor in enumerate(op.inputs):
+            if tensor.dtype.name == "resource":
+                resources.append(self._resources.get(tensor.op))
+            elif index == 0 and op.type in _TAKES_VARIABLE:
+                # An assignment also stands for its variable, once it has run.
+                controls += [nodes[tensor.op]] if tensor.op.type != "VariableV2" else []
+                resources.append(self._resources.get(_variable_of(tensor)))
+            elif tensor.op.type == "VariableV2" and tensor not in slots:
+                inputs.append(self._read(builder, op.name, tensor.op, controls))
+            else:
+                inputs.append(slots[tensor])
+        kernel = self._kernel(op, resources)
+        node, slot = builder.node(op.name, kernel, inputs, controls, len(op.outputs))
+        nodes[op] = node
+        for offset, tensor in enumerate(op.outputs):
+            slots.setdefault(tensor, slot + offset)
+
+    def _read(
+        self,
+        builder: engine.ProgramBuilder,
+        reader: str,
+        variable: Operation,
+        controls: list[int],
+    ) -> int:
+        """Reads a variable on behalf of operation `reader`: not before what that has to wait for."""
+        kernel = self._kernel(variable, [self._resources.get(variable)])
+        _, slot = builder.node(reader, kernel, [], controls, 1)
+        return slot
+
+    def _kernel(self, op: Operation, resources: list[Resource]) -> engine.Kernel:
+        with self._lock:
+            kernel = self._kernels.get(op)
+        if kernel is None:
+            made = _make_kernel(op, resources)
+            with self._lock:
+                kernel = self._kernels.setdefault(op, made)
+        return kernel
+
+
+def _make_kernel(op: Operation, resources: list[Resource]) -> engine.Kernel:
+    if op.kernel is not None:
+        codes = [_code(tensor) for tensor in op.outputs]
+        return engine.ProgramBuilder.function(_NumpyKernel(op), codes)
+    attrs = {"name": op.name}
+    attrs |= {name: _attr(value) for name, value in op.attrs.items() if value is not None}
+    kernel = engine.ProgramBuilder.kernel(op.type, attrs, resources)
+    if kernel is None:
+        text = f"operation '{op.name}': there is no kernel for operations of type {op.type}"
+        raise errors.UnimplementedError(op.node_def, op, text)
+    return kernel
+
+
+class _NumpyKernel:
+    """Calls the Python function of an operation and brings its results into the engine's form."""
+
+    def __init__(self, op: Operation) -> None:
+        assert op.kernel is not None
+        self._function = op.kernel
+        self._dtypes = [tensor.dtype for tensor in op.outputs]
+
+    def __call__(self, *inputs: Any) -> list[np.ndarray[Any, Any]]:
+        results = self._function(*inputs)
+        if len(self._dtypes) == 1 and not isinstance(results, tuple):
+            results = (results,)
+        elif not self._dtypes:
+            results = ()
+        return [as_array(result, dtype) for result, dtype in zip(results, self._dtypes, strict=True)]
+
+
+def _variable_of(tensor: Tensor) -> Operation:
+    while tensor.op.type != "VariableV2":
+        tensor = tensor.op.inputs[0]
+    return tensor.op
+
+
+def _attr(value: Any) -> Any:
+    """An attribute in the form that the native builder takes."""
+    if isinstance(value, DType):
+        return ("dtype", value.base_dtype.as_datatype_enum)
+    if isinstance(value, TensorShape):
+        return ("shape", None if value.rank is None else value.as_list())
+    if isinstance(value, (list, tuple)):
+        return [_attr(item) for item in value]
+    return value
+
+
+def _code(tensor: Tensor) -> int:
+    return int(tensor.dtype.base_dtype.as_datatype_enum)
+
+
+def _topological_order(
+    ops: Iterable[Operation], fed: dict[Tensor, int]
+) -> Iterable[Operation]:
+    """Yields what `ops` need and themselves, each after all it needs; fed tensors need nothing."""
+    is_done: dict[Operation, bool] = {}
+    stack = list(ops)[::-1]
+    while stack:
+        op = stack[-1]
+        if is_done.get(op):
+            stack.pop()
+        elif op in is_done:
+            stack.pop()
+            is_done[op] = True
+            yield op
+        else:
+            is_done[op] = False
+            needs = [tensor.op for tensor in op.inputs if tensor not in fed]
+            needs += op.control_inputs
+            stack += [need for need in reversed(needs) if need not in is_done]

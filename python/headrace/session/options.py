@@ -1,0 +1,60 @@
+"""Options of sessions and runs.
+
+TensorFlow's option messages have dozens of fields. Code that sets them must keep running, so every
+field is accepted and kept; the ones that mean something here are named in each class.
+"""
+
+from typing import Any
+
+__all__ = ["ConfigProto", "GPUOptions", "RunMetadata", "RunOptions"]
+
+
+class Options:
+    """Named values; a field that was never set reads as None."""
+
+    def __init__(self, **fields: Any) -> None:
+        for name, value in fields.items():
+            setattr(self, name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return None
+
+
+class GPUOptions(Options):
+    """Accepted and ignored."""
+
+
+class ConfigProto(Options):
+    """Options of a session.
+
+    Attributes:
+        operation_timeout_in_ms: How long a run may wait; None or 0 for ever.
+    """
+
+    operation_timeout_in_ms: int | None
+
+    def __init__(self, **fields: Any) -> None:
+        self.gpu_options = GPUOptions()
+        self.graph_options = Options()
+        super().__init__(**fields)
+
+
+class RunOptions(Options):
+    """Options of one run.
+
+    Attributes:
+        timeout_in_ms: How long the run may wait; None or 0 for the session's option.
+    """
+
+    NO_TRACE = 0
+    SOFTWARE_TRACE = 1
+    HARDWARE_TRACE = 2
+    FULL_TRACE = 3
+
+    timeout_in_ms: int | None
+
+
+class RunMetadata(Options):
+    """Accepted; nothing is written into it."""

@@ -1,0 +1,143 @@
+"""What a session holds for its graph: queues, readers and variables, made when first used.
+
+A resource belongs to the operation that names it, or to everybody who gives the same `shared_name`.
+"""
+
+import itertools
+import threading
+from typing import Any, TypeAlias
+
+from headrace import engine, errors
+from headrace.dtypes import DType, int64
+from headrace.graph import Operation
+from headrace.shapes import TensorShape
+
+__all__ = ["RESOURCE_TYPES", "Resource", "Resources"]
+
+Resource: TypeAlias = engine.Queue | engine.Reader | engine.Variable
+
+_QUEUE_CLASSES = {
+    "FIFOQueueV2": "FIFOQueue",
+    "PaddingFIFOQueueV2": "PaddingFIFOQueue",
+    "PriorityQueueV2": "PriorityQueue",
+    "RandomShuffleQueueV2": "RandomShuffleQueue",
+}
+_READER_FORMATS = {"TFRecordReaderV2": "TFRecord"}
+
+# The types of the operations that stand for a resource.
+RESOURCE_TYPES = frozenset({*_QUEUE_CLASSES, *_READER_FORMATS, "VariableV2"})
+
+
+class Resources:
+    """The resources of one session, by operation. May be used from many threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        # Guarded by the lock.
+        self._by_op: dict[Operation, Resource] = {}
+        self._shared: dict[str, tuple[Operation, Resource]] = {}
+        self._numbers = itertools.count()
+
+    def get(self, op: Operation) -> Resource:
+        """Returns the resource that an operation stands for, made if it is not there yet.
+
+        Raises:
+            InvalidArgumentError: If it cannot be made, or another one shares its name.
+        """
+        with self._lock:
+            resource = self._by_op.get(op)
+            if resource is None:
+                resource = self._by_op[op] = self._find_or_make(op)
+            return resource
+
+    def _find_or_make(self, op: Operation) -> Resource:
+        shared_name = op.attrs.get("shared_name")
+        if not shared_name:
+            return _make(op, f"_{next(self._numbers)}_{op.name}")
+        if shared_name in self._shared:
+            existing, resource = self._shared[shared_name]
+            _check_same(existing, op, shared_name)
+            return resource
+        resource = _make(op, shared_name)
+        self._shared[shared_name] = (op, resource)
+        return resource
+
+
+def _make(op: Operation, name: str) -> Resource:
+    if op.type == "VariableV2":
+        return engine.Variable(op.name)
+    try:
+        if op.type in _READER_FORMATS:
+            return engine.Reader(name, _READER_FORMATS[op.type])
+        return _make_queue(op, name)
+    except engine.EngineError as error:
+        code, message, _, cause = error.args
+        engine.raise_op_error(engine.EngineError(code, message, op.name, cause), op.graph)
+
+
+def _make_queue(op: Operation, name: str) -> engine.Queue:
+    attrs = op.attrs
+    capacity: int = attrs["capacity"]
+    dtypes = [dtype.as_datatype_enum for dtype in attrs["component_types"]]
+    shapes = [shape.as_list() for shape in attrs["shapes"]] or None
+    order: str | tuple[int, int, int] = _QUEUE_CLASSES[op.type]
+    if op.type == "PriorityQueueV2":
+        dtypes = [int64.as_datatype_enum, *dtypes]
+        shapes = [[], *(shapes or [])]
+    elif op.type == "RandomShuffleQueueV2":
+        if attrs["min_after_dequeue"] < 0:
+            text = f"min_after_dequeue {attrs['min_after_dequeue']} must be >= 0"
+            raise errors.InvalidArgumentError(op.node_def, op, text)
+        order = (attrs["min_after_dequeue"], attrs["seed"], attrs["seed2"])
+    return engine.Queue(name, capacity if capacity >= 0 else None, dtypes, shapes, order)
+
+
+def _check_same(existing: Operation, op: Operation, name: str) -> None:
+    """Raises unless two operations describe the same resource."""
+    if existing.type != op.type:
+        found = _QUEUE_CLASSES.get(existing.type, existing.type)
+        raise errors.InvalidArgumentError(
+            op.node_def, op, f"Trying to access resource '{name}': Expected {found}, found {op.type}"
+        )
+    if op.type not in _QUEUE_CLASSES:
+        return
+    has, wants = existing.attrs, op.attrs
+    text = None
+    if has["capacity"] != wants["capacity"]:
+        text = f"has capacity {has['capacity']} but requested capacity was {wants['capacity']}."
+    elif has["component_types"] != wants["component_types"]:
+        text = (
+            f"has component types {_type_names(has['component_types'])} but requested component "
+            f"types were {_type_names(wants['component_types'])}."
+        )
+    elif _dims(has["shapes"]) != _dims(wants["shapes"]):
+        text = (
+            f"has component shapes {_shape_names(has['shapes'])} but requested component shapes "
+            f"were {_shape_names(wants['shapes'])}."
+        )
+    elif has.get("min_after_dequeue") != wants.get("min_after_dequeue"):
+        text = (
+            f"has min_after_dequeue {has['min_after_dequeue']} but requested min_after_dequeue was "
+            f"{wants['min_after_dequeue']}."
+        )
+    elif _seeds(wants) not in {(0, 0), _seeds(has)}:
+        text = f"has random seeds {_seeds(has)} but requested seeds are {_seeds(wants)}."
+    if text is not None:
+        raise errors.InvalidArgumentError(op.node_def, op, f"Shared queue '{name}' {text}")
+
+
+def _seeds(attrs: dict[str, Any]) -> tuple[int, int]:
+    return attrs.get("seed", 0), attrs.get("seed2", 0)
+
+
+def _dims(shapes: list[TensorShape]) -> list[list[int | None]]:
+    return [shape.as_list() for shape in shapes]
+
+
+def _type_names(dtypes: list[DType]) -> str:
+    return f"[{', '.join(dtype.name for dtype in dtypes)}]"
+
+
+def _shape_names(shapes: list[TensorShape]) -> str:
+    names = (",".join("?" if dim is None else str(dim) for dim in dims) for dims in _dims(shapes))
+    return f"[{', '.join(f'[{name}]' for name in names)}]"

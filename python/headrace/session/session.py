@@ -1,0 +1,253 @@
+"""Sessions run graphs.
+
+A run lowers what is asked of it once into a native program, cached by fetches and feeds; running
+the program is one native call with the GIL released.
+
+Source: `tf.Session` of TensorFlow 1.15.
+"""
+
+import atexit
+import threading
+import weakref
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from types import TracebackType
+from typing import Any, TypeAlias
+
+from headrace import engine
+from headrace.graph import (
+    Graph,
+    GraphDef,
+    Operation,
+    Tensor,
+    default_session,
+    get_default_graph,
+)
+from headrace.session.feeding import convert_feeds, native_array
+from headrace.session.fetching import FetchPlan
+from headrace.session.lowering import Lowering
+from headrace.session.options import ConfigProto, RunOptions
+from headrace.session.resources import Resources
+
+__all__ = ["InteractiveSession", "Session"]
+
+_ProgramKey: TypeAlias = tuple[tuple[Tensor, ...], tuple[Operation, ...], tuple[Tensor, ...]]
+
+# What the end of the interpreter has to wake: runner threads are blocked in native calls then.
+_open_sessions: "weakref.WeakSet[Session]" = weakref.WeakSet()
+
+
+class Session:
+    """Runs operations of one graph and holds what they keep: queues, variables, readers.
+
+    May be used from many threads at once. Closing it, which `with` does at its end, ends every run
+    that is blocked in another thread with `CancelledError`.
+
+    Args:
+        target: Accepted for TensorFlow's sake; a string.
+        graph: The graph to run; None for the default graph.
+        config: See `ConfigProto`.
+
+    Raises:
+        TypeError: If an argument is of another type.
+    """
+
+    def __init__(
+        self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None
+    ) -> None:
+        if not isinstance(target, (str, bytes)):
+            raise TypeError(f"target must be a string, but got {target!r}")
+        if graph is not None and not isinstance(graph, Graph):
+            raise TypeError(f"graph must be a tf.Graph, but got {type(graph)}")
+        if config is not None and not isinstance(config, ConfigProto):
+            raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
+        self._graph = get_default_graph() if graph is None else graph
+        self._timeout_ms = None if config is None else config.operation_timeout_in_ms
+        self._resources = Resources()
+        self._lowering = Lowering(self._resources)
+        self._cancellation = engine.Cancellation()
+        self._lock = threading.Lock()
+        # Guarded by the lock.
+        self._programs: dict[_ProgramKey, engine.Program] = {}
+        self._plans: dict[Tensor | Operation, FetchPlan] = {}
+        self._scopes: list[ExitStack] = []
+        _open_sessions.add(self)
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that this session runs."""
+        return self._graph
+
+    @property
+    def graph_def(self) -> GraphDef:
+        """A plain description of the graph."""
+        return self._graph.as_graph_def()
+
+    def run(
+        self,
+        fetches: Any,
+        feed_dict: Any = None,
+        options: RunOptions | None = None,
+        run_metadata: Any = None,
+    ) -> Any:
+        """Computes tensors and runs operations. Blocks until all are done.
+
+        Every operation needed runs once; independent ones in any order. One that would block lets
+        the others go first.
+
+        Args:
+            fetches: A tensor, operation, variable, sparse tensor or a name of one; or lists,
+                tuples, named tuples and dicts of fetches.
+            feed_dict: Values to take for tensors instead of computing them.
+            options: See `RunOptions`.
+            run_metadata: Accepted for TensorFlow's sake.
+
+        Returns:
+            The values in the structure of `fetches`: arrays that belong to the caller, NumPy
+            scalars for scalars, `bytes` for strings, `SparseTensorValue` for sparse tensors, None
+            for operations.
+
+        Raises:
+            OpError: If an operation fails; `op` is the one that did.
+            RuntimeError: If the session is closed or the graph is empty.
+            TypeError: If a fetch or feed is of a type that cannot be.
+            ValueError: If a fetch or feed does not fit the graph.
+        """
+        self._check_usable()
+        plan = self._plan(fetches)
+        feeds = convert_feeds(self._graph, feed_dict)
+        return self._run(plan, feeds, self._timeout(options))
+
+    def make_callable(
+        self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
+    ) -> Callable[..., Any]:
+        """Returns a function that runs `fetches`; it takes a value for each of `feed_list`.
+
+        Args:
+            fetches: As for `run`.
+            feed_list: Tensors to feed, in the order of the function's arguments.
+            accept_options: Whether the function takes `options` and `run_metadata` too.
+        """
+        plan = self._plan(fetches)
+        keys = list(feed_list or [])
+
+        def run(*args: Any, options: Any = None, run_metadata: Any = None) -> Any:
+            if len(args) != len(keys):
+                raise TypeError(f"expected {len(keys)} feed values, got {len(args)}")
+            self._check_usable()
+            feeds = convert_feeds(self._graph, dict(zip(keys, args, strict=True)))
+            return self._run(plan, feeds, self._timeout(options))
+
+        return run if accept_options else lambda *args: run(*args)
+
+    def make_stop_flag(self) -> engine.StopFlag:
+        """Returns a flag that ends `run_loop`."""
+        return engine.StopFlag()
+
+    def run_loop(self, op: Operation, stop_flag: engine.StopFlag) -> None:
+        """Runs an operation again and again, in one native call without the GIL.
+
+        Returns when `stop_flag` is set, between two runs; what blocks in a run has to be woken.
+
+        Raises:
+            OpError: As soon as a run fails.
+            RuntimeError: If the session is closed.
+        """
+        self._check_usable()
+        program = self._program(((), (op,), ()))
+        try:
+            program.run_loop(stop_flag, self._cancellation)
+        except engine.EngineError as error:
+            engine.raise_op_error(error, self._graph)
+
+    def close(self) -> None:
+        """Ends the session: what blocks in it ends with `CancelledError`. May be called twice."""
+        self._cancellation.cancel()
+
+    def as_default(self) -> AbstractContextManager["Session"]:
+        """Makes this the default session of the current thread; does not close it."""
+        return default_session(self)
+
+    def __enter__(self) -> "Session":
+        with ExitStack() as scope:
+            scope.enter_context(self._graph.as_default())
+            scope.enter_context(self.as_default())
+            self._scopes.append(scope.pop_all())
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._scopes.pop().close()
+        self.close()
+
+    def _check_usable(self) -> None:
+        if self._cancellation.is_cancelled():
+            raise RuntimeError("Attempted to use a closed Session.")
+        if self._graph.version == 0:
+            raise RuntimeError(
+                "The Session graph is empty.  Add operations to the graph before calling run()."
+            )
+
+    def _timeout(self, options: RunOptions | None) -> float | None:
+        timeout_ms = (options and options.timeout_in_ms) or self._timeout_ms
+        return timeout_ms / 1000 if timeout_ms else None
+
+    def _plan(self, fetches: Any) -> FetchPlan:
+        if not isinstance(fetches, (Tensor, Operation)):
+            return FetchPlan(self._graph, fetches)
+        plan = self._plans.get(fetches)
+        if plan is None:
+            plan = self._plans[fetches] = FetchPlan(self._graph, fetches)
+        return plan
+
+    def _run(self, plan: FetchPlan, feeds: dict[Tensor, Any], timeout: float | None) -> Any:
+        tensors = tuple(tensor for tensor in plan.tensors if tensor not in feeds)
+        program = self._program((tensors, plan.targets, tuple(feeds)))
+        arrays = [native_array(array) for array in feeds.values()]
+        try:
+            results = program.run(arrays, self._cancellation, timeout)
+        except engine.EngineError as error:
+            engine.raise_op_error(error, self._graph)
+        values = dict(zip(tensors, results, strict=True))
+        # A tensor that is fed and fetched is the array that was fed.
+        values |= {tensor: feeds[tensor] for tensor in plan.tensors if tensor in feeds}
+        return plan.restore(values)
+
+    def _program(self, key: _ProgramKey) -> engine.Program:
+        program = self._programs.get(key)
+        if program is None:
+            program = self._lowering.lower(*key)
+            with self._lock:
+                program = self._programs.setdefault(key, program)
+        return program
+
+
+class InteractiveSession(Session):
+    """A session that is the default session and graph of its thread until it is closed."""
+
+    def __init__(
+        self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None
+    ) -> None:
+        super().__init__(target, graph, config)
+        self._installed = ExitStack()
+        if graph is not None:
+            self._installed.enter_context(graph.as_default())
+        self._installed.enter_context(self.as_default())
+
+    def close(self) -> None:
+        """Ends the session and takes it off the defaults."""
+        super().close()
+        self._installed.close()
+
+
+def _cancel_open_sessions() -> None:
+    """Lets no daemon thread wait in the engine while the interpreter goes away."""
+    for session in list(_open_sessions):
+        session._cancellation.cancel()
+
+
+atexit.register(_cancel_open_sessions)

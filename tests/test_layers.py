@@ -1,0 +1,253 @@
+"""Holds the layer table of DESIGN.md: imports point up it only."""
+
+import ast
+import graphlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import_root = Path(__file__).parents[1] / "python"
+
+
+class Row(NamedTuple):
+    """A row of the table.
+
+    Attributes:
+        units: Modules or packages directly under `headrace`.
+        inside: Which units of the row may import which others of it.
+    """
+
+    units: frozenset[str]
+    inside: dict[str, frozenset[str]]
+
+
+def row(*units: str, **inside: str) -> Row:
+    return Row(frozenset(units), {unit: frozenset(up.split()) for unit, up in inside.items()})
+
+
+ROOT = "__init__"
+TABLE = (
+    row("errors", "shapes", "dtypes", dtypes="errors shapes", shapes="errors"),
+    row("protos", "compression"),
+    row("graph"),
+    row("ops"),
+    row("engine"),
+    row("records", "tensor_bundle"),
+    row("session"),
+    row(
+        *("coordinator", "queue_runner", "input", "saver"),
+        queue_runner="coordinator",
+        input="queue_runner",
+    ),
+    row("pipeline", "tf1"),
+    row("demo"),
+    row("integrations", "cli"),
+)
+NATIVE = "_native"
+MAY_IMPORT_NATIVE = frozenset({"engine"})
+# Commands and TensorFlow's large namespace are loaded when they are first used, for start-up time.
+MAY_IMPORT_LATE = ("headrace.cli.", "headrace.tf1.__init__")
+
+
+class Import(NamedTuple):
+    line: int
+    target: str
+    is_late: bool
+    is_for_types: bool
+
+
+def row_of(unit: str) -> int | None:
+    return next((i for i, row in enumerate(TABLE) if unit in row.units), None)
+
+
+def is_allowed(source: str, target: str) -> bool:
+    """Says whether a unit may import another, both in the table."""
+    if source == target:
+        return True
+    if source == ROOT:  # The package's front: the fluent face and what it is made of.
+        return row_of(target) <= row_of("pipeline") and target != "tf1"
+    if row_of(source) == row_of(target):
+        return target in TABLE[row_of(source)].inside.get(source, ())
+    return row_of(target) < row_of(source)
+
+
+def imports_of(tree: ast.AST, modules: frozenset[str]) -> Iterator[Import]:
+    """Gives every import of a module or name of `headrace`, and every relative import."""
+    late = within(tree, lambda node: isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+    for_types = within(
+        tree, lambda node: isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+    )
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = "." * node.level + (node.module or "")
+            submodules = [f"{base}.{alias.name}" for alias in node.names]
+            names = [name if name in modules else base for name in submodules]
+        else:
+            continue
+        for name in sorted(set(names)):
+            yield Import(node.lineno, name, node in late, node in for_types)
+
+
+def within(tree: ast.AST, is_block: Callable[[ast.AST], bool]) -> set[ast.AST]:
+    """Returns all nodes inside of certain blocks."""
+    return {child for node in ast.walk(tree) if is_block(node) for child in ast.walk(node)}
+
+
+def problems(sources: dict[str, str]) -> list[str]:
+    """Checks modules, given as source text by dotted name; a package ends in ``.__init__``."""
+    modules = frozenset(name.removesuffix(".__init__") for name in sources) | {f"headrace.{NATIVE}"}
+    found = []
+    for name, text in sorted(sources.items()):
+        unit = name.split(".")[1]
+        if unit != ROOT and row_of(unit) is None:
+            found.append(f"{name}: '{unit}' is not in the layer table")
+            continue
+        for line, target, is_late, _ in imports_of(ast.parse(text), modules):
+            if reason := problem(name, unit, target, is_late):
+                found.append(f"{name}:{line}: {reason}")
+    return found
+
+
+def problem(name: str, unit: str, target: str, is_late: bool) -> str | None:  # noqa: PLR0911
+    if is_late and not f"{name}.".startswith(MAY_IMPORT_LATE) and name not in MAY_IMPORT_LATE:
+        return f"imports {target} inside a function"
+    if target.startswith("."):
+        return f"imports {target}, which is relative"
+    package, _, rest = target.partition(".")
+    if package != "headrace":
+        return None
+    other = rest.split(".")[0]
+    if not other:
+        return "imports from headrace itself, name the module"
+    if other == NATIVE:
+        return None if unit in MAY_IMPORT_NATIVE else f"imports {target}, only engine may"
+    if row_of(other) is None:
+        return f"imports {target}: '{other}' is not in the layer table"
+    return None if is_allowed(unit, other) else f"imports {target}, which is not above it"
+
+
+def cycle(sources: dict[str, str]) -> list[str]:
+    """Returns modules that import each other in a circle while they load, or nothing."""
+    modules = {name.removesuffix(".__init__"): text for name, text in sources.items()}
+    graph = {
+        name: {
+            imported.target
+            for imported in imports_of(ast.parse(text), frozenset(modules))
+            if imported.target in modules and not (imported.is_late or imported.is_for_types)
+        }
+        for name, text in modules.items()
+    }
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        return error.args[1]
+    return []
+
+
+@pytest.fixture(scope="module")
+def package() -> dict[str, str]:
+    """The source of every module by its name."""
+    return {
+        ".".join(path.relative_to(import_root).with_suffix("").parts): path.read_text("utf-8")
+        for path in (import_root / "headrace").rglob("*.py")
+    }
+
+
+def test_the_package_follows_the_layer_table(package):
+    assert len(package) > 1
+    assert problems(package) == []
+
+
+def test_no_modules_import_each_other_in_a_circle(package):
+    assert cycle(package) == []
+
+
+def test_a_circle_of_imports_is_found():
+    sources = {
+        "headrace.ops.array": "from headrace.ops import math",
+        "headrace.ops.math": "import headrace.ops.array",
+        "headrace.graph": "def late():\n    import headrace.graph",
+        "headrace.shapes": "if TYPE_CHECKING:\n    import headrace.shapes",
+    }
+    assert set(cycle(sources)) == {"headrace.ops.array", "headrace.ops.math"}
+
+
+@pytest.mark.parametrize(
+    ("sources", "expected"),
+    [
+        (
+            {"headrace.graph.nodes": "from headrace.session import Session"},
+            "headrace.graph.nodes:1: imports headrace.session, which is not above it",
+        ),
+        (
+            {"headrace.graph": "import headrace.session"},
+            "headrace.graph:1: imports headrace.session, which is not above it",
+        ),
+        (
+            {"headrace.graph": "from headrace import session", "headrace.session": ""},
+            "headrace.graph:1: imports headrace.session, which is not above it",
+        ),
+        (
+            {"headrace.session": "\nfrom headrace import Session"},
+            "headrace.session:2: imports from headrace itself, name the module",
+        ),
+        (
+            {"headrace.tf1.train": "import headrace.pipeline.stages"},
+            "headrace.tf1.train:1: imports headrace.pipeline.stages, which is not above it",
+        ),
+        (
+            {"headrace.coordinator": "import headrace.queue_runner"},
+            "headrace.coordinator:1: imports headrace.queue_runner, which is not above it",
+        ),
+        (
+            {"headrace.__init__": "import headrace.tf1"},
+            "headrace.__init__:1: imports headrace.tf1, which is not above it",
+        ),
+        (
+            {"headrace.session": "from headrace._native import Program"},
+            "headrace.session:1: imports headrace._native, only engine may",
+        ),
+        (
+            {"headrace.session": "from headrace import _native"},
+            "headrace.session:1: imports headrace._native, only engine may",
+        ),
+        (
+            {"headrace.ops.array": "from .math import add"},
+            "headrace.ops.array:1: imports .math, which is relative",
+        ),
+        (
+            {"headrace.session": "def run():\n    import numpy"},
+            "headrace.session:2: imports numpy inside a function",
+        ),
+        (
+            {"headrace.misc": ""},
+            "headrace.misc: 'misc' is not in the layer table",
+        ),
+        (
+            {"headrace.session": "from headrace.misc import x"},
+            "headrace.session:1: imports headrace.misc: 'misc' is not in the layer table",
+        ),
+    ],
+)
+def test_a_violation_is_named_with_its_line(sources, expected):
+    assert problems(sources) == [expected]
+
+
+@pytest.mark.parametrize(
+    "sources",
+    [
+        {"headrace.session": "import numpy\nfrom headrace.graph.nodes import Graph"},
+        {"headrace.ops.array": "from headrace.ops.math import add"},
+        {"headrace.queue_runner": "from headrace.coordinator import Coordinator"},
+        {"headrace.engine": "from headrace import _native"},
+        {"headrace.__init__": "from headrace.pipeline import files"},
+        {"headrace.cli.main": "def main():\n    import headrace.cli.commands"},
+        {"headrace.tf1.__init__": "def __getattr__(name):\n    import headrace.tf1.train"},
+    ],
+)
+def test_what_the_table_allows_passes(sources):
+    assert problems(sources) == []

@@ -1,0 +1,42 @@
+"""The examples of the README and of the documentation run as they stand."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+top = Path(__file__).parents[1]
+
+
+def examples() -> list:
+    """Finds every block of Python, each a program of its own."""
+    return [
+        pytest.param(
+            block, id=f"{path.relative_to(top)}:{text[: match.start()].count(chr(10)) + 1}"
+        )
+        for path in (top / "README.md", *sorted((top / "docs").rglob("*.md")))
+        for text in [path.read_text("utf-8")]
+        for match in re.finditer(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+        for block in [match[1]]
+    ]
+
+
+def test_the_readme_has_an_example():
+    assert any("README" in str(example.id) for example in examples())
+
+
+@pytest.mark.parametrize("block", examples())
+def test_example_runs(block, tmp_path):
+    (tmp_path / "example.py").write_text(block, "utf-8")
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "example.py"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Runs every check, also after one has failed, and lists those that failed at the end.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+python=.venv/bin/python
+failed=()
+
+check() { # name, command...
+    local name=$1
+    shift
+    printf '== %s\n' "$name"
+    "$@" || failed+=("$name")
+}
+
+check "ruff format" $python -m ruff format --check .
+check "ruff check" $python -m ruff check .
+check "mypy --strict" $python -m mypy --strict
+check "stubtest" $python -m mypy.stubtest headrace._native
+check "layers" $python -m pytest --quiet tests/test_layers.py
+check "cargo fmt" cargo fmt --all --check
+check "cargo clippy" cargo clippy --quiet --workspace --all-targets -- -D warnings
+
+if [ ${#failed[@]} -gt 0 ]; then
+    printf 'failed: %s\n' "${failed[@]}" >&2
+    exit 1
+fi
+echo "all checks passed"

