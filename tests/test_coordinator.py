@@ -192,11 +192,12 @@ def test_an_exception_after_the_join_is_raised_in_the_caller(coord, as_triple):
     assert not coord.should_stop()
 
 
-def test_a_plain_or_clean_stop_after_the_join_does_nothing(coord):
+@pytest.mark.parametrize("ex", [None, OutOfRangeError(None, None, "end")])
+def test_a_plain_or_clean_stop_after_the_join_is_only_a_stop(coord, ex):
     coord.join()
-    coord.request_stop()
-    coord.request_stop(OutOfRangeError(None, None, "end"))
-    assert not coord.should_stop()
+    coord.request_stop(ex)
+    assert coord.should_stop()
+    coord.join()
 
 
 def test_the_error_is_logged_when_it_is_reported(coord, caplog):

@@ -96,10 +96,10 @@ class Coordinator:
         """
         exception = None if self._is_clean(ex) else _find_exception(ex)
         with self._changed:
-            is_joined = self._joined
-            is_first = not (is_joined or self._stop_requested)
+            is_unheard = exception is not None and self._joined
+            is_first = not (is_unheard or self._stop_requested)
             callbacks = self._begin_stop(exception) if is_first else []
-        if exception and is_joined:
+        if exception and is_unheard:
             _reraise(exception)
         if exception and is_first:
             _log.info("Error reported to Coordinator: %s", exception[0], exc_info=exception[0])

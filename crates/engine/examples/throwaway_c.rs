@@ -1,37 +1,40 @@
-use headrace_engine::{cancellation::Cancellation, dtype::*, kernel::*, kernels::{self, attrs::*}, run::Run, shape::Shape, tensor::Tensor};
-use std::{sync::Arc, time::Instant};
-fn time(name: &str, n: usize, k: &Arc<dyn Kernel>, inputs: &[Tensor]) {
-    let c = Cancellation::new();
-    let run = Run::new(&c);
-    let mut best = f64::MAX;
-    let reps = (20_000_000 / n.max(1)).max(3).min(100000);
-    for _ in 0..7 {
-        let t = Instant::now();
-        for _ in 0..reps { std::hint::black_box(k.run(&run, inputs.iter().cloned().collect()).unwrap()); }
-        best = best.min(t.elapsed().as_secs_f64() / reps as f64);
-    }
-    println!("{name}: {:.1} us, {:.2} ns/elem", best * 1e6, best * 1e9 / n as f64);
-}
-fn f(dims: &[usize]) -> Tensor { let s = Shape::new(dims); let n = s.num_elements(); Tensor::from_values(s, (0..n).map(|i| i as f32).collect()).unwrap() }
-fn u(n: usize) -> Tensor { Tensor::from_values(Shape::new(&[n]), (0..n).map(|i| i as u8).collect()).unwrap() }
+use headrace_engine::{cancellation::Cancellation, dtype::*, kernel::*, kernels::{self, attrs::*}, run::Run, shape::{Shape, PartialShape}, tensor::Tensor};
+use std::time::Instant;
+use bytes::Bytes;
+fn varint(mut v: usize) -> Vec<u8> { let mut b = vec![]; while v >= 0x80 { b.push(v as u8 | 0x80); v >>= 7; } b.push(v as u8); b }
+fn field(n: u8, body: &[u8]) -> Vec<u8> { [&[n << 3 | 2][..], &varint(body.len()), body].concat() }
+fn example(fs: &[(&str, Vec<u8>)]) -> Bytes { field(1, &fs.iter().flat_map(|(k, f)| field(1, &[field(1, k.as_bytes()), field(2, f)].concat())).collect::<Vec<_>>()).into() }
 fn main() {
-    let k = |op: &str| kernels::build(op, &Attrs::default()).unwrap().unwrap();
-    let cast = |d| { let mut a = Attrs::default(); a.insert("DstT", Attr::DType(d)); kernels::build("Cast", &a).unwrap().unwrap() };
-    let m = 1 << 20;
-    let src: Vec<u8> = vec![1; 4 * m];
-    let t = Instant::now(); for _ in 0..20 { std::hint::black_box(src.clone()); } println!("memcpy 4MB {:.1} us", t.elapsed().as_secs_f64() * 1e6 / 20.0);
-    time("add f32 1M", m, &k("Add"), &[f(&[m]), f(&[m])]);
-    time("add f32 64k", 65536, &k("Add"), &[f(&[65536]), f(&[65536])]);
-    time("add f32 784", 784, &k("Add"), &[f(&[784]), f(&[784])]);
-    time("add f32 scalar", 1, &k("Add"), &[f(&[]), f(&[])]);
-    time("identity scalar", 1, &k("Identity"), &[f(&[]), ][..1].as_ref()); time("neg scalar", 1, &k("Neg"), &[f(&[])]); time("[3]-[224,224,3]", 150528, &k("Sub"), &[f(&[3]), f(&[224,224,3])]);time("mul f32 64k*scalar", 65536, &k("Mul"), &[f(&[65536]), f(&[])]);
-    time("sub f32 [224,224,3]-[3]", 150528, &k("Sub"), &[f(&[224, 224, 3]), f(&[3])]);
-    time("max f32 64k", 65536, &k("Maximum"), &[f(&[65536]), f(&[])]);
-    time("floordiv f32 64k", 65536, &k("FloorDiv"), &[f(&[65536]), f(&[])]);
-    time("cast u8->f32 1M", m, &cast(DType::Float32), &[u(m)]);
-    time("cast u8->f32 64k", 65536, &cast(DType::Float32), &[u(65536)]);
-    time("cast u8->f32 784", 784, &cast(DType::Float32), &[u(784)]);
-    time("cast f32->i32 64k", 65536, &cast(DType::Int32), &[f(&[65536])]);
-    time("cast f32->u8 64k", 65536, &cast(DType::UInt8), &[f(&[65536])]);
-    time("cast f32->f16 64k", 65536, &cast(DType::Float16), &[f(&[65536])]);
+    let i = |v: usize| field(3, &field(1, &varint(v)));
+    let bytes = |v: &[u8]| field(1, &field(1, v));
+    let records: Vec<Bytes> = (0..1000).map(|n| example(&[("image", bytes(&vec![n as u8; 784])), ("label", i(n % 10)), ("id", i(n))])).collect();
+    let floats: Vec<Bytes> = (0..1000).map(|n| example(&[("image", field(2, &field(1, &vec![0; 784*4]))), ("label", i(n % 10)), ("id", i(n))])).collect();
+    for (name, records, dims, dt) in [("bytes", &records, vec![], DType::String), ("784 floats", &floats, vec![Some(784)], DType::Float32)] {
+    let mut a = Attrs::default();
+    let keys = ["image", "label", "id"];
+    a.insert("sparse_keys", Attr::List(vec![])); a.insert("sparse_types", Attr::List(vec![]));
+    a.insert("dense_keys", Attr::List(keys.iter().map(|k| Attr::String(k.to_string())).collect()));
+    a.insert("dense_types", Attr::List(vec![Attr::DType(dt), Attr::DType(DType::Int64), Attr::DType(DType::Int64)]));
+    a.insert("dense_shapes", Attr::List(vec![Attr::Shape(Some(PartialShape::new(dims))), Attr::Shape(Some(PartialShape::new(vec![]))), Attr::Shape(Some(PartialShape::new(vec![])))]));
+    let defaults = [dt, DType::Int64, DType::Int64].map(|d| Tensor::empty(d, Shape::new(&[0])).unwrap());
+    let c = Cancellation::new(); let run = Run::new(&c);
+    let k = kernels::build("ParseSingleExample", &a).unwrap().unwrap();
+    let tensors: Vec<Tensor> = records.iter().map(|r| Tensor::string(r.clone())).collect();
+    let mut best = f64::MAX;
+    for _ in 0..std::env::var("N").map_or(25, |n| n.parse().unwrap()) {
+        let t = Instant::now();
+        for _ in 0..100 { for r in &tensors { let mut inputs = Tensors::new(); inputs.push(r.clone()); inputs.extend(defaults.iter().cloned()); std::hint::black_box(k.run(&run, inputs).unwrap()); } }
+        best = best.min(t.elapsed().as_secs_f64() / 1e5);
+    }
+    println!("single {name}: {:.0} ns, {:.2} M records/s", best * 1e9, 1e-6 / best);
+    let k = kernels::build("ParseExample", &a).unwrap().unwrap();
+    let batch = Tensor::strings(Shape::new(&[128]), records[..128].to_vec()).unwrap();
+    let mut best = f64::MAX;
+    for _ in 0..std::env::var("N").map_or(25, |n| n.parse().unwrap()) {
+        let t = Instant::now();
+        for _ in 0..300 { let mut inputs = Tensors::new(); inputs.push(batch.clone()); inputs.push(Tensor::empty(DType::String, Shape::new(&[0])).unwrap()); inputs.extend(defaults.iter().cloned()); std::hint::black_box(k.run(&run, inputs).unwrap()); }
+        best = best.min(t.elapsed().as_secs_f64() / 300.0 / 128.0);
+    }
+    println!("batch {name}: {:.0} ns, {:.2} M records/s", best * 1e9, 1e-6 / best);
+    }
 }

@@ -19,6 +19,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<program::Cancellation>()?;
     module.add_class::<program::StopFlag>()?;
     module.add_class::<program::ProgramBuilder>()?;
+    module.add_class::<program::KernelHandle>()?;
     module.add_class::<program::Program>()?;
     module.add_class::<resource::Queue>()?;
     module.add_class::<resource::Reader>()?;

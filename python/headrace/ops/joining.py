@@ -1,4 +1,4 @@
-"""Putting tensors together and taking them apart, repeating and padding.
+"""Putting tensors together and taking them apart.
 
 Source: `tf.concat`, `tf.stack`, `tf.split` and their kin of TensorFlow 1.15.
 """
@@ -18,7 +18,7 @@ from headrace.ops.placeholders import identity
 from headrace.ops.raw import stack_arrays, stack_shapes
 from headrace.shapes import TensorShape, bracketed, dimension_value, scalar, unknown_shape
 
-__all__ = ["concat", "pad", "reverse", "split", "stack", "tile", "unstack"]
+__all__ = ["concat", "split", "stack", "unstack"]
 
 _INDEX_TYPES: Final = (dtypes.int32, dtypes.int64)
 
@@ -192,115 +192,6 @@ def split(
     return apply_op("SplitV", inputs, infer, name=name, attrs=attrs, kernel=kernel).outputs
 
 
-def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
-    """Returns a tensor repeated along its axes.
-
-    Args:
-        input: The tensor.
-        multiples: How often along each axis, an integer vector.
-        name: Name of the operation.
-
-    Raises:
-        ValueError: If there is not one multiple an axis.
-    """
-    inputs = [
-        Input("input", input),
-        Input("multiples", multiples, var="Tmultiples", allowed=_INDEX_TYPES, default=dtypes.int32),
-    ]
-
-    def kernel(x: Array, times: Array) -> Any:
-        if times.size != x.ndim:
-            fail(f"Expected multiples argument to be a vector of length {x.ndim}")
-        return np.tile(x, times)
-
-    return apply_op("Tile", inputs, _infer_tile, name=name, kernel=kernel).outputs[0]
-
-
-def pad(
-    tensor: Any,
-    paddings: Any,
-    mode: str = "CONSTANT",
-    name: str | None = None,
-    constant_values: Any = 0,
-) -> Tensor:
-    """Returns a tensor with more elements before and after along each axis.
-
-    Args:
-        tensor: The tensor.
-        paddings: How many before and after, an integer matrix with a row for each axis.
-        mode: "CONSTANT", "REFLECT" (mirrored without the edge) or "SYMMETRIC" (with the edge).
-        name: Name of the operation.
-        constant_values: What to add in constant mode, a scalar.
-
-    Raises:
-        ValueError: If there is no such mode, or not one row an axis.
-    """
-    mode = mode.upper()
-    numpy_mode = {"CONSTANT": "constant", "REFLECT": "reflect", "SYMMETRIC": "symmetric"}.get(mode)
-    if numpy_mode is None:
-        raise ValueError(f"Unknown padding mode: {mode}")
-    inputs = [
-        Input("tensor" if mode == "CONSTANT" else "input", tensor),
-        Input("paddings", paddings, var="Tpaddings", allowed=_INDEX_TYPES, default=dtypes.int32),
-    ]
-
-    def kernel(x: Array, amounts: Array, *fill: Array) -> Any:
-        if amounts.shape != (x.ndim, 2):
-            fail(
-                "The first dimension of paddings must be the rank of inputs"
-                f"{bracketed(amounts.shape)} {bracketed(x.shape)}"
-            )
-        if numpy_mode != "constant":
-            return np.pad(x, amounts, mode=numpy_mode)  # type: ignore[call-overload]
-        zero = b"" if x.dtype == object else 0
-        value = fill[0].item() if fill else zero
-        return np.pad(x, amounts, constant_values=value)
-
-    is_zero = isinstance(constant_values, (int, float)) and constant_values == 0
-    attrs: dict[str, Any] = {}
-    if mode != "CONSTANT":
-        op_type, attrs = "MirrorPad", {"mode": mode}
-    elif is_zero:
-        op_type = "Pad"
-    else:
-        op_type = "PadV2"
-        inputs.append(Input("constant_values", constant_values))
-    return apply_op(op_type, inputs, _infer_pad, name=name, attrs=attrs, kernel=kernel).outputs[0]
-
-
-def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
-    """Returns a tensor with the order along some axes reversed.
-
-    Args:
-        tensor: The tensor.
-        axis: The axes, an integer vector.
-        name: Name of the operation.
-
-    Raises:
-        ValueError: If there is no such axis or one is named twice.
-    """
-    inputs = [
-        Input("tensor", tensor),
-        Input("axis", axis, var="Tidx", allowed=_INDEX_TYPES, default=dtypes.int32),
-    ]
-
-    def infer(x: Tensor, axes: Tensor) -> Any:
-        check_rank(axes.shape, 1)
-        known = fold(axes)
-        if known is not None and x.shape.rank is not None:
-            _check_axes(known.tolist(), x.shape.rank)
-        return [(x.dtype.base_dtype, x.shape)]
-
-    def kernel(x: Array, axes: Array) -> Any:
-        try:
-            _check_axes(axes.tolist(), x.ndim)
-        except ShapeConflict as conflict:
-            fail(str(conflict))
-        return np.flip(x, tuple(axes.tolist()))
-
-    return apply_op("ReverseV2", inputs, infer, name=name, kernel=kernel).outputs[0]
-
-
 def _outputs(arrays: list[Array]) -> Any:
     return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
@@ -418,38 +309,3 @@ def _complete_sizes(
             raise error(text)
         fail(text)
     return [total - given if size < 0 else size for size in sizes]
-
-
-def _infer_tile(tensor: Tensor, multiples: Tensor) -> Any:
-    check_rank(multiples.shape, 1)
-    times = constant_value_as_shape(multiples)
-    rank = times.rank if tensor.shape.rank is None else tensor.shape.rank
-    if rank is None or tensor.shape.rank is None or times.rank is None:
-        return [(tensor.dtype.base_dtype, unknown_shape(rank))]
-    check_rank(tensor.shape, times.rank)
-    sizes = [size * factor for size, factor in zip(tensor.shape, times, strict=True)]
-    return [(tensor.dtype.base_dtype, TensorShape(sizes))]
-
-
-def _infer_pad(tensor: Tensor, paddings: Tensor, *_: Tensor) -> Any:
-    check_rank(paddings.shape, 2)
-    rank = paddings.shape[0].value
-    if rank is not None:
-        check_rank(tensor.shape, rank)
-    amounts, shape = fold(paddings), tensor.shape
-    if amounts is None or shape.rank is None:
-        return [(tensor.dtype.base_dtype, unknown_shape(rank or shape.rank))]
-    if (amounts < 0).any():
-        raise ShapeConflict("Paddings must be non-negative")
-    sizes = [size + int(row.sum()) for size, row in zip(shape, amounts, strict=True)]
-    return [(tensor.dtype.base_dtype, TensorShape(sizes))]
-
-
-def _check_axes(axes: list[int], rank: int) -> None:
-    seen = set()
-    for place, axis in enumerate(axes):
-        text = f"'axis'[{place}] = {axis} is out of valid range [0, {rank - 1}"
-        front = check_axis(axis, rank, text)
-        if front in seen:
-            raise ShapeConflict(f"axis {front} specified more than once.")
-        seen.add(front)

@@ -1,17 +1,14 @@
 //! ParseExample: a vector of serialized Examples.
 
-use super::feature::{DenseFeature, Extent, SparseFeature};
+use super::column::{Column, Example};
 use super::features::Features;
-use super::values::{MALFORMED_LIST, Values};
 use super::wire::Feature;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::attrs::Attrs;
 use crate::run::Run;
-use crate::shape::Shape;
 use crate::tensor::Tensor;
-use bytes::Bytes;
 
 /// `(serialized, names, default of each dense feature)` to the indices, then the values, then the shapes of the sparse
 /// features, then the dense ones.
@@ -43,11 +40,12 @@ impl Kernel for ParseExample {
         for (index, bytes) in serialized.string_values().iter().enumerate() {
             let example = Example { bytes, index, name: names.string_values().get(index) };
             let found = self.features.find(bytes)?;
-            for ((feature, found), column) in sparse.iter().zip(found.sparse()).zip(&mut sparse_columns) {
-                column.push_sparse(feature, *found, &example)?;
+            for ((feature, found), column) in self.features.with_sparse(&found).zip(&mut sparse_columns) {
+                column.push_sparse(feature, Feature::parse(found)?, &example)?;
             }
-            for (number, column) in dense_columns.iter_mut().enumerate() {
-                column.push_dense(&dense[number], found.dense()[number], &defaults[number], &example)?;
+            let dense = self.features.with_dense(&found).zip(defaults);
+            for (((feature, found), default), column) in dense.zip(&mut dense_columns) {
+                column.push_dense(feature, Feature::parse(found)?, default, &example)?;
             }
         }
         let mut outputs = Tensors::new();
@@ -56,8 +54,7 @@ impl Kernel for ParseExample {
         }
         let shapes = sparse_columns.iter().map(Column::dense_shape).collect::<Result<Vec<_>>>()?;
         for column in sparse_columns {
-            let shape = Shape::new(&[column.values.len()]);
-            outputs.push(column.values.into_tensor(shape)?);
+            outputs.push(column.into_values()?);
         }
         outputs.extend(shapes);
         for ((feature, column), default) in dense.iter().zip(dense_columns).zip(defaults) {
@@ -85,114 +82,13 @@ fn check_shapes(serialized: &Tensor, names: &Tensor) -> Result<()> {
     Ok(())
 }
 
-/// One element of the vector.
-struct Example<'a> {
-    bytes: &'a Bytes,
-    index: usize,
-    name: Option<&'a Bytes>,
-}
-
-impl Example<'_> {
-    fn name(&self) -> String {
-        self.name.map_or("<unknown>".to_owned(), |name| String::from_utf8_lossy(name).into_owned())
-    }
-
-    fn failure(&self, key: &str, text: &str) -> Error {
-        let (name, index) = (self.name(), self.index);
-        Error::invalid_argument(format!("Name: {name}, Key: {key}, Index: {index}.  {text}"))
-    }
-}
-
-/// The values of one feature in all Examples so far.
-struct Column {
-    values: Values,
-    /// Behind the values of each Example.
-    ends: Vec<usize>,
-}
-
-impl Column {
-    fn new(dtype: DType) -> Result<Self> {
-        Ok(Self { values: Values::new(dtype)?, ends: Vec::new() })
-    }
-
-    fn push_sparse(&mut self, feature: &SparseFeature, found: Option<Feature>, example: &Example) -> Result<()> {
-        if let Some(found) = found {
-            feature.check_type(found.dtype).map_err(|misfit| example.failure(&feature.key, &misfit))?;
-            self.decode(&feature.key, found, example)?;
-        }
-        self.ends.push(self.values.len());
-        Ok(())
-    }
-
-    fn push_dense(
-        &mut self,
-        feature: &DenseFeature,
-        found: Option<Feature>,
-        default: &Tensor,
-        example: &Example,
-    ) -> Result<()> {
-        match (found, &feature.extent) {
-            (Some(found), _) => {
-                let before = self.values.len();
-                feature.check_type(found.dtype).map_err(|misfit| example.failure(&feature.key, &misfit))?;
-                self.decode(&feature.key, found, example)?;
-                let count = self.values.len() - before;
-                feature.check_count(count).map_err(|misfit| example.failure(&feature.key, &misfit))?;
-            }
-            (None, Extent::Rows(_)) => {}
-            (None, Extent::Fixed(_)) if default.num_elements() == 0 => {
-                let text = format!("Name: {}, {}", example.name(), feature.missing());
-                return Err(Error::invalid_argument(text));
-            }
-            (None, Extent::Fixed(_)) => self.values.extend_from_tensor(default)?,
-        }
-        self.ends.push(self.values.len());
-        Ok(())
-    }
-
-    fn decode(&mut self, key: &str, found: Feature, example: &Example) -> Result<()> {
-        self.values.decode(found, example.bytes).ok_or_else(|| example.failure(key, MALFORMED_LIST))
-    }
-
-    /// The number of values of each Example.
-    fn lengths(&self) -> impl Iterator<Item = usize> {
-        let starts = std::iter::once(0).chain(self.ends.iter().copied());
-        starts.zip(&self.ends).map(|(start, end)| end - start)
-    }
-
-    fn longest(&self) -> usize {
-        self.lengths().max().unwrap_or(0)
-    }
-
-    /// The place of each value: number of the Example, number in the Example.
-    fn indices(&self) -> Result<Tensor> {
-        let rows = self.lengths().enumerate();
-        let indices = rows.flat_map(|(row, length)| (0..length).flat_map(move |column| [row as i64, column as i64]));
-        Tensor::from_values(Shape::new(&[self.values.len(), 2]), indices.collect())
-    }
-
-    fn dense_shape(&self) -> Result<Tensor> {
-        Tensor::from_values(Shape::new(&[2]), vec![self.ends.len() as i64, self.longest() as i64])
-    }
-
-    fn into_dense(self, feature: &DenseFeature, default: &Tensor) -> Result<Tensor> {
-        let num_examples = self.ends.len();
-        match &feature.extent {
-            Extent::Fixed(shape) => self.values.into_tensor(shape.batched(num_examples)),
-            Extent::Rows(row) => {
-                let longest = self.longest();
-                let shape = row.batched(longest / row.num_elements()).batched(num_examples);
-                self.values.padded(&self.ends, longest, default)?.into_tensor(shape)
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::kernels::example::testing::{asking_for, example, floats, int64s, strings};
     use crate::kernels::testing::{error_text, run};
+    use crate::shape::Shape;
+    use bytes::Bytes;
 
     fn kernel(sparse: &[(&str, DType)], dense: &[(&str, DType, &[Option<usize>])]) -> ParseExample {
         ParseExample::from_attrs(&asking_for(sparse, dense)).unwrap()

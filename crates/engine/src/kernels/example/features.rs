@@ -2,7 +2,7 @@
 
 use super::feature::{DenseFeature, SparseFeature};
 use super::values::Values;
-use super::wire::{Feature, for_each_feature};
+use super::wire::for_each_feature;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::kernels::attrs::{Attr, Attrs};
@@ -22,21 +22,8 @@ pub struct Features {
     table: Vec<(Vec<u8>, usize)>,
 }
 
-/// The features that were found in one Example.
-pub struct Found<'a> {
-    slots: SmallVec<[Option<Feature<'a>>; 8]>,
-    num_sparse: usize,
-}
-
-impl<'a> Found<'a> {
-    pub fn sparse(&self) -> &[Option<Feature<'a>>] {
-        &self.slots[..self.num_sparse]
-    }
-
-    pub fn dense(&self) -> &[Option<Feature<'a>>] {
-        &self.slots[self.num_sparse..]
-    }
-}
+/// The bytes of the features that were found in one Example, by slot; empty for those that were not.
+pub struct Found<'a>(SmallVec<[&'a [u8]; 8]>);
 
 impl Features {
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
@@ -58,15 +45,24 @@ impl Features {
 
     /// Finds the features in a serialized Example: of those with the same key the last one in which a list is set.
     pub fn find<'a>(&self, example: &'a [u8]) -> Result<Found<'a>> {
-        let mut found: SmallVec<[&[u8]; 8]> = SmallVec::from_elem(&example[..0], self.table.len());
+        let mut found = SmallVec::from_elem(&example[..0], self.table.len());
         let is_well_formed = for_each_feature(example, |key, feature| {
             if let Some(slot) = self.slot(key).filter(|_| !feature.is_empty()) {
                 found[slot] = feature;
             }
         });
         is_well_formed.ok_or_else(|| malformed(example))?;
-        let slots = found.into_iter().map(Feature::parse).collect::<Result<_>>()?;
-        Ok(Found { slots, num_sparse: self.sparse.len() })
+        Ok(Found(found))
+    }
+
+    /// Each sparse feature and what was found of it.
+    pub fn with_sparse<'f, 'a>(&'f self, found: &'f Found<'a>) -> impl Iterator<Item = (&'f SparseFeature, &'a [u8])> {
+        self.sparse.iter().zip(found.0.iter().copied())
+    }
+
+    /// Each dense feature and what was found of it.
+    pub fn with_dense<'f, 'a>(&'f self, found: &'f Found<'a>) -> impl Iterator<Item = (&'f DenseFeature, &'a [u8])> {
+        self.dense.iter().zip(found.0[self.sparse.len()..].iter().copied())
     }
 
     fn slot(&self, key: &[u8]) -> Option<usize> {
@@ -143,23 +139,23 @@ mod tests {
         Features::from_attrs(&asking_for(&sparse, &[("a", DType::Int64, &[]), ("c", DType::Int64, &[])])).unwrap()
     }
 
-    fn types_of(found: &[Option<Feature>]) -> Vec<Option<DType>> {
-        found.iter().map(|feature| feature.map(|feature| feature.dtype)).collect()
-    }
-
     #[test]
     fn features_are_found_by_key_in_any_order() {
         let bytes = example(&[("x", int64s(&[1])), ("long", strings(&[b"v"])), ("c", vec![]), ("a", int64s(&[]))]);
         let features = features();
         let found = features.find(&bytes).unwrap();
-        assert_eq!(types_of(found.sparse()), [None, Some(DType::String)]);
-        assert_eq!(types_of(found.dense()), [Some(DType::Int64), None]);
+        let sparse: Vec<_> = features.with_sparse(&found).map(|(feature, bytes)| (&feature.key[..], bytes)).collect();
+        assert_eq!(sparse, [("b", &[][..]), ("long", &strings(&[b"v"]))]);
+        let dense: Vec<_> = features.with_dense(&found).map(|(feature, bytes)| (&feature.key[..], bytes)).collect();
+        assert_eq!(dense, [("a", &int64s(&[])[..]), ("c", &[])]);
     }
 
     #[test]
     fn of_several_the_last_that_is_set_counts() {
         let bytes = example(&[("a", strings(&[])), ("a", int64s(&[1])), ("a", vec![])]);
-        assert_eq!(types_of(features().find(&bytes).unwrap().dense()), [Some(DType::Int64), None]);
+        let features = features();
+        let found = features.find(&bytes).unwrap();
+        assert_eq!(features.with_dense(&found).next().unwrap().1, int64s(&[1]));
     }
 
     #[test]

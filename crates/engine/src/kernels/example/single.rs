@@ -38,8 +38,8 @@ impl Kernel for ParseSingleExample {
         let mut outputs = Tensors::new();
         let mut sparse_values = Vec::new();
         let mut sparse_shapes = Vec::new();
-        for (feature, found) in self.features.sparse.iter().zip(found.sparse()) {
-            let values = decode_sparse(feature, *found, example)?;
+        for (feature, found) in self.features.with_sparse(&found) {
+            let values = decode_sparse(feature, Feature::parse(found)?, example)?;
             let length = values.len();
             outputs.push(Tensor::from_values(Shape::new(&[length, 1]), (0..length as i64).collect())?);
             sparse_values.push(values.into_tensor(Shape::new(&[length]))?);
@@ -47,8 +47,8 @@ impl Kernel for ParseSingleExample {
         }
         outputs.extend(sparse_values);
         outputs.extend(sparse_shapes);
-        for ((feature, found), default) in self.features.dense.iter().zip(found.dense()).zip(defaults) {
-            outputs.push(decode_dense(feature, *found, default, example)?);
+        for ((feature, found), default) in self.features.with_dense(&found).zip(defaults) {
+            outputs.push(decode_dense(feature, Feature::parse(found)?, default, example)?);
         }
         Ok(Step::Done(outputs))
     }

@@ -1,0 +1,123 @@
+//! The values of one feature in many Examples.
+
+use super::feature::{DenseFeature, Extent, SparseFeature};
+use super::values::{MALFORMED_LIST, Values};
+use super::wire::Feature;
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::shape::Shape;
+use crate::tensor::Tensor;
+use bytes::Bytes;
+
+/// The Example that is being parsed.
+pub struct Example<'a> {
+    pub bytes: &'a Bytes,
+    pub index: usize,
+    pub name: Option<&'a Bytes>,
+}
+
+impl Example<'_> {
+    fn name(&self) -> String {
+        self.name.map_or("<unknown>".to_owned(), |name| String::from_utf8_lossy(name).into_owned())
+    }
+
+    fn failure(&self, key: &str, text: &str) -> Error {
+        let (name, index) = (self.name(), self.index);
+        Error::invalid_argument(format!("Name: {name}, Key: {key}, Index: {index}.  {text}"))
+    }
+}
+
+/// The values of one feature in all Examples so far.
+pub struct Column {
+    values: Values,
+    /// Behind the values of each Example.
+    ends: Vec<usize>,
+}
+
+impl Column {
+    pub fn new(dtype: DType) -> Result<Self> {
+        Ok(Self { values: Values::new(dtype)?, ends: Vec::new() })
+    }
+
+    /// Adds what was found in the next Example.
+    pub fn push_sparse(&mut self, feature: &SparseFeature, found: Option<Feature>, example: &Example) -> Result<()> {
+        if let Some(found) = found {
+            feature.check_type(found.dtype).map_err(|misfit| example.failure(&feature.key, &misfit))?;
+            self.decode(&feature.key, found, example)?;
+        }
+        self.ends.push(self.values.len());
+        Ok(())
+    }
+
+    /// Adds what was found in the next Example, or the default.
+    pub fn push_dense(
+        &mut self,
+        feature: &DenseFeature,
+        found: Option<Feature>,
+        default: &Tensor,
+        example: &Example,
+    ) -> Result<()> {
+        match (found, &feature.extent) {
+            (Some(found), _) => {
+                let before = self.values.len();
+                feature.check_type(found.dtype).map_err(|misfit| example.failure(&feature.key, &misfit))?;
+                self.decode(&feature.key, found, example)?;
+                let count = self.values.len() - before;
+                feature.check_count(count).map_err(|misfit| example.failure(&feature.key, &misfit))?;
+            }
+            (None, Extent::Rows(_)) => {}
+            (None, Extent::Fixed(_)) if default.num_elements() == 0 => {
+                let text = format!("Name: {}, {}", example.name(), feature.missing());
+                return Err(Error::invalid_argument(text));
+            }
+            (None, Extent::Fixed(_)) => self.values.extend_from_tensor(default)?,
+        }
+        self.ends.push(self.values.len());
+        Ok(())
+    }
+
+    fn decode(&mut self, key: &str, found: Feature, example: &Example) -> Result<()> {
+        self.values.decode(found, example.bytes).ok_or_else(|| example.failure(key, MALFORMED_LIST))
+    }
+
+    /// The number of values of each Example.
+    fn lengths(&self) -> impl Iterator<Item = usize> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, end)| end - start)
+    }
+
+    fn longest(&self) -> usize {
+        self.lengths().max().unwrap_or(0)
+    }
+
+    /// The place of each value: number of the Example, number in the Example.
+    pub fn indices(&self) -> Result<Tensor> {
+        let rows = self.lengths().enumerate();
+        let indices = rows.flat_map(|(row, length)| (0..length).flat_map(move |column| [row as i64, column as i64]));
+        Tensor::from_values(Shape::new(&[self.values.len(), 2]), indices.collect())
+    }
+
+    /// The number of Examples and the length of the longest list.
+    pub fn dense_shape(&self) -> Result<Tensor> {
+        Tensor::from_values(Shape::new(&[2]), vec![self.ends.len() as i64, self.longest() as i64])
+    }
+
+    /// The values alone, as a vector.
+    pub fn into_values(self) -> Result<Tensor> {
+        let shape = Shape::new(&[self.values.len()]);
+        self.values.into_tensor(shape)
+    }
+
+    /// The values of a dense feature, those of each Example a row.
+    pub fn into_dense(self, feature: &DenseFeature, default: &Tensor) -> Result<Tensor> {
+        let num_examples = self.ends.len();
+        match &feature.extent {
+            Extent::Fixed(shape) => self.values.into_tensor(shape.batched(num_examples)),
+            Extent::Rows(row) => {
+                let longest = self.longest();
+                let shape = row.batched(longest / row.num_elements()).batched(num_examples);
+                self.values.padded(&self.ends, longest, default)?.into_tensor(shape)
+            }
+        }
+    }
+}

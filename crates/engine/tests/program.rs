@@ -1,0 +1,200 @@
+//! Programs: what runs, in which order, and how a run that waits ends.
+
+use headrace_engine::cancellation::Cancellation;
+use headrace_engine::dtype::DType;
+use headrace_engine::error::{Code, Error, Result};
+use headrace_engine::kernel::{Kernel, Step, Tensors};
+use headrace_engine::kernels::attrs::{Attr, Attrs};
+use headrace_engine::kernels::{self, queue as queue_kernels};
+use headrace_engine::program::{Program, ProgramBuilder, Slot, StopFlag};
+use headrace_engine::queue::{Order, Queue, QueueSpec};
+use headrace_engine::run::{Interrupt, Run};
+use headrace_engine::shape::PartialShape;
+use headrace_engine::tensor::Tensor;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+fn queue(capacity: usize) -> Arc<Queue> {
+    Queue::new(QueueSpec {
+        name: "q".into(),
+        order: Order::Fifo,
+        capacity: Some(capacity),
+        dtypes: vec![DType::Int64],
+        shapes: Some(vec![PartialShape::default()]),
+    })
+    .unwrap()
+}
+
+fn add(builder: &mut ProgramBuilder, op_type: &str, inputs: &[Slot]) -> Slot {
+    let kernel = kernels::build(op_type, &Attrs::default()).unwrap().unwrap();
+    builder.node(op_type.into(), kernel, inputs, &[], 1).unwrap().1
+}
+
+fn on_queue(builder: &mut ProgramBuilder, op_type: &str, queue: &Arc<Queue>, inputs: &[Slot]) -> (usize, Slot) {
+    let mut attrs = Attrs::default();
+    attrs.insert("cancel_pending_enqueues", Attr::Bool(false));
+    let kernel = queue_kernels::build(op_type, &attrs, queue).unwrap().unwrap();
+    let num_outputs = usize::from(op_type.starts_with("QueueDequeue"));
+    builder.node(op_type.into(), kernel, inputs, &[], num_outputs).unwrap()
+}
+
+fn run(program: &Program, feeds: Vec<Tensor>) -> Result<Vec<Tensor>> {
+    program.run(feeds, &Run::new(&Cancellation::new()))
+}
+
+/// A program that dequeues one element.
+fn dequeue(queue: &Arc<Queue>) -> Program {
+    let mut builder = ProgramBuilder::new();
+    let (_, slot) = on_queue(&mut builder, "QueueDequeueV2", queue, &[]);
+    builder.build(vec![slot]).unwrap()
+}
+
+fn wait_for_waiting_dequeue(queue: &Queue) {
+    while queue.stats().num_waiting_dequeues == 0 {
+        thread::yield_now();
+    }
+}
+
+#[test]
+fn feeds_constants_and_results_go_through_a_program() {
+    let mut builder = ProgramBuilder::new();
+    let x = builder.feed();
+    let one = builder.constant(Tensor::scalar(1_i64));
+    let sum = add(&mut builder, "Add", &[x, one]);
+    let square = add(&mut builder, "Mul", &[sum, sum]);
+    let program = builder.build(vec![square, x, sum]).unwrap();
+    for _ in 0..2 {
+        let results = run(&program, vec![Tensor::scalar(4_i64)]).unwrap();
+        assert_eq!(results, [25_i64, 4, 5].map(Tensor::scalar));
+    }
+}
+
+#[test]
+fn a_dequeue_waits_for_the_enqueue_of_the_same_run() {
+    let queue = queue(1);
+    let mut builder = ProgramBuilder::new();
+    let (_, taken) = on_queue(&mut builder, "QueueDequeueV2", &queue, &[]);
+    let next = {
+        let one = builder.constant(Tensor::scalar(1_i64));
+        add(&mut builder, "Add", &[taken, one])
+    };
+    let seven = builder.constant(Tensor::scalar(7_i64));
+    on_queue(&mut builder, "QueueEnqueueV2", &queue, &[seven]);
+    let program = builder.build(vec![taken, next]).unwrap();
+    assert_eq!(run(&program, vec![]).unwrap(), [7_i64, 8].map(Tensor::scalar));
+}
+
+#[test]
+fn a_loop_ends_with_the_error_that_ends_its_input() {
+    let (source, sink) = (queue(10), queue(10));
+    let mut builder = ProgramBuilder::new();
+    let (_, taken) = on_queue(&mut builder, "QueueDequeueV2", &source, &[]);
+    on_queue(&mut builder, "QueueEnqueueV2", &sink, &[taken]);
+    let copy = builder.build(vec![]).unwrap();
+
+    let mut builder = ProgramBuilder::new();
+    for number in 0..5_i64 {
+        let value = builder.constant(Tensor::scalar(number));
+        on_queue(&mut builder, "QueueEnqueueV2", &source, &[value]);
+    }
+    let fill = builder.build(vec![]).unwrap();
+    run(&fill, vec![]).unwrap();
+    let mut builder = ProgramBuilder::new();
+    on_queue(&mut builder, "QueueCloseV2", &source, &[]);
+    run(&builder.build(vec![]).unwrap(), vec![]).unwrap();
+
+    let error = copy.run_loop(&StopFlag::new(), &Run::new(&Cancellation::new())).unwrap_err();
+    assert_eq!((error.code(), error.op().map(|op| &**op)), (Code::OutOfRange, Some("QueueDequeueV2")));
+    assert_eq!(sink.size(), 5);
+}
+
+#[test]
+fn a_stop_flag_ends_a_loop_between_two_runs() {
+    struct CountTo(AtomicUsize, Arc<StopFlag>);
+    impl Kernel for CountTo {
+        fn run(&self, _run: &Run, _inputs: Tensors) -> Result<Step> {
+            if self.0.fetch_add(1, Ordering::Relaxed) == 99 {
+                self.1.set();
+            }
+            Ok(Step::none())
+        }
+    }
+    let stop = Arc::new(StopFlag::new());
+    let kernel = Arc::new(CountTo(AtomicUsize::new(0), Arc::clone(&stop)));
+    let mut builder = ProgramBuilder::new();
+    builder.node("count".into(), Arc::clone(&kernel) as Arc<dyn Kernel>, &[], &[], 0).unwrap();
+    builder.build(vec![]).unwrap().run_loop(&stop, &Run::new(&Cancellation::new())).unwrap();
+    assert_eq!(kernel.0.load(Ordering::Relaxed), 100);
+}
+
+#[test]
+fn cancelling_wakes_a_waiting_run_with_the_error_of_what_it_waits_for() {
+    let queue = queue(1);
+    let program = dequeue(&queue);
+    let cancellation = Cancellation::new();
+    thread::scope(|scope| {
+        let blocked = scope.spawn(|| program.run(vec![], &Run::new(&cancellation)).unwrap_err());
+        wait_for_waiting_dequeue(&queue);
+        cancellation.cancel();
+        let error = blocked.join().unwrap();
+        assert_eq!((error.code(), error.message()), (Code::Cancelled, "Dequeue operation was cancelled"));
+    });
+    assert_eq!(queue.stats().num_waiting_dequeues, 0);
+}
+
+#[test]
+fn a_deadline_ends_a_waiting_run() {
+    let queue = queue(1);
+    let cancellation = Cancellation::new();
+    let context = Run::new(&cancellation).with_deadline(Some(Instant::now() + Duration::from_millis(20)));
+    let error = dequeue(&queue).run(vec![], &context).unwrap_err();
+    assert_eq!(error.code(), Code::DeadlineExceeded);
+}
+
+#[test]
+fn an_interrupt_ends_a_waiting_run_with_its_error() {
+    struct CtrlC;
+    impl Interrupt for CtrlC {
+        fn check(&self) -> Result<()> {
+            Err(Error::new(Code::Unknown, "interrupted"))
+        }
+    }
+    let cancellation = Cancellation::new();
+    let context = Run::new(&cancellation).with_interrupt(Some(&CtrlC));
+    assert_eq!(dequeue(&queue(1)).run(vec![], &context).unwrap_err().message(), "interrupted");
+}
+
+#[test]
+fn a_failure_ends_what_else_waits_in_the_run() {
+    let queue = queue(1);
+    let mut builder = ProgramBuilder::new();
+    on_queue(&mut builder, "QueueDequeueV2", &queue, &[]);
+    let (one, zero) = (builder.constant(Tensor::scalar(1_i64)), builder.constant(Tensor::scalar(0_i64)));
+    add(&mut builder, "FloorDiv", &[one, zero]);
+    let error = run(&builder.build(vec![]).unwrap(), vec![]).unwrap_err();
+    assert_eq!((error.code(), error.op().map(|op| &**op)), (Code::InvalidArgument, Some("FloorDiv")));
+    assert_eq!(queue.stats().num_waiting_dequeues, 0);
+}
+
+#[test]
+fn a_control_input_runs_before() {
+    struct Note(Arc<std::sync::Mutex<Vec<usize>>>, usize);
+    impl Kernel for Note {
+        fn run(&self, _run: &Run, _inputs: Tensors) -> Result<Step> {
+            self.0.lock().unwrap().push(self.1);
+            Ok(Step::none())
+        }
+    }
+    let order = Arc::default();
+    let mut builder = ProgramBuilder::new();
+    let mut note = |number, controls: &[usize]| {
+        builder.node("note".into(), Arc::new(Note(Arc::clone(&order), number)), &[], controls, 0).unwrap().0
+    };
+    let first = note(1, &[]);
+    let second = note(2, &[first]);
+    note(3, &[second]);
+    run(&builder.build(vec![]).unwrap(), vec![]).unwrap();
+    assert_eq!(*order.lock().unwrap(), [1, 2, 3]);
+}

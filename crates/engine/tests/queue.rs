@@ -1,0 +1,317 @@
+//! The rules of queues, step by step: requests that wait are polled, so no thread and no clock is needed.
+
+use headrace_engine::dtype::DType;
+use headrace_engine::error::{Code, Error, Result};
+use headrace_engine::kernel::Tensors;
+use headrace_engine::parker::Parker;
+use headrace_engine::queue::{Elements, Order, Progress, Queue, QueueSpec, Rows, Waiting};
+use headrace_engine::shape::{PartialShape, Shape};
+use headrace_engine::tensor::Tensor;
+use std::sync::Arc;
+
+/// A queue of scalar int64 and the calls a test makes on it.
+struct Fixture {
+    queue: Arc<Queue>,
+    parker: Arc<Parker>,
+}
+
+fn queue(order: Order, capacity: usize) -> Fixture {
+    let spec = QueueSpec {
+        name: "q".into(),
+        order,
+        capacity: Some(capacity),
+        dtypes: vec![DType::Int64],
+        shapes: Some(vec![PartialShape::default()]),
+    };
+    Fixture { queue: Queue::new(spec).unwrap(), parker: Arc::new(Parker::new()) }
+}
+
+fn fifo(capacity: usize) -> Fixture {
+    queue(Order::Fifo, capacity)
+}
+
+fn numbers(elements: &Elements) -> Vec<i64> {
+    elements.iter().map(|element| element[0].integer_scalar("element").unwrap()).collect()
+}
+
+fn done(progress: Result<Progress>) -> Vec<i64> {
+    match progress.unwrap() {
+        Progress::Done(elements) => numbers(&elements),
+        Progress::Waiting(_) => panic!("the call waits"),
+    }
+}
+
+fn waiting(progress: Result<Progress>) -> Waiting {
+    match progress.unwrap() {
+        Progress::Done(elements) => panic!("the call is done with {:?}", numbers(&elements)),
+        Progress::Waiting(waiting) => waiting,
+    }
+}
+
+fn outcome(waiting: &mut Waiting) -> Vec<i64> {
+    numbers(&waiting.poll().expect("the call still waits").unwrap())
+}
+
+fn failure(waiting: &mut Waiting) -> Error {
+    waiting.poll().expect("the call still waits").unwrap_err()
+}
+
+impl Fixture {
+    fn enqueue(&self, value: i64) -> Result<Progress> {
+        self.queue.enqueue(Rows::one(Tensors::from_iter([Tensor::scalar(value)])), &self.parker)
+    }
+
+    fn enqueue_many(&self, values: impl Iterator<Item = i64>) -> Result<Progress> {
+        let values: Vec<i64> = values.collect();
+        let batch = Tensor::from_values(Shape::new(&[values.len()]), values).unwrap();
+        self.queue.enqueue(Rows::many(Tensors::from_iter([batch])), &self.parker)
+    }
+
+    fn dequeue(&self, count: usize) -> Result<Progress> {
+        self.queue.dequeue(count, false, &self.parker)
+    }
+
+    fn dequeue_up_to(&self, count: usize) -> Result<Progress> {
+        self.queue.dequeue(count, true, &self.parker)
+    }
+
+    fn close(&self) -> Result<Progress> {
+        self.queue.close(false, &self.parker)
+    }
+
+    fn close_and_cancel(&self) -> Result<Progress> {
+        self.queue.close(true, &self.parker)
+    }
+}
+
+#[test]
+fn a_fifo_queue_keeps_the_order() {
+    let q = fifo(10);
+    done(q.enqueue(1));
+    done(q.enqueue_many(2..5));
+    assert_eq!(done(q.dequeue(1)), [1]);
+    assert_eq!(done(q.dequeue(3)), [2, 3, 4]);
+}
+
+#[test]
+fn an_enqueue_waits_for_room_and_wakes_when_there_is_some() {
+    let q = fifo(1);
+    done(q.enqueue(1));
+    let mut second = waiting(q.enqueue(2));
+    assert!(second.poll().is_none());
+    assert_eq!(done(q.dequeue(1)), [1]);
+    assert!(q.parker.park_timeout(std::time::Duration::ZERO), "the waiting thread was not woken");
+    outcome(&mut second);
+    assert_eq!(q.queue.size(), 1);
+}
+
+#[test]
+fn enqueue_many_adds_rows_as_space_appears_and_lets_nobody_between() {
+    let q = fifo(3);
+    let mut many = waiting(q.enqueue_many(0..5));
+    assert_eq!(q.queue.size(), 3);
+    let mut other = waiting(q.enqueue(9));
+    assert_eq!(done(q.dequeue(3)), [0, 1, 2]);
+    outcome(&mut many);
+    outcome(&mut other);
+    assert_eq!(done(q.dequeue(3)), [3, 4, 9]);
+}
+
+#[test]
+fn a_batch_longer_than_what_is_prepared_ahead_arrives_whole() {
+    let q = fifo(10);
+    let mut many = waiting(q.enqueue_many(0..1000));
+    let taken: Vec<i64> = (0..100).flat_map(|_| done(q.dequeue(10))).collect();
+    outcome(&mut many);
+    assert_eq!(taken, (0..1000).collect::<Vec<i64>>());
+}
+
+#[test]
+fn dequeue_many_takes_elements_as_they_come_and_may_exceed_the_capacity() {
+    let q = fifo(2);
+    let mut many = waiting(q.dequeue(5));
+    done(q.enqueue_many(0..2));
+    assert_eq!(q.queue.size(), 0);
+    done(q.enqueue_many(2..4));
+    assert!(many.poll().is_none());
+    done(q.enqueue(4));
+    assert_eq!(outcome(&mut many), [0, 1, 2, 3, 4]);
+}
+
+#[test]
+fn requests_are_served_in_order_of_arrival() {
+    let q = fifo(10);
+    let mut many = waiting(q.dequeue(3));
+    let mut one = waiting(q.dequeue(1));
+    done(q.enqueue(0));
+    assert!(many.poll().is_none() && one.poll().is_none());
+    done(q.enqueue_many(1..4));
+    assert_eq!(outcome(&mut many), [0, 1, 2]);
+    assert_eq!(outcome(&mut one), [3]);
+}
+
+#[test]
+fn a_close_lets_what_is_queued_be_taken_and_then_ends() {
+    let q = fifo(10);
+    done(q.enqueue_many(0..3));
+    done(q.close());
+    let error = q.enqueue(9).err().unwrap();
+    assert_eq!((error.code(), error.message()), (Code::Cancelled, "FIFOQueue 'q' is closed."));
+    let error = q.dequeue(5).err().unwrap();
+    let text = "FIFOQueue 'q' is closed and has insufficient elements (requested 5, current size 3)";
+    assert_eq!((error.code(), error.message()), (Code::OutOfRange, text));
+    assert_eq!(done(q.dequeue_up_to(5)), [0, 1, 2]);
+    assert_eq!(q.dequeue_up_to(5).err().unwrap().code(), Code::OutOfRange);
+}
+
+#[test]
+fn a_close_gives_back_what_a_waiting_dequeue_held_in_front() {
+    let q = fifo(10);
+    done(q.enqueue_many(1..4));
+    let mut many = waiting(q.dequeue(5));
+    assert_eq!(q.queue.size(), 0);
+    done(q.close());
+    assert!(failure(&mut many).message().contains("(requested 2, current size 0)"));
+    assert_eq!(done(q.dequeue_up_to(5)), [1, 2, 3]);
+}
+
+#[test]
+fn dequeue_up_to_waits_for_all_while_the_queue_is_open() {
+    let q = fifo(10);
+    done(q.enqueue_many(1..4));
+    let mut some = waiting(q.dequeue_up_to(5));
+    done(q.close());
+    assert_eq!(outcome(&mut some), [1, 2, 3]);
+}
+
+#[test]
+fn a_plain_close_waits_its_turn_among_the_enqueues() {
+    let q = fifo(1);
+    done(q.enqueue(0));
+    let mut enqueue = waiting(q.enqueue(1));
+    let mut close = waiting(q.close());
+    let mut late = waiting(q.enqueue(2));
+    assert!(!q.queue.is_closed());
+    assert_eq!(done(q.dequeue(1)), [0]);
+    outcome(&mut enqueue);
+    outcome(&mut close);
+    assert!(q.queue.is_closed());
+    assert_eq!(failure(&mut late).message(), "FIFOQueue 'q' is closed.");
+    assert_eq!(q.close().err().unwrap().message(), "Queue 'q' is already closed.");
+}
+
+#[test]
+fn a_cancelling_close_ends_waiting_enqueues_and_keeps_what_they_had_added() {
+    let q = fifo(3);
+    let mut many = waiting(q.enqueue_many(0..10));
+    let mut close = waiting(q.close());
+    done(q.close_and_cancel());
+    assert_eq!(failure(&mut many).message(), "Enqueue operation was cancelled");
+    assert_eq!(failure(&mut close).message(), "Enqueue operation was cancelled");
+    assert_eq!(done(q.dequeue(3)), [0, 1, 2]);
+    assert_eq!(q.dequeue(1).err().unwrap().code(), Code::OutOfRange);
+    done(q.close_and_cancel());
+}
+
+#[test]
+fn a_cancelled_dequeue_leaves_the_line_and_the_next_one_is_served() {
+    let q = fifo(10);
+    let mut many = waiting(q.dequeue(2));
+    let mut one = waiting(q.dequeue(1));
+    done(q.enqueue(0));
+    assert_eq!(many.cancel().message(), "Dequeue operation was cancelled");
+    done(q.enqueue(1));
+    assert_eq!(outcome(&mut one), [1]);
+    assert_eq!(q.queue.stats().num_waiting_dequeues, 0);
+}
+
+#[test]
+fn dropping_a_waiting_request_gives_up_its_place() {
+    let q = fifo(10);
+    drop(waiting(q.dequeue(1)));
+    done(q.enqueue(7));
+    assert_eq!(q.queue.size(), 1);
+}
+
+#[test]
+fn empty_requests_succeed_on_a_closed_queue() {
+    let q = fifo(1);
+    done(q.close());
+    done(q.enqueue_many(0..0));
+    assert_eq!(done(q.dequeue(0)), []);
+}
+
+#[test]
+fn a_shuffle_queue_keeps_min_after_dequeue_until_it_is_closed() {
+    let q = queue(Order::Shuffle { min_after_dequeue: 3, seed: 1, seed2: 2 }, 10);
+    done(q.enqueue_many(0..5));
+    let mut taken = done(q.dequeue(2));
+    let mut many = waiting(q.dequeue(2));
+    assert_eq!(q.queue.size(), 3);
+    done(q.close());
+    taken.extend(outcome(&mut many));
+    taken.extend(done(q.dequeue(1)));
+    taken.sort_unstable();
+    assert_eq!(taken, [0, 1, 2, 3, 4]);
+}
+
+#[test]
+fn seeds_repeat_the_order_of_a_shuffle_queue() {
+    let draw = |seed| {
+        let q = queue(Order::Shuffle { min_after_dequeue: 0, seed, seed2: 5 }, 100);
+        done(q.enqueue_many(0..100));
+        done(q.dequeue(100))
+    };
+    assert_eq!(draw(1), draw(1));
+    assert_ne!(draw(1), draw(2));
+    assert_ne!(draw(0), (0..100).collect::<Vec<i64>>());
+}
+
+#[test]
+fn min_after_dequeue_must_be_less_than_the_capacity() {
+    let spec = QueueSpec {
+        name: "q".into(),
+        order: Order::Shuffle { min_after_dequeue: 4, seed: 0, seed2: 0 },
+        capacity: Some(4),
+        dtypes: vec![DType::Int64],
+        shapes: None,
+    };
+    assert_eq!(Queue::new(spec).err().unwrap().message(), "min_after_dequeue 4 must be < capacity 4");
+}
+
+#[test]
+fn a_priority_queue_takes_nothing_until_it_has_all() {
+    let q = queue(Order::Priority, 10);
+    done(q.enqueue_many([5, 1].into_iter()));
+    let mut three = waiting(q.dequeue(3));
+    assert_eq!(q.queue.size(), 2);
+    done(q.enqueue(3));
+    assert_eq!(outcome(&mut three), [1, 3, 5]);
+}
+
+#[test]
+fn types_and_shapes_are_checked_before_anything_moves() {
+    let q = fifo(10);
+    let text = |component: Tensor| {
+        let rows = Rows::one(Tensors::from_iter([component]));
+        q.queue.enqueue(rows, &q.parker).err().unwrap().message().to_owned()
+    };
+    let vector = Tensor::from_values(Shape::new(&[3]), vec![1_i64, 2, 3]).unwrap();
+    assert_eq!(text(vector), "Shape mismatch in tuple component 0. Expected [], got [3]");
+    assert_eq!(text(Tensor::scalar(1_f32)), "Signature mismatch, have: float expected: int64");
+    assert_eq!(q.queue.size(), 0);
+}
+
+#[test]
+fn statistics_count_what_went_through_and_who_waits() {
+    let q = fifo(2);
+    done(q.enqueue_many(0..2));
+    let enqueue = waiting(q.enqueue(2));
+    let stats = q.queue.stats();
+    assert_eq!((stats.size, stats.num_enqueued, stats.num_waiting_enqueues), (2, 2, 1));
+    done(q.dequeue(2));
+    let stats = q.queue.stats();
+    assert_eq!((stats.size, stats.num_enqueued, stats.num_dequeued, stats.num_waiting_enqueues), (1, 3, 2, 0));
+    assert!(stats.enqueue_blocked_ns > 0);
+    drop(enqueue);
+}
