@@ -6,7 +6,6 @@ Everything native that Python uses has its name here, and the engine's failures 
 
 from typing import NoReturn
 
-from headrace import _native
 from headrace._native import (
     Cancellation,
     EngineError,
@@ -19,6 +18,7 @@ from headrace._native import (
     RecordWriter,
     StopFlag,
     Variable,
+    __version__ as version,
     crc32c,
 )
 from headrace.errors import OpError, exception_type_from_error_code
@@ -40,8 +40,6 @@ __all__ = [
     "raise_op_error",
     "version",
 ]
-
-version: str = _native.__version__
 
 
 def raise_op_error(error: EngineError, graph: Graph | None = None) -> NoReturn:

@@ -99,6 +99,13 @@ impl Error {
         self
     }
 
+    /// Adds what the user can do about it.
+    pub fn with_remedy(&self, remedy: &str) -> Self {
+        let mut error = self.clone();
+        error.0.message.push_str(&format!(". {remedy}"));
+        error
+    }
+
     /// Adds where the data came from: ` [while reading FILE: record N at byte B]`.
     pub fn while_reading(mut self, origin: &impl fmt::Display) -> Self {
         self.0.message.push_str(&format!(" [while reading {origin}]"));

@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 pub type Tensors = SmallVec<[Tensor; 4]>;
 
 /// How far a kernel came.
+#[allow(clippy::large_enum_variant, reason = "made and taken apart at once; a box would cost an allocation a call")]
 pub enum Step {
     Done(Tensors),
     /// It would have blocked. The run polls it again when its parker is unparked, and meanwhile goes on

@@ -312,7 +312,7 @@ fn check_length(shape: &Shape, length: usize) -> Result<()> {
 /// Where the elements of a tensor of shape `small` lie in one of shape `large`: (from, to, length) of each run.
 fn runs(small: &Shape, large: &Shape) -> Vec<(usize, usize, usize)> {
     let Some(length) = small.last().copied() else { return vec![(0, 0, 1)] };
-    let num_runs = if length == 0 { 0 } else { small.num_elements() / length };
+    let num_runs = small.num_elements().checked_div(length).unwrap_or(0);
     let position = |run: usize| {
         let (mut rest, mut stride, mut to) = (run, large[large.len() - 1], 0);
         for axis in (0..small.len() - 1).rev() {

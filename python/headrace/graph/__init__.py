@@ -18,6 +18,7 @@ from headrace.graph.current import (
     reset_default_graph,
     set_random_seed,
 )
+from headrace.graph.evaluation import session_for_operation, session_for_tensor
 from headrace.graph.graph import Graph, GraphDef
 from headrace.graph.keys import GraphKeys
 from headrace.graph.nodes import NodeDef, Operation, Tensor
@@ -47,5 +48,7 @@ __all__ = [
     "graph_of",
     "name_scope",
     "reset_default_graph",
+    "session_for_operation",
+    "session_for_tensor",
     "set_random_seed",
 ]

@@ -13,8 +13,8 @@ from traceback import FrameSummary
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from headrace.dtypes import DType
+from headrace.graph.evaluation import session_for_operation, session_for_tensor
 from headrace.graph.origin import Origin, describe_origin
-from headrace.graph.stacks import get_default_session
 from headrace.shapes import TensorShape, as_shape, describe_conflict, unknown_shape
 
 if TYPE_CHECKING:
@@ -158,26 +158,7 @@ class Operation:
         Raises:
             ValueError: If there is no session or the session has another graph.
         """
-        if session is None:
-            session = get_default_session()
-            if session is None:
-                raise ValueError(
-                    "Cannot execute operation using `run()`: No default session is registered. "
-                    "Use `with sess.as_default():` or pass an explicit session to "
-                    "`run(session=sess)`"
-                )
-            if session.graph is not self.graph:
-                raise ValueError(
-                    "Cannot use the default session to execute operation: the operation's graph "
-                    "is different from the session's graph. Pass an explicit session to "
-                    "run(session=sess)."
-                )
-        elif session.graph is not self.graph:
-            raise ValueError(
-                "Cannot use the given session to execute operation: the operation's graph is "
-                "different from the session's graph."
-            )
-        session.run(self, feed_dict)
+        session_for_operation(self.graph, session).run(self, feed_dict)
 
     def _add_control_inputs(self, ops: Sequence["Operation"]) -> None:
         """Lets this operation wait for more operations. Only before a session has run it."""
@@ -274,26 +255,7 @@ class Tensor:
         Raises:
             ValueError: If there is no session or the session has another graph.
         """
-        if session is None:
-            session = get_default_session()
-            if session is None:
-                raise ValueError(
-                    "Cannot evaluate tensor using `eval()`: No default session is registered. "
-                    "Use `with sess.as_default()` or pass an explicit session to "
-                    "`eval(session=sess)`"
-                )
-            if session.graph is not self.graph:
-                raise ValueError(
-                    "Cannot use the default session to evaluate tensor: the tensor's graph is "
-                    "different from the session's graph. Pass an explicit session to "
-                    "`eval(session=sess)`."
-                )
-        elif session.graph is not self.graph:
-            raise ValueError(
-                "Cannot use the given session to evaluate tensor: the tensor's graph is different "
-                "from the session's graph."
-            )
-        return session.run(self, feed_dict)
+        return session_for_tensor(self.graph, session).run(self, feed_dict)
 
     def __iter__(self) -> NoReturn:
         raise TypeError(

@@ -9,8 +9,9 @@ from typing import Any
 from headrace import dtypes
 from headrace.graph import Operation, Tensor, name_scope
 from headrace.input.fullness import summarize_fullness
+from headrace.ops.arithmetic import maximum
+from headrace.ops.casting import cast
 from headrace.ops.conversion import convert_to_tensor
-from headrace.ops.math import cast, maximum
 from headrace.ops.queues import (
     FIFOQueue,
     PaddingFIFOQueue,

@@ -1,7 +1,7 @@
 """How full the queues are, as a tensor that a program can fetch by its name."""
 
 from headrace.graph import Tensor
-from headrace.ops.array import identity
+from headrace.ops.placeholders import identity
 
 __all__ = ["summarize_fullness"]
 

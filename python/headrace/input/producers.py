@@ -8,13 +8,16 @@ from typing import Any
 from headrace import dtypes
 from headrace.graph import GraphKeys, Operation, Tensor, control_dependencies, name_scope
 from headrace.input.fullness import summarize_fullness
-from headrace.ops.array import gather, identity, shape, size
+from headrace.ops.casting import cast
+from headrace.ops.comparison import greater
 from headrace.ops.control_flow import Assert
 from headrace.ops.conversion import convert_to_tensor
-from headrace.ops.math import cast, greater
-from headrace.ops.math import range as range_op
+from headrace.ops.measures import shape, size
+from headrace.ops.placeholders import identity
 from headrace.ops.queues import FIFOQueue, QueueBase
 from headrace.ops.random import random_shuffle
+from headrace.ops.selection import gather
+from headrace.ops.sequences import range as range_op
 from headrace.ops.variables import Variable
 from headrace.queue_runner import QueueRunner, add_queue_runner
 

@@ -10,6 +10,7 @@ from headrace.dtypes import as_dtype
 from headrace.graph import Tensor, name_scope
 from headrace.ops.conversion import convert_to_tensor
 from headrace.ops.raw import cast_tensor
+from headrace.ops.sparse import SparseTensor
 
 __all__ = [
     "cast",
@@ -22,13 +23,13 @@ __all__ = [
 ]
 
 
-def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
+def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
     """Converts the elements of a tensor to another type.
 
     Floats become integers by dropping the fraction; numbers become bools by being nonzero.
 
     Args:
-        x: A tensor or what can become one.
+        x: A tensor, dense or sparse, or what can become one.
         dtype: The type to make.
         name: Name of the operation.
 
@@ -39,6 +40,8 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
     if isinstance(x, Tensor) and x.dtype == wanted:
         return x
     with name_scope(name, "Cast", [x]) as scope:
+        if isinstance(x, SparseTensor):
+            return SparseTensor(x.indices, cast(x.values, wanted, name=scope), x.dense_shape)
         tensor = convert_to_tensor(x, name="x")
         if tensor.dtype.base_dtype == wanted:
             return tensor

@@ -3,17 +3,16 @@
 Source: `tf.Tensor.__getitem__` of TensorFlow 1.15.
 """
 
+import builtins
 import sys
-from dataclasses import dataclass, field
-from typing import Any, Final
-
-import numpy as np
+from collections.abc import Iterator
+from typing import Any, Final, Literal
 
 from headrace import dtypes
 from headrace.dtypes import as_dtype
 from headrace.graph import Tensor, name_scope
 from headrace.ops.arguments import Input, apply_op
-from headrace.ops.conversion import constant, convert_to_tensor
+from headrace.ops.conversion import constant, constant_value_as_shape
 from headrace.ops.filling import ones_like
 from headrace.ops.folding import fold
 from headrace.ops.inference import ShapeConflict, check_rank
@@ -21,13 +20,12 @@ from headrace.ops.joining import stack
 from headrace.ops.kernel import Array, fail
 from headrace.ops.raw import cast_tensor
 from headrace.ops.selection import boolean_mask
-from headrace.shapes import Dimension, TensorShape, bracketed, unknown_shape
+from headrace.shapes import Dimension, TensorShape, unknown_shape
 
 __all__ = ["get_item", "newaxis", "slice", "strided_slice"]
 
 newaxis: Final = None
 _INDEX_TYPES: Final = (dtypes.int32, dtypes.int64)
-_PythonSlice = __builtins__["slice"] if isinstance(__builtins__, dict) else __builtins__.slice
 
 
 def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor:
@@ -97,14 +95,252 @@ def strided_slice(
         Input("strides", strides, var="Index", allowed=_INDEX_TYPES),
     ]
 
-    def infer(tensor: Tensor, first: Tensor, last: Tensor, step: Tensor) -> Any:
-        return [(tensor.dtype.base_dtype, _infer_strided(tensor.shape, first, last, step, masks))]
+    def infer(tensor: Tensor, *bounds: Tensor) -> Any:
+        return [(tensor.dtype.base_dtype, _infer_strided(tensor.shape, bounds, masks))]
 
-    def kernel(x: Array, first: Array, last: Array, step: Array) -> Any:
-        index = _Index(masks, first.size, x.ndim, fail)
-        return index.take(x, first.tolist(), last.tolist(), step.tolist())
+    def kernel(x: Array, *bounds: Array) -> Any:
+        try:
+            return x[_numpy_index(x.shape, [bound.tolist() for bound in bounds], masks)]
+        except ShapeConflict as conflict:
+            fail(str(conflict))
 
-    op = apply_op(
-        "StridedSlice", inputs, infer, name=name or "StridedSlice", attrs=masks, kernel=kernel
-    )
+    op = apply_op("StridedSlice", inputs, infer, name=name, attrs=dict(masks), kernel=kernel)
     return op.outputs[0]
+
+
+def get_item(tensor: Tensor, key: Any) -> Tensor:
+    """Returns `tensor[key]`.
+
+    Args:
+        tensor: The tensor.
+        key: Ints, slices, `...`, `tf.newaxis` and integer scalar tensors, or a tuple of them; or a
+            bool mask, see `boolean_mask`.
+
+    Raises:
+        TypeError: If a part of the key is something else.
+        ValueError: If an index is out of bounds, or there are too many.
+    """
+    if isinstance(key, bool) or _dtype_of(key) == dtypes.bool:
+        return boolean_mask(tensor, key)
+    begin: list[Any] = []
+    end: list[Any] = []
+    strides: list[Any] = []
+    masks = dict.fromkeys(_MASKS, 0)
+    for place, part in enumerate(key if isinstance(key, (list, tuple)) else [key]):
+        first, last, step, kinds = _parse_part(part)
+        begin.append(first)
+        end.append(last)
+        strides.append(step)
+        for kind in kinds:
+            masks[kind] |= 1 << place
+    with name_scope(None, "strided_slice", [tensor, *begin, *end, *strides]) as scope:
+        if begin:
+            bounds = [stack(begin), stack(end), stack(strides)]
+            if any(bound.dtype == dtypes.int64 for bound in bounds):
+                bounds = [_as_int64(bound) for bound in bounds]
+        else:
+            bounds = [constant([], dtype=dtypes.int32)] * 3
+        return strided_slice(tensor, *bounds, **masks, name=scope)
+
+
+_MASKS: Final = (
+    "begin_mask",
+    "end_mask",
+    "ellipsis_mask",
+    "new_axis_mask",
+    "shrink_axis_mask",
+)
+
+
+def _parse_part(part: Any) -> tuple[Any, Any, Any, list[str]]:
+    """Returns begin, end and step of one part of a key, and the masks it sets."""
+    if isinstance(part, builtins.slice):
+        kinds = []
+        bounds = []
+        for value, kind in ((part.start, "begin_mask"), (part.stop, "end_mask")):
+            is_open = value is None or (isinstance(value, int) and value == sys.maxsize)
+            bounds.append(0 if is_open else _checked(value))
+            kinds += [kind] if is_open else []
+        step = 1 if part.step is None else _checked(part.step)
+        return bounds[0], bounds[1], step, kinds
+    if part is Ellipsis:
+        return 0, 0, 1, ["ellipsis_mask"]
+    if part is newaxis:
+        return 0, 0, 1, ["new_axis_mask"]
+    first = _checked(part)
+    return first, first + 1, 1, ["shrink_axis_mask"]
+
+
+def _checked(index: Any) -> Any:
+    if isinstance(index, (int, Dimension)):
+        return index
+    dtype, shape = _dtype_of(index), getattr(index, "shape", None)
+    if dtype not in (dtypes.int32, dtypes.int64, dtypes.int16) or (shape and len(shape) == 1):
+        raise TypeError(
+            "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar "
+            f"tf.int32/tf.int64 tensors are valid indices, got {index!r}"
+        )
+    return index
+
+
+def _dtype_of(value: Any) -> Any:
+    dtype = getattr(value, "dtype", None)
+    try:
+        return None if dtype is None else as_dtype(dtype).base_dtype
+    except TypeError:
+        return None
+
+
+def _as_int64(tensor: Tensor) -> Tensor:
+    return tensor if tensor.dtype == dtypes.int64 else cast_tensor(tensor, dtypes.int64)
+
+
+Kind = Literal["keep", "new", "shrink", "slice"]
+
+
+def _plan(count: int, rank: int, masks: dict[str, int]) -> Iterator[tuple[Kind, int, int]]:
+    """Yields what happens to each axis: its kind, the number of its index, and the axis.
+
+    Raises:
+        ShapeConflict: If there are too many indices, or more than one ellipsis.
+    """
+
+    def has(mask: str, place: int) -> bool:
+        return bool(masks[mask] & 1 << place)
+
+    ellipses = [place for place in range(count) if has("ellipsis_mask", place)]
+    if len(ellipses) > 1:
+        raise ShapeConflict("Multiple ellipses in slice spec not allowed")
+    new = sum(has("new_axis_mask", place) for place in range(count) if place not in ellipses)
+    used = count - new - len(ellipses)
+    if used > rank:
+        raise ShapeConflict(
+            f"Index out of range using input dim {rank}; input has only {rank} dims"
+        )
+    axis = 0
+    for place in range(count):
+        if place in ellipses:
+            for _ in range(rank - used):
+                yield "keep", place, axis
+                axis += 1
+        elif has("new_axis_mask", place):
+            yield "new", place, axis
+        else:
+            yield "shrink" if has("shrink_axis_mask", place) else "slice", place, axis
+            axis += 1
+    for rest in range(axis, rank):
+        yield "keep", count, rest
+
+
+def _numpy_index(shape: Any, bounds: Any, masks: dict[str, int]) -> tuple[Any, ...]:
+    begin, end, strides = bounds
+    index: list[Any] = []
+    for kind, place, axis in _plan(len(begin), len(shape), masks):
+        if kind == "new":
+            index.append(None)
+        elif kind == "keep":
+            index.append(builtins.slice(None))
+        elif kind == "shrink":
+            index.append(_check_bounds(begin[place], shape[axis], axis))
+        else:
+            index.append(_python_slice(begin[place], end[place], strides[place], place, masks))
+    return tuple(index)
+
+
+def _check_bounds(index: int, size: int, axis: int) -> int:
+    if not -size <= index < size:
+        raise ShapeConflict(f"slice index {index} of dimension {axis} out of bounds.")
+    return index
+
+
+def _python_slice(
+    begin: Any, end: Any, stride: int, place: int, masks: dict[str, int]
+) -> builtins.slice:
+    if stride == 0:
+        raise ShapeConflict(f"strides[{place}] must be non-zero")
+    return builtins.slice(
+        None if masks["begin_mask"] & 1 << place else begin,
+        None if masks["end_mask"] & 1 << place else end,
+        stride,
+    )
+
+
+def _infer_strided(shape: TensorShape, bounds: Any, masks: dict[str, int]) -> TensorShape:
+    count = bounds[0].shape[0].value
+    if shape.rank is None or count is None:
+        return unknown_shape()
+    begin, end, strides = (_known_entries(bound, count) for bound in bounds)
+    sizes: list[Any] = []
+    for kind, place, axis in _plan(count, shape.rank, masks):
+        size = shape[axis].value if axis < shape.rank else None
+        if kind == "new":
+            sizes.append(1)
+        elif kind == "keep":
+            sizes.append(size)
+        elif kind == "shrink":
+            if size is not None and begin[place] is not None:
+                _check_bounds(begin[place], size, axis)
+        else:
+            sizes.append(_sliced_size(size, begin[place], end[place], strides[place], place, masks))
+    return TensorShape(sizes)
+
+
+def _known_entries(tensor: Tensor, count: int) -> list[Any]:
+    value = fold(tensor)
+    if value is not None:
+        return list(value.tolist())
+    if tensor.op.type == "Pack":
+        parts = [fold(item) for item in tensor.op.inputs]
+        return [None if part is None else part.item() for part in parts]
+    return [None] * count
+
+
+def _sliced_size(
+    size: int | None, begin: Any, end: Any, stride: Any, place: int, masks: dict[str, int]
+) -> int | None:
+    if stride is None:
+        return None
+    part = _python_slice(begin, end, stride, place, masks)
+    is_open = [bool(masks[mask] & 1 << place) for mask in ("begin_mask", "end_mask")]
+    known = (begin is not None or is_open[0]) and (end is not None or is_open[1])
+    return len(range(size)[part]) if size is not None and known else None
+
+
+def _infer_slice(tensor: Tensor, begin: Tensor, size: Tensor) -> Any:
+    dtype, shape = tensor.dtype.base_dtype, tensor.shape
+    check_rank(begin.shape, 1)
+    check_rank(size.shape, 1)
+    rank = begin.shape[0].merge_with(size.shape[0]).value
+    if rank is not None:
+        check_rank(shape, rank)
+    firsts, lengths = fold(begin), fold(size)
+    if lengths is None or rank is None:
+        known = constant_value_as_shape(size)
+        return [(dtype, known if known.rank is not None else unknown_shape(rank or shape.rank))]
+    sizes: list[Any] = []
+    for axis, length in enumerate(lengths.tolist()):
+        left = None if shape.rank is None else shape[axis].value
+        if length >= 0:
+            sizes.append(length)
+        else:
+            is_known = left is not None and firsts is not None
+            sizes.append(left - int(firsts[axis]) if is_known else None)  # type: ignore[index,operator]
+    return [(dtype, TensorShape(sizes))]
+
+
+def _slice(x: Array, begin: Array, size: Array) -> Any:
+    if not begin.size == size.size == x.ndim:
+        fail(
+            f"Expected begin and size arguments to be 1-D tensors of size {x.ndim}, but got "
+            f"shapes [{begin.size}] and [{size.size}] instead."
+        )
+    index = []
+    bounds = zip(begin.tolist(), size.tolist(), x.shape, strict=True)
+    for axis, (first, length, available) in enumerate(bounds):
+        if not 0 <= first <= available:
+            fail(f"Expected begin[{axis}] in [0, {available}], but got {first}")
+        taken = available - first if length == -1 else length
+        if not 0 <= taken <= available - first:
+            fail(f"Expected size[{axis}] in [0, {available - first}], but got {length}")
+        index.append(builtins.slice(first, first + taken))
+    return x[tuple(index)]

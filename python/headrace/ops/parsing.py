@@ -11,9 +11,9 @@ import numpy as np
 
 from headrace.dtypes import DType, as_dtype, int64, string
 from headrace.graph import Operation, Tensor, graph_of, name_scope
-from headrace.ops.array import reshape
 from headrace.ops.conversion import constant, convert_to_tensor
 from headrace.ops.kernel import Array, NumpyKernel, fail
+from headrace.ops.shaping import reshape
 from headrace.ops.sparse import SparseTensor
 from headrace.shapes import TensorShape
 

@@ -88,3 +88,22 @@ pub(crate) mod testing {
         format!("{:?}", run(kernel, inputs).unwrap_err())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_are_found_by_name_and_unknown_ones_are_not() {
+        assert!(build("AddV2", &Attrs::default()).unwrap().is_some());
+        assert!(build("Bogus", &Attrs::default()).unwrap().is_none());
+        let error = build("Cast", &Attrs::default()).map(drop).unwrap_err();
+        assert_eq!(format!("{error:?}"), "Internal: attribute 'DstT' is missing");
+    }
+
+    #[test]
+    fn the_number_of_inputs_is_checked() {
+        let error = expect_inputs::<2>(&Tensors::new()).unwrap_err();
+        assert_eq!(format!("{error:?}"), "Internal: 0 inputs given, expected 2");
+    }
+}

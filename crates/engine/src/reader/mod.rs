@@ -11,7 +11,7 @@ pub use format::{Format, Record, RecordFile, open_file};
 pub use tfrecord::TfRecordFormat;
 
 use crate::dtype::DType;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::queue::{Elements, Progress, Queue, Waiting};
 use crate::run::{Origin, Run};
 use crate::sync::Mutex;
@@ -176,10 +176,20 @@ impl State {
     }
 
     fn open(&mut self, path: &Arc<str>, format: &dyn Format) -> Result<()> {
-        let records = format.open(path)?;
+        let records = format.open(path).map_err(|error| error.with_remedy(open_remedy(&error)))?;
         self.num_started += 1;
         self.file = Some(OpenFile { path: Arc::clone(path), records, next_record: 0 });
         Ok(())
+    }
+}
+
+/// What the user can do about a file that cannot be opened.
+fn open_remedy(error: &Error) -> &'static str {
+    match error.code() {
+        Code::NotFound => "Check the file names given to the producer and the directory the program runs in.",
+        Code::PermissionDenied => "Give the user who runs the program the right to read it.",
+        Code::FailedPrecondition => "Name the files in it, a pattern such as 'DIRECTORY/*' for example.",
+        _ => "Check that the file can be read.",
     }
 }
 

@@ -1,8 +1,8 @@
 //! ParseSingleExample and ParseExample: the features of serialized `tf.train.Example` messages as tensors.
 //!
 //! `wire` walks over the bytes of a message, `features` finds in it what was asked for, each a `feature`, `values`
-//! decodes that, and two kernels put it together: `single` of one message, `batch` of a vector of
-//! them, a `column` for each feature. A message is
+//! decodes that, and two kernels put it together: `single` of one message, `batch` of a vector of them, with a
+//! `column` for each feature. A message is
 //! ```text
 //! Example  = { features: Features = 1 }
 //! Features = { feature: map<string, Feature> = 1 }

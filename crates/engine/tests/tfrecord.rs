@@ -1,0 +1,300 @@
+//! TFRecord files: what is written is read, and each kind of damage has its error.
+
+use headrace_engine::cancellation::Cancellation;
+use headrace_engine::dtype::DType;
+use headrace_engine::error::{Code, Error, Result};
+use headrace_engine::kernel::Tensors;
+use headrace_engine::parker::Parker;
+use headrace_engine::queue::{Order, Progress, Queue, QueueSpec, Rows};
+use headrace_engine::reader::{Answer, Reader, RecordFile, Request, TfRecordFormat};
+use headrace_engine::run::Run;
+use headrace_engine::tensor::Tensor;
+use headrace_engine::tfrecord::{TfRecordFile, TfRecordWriter};
+use proptest::prelude::*;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// A directory of its own for each test, removed at its end.
+struct Directory(PathBuf);
+
+impl Directory {
+    fn new() -> Self {
+        static NEXT: AtomicUsize = AtomicUsize::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("headrace-{}-{number}", std::process::id()));
+        fs::create_dir(&path).unwrap();
+        Self(path)
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.0.join(name).to_str().unwrap().to_owned()
+    }
+
+    fn names(&self) -> Vec<String> {
+        fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0).unwrap();
+    }
+}
+
+fn write(path: &str, records: &[impl AsRef<[u8]>]) {
+    let mut writer = TfRecordWriter::create(path).unwrap();
+    records.iter().for_each(|record| writer.write(record.as_ref()).unwrap());
+    writer.flush().unwrap();
+}
+
+fn read(path: &str) -> Result<Vec<Vec<u8>>> {
+    let mut file = TfRecordFile::open(&path.into())?;
+    let mut records = Vec::new();
+    while let Some(record) = file.next(records.len() as u64)? {
+        records.push(record.value.to_vec());
+    }
+    Ok(records)
+}
+
+/// Writes "one", "two", "three", damages the bytes, and returns the error of reading them.
+fn damage(change: impl Fn(&mut Vec<u8>)) -> Result<Vec<Vec<u8>>> {
+    let directory = Directory::new();
+    let path = directory.file("a.tfrecord");
+    write(&path, &["one", "two", "three"]);
+    let mut bytes = fs::read(&path).unwrap();
+    change(&mut bytes);
+    fs::write(&path, bytes).unwrap();
+    read(&path)
+}
+
+fn text(error: &Error) -> &str {
+    error.message().split_once("a.tfrecord: ").unwrap().1
+}
+
+#[test]
+fn a_record_is_framed_as_tensorflow_frames_it() {
+    let directory = Directory::new();
+    let path = directory.file("a.tfrecord");
+    write(&path, &["abc"]);
+    let expected = [
+        [3, 0, 0, 0, 0, 0, 0, 0].as_slice(),
+        &[176, 153, 73, 14],
+        b"abc",
+        &[110, 87, 241, 33],
+    ]
+    .concat();
+    assert_eq!(fs::read(&path).unwrap(), expected);
+}
+
+#[test]
+fn a_bit_flipped_in_a_length_is_found() {
+    let error = damage(|bytes| bytes[19] ^= 1).unwrap_err();
+    assert_eq!(error.code(), Code::DataLoss);
+    assert!(text(&error).starts_with("corrupted record at 19 (record 1): the checksum of its length"), "{error}");
+}
+
+#[test]
+fn a_bit_flipped_in_the_data_is_found_and_reported_past_the_header() {
+    let error = damage(|bytes| bytes[31] ^= 1).unwrap_err();
+    assert!(text(&error).starts_with("corrupted record at 31 (record 1): the checksum of its data"), "{error}");
+}
+
+#[test]
+fn a_file_cut_in_the_data_says_how_long_it_should_be() {
+    let error = damage(|bytes| bytes.truncate(52)).unwrap_err();
+    let expected = "truncated record at 38 (record 2): it claims 5 bytes, past the end of the file (52 bytes). \
+                    The file is cut short; copy it again.";
+    assert_eq!(text(&error), expected);
+}
+
+#[test]
+fn a_tail_shorter_than_a_header_ends_the_file_silently() {
+    assert_eq!(damage(|bytes| bytes.truncate(45)).unwrap().len(), 2);
+    assert_eq!(damage(|bytes| bytes.extend([0; 11])).unwrap().len(), 3);
+}
+
+#[test]
+fn a_file_that_is_no_tfrecord_file_is_told_so() {
+    let error = damage(|bytes| *bytes = b"id,name\n1,somebody\n".to_vec()).unwrap_err();
+    assert!(text(&error).ends_with("is it a TFRecord file, and uncompressed? If it is, copy it again."), "{error}");
+}
+
+#[test]
+fn a_huge_length_with_a_right_checksum_allocates_nothing() {
+    let error = damage(|bytes| {
+        let length = u64::MAX.to_le_bytes();
+        let checksum = crc32c::crc32c(&length).rotate_right(15).wrapping_add(0xa282_ead8);
+        bytes[..8].copy_from_slice(&length);
+        bytes[8..12].copy_from_slice(&checksum.to_le_bytes());
+    })
+    .unwrap_err();
+    assert!(text(&error).starts_with("truncated record at 0 (record 0): it claims 18446744073709551615 bytes"));
+}
+
+#[test]
+fn a_damaged_file_gives_the_same_error_again() {
+    let directory = Directory::new();
+    let path = directory.file("a.tfrecord");
+    fs::write(&path, [1; 40]).unwrap();
+    let mut file = TfRecordFile::open(&path.as_str().into()).unwrap();
+    let texts = [file.next(0), file.next(0)].map(|result| result.err().unwrap().message().to_owned());
+    assert_eq!(texts[0], texts[1]);
+}
+
+#[test]
+fn a_writer_that_is_dropped_leaves_nothing_behind() {
+    let directory = Directory::new();
+    let mut writer = TfRecordWriter::create(&directory.file("a.tfrecord")).unwrap();
+    writer.write(b"lost").unwrap();
+    assert!(!Path::new(&directory.file("a.tfrecord")).exists());
+    drop(writer);
+    assert_eq!(directory.names(), Vec::<String>::new());
+}
+
+#[test]
+fn a_file_is_replaced_only_when_its_successor_is_whole() {
+    let directory = Directory::new();
+    let path = directory.file("a.tfrecord");
+    write(&path, &["old"]);
+    let mut writer = TfRecordWriter::create(&path).unwrap();
+    writer.write(b"new").unwrap();
+    assert_eq!(read(&path).unwrap(), [b"old"]);
+    writer.flush().unwrap();
+    writer.write(b"newer").unwrap();
+    writer.flush().unwrap();
+    assert_eq!(read(&path).unwrap(), [b"new".to_vec(), b"newer".to_vec()]);
+    assert_eq!(directory.names(), ["a.tfrecord"]);
+}
+
+proptest! {
+    #[test]
+    fn what_is_written_is_read(records: Vec<Vec<u8>>) {
+        let directory = Directory::new();
+        let path = directory.file("a.tfrecord");
+        write(&path, &records);
+        prop_assert_eq!(read(&path).unwrap(), records);
+    }
+
+    #[test]
+    fn any_damage_gives_an_error_or_fewer_records(position in 0_usize..57, bit in 0_u8..8) {
+        let records = damage(|bytes| bytes[position] ^= 1 << bit);
+        prop_assert!(records.is_err(), "{records:?}");
+    }
+}
+
+/// A reader over files whose names wait in a queue that is closed behind them.
+struct Reading {
+    reader: Arc<Reader>,
+    names: Arc<Queue>,
+}
+
+impl Reading {
+    fn new(paths: &[String]) -> Self {
+        let spec = QueueSpec {
+            name: "names".into(),
+            order: Order::Fifo,
+            capacity: None,
+            dtypes: vec![DType::String],
+            shapes: None,
+        };
+        let (names, parker) = (Queue::new(spec).unwrap(), Arc::new(Parker::new()));
+        for path in paths {
+            let rows = Rows::one(Tensors::from_iter([Tensor::string(path.clone().into_bytes())]));
+            assert!(matches!(names.enqueue(rows, &parker), Ok(Progress::Done(_))));
+        }
+        assert!(matches!(names.close(false, &parker), Ok(Progress::Done(_))));
+        Self { reader: Reader::new("reader", Box::new(TfRecordFormat)), names }
+    }
+
+    fn ask(&self, request: Request) -> Result<Answer> {
+        let cancellation = Cancellation::new();
+        let run = Run::new(&cancellation);
+        self.reader.call(request, &run).poll(&run).map(|answer| answer.expect("the reader waits"))
+    }
+
+    fn read(&self) -> Result<(String, String)> {
+        match self.ask(Request::Read { queue: Arc::clone(&self.names), limit: 1 })? {
+            Answer::Records(mut records) => {
+                let record = records.pop().unwrap();
+                let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+                Ok((text(&record.key), text(&record.value)))
+            }
+            _ => panic!("a read answers with records"),
+        }
+    }
+
+    fn count(&self, request: Request) -> i64 {
+        match self.ask(request) {
+            Ok(Answer::Count(count)) => count,
+            _ => panic!("a count is expected"),
+        }
+    }
+}
+
+#[test]
+fn a_reader_goes_through_all_files_and_then_says_that_the_queue_is_closed() {
+    let directory = Directory::new();
+    let paths = [directory.file("a"), directory.file("empty"), directory.file("b")];
+    write(&paths[0], &["1", "2"]);
+    write(&paths[1], &[""; 0]);
+    write(&paths[2], &["3"]);
+    let reading = Reading::new(&paths);
+    let key = |path: &str, offset| format!("{path}:{offset}");
+    assert_eq!(reading.read().unwrap(), (key(&paths[0], 0), "1".into()));
+    assert_eq!(reading.read().unwrap(), (key(&paths[0], 17), "2".into()));
+    assert_eq!(reading.count(Request::NumWorkUnitsCompleted), 0);
+    assert_eq!(reading.read().unwrap(), (key(&paths[2], 0), "3".into()));
+    assert_eq!(reading.count(Request::NumWorkUnitsCompleted), 2);
+    assert_eq!(reading.read().unwrap_err().code(), Code::OutOfRange);
+    assert_eq!(reading.count(Request::NumRecordsProduced), 3);
+}
+
+#[test]
+fn a_missing_file_fails_once_and_reading_goes_on_with_the_next() {
+    let directory = Directory::new();
+    let paths = [directory.file("missing"), directory.file("a")];
+    write(&paths[1], &["1"]);
+    let reading = Reading::new(&paths);
+    let error = reading.read().unwrap_err();
+    assert_eq!(error.code(), Code::NotFound);
+    assert!(error.message().starts_with(&format!("{}; No such file or directory. Check", paths[0])), "{error}");
+    assert_eq!(reading.read().unwrap().1, "1");
+}
+
+#[test]
+fn a_directory_is_no_file() {
+    let directory = Directory::new();
+    let reading = Reading::new(&[directory.file("")]);
+    let error = reading.read().unwrap_err();
+    assert_eq!(error.code(), Code::FailedPrecondition);
+    assert!(error.message().contains("; Is a directory"), "{error}");
+}
+
+#[test]
+fn a_corrupt_file_fails_until_the_reader_is_reset() {
+    let directory = Directory::new();
+    let paths = [directory.file("bad"), directory.file("good")];
+    fs::write(&paths[0], [7; 100]).unwrap();
+    write(&paths[1], &["1"]);
+    let reading = Reading::new(&paths);
+    assert_eq!(reading.read().unwrap_err().code(), Code::DataLoss);
+    assert_eq!(reading.read().unwrap_err().code(), Code::DataLoss);
+    assert!(matches!(reading.ask(Request::Reset), Ok(Answer::Nothing)));
+    assert_eq!(reading.read().unwrap().1, "1");
+}
+
+#[test]
+fn read_up_to_stops_at_the_end_of_a_file() {
+    let directory = Directory::new();
+    let paths = [directory.file("a"), directory.file("b")];
+    write(&paths[0], &["1", "2", "3"]);
+    write(&paths[1], &["4"]);
+    let reading = Reading::new(&paths);
+    let read = |limit| match reading.ask(Request::Read { queue: Arc::clone(&reading.names), limit }) {
+        Ok(Answer::Records(records)) => records.len(),
+        _ => panic!("records are expected"),
+    };
+    assert_eq!([read(2), read(2), read(2), read(0)], [2, 1, 1, 0]);
+}

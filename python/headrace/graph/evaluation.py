@@ -1,0 +1,72 @@
+"""Which session `tensor.eval()` and `operation.run()` use.
+
+Source: `tf.Tensor.eval` and `tf.Operation.run` of TensorFlow 1.15.
+"""
+
+from typing import Any
+
+from headrace.graph.stacks import get_default_session
+
+__all__ = ["session_for_operation", "session_for_tensor"]
+
+
+def session_for_tensor(graph: Any, session: Any) -> Any:
+    """Returns the session that computes tensors of a graph.
+
+    Args:
+        graph: The tensors' graph.
+        session: The session that the caller gave; None for the default session.
+
+    Raises:
+        ValueError: If there is no session or the session has another graph.
+    """
+    if session is not None:
+        if session.graph is not graph:
+            raise ValueError(
+                "Cannot use the given session to evaluate tensor: the tensor's graph is different "
+                "from the session's graph."
+            )
+        return session
+    session = get_default_session()
+    if session is None:
+        raise ValueError(
+            "Cannot evaluate tensor using `eval()`: No default session is registered. Use `with "
+            "sess.as_default()` or pass an explicit session to `eval(session=sess)`"
+        )
+    if session.graph is not graph:
+        raise ValueError(
+            "Cannot use the default session to evaluate tensor: the tensor's graph is different "
+            "from the session's graph. Pass an explicit session to `eval(session=sess)`."
+        )
+    return session
+
+
+def session_for_operation(graph: Any, session: Any) -> Any:
+    """Returns the session that runs operations of a graph.
+
+    Args:
+        graph: The operations' graph.
+        session: The session that the caller gave; None for the default session.
+
+    Raises:
+        ValueError: If there is no session or the session has another graph.
+    """
+    if session is not None:
+        if session.graph is not graph:
+            raise ValueError(
+                "Cannot use the given session to execute operation: the operation's graph is "
+                "different from the session's graph."
+            )
+        return session
+    session = get_default_session()
+    if session is None:
+        raise ValueError(
+            "Cannot execute operation using `run()`: No default session is registered. Use `with "
+            "sess.as_default():` or pass an explicit session to `run(session=sess)`"
+        )
+    if session.graph is not graph:
+        raise ValueError(
+            "Cannot use the default session to execute operation: the operation's graph is "
+            "different from the session's graph. Pass an explicit session to run(session=sess)."
+        )
+    return session

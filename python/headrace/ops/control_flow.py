@@ -1,0 +1,128 @@
+"""Order of execution: grouping, waiting, asserting.
+
+Source: `tf.group`, `tf.tuple` and `tf.Assert` of TensorFlow 1.15.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from headrace import dtypes
+from headrace.graph import (
+    Operation,
+    Tensor,
+    control_dependencies,
+    get_default_graph,
+    graph_of,
+    name_scope,
+)
+from headrace.ops.arguments import Input, InputList, apply_op
+from headrace.ops.conversion import convert_to_tensor, is_tensor
+from headrace.ops.kernel import Array, fail
+from headrace.ops.placeholders import identity
+
+__all__ = [
+    "Assert",
+    "control_dependencies",
+    "group",
+    "no_op",
+    "tuple",
+    "with_dependencies",
+]
+
+
+def no_op(name: str | None = None) -> Operation:
+    """Makes an operation that does nothing; it can wait for others."""
+    return get_default_graph().create_op("NoOp", [], [], name=name)
+
+
+def group(*inputs: Any, name: str | None = None) -> Operation:
+    """Makes an operation that has run when several others have.
+
+    Args:
+        *inputs: Operations, tensors and nested lists of them.
+        name: Name of the operation.
+
+    Raises:
+        TypeError: If one is something else.
+    """
+    items = _flatten(inputs)
+    with name_scope(name, "group_deps", items) as scope:
+        if not items:
+            return no_op(name=scope)
+        with graph_of(items).control_dependencies([_op_of(item) for item in items]):
+            return no_op(name=scope)
+
+
+def with_dependencies(dependencies: Any, output_tensor: Any, name: str | None = None) -> Tensor:
+    """Returns a tensor with the same value that is there only after some operations have run.
+
+    Args:
+        dependencies: The operations or tensors to wait for.
+        output_tensor: The tensor.
+        name: Name of the operation.
+    """
+    values = [*dependencies, output_tensor]
+    with name_scope(name, "control_dependency", values) as scope, control_dependencies(dependencies):
+        return identity(convert_to_tensor(output_tensor), name=scope)
+
+
+def tuple(tensors: Any, name: str | None = None, control_inputs: Any = None) -> list[Any]:
+    """Returns tensors that are there only after all of them have been computed.
+
+    Args:
+        tensors: A list of tensors, operations and None.
+        name: Name of the scope.
+        control_inputs: More operations to wait for.
+
+    Returns:
+        A list like `tensors`.
+
+    Raises:
+        ValueError: If there is no tensor or operation among them.
+        TypeError: If a control input is neither.
+    """
+    with name_scope(name, "tuple", tensors):
+        items = [
+            item if item is None or isinstance(item, Operation) else convert_to_tensor(item)
+            for item in tensors
+        ]
+        gating = [_op_of(item) for item in items if item is not None]
+        for item in control_inputs or ():
+            if not (isinstance(item, Operation) or is_tensor(item)):
+                raise TypeError(f"Control input must be Operation or Tensor: {item}")
+            gating.append(_op_of(item))
+        if not gating:
+            raise ValueError(f"Must have at least one Tensor: {tensors}")
+        gate = group(*sorted(set(gating), key=lambda op: op._id))
+        return [_gated(gate, item) for item in items]
+
+
+def Assert(  # noqa: N802 (TensorFlow's name)
+    condition: Any, data: Any, summarize: int | None = None, name: str | None = None
+) -> Operation:
+    """Makes an operation that fails unless a condition holds.
+
+    Args:
+        condition: A bool scalar.
+        data: The tensors to show when it does not hold.
+        summarize: How many elements of each to show; None for 3.
+        name: Name of the scope.
+
+    Returns:
+        The operation. Run it, or let others wait for it: a failing one ends the run with
+        InvalidArgumentError.
+    """
+    shown = 3 if summarize is None else summarize
+    with name_scope(name, "Assert", [condition, data]):
+        inputs = [Input("condition", condition, dtypes.bool), InputList("data", data, var="")]
+
+        def kernel(is_true: Array, *values: Array) -> None:
+            if not is_true.all():
+                words = " ".join(f"[{_summary(value, shown)}]" for value in values)
+                fail(f"assertion failed: {words}")
+
+        attrs = {"summarize": shown}
+        return apply_op(
+            "Assert", inputs, lambda *_: [], name="Assert", attrs=attrs, kernel=kernel
+        )

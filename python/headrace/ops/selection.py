@@ -1,0 +1,316 @@
+"""Elements picked by indices, masks and conditions.
+
+Source: `tf.gather`, `tf.boolean_mask`, `tf.where` and `tf.one_hot` of TensorFlow 1.15.
+"""
+
+from typing import Any, Final
+
+import numpy as np
+
+from headrace import dtypes
+from headrace.graph import Tensor, name_scope
+from headrace.ops.arguments import Input, apply_op
+from headrace.ops.conversion import constant_value, convert_to_tensor
+from headrace.ops.folding import fold_scalar
+from headrace.ops.inference import ShapeConflict, check_axis, check_rank, merge_shapes
+from headrace.ops.kernel import Array, fail
+from headrace.shapes import TensorShape, bracketed, unknown_shape
+
+__all__ = ["boolean_mask", "gather", "gather_nd", "one_hot", "where"]
+
+_INDEX_TYPES: Final = (dtypes.int32, dtypes.int64)
+
+
+def gather(
+    params: Any,
+    indices: Any,
+    validate_indices: bool | None = None,
+    name: str | None = None,
+    axis: Any = None,
+    batch_dims: int = 0,
+) -> Tensor:
+    """Returns the slices of a tensor that integers name.
+
+    Args:
+        params: The tensor.
+        indices: The places along `axis`, an integer tensor of any shape. Unlike in Python,
+            negative ones are out of range.
+        validate_indices: Not used: indices are always checked.
+        name: Name of the operation.
+        axis: The axis to pick from; None for `batch_dims`.
+        batch_dims: How many axes in front `params` and `indices` share.
+
+    Returns:
+        A tensor in which the axes of `indices` have taken the place of `axis`. A run with an index
+        out of range ends with InvalidArgumentError.
+    """
+    axis = batch_dims if axis is None else axis
+    inputs = [
+        Input("params", params, var="Tparams"),
+        Input("indices", indices, var="Tindices", allowed=_INDEX_TYPES),
+        Input("axis", axis, var="Taxis", allowed=_INDEX_TYPES, default=dtypes.int32),
+    ]
+
+    def infer(source: Tensor, places: Tensor, where: Tensor) -> Any:
+        shape = _infer_gather(source.shape, places.shape, fold_scalar(where), batch_dims)
+        return [(source.dtype.base_dtype, shape)]
+
+    def kernel(source: Array, places: Array, where: Array) -> Any:
+        return _gather(source, places, int(where.item()), batch_dims)
+
+    attrs = {"batch_dims": batch_dims}
+    op = apply_op("GatherV2", inputs, infer, name=name, attrs=attrs, kernel=kernel)
+    return op.outputs[0]
+
+
+def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: int = 0) -> Tensor:
+    """Returns the slices of a tensor that rows of integers name.
+
+    Args:
+        params: The tensor.
+        indices: Its last axis holds one index for each of the first axes of `params`.
+        name: Name of the operation.
+        batch_dims: Must be 0.
+
+    Raises:
+        ValueError: If `batch_dims` is not 0.
+    """
+    if batch_dims != 0:
+        raise ValueError(f"gather_nd: batch_dims is {batch_dims}, only 0 is supported.")
+    inputs = [
+        Input("params", params, var="Tparams"),
+        Input("indices", indices, var="Tindices", allowed=_INDEX_TYPES),
+    ]
+
+    def infer(source: Tensor, rows: Tensor) -> Any:
+        depth = rows.shape[-1].value if rows.shape.rank else None
+        if depth is None or source.shape.rank is None:
+            return [(source.dtype.base_dtype, unknown_shape())]
+        shape = rows.shape[:-1].concatenate(source.shape[depth:])
+        return [(source.dtype.base_dtype, shape)]
+
+    def kernel(source: Array, rows: Array) -> Any:
+        depth = rows.shape[-1]
+        flat = rows.reshape(-1, depth)
+        bad = np.flatnonzero(((flat < 0) | (flat >= source.shape[:depth])).any(axis=1))
+        if bad.size:
+            fail(
+                f"indices[{bad[0]}] = {bracketed(flat[bad[0]])} does not index into param shape "
+                f"{bracketed(source.shape)}"
+            )
+        return source[tuple(np.moveaxis(rows, -1, 0))]
+
+    return apply_op("GatherNd", inputs, infer, name=name, kernel=kernel).outputs[0]
+
+
+def boolean_mask(
+    tensor: Any, mask: Any, name: str = "boolean_mask", axis: int | None = None
+) -> Tensor:
+    """Returns the slices of a tensor where a mask is true.
+
+    Args:
+        tensor: The tensor.
+        mask: Bools; its shape is that of the first axes of `tensor`, counted from `axis`. Its rank
+            must be known.
+        name: Name of the operation.
+        axis: Where the mask begins; None for 0.
+
+    Returns:
+        A tensor in which one axis, of a size not known before the run, has taken the place of those
+        of the mask.
+
+    Raises:
+        ValueError: If the mask is a scalar, has no known rank, or its shape does not fit.
+    """
+    with name_scope(name, values=[tensor, mask]) as scope:
+        tensor = convert_to_tensor(tensor, name="tensor")
+        mask = convert_to_tensor(mask, name="mask")
+        rank = mask.shape.rank
+        if rank == 0:
+            raise ValueError("mask cannot be scalar.")
+        if rank is None:
+            raise ValueError(
+                "Number of mask dimensions must be specified, even if some dimensions are None.  "
+                "E.g. shape=[None] is ok, but shape=None is not."
+            )
+        first = _first_axis(axis)
+        shape = tensor.shape
+        if shape.rank is not None:
+            shape[first : first + rank].assert_is_compatible_with(mask.shape)
+            result = shape[:first].concatenate([None]).concatenate(shape[first + rank :])
+        else:
+            result = unknown_shape()
+
+        def infer(source: Tensor, _: Tensor) -> Any:
+            return [(source.dtype.base_dtype, result)]
+
+        def kernel(source: Array, wanted: Array) -> Any:
+            if source.shape[first : first + wanted.ndim] != wanted.shape:
+                fail(
+                    f"Shapes {bracketed(source.shape)} and {bracketed(wanted.shape)} of tensor and "
+                    f"mask do not fit at axis {first}"
+                )
+            return source[(slice(None),) * first + (wanted,)]
+
+        inputs = [Input("tensor", tensor), Input("mask", mask, dtypes.bool)]
+        return apply_op("BooleanMask", inputs, infer, name=scope, kernel=kernel).outputs[0]
+
+
+def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
+    """Returns where a condition is true, or picks from one of two tensors.
+
+    Args:
+        condition: Bools. With `x` and `y` it has their shape, or is a scalar, or a vector that
+            picks whole rows.
+        x: What to take where the condition is true.
+        y: What to take where it is false.
+        name: Name of the operation.
+
+    Returns:
+        Without `x` and `y` the int64 indices of the true elements, one row each; else a tensor like
+        `x` and `y`.
+
+    Raises:
+        ValueError: If only one of `x` and `y` is given, or shapes differ.
+    """
+    if (x is None) != (y is None):
+        raise ValueError("x and y must both be non-None or both be None.")
+    if x is None:
+        with name_scope(name, "Where", [condition]) as scope:
+            tensor = convert_to_tensor(condition, preferred_dtype=dtypes.bool, name="condition")
+            inputs = [Input("input", tensor)]
+            op = apply_op("Where", inputs, _infer_where, name=scope, kernel=np.argwhere)
+            return op.outputs[0]
+    inputs = [Input("condition", condition, dtypes.bool), Input("t", x), Input("e", y)]
+    return apply_op("Select", inputs, _infer_select, name=name, kernel=_select).outputs[0]
+
+
+def one_hot(
+    indices: Any,
+    depth: Any,
+    on_value: Any = None,
+    off_value: Any = None,
+    axis: int | None = None,
+    dtype: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """Returns a tensor with a new axis that holds one value at the index and another elsewhere.
+
+    Args:
+        indices: Where to put `on_value`; outside of [0, depth) nowhere.
+        depth: The size of the new axis.
+        on_value: The value at the index; None for 1.
+        off_value: The value elsewhere; None for 0.
+        axis: Where the new axis will be; None for the end.
+        dtype: Type of the result; None for that of the values, or float32.
+        name: Name of the operation.
+
+    Raises:
+        TypeError: If the types of the values do not fit.
+    """
+    with name_scope(name, "one_hot", [indices, depth, on_value, off_value]) as scope:
+        on = None if on_value is None else convert_to_tensor(on_value)
+        off = None if off_value is None else convert_to_tensor(off_value)
+        wanted = None if dtype is None else dtypes.as_dtype(dtype)
+        for tensor, what in ((on, "on_value"), (off, "off_value")):
+            if tensor is not None and wanted not in (None, tensor.dtype.base_dtype):
+                raise TypeError(
+                    f"dtype {tensor.dtype} of {what} does not match dtype parameter {wanted}"
+                )
+        given = on if on is not None else off
+        kind = wanted or (dtypes.float32 if given is None else given.dtype.base_dtype)
+        on = convert_to_tensor(1, kind, name="on_value") if on is None else on
+        off = convert_to_tensor(0, kind, name="off_value") if off is None else off
+        if on.dtype.base_dtype != off.dtype.base_dtype:
+            raise TypeError(
+                f"dtype {on.dtype.base_dtype} of on_value does not match dtype "
+                f"{off.dtype.base_dtype} of off_value"
+            )
+        place = -1 if axis is None else axis
+        inputs = [
+            Input("indices", indices, var="TI", allowed=(dtypes.uint8, *_INDEX_TYPES)),
+            Input("depth", depth, dtypes.int32),
+            Input("on_value", on),
+            Input("off_value", off),
+        ]
+
+        def infer(positions: Tensor, size: Tensor, value: Tensor, _: Tensor) -> Any:
+            return [(value.dtype.base_dtype, _infer_one_hot(positions.shape, size, place))]
+
+        def kernel(positions: Array, size: Array, hot: Array, cold: Array) -> Any:
+            front = place if place >= 0 else positions.ndim
+            steps = np.arange(int(size)).reshape((-1,) + (1,) * (positions.ndim - front))
+            return np.where(np.expand_dims(positions, front) == steps, hot, cold)
+
+        attrs = {"axis": place}
+        op = apply_op("OneHot", inputs, infer, name=scope, attrs=attrs, kernel=kernel)
+        return op.outputs[0]
+
+
+def _first_axis(axis: Any) -> int:
+    if isinstance(axis, Tensor):
+        axis = constant_value(axis)
+    return 0 if axis is None else int(axis)
+
+
+def _infer_gather(
+    source: TensorShape, places: TensorShape, axis: int | None, batch_dims: int
+) -> TensorShape:
+    if source.rank is None or places.rank is None or axis is None:
+        return unknown_shape()
+    least = axis + 1 if axis >= 0 else -axis
+    if source.rank < least:
+        raise ShapeConflict(f"Shape must be at least rank {least} but is rank {source.rank}")
+    axis %= source.rank
+    return source[:axis].concatenate(places[batch_dims:]).concatenate(source[axis + 1 :])
+
+
+def _gather(source: Array, places: Array, axis: int, batch_dims: int) -> Any:
+    if not -source.ndim <= axis < source.ndim:
+        fail(f"axis must be in [{-source.ndim}, {source.ndim}), got {axis}")
+    axis %= source.ndim
+    limit = source.shape[axis]
+    bad = (places < 0) | (places >= limit)
+    if bad.any():
+        where = np.argwhere(bad)[0]
+        at = f"[{','.join(map(str, where))}]" if places.ndim else ""
+        fail(f"indices{at} = {places[tuple(where)]} is not in [0, {limit})")
+    if batch_dims == 0:
+        return np.take(source, places, axis)
+    pairs = zip(source, places, strict=True)
+    return np.stack([_gather(part, row, axis - 1, batch_dims - 1) for part, row in pairs])
+
+
+def _infer_where(condition: Tensor) -> Any:
+    return [(dtypes.int64, TensorShape([None, condition.shape.rank]))]
+
+
+def _infer_select(condition: Tensor, x: Tensor, y: Tensor) -> Any:
+    shape = merge_shapes(x.shape, y.shape)
+    rows = condition.shape
+    if shape.rank is not None and rows.rank not in (None, 0):
+        if rows.rank == 1 and shape.rank > 1:
+            merge_shapes(shape[:1], rows)
+        else:
+            shape = merge_shapes(shape, rows)
+    return [(x.dtype.base_dtype, shape)]
+
+
+def _select(condition: Array, x: Array, y: Array) -> Any:
+    if x.shape != y.shape or (condition.ndim and condition.shape != x.shape[: condition.ndim]):
+        fail(
+            f"'then' and 'else' must have the same size, and 'condition' must fit.  but received: "
+            f"{bracketed(condition.shape)}, {bracketed(x.shape)} and {bracketed(y.shape)}"
+        )
+    if condition.ndim and condition.ndim < x.ndim:
+        condition = condition.reshape(condition.shape + (1,) * (x.ndim - condition.ndim))
+    return np.where(condition, x, y)
+
+
+def _infer_one_hot(shape: TensorShape, depth: Tensor, axis: int) -> TensorShape:
+    check_rank(depth.shape, 0)
+    if shape.rank is None:
+        return unknown_shape()
+    place = shape.rank if axis == -1 else axis
+    check_axis(place, shape.rank + 1, f"axis = {axis} not in [{{low}}, {{rank}})")
+    return shape[:place].concatenate([fold_scalar(depth)]).concatenate(shape[place:])

@@ -1,0 +1,101 @@
+"""`tf.train`: pipelines, runners, coordinator, checkpoints, messages."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from headrace.coordinator import Coordinator, LooperThread
+from headrace.input import (
+    batch,
+    batch_join,
+    input_producer,
+    limit_epochs,
+    range_input_producer,
+    shuffle_batch,
+    shuffle_batch_join,
+    slice_input_producer,
+    string_input_producer,
+)
+from headrace.queue_runner import (
+    QueueRunner,
+    QueueRunnerDef,
+    add_queue_runner,
+    start_queue_runners,
+)
+from headrace.tf1 import queue_runner
+
+if TYPE_CHECKING:
+    from headrace.protos import (
+        BytesList,
+        Example,
+        Feature,
+        FeatureList,
+        FeatureLists,
+        Features,
+        FloatList,
+        Int64List,
+        SequenceExample,
+    )
+    from headrace.saver import (
+        Saver,
+        checkpoint_exists,
+        get_checkpoint_state,
+        latest_checkpoint,
+        update_checkpoint_state,
+    )
+
+__all__ = [
+    "BytesList",
+    "Coordinator",
+    "Example",
+    "Feature",
+    "FeatureList",
+    "FeatureLists",
+    "Features",
+    "FloatList",
+    "Int64List",
+    "LooperThread",
+    "QueueRunner",
+    "QueueRunnerDef",
+    "Saver",
+    "SequenceExample",
+    "add_queue_runner",
+    "batch",
+    "batch_join",
+    "checkpoint_exists",
+    "get_checkpoint_state",
+    "input_producer",
+    "latest_checkpoint",
+    "limit_epochs",
+    "queue_runner",
+    "range_input_producer",
+    "shuffle_batch",
+    "shuffle_batch_join",
+    "slice_input_producer",
+    "start_queue_runners",
+    "string_input_producer",
+    "update_checkpoint_state",
+]
+
+# What needs protocol buffers is loaded when it is first used: that takes longer than all the rest.
+_LATE = {
+    **dict.fromkeys(
+        (
+            *("BytesList", "Example", "Feature", "FeatureList", "FeatureLists", "Features"),
+            *("FloatList", "Int64List", "SequenceExample"),
+        ),
+        "headrace.protos",
+    ),
+    **dict.fromkeys(
+        (
+            *("Saver", "checkpoint_exists", "get_checkpoint_state", "latest_checkpoint"),
+            "update_checkpoint_state",
+        ),
+        "headrace.saver",
+    ),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_LATE[name]), name)
