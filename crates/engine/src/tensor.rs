@@ -174,9 +174,10 @@ impl Tensor {
     pub fn string_scalar(&self, what: &str) -> Result<&Bytes> {
         match self.string_values() {
             [value] => Ok(value),
-            _ => {
-                Err(Error::invalid_argument(format!("{what} must be a scalar string, got {} {}", self.dtype, self.shape)))
-            }
+            _ => Err(Error::invalid_argument(format!(
+                "{what} must be a scalar string, got {} {}",
+                self.dtype, self.shape
+            ))),
         }
     }
 
@@ -185,9 +186,10 @@ impl Tensor {
         match (self.dtype, self.num_elements()) {
             (DType::Int32, 1) => Ok(i64::from(self.values::<i32>()?[0])),
             (DType::Int64, 1) => Ok(self.values::<i64>()?[0]),
-            _ => {
-                Err(Error::invalid_argument(format!("{what} must be a scalar integer, got {} {}", self.dtype, self.shape)))
-            }
+            _ => Err(Error::invalid_argument(format!(
+                "{what} must be a scalar integer, got {} {}",
+                self.dtype, self.shape
+            ))),
         }
     }
 
@@ -252,12 +254,20 @@ impl Tensor {
             strings.extend_from_slice(tensor.string_values());
             bytes.extend_from_slice(tensor.bytes());
         }
-        if dtype == DType::String { Self::strings(shape, strings) } else { Self::from_bytes(dtype, shape, bytes.into()) }
+        if dtype == DType::String {
+            Self::strings(shape, strings)
+        } else {
+            Self::from_bytes(dtype, shape, bytes.into())
+        }
     }
 
     /// As [`Tensor::stack`], of tensors of the rank of `row` that are at most as large in each dimension; what they do
     /// not fill is 0, false or the empty string.
-    pub fn stack_padded<'a>(dtype: DType, row: &Shape, rows: impl ExactSizeIterator<Item = &'a Tensor>) -> Result<Self> {
+    pub fn stack_padded<'a>(
+        dtype: DType,
+        row: &Shape,
+        rows: impl ExactSizeIterator<Item = &'a Tensor>,
+    ) -> Result<Self> {
         let shape = row.batched(rows.len());
         let size = dtype.size();
         let mut strings = vec![Bytes::new(); if dtype == DType::String { shape.num_elements() } else { 0 }];
@@ -274,7 +284,11 @@ impl Tensor {
                 }
             }
         }
-        if dtype == DType::String { Self::strings(shape, strings) } else { Self::from_bytes(dtype, shape, bytes.into()) }
+        if dtype == DType::String {
+            Self::strings(shape, strings)
+        } else {
+            Self::from_bytes(dtype, shape, bytes.into())
+        }
     }
 
     /// The memory of a numeric tensor's elements; none for strings.

@@ -78,13 +78,7 @@ fn a_record_is_framed_as_tensorflow_frames_it() {
     let directory = Directory::new();
     let path = directory.file("a.tfrecord");
     write(&path, &["abc"]);
-    let expected = [
-        [3, 0, 0, 0, 0, 0, 0, 0].as_slice(),
-        &[176, 153, 73, 14],
-        b"abc",
-        &[110, 87, 241, 33],
-    ]
-    .concat();
+    let expected = [[3, 0, 0, 0, 0, 0, 0, 0].as_slice(), &[176, 153, 73, 14], b"abc", &[110, 87, 241, 33]].concat();
     assert_eq!(fs::read(&path).unwrap(), expected);
 }
 

@@ -9,9 +9,7 @@ use headrace_engine::error::Error;
 use headrace_engine::shape::Shape;
 use headrace_engine::tensor::{Memory, Tensor};
 use numpy::ndarray::ArrayViewD;
-use numpy::{
-    Complex32, Complex64, Element, PyArray1, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods, ToPyArray,
-};
+use numpy::{Complex32, Complex64, Element, PyArray1, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods, ToPyArray};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 

@@ -176,8 +176,7 @@ impl Program {
         let feeds =
             feeds.iter().zip(&self.feeds).map(|(feed, dtype)| to_tensor(feed, *dtype)).collect::<PyResult<Vec<_>>>()?;
         let deadline = timeout.and_then(|timeout| Some(Instant::now() + Duration::try_from_secs_f64(timeout).ok()?));
-        let values =
-            detached(py, &cancellation.get().0, deadline, |run| self.program.run(feeds, run))?;
+        let values = detached(py, &cancellation.get().0, deadline, |run| self.program.run(feeds, run))?;
         let arrays = values.into_iter().map(|value| to_python(py, value)).collect::<PyResult<Vec<_>>>()?;
         PyList::new(py, arrays)
     }

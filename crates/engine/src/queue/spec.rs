@@ -44,11 +44,9 @@ impl QueueSpec {
 
     pub(super) fn check(&self) -> Result<()> {
         match (self.order, self.capacity) {
-            (Order::Shuffle { min_after_dequeue, .. }, Some(capacity)) if min_after_dequeue >= capacity => {
-                Err(Error::invalid_argument(format!(
-                    "min_after_dequeue {min_after_dequeue} must be < capacity {capacity}"
-                )))
-            }
+            (Order::Shuffle { min_after_dequeue, .. }, Some(capacity)) if min_after_dequeue >= capacity => Err(
+                Error::invalid_argument(format!("min_after_dequeue {min_after_dequeue} must be < capacity {capacity}")),
+            ),
             _ => Ok(()),
         }
     }

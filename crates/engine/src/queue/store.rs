@@ -45,7 +45,13 @@ impl Store {
     pub(super) fn available(&self, is_closed: bool, missing: usize) -> usize {
         match self {
             Self::Fifo(elements) => elements.len(),
-            Self::Priority(heap) => if heap.len() < missing { 0 } else { heap.len() },
+            Self::Priority(heap) => {
+                if heap.len() < missing {
+                    0
+                } else {
+                    heap.len()
+                }
+            }
             Self::Shuffle(shuffle) if is_closed => shuffle.elements.len(),
             Self::Shuffle(shuffle) => shuffle.elements.len().saturating_sub(shuffle.min_after_dequeue),
         }

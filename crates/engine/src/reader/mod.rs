@@ -50,7 +50,10 @@ struct OpenFile {
 /// What is asked of a reader.
 pub enum Request {
     /// Up to `limit` records of one file.
-    Read { queue: Arc<Queue>, limit: usize },
+    Read {
+        queue: Arc<Queue>,
+        limit: usize,
+    },
     NumRecordsProduced,
     NumWorkUnitsCompleted,
     Reset,
