@@ -16,7 +16,7 @@ MOMENTS = (
     "Training:",
     "epoch 1/",
     "epoch 5/",
-    "saved digits.ckpt",
+    "saved a checkpoint",
     "Evaluating",
 )
 

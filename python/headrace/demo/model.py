@@ -40,7 +40,8 @@ def logits(parameters: Parameters, images: FloatArray) -> FloatArray:
 
 
 def _hidden(parameters: Parameters, images: FloatArray) -> FloatArray:
-    return np.maximum(images @ parameters["hidden/weights"] + parameters["hidden/biases"], 0)
+    hidden: FloatArray = images @ parameters["hidden/weights"] + parameters["hidden/biases"]
+    return hidden.clip(min=0)
 
 
 def _output(parameters: Parameters, hidden: FloatArray) -> FloatArray:
@@ -74,8 +75,9 @@ def loss_and_gradients(
 
 
 def _log_softmax(scores: FloatArray) -> FloatArray:
-    shifted = scores - scores.max(axis=1, keepdims=True)
-    return shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    shifted: FloatArray = scores - scores.max(axis=1, keepdims=True)
+    log_sums: FloatArray = np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    return shifted - log_sums
 
 
 class Adam:

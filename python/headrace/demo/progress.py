@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from types import TracebackType
-from typing import Self
+from typing import NoReturn, Self
 
 import click
 from tqdm import tqdm
@@ -58,7 +58,7 @@ class Progress:
             click.echo(f"  {status}")
 
 
-def _bar(total: int) -> tqdm[None]:
+def _bar(total: int) -> tqdm[NoReturn]:
     # Without these, tqdm starts a thread that outlives the bar and makes a lock between processes.
     tqdm.monitor_interval = 0
     tqdm.set_lock(threading.RLock())

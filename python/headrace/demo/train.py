@@ -30,7 +30,7 @@ def example_batches(
     names = tf.train.string_input_producer(
         shard_paths(directory, "train"), num_epochs=num_epochs, shuffle=True, seed=seed
     )
-    return tf.train.shuffle_batch(
+    batch: list[tf.Tensor] = tf.train.shuffle_batch(
         read_digit(names),
         batch_size=batch_size,
         capacity=capacity,
@@ -39,13 +39,14 @@ def example_batches(
         seed=seed,
         allow_smaller_final_batch=True,
     )
+    return batch
 
 
-def train(directory: Path, num_epochs: int, batch_size: int, seed: int) -> str:
+def train(directory: Path, num_epochs: int, batch_size: int, seed: int) -> int:
     """Trains, checks that every example of every epoch came once, saves a checkpoint.
 
     Returns:
-        The checkpoint's path.
+        How many steps it took.
     """
     parameters = initial_parameters(seed)
     optimizer = Adam(parameters)
@@ -79,7 +80,8 @@ def train(directory: Path, num_epochs: int, batch_size: int, seed: int) -> str:
             raise click.ClickException(problem)
         for name, variable in variables.items():
             variable.load(parameters[name], session)
-        return saver.save(session, str(directory / "digits.ckpt"), global_step=num_steps)
+        saver.save(session, str(directory / "digits.ckpt"), global_step=num_steps)
+    return num_steps
 
 
 @click.command()
@@ -89,12 +91,12 @@ def train(directory: Path, num_epochs: int, batch_size: int, seed: int) -> str:
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True)
 def main(directory: Path, epochs: int, batch_size: int, seed: int) -> None:
     """Trains on the records in DIRECTORY and saves a checkpoint beside them."""
-    path = train(directory, epochs, batch_size, seed)
+    num_steps = train(directory, epochs, batch_size, seed)
     click.echo(
         f"  every one of {NUM_EXAMPLES['train']:,} examples was seen exactly once "
         f"in each of {epochs} epochs"
     )
-    click.echo(f"  saved {Path(path).name}")
+    click.echo(f"  saved a checkpoint after {num_steps} steps")
 
 
 if __name__ == "__main__":

@@ -37,14 +37,15 @@ class DefaultStack(threading.local, Generic[T]):
         """Takes off the last entry of an object.
 
         Raises:
-            AssertionError: If nesting is enforced and the object is not innermost.
+            AssertionError: If nesting is enforced and the object was not innermost.
         """
-        if self.is_nesting_enforced and self.innermost() is not default:
-            raise AssertionError(f"Nesting violated for default stack of {type(default)} objects")
+        was_innermost = self.innermost() is default
         for index in reversed(range(len(self.entries))):
             if self.entries[index] is default:
                 del self.entries[index]
-                return
+                break
+        if self.is_nesting_enforced and not was_innermost:
+            raise AssertionError(f"Nesting violated for default stack of {type(default)} objects")
 
     @contextmanager
     def pushed(self, default: T) -> Iterator[T]:

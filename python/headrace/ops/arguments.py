@@ -47,19 +47,23 @@ class Input:
 
 @dataclass(frozen=True, slots=True)
 class InputList:
-    """An argument that becomes several inputs of one type.
+    """An argument that becomes several inputs.
 
     Attributes:
         name: Name of the parameter, for errors and for constants made of Python values.
         values: What the caller gave.
-        var: Name of the type variable.
+        dtype: The type they must have; None if it may vary.
+        var: Name of the type variable: all have one type.
         allowed: The types they may have; None for all.
+        is_mixed: Whether each may have its own type.
     """
 
     name: str
     values: Any
+    dtype: DType | None = None
     var: str = "T"
     allowed: Sequence[DType] | None = None
+    is_mixed: bool = False
 
 
 def apply_op(
@@ -153,19 +157,24 @@ def _convert_one(op_type: str, item: Input, types: dict[str, tuple[DType, str]])
 def _convert_list(
     op_type: str, item: InputList, types: dict[str, tuple[DType, str]]
 ) -> list[Tensor]:
+    if item.is_mixed:
+        return convert_n_to_tensor(item.values, name=item.name)
     first = next((value for value in item.values if isinstance(value, Tensor)), None)
-    wanted = None if first is None else first.dtype.base_dtype
+    wanted = item.dtype or (None if first is None else first.dtype.base_dtype)
     try:
         tensors = convert_n_to_tensor(item.values, wanted, item.name)
         if len({tensor.dtype.base_dtype for tensor in tensors}) > 1:
             raise TypeError("the types differ")
     except (TypeError, ValueError):
         found = ", ".join(_observed_type(value) for value in item.values)
+        expected = "don't all match."
+        if item.dtype is not None:
+            expected = f"do not match expected type {item.dtype.name}."
         raise TypeError(
             f"Tensors in list passed to '{item.name}' of '{op_type}' Op have types [{found}] "
-            "that don't all match."
+            f"that {expected}"
         ) from None
-    if tensors:
+    if tensors and item.dtype is None:
         _check_allowed(item, tensors[0].dtype.base_dtype)
         types.setdefault(item.var, (tensors[0].dtype.base_dtype, item.name))
     return tensors

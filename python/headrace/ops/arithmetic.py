@@ -176,7 +176,12 @@ def minimum(x: Any, y: Any, name: str | None = None) -> Tensor:
 def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Returns (x - y) squared."""
     return binary(
-        "SquaredDifference", x, y, name, allowed=NUMBERS, function=lambda a, b: np.square(np.subtract(a, b))
+        "SquaredDifference",
+        x,
+        y,
+        name,
+        allowed=NUMBERS,
+        function=lambda a, b: np.square(np.subtract(a, b)),
     )
 
 
@@ -190,7 +195,14 @@ def abs(x: Any, name: str | None = None) -> Tensor:
     with name_scope(name, "Abs", [x]) as scope:
         x = convert_to_tensor(x, name="x")
         if x.dtype.is_complex:
-            return unary("ComplexAbs", x, scope, allowed=COMPLEX, function=np.abs, output_dtype=x.dtype.real_dtype)
+            return unary(
+                "ComplexAbs",
+                x,
+                scope,
+                allowed=COMPLEX,
+                function=np.abs,
+                output_dtype=x.dtype.real_dtype,
+            )
         return unary("Abs", x, scope, allowed=REALS)
 
 
@@ -241,7 +253,9 @@ def tanh(x: Any, name: str | None = None) -> Tensor:
 
 def sigmoid(x: Any, name: str | None = None) -> Tensor:
     """Returns 1 / (1 + exp(-x))."""
-    return unary("Sigmoid", x, name, allowed=FLOATS + COMPLEX, function=lambda a: 1 / (1 + np.exp(-a)))
+    return unary(
+        "Sigmoid", x, name, allowed=FLOATS + COMPLEX, function=lambda a: 1 / (1 + np.exp(-a))
+    )
 
 
 def floor(x: Any, name: str | None = None) -> Tensor:
@@ -359,8 +373,8 @@ def _sum_all(*arrays: Array) -> Any:
     for index, array in enumerate(arrays):
         if array.shape != arrays[0].shape:
             fail(
-                f"Inputs to operation AddN must have the same size and shape. Input 0: "
-                f"{bracketed(arrays[0].shape)} != input {index}: {bracketed(array.shape)}"
+                "Inputs to operation AddN of type AddN must have the same size and shape.  "
+                f"Input 0: {bracketed(arrays[0].shape)} != input {index}: {bracketed(array.shape)}"
             )
     total = arrays[0]
     for array in arrays[1:]:

@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 
-def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
+def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
     """Converts the elements of a tensor to another type.
 
     Floats become integers by dropping the fraction; numbers become bools by being nonzero.
@@ -34,14 +34,15 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Any:
         name: Name of the operation.
 
     Returns:
-        A tensor of that type; `x` itself if it has it.
+        A tensor of that type; `x` itself if it has it. A `SparseTensor` for a sparse one.
     """
     wanted = as_dtype(dtype).base_dtype
     if isinstance(x, Tensor) and x.dtype == wanted:
         return x
     with name_scope(name, "Cast", [x]) as scope:
         if isinstance(x, SparseTensor):
-            return SparseTensor(x.indices, cast(x.values, wanted, name=scope), x.dense_shape)
+            values = cast(x.values, wanted, name=scope)
+            return SparseTensor(x.indices, values, x.dense_shape)  # type: ignore[return-value]
         tensor = convert_to_tensor(x, name="x")
         if tensor.dtype.base_dtype == wanted:
             return tensor

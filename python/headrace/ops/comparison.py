@@ -36,12 +36,16 @@ _COMPARABLE = (*NUMBERS, dtypes.bool, dtypes.string)
 
 def equal(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Returns where x == y."""
-    return binary("Equal", x, y, name, allowed=_COMPARABLE, function=np.equal, output_dtype=dtypes.bool)
+    return binary(
+        "Equal", x, y, name, allowed=_COMPARABLE, function=np.equal, output_dtype=dtypes.bool
+    )
 
 
 def not_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Returns where x != y."""
-    return binary("NotEqual", x, y, name, allowed=_COMPARABLE, function=np.not_equal, output_dtype=dtypes.bool)
+    return binary(
+        "NotEqual", x, y, name, allowed=_COMPARABLE, function=np.not_equal, output_dtype=dtypes.bool
+    )
 
 
 def less(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -51,17 +55,29 @@ def less(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 def less_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Returns where x <= y."""
-    return binary("LessEqual", x, y, name, allowed=REALS, function=np.less_equal, output_dtype=dtypes.bool)
+    return binary(
+        "LessEqual", x, y, name, allowed=REALS, function=np.less_equal, output_dtype=dtypes.bool
+    )
 
 
 def greater(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Returns where x > y."""
-    return binary("Greater", x, y, name, allowed=REALS, function=np.greater, output_dtype=dtypes.bool)
+    return binary(
+        "Greater", x, y, name, allowed=REALS, function=np.greater, output_dtype=dtypes.bool
+    )
 
 
 def greater_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Returns where x >= y."""
-    return binary("GreaterEqual", x, y, name, allowed=REALS, function=np.greater_equal, output_dtype=dtypes.bool)
+    return binary(
+        "GreaterEqual",
+        x,
+        y,
+        name,
+        allowed=REALS,
+        function=np.greater_equal,
+        output_dtype=dtypes.bool,
+    )
 
 
 def is_nan(x: Any, name: str | None = None) -> Tensor:
@@ -76,7 +92,9 @@ def is_inf(x: Any, name: str | None = None) -> Tensor:
 
 def is_finite(x: Any, name: str | None = None) -> Tensor:
     """Returns where x is neither infinite nor not a number."""
-    return unary("IsFinite", x, name, allowed=FLOATS, function=np.isfinite, output_dtype=dtypes.bool)
+    return unary(
+        "IsFinite", x, name, allowed=FLOATS, function=np.isfinite, output_dtype=dtypes.bool
+    )
 
 
 def logical_and(x: Any, y: Any, name: str | None = None) -> Tensor:

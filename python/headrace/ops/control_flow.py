@@ -3,6 +3,8 @@
 Source: `tf.group`, `tf.tuple` and `tf.Assert` of TensorFlow 1.15.
 """
 
+import builtins
+import math
 from typing import Any
 
 import numpy as np
@@ -20,6 +22,8 @@ from headrace.ops.arguments import Input, InputList, apply_op
 from headrace.ops.conversion import convert_to_tensor, is_tensor
 from headrace.ops.kernel import Array, fail
 from headrace.ops.placeholders import identity
+from headrace.ops.sparse import SparseTensor
+from headrace.shapes import bracketed
 
 __all__ = [
     "Assert",
@@ -63,7 +67,10 @@ def with_dependencies(dependencies: Any, output_tensor: Any, name: str | None = 
         name: Name of the operation.
     """
     values = [*dependencies, output_tensor]
-    with name_scope(name, "control_dependency", values) as scope, control_dependencies(dependencies):
+    with (
+        name_scope(name, "control_dependency", values) as scope,
+        control_dependencies(dependencies),
+    ):
         return identity(convert_to_tensor(output_tensor), name=scope)
 
 
@@ -98,7 +105,7 @@ def tuple(tensors: Any, name: str | None = None, control_inputs: Any = None) -> 
         return [_gated(gate, item) for item in items]
 
 
-def Assert(  # noqa: N802 (TensorFlow's name)
+def Assert(
     condition: Any, data: Any, summarize: int | None = None, name: str | None = None
 ) -> Operation:
     """Makes an operation that fails unless a condition holds.
@@ -115,14 +122,79 @@ def Assert(  # noqa: N802 (TensorFlow's name)
     """
     shown = 3 if summarize is None else summarize
     with name_scope(name, "Assert", [condition, data]):
-        inputs = [Input("condition", condition, dtypes.bool), InputList("data", data, var="")]
+        inputs: list[Input | InputList] = [
+            Input("condition", condition, dtypes.bool),
+            InputList("data", data, is_mixed=True),
+        ]
 
         def kernel(is_true: Array, *values: Array) -> None:
-            if not is_true.all():
+            if is_true.ndim:
+                fail(f"In[0] should be a scalar: {bracketed(is_true.shape)}")
+            if not is_true:
                 words = " ".join(f"[{_summary(value, shown)}]" for value in values)
                 fail(f"assertion failed: {words}")
 
         attrs = {"summarize": shown}
-        return apply_op(
-            "Assert", inputs, lambda *_: [], name="Assert", attrs=attrs, kernel=kernel
-        )
+        return apply_op("Assert", inputs, lambda *_: [], name="Assert", attrs=attrs, kernel=kernel)
+
+
+def _flatten(items: Any) -> list[Any]:
+    """Returns operations and tensors out of nested lists.
+
+    Raises:
+        TypeError: If something else is among them.
+    """
+    found: list[Any] = []
+    for item in items:
+        if isinstance(item, Operation) or is_tensor(item):
+            found.append(item)
+        elif isinstance(item, (list, builtins.tuple)):
+            found += _flatten(item)
+        elif isinstance(item, dict):
+            found += _flatten([item[key] for key in sorted(item)])
+        elif isinstance(item, SparseTensor):
+            found += [item.indices, item.values, item.dense_shape]
+        else:
+            raise TypeError(f"Expected tf.Tensor, tf.Operation or a nest of them, got {item!r}")
+    return found
+
+
+def _op_of(item: Any) -> Operation:
+    op: Operation = item if isinstance(item, Operation) else item.op
+    return op
+
+
+def _gated(gate: Operation, item: Any) -> Any:
+    if item is None:
+        return None
+    if isinstance(item, Operation):
+        with control_dependencies([gate]):
+            return group(item)
+    return with_dependencies([gate], item)
+
+
+def _summary(value: Array, limit: int) -> str:
+    """Writes the first elements of an array as TensorFlow's kernels do."""
+    shown = value.size if limit < 0 else min(limit, value.size)
+    words = [_word(item) for item in value.ravel()[:shown]]
+    dots = "..." if value.size > shown else ""
+    if value.ndim < 2 or not words:
+        return " ".join(words) + dots
+    return _nested(words, value.shape) + dots
+
+
+def _nested(words: list[str], shape: Any) -> str:
+    """Puts brackets around the rows of what is shown; the innermost axis stays flat."""
+    if len(shape) == 1:
+        return " ".join(words)
+    step = math.prod(shape[1:])
+    rows = [words[start : start + step] for start in range(0, len(words), step)]
+    return "".join(f"[{_nested(row, shape[1:])}]" for row in rows)
+
+
+def _word(item: Any) -> str:
+    if isinstance(item, bytes):
+        return item.decode("latin-1").encode("unicode_escape").decode()
+    if isinstance(item, np.floating):
+        return f"{item:.9g}" if item.dtype == np.float32 else f"{item:.17g}"
+    return str(int(item)) if isinstance(item, np.bool_) else str(item)

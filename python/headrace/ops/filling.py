@@ -13,12 +13,12 @@ from headrace.dtypes import DType, as_dtype
 from headrace.graph import Tensor, name_scope
 from headrace.ops.arguments import Input, apply_op
 from headrace.ops.conversion import constant, constant_value_as_shape, convert_to_tensor
-from headrace.ops.inference import ShapeConflict, check_rank, like
 from headrace.ops.folding import fold
+from headrace.ops.inference import ShapeConflict, check_rank, like
 from headrace.ops.kernel import Array, fail
 from headrace.ops.measures import shape as shape_of
 from headrace.ops.shaping import reshape
-from headrace.shapes import Dimension, TensorShape
+from headrace.shapes import Dimension, TensorShape, bracketed
 
 __all__ = ["fill", "ones", "ones_like", "zeros", "zeros_like"]
 
@@ -97,7 +97,9 @@ def zeros_like(
         def kernel(x: Array) -> Any:
             return np.full(x.shape, b"" if zero == "" else zero, dtype=x.dtype)
 
-        return apply_op("ZerosLike", [Input("x", tensor)], like, name=scope, kernel=kernel).outputs[0]
+        return apply_op("ZerosLike", [Input("x", tensor)], like, name=scope, kernel=kernel).outputs[
+            0
+        ]
 
 
 def ones_like(
@@ -168,6 +170,9 @@ def _infer_fill(dims: Tensor, value: Tensor) -> Any:
 
 
 def _fill(dims: Array, value: Array) -> Any:
-    if (dims < 0).any():
-        fail(f"dims must be a vector of nonnegative sizes, got {dims.tolist()}")
+    if dims.ndim != 1:
+        fail(f"dims must represent a vector, got shape {bracketed(dims.shape)}")
+    for size in dims.tolist():
+        if size < 0:
+            fail(f"Dimension {size} must be >= 0")
     return np.full(dims, value[()] if value.dtype != object else value.item(), dtype=value.dtype)

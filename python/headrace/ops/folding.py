@@ -51,7 +51,8 @@ def fold(tensor: Tensor) -> Array | None:
     if folder is None or any(item is None for item in inputs):
         return None
     try:
-        outputs = folder(op, *inputs)
+        with np.errstate(all="ignore"):
+            outputs = folder(op, *inputs)
     except Exception:  # A value that cannot be computed is reported when the graph is run.
         return None
     return as_array(outputs[tensor.value_index] if isinstance(outputs, tuple) else outputs)

@@ -5,7 +5,7 @@ Source: `tf.Tensor.__getitem__` of TensorFlow 1.15.
 
 import builtins
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, Literal
 
 from headrace import dtypes
@@ -88,12 +88,13 @@ def strided_slice(
         "new_axis_mask": new_axis_mask,
         "shrink_axis_mask": shrink_axis_mask,
     }
-    inputs = [
-        Input("input", input_),
-        Input("begin", begin, var="Index", allowed=_INDEX_TYPES),
-        Input("end", end, var="Index", allowed=_INDEX_TYPES),
-        Input("strides", strides, var="Index", allowed=_INDEX_TYPES),
-    ]
+    return _stride(input_, [begin, end, strides], masks, name)
+
+
+def _stride(tensor: Any, parts: Sequence[Any], masks: dict[str, int], name: str | None) -> Tensor:
+    inputs = [Input("input", tensor)]
+    for part, value in zip(("begin", "end", "strides"), parts, strict=True):
+        inputs.append(Input(part, value, var="Index", allowed=_INDEX_TYPES))
 
     def infer(tensor: Tensor, *bounds: Tensor) -> Any:
         return [(tensor.dtype.base_dtype, _infer_strided(tensor.shape, bounds, masks))]
@@ -140,7 +141,7 @@ def get_item(tensor: Tensor, key: Any) -> Tensor:
                 bounds = [_as_int64(bound) for bound in bounds]
         else:
             bounds = [constant([], dtype=dtypes.int32)] * 3
-        return strided_slice(tensor, *bounds, **masks, name=scope)
+        return _stride(tensor, bounds, masks, scope)
 
 
 _MASKS: Final = (
@@ -249,7 +250,8 @@ def _numpy_index(shape: Any, bounds: Any, masks: dict[str, int]) -> tuple[Any, .
 
 def _check_bounds(index: int, size: int, axis: int) -> int:
     if not -size <= index < size:
-        raise ShapeConflict(f"slice index {index} of dimension {axis} out of bounds.")
+        shown = index + size if index < 0 else index
+        raise ShapeConflict(f"slice index {shown} of dimension {axis} out of bounds.")
     return index
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from headrace import dtypes
 from headrace.graph import Tensor, name_scope
 from headrace.ops.arguments import Input, InputList, apply_op
-from headrace.ops.conversion import constant_value_as_shape, convert_to_tensor
+from headrace.ops.conversion import convert_to_tensor
 from headrace.ops.folding import fold, fold_scalar
 from headrace.ops.inference import ShapeConflict, check_axis, check_rank, merge_shapes
 from headrace.ops.kernel import Array, fail
@@ -130,7 +130,7 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
             place = convert_to_tensor(axis, name="concat_dim", dtype=dtypes.int32)
             place.shape.assert_is_compatible_with(scalar())
             return identity(values[0], name=name)
-    inputs = [
+    inputs: list[Input | InputList] = [
         InputList("values", values),
         Input("axis", axis, var="Tidx", allowed=_INDEX_TYPES, default=dtypes.int32),
     ]
@@ -214,8 +214,10 @@ def _infer_concat(*inputs: Tensor) -> Any:
     before, after = unknown_shape(place), unknown_shape(rank - place - 1)
     length: int | None = 0
     for tensor in tensors:
-        shape = tensor.shape.merge_with(unknown_shape(rank)) if tensor.shape.rank is None else (
-            tensor.shape
+        shape = (
+            tensor.shape.merge_with(unknown_shape(rank))
+            if tensor.shape.rank is None
+            else (tensor.shape)
         )
         before = merge_shapes(before, shape[:place])
         after = merge_shapes(after, shape[place + 1 :])
@@ -227,13 +229,20 @@ def _infer_concat(*inputs: Tensor) -> Any:
 def _concat(*inputs: Array) -> Any:
     *arrays, axis = inputs
     first, place = arrays[0], int(axis.item())
+    if first.ndim == 0:
+        fail("ConcatOp : Can't concatenate scalars (use tf.stack instead)")
     if not -first.ndim <= place < first.ndim:
         fail(
             "ConcatOp : Expected concatenating dimensions in the range "
             f"[{-first.ndim}, {first.ndim}), but got {place}"
         )
     for index, array in enumerate(arrays):
-        if array.ndim != first.ndim or any(
+        if array.ndim != first.ndim:
+            fail(
+                "ConcatOp : Ranks of all input tensors should match: shape[0] = "
+                f"{bracketed(first.shape)} vs. shape[{index}] = {bracketed(array.shape)}"
+            )
+        if any(
             a != b and dim != place % first.ndim
             for dim, (a, b) in enumerate(zip(array.shape, first.shape, strict=True))
         ):
@@ -292,9 +301,7 @@ def _infer_split_by_sizes(tensor: Tensor, lengths: Tensor, place: Tensor, count:
         total = sizes[axis]
         if total is not None:
             parts = list(_complete_sizes(known.tolist(), total, ShapeConflict))
-    return [
-        (dtype, TensorShape([*sizes[:axis], part, *sizes[axis + 1 :]])) for part in parts
-    ]
+    return [(dtype, TensorShape([*sizes[:axis], part, *sizes[axis + 1 :]])) for part in parts]
 
 
 def _complete_sizes(

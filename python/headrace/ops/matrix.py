@@ -53,7 +53,7 @@ def matmul(
         a = convert_to_tensor(a, name="a")
         b = convert_to_tensor(b, name="b", dtype=a.dtype.base_dtype)
         ranks = (a.shape.rank, b.shape.rank)
-        is_batch = all(rank is None or rank > 2 for rank in ranks)
+        is_batch = any(rank is None or rank > 2 for rank in ranks)
         flip_a, flip_b = transpose_a or adjoint_a, transpose_b or adjoint_b
 
         def infer(x: Tensor, y: Tensor) -> Any:
@@ -65,7 +65,10 @@ def matmul(
 
         def kernel(x: Array, y: Array) -> Any:
             x, y = _flipped(x, flip_a, adjoint_a), _flipped(y, flip_b, adjoint_b)
-            if x.ndim < 2 or y.ndim < 2 or x.shape[-1] != y.shape[-2]:
+            for place, ndim in enumerate((x.ndim, y.ndim)):
+                if ndim < 2:
+                    fail(f"In[{place}] ndims must be >= 2: {ndim}")
+            if x.shape[-1] != y.shape[-2]:
                 fail(
                     f"Matrix size-incompatible: In[0]: {bracketed(x.shape)}, "
                     f"In[1]: {bracketed(y.shape)}"

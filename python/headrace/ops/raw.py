@@ -66,9 +66,9 @@ def stack_shapes(shapes: Sequence[TensorShape], axis: int) -> TensorShape:
         ShapeConflict: If the shapes differ, or there is no such axis.
     """
     merged = unknown_shape()
-    for index, shape in enumerate(shapes):
+    for index, shape in reversed(list(enumerate(shapes))):
         if not merged.is_compatible_with(shape):
-            text = describe_conflict(merged, shape)
+            text = describe_conflict(shape, merged)
             raise ShapeConflict(f"{text}\n\tFrom merging shape {index} with other shapes.")
         merged = merged.merge_with(shape)
     if merged.rank is None:

@@ -3,6 +3,7 @@
 Source: `tf.reduce_sum` and its kin, `tf.argmax` and `tf.argmin` of TensorFlow 1.15.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
@@ -18,11 +19,11 @@ from headrace.ops.conversion import constant, convert_to_tensor
 from headrace.ops.elementwise import NUMBERS, REALS
 from headrace.ops.filling import zeros
 from headrace.ops.folding import fold, fold_scalar, register_folding
-from headrace.ops.inference import ShapeConflict, check_axis, reduce_shape
+from headrace.ops.inference import check_axis, reduce_shape
 from headrace.ops.kernel import Array, fail
 from headrace.ops.measures import rank
 from headrace.ops.sequences import range as range_of
-from headrace.shapes import TensorShape, scalar, unknown_shape
+from headrace.shapes import scalar, unknown_shape
 
 __all__ = [
     "argmax",
@@ -137,10 +138,10 @@ def _prod(array: Array, axes: tuple[int, ...], keep: bool) -> Any:
 
 
 def _mean(array: Array, axes: tuple[int, ...], keep: bool) -> Any:
-    if array.dtype.kind not in "iu":
-        return np.mean(array, axis=axes, keepdims=keep, dtype=array.dtype)
     total = np.sum(array, axis=axes, keepdims=keep, dtype=array.dtype)
-    count = int(np.prod([array.shape[axis] for axis in axes]))
+    count = math.prod(array.shape[axis] for axis in axes)
+    if array.dtype.kind not in "iu":
+        return np.divide(total, count)
     return np.sign(total) * (np.abs(total) // max(count, 1))
 
 
@@ -243,7 +244,7 @@ def argmin(
 def _arg(op_type: str, input: Any, axis: Any, name: str | None, output_type: Any) -> Tensor:
     dtype = as_dtype(output_type)
     find = np.argmax if op_type == "ArgMax" else np.argmin
-    text = f"Dimension ({{axis}}) must be in the range [{{low}}, {{rank}}), where {{rank}} is the "
+    text = "Dimension ({axis}) must be in the range [{low}, {rank}), where {rank} is the "
     text += "number of dimensions in the input."
 
     def infer(tensor: Tensor, place: Tensor) -> Any:
@@ -295,10 +296,7 @@ def _check_axes(axes: Array, ndim: int) -> tuple[int, ...]:
         if not -ndim <= axis < ndim:
             fail(f"Invalid reduction dimension ({axis} for input with {ndim} dimension(s)")
         if axis % ndim in found:
-            fail(
-                "Invalid reduction arguments: Axes contains duplicate dimension: "
-                f"{axis % ndim}"
-            )
+            fail(f"Invalid reduction arguments: Axes contains duplicate dimension: {axis % ndim}")
         found.append(axis % ndim)
     return tuple(found)
 

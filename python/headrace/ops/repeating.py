@@ -39,7 +39,13 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
 
     def kernel(x: Array, times: Array) -> Any:
         if times.size != x.ndim:
-            fail(f"Expected multiples argument to be a vector of length {x.ndim}")
+            fail(
+                f"Expected multiples argument to be a vector of length {x.ndim} got length "
+                f"{times.size}"
+            )
+        for axis, factor in enumerate(times.tolist()):
+            if factor < 0:
+                fail(f"Expected multiples[{axis}] >= 0, got {factor}")
         return np.tile(x, times)
 
     return apply_op("Tile", inputs, _infer_tile, name=name, kernel=kernel).outputs[0]
@@ -79,7 +85,11 @@ def pad(
                 "The first dimension of paddings must be the rank of inputs"
                 f"{bracketed(amounts.shape)} {bracketed(x.shape)}"
             )
+        for before, after in amounts.tolist():
+            if before < 0 or after < 0:
+                fail(f"Paddings must be non-negative: {before} {after}")
         if numpy_mode != "constant":
+            _check_mirror(x, amounts, mode)
             return np.pad(x, amounts, mode=numpy_mode)  # type: ignore[call-overload]
         zero = b"" if x.dtype == object else 0
         value = fill[0].item() if fill else zero
@@ -130,13 +140,26 @@ def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
     return apply_op("ReverseV2", inputs, infer, name=name, kernel=kernel).outputs[0]
 
 
+def _check_mirror(x: Array, amounts: Array, mode: str) -> None:
+    is_reflect = mode == "REFLECT"
+    for size, (before, after) in zip(x.shape, amounts.tolist(), strict=True):
+        limit = size - 1 if is_reflect else size
+        if max(before, after) > limit:
+            words = ("less than", "not less than")
+            words = words if is_reflect else ("no greater than", "greater than")
+            fail(
+                f"paddings must be {words[0]} the dimension size: {before}, {after} {words[1]} "
+                f"{size}"
+            )
+
+
 def _infer_tile(tensor: Tensor, multiples: Tensor) -> Any:
     check_rank(multiples.shape, 1)
     times = constant_value_as_shape(multiples)
     rank = times.rank if tensor.shape.rank is None else tensor.shape.rank
     if rank is None or tensor.shape.rank is None or times.rank is None:
         return [(tensor.dtype.base_dtype, unknown_shape(rank))]
-    check_rank(tensor.shape, times.rank)
+    check_rank(times, tensor.shape.rank)
     sizes = [size * factor for size, factor in zip(tensor.shape, times, strict=True)]
     return [(tensor.dtype.base_dtype, TensorShape(sizes))]
 

@@ -290,17 +290,22 @@ def _infer_select(condition: Tensor, x: Tensor, y: Tensor) -> Any:
     rows = condition.shape
     if shape.rank is not None and rows.rank not in (None, 0):
         if rows.rank == 1 and shape.rank > 1:
-            merge_shapes(shape[:1], rows)
+            merge_shapes(rows, shape[:1])
         else:
-            shape = merge_shapes(shape, rows)
+            shape = merge_shapes(rows, shape)
     return [(x.dtype.base_dtype, shape)]
 
 
 def _select(condition: Array, x: Array, y: Array) -> Any:
-    if x.shape != y.shape or (condition.ndim and condition.shape != x.shape[: condition.ndim]):
+    if x.shape != y.shape:
         fail(
-            f"'then' and 'else' must have the same size, and 'condition' must fit.  but received: "
-            f"{bracketed(condition.shape)}, {bracketed(x.shape)} and {bracketed(y.shape)}"
+            "'then' and 'else' must have the same size.  but received: "
+            f"{bracketed(x.shape)} vs. {bracketed(y.shape)}"
+        )
+    if condition.ndim and condition.shape not in (x.shape, x.shape[:1]):
+        fail(
+            "Inputs to operation Select of type Select must have the same size and shape.  "
+            f"Input 0: {bracketed(condition.shape)} != input 1: {bracketed(x.shape)}"
         )
     if condition.ndim and condition.ndim < x.ndim:
         condition = condition.reshape(condition.shape + (1,) * (x.ndim - condition.ndim))

@@ -3,7 +3,6 @@
 Source: `tf.range` and `tf.lin_space` of TensorFlow 1.15.
 """
 
-import builtins
 import math
 from typing import Any, Final
 
@@ -94,14 +93,14 @@ _INDEX_TYPES = (dtypes.int32, dtypes.int64)
 
 def _length(start: Any, limit: Any, delta: Any) -> int:
     if delta == 0:
-        raise ShapeConflict("Requires delta != 0")
+        raise ShapeConflict(f"Requires delta != 0: {delta}")
     if delta > 0 and start > limit:
         raise ShapeConflict(f"Requires start <= limit when delta > 0: {start}/{limit}")
     if delta < 0 and start < limit:
         raise ShapeConflict(f"Requires start >= limit when delta < 0: {start}/{limit}")
     if isinstance(start, int):
-        return -((start - limit) // delta)
-    return math.ceil(builtins.abs((limit - start) / delta))
+        return -int((start - limit) // delta)
+    return math.ceil(float((limit - start) / delta))
 
 
 def _infer_range(start: Tensor, limit: Tensor, delta: Tensor) -> Any:
@@ -117,9 +116,4 @@ def _range(start: Array, limit: Array, delta: Array) -> Any:
         length = _length(start.item(), limit.item(), delta.item())
     except ShapeConflict as conflict:
         fail(str(conflict))
-    if start.dtype.kind != "f":
-        return start + delta * np.arange(length, dtype=start.dtype)
-    # Adds up step by step, as the original kernel does: the roundings are the same.
-    steps = np.full(length, delta, dtype=start.dtype)
-    steps[:1] = start
-    return np.add.accumulate(steps)
+    return start + delta * np.arange(length, dtype=start.dtype)

@@ -41,9 +41,7 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
     return apply_op("Reshape", inputs, _infer_reshape, name=name).outputs[0]
 
 
-def expand_dims(
-    input: Any, axis: Any = None, name: str | None = None, dim: Any = None
-) -> Tensor:
+def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
     """Returns a tensor with a new axis of size 1.
 
     Args:
@@ -68,7 +66,7 @@ def expand_dims(
     def kernel(x: Array, place: Array) -> Any:
         index = int(place.item())
         if not -x.ndim - 1 <= index <= x.ndim:
-            fail(_place_error(index, x.ndim))
+            fail(f"Tried to expand dim index {index} for tensor with {x.ndim} dimensions.")
         return np.expand_dims(x, index)
 
     return apply_op("ExpandDims", inputs, _infer_expand, name=name, kernel=kernel).outputs[0]
@@ -97,6 +95,9 @@ def squeeze(
         return [(tensor.dtype.base_dtype, _squeezed(tensor.shape, axes))]
 
     def kernel(x: Array) -> Any:
+        for axis in axes:
+            if not -x.ndim <= axis < x.ndim:
+                fail(f"Tried to squeeze dim index {axis} for tensor with {x.ndim} dimensions.")
         try:
             return x.reshape(_squeezed(TensorShape(x.shape), axes).as_list())
         except ShapeConflict as conflict:
@@ -107,9 +108,7 @@ def squeeze(
     return op.outputs[0]
 
 
-def transpose(
-    a: Any, perm: Any = None, name: str = "transpose", conjugate: bool = False
-) -> Tensor:
+def transpose(a: Any, perm: Any = None, name: str = "transpose", conjugate: bool = False) -> Tensor:
     """Returns a tensor with its axes in another order.
 
     Args:
@@ -125,10 +124,7 @@ def transpose(
         if perm is None:
             a = convert_to_tensor(a, name="a")
             rank = a.shape.rank
-            if rank:
-                perm = np.arange(rank - 1, -1, -1)
-            else:
-                perm = _reversed_axes(a)
+            perm = np.arange(rank - 1, -1, -1) if rank else _reversed_axes(a)
         inputs = [
             Input("x", a),
             Input("perm", perm, var="Tperm", allowed=_INDEX_TYPES, default=dtypes.int32),
@@ -136,8 +132,7 @@ def transpose(
 
         def kernel(x: Array, order: Array) -> Any:
             axes = order.tolist()
-            if sorted(axes) != list(range(x.ndim)):
-                fail(f"transpose expects a permutation of {x.ndim} axes. But input(1) is {axes}")
+            _check_permutation(axes, x.ndim)
             moved = np.transpose(x, axes)
             return np.conj(moved) if conjugate else moved
 
@@ -247,6 +242,20 @@ def _reversed_axes(tensor: Tensor) -> Tensor:
     )
     rank = op.outputs[0]
     return (rank - 1) - range_of(0, rank, 1, name="Range")
+
+
+def _check_permutation(axes: list[int], rank: int) -> None:
+    if len(axes) != rank:
+        fail(
+            f"transpose expects a vector of size {rank}. But input(1) is a vector of size "
+            f"{len(axes)}"
+        )
+    for axis in axes:
+        if not 0 <= axis < rank:
+            fail(f"{axis} is out of range [0 .. {rank})")
+    for axis in range(rank):
+        if axis not in axes:
+            fail(f"{axis} is missing from {{{','.join(map(str, axes))}}}.")
 
 
 def _infer_transpose(tensor: Tensor, perm: Tensor) -> Any:

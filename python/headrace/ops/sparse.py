@@ -66,9 +66,7 @@ class SparseTensor:
             TypeError: If it is neither.
         """
         if not isinstance(sparse_tensor_value, (SparseTensor, SparseTensorValue)):
-            raise TypeError(
-                f"Neither a SparseTensor nor SparseTensorValue: {sparse_tensor_value}."
-            )
+            raise TypeError(f"Neither a SparseTensor nor SparseTensorValue: {sparse_tensor_value}.")
         return cls(
             sparse_tensor_value.indices,
             sparse_tensor_value.values,

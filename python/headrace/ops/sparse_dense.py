@@ -11,12 +11,12 @@ import numpy as np
 from headrace import dtypes
 from headrace.graph import Tensor
 from headrace.ops.arguments import Input, apply_op
-from headrace.ops.conversion import constant_value_as_shape
+from headrace.ops.conversion import constant_value_as_shape, convert_to_tensor
 from headrace.ops.inference import check_rank
 from headrace.ops.kernel import Array, fail
-from headrace.ops.placeholders import placeholder, placeholder_with_default
+from headrace.ops.placeholders import placeholder
 from headrace.ops.sparse import SparseTensor
-from headrace.shapes import as_shape, bracketed
+from headrace.shapes import TensorShape, as_shape, bracketed
 
 __all__ = ["sparse_placeholder", "sparse_tensor_to_dense", "sparse_to_dense"]
 
@@ -39,12 +39,16 @@ def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -
     if static.rank is None:
         dense_shape = placeholder(dtypes.int64, shape=[None], name=part("shape"))
     else:
-        sizes = [-1 if size is None else size for size in static.as_list()]
-        default = np.array(sizes, dtype=np.int64)
-        dense_shape = placeholder_with_default(default, [static.rank], name=part("shape"))
+        dense_shape = _shape_part(static, part("shape"))
     values = placeholder(dtype, shape=[None], name=part("values"))
     indices = placeholder(dtypes.int64, shape=[None, static.rank], name=part("indices"))
     return SparseTensor(indices, values, dense_shape)
+
+
+def _shape_part(shape: TensorShape, name: str | None) -> Tensor:
+    if not shape.is_fully_defined():
+        return placeholder(dtypes.int64, shape=[shape.rank], name=name)
+    return convert_to_tensor(shape.as_list(), dtype=dtypes.int64, name=name)
 
 
 def sparse_to_dense(

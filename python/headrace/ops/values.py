@@ -73,6 +73,9 @@ def _from_python(value: Any, dtype: DType | None) -> Array:
     dims = _dense_dimensions(value)
     flat = _flatten(value, dims, value)
     kinds = set(map(type, flat))
+    if Dimension in kinds and not any(isinstance(x, Dimension) and x.value is None for x in flat):
+        flat = [int(x) if isinstance(x, Dimension) else x for x in flat]
+        kinds = set(map(type, flat))
     if dtype is None:
         dtype = _infer(flat, kinds, value)
     else:
@@ -107,7 +110,7 @@ def _infer(flat: list[Any], kinds: set[type], value: Any) -> DType:
         return dtypes.string
     if any(issubclass(kind, np.ndarray) for kind in kinds):
         return _ARRAYS
-    if not all(issubclass(kind, (numbers.Number, np.generic, Dimension)) for kind in kinds):
+    if not all(issubclass(kind, (numbers.Number, np.generic)) for kind in kinds):
         raise TypeError(_unconvertible(value))
     try:
         array = np.array(flat)
@@ -130,7 +133,7 @@ def _accepted_types(dtype: DType) -> tuple[type, ...]:
     if dtype.is_bool:
         return (bool, np.bool_)
     if dtype.is_integer:
-        return (int, np.integer, Dimension)
+        return (int, np.integer)
     if dtype.is_floating:
         return (numbers.Real, np.integer, np.floating)
     if dtype.is_complex:

@@ -62,6 +62,7 @@ from headrace.ops.selection import *  # noqa: F403
 from headrace.ops.sequences import *  # noqa: F403
 from headrace.ops.shaping import *  # noqa: F403
 from headrace.ops.sparse import SparseTensor, SparseTensorValue
+from headrace.ops.sparse_dense import *  # noqa: F403
 from headrace.ops.strings import *  # noqa: F403
 from headrace.ops.variables import *  # noqa: F403
 from headrace.session import (

@@ -1,0 +1,79 @@
+"""The operators of tensors: `a + b`, `-a`, `a < b`, `a[1:]`.
+
+Importing this module gives them to `Tensor`. Where only one side is a tensor, the other is
+converted to its type.
+
+Source: `tf.Tensor` of TensorFlow 1.15.
+"""
+
+import numbers
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from headrace.graph import Tensor, name_scope
+from headrace.ops import arithmetic, comparison
+from headrace.ops.conversion import convert_to_tensor
+from headrace.ops.indexing import get_item
+from headrace.ops.matrix import matmul
+from headrace.ops.sparse import SparseTensor
+
+__all__: list[str] = []
+
+# Values that are certainly no tensors, so that a failed conversion is the caller's fault.
+_PLAIN: Final = (numbers.Number, str, bytes, list, tuple, np.ndarray, np.generic)
+
+
+def _register(function: Callable[..., Tensor], name: str) -> None:
+    """Gives tensors both forms of a binary operator.
+
+    Args:
+        function: Takes both sides and `name`.
+        name: Name of the operation, and of the special method without underscores.
+    """
+
+    def forward(x: Tensor, y: Any) -> Any:
+        with name_scope(None, name, [x, y]) as scope:
+            if isinstance(y, SparseTensor):
+                return NotImplemented
+            try:
+                y = convert_to_tensor(y, dtype=x.dtype.base_dtype, name="y")
+            except TypeError:
+                if hasattr(type(y), f"__r{name}__") and not isinstance(y, _PLAIN):
+                    return NotImplemented
+                raise
+            except ValueError:
+                if not isinstance(y, Tensor):
+                    raise
+            return function(x, y, name=scope)
+
+    def backward(y: Tensor, x: Any) -> Tensor:
+        with name_scope(None, name, [x, y]) as scope:
+            x = convert_to_tensor(x, dtype=y.dtype.base_dtype, name="x")
+            return function(x, y, name=scope)
+
+    Tensor.register_operator(f"__{name}__", forward)
+    Tensor.register_operator(f"__r{name}__", backward)
+
+
+_register(arithmetic.add, "add")
+_register(arithmetic.subtract, "sub")
+_register(arithmetic.multiply, "mul")
+_register(arithmetic.truediv, "truediv")
+_register(arithmetic.floordiv, "floordiv")
+_register(arithmetic.floormod, "mod")
+_register(arithmetic.pow, "pow")
+_register(comparison.logical_and, "and")
+_register(comparison.logical_or, "or")
+_register(comparison.logical_xor, "xor")
+_register(matmul, "matmul")
+
+Tensor.register_operator("__lt__", comparison.less)
+Tensor.register_operator("__le__", comparison.less_equal)
+Tensor.register_operator("__gt__", comparison.greater)
+Tensor.register_operator("__ge__", comparison.greater_equal)
+Tensor.register_operator("__invert__", comparison.logical_not)
+Tensor.register_operator("__neg__", arithmetic.negative)
+Tensor.register_operator("__abs__", arithmetic.abs)
+Tensor.register_operator("__getitem__", get_item)

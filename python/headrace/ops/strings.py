@@ -1,0 +1,231 @@
+"""Strings: from and to numbers, and joined.
+
+Source: `tf.as_string`, `tf.string_join` and `tf.string_to_number` of TensorFlow 1.15.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from headrace import dtypes
+from headrace.dtypes import DType, as_dtype
+from headrace.graph import Tensor
+from headrace.ops.arguments import Input, InputList, apply_op
+from headrace.ops.elementwise import COMPLEX, FLOATS, INTEGERS
+from headrace.ops.inference import merge_shapes
+from headrace.ops.kernel import Array, fail
+from headrace.shapes import bracketed, unknown_shape
+
+__all__ = ["as_string", "string_join", "string_to_number"]
+
+_WRITABLE: Final = (*INTEGERS, *FLOATS, *COMPLEX, dtypes.bool, dtypes.string)
+_DECIMAL: Final = re.compile(rb"[+-]?\d+")
+_FLOAT: Final = re.compile(
+    rb"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?|nan|0x[0-9a-f]+(?:\.[0-9a-f]*)?"
+    rb"(?:p[+-]?\d+)?)",
+    re.IGNORECASE,
+)
+_SPACES: Final = b" \t\n\v\f\r"
+
+
+def as_string(
+    input: Any,
+    precision: int = -1,
+    scientific: bool = False,
+    shortest: bool = False,
+    width: int = -1,
+    fill: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """Writes numbers and bools as strings.
+
+    Args:
+        input: The tensor.
+        precision: Digits after the point, for floats; -1 for 6.
+        scientific: Whether floats are written with an exponent.
+        shortest: Whether floats are written in the shorter of both ways.
+        width: At least so many characters; -1 for no limit.
+        fill: What fills up to `width`: a flag of C's printf such as "0" or " ".
+        name: Name of the operation.
+
+    Returns:
+        A string tensor of the same shape. A run with options that do not fit the type ends with
+        InvalidArgumentError.
+    """
+    attrs = {
+        "precision": precision,
+        "scientific": scientific,
+        "shortest": shortest,
+        "width": width,
+        "fill": fill,
+    }
+
+    def infer(tensor: Tensor) -> Any:
+        return [(dtypes.string, tensor.shape)]
+
+    def kernel(x: Array) -> Any:
+        return _write_all(x, **attrs)  # type: ignore[arg-type]
+
+    inputs = [Input("input", input, allowed=_WRITABLE)]
+    return apply_op("AsString", inputs, infer, name=name, attrs=attrs, kernel=kernel).outputs[0]
+
+
+def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Tensor:
+    """Joins strings elementwise.
+
+    Args:
+        inputs: A list of string tensors of one shape; scalars count for every element.
+        separator: What stands between two parts.
+        name: Name of the operation.
+
+    Raises:
+        TypeError: If one is no string tensor.
+        ValueError: If shapes differ.
+    """
+    if not inputs:
+        raise ValueError(
+            "List argument 'inputs' to 'StringJoin' Op with length 0 shorter than minimum length 1."
+        )
+
+    def infer(*tensors: Tensor) -> Any:
+        shape = unknown_shape()
+        for tensor in tensors:
+            if tensor.shape.rank != 0:
+                shape = merge_shapes(shape, tensor.shape)
+        all_scalar = all(tensor.shape.rank == 0 for tensor in tensors)
+        return [(dtypes.string, tensors[0].shape if all_scalar else shape)]
+
+    def kernel(*arrays: Array) -> Any:
+        shapes = [array.shape for array in arrays if array.ndim]
+        for shape in shapes:
+            if shape != shapes[0]:
+                fail(f"Input shapes do not match: {bracketed(shapes[0])} vs. {bracketed(shape)}")
+        between = separator.encode()
+        whole = shapes[0] if shapes else ()
+        columns = [np.broadcast_to(array, whole).ravel() for array in arrays]
+        return _strings([between.join(row) for row in zip(*columns, strict=True)], whole)
+
+    attrs = {"N": len(inputs), "separator": separator}
+    values = [InputList("inputs", inputs, dtypes.string)]
+    return apply_op("StringJoin", values, infer, name=name, attrs=attrs, kernel=kernel).outputs[0]
+
+
+def string_to_number(
+    string_tensor: Any = None,
+    out_type: Any = dtypes.float32,
+    name: str | None = None,
+    input: Any = None,
+) -> Tensor:
+    """Reads numbers from strings.
+
+    Args:
+        string_tensor: The strings; spaces around the number are allowed.
+        out_type: float32, float64, int32 or int64.
+        name: Name of the operation.
+        input: New name of `string_tensor`.
+
+    Returns:
+        A tensor of the same shape. A run with a string that is no such number ends with
+        InvalidArgumentError.
+
+    Raises:
+        TypeError: If `out_type` is another type.
+        ValueError: If both names are given.
+    """
+    if string_tensor is not None and input is not None:
+        raise ValueError("Cannot specify both 'string_tensor' and 'input'")
+    dtype = as_dtype(out_type)
+    reader = _READERS.get(dtype)
+    if reader is None:
+        allowed = ", ".join(kind.name for kind in _READERS)
+        raise TypeError(
+            f"Value passed to parameter 'out_type' has DataType {dtype.name} not in list of "
+            f"allowed values: {allowed}"
+        )
+
+    def infer(tensor: Tensor) -> Any:
+        return [(dtype, tensor.shape)]
+
+    def kernel(x: Array) -> Any:
+        numbers = [_read(text, reader) for text in x.ravel().tolist()]
+        return np.array(numbers, dtype=dtype.as_numpy_dtype).reshape(x.shape)
+
+    text = input if string_tensor is None else string_tensor
+    inputs = [Input("string_tensor", text, dtypes.string)]
+    attrs = {"out_type": dtype}
+    op = apply_op("StringToNumber", inputs, infer, name=name, attrs=attrs, kernel=kernel)
+    return op.outputs[0]
+
+
+def _strings(items: list[bytes], shape: Any) -> Array:
+    array = np.empty(len(items), dtype=object)
+    array[:] = items
+    return array.reshape(shape)
+
+
+def _write_all(
+    x: Array, *, precision: int, scientific: bool, shortest: bool, width: int, fill: str
+) -> Array:
+    is_float = x.dtype.kind in "fc"
+    if scientific and shortest:
+        fail("Cannot select both scientific and shortest notation")
+    if len(fill) > 1:
+        fail("Fill string must be one or fewer characters")
+    if fill not in "+-0 #":
+        fail(f"Fill argument not supported: {fill}")
+    if not is_float and (scientific or shortest):
+        name = as_dtype(x.dtype).name
+        fail(f"scientific and shortest format not supported for datatype {name}")
+    if not is_float and precision > -1:
+        fail(f"precision not supported for datatype {as_dtype(x.dtype).name}")
+    if x.dtype.kind == "O":
+        return x
+    if x.dtype.kind == "b":
+        return _strings([b"true" if item else b"false" for item in x.ravel()], x.shape)
+    notation = "e" if scientific else "g" if shortest else "f"
+    digits = f".{precision}" if precision > -1 else ""
+    size = str(width) if width > -1 else ""
+    form = f"%{fill}{size}{digits}{notation}" if is_float else f"%{fill}{size}d"
+    items = x.ravel().tolist()
+    if x.dtype.kind == "c":
+        words = [f"({form % item.real},{form % item.imag})" for item in items]
+    else:
+        words = [form % item for item in items]
+    return _strings([word.encode() for word in words], x.shape)
+
+
+def _read(text: bytes, reader: Callable[[bytes], Any]) -> Any:
+    number = reader(text.strip(_SPACES))
+    if number is None:
+        shown = text.decode("utf-8", "backslashreplace")
+        fail(f"StringToNumberOp could not correctly convert string: {shown}")
+    return number
+
+
+def _read_float(text: bytes) -> float | None:
+    if not _FLOAT.fullmatch(text):
+        return None
+    is_hex = b"x" in text.lower()
+    return float.fromhex(text.decode()) if is_hex else float(text)
+
+
+def _integer_reader(numpy_type: Any) -> Callable[[bytes], int | None]:
+    limits = np.iinfo(numpy_type)
+
+    def read(text: bytes) -> int | None:
+        if not _DECIMAL.fullmatch(text):
+            return None
+        number = int(text)
+        return number if limits.min <= number <= limits.max else None
+
+    return read
+
+
+_READERS: Final[dict[DType, Callable[[bytes], Any]]] = {
+    dtypes.float32: _read_float,
+    dtypes.float64: _read_float,
+    dtypes.int32: _integer_reader(np.int32),
+    dtypes.int64: _integer_reader(np.int64),
+}
