@@ -48,7 +48,7 @@ TABLE = (
 NATIVE = "_native"
 MAY_IMPORT_NATIVE = frozenset({"engine"})
 # Commands and TensorFlow's large namespace are loaded when they are first used, for start-up time.
-MAY_IMPORT_LATE = ("headrace.cli.", "headrace.tf1.__init__")
+MAY_IMPORT_LATE = ("headrace.__init__", "headrace.cli.", "headrace.tf1.__init__")
 
 
 class Import(NamedTuple):

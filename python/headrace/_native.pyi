@@ -6,11 +6,13 @@ import numpy.typing as npt
 
 _Array = npt.NDArray[Any]
 
+__all__: list[str]
 __version__: str
 
 class EngineError(Exception): ...
 
 def crc32c(data: bytes) -> int: ...
+
 @final
 class Cancellation:
     def __new__(cls) -> Cancellation: ...

@@ -18,8 +18,10 @@ from headrace._native import (
     RecordWriter,
     StopFlag,
     Variable,
-    __version__ as version,
     crc32c,
+)
+from headrace._native import (
+    __version__ as version,
 )
 from headrace.errors import OpError, exception_type_from_error_code
 from headrace.graph import Graph, Operation

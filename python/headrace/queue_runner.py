@@ -82,7 +82,7 @@ class QueueRunner:
     Source: `tf.train.QueueRunner` of TensorFlow 1.15.
     """
 
-    def __init__(  # noqa: PLR0917 -- the argument order is TensorFlow's
+    def __init__(
         self,
         queue: Any = None,
         enqueue_ops: Sequence[Any] | None = None,

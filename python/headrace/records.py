@@ -19,8 +19,8 @@ class TFRecordWriter:
     """Writes records to a TFRecord file.
 
     The file gets its name, and replaces an older one, at the first `flush` or at `close`; until
-    then its records are in a file beside it. So a program that is killed leaves no half-written file
-    under that name. May be used from many threads.
+    then its records are in a file beside it. So a program that is killed leaves no half-written
+    file under that name. May be used from many threads.
 
     Args:
         path: The file to write.

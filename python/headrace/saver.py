@@ -208,8 +208,8 @@ class Saver:
             )
         value = reader.read(name)
         wanted = variable.shape
-        if self._reshape and wanted.is_fully_defined() and wanted.num_elements() == value.size:
-            value = value.reshape(wanted.as_list())
+        if self._reshape and wanted.num_elements() == value.size:
+            value = value.reshape([size or 0 for size in wanted.as_list()])
         if not wanted.is_compatible_with(value.shape):
             lhs, rhs = (
                 f"[{','.join(str(size) for size in sizes)}]"
@@ -282,7 +282,7 @@ def update_checkpoint_state(
         model_checkpoint_path: The newest one.
         all_model_checkpoint_paths: All that are kept, oldest first.
         latest_filename: Name of the file; None for "checkpoint".
-        save_relative_paths: Whether paths are written relative to `save_dir` even if it is absolute.
+        save_relative_paths: Whether paths are relative to `save_dir` even if that is absolute.
     """
     directory = os.fspath(save_dir)
     paths = list(all_model_checkpoint_paths or [])

@@ -187,7 +187,7 @@ class TestConvertToTensor:
 
     def test_refuses_to_pack_different_types(self):
         x, y = tf.constant(1), tf.constant(1.5)
-        with pytest.raises(TypeError, match="Expected int32, got 1.5 of type 'float' instead"):
+        with pytest.raises(TypeError, match=r"Expected int32, got 1.5 of type 'float' instead"):
             tf.convert_to_tensor([x, 1.5])
         with pytest.raises(TypeError, match="Cannot convert a list containing a tensor of dtype"):
             tf.convert_to_tensor([x, y])
@@ -209,7 +209,7 @@ class TestConvertToTensor:
     def test_refuses_operations_and_sparse_tensors(self):
         with pytest.raises(TypeError, match="Can't convert Operation 'x' to Tensor"):
             tf.convert_to_tensor(tf.no_op(name="x"))
-        with pytest.raises(TypeError, match="Failed to convert object of type .*SparseTensor"):
+        with pytest.raises(TypeError, match=r"Failed to convert object of type .*SparseTensor"):
             tf.convert_to_tensor(tf.SparseTensor([[0]], [1], [2]))
 
     def test_several_values_are_numbered(self):
@@ -228,7 +228,7 @@ class TestConvertToTensor:
         tf.register_tensor_conversion_function(Celsius, convert)
         assert run(tf.convert_to_tensor(Celsius())) == 20
         assert run(tf.add(1.5, Celsius())) == 21.5
-        with pytest.raises(TypeError, match="Failed to convert object of type .*Celsius"):
+        with pytest.raises(TypeError, match=r"Expected string, got .* of type 'Celsius' instead"):
             tf.convert_to_tensor(Celsius(), tf.string)
 
     def test_registration_is_checked(self):

@@ -31,7 +31,7 @@ def test_a_tensor_whose_value_was_asked_for_can_no_longer_be_fed():
     [
         (lambda x: tf.shape(x)[1], 3),
         (lambda x: tf.shape(x)[1] * 2 + 1, 7),
-        (lambda x: tf.rank(x), 2),
+        (tf.rank, 2),
         (lambda x: tf.stack([tf.shape(x)[1], 4]), [3, 4]),
         (lambda x: tf.concat([[1], [2, 3]], 0), [1, 2, 3]),
         (lambda x: tf.cast(tf.constant(2.7), tf.int32), 2),

@@ -21,7 +21,7 @@ import headrace.tf1 as tf
         (lambda x: 15 % x, "mod", "FloorMod", [1, -6]),
         (lambda x: x**2, "pow", "Pow", [49, 49]),
         (lambda x: -x, "Neg", "Neg", [-7, 7]),
-        (lambda x: abs(x), "Abs", "Abs", [7, 7]),
+        (abs, "Abs", "Abs", [7, 7]),
         (lambda x: x < 1, "Less", "Less", [False, True]),
         (lambda x: x <= 7, "LessEqual", "LessEqual", [True, True]),
         (lambda x: x > 1, "Greater", "Greater", [True, False]),
@@ -108,12 +108,9 @@ def test_true_division_casts_inside_its_scope():
         ),
         (lambda x: x / tf.constant(1.5), ValueError, "Tensor conversion requested dtype int32"),
         (lambda x: x & x, TypeError, "does not match expected type of bool"),
-        (lambda x: x == x or x + True, TypeError, "Using a `tf.Tensor`"),
     ],
 )
 def test_operands_of_other_types_are_refused(apply, error, words):
-    if "Using" in words:
-        pytest.skip("equality is identity")
     with pytest.raises(error, match=words):
         apply(tf.constant([1, 2]))
 

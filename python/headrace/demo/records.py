@@ -50,7 +50,7 @@ def _record(image: bytes, label: int, number: int) -> bytes:
     return tf.train.Example(features=tf.train.Features(feature=feature)).SerializeToString()
 
 
-def read_digit(names: tf.FIFOQueue) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
+def read_digit(names: tf.QueueBase) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
     """Adds the operations that read, parse and scale one digit of the files in a queue.
 
     Returns:

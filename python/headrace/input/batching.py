@@ -193,7 +193,9 @@ def _batch(
     is_join: bool,
 ) -> Any:
     keys, rows = _as_rows(tensors_list)
-    with name_scope(options.name, default_name, [tensor for row in rows for tensor in row]) as scope:
+    with name_scope(
+        options.name, default_name, [tensor for row in rows for tensor in row]
+    ) as scope:
         examples = [[convert_to_tensor(tensor) for tensor in row] for row in rows]
         types = _common_types(examples)
         shapes = _common_shapes(examples, options.shapes, options.enqueue_many)
@@ -259,7 +261,9 @@ def _shuffle_queue(
 def _as_rows(tensors_list: Any) -> tuple[list[Any] | None, list[list[Any]]]:
     """The examples as lists, and the keys if they are dicts."""
     if isinstance(tensors_list, Mapping):
-        raise TypeError(f"a list of examples is expected, got a dict with keys {list(tensors_list)}")
+        raise TypeError(
+            f"a list of examples is expected, got a dict with keys {list(tensors_list)}"
+        )
     rows = list(tensors_list)
     if not rows:
         raise ValueError("Expected at least one set of tensors")

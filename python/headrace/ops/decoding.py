@@ -56,8 +56,8 @@ def decode_raw(
     dtype = as_dtype(out_type)
     if dtype.name not in _RAW_TYPES:
         raise TypeError(
-            f"Value passed to parameter 'out_type' has DataType {dtype.name} not in list of allowed "
-            f"values: {', '.join(sorted(_RAW_TYPES))}"
+            f"Value passed to parameter 'out_type' has DataType {dtype.name} not in list of "
+            f"allowed values: {', '.join(sorted(_RAW_TYPES))}"
         )
     strings = convert_to_tensor(input_bytes, dtype=string, name="bytes")
     op = graph_of([strings]).create_op(

@@ -39,31 +39,13 @@ def register_folding(op_type: str, function: Callable[..., Any] | None = None) -
 
 def fold(tensor: Tensor) -> Array | None:
     """Returns the value of a tensor, or None if it depends on what is not known yet."""
-    op = tensor.op
-    if op.type == "Const":
-        value: Array = op.attrs["value"]
-        return value
-    if op.type in _SHAPE_READERS:
-        found = _SHAPE_READERS[op.type](op.inputs[0].shape)
-        return None if found is None else np.asarray(found, dtype=tensor.dtype.as_numpy_dtype)
-    folder = _folders.get(op.type)
-    inputs = [] if folder is None else [fold(item) for item in op.inputs]
-    if folder is None or any(item is None for item in inputs):
-        return None
-    try:
-        with np.errstate(all="ignore"):
-            outputs = folder(op, *inputs)
-    except Exception:  # A value that cannot be computed is reported when the graph is run.
-        return None
-    return as_array(outputs[tensor.value_index] if isinstance(outputs, tuple) else outputs)
+    return _Evaluation().value(tensor)
 
 
 def fold_scalar(tensor: Tensor) -> Any:
     """Returns the value of a scalar tensor as a Python value, or None if it is not known."""
-    sizes = _fold_sizes(tensor)
-    if isinstance(sizes, list):
-        return sizes[0] if len(sizes) == 1 else None
-    return sizes
+    value = fold(tensor)
+    return None if value is None or value.size != 1 else value.item()
 
 
 def constant_value(tensor: Tensor, partial: bool = False) -> Any:
@@ -109,35 +91,81 @@ def constant_value_as_shape(tensor: Tensor) -> TensorShape:
             )
         return unknown_shape()
     tensor.shape.assert_has_rank(1)
-    sizes = _fold_sizes(tensor)
+    sizes = _Evaluation().sizes(tensor)
     if isinstance(sizes, list):
         return TensorShape([None if size is None or size < 0 else size for size in sizes])
     return unknown_shape(tensor.shape[0].value)
 
 
-def _fold_sizes(tensor: Tensor) -> Any:
-    """Returns the known sizes of an integer vector or scalar, None for each unknown one."""
-    value = fold(tensor)
-    if value is not None:
-        return value.tolist()
-    reader = _SIZE_READERS.get(tensor.op.type)
-    return None if reader is None else reader(tensor.op)
+class _Evaluation:
+    """What is known of the tensors that one tensor depends on. Each is looked at once."""
+
+    def __init__(self) -> None:
+        self._values: dict[Tensor, Array | None] = {}
+        self._sizes: dict[Tensor, Any] = {}
+
+    def value(self, tensor: Tensor) -> Array | None:
+        """Returns the value of a tensor if it is fully known."""
+        if tensor not in self._values:
+            self._values[tensor] = None  # for the time of the look
+            self._values[tensor] = self._find_value(tensor)
+        return self._values[tensor]
+
+    def sizes(self, tensor: Tensor) -> Any:
+        """Returns an integer vector or scalar as Python values, None for what is not known."""
+        if tensor not in self._sizes:
+            value = self.value(tensor)
+            self._sizes[tensor] = self._read_sizes(tensor) if value is None else value.tolist()
+        return self._sizes[tensor]
+
+    def _find_value(self, tensor: Tensor) -> Array | None:
+        op = tensor.op
+        if op.type == "Const":
+            value: Array = op.attrs["value"]
+            return value
+        if op.type in _SHAPE_READERS:
+            found = _SHAPE_READERS[op.type](op.inputs[0].shape)
+            return None if found is None else _as_value(found, tensor)
+        folder = _folders.get(op.type)
+        inputs = [] if folder is None else [self.value(item) for item in op.inputs]
+        if folder is None or any(item is None for item in inputs):
+            sizes = self._read_sizes(tensor)
+            is_known = sizes is not None and not (isinstance(sizes, list) and None in sizes)
+            return _as_value(sizes, tensor) if is_known else None
+        return _compute(tensor, folder, inputs)
+
+    def _read_sizes(self, tensor: Tensor) -> Any:
+        reader = _SIZE_READERS.get(tensor.op.type)
+        return None if reader is None else reader(self, tensor.op)
 
 
-def _sizes_of_shape(op: Operation) -> Any:
+def _as_value(found: Any, tensor: Tensor) -> Array:
+    return np.asarray(found, dtype=tensor.dtype.as_numpy_dtype)
+
+
+def _compute(tensor: Tensor, folder: Callable[..., Any], inputs: list[Any]) -> Array | None:
+    try:
+        with np.errstate(all="ignore"):
+            outputs = folder(tensor.op, *inputs)
+    except Exception:  # A value that cannot be computed is reported when the graph is run.
+        return None
+    return as_array(outputs[tensor.value_index] if isinstance(outputs, tuple) else outputs)
+
+
+def _sizes_of_shape(known: _Evaluation, op: Operation) -> Any:
     shape = op.inputs[0].shape
     return None if shape.rank is None else shape.as_list()
 
 
-def _sizes_of_pack(op: Operation) -> Any:
+def _sizes_of_pack(known: _Evaluation, op: Operation) -> Any:
     is_vector = op.inputs[0].shape.rank == 0
-    return [_fold_sizes(item) for item in op.inputs] if is_vector else None
+    return [known.sizes(item) for item in op.inputs] if is_vector else None
 
 
-def _sizes_of_concat(op: Operation) -> Any:
+def _sizes_of_concat(known: _Evaluation, op: Operation) -> Any:
     sizes: list[int | None] = []
     for item in op.inputs[:-1]:
-        part = _fold_sizes(item)
+        part = known.sizes(item)
         if not isinstance(part, list):
             length = item.shape[0].value if item.shape.rank == 1 else None
             if length is None:
@@ -147,9 +175,9 @@ def _sizes_of_concat(op: Operation) -> Any:
     return sizes
 
 
-def _sizes_of_slice(op: Operation) -> Any:
-    sizes = _fold_sizes(op.inputs[0])
-    bounds = [fold(item) for item in op.inputs[1:]]
+def _sizes_of_slice(known: _Evaluation, op: Operation) -> Any:
+    sizes = known.sizes(op.inputs[0])
+    bounds = [known.value(item) for item in op.inputs[1:]]
     is_simple = not (op.attrs["new_axis_mask"] or op.attrs["ellipsis_mask"])
     if not is_simple or not isinstance(sizes, list):
         return None
@@ -177,13 +205,13 @@ _SHAPE_READERS: Final[dict[str, Callable[[TensorShape], Any]]] = {
 }
 
 # Operations that pass on sizes of which only some are known.
-_SIZE_READERS: Final[dict[str, Callable[[Operation], Any]]] = {
+_SIZE_READERS: Final[dict[str, Callable[[_Evaluation, Operation], Any]]] = {
     "Shape": _sizes_of_shape,
     "Pack": _sizes_of_pack,
     "ConcatV2": _sizes_of_concat,
     "StridedSlice": _sizes_of_slice,
-    "Cast": lambda op: _fold_sizes(op.inputs[0]),
-    "Identity": lambda op: _fold_sizes(op.inputs[0]),
+    "Cast": lambda known, op: known.sizes(op.inputs[0]),
+    "Identity": lambda known, op: known.sizes(op.inputs[0]),
 }
 
 for _op_type in ("Pack", "ConcatV2", "StridedSlice", "Range", "Fill"):

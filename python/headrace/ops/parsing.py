@@ -326,7 +326,8 @@ def _merge(sparse: Mapping[str, SparseTensor], feature: SparseFeature) -> Sparse
     values = sparse[feature.value_key]
     parts = [sparse[key] for key in keys]
     sizes = [int(size) for size in _as_list(feature.size)]
-    rank = len(sizes) + values.indices.shape.as_list()[1] - 1
+    # The values' own indices are the example (in a batch) and the position, which goes.
+    rank = len(sizes) + (values.dense_shape.shape.as_list()[0] or 1) - 1
     inputs = [values.indices, values.values, values.dense_shape]
     inputs += [tensor for part in parts for tensor in (part.indices, part.values)]
 

@@ -58,7 +58,7 @@ class QueueBase:
             raise ValueError("Queue names must have the same length as dtypes")
         self._names = None if names is None else list(names)
         self._queue_ref = queue_ref
-        # The last part of the operation's name: the beginning of the names of this queue's operations.
+        # The last part of the operation's name; the queue's other operations are named after it.
         self._stem = queue_ref.op.name.split("/")[-1]
 
     @property
@@ -387,9 +387,7 @@ class PaddingFIFOQueue(QueueBase):
     ) -> None:
         given, types = _as_types(dtypes)
         if not isinstance(shapes, (list, tuple)) or is_single_shape(shapes):
-            raise ValueError(
-                "When providing partial shapes, a list of shapes must be provided."
-            )
+            raise ValueError("When providing partial shapes, a list of shapes must be provided.")
         checked = [as_shape(shape) for shape in shapes]
         if any(shape.rank is None for shape in checked):
             raise ValueError(f"All shapes must have a defined rank: {checked}")

@@ -6,11 +6,11 @@ Source: `tf.ReaderBase` and its subclasses of TensorFlow 1.15.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from headrace.compression import TFRecordOptions
 from headrace.dtypes import DType, int64, resource, string
 from headrace.graph import Operation, Tensor, get_default_graph, graph_of
 from headrace.ops.conversion import convert_to_tensor
 from headrace.ops.queues import QueueBase
-from headrace.compression import TFRecordOptions
 from headrace.shapes import TensorShape
 
 __all__ = ["ReadResult", "ReaderBase", "TFRecordReader"]
@@ -99,15 +99,13 @@ class ReaderBase:
 
     def num_records_produced(self, name: str | None = None) -> Tensor:
         """Adds an operation that counts the records read: a scalar int64."""
-        return self._add_op(
-            "ReaderNumRecordsProducedV2", [], [int64], [_SCALAR], name
-        ).outputs[0]
+        return self._add_op("ReaderNumRecordsProducedV2", [], [int64], [_SCALAR], name).outputs[0]
 
     def num_work_units_completed(self, name: str | None = None) -> Tensor:
         """Adds an operation that counts the files read to their end: a scalar int64."""
-        return self._add_op(
-            "ReaderNumWorkUnitsCompletedV2", [], [int64], [_SCALAR], name
-        ).outputs[0]
+        return self._add_op("ReaderNumWorkUnitsCompletedV2", [], [int64], [_SCALAR], name).outputs[
+            0
+        ]
 
     def reset(self, name: str | None = None) -> Operation:
         """Adds an operation that forgets the current file and sets the counts to 0."""

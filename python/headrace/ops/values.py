@@ -62,8 +62,7 @@ def _from_numpy(array: Array, dtype: DType | None, value: Any) -> Array:
     if dtype.base_dtype == dtypes.string:
         return _encode(array.ravel().tolist(), array.shape, value)
     if array.dtype.kind in "OSUT":
-        first = array.ravel()[0] if array.size else value
-        raise TypeError(_expected(dtype, first))
+        raise TypeError(_expected(dtype, array.ravel().tolist()[0] if array.size else value))
     if array.dtype.kind == "c" and not dtype.is_complex:
         array = array.real
     return np.array(array, dtype=dtype.as_numpy_dtype, order="C")

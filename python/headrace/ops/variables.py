@@ -27,7 +27,7 @@ from headrace.ops.conversion import (
     register_tensor_conversion_function,
 )
 from headrace.ops.kernel import NumpyKernel
-from headrace.shapes import TensorShape, as_shape, unknown_shape
+from headrace.shapes import TensorShape, unknown_shape
 
 __all__ = [
     "Variable",
@@ -190,7 +190,11 @@ class Variable:
         return _read(self._ref, "read")
 
     def assign(
-        self, value: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+        self,
+        value: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
     ) -> Any:
         """Adds an operation that replaces its value.
 
@@ -201,14 +205,22 @@ class Variable:
         return tensor if read_value else tensor.op
 
     def assign_add(
-        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+        self,
+        delta: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
     ) -> Any:
         """As `assign`, of its value plus `delta`."""
         tensor = assign_add(self, delta, use_locking, name)
         return tensor if read_value else tensor.op
 
     def assign_sub(
-        self, delta: Any, use_locking: bool = False, name: str | None = None, read_value: bool = True
+        self,
+        delta: Any,
+        use_locking: bool = False,
+        name: str | None = None,
+        read_value: bool = True,
     ) -> Any:
         """As `assign`, of its value minus `delta`."""
         tensor = assign_sub(self, delta, use_locking, name)

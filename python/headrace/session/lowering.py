@@ -96,7 +96,7 @@ class Lowering:
         variable: Operation,
         controls: list[int],
     ) -> int:
-        """Reads a variable on behalf of operation `reader`: not before what that has to wait for."""
+        """Reads a variable for operation `reader`: not before what that one has to wait for."""
         kernel = self._kernel(variable, [self._resources.get(variable)])
         _, slot = builder.node(reader, kernel, [], controls, 1)
         return slot
@@ -138,7 +138,9 @@ class _NumpyKernel:
             results = (results,)
         elif not self._dtypes:
             results = ()
-        return [as_array(result, dtype) for result, dtype in zip(results, self._dtypes, strict=True)]
+        return [
+            as_array(result, dtype) for result, dtype in zip(results, self._dtypes, strict=True)
+        ]
 
 
 def _variable_of(tensor: Tensor) -> Operation:
@@ -162,9 +164,7 @@ def _code(tensor: Tensor) -> int:
     return int(tensor.dtype.base_dtype.as_datatype_enum)
 
 
-def _topological_order(
-    ops: Iterable[Operation], fed: dict[Tensor, int]
-) -> Iterable[Operation]:
+def _topological_order(ops: Iterable[Operation], fed: dict[Tensor, int]) -> Iterable[Operation]:
     """Yields what `ops` need and themselves, each after all it needs; fed tensors need nothing."""
     is_done: dict[Operation, bool] = {}
     stack = list(ops)[::-1]

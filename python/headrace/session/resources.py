@@ -97,7 +97,9 @@ def _check_same(existing: Operation, op: Operation, name: str) -> None:
     if existing.type != op.type:
         found = _QUEUE_CLASSES.get(existing.type, existing.type)
         raise errors.InvalidArgumentError(
-            op.node_def, op, f"Trying to access resource '{name}': Expected {found}, found {op.type}"
+            op.node_def,
+            op,
+            f"Trying to access resource '{name}': Expected {found}, found {op.type}",
         )
     if op.type not in _QUEUE_CLASSES:
         return

@@ -126,7 +126,8 @@ class Session:
         Args:
             fetches: As for `run`.
             feed_list: Tensors to feed, in the order of the function's arguments.
-            accept_options: Whether the function takes `options` and `run_metadata` too.
+            accept_options: Accepted for TensorFlow's sake: the function always takes `options` and
+                `run_metadata` too.
         """
         plan = self._plan(fetches)
         keys = list(feed_list or [])
@@ -138,7 +139,7 @@ class Session:
             feeds = convert_feeds(self._graph, dict(zip(keys, args, strict=True)))
             return self._run(plan, feeds, self._timeout(options))
 
-        return run if accept_options else lambda *args: run(*args)
+        return run
 
     def make_stop_flag(self) -> engine.StopFlag:
         """Returns a flag that ends `run_loop`."""

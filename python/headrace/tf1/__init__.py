@@ -4,74 +4,167 @@ Names, argument orders, defaults, return structures and error classes are Tensor
 here does not exist in headrace either.
 """
 
-from headrace import errors
-from headrace.compression import *  # noqa: F403
-from headrace.dtypes import *  # noqa: F403
+# ruff: noqa: F403
+
+from headrace import (
+    errors as errors,
+)
+from headrace.compression import *
+from headrace.dtypes import *
 from headrace.graph import (
-    Graph,
-    GraphDef,
-    GraphKeys,
-    NodeDef,
-    Operation,
-    Tensor,
-    add_to_collection,
-    add_to_collections,
-    colocate_with,
-    container,
-    device,
-    get_collection,
-    get_collection_ref,
-    get_default_graph,
-    get_default_session,
-    get_seed,
-    name_scope,
-    reset_default_graph,
-    set_random_seed,
+    Graph as Graph,
 )
-from headrace.ops.arithmetic import *  # noqa: F403
-from headrace.ops.casting import *  # noqa: F403
-from headrace.ops.comparison import *  # noqa: F403
-from headrace.ops.control_flow import *  # noqa: F403
+from headrace.graph import (
+    GraphDef as GraphDef,
+)
+from headrace.graph import (
+    GraphKeys as GraphKeys,
+)
+from headrace.graph import (
+    NodeDef as NodeDef,
+)
+from headrace.graph import (
+    Operation as Operation,
+)
+from headrace.graph import (
+    Tensor as Tensor,
+)
+from headrace.graph import (
+    add_to_collection as add_to_collection,
+)
+from headrace.graph import (
+    add_to_collections as add_to_collections,
+)
+from headrace.graph import (
+    colocate_with as colocate_with,
+)
+from headrace.graph import (
+    container as container,
+)
+from headrace.graph import (
+    device as device,
+)
+from headrace.graph import (
+    get_collection as get_collection,
+)
+from headrace.graph import (
+    get_collection_ref as get_collection_ref,
+)
+from headrace.graph import (
+    get_default_graph as get_default_graph,
+)
+from headrace.graph import (
+    get_default_session as get_default_session,
+)
+from headrace.graph import (
+    get_seed as get_seed,
+)
+from headrace.graph import (
+    name_scope as name_scope,
+)
+from headrace.graph import (
+    reset_default_graph as reset_default_graph,
+)
+from headrace.graph import (
+    set_random_seed as set_random_seed,
+)
+from headrace.ops.arithmetic import *
+from headrace.ops.casting import *
+from headrace.ops.comparison import *
+from headrace.ops.control_flow import *
 from headrace.ops.conversion import (
-    constant,
-    convert_to_tensor,
-    is_tensor,
-    register_tensor_conversion_function,
+    constant as constant,
 )
-from headrace.ops.decoding import *  # noqa: F403
-from headrace.ops.filling import *  # noqa: F403
-from headrace.ops.indexing import newaxis, slice, strided_slice
-from headrace.ops.joining import *  # noqa: F403
-from headrace.ops.matrix import *  # noqa: F403
-from headrace.ops.measures import *  # noqa: F403
-from headrace.ops.parsing import *  # noqa: F403
-from headrace.ops.placeholders import *  # noqa: F403
+from headrace.ops.conversion import (
+    convert_to_tensor as convert_to_tensor,
+)
+from headrace.ops.conversion import (
+    is_tensor as is_tensor,
+)
+from headrace.ops.conversion import (
+    register_tensor_conversion_function as register_tensor_conversion_function,
+)
+from headrace.ops.decoding import *
+from headrace.ops.filling import *
+from headrace.ops.indexing import (
+    newaxis as newaxis,
+)
+from headrace.ops.indexing import (
+    slice as slice,
+)
+from headrace.ops.indexing import (
+    strided_slice as strided_slice,
+)
+from headrace.ops.joining import *
+from headrace.ops.matrix import *
+from headrace.ops.measures import *
+from headrace.ops.parsing import *
+from headrace.ops.placeholders import *
 from headrace.ops.queues import (
-    FIFOQueue,
-    PaddingFIFOQueue,
-    PriorityQueue,
-    QueueBase,
-    RandomShuffleQueue,
+    FIFOQueue as FIFOQueue,
 )
-from headrace.ops.random import *  # noqa: F403
-from headrace.ops.readers import *  # noqa: F403
-from headrace.ops.reductions import *  # noqa: F403
-from headrace.ops.repeating import *  # noqa: F403
-from headrace.ops.script import *  # noqa: F403
-from headrace.ops.selection import *  # noqa: F403
-from headrace.ops.sequences import *  # noqa: F403
-from headrace.ops.shaping import *  # noqa: F403
-from headrace.ops.sparse import SparseTensor, SparseTensorValue
-from headrace.ops.sparse_dense import *  # noqa: F403
-from headrace.ops.strings import *  # noqa: F403
-from headrace.ops.variables import *  # noqa: F403
+from headrace.ops.queues import (
+    PaddingFIFOQueue as PaddingFIFOQueue,
+)
+from headrace.ops.queues import (
+    PriorityQueue as PriorityQueue,
+)
+from headrace.ops.queues import (
+    QueueBase as QueueBase,
+)
+from headrace.ops.queues import (
+    RandomShuffleQueue as RandomShuffleQueue,
+)
+from headrace.ops.random import *
+from headrace.ops.readers import *
+from headrace.ops.reductions import *
+from headrace.ops.repeating import *
+from headrace.ops.script import *
+from headrace.ops.selection import *
+from headrace.ops.sequences import *
+from headrace.ops.shaping import *
+from headrace.ops.sparse import (
+    SparseTensor as SparseTensor,
+)
+from headrace.ops.sparse import (
+    SparseTensorValue as SparseTensorValue,
+)
+from headrace.ops.sparse_dense import *
+from headrace.ops.strings import *
+from headrace.ops.variables import *
 from headrace.session import (
-    ConfigProto,
-    GPUOptions,
-    InteractiveSession,
-    RunMetadata,
-    RunOptions,
-    Session,
+    ConfigProto as ConfigProto,
 )
-from headrace.shapes import Dimension, TensorShape
-from headrace.tf1 import io, python_io, queue, train
+from headrace.session import (
+    GPUOptions as GPUOptions,
+)
+from headrace.session import (
+    InteractiveSession as InteractiveSession,
+)
+from headrace.session import (
+    RunMetadata as RunMetadata,
+)
+from headrace.session import (
+    RunOptions as RunOptions,
+)
+from headrace.session import (
+    Session as Session,
+)
+from headrace.shapes import (
+    Dimension as Dimension,
+)
+from headrace.shapes import (
+    TensorShape as TensorShape,
+)
+from headrace.tf1 import (
+    io as io,
+)
+from headrace.tf1 import (
+    python_io as python_io,
+)
+from headrace.tf1 import (
+    queue as queue,
+)
+from headrace.tf1 import (
+    train as train,
+)
