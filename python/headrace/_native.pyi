@@ -6,7 +6,21 @@ import numpy.typing as npt
 
 _Array = npt.NDArray[Any]
 
-__all__: list[str]
+__all__ = [
+    "Cancellation",
+    "EngineError",
+    "Kernel",
+    "Program",
+    "ProgramBuilder",
+    "Queue",
+    "Reader",
+    "RecordIterator",
+    "RecordWriter",
+    "StopFlag",
+    "Variable",
+    "__version__",
+    "crc32c",
+]
 __version__: str
 
 class EngineError(Exception): ...

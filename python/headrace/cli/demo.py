@@ -53,7 +53,7 @@ def demo(
         with Foreground() as foreground, _directory(output) as path:
             here = ("--directory", str(path))
             size = ("--batch-size", str(batch_size))
-            click.echo(f"Writing digits to {path}")
+            click.echo(f"Writing digits to {output or path}")
             foreground.run("headrace.demo.data", *here)
             click.echo("Training: file names -> 2 reader threads -> example queue -> NumPy")
             foreground.run(
@@ -71,10 +71,14 @@ def demo(
 
 @contextmanager
 def _directory(output: Path | None) -> Iterator[Path]:
-    """Gives the directory to work in: `output`, made if need be, or one that is removed again."""
-    if output is None:
-        with TemporaryDirectory(prefix="headrace-demo-") as path:
-            yield Path(path)
-    else:
+    """Gives a directory to work in that is removed again; its files go to `output` if all went well.
+
+    So an interrupted run leaves nothing behind, half-written files least of all.
+    """
+    if output is not None:
         output.mkdir(parents=True, exist_ok=True)
-        yield output
+    with TemporaryDirectory(prefix="headrace-demo-", dir=output) as path:
+        yield Path(path)
+        if output is not None:
+            for file in Path(path).iterdir():
+                file.replace(output / file.name)

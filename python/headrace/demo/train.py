@@ -56,7 +56,7 @@ def train(directory: Path, num_epochs: int, batch_size: int, seed: int) -> int:
     example_queue = tf.get_collection(tf.GraphKeys.QUEUE_RUNNERS)[-1].queue
     fetches = [*batch, example_queue.size()]
     variables = {name: tf.Variable(value, name=name) for name, value in parameters.items()}
-    saver = tf.train.Saver()
+    saver = tf.train.Saver(save_relative_paths=True)
     num_steps = 0
     with tf.Session() as session:
         session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])

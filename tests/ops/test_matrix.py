@@ -1,0 +1,72 @@
+import re
+
+import numpy as np
+import pytest
+
+import headrace.tf1 as tf
+
+A = np.arange(6, dtype=np.float32).reshape(2, 3)
+B = np.arange(12, dtype=np.float32).reshape(3, 4)
+
+
+@pytest.mark.parametrize("flip_a", [False, True])
+@pytest.mark.parametrize("flip_b", [False, True])
+def test_factors_may_be_transposed(run, flip_a, flip_b):
+    a, b = (A.T if flip_a else A), (B.T if flip_b else B)
+    result = tf.matmul(a, b, transpose_a=flip_a, transpose_b=flip_b)
+    assert (result.op.name, result.op.type, result.shape) == ("MatMul", "MatMul", (2, 4))
+    np.testing.assert_allclose(run(result), A @ B)
+
+
+def test_an_adjoint_factor_is_conjugated(run):
+    a = np.array([[1j, 2]], np.complex64)
+    assert run(tf.matmul(a, a, adjoint_b=True)).tolist() == [[5 + 0j]]
+
+
+def test_batches_of_matrices(run):
+    a, b = np.stack([A] * 5), np.stack([B] * 5)
+    result = tf.matmul(a, b)
+    assert (result.op.type, result.shape) == ("BatchMatMulV2", (5, 2, 4))
+    np.testing.assert_allclose(run(result), a @ b)
+
+
+def test_unknown_shapes(run, hidden):
+    result = tf.matmul(hidden(A), hidden(B))
+    assert result.shape.rank is None
+    np.testing.assert_allclose(run(result), A @ B)
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "words"),
+    [
+        (
+            lambda hidden: tf.matmul(A, A),
+            ValueError,
+            "Dimensions must be equal, but are 3 and 2 for 'MatMul' (op: 'MatMul')",
+        ),
+        (lambda hidden: tf.matmul([1.0], A), ValueError, "Shape must be rank 2 but is rank 1"),
+        (
+            lambda hidden: tf.matmul(A, B, transpose_a=True, adjoint_a=True),
+            ValueError,
+            "Only one of transpose_a and adjoint_a can be True.",
+        ),
+        (
+            lambda hidden: tf.matmul(A, B, transpose_b=True, adjoint_b=True),
+            ValueError,
+            "Only one of transpose_b and adjoint_b can be True.",
+        ),
+        (
+            lambda hidden: tf.matmul(hidden(A), hidden(A)),
+            tf.errors.InvalidArgumentError,
+            "Matrix size-incompatible: In[0]: [2,3], In[1]: [2,3]",
+        ),
+        (
+            lambda hidden: tf.matmul(hidden([1.0]), hidden(A)),
+            tf.errors.InvalidArgumentError,
+            "In[0] ndims must be >= 2: 1",
+        ),
+    ],
+)
+def test_factors_that_do_not_fit_are_refused(run, hidden, make, error, words):
+    with pytest.raises(error, match=re.escape(words)):
+        run(make(hidden))

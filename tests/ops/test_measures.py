@@ -1,0 +1,37 @@
+import numpy as np
+import pytest
+
+import headrace.tf1 as tf
+
+
+@pytest.mark.parametrize(("function", "value"), [(tf.shape, [2, 3]), (tf.size, 6), (tf.rank, 2)])
+def test_are_constants_if_known_and_computed_if_not(run, hidden, function, value):
+    known, unknown = function(tf.zeros([2, 3])), function(hidden(np.zeros([2, 3])))
+    assert known.op.type == "Const"
+    assert unknown.op.type == unknown.op.name.partition("_")[0] == known.op.name
+    assert run(known).tolist() == run(unknown).tolist() == value
+
+
+def test_have_the_wanted_type():
+    x, y = tf.placeholder(tf.float32), tf.zeros([2])
+    assert tf.shape(x).dtype == tf.size(x).dtype == tf.rank(x).dtype == tf.int32
+    for tensor in (x, y):
+        assert tf.shape(tensor, out_type=tf.int64).dtype == tf.int64
+        assert tf.size(tensor, out_type=tf.int64).dtype == tf.int64
+
+
+def test_the_shape_of_a_known_rank_has_a_known_length():
+    assert tf.shape(tf.placeholder(tf.float32, [None, 2])).shape == [2]
+    assert tf.shape(tf.placeholder(tf.float32)).shape.as_list() == [None]
+    assert tf.rank(tf.placeholder(tf.float32, [None, 2])).op.type == "Const"
+
+
+def test_the_shape_of_a_sparse_tensor_is_its_dense_shape(run):
+    shape = tf.shape(tf.SparseTensor([[0, 1]], [5], [3, 4]))
+    assert shape.dtype == tf.int32
+    assert run(shape).tolist() == [3, 4]
+
+
+def test_the_shape_of_strings(run, hidden):
+    assert run(tf.shape(hidden("a"))).tolist() == []
+    assert run(tf.size(hidden(["a", "b"]))) == 2

@@ -1,0 +1,54 @@
+import re
+
+import pytest
+
+import headrace.tf1 as tf
+
+
+class TestPlaceholder:
+    def test_has_the_given_type_and_shape(self):
+        x = tf.placeholder("float32", [None, 2], name="x")
+        assert (x.name, x.dtype, x.shape.as_list()) == ("x:0", tf.float32, [None, 2])
+        assert x.op.get_attr("shape").as_list() == [None, 2]
+        assert tf.placeholder(tf.int32).shape.rank is None
+        assert tf.placeholder(tf.int32).op.name == "Placeholder_1"
+
+    def test_must_be_fed(self, run):
+        x = tf.placeholder(tf.float32, [None, 2], name="x")
+        assert run(x, {x: [[1, 2]]}).tolist() == [[1.0, 2.0]]
+        words = "You must feed a value for placeholder tensor 'x' with dtype float and shape [?,2]"
+        with pytest.raises(tf.errors.InvalidArgumentError, match=re.escape(words)):
+            run(x)
+
+    def test_refuses_no_type_and_wrong_shapes(self):
+        with pytest.raises(TypeError, match="Expected DataType for argument 'dtype' not None"):
+            tf.placeholder(None)
+        with pytest.raises(ValueError, match="Error converting shape to a TensorShape: Dimension"):
+            tf.placeholder(tf.int32, [-1])
+        with pytest.raises(TypeError, match="Error converting shape to a TensorShape: A string"):
+            tf.placeholder(tf.int32, "2")
+
+
+class TestPlaceholderWithDefault:
+    def test_has_its_default_unless_fed(self, run):
+        x = tf.placeholder_with_default([1, 2], [None])
+        assert (x.op.type, x.shape.as_list()) == ("PlaceholderWithDefault", [None])
+        assert run(x).tolist() == [1, 2]
+        assert run(x, {x: [3]}).tolist() == [3]
+
+    def test_refuses_a_default_of_another_shape(self):
+        words = (
+            "Dimension 0 in both shapes must be equal, but are 2 and 3. Shapes are [2] and [3]. "
+            "for 'PlaceholderWithDefault' (op: 'PlaceholderWithDefault') with input shapes: [2]"
+        )
+        with pytest.raises(ValueError, match=re.escape(words)):
+            tf.placeholder_with_default([1, 2], [3])
+
+
+@pytest.mark.parametrize(
+    ("function", "name"), [(tf.identity, "Identity"), (tf.stop_gradient, "StopGradient")]
+)
+def test_a_copy_has_the_same_value(run, function, name):
+    copy = function(tf.constant([1, 2]))
+    assert (copy.op.name, copy.dtype, copy.shape) == (name, tf.int32, [2])
+    assert run(copy).tolist() == [1, 2]
