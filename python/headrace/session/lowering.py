@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -19,6 +19,9 @@ __all__ = ["Lowering"]
 _TAKES_VARIABLE = frozenset(
     {"Assign", "AssignAdd", "AssignSub", "CountUpTo", "IsVariableInitialized"}
 )
+
+# Larger results are computed in each run and not kept with the program.
+_MAX_FOLDED_BYTES: Final = 1 << 20
 
 
 class Lowering:
@@ -43,65 +46,18 @@ class Lowering:
             OpError: If a resource cannot be made.
             UnimplementedError: If an operation has no kernel.
         """
-        builder = engine.ProgramBuilder()
-        slots = {tensor: builder.feed(_code(tensor)) for tensor in feeds}
-        wanted = [tensor.op for tensor in fetches if tensor not in slots]
-        nodes: dict[Operation, int] = {}
-        for op in _topological_order([*wanted, *targets], slots):
-            self._add(builder, op, slots, nodes)
-        for tensor in fetches:
-            if tensor.op.type == "VariableV2" and tensor not in slots:
-                slots[tensor] = self._read(builder, tensor.op.name, tensor.op, list(nodes.values()))
-        return builder.build([slots[tensor] for tensor in fetches])
+        assembly = _Assembly(self, feeds)
+        wanted = [tensor.op for tensor in fetches if tensor not in assembly.slots]
+        for op in _topological_order([*wanted, *targets], assembly.slots):
+            assembly.add(op)
+        return assembly.build(fetches)
 
-    def _add(
-        self,
-        builder: engine.ProgramBuilder,
-        op: Operation,
-        slots: dict[Tensor, int],
-        nodes: dict[Operation, int],
-    ) -> None:
-        """Adds one operation, unless it needs no computing."""
-        if op.type == "Const":
-            if op.outputs[0] not in slots:
-                value = as_array(op.attrs["value"], op.outputs[0].dtype)
-                slots[op.outputs[0]] = builder.constant(value, _code(op.outputs[0]))
-            return
-        if op.type in RESOURCE_TYPES:
-            return
-        controls = [nodes[control] for control in op.control_inputs if control in nodes]
-        inputs: list[int] = []
-        resources: list[Resource] = []
-        for index, tensor in enumerate(op.inputs):
-            if tensor.dtype.name == "resource":
-                resources.append(self._resources.get(tensor.op))
-            elif index == 0 and op.type in _TAKES_VARIABLE:
-                # An assignment also stands for its variable, once it has run.
-                controls += [nodes[tensor.op]] if tensor.op.type != "VariableV2" else []
-                resources.append(self._resources.get(_variable_of(tensor)))
-            elif tensor.op.type == "VariableV2" and tensor not in slots:
-                inputs.append(self._read(builder, op.name, tensor.op, controls))
-            else:
-                inputs.append(slots[tensor])
-        kernel = self._kernel(op, resources)
-        node, slot = builder.node(op.name, kernel, inputs, controls, len(op.outputs))
-        nodes[op] = node
-        for offset, tensor in enumerate(op.outputs):
-            slots.setdefault(tensor, slot + offset)
+    def resource(self, op: Operation) -> Resource:
+        """Returns the session's resource that an operation stands for."""
+        return self._resources.get(op)
 
-    def _read(
-        self,
-        builder: engine.ProgramBuilder,
-        reader: str,
-        variable: Operation,
-        controls: list[int],
-    ) -> int:
-        """Reads a variable for operation `reader`: not before what that one has to wait for."""
-        kernel = self._kernel(variable, [self._resources.get(variable)])
-        _, slot = builder.node(reader, kernel, [], controls, 1)
-        return slot
-
-    def _kernel(self, op: Operation, resources: list[Resource]) -> engine.Kernel:
+    def kernel(self, op: Operation, resources: list[Resource]) -> engine.Kernel:
+        """Returns the kernel of an operation."""
         with self._lock:
             kernel = self._kernels.get(op)
         if kernel is None:
@@ -109,6 +65,90 @@ class Lowering:
             with self._lock:
                 kernel = self._kernels.setdefault(op, made)
         return kernel
+
+
+class _Assembly:
+    """One program in the making.
+
+    Attributes:
+        slots: Where each tensor's value is in a run.
+    """
+
+    def __init__(self, lowering: Lowering, feeds: Sequence[Tensor]) -> None:
+        self._lowering = lowering
+        self._builder = engine.ProgramBuilder()
+        self.slots = {tensor: self._builder.feed(_code(tensor)) for tensor in feeds}
+        self._nodes: dict[Operation, int] = {}
+        # The tensors whose values are the same in every run.
+        self._constants: dict[Tensor, np.ndarray[Any, Any]] = {}
+
+    def add(self, op: Operation) -> None:
+        """Adds an operation, all of whose inputs were added; unless it needs no computing."""
+        if op.type in RESOURCE_TYPES:
+            return
+        controls = [self._nodes[control] for control in op.control_inputs if control in self._nodes]
+        values = None if controls else self._fold(op)
+        if values is not None:
+            for tensor, value in zip(op.outputs, values, strict=True):
+                self._add_constant(tensor, value)
+            return
+        inputs: list[int] = []
+        resources: list[Resource] = []
+        for index, tensor in enumerate(op.inputs):
+            if tensor.dtype.name == "resource":
+                resources.append(self._lowering.resource(tensor.op))
+            elif index == 0 and op.type in _TAKES_VARIABLE:
+                # An assignment also stands for its variable, once it has run.
+                if tensor.op.type != "VariableV2":
+                    controls.append(self._nodes[tensor.op])
+                resources.append(self._lowering.resource(_variable_of(tensor)))
+            elif tensor.op.type == "VariableV2" and tensor not in self.slots:
+                inputs.append(self._read(op.name, tensor.op, controls))
+            else:
+                inputs.append(self.slots[tensor])
+        kernel = self._lowering.kernel(op, resources)
+        node, slot = self._builder.node(op.name, kernel, inputs, controls, len(op.outputs))
+        self._nodes[op] = node
+        for offset, tensor in enumerate(op.outputs):
+            self.slots.setdefault(tensor, slot + offset)
+
+    def build(self, fetches: Sequence[Tensor]) -> engine.Program:
+        """Returns the program that gives the values of `fetches`."""
+        for tensor in fetches:
+            if tensor.op.type == "VariableV2" and tensor not in self.slots:
+                controls = list(self._nodes.values())
+                self.slots[tensor] = self._read(tensor.op.name, tensor.op, controls)
+        return self._builder.build([self.slots[tensor] for tensor in fetches])
+
+    def _read(self, reader: str, variable: Operation, controls: list[int]) -> int:
+        """Reads a variable for operation `reader`: not before what that one has to wait for."""
+        kernel = self._lowering.kernel(variable, [self._lowering.resource(variable)])
+        _, slot = self._builder.node(reader, kernel, [], controls, 1)
+        return slot
+
+    def _add_constant(self, tensor: Tensor, value: np.ndarray[Any, Any]) -> None:
+        if tensor not in self.slots:
+            self._constants[tensor] = value
+            self.slots[tensor] = self._builder.constant(value, _code(tensor))
+
+    def _fold(self, op: Operation) -> list[np.ndarray[Any, Any]] | None:
+        """Computes an operation over constants now, so that a loop with it needs no Python.
+
+        Returns:
+            Its outputs; None if they are not the same in every run, or large, or if it fails: that
+            is for the run to say.
+        """
+        if op.type == "Const":
+            return [as_array(op.attrs["value"], op.outputs[0].dtype)]
+        is_pure = op.kernel is not None and op.inputs and "python_function" not in op.attrs
+        if not is_pure or any(tensor not in self._constants for tensor in op.inputs):
+            return None
+        try:
+            values = _NumpyKernel(op)(*[self._constants[tensor] for tensor in op.inputs])
+        except Exception:
+            return None
+        is_small = sum(value.nbytes for value in values) <= _MAX_FOLDED_BYTES
+        return values if is_small else None
 
 
 def _make_kernel(op: Operation, resources: list[Resource]) -> engine.Kernel:

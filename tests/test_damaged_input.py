@@ -1,0 +1,181 @@
+"""Bad input to the standard pipeline: one clear error out of `coord.join`, and all threads end."""
+
+import struct
+
+import pytest
+
+import headrace.tf1 as tf
+
+NUM_RECORDS = 20
+
+
+def serialized(number):
+    features = {
+        "image": tf.train.Feature(bytes_list=tf.train.BytesList(value=[bytes([number]) * 30])),
+        "label": tf.train.Feature(int64_list=tf.train.Int64List(value=[number])),
+    }
+    return tf.train.Example(features=tf.train.Features(feature=features)).SerializeToString()
+
+
+def write_records(path, records):
+    with tf.python_io.TFRecordWriter(path) as writer:
+        for record in records:
+            writer.write(record)
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A good file of twenty records of equal length."""
+    path = tmp_path / "digits.tfrecord"
+    write_records(path, [serialized(number) for number in range(NUM_RECORDS)])
+    return path
+
+
+def record_bytes(path):
+    """The size of one framed record."""
+    return path.stat().st_size // NUM_RECORDS
+
+
+def train_on(paths, label_dtype=tf.int64, image_size=30):
+    """Runs the training template over files; returns the examples seen and the error of join."""
+    names = tf.train.string_input_producer([str(p) for p in paths], num_epochs=1, shuffle=False)
+    _, record = tf.TFRecordReader(name="reader").read(names)
+    features = {
+        "image": tf.FixedLenFeature((), tf.string),
+        "label": tf.FixedLenFeature((), label_dtype),
+    }
+    example = tf.parse_single_example(record, features, name="parse")
+    image = tf.reshape(tf.decode_raw(example["image"], tf.uint8), [image_size], name="image")
+    batch = tf.train.batch(
+        [image, example["label"]], batch_size=1, num_threads=2, allow_smaller_final_batch=True
+    )
+    seen = 0
+    with tf.Session(config=tf.ConfigProto(operation_timeout_in_ms=20_000)) as session:
+        session.run(tf.local_variables_initializer())
+        coord = tf.train.Coordinator()
+        threads = tf.train.start_queue_runners(session, coord)
+        try:
+            while not coord.should_stop():
+                session.run(batch)
+                seen += 1
+        except tf.errors.OutOfRangeError:
+            pass  # A pipeline that failed ends so, too; join tells.
+        finally:
+            coord.request_stop()
+        error = None
+        try:
+            coord.join(threads, stop_grace_period_secs=10)
+        except tf.errors.OpError as caught:
+            error = caught
+    assert not any(thread.is_alive() for thread in threads)
+    return seen, error
+
+
+def test_good_files_give_every_example_and_no_error(path):
+    assert train_on([path]) == (NUM_RECORDS, None)
+
+
+def test_a_truncated_file_is_named_with_record_and_offset(path):
+    size = path.stat().st_size
+    path.write_bytes(path.read_bytes()[:-10])
+    _, error = train_on([path])
+    offset = size // NUM_RECORDS * 19
+    assert isinstance(error, tf.errors.DataLossError)
+    length = size // NUM_RECORDS - 16
+    assert error.message.startswith(
+        f"{path}: truncated record at {offset} (record 19): it claims {length} bytes, "
+        f"past the end of the file ({size - 10} bytes). The file is cut short; copy it again."
+    )
+    assert error.op.type == "ReaderReadV2"
+
+
+def test_a_flipped_bit_is_named_with_record_and_offset(path):
+    data = bytearray(path.read_bytes())
+    offset = 7 * record_bytes(path) + 12
+    data[offset + 5] ^= 0x10
+    path.write_bytes(data)
+    _, error = train_on([path])
+    assert isinstance(error, tf.errors.DataLossError)
+    assert error.message.startswith(
+        f"{path}: corrupted record at {offset} (record 7): "
+        "the checksum of its data does not match; copy the file again."
+    )
+
+
+def test_a_flipped_bit_in_a_length_is_named_with_record_and_offset(path):
+    data = bytearray(path.read_bytes())
+    offset = 3 * record_bytes(path)
+    data[offset] ^= 0x01
+    path.write_bytes(data)
+    _, error = train_on([path])
+    assert error.message.startswith(f"{path}: corrupted record at {offset} (record 3): ")
+
+
+def test_a_missing_file_is_named(path, tmp_path):
+    missing = tmp_path / "missing.tfrecord"
+    _, error = train_on([path, missing])
+    assert isinstance(error, tf.errors.NotFoundError)
+    assert error.message.startswith(f"{missing}; No such file or directory. Check the file names")
+
+
+def test_a_directory_is_named(path, tmp_path):
+    _, error = train_on([path, tmp_path])
+    assert isinstance(error, tf.errors.FailedPreconditionError)
+    assert error.message.startswith(f"{tmp_path}; Is a directory. ")
+
+
+def test_a_file_of_another_format_is_named(tmp_path):
+    text = tmp_path / "table.csv"
+    text.write_text("id,name\n1,somebody\n2,somebody else\n")
+    _, error = train_on([text])
+    assert isinstance(error, tf.errors.DataLossError)
+    assert error.message.startswith(f"{text}: corrupted record at 0 (record 0): ")
+    assert "is it a TFRecord file, and uncompressed?" in error.message
+
+
+def test_a_wrong_feature_type_is_named_with_file_record_and_offset(path):
+    _, error = train_on([path], label_dtype=tf.float32)
+    assert isinstance(error, tf.errors.InvalidArgumentError)
+    assert "Key: label.  Data types don't match." in error.message
+    assert f"[while reading {path}: record 0 at byte 0]" in error.message
+    assert error.op.type == "ParseSingleExample"
+
+
+def test_a_record_that_is_no_example_is_named_with_file_record_and_offset(tmp_path):
+    path = tmp_path / "mixed.tfrecord"
+    records = [serialized(number) for number in range(3)]
+    write_records(path, [*records, b"\xff\xff\xff"])
+    _, error = train_on([path])
+    assert isinstance(error, tf.errors.InvalidArgumentError)
+    assert "Could not parse example input" in error.message
+    offset = sum(len(record) + 16 for record in records)
+    assert f"[while reading {path}: record 3 at byte {offset}]" in error.message
+
+
+def test_an_image_of_the_wrong_size_is_named_with_file_record_and_offset(path):
+    _, error = train_on([path], image_size=31)
+    assert isinstance(error, tf.errors.InvalidArgumentError)
+    assert "Input to reshape is a tensor with 30 values" in error.message
+    assert f"[while reading {path}: record 0 at byte 0]" in error.message
+    assert error.op.name == "image"
+
+
+def test_a_huge_length_is_refused_without_the_memory_for_it(tmp_path):
+    path = tmp_path / "huge.tfrecord"
+    write_records(path, [b"x"])
+    data = bytearray(path.read_bytes())
+    data[:8] = struct.pack("<Q", 2**62)
+    data[8:12] = struct.pack("<I", masked_crc32c(bytes(data[:8])))
+    path.write_bytes(data)
+    _, error = train_on([path])
+    assert f"it claims {2**62} bytes, past the end of the file" in error.message
+
+
+def masked_crc32c(data):
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = (crc >> 1) ^ (0x82F63B78 if crc & 1 else 0)
+    crc ^= 0xFFFFFFFF
+    return (((crc >> 15) | (crc << 17)) + 0xA282EAD8) & 0xFFFFFFFF

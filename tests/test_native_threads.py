@@ -1,0 +1,88 @@
+"""What runs in native threads goes on while Python does not."""
+
+import ctypes
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import headrace.tf1 as tf
+
+HELD_SECONDS = 0.5
+
+
+def native_queue(session, queue):
+    """The queue itself: asking it needs no run and no switch of threads."""
+    return session._resources.get(queue.queue_ref.op)
+
+
+def wait_until(condition, timeout=10.0):
+    deadline = time.monotonic() + timeout
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        threading.Event().wait(0.001)
+
+
+@pytest.fixture
+def hold_the_gil():
+    """A C call that keeps the GIL: no other Python thread runs one instruction meanwhile."""
+    interval = sys.getswitchinterval()
+    usleep = ctypes.PyDLL(None).usleep
+    # Nobody is to be let in just before or after the call either.
+    sys.setswitchinterval(1000)
+    yield lambda: usleep(int(HELD_SECONDS * 1e6))
+    sys.setswitchinterval(interval)
+
+
+@pytest.fixture
+def records(tmp_path):
+    path = tmp_path / "numbers.tfrecord"
+    with tf.python_io.TFRecordWriter(path) as writer:
+        for number in range(10):
+            int64_list = tf.train.Int64List(value=[number])
+            feature = {"number": tf.train.Feature(int64_list=int64_list)}
+            example = tf.train.Example(features=tf.train.Features(feature=feature))
+            writer.write(example.SerializeToString())
+    return str(path)
+
+
+def test_a_queue_fills_while_a_c_call_holds_the_gil(records, hold_the_gil):
+    names = tf.train.string_input_producer([records])
+    _, record = tf.TFRecordReader().read(names)
+    example = tf.parse_single_example(record, {"number": tf.FixedLenFeature((), tf.int64)})
+    queue = tf.FIFOQueue(-1, [tf.float32], shapes=[()])
+    enqueue = queue.enqueue(tf.cast(example["number"], tf.float32) * 2.0)
+    tf.train.add_queue_runner(tf.train.QueueRunner(queue, [enqueue] * 2))
+    with tf.Session() as session:
+        coord = tf.train.Coordinator()
+        threads = tf.train.start_queue_runners(session, coord)
+        native = native_queue(session, queue)
+        wait_until(lambda: native.size() > 0)
+        before = native.size()
+        hold_the_gil()
+        grown = native.size() - before
+        coord.request_stop()
+        coord.join(threads)
+    # A hundred a second would do; it is tens of thousands.
+    assert grown > 100 * HELD_SECONDS
+
+
+def test_a_thread_that_holds_the_gil_stops_python_functions_only(hold_the_gil):
+    """The counterpart: a runner with a Python function in its loop does wait for the GIL."""
+    value = tf.py_func(lambda: np.float32(1.0), [], tf.float32)
+    value.set_shape([])
+    queue = tf.FIFOQueue(-1, [tf.float32], shapes=[()])
+    tf.train.add_queue_runner(tf.train.QueueRunner(queue, [queue.enqueue(value)]))
+    with tf.Session() as session:
+        coord = tf.train.Coordinator()
+        threads = tf.train.start_queue_runners(session, coord)
+        native = native_queue(session, queue)
+        wait_until(lambda: native.size() > 0)
+        before = native.size()
+        hold_the_gil()
+        grown = native.size() - before
+        coord.request_stop()
+        coord.join(threads)
+    assert grown <= 1
