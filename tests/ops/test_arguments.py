@@ -36,7 +36,7 @@ def test_inputs_of_two_graphs_are_refused():
     ("call", "error", "words"),
     [
         (
-            lambda i, f: tf.maximum(i, f),
+            tf.maximum,
             TypeError,
             "Input 'y' of 'Maximum' Op has type float32 that does not match type int32 of "
             "argument 'x'.",

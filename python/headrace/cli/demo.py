@@ -71,9 +71,10 @@ def demo(
 
 @contextmanager
 def _directory(output: Path | None) -> Iterator[Path]:
-    """Gives a directory to work in that is removed again; its files go to `output` if all went well.
+    """Gives a directory to work in that is removed again; its files go to `output` at the end.
 
-    So an interrupted run leaves nothing behind, half-written files least of all.
+    They go there only if all went well. So an interrupted run leaves nothing behind, half-written
+    files least of all.
     """
     if output is not None:
         output.mkdir(parents=True, exist_ok=True)

@@ -311,7 +311,8 @@ def _complete_sizes(
     given = sum(size for size in sizes if size >= 0)
     fits = given <= total if -1 in sizes else given == total
     if sizes.count(-1) > 1 or not fits:
-        text = f"can't split axis of size {total} into pieces of size {bracketed(sizes)}"
+        pieces = ",".join(map(str, sizes))
+        text = f"can't split axis of size {total} into pieces of size [{pieces}]"
         if error is not None:
             raise error(text)
         fail(text)

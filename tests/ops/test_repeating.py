@@ -1,0 +1,96 @@
+import re
+
+import numpy as np
+import pytest
+
+import headrace.tf1 as tf
+
+IAE = tf.errors.InvalidArgumentError
+
+
+class TestTile:
+    def test_repeats(self, run):
+        result = tf.tile([[1, 2]], [2, 2])
+        assert result.shape == [2, 4]
+        assert run(result).tolist() == [[1, 2, 1, 2]] * 2
+        assert run(tf.tile(["a"], [3])).tolist() == [b"a"] * 3
+
+    def test_keeps_what_is_known(self):
+        x = tf.placeholder(tf.int32, [None, 3])
+        assert tf.tile(x, [2, 2]).shape.as_list() == [None, 6]
+        assert tf.tile(x, tf.placeholder(tf.int32, [2])).shape.as_list() == [None, None]
+        assert tf.tile(tf.placeholder(tf.int32), [2]).shape.as_list() == [None]
+
+    def test_needs_one_multiple_an_axis(self, run, hidden):
+        with pytest.raises(ValueError, match="Shape must be rank 1 but is rank 2"):
+            tf.tile([1], [2, 1])
+        words = "Expected multiples argument to be a vector of length 1 got length 2"
+        with pytest.raises(IAE, match=words):
+            run(tf.tile(hidden([1]), hidden([2, 1])))
+        with pytest.raises(IAE, match=re.escape("Expected multiples[0] >= 0, got -1")):
+            run(tf.tile(hidden([1]), hidden([-1])))
+
+
+class TestPad:
+    @pytest.mark.parametrize(
+        ("mode", "op_type", "value"),
+        [
+            ("CONSTANT", "Pad", [0, 1, 2, 3, 0, 0]),
+            ("reflect", "MirrorPad", [2, 1, 2, 3, 2, 1]),
+            ("SYMMETRIC", "MirrorPad", [1, 1, 2, 3, 3, 2]),
+        ],
+    )
+    def test_adds_elements_on_both_sides(self, run, mode, op_type, value):
+        result = tf.pad([1, 2, 3], [[1, 2]], mode)
+        assert (result.op.type, result.shape) == (op_type, [6])
+        assert run(result).tolist() == value
+
+    def test_adds_another_constant(self, run):
+        result = tf.pad([[1]], [[0, 1], [1, 0]], constant_values=7)
+        assert result.op.type == "PadV2"
+        assert run(result).tolist() == [[7, 1], [7, 7]]
+
+    def test_adds_empty_strings(self, run):
+        assert run(tf.pad(["a"], [[1, 0]])).tolist() == [b"", b"a"]
+
+    def test_keeps_what_is_known(self):
+        assert tf.pad(tf.placeholder(tf.int32, [None]), [[1, 1]]).shape.as_list() == [None]
+        amounts = tf.placeholder(tf.int32, [2, 2])
+        assert tf.pad(tf.placeholder(tf.int32), amounts).shape.as_list() == [None, None]
+
+    @pytest.mark.parametrize(
+        ("amounts", "mode", "words"),
+        [
+            ([[1, 1], [1, 1]], "CONSTANT", "The first dimension of paddings must be the rank of"),
+            ([[-1, 1]], "CONSTANT", "Paddings must be non-negative: -1 1"),
+            ([[3, 0]], "REFLECT", "paddings must be less than the dimension size: 3, 0 not less"),
+            ([[4, 0]], "SYMMETRIC", "paddings must be no greater than the dimension size: 4, 0"),
+        ],
+    )
+    def test_refuses_amounts_that_do_not_fit(self, run, hidden, amounts, mode, words):
+        with pytest.raises(IAE, match=re.escape(words)):
+            run(tf.pad(hidden([1, 2, 3]), hidden(amounts), mode))
+
+    def test_refuses_wrong_arguments(self):
+        with pytest.raises(ValueError, match="Unknown padding mode: XX"):
+            tf.pad([1], [[1, 1]], "xx")
+        with pytest.raises(ValueError, match="Shape must be rank 2 but is rank 1"):
+            tf.pad([1], [[1, 1], [1, 1]])
+        with pytest.raises(ValueError, match="Paddings must be non-negative"):
+            tf.pad([1], [[-1, 1]])
+
+
+class TestReverse:
+    @pytest.mark.parametrize("axes", [[0], [-1], [0, 1], []])
+    def test_turns_axes_around(self, run, axes):
+        value = np.arange(6).reshape(2, 3)
+        result = tf.reverse(value, tf.constant(axes, tf.int32))
+        assert result.shape == (2, 3)
+        assert np.array_equal(run(result), np.flip(value, tuple(axes)))
+
+    def test_refuses_axes_that_are_not_there_or_named_twice(self, run, hidden):
+        for make, error in ((lambda x: x, ValueError), (hidden, IAE)):
+            with pytest.raises(error, match=re.escape("'axis'[0] = 4 is out of valid range [0, 0")):
+                run(tf.reverse(make([1]), make([4])))
+            with pytest.raises(error, match="axis 0 specified more than once"):
+                run(tf.reverse(make([1]), make([0, 0])))
