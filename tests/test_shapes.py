@@ -237,3 +237,5 @@ def test_kernels_write_shapes_in_brackets():
     assert shapes.bracketed([2, None]) == "[2,?]"
     assert shapes.bracketed(()) == "[]"
     assert shapes.bracketed(None) == "?"
+    assert shapes.bracketed(TensorShape([3])) == "[3]"
+    assert shapes.bracketed([-1, 2]) == "[-1,2]"

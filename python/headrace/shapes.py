@@ -452,11 +452,12 @@ def dimension_at_index(shape: TensorShape, index: int) -> Dimension:
 
 
 def bracketed(shape: Any) -> str:
-    """Writes a shape as kernels do: `[2,?]`, and `?` for an unknown one."""
-    sizes = as_shape(shape)
-    if sizes.rank is None:
+    """Writes a shape, or any row of integers, as kernels do: `[2,?]`; `?` for an unknown one."""
+    if isinstance(shape, TensorShape):
+        shape = shape._sizes
+    if shape is None:
         return "?"
-    return f"[{','.join('?' if size is None else str(size) for size in sizes.as_list())}]"
+    return f"[{','.join('?' if size is None else str(size) for size in shape)}]"
 
 
 def describe_conflict(x: TensorShape, y: TensorShape) -> str:

@@ -4,10 +4,7 @@ Source: `tf.group`, `tf.tuple` and `tf.Assert` of TensorFlow 1.15.
 """
 
 import builtins
-import math
 from typing import Any
-
-import numpy as np
 
 from headrace import dtypes
 from headrace.graph import (
@@ -20,6 +17,7 @@ from headrace.graph import (
 )
 from headrace.ops.arguments import Input, InputList, apply_op
 from headrace.ops.conversion import convert_to_tensor, is_tensor
+from headrace.ops.excerpt import write_excerpt
 from headrace.ops.kernel import Array, fail
 from headrace.ops.placeholders import identity
 from headrace.ops.sparse import SparseTensor
@@ -131,7 +129,7 @@ def Assert(
             if is_true.ndim:
                 fail(f"In[0] should be a scalar: {bracketed(is_true.shape)}")
             if not is_true:
-                words = " ".join(f"[{_summary(value, shown)}]" for value in values)
+                words = " ".join(f"[{write_excerpt(value, shown)}]" for value in values)
                 fail(f"assertion failed: {words}")
 
         attrs = {"summarize": shown}
@@ -171,30 +169,3 @@ def _gated(gate: Operation, item: Any) -> Any:
         with control_dependencies([gate]):
             return group(item)
     return with_dependencies([gate], item)
-
-
-def _summary(value: Array, limit: int) -> str:
-    """Writes the first elements of an array as TensorFlow's kernels do."""
-    shown = value.size if limit < 0 else min(limit, value.size)
-    words = [_word(item) for item in value.ravel()[:shown]]
-    dots = "..." if value.size > shown else ""
-    if value.ndim < 2 or not words:
-        return " ".join(words) + dots
-    return _nested(words, value.shape) + dots
-
-
-def _nested(words: list[str], shape: Any) -> str:
-    """Puts brackets around the rows of what is shown; the innermost axis stays flat."""
-    if len(shape) == 1:
-        return " ".join(words)
-    step = math.prod(shape[1:])
-    rows = [words[start : start + step] for start in range(0, len(words), step)]
-    return "".join(f"[{_nested(row, shape[1:])}]" for row in rows)
-
-
-def _word(item: Any) -> str:
-    if isinstance(item, bytes):
-        return item.decode("latin-1").encode("unicode_escape").decode()
-    if isinstance(item, np.floating):
-        return f"{item:.9g}" if item.dtype == np.float32 else f"{item:.17g}"
-    return str(int(item)) if isinstance(item, np.bool_) else str(item)

@@ -311,8 +311,7 @@ def _complete_sizes(
     given = sum(size for size in sizes if size >= 0)
     fits = given <= total if -1 in sizes else given == total
     if sizes.count(-1) > 1 or not fits:
-        pieces = ",".join(map(str, sizes))
-        text = f"can't split axis of size {total} into pieces of size [{pieces}]"
+        text = f"can't split axis of size {total} into pieces of size {bracketed(sizes)}"
         if error is not None:
             raise error(text)
         fail(text)

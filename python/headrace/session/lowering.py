@@ -94,6 +94,10 @@ class _Assembly:
             return
         inputs: list[int] = []
         resources: list[Resource] = []
+        if op.type == "Const":
+            # A constant that waits for something: its value passes through a node that does.
+            value = as_array(op.attrs["value"], op.outputs[0].dtype)
+            inputs.append(self._builder.constant(value, _code(op.outputs[0])))
         for index, tensor in enumerate(op.inputs):
             if tensor.dtype.name == "resource":
                 resources.append(self._lowering.resource(tensor.op))
@@ -155,6 +159,10 @@ def _make_kernel(op: Operation, resources: list[Resource]) -> engine.Kernel:
     if op.kernel is not None:
         codes = [_code(tensor) for tensor in op.outputs]
         return engine.ProgramBuilder.function(_NumpyKernel(op), codes)
+    if op.type == "Const":
+        kernel = engine.ProgramBuilder.kernel("Identity", {}, [])
+        assert kernel is not None
+        return kernel
     attrs = {"name": op.name}
     attrs |= {name: _attr(value) for name, value in op.attrs.items() if value is not None}
     kernel = engine.ProgramBuilder.kernel(op.type, attrs, resources)
