@@ -36,7 +36,7 @@ def record_bytes(path):
     return path.stat().st_size // NUM_RECORDS
 
 
-def train_on(paths, label_dtype=tf.int64, image_size=30):
+def train_on(paths, label_dtype=tf.int64, image_size=30, num_threads=2):
     """Runs the training template over files; returns the examples seen and the error of join."""
     names = tf.train.string_input_producer([str(p) for p in paths], num_epochs=1, shuffle=False)
     _, record = tf.TFRecordReader(name="reader").read(names)
@@ -47,7 +47,7 @@ def train_on(paths, label_dtype=tf.int64, image_size=30):
     example = tf.parse_single_example(record, features, name="parse")
     image = tf.reshape(tf.decode_raw(example["image"], tf.uint8), [image_size], name="image")
     batch = tf.train.batch(
-        [image, example["label"]], batch_size=1, num_threads=2, allow_smaller_final_batch=True
+        [image, example["label"]], 1, num_threads, allow_smaller_final_batch=True
     )
     seen = 0
     with tf.Session(config=tf.ConfigProto(operation_timeout_in_ms=20_000)) as session:
@@ -134,7 +134,7 @@ def test_a_file_of_another_format_is_named(tmp_path):
 
 
 def test_a_wrong_feature_type_is_named_with_file_record_and_offset(path):
-    _, error = train_on([path], label_dtype=tf.float32)
+    _, error = train_on([path], label_dtype=tf.float32, num_threads=1)
     assert isinstance(error, tf.errors.InvalidArgumentError)
     assert "Key: label.  Data types don't match." in error.message
     assert f"[while reading {path}: record 0 at byte 0]" in error.message
@@ -153,7 +153,7 @@ def test_a_record_that_is_no_example_is_named_with_file_record_and_offset(tmp_pa
 
 
 def test_an_image_of_the_wrong_size_is_named_with_file_record_and_offset(path):
-    _, error = train_on([path], image_size=31)
+    _, error = train_on([path], image_size=31, num_threads=1)
     assert isinstance(error, tf.errors.InvalidArgumentError)
     assert "Input to reshape is a tensor with 30 values" in error.message
     assert f"[while reading {path}: record 0 at byte 0]" in error.message

@@ -95,8 +95,15 @@ class ProgramBuilder:
         name: str,
         kernel: Kernel,
         inputs: Sequence[int],
-        controls: Sequence[int],
         num_outputs: int,
+        gate: tuple[Sequence[int], Sequence[tuple[int, bool]]],
+    ) -> tuple[int, int]: ...
+    def merge(
+        self,
+        name: str,
+        predicate: int,
+        branches: tuple[int, int],
+        gate: tuple[Sequence[int], Sequence[tuple[int, bool]]],
     ) -> tuple[int, int]: ...
     def build(self, fetches: Sequence[int]) -> Program: ...
 

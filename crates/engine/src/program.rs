@@ -30,12 +30,27 @@ impl StopFlag {
 
 struct Node {
     name: Arc<str>,
-    kernel: Arc<dyn Kernel>,
+    work: Work,
     inputs: Vec<Input>,
     /// Nodes that must have run before, besides those that produce the inputs.
     controls: Vec<usize>,
+    /// What must hold for the node to run, outermost first; otherwise it is skipped, and with it what depends on it.
+    guards: Vec<Guard>,
     first_output: Slot,
     num_outputs: usize,
+}
+
+enum Work {
+    Call(Arc<dyn Kernel>),
+    /// Hands on its second input if the first one is false, else its third: the other one may have been skipped.
+    Merge,
+}
+
+/// Lets a node run only if a bool scalar has a certain value.
+struct Guard {
+    slot: Slot,
+    producer: Option<usize>,
+    wanted: bool,
 }
 
 struct Input {
@@ -48,6 +63,7 @@ struct Input {
 /// A compiled set of operations. Immutable; any number of threads may run it at once.
 pub struct Program {
     nodes: Vec<Node>,
+    has_branches: bool,
     /// The values before a run: constants are in place.
     initial: Vec<Option<Tensor>>,
     feeds: Vec<Slot>,
@@ -88,17 +104,44 @@ impl ProgramBuilder {
 
     /// A call of `kernel`; returns the node's number and its first output slot. The others follow it.
     ///
-    /// `inputs` and `controls` must come from earlier calls.
+    /// The node is skipped unless each of `guards`, outermost first, is a bool scalar of the given value. `inputs`,
+    /// `controls` and `guards` must come from earlier calls.
     pub fn node(
         &mut self,
         name: Arc<str>,
         kernel: Arc<dyn Kernel>,
         inputs: &[Slot],
         controls: &[usize],
+        guards: &[(Slot, bool)],
+        num_outputs: usize,
+    ) -> Result<(usize, Slot)> {
+        self.add(name, Work::Call(kernel), inputs, controls, guards, num_outputs)
+    }
+
+    /// A node that hands on `if_true` or `if_false`, as the bool scalar `predicate` says; see [`ProgramBuilder::node`].
+    pub fn merge(
+        &mut self,
+        name: Arc<str>,
+        predicate: Slot,
+        (if_false, if_true): (Slot, Slot),
+        controls: &[usize],
+        guards: &[(Slot, bool)],
+    ) -> Result<(usize, Slot)> {
+        self.add(name, Work::Merge, &[predicate, if_false, if_true], controls, guards, 1)
+    }
+
+    fn add(
+        &mut self,
+        name: Arc<str>,
+        work: Work,
+        inputs: &[Slot],
+        controls: &[usize],
+        guards: &[(Slot, bool)],
         num_outputs: usize,
     ) -> Result<(usize, Slot)> {
         let node = self.nodes.len();
-        if let Some(unknown) = inputs.iter().find(|slot| **slot >= self.initial.len()) {
+        let read = inputs.iter().chain(guards.iter().map(|(slot, _)| slot));
+        if let Some(unknown) = read.into_iter().find(|slot| **slot >= self.initial.len()) {
             return Err(Error::internal(format!("node {name} reads slot {unknown}, which no earlier node fills")));
         }
         if let Some(unknown) = controls.iter().find(|control| **control >= node) {
@@ -112,7 +155,11 @@ impl ProgramBuilder {
             .iter()
             .map(|slot| Input { slot: *slot, producer: self.producers[*slot], is_last_use: false })
             .collect();
-        self.nodes.push(Node { name, kernel, inputs, controls: controls.to_vec(), first_output, num_outputs });
+        let guards = guards
+            .iter()
+            .map(|(slot, wanted)| Guard { slot: *slot, producer: self.producers[*slot], wanted: *wanted })
+            .collect();
+        self.nodes.push(Node { name, work, inputs, controls: controls.to_vec(), guards, first_output, num_outputs });
         Ok((node, first_output))
     }
 
@@ -124,12 +171,14 @@ impl ProgramBuilder {
         // A value is moved to its last reader; fetched values, feeds and constants stay where they are.
         let mut is_read_later: Vec<bool> = self.producers.iter().map(Option::is_none).collect();
         fetches.iter().for_each(|slot| is_read_later[*slot] = true);
+        self.nodes.iter().flat_map(|node| &node.guards).for_each(|guard| is_read_later[guard.slot] = true);
         for node in self.nodes.iter_mut().rev() {
             for input in node.inputs.iter_mut().rev() {
                 input.is_last_use = !std::mem::replace(&mut is_read_later[input.slot], true);
             }
         }
-        Ok(Program { nodes: self.nodes, initial: self.initial, feeds: self.feeds, fetches })
+        let has_branches = self.nodes.iter().any(|node| !node.guards.is_empty() || matches!(node.work, Work::Merge));
+        Ok(Program { nodes: self.nodes, has_branches, initial: self.initial, feeds: self.feeds, fetches })
     }
 }
 
@@ -138,6 +187,8 @@ struct Frame<'p> {
     program: &'p Program,
     values: Vec<Option<Tensor>>,
     is_done: Vec<bool>,
+    /// The nodes among those done that were skipped. They filled no slot.
+    is_skipped: Vec<bool>,
 }
 
 /// A node that waits.
@@ -157,7 +208,7 @@ impl Program {
             frame.values[*slot] = Some(value);
         }
         frame.execute(run)?;
-        self.fetches.iter().map(|slot| frame.value(*slot)).collect()
+        self.fetches.iter().enumerate().map(|(index, slot)| frame.fetched(index, *slot)).collect()
     }
 
     /// Repeats runs until `stop` is set (then it returns) or a run fails (then with that error).
@@ -203,11 +254,13 @@ impl Program {
 
 impl<'p> Frame<'p> {
     fn new(program: &'p Program) -> Self {
-        Self { program, values: program.initial.clone(), is_done: vec![false; program.nodes.len()] }
+        let (is_done, is_skipped) = (vec![false; program.nodes.len()], vec![false; program.nodes.len()]);
+        Self { program, values: program.initial.clone(), is_done, is_skipped }
     }
 
     fn clear(&mut self) {
         self.is_done.fill(false);
+        self.is_skipped.fill(false);
         for node in &self.program.nodes {
             self.values[node.first_output..node.first_output + node.num_outputs].fill(None);
         }
@@ -217,10 +270,39 @@ impl<'p> Frame<'p> {
         self.values[slot].clone().ok_or_else(|| Error::internal(format!("slot {slot} was read before it was filled")))
     }
 
+    fn fetched(&self, index: usize, slot: Slot) -> Result<Tensor> {
+        let skipped =
+            || Error::invalid_argument(format!("Retval[{index}] does not have value: its branch was not taken"));
+        self.values[slot].clone().ok_or_else(skipped)
+    }
+
     fn is_ready(&self, node: usize) -> bool {
         let node = &self.program.nodes[node];
-        node.controls.iter().all(|control| self.is_done[*control])
-            && node.inputs.iter().all(|input| input.producer.is_none_or(|producer| self.is_done[producer]))
+        let producers = node.inputs.iter().map(|input| input.producer);
+        let mut producers = producers.chain(node.guards.iter().map(|guard| guard.producer)).flatten();
+        node.controls.iter().all(|control| self.is_done[*control]) && producers.all(|producer| self.is_done[producer])
+    }
+
+    /// Whether a node that is ready is not to run: on a branch not taken, or in need of what is.
+    fn is_to_skip(&self, node: &Node) -> Result<bool> {
+        let is_skipped = |producer: Option<usize>| producer.is_some_and(|producer| self.is_skipped[producer]);
+        if node.controls.iter().any(|control| self.is_skipped[*control]) {
+            return Ok(true);
+        }
+        for guard in &node.guards {
+            if is_skipped(guard.producer) || self.value(guard.slot)?.bool_scalar("pred")? != guard.wanted {
+                return Ok(true);
+            }
+        }
+        Ok(match node.work {
+            Work::Call(_) => node.inputs.iter().any(|input| is_skipped(input.producer)),
+            Work::Merge => is_skipped(node.inputs[0].producer) || is_skipped(node.inputs[self.branch(node)?].producer),
+        })
+    }
+
+    /// Which input a merging node hands on.
+    fn branch(&self, node: &Node) -> Result<usize> {
+        Ok(if self.value(node.inputs[0].slot)?.bool_scalar("pred")? { 2 } else { 1 })
     }
 
     fn execute(&mut self, run: &Run) -> Result<()> {
@@ -263,6 +345,15 @@ impl<'p> Frame<'p> {
     fn start(&mut self, index: usize, run: &Run, waiting: &mut Vec<Waiting>) -> Result<()> {
         let program = self.program;
         let node = &program.nodes[index];
+        let explain = |error| program.explain(index, run, error);
+        if program.has_branches && self.is_to_skip(node).map_err(explain)? {
+            (self.is_done[index], self.is_skipped[index]) = (true, true);
+            return Ok(());
+        }
+        let Work::Call(kernel) = &node.work else {
+            let value = self.value(node.inputs[self.branch(node)?].slot)?;
+            return self.finish(index, Tensors::from_iter([value]));
+        };
         // Moving is right only in program order; once something waits, later nodes may run before earlier ones.
         let may_move = waiting.is_empty();
         let mut inputs = Tensors::new();
@@ -271,7 +362,7 @@ impl<'p> Frame<'p> {
             inputs.push(value.map_or_else(|| self.value(input.slot), Ok)?);
         }
         run.node.set(index);
-        match node.kernel.run(run, inputs).map_err(|error| program.explain(index, run, error))? {
+        match kernel.run(run, inputs).map_err(explain)? {
             Step::Done(outputs) => self.finish(index, outputs),
             Step::Pending(pending) => {
                 waiting.push(Waiting { node: index, pending });

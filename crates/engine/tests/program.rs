@@ -29,7 +29,7 @@ fn queue(capacity: usize) -> Arc<Queue> {
 
 fn add(builder: &mut ProgramBuilder, op_type: &str, inputs: &[Slot]) -> Slot {
     let kernel = kernels::build(op_type, &Attrs::default()).unwrap().unwrap();
-    builder.node(op_type.into(), kernel, inputs, &[], 1).unwrap().1
+    builder.node(op_type.into(), kernel, inputs, &[], &[], 1).unwrap().1
 }
 
 fn on_queue(builder: &mut ProgramBuilder, op_type: &str, queue: &Arc<Queue>, inputs: &[Slot]) -> (usize, Slot) {
@@ -37,7 +37,7 @@ fn on_queue(builder: &mut ProgramBuilder, op_type: &str, queue: &Arc<Queue>, inp
     attrs.insert("cancel_pending_enqueues", Attr::Bool(false));
     let kernel = queue_kernels::build(op_type, &attrs, queue).unwrap().unwrap();
     let num_outputs = usize::from(op_type.starts_with("QueueDequeue"));
-    builder.node(op_type.into(), kernel, inputs, &[], num_outputs).unwrap()
+    builder.node(op_type.into(), kernel, inputs, &[], &[], num_outputs).unwrap()
 }
 
 fn run(program: &Program, feeds: Vec<Tensor>) -> Result<Vec<Tensor>> {
@@ -124,7 +124,7 @@ fn a_stop_flag_ends_a_loop_between_two_runs() {
     let stop = Arc::new(StopFlag::new());
     let kernel = Arc::new(CountTo(AtomicUsize::new(0), Arc::clone(&stop)));
     let mut builder = ProgramBuilder::new();
-    builder.node("count".into(), Arc::clone(&kernel) as Arc<dyn Kernel>, &[], &[], 0).unwrap();
+    builder.node("count".into(), Arc::clone(&kernel) as Arc<dyn Kernel>, &[], &[], &[], 0).unwrap();
     builder.build(vec![]).unwrap().run_loop(&stop, &Run::new(&Cancellation::new())).unwrap();
     assert_eq!(kernel.0.load(Ordering::Relaxed), 100);
 }
@@ -190,11 +190,75 @@ fn a_control_input_runs_before() {
     let order = Arc::default();
     let mut builder = ProgramBuilder::new();
     let mut note = |number, controls: &[usize]| {
-        builder.node("note".into(), Arc::new(Note(Arc::clone(&order), number)), &[], controls, 0).unwrap().0
+        builder.node("note".into(), Arc::new(Note(Arc::clone(&order), number)), &[], controls, &[], 0).unwrap().0
     };
     let first = note(1, &[]);
     let second = note(2, &[first]);
     note(3, &[second]);
     run(&builder.build(vec![]).unwrap(), vec![]).unwrap();
     assert_eq!(*order.lock().unwrap(), [1, 2, 3]);
+}
+
+/// A program over a bool that adds 1 to a number if it is true, and else takes the square: (sum, square, merged).
+fn conditional() -> Program {
+    let mut builder = ProgramBuilder::new();
+    let (predicate, number) = (builder.feed(), builder.feed());
+    let one = builder.constant(Tensor::scalar(1_i64));
+    let mut on_branch = |op_type: &str, inputs: &[Slot], wanted| {
+        let kernel = kernels::build(op_type, &Attrs::default()).unwrap().unwrap();
+        builder.node(op_type.into(), kernel, inputs, &[], &[(predicate, wanted)], 1).unwrap().1
+    };
+    let sum = on_branch("AddV2", &[number, one], true);
+    let square = on_branch("Square", &[number], false);
+    let (_, merged) = builder.merge("Merge".into(), predicate, (square, sum), &[], &[]).unwrap();
+    let negated = add(&mut builder, "Neg", &[merged]);
+    builder.build(vec![negated]).unwrap()
+}
+
+#[test]
+fn only_the_branch_that_is_taken_runs() {
+    let program = conditional();
+    for (predicate, expected) in [(true, -8), (false, -49), (true, -8)] {
+        let values = run(&program, vec![Tensor::bool(predicate), Tensor::scalar(7_i64)]).unwrap();
+        assert_eq!(values[0].integer_scalar("value").unwrap(), expected);
+    }
+    let error = run(&program, vec![Tensor::scalar(1_i64), Tensor::scalar(7_i64)]).unwrap_err();
+    assert_eq!((error.code(), error.op().map(|op| &**op)), (Code::InvalidArgument, Some("AddV2")));
+}
+
+#[test]
+fn what_depends_on_a_branch_not_taken_is_skipped_and_cannot_be_fetched() {
+    let queue = queue(3);
+    let mut builder = ProgramBuilder::new();
+    let predicate = builder.feed();
+    let element = builder.constant(Tensor::scalar(1_i64));
+    let kernel = kernels::build("Identity", &Attrs::default()).unwrap().unwrap();
+    let (node, guarded) = builder.node("a".into(), kernel, &[element], &[], &[(predicate, true)], 1).unwrap();
+    on_queue(&mut builder, "QueueEnqueueV2", &queue, &[guarded]);
+    let kernel = queue_kernels::build("QueueEnqueueV2", &Attrs::default(), &queue).unwrap().unwrap();
+    builder.node("after".into(), kernel, &[element], &[node], &[], 0).unwrap();
+    let program = builder.build(vec![guarded]).unwrap();
+    let error = run(&program, vec![Tensor::bool(false)]).unwrap_err();
+    assert!(error.message().starts_with("Retval[0] does not have value"), "{error:?}");
+    assert_eq!(queue.size(), 0);
+    run(&program, vec![Tensor::bool(true)]).unwrap();
+    assert_eq!(queue.size(), 2);
+}
+
+#[test]
+fn a_branch_waits_for_its_predicate_and_others_go_on() {
+    let (predicates, results) = (queue(3), queue(3));
+    let mut builder = ProgramBuilder::new();
+    let (_, number) = on_queue(&mut builder, "QueueDequeueV2", &predicates, &[]);
+    let attrs = [("DstT", Attr::DType(DType::Bool))];
+    let mut cast = Attrs::default();
+    attrs.into_iter().for_each(|(name, value)| cast.insert(name, value));
+    let kernel = kernels::build("Cast", &cast).unwrap().unwrap();
+    let (_, predicate) = builder.node("Cast".into(), kernel, &[number], &[], &[], 1).unwrap();
+    let element = builder.constant(Tensor::scalar(5_i64));
+    let kernel = queue_kernels::build("QueueEnqueueV2", &Attrs::default(), &results).unwrap().unwrap();
+    builder.node("enqueue".into(), kernel, &[element], &[], &[(predicate, true)], 0).unwrap();
+    let (_, _) = on_queue(&mut builder, "QueueEnqueueV2", &predicates, &[element]);
+    run(&builder.build(vec![]).unwrap(), vec![]).unwrap();
+    assert_eq!((predicates.size(), results.size()), (0, 1));
 }

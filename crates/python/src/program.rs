@@ -73,6 +73,9 @@ enum Resource<'py> {
     Variable(Bound<'py, Variable>),
 }
 
+/// The numbers of operations to wait for; slots of bool scalars, outermost branch first, with the values to have.
+type Gate = (Vec<usize>, Vec<(usize, bool)>);
+
 #[pymethods]
 impl ProgramBuilder {
     #[new]
@@ -124,17 +127,32 @@ impl ProgramBuilder {
     }
 
     /// An operation; returns its number and its first output slot. The other outputs follow that one.
+    ///
+    /// The gate is what it waits for, and guards: it is skipped, with all that depends on it, unless the slot of each
+    /// guard has the bool value beside it.
     fn node(
         &self,
         py: Python<'_>,
         name: &str,
         kernel: &Bound<'_, KernelHandle>,
         inputs: Vec<usize>,
-        controls: Vec<usize>,
         num_outputs: usize,
+        gate: Gate,
     ) -> PyResult<(usize, usize)> {
         let kernel = Arc::clone(&kernel.get().0);
-        self.lock().builder.node(name.into(), kernel, &inputs, &controls, num_outputs).into_python(py)
+        self.lock().builder.node(name.into(), kernel, &inputs, &gate.0, &gate.1, num_outputs).into_python(py)
+    }
+
+    /// An operation that hands on one of `branches`, the first one if `predicate` is false; otherwise as `node`.
+    fn merge(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        predicate: usize,
+        branches: (usize, usize),
+        gate: Gate,
+    ) -> PyResult<(usize, usize)> {
+        self.lock().builder.merge(name.into(), predicate, branches, &gate.0, &gate.1).into_python(py)
     }
 
     /// The program that returns the values of the slots `fetches`. The builder is empty afterwards.

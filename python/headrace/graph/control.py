@@ -1,11 +1,14 @@
 """Control dependencies: operations that must have run before those made inside a `with` block.
 
+Beside them stands the branch that the block's operations are on.
+
 Source: `tf.Graph.control_dependencies` of TensorFlow 1.15.
 """
 
 from collections.abc import Collection, Sequence
 from types import TracebackType
 
+from headrace.graph.branches import Branch
 from headrace.graph.nodes import Operation
 
 __all__ = ["ControlScope", "ControlStack"]
@@ -16,13 +19,15 @@ class ControlScope:
 
     Args:
         stack: The stack of the thread it will be entered in.
-        ops: The operations to wait for; None lets the block forget all outer blocks.
+        ops: The operations to wait for; None lets the block forget all outer blocks, and the
+            branch it is on.
     """
 
     def __init__(self, stack: "ControlStack", ops: Sequence[Operation] | None) -> None:
         self._stack = stack
         self._is_clearing = ops is None
         self._outer: list[ControlScope] = []
+        self._outer_branch: Branch | None = None
         self._members: set[Operation] = set()
         self.control_inputs: list[Operation] = list(ops or ())
 
@@ -38,6 +43,7 @@ class ControlScope:
         if self._is_clearing:
             self._outer = self._stack.scopes
             self._stack.scopes = []
+            self._outer_branch, self._stack.branch = self._stack.branch, None
         self._stack.scopes.append(self)
 
     def __exit__(
@@ -49,13 +55,15 @@ class ControlScope:
         self._stack.scopes.remove(self)
         if self._is_clearing:
             self._stack.scopes = self._outer
+            self._stack.branch = self._outer_branch
 
 
 class ControlStack:
-    """The control scopes that one thread is in, innermost last."""
+    """What one thread is in: control scopes, innermost last, and a branch."""
 
     def __init__(self) -> None:
         self.scopes: list[ControlScope] = []
+        self.branch: Branch | None = None
 
     def make_scope(self, ops: Sequence[Operation] | None) -> ControlScope:
         """Returns a scope that waits for those operations that no outer scope waits for."""

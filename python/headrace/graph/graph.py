@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.dtypes import DType
+from headrace.graph.branches import Branch
 from headrace.graph.control import ControlScope, ControlStack
 from headrace.graph.naming import NameTable, check_node_name, check_scope_name
 from headrace.graph.nodes import NodeDef, Operation, Tensor
@@ -118,12 +119,15 @@ class Graph:
                 output_shapes=output_shapes,
                 attrs={} if attrs is None else attrs,
                 kernel=kernel,
+                branch=control.branch,
                 op_id=len(self._operations) + 1,
                 origin=origin,
             )
             self._operations[name] = op
         if control.scopes:
             control.add_member(op)
+        if control.branch is not None:
+            self.prevent_fetching(op)
         return op
 
     def get_operations(self) -> list[Operation]:
@@ -293,7 +297,7 @@ class Graph:
 
         Args:
             control_inputs: Operations, or tensors whose operations are meant. None forgets what
-                outer blocks wait for.
+                outer blocks wait for, and the branch they are on.
 
         Returns:
             A context manager.
@@ -307,6 +311,24 @@ class Graph:
         elements = [self.as_graph_element(item) for item in control_inputs]
         ops = [item.op if isinstance(item, Tensor) else item for item in elements]
         return self._thread.control.make_scope(ops)
+
+    @contextmanager
+    def on_branch(self, predicate: Tensor, is_taken_if: bool) -> Iterator[None]:
+        """Lets operations made inside a `with` block run only if a condition holds.
+
+        They cannot be fetched; a "Merge" operation hands on what one of two branches computed.
+
+        Args:
+            predicate: A bool scalar.
+            is_taken_if: The value with which they run.
+        """
+        control = self._thread.control
+        outer = control.branch
+        control.branch = Branch(predicate, is_taken_if, outer)
+        try:
+            yield
+        finally:
+            control.branch = outer
 
     @contextmanager
     def device(self, _device_name_or_function: Any) -> Iterator[None]:

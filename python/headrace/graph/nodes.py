@@ -18,6 +18,7 @@ from headrace.graph.origin import Origin, describe_origin
 from headrace.shapes import TensorShape, as_shape, describe_conflict, unknown_shape
 
 if TYPE_CHECKING:
+    from headrace.graph.branches import Branch
     from headrace.graph.graph import Graph
 
 __all__ = ["NodeDef", "Operation", "Tensor"]
@@ -61,6 +62,7 @@ class Operation:
         attrs: What is fixed when the operation is made.
         kernel: Computes it over NumPy arrays: takes one array an input and returns one array an
             output (a tuple if there are several). None if the native engine knows the type.
+        branch: It runs only if this branch is taken; None if it is on none.
     """
 
     __slots__ = (
@@ -68,6 +70,7 @@ class Operation:
         "_id",
         "_origin",
         "attrs",
+        "branch",
         "control_inputs",
         "graph",
         "inputs",
@@ -89,6 +92,7 @@ class Operation:
         output_shapes: Sequence[TensorShape] | None,
         attrs: dict[str, Any],
         kernel: Callable[..., Any] | None,
+        branch: "Branch | None",
         op_id: int,
         origin: Origin | None,
     ) -> None:
@@ -99,6 +103,7 @@ class Operation:
         self.control_inputs = tuple(control_inputs)
         self.attrs = attrs
         self.kernel = kernel
+        self.branch = branch
         self._id = op_id
         self._origin = origin
         shapes = [_UNKNOWN] * len(output_dtypes) if output_shapes is None else output_shapes

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
@@ -22,6 +22,11 @@ _TAKES_VARIABLE = frozenset(
 
 # Larger results are computed in each run and not kept with the program.
 _MAX_FOLDED_BYTES: Final = 1 << 20
+
+
+# What a node waits for, and the slots of the bool scalars that have to have the values beside them,
+# outermost branch first, for it to run at all.
+_Gate: TypeAlias = tuple[list[int], list[tuple[int, bool]]]
 
 
 class Lowering:
@@ -86,12 +91,27 @@ class _Assembly:
         """Adds an operation, all of whose inputs were added; unless it needs no computing."""
         if op.type in RESOURCE_TYPES:
             return
-        controls = [self._nodes[control] for control in op.control_inputs if control in self._nodes]
-        values = None if controls else self._fold(op)
+        gate = self._gate(op)
+        values = None if any(gate) else self._fold(op)
         if values is not None:
             for tensor, value in zip(op.outputs, values, strict=True):
                 self._add_constant(tensor, value)
             return
+        if op.type == "Merge":
+            if_false, if_true, predicate = (self.slots[tensor] for tensor in op.inputs)
+            node, slot = self._builder.merge(op.name, predicate, (if_false, if_true), gate)
+        else:
+            node, slot = self._add_call(op, gate)
+        self._nodes[op] = node
+        for offset, tensor in enumerate(op.outputs):
+            self.slots.setdefault(tensor, slot + offset)
+
+    def _gate(self, op: Operation) -> _Gate:
+        controls = [self._nodes[control] for control in op.control_inputs if control in self._nodes]
+        path = [] if op.branch is None else op.branch.path
+        return controls, [(self.slots[branch.predicate], branch.is_taken_if) for branch in path]
+
+    def _add_call(self, op: Operation, gate: _Gate) -> tuple[int, int]:
         inputs: list[int] = []
         resources: list[Resource] = []
         if op.type == "Const":
@@ -104,30 +124,27 @@ class _Assembly:
             elif index == 0 and op.type in _TAKES_VARIABLE:
                 # An assignment also stands for its variable, once it has run.
                 if tensor.op.type != "VariableV2":
-                    controls.append(self._nodes[tensor.op])
+                    gate[0].append(self._nodes[tensor.op])
                 resources.append(self._lowering.resource(_variable_of(tensor)))
             elif tensor.op.type == "VariableV2" and tensor not in self.slots:
-                inputs.append(self._read(op.name, tensor.op, controls))
+                inputs.append(self._read(op.name, tensor.op, gate))
             else:
                 inputs.append(self.slots[tensor])
         kernel = self._lowering.kernel(op, resources)
-        node, slot = self._builder.node(op.name, kernel, inputs, controls, len(op.outputs))
-        self._nodes[op] = node
-        for offset, tensor in enumerate(op.outputs):
-            self.slots.setdefault(tensor, slot + offset)
+        return self._builder.node(op.name, kernel, inputs, len(op.outputs), gate)
 
     def build(self, fetches: Sequence[Tensor]) -> engine.Program:
         """Returns the program that gives the values of `fetches`."""
         for tensor in fetches:
             if tensor.op.type == "VariableV2" and tensor not in self.slots:
-                controls = list(self._nodes.values())
-                self.slots[tensor] = self._read(tensor.op.name, tensor.op, controls)
+                gate: _Gate = list(self._nodes.values()), []
+                self.slots[tensor] = self._read(tensor.op.name, tensor.op, gate)
         return self._builder.build([self.slots[tensor] for tensor in fetches])
 
-    def _read(self, reader: str, variable: Operation, controls: list[int]) -> int:
+    def _read(self, reader: str, variable: Operation, gate: _Gate) -> int:
         """Reads a variable for operation `reader`: not before what that one has to wait for."""
         kernel = self._lowering.kernel(variable, [self._lowering.resource(variable)])
-        _, slot = self._builder.node(reader, kernel, [], controls, 1)
+        _, slot = self._builder.node(reader, kernel, [], 1, gate)
         return slot
 
     def _add_constant(self, tensor: Tensor, value: np.ndarray[Any, Any]) -> None:
@@ -228,4 +245,6 @@ def _topological_order(ops: Iterable[Operation], fed: dict[Tensor, int]) -> Iter
             is_done[op] = False
             needs = [tensor.op for tensor in op.inputs if tensor not in fed]
             needs += op.control_inputs
+            path = [] if op.branch is None else op.branch.path
+            needs += [branch.predicate.op for branch in path if branch.predicate not in fed]
             stack += [need for need in reversed(needs) if need not in is_done]

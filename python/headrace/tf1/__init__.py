@@ -71,6 +71,7 @@ from headrace.graph import (
 from headrace.ops.arithmetic import *
 from headrace.ops.casting import *
 from headrace.ops.comparison import *
+from headrace.ops.conditional import *
 from headrace.ops.control_flow import *
 from headrace.ops.conversion import (
     constant as constant,
