@@ -59,10 +59,21 @@ impl Philox {
     /// Takes the blocks that hold the next `count` numbers out of this stream, which goes on after them, and returns
     /// a stream that begins with them. What was left of an earlier block is dropped.
     pub fn reserve(&mut self, count: usize) -> Self {
-        self.used = BLOCK;
-        let reserved = self.clone();
-        self.counter = self.counter.wrapping_add(count.div_ceil(BLOCK) as u128);
+        self.reserve_blocks(count.div_ceil(BLOCK) as u128)
+    }
+
+    /// As [`Philox::reserve`], for so many blocks of four numbers.
+    pub fn reserve_blocks(&mut self, count: u128) -> Self {
+        let mut reserved = self.clone();
+        reserved.skip_blocks(0);
+        self.skip_blocks(count);
         reserved
+    }
+
+    /// Leaves out `count` blocks, and what is left of an earlier one.
+    pub fn skip_blocks(&mut self, count: u128) {
+        self.used = BLOCK;
+        self.counter = self.counter.wrapping_add(count);
     }
 
     fn generate(&self, counter: u128) -> [u32; BLOCK] {

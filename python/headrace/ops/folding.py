@@ -11,6 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from headrace.graph import Operation, Tensor
+from headrace.ops.inference import ShapeConflict
 from headrace.ops.kernel import Array, as_array
 from headrace.shapes import TensorShape, unknown_shape
 
@@ -80,7 +81,7 @@ def constant_value_as_shape(tensor: Tensor) -> TensorShape:
         tensor: An integer vector; -1 stands for an unknown size.
 
     Raises:
-        ValueError: If the tensor is no vector.
+        ValueError: If the tensor is no vector, or a size is below -1.
     """
     if tensor.shape.rank == 0:
         value = fold(tensor)
@@ -92,9 +93,12 @@ def constant_value_as_shape(tensor: Tensor) -> TensorShape:
         return unknown_shape()
     tensor.shape.assert_has_rank(1)
     sizes = _Evaluation().sizes(tensor)
-    if isinstance(sizes, list):
-        return TensorShape([None if size is None or size < 0 else size for size in sizes])
-    return unknown_shape(tensor.shape[0].value)
+    if not isinstance(sizes, list):
+        return unknown_shape(tensor.shape[0].value)
+    wrong = next((size for size in sizes if size is not None and size < -1), None)
+    if wrong is not None:
+        raise ShapeConflict(f"Invalid value in tensor used for shape: {wrong}")
+    return TensorShape([None if size == -1 else size for size in sizes])
 
 
 class _Evaluation:

@@ -168,9 +168,6 @@ def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
 
 def _infer_reshape(tensor: Tensor, shape: Tensor) -> Any:
     check_rank(shape.shape, 1)
-    sizes_known = fold(shape)
-    if sizes_known is not None and (sizes_known < -1).any():
-        raise ShapeConflict(f"Invalid value in tensor used for shape: {sizes_known.min()}")
     wanted = constant_value_as_shape(shape)
     return [(tensor.dtype.base_dtype, _complete(tensor.shape, wanted))]
 

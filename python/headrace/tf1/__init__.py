@@ -167,5 +167,8 @@ from headrace.tf1 import (
     queue as queue,
 )
 from headrace.tf1 import (
+    random as random,
+)
+from headrace.tf1 import (
     train as train,
 )

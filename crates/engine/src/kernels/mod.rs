@@ -17,6 +17,7 @@ use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Tensors};
 use crate::tensor::Tensor;
 use attrs::Attrs;
+use random::numbers::{Distribution, RandomFloats, RandomIntegers};
 use std::sync::Arc;
 
 /// The kernel for operations of type `op_type`, or `None` if the engine has none.
@@ -39,11 +40,15 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
         "ParseExample" => Arc::new(example::batch::ParseExample::from_attrs(attrs)?),
         "ParseSingleExample" => Arc::new(example::single::ParseSingleExample::from_attrs(attrs)?),
         "Placeholder" => Arc::new(shape::Placeholder::from_attrs(attrs)?),
-        "RandomShuffle" => Arc::new(random::RandomShuffle::from_attrs(attrs)?),
+        "RandomShuffle" => Arc::new(random::shuffle::RandomShuffle::from_attrs(attrs)?),
+        "RandomStandardNormal" => Arc::new(RandomFloats::from_attrs(Distribution::Normal, attrs)?),
+        "RandomUniform" => Arc::new(RandomFloats::from_attrs(Distribution::Uniform, attrs)?),
+        "RandomUniformInt" => Arc::new(RandomIntegers::from_attrs(attrs)?),
         "RealDiv" => Arc::new(math::Binary::RealDiv),
         "Reshape" => Arc::new(shape::Reshape),
         "Square" => Arc::new(math::Unary::Square),
         "Sub" => Arc::new(math::Binary::Sub),
+        "TruncatedNormal" => Arc::new(RandomFloats::from_attrs(Distribution::TruncatedNormal, attrs)?),
         _ => return Ok(None),
     }))
 }

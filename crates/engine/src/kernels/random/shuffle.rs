@@ -1,5 +1,6 @@
-//! RandomShuffle: the rows of a tensor in a random order, TensorFlow's own order for a given seed.
+//! RandomShuffle: the rows of a tensor in a random order.
 
+use super::Stream;
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::kernel::{Kernel, Step, Tensors};
@@ -7,19 +8,16 @@ use crate::kernels::attrs::Attrs;
 use crate::kernels::expect_inputs;
 use crate::philox::Philox;
 use crate::run::Run;
-use crate::sync::Mutex;
 use crate::tensor::Tensor;
 
-/// Its input permuted along the first dimension; each run goes on with the random numbers of the run before.
+/// Its input permuted along the first dimension.
 pub struct RandomShuffle {
-    /// Every run takes its numbers out of this stream, under a lock that is held for the taking alone.
-    random: Mutex<Philox>,
+    stream: Stream,
 }
 
 impl RandomShuffle {
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
-        let random = Philox::from_seeds(attrs.int("seed")?, attrs.int("seed2")?);
-        Ok(Self { random: Mutex::new(random) })
+        Ok(Self { stream: Stream::from_attrs(attrs)? })
     }
 }
 
@@ -30,8 +28,8 @@ impl Kernel for RandomShuffle {
         if num_rows <= 1 {
             return Ok(Step::one(tensor.clone()));
         }
-        let random = self.random.lock().reserve(num_rows - 1);
-        take_rows(tensor, &permutation(num_rows, random)).map(Step::one)
+        let order = permutation(num_rows, self.stream.take(num_rows - 1));
+        take_rows(tensor, &order).map(Step::one)
     }
 }
 
