@@ -17,7 +17,8 @@ from google.protobuf import text_format
 
 from headrace import errors
 from headrace.graph import GraphKeys, get_collection
-from headrace.ops.variables import Variable, global_variables
+from headrace.ops.initialization import global_variables
+from headrace.ops.variables import Variable
 from headrace.protos.checkpoint import CheckpointState
 from headrace.session import Session
 from headrace.tensor_bundle import BundleReader, write_bundle

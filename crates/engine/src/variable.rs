@@ -20,8 +20,12 @@ impl Variable {
         self.value.lock().is_some()
     }
 
+    pub fn get(&self) -> Option<Tensor> {
+        self.value.lock().clone()
+    }
+
     pub fn read(&self) -> Result<Tensor> {
-        self.value.lock().clone().ok_or_else(|| self.uninitialized())
+        self.get().ok_or_else(|| self.uninitialized())
     }
 
     /// Replaces the value. With `same_shape`, fails if there is a value of another shape.

@@ -3,62 +3,43 @@
 Source: `tf.Variable` of TensorFlow 1.15, in its default form of reference variables.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
+from typing import Any, Final
 
-import numpy as np
-
-from headrace.dtypes import DType, as_dtype, string
-from headrace.dtypes import bool as bool_dtype
+from headrace.dtypes import DType
 from headrace.graph import (
     Graph,
     GraphKeys,
     Operation,
     Tensor,
-    get_collection,
     get_default_graph,
     get_default_session,
     name_scope,
 )
-from headrace.ops.control_flow import group
-from headrace.ops.conversion import (
-    constant,
-    convert_to_tensor,
-    register_tensor_conversion_function,
-)
-from headrace.ops.kernel import NumpyKernel
-from headrace.shapes import TensorShape, unknown_shape
+from headrace.ops.assignment import assign, assign_add, assign_sub, count_up_to, initialized_value
+from headrace.ops.conversion import convert_to_tensor, register_tensor_conversion_function
+from headrace.ops.initial_values import guard_initial_value
+from headrace.shapes import TensorShape, as_shape, unknown_shape
 
-__all__ = [
-    "Variable",
-    "all_variables",
-    "assign",
-    "assign_add",
-    "assign_sub",
-    "count_up_to",
-    "global_variables",
-    "global_variables_initializer",
-    "initialize_all_variables",
-    "initialize_local_variables",
-    "initialize_variables",
-    "is_variable_initialized",
-    "local_variables",
-    "local_variables_initializer",
-    "report_uninitialized_variables",
-    "trainable_variables",
-    "variables_initializer",
-]
+__all__ = ["Variable"]
+
+_OPERATORS: Final = (
+    *("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "floordiv", "rfloordiv"),
+    *("mod", "rmod", "pow", "rpow", "matmul", "rmatmul", "and", "rand", "or", "ror", "xor", "rxor"),
+    *("lt", "le", "gt", "ge", "invert", "neg", "abs", "getitem"),
+)
 
 
 class Variable:
     """A tensor that each session keeps between its runs.
 
-    It has no value in a session until its initializer has run there. Used as a tensor it stands for
-    its value.
+    It has no value in a session until its initializer has run there. Used as a tensor or in an
+    expression it stands for its value.
 
     Args:
         initial_value: What its initializer assigns: anything that converts to a tensor, or a
-            function that returns that.
+            function that returns that. May use other variables; they need no value before.
         trainable: Whether it is also added to `GraphKeys.TRAINABLE_VARIABLES`; None for True.
         collections: Keys of the collections it is added to; None for
             `[GraphKeys.GLOBAL_VARIABLES]`.
@@ -69,11 +50,20 @@ class Variable:
         dtype: Type of the elements; None for that of the initial value.
         expected_shape: Accepted for TensorFlow's sake.
         import_scope: Accepted for TensorFlow's sake.
-        constraint: Kept as the attribute of that name.
+        constraint: A function, kept as the attribute of that name.
+        use_resource: Accepted for TensorFlow's sake: all are reference variables.
+        synchronization: Accepted for TensorFlow's sake.
+        aggregation: Accepted for TensorFlow's sake.
+        shape: Its static shape; None for that of the initial value.
 
     Raises:
-        ValueError: If there is no initial value, or its shape is not known and `validate_shape`.
+        TypeError: If the initial value cannot have the type.
+        ValueError: If there is no initial value, or its shape is not known and `validate_shape`; if
+            `collections` is no list or `constraint` no function.
     """
+
+    # Lets `ndarray + variable` become `variable.__radd__(ndarray)`.
+    __array_priority__ = 100
 
     def __init__(
         self,
@@ -89,46 +79,48 @@ class Variable:
         import_scope: str | None = None,
         constraint: Callable[..., Any] | None = None,
         use_resource: bool | None = None,
-        **_ignored: Any,
+        synchronization: Any = None,
+        aggregation: Any = None,
+        shape: Any = None,
     ) -> None:
+        if variable_def is not None:
+            raise ValueError("tf.Variable: got a variable_def, expected an initial_value.")
         if initial_value is None:
             raise ValueError("initial_value must be specified.")
-        if variable_def is not None:
-            raise ValueError("variable_def is not supported: give an initial_value.")
-        graph = get_default_graph()
-        self.constraint = constraint
+        if constraint is not None and not callable(constraint):
+            raise ValueError("The `constraint` argument must be a callable.")
+        self._constraint = constraint
         self._trainable = True if trainable is None else trainable
-        keys = [GraphKeys.GLOBAL_VARIABLES] if collections is None else list(collections)
-        if self._trainable and GraphKeys.TRAINABLE_VARIABLES not in keys:
-            keys.append(GraphKeys.TRAINABLE_VARIABLES)
-        with graph.control_dependencies(None), name_scope(name, "Variable") as scope:
-            if callable(initial_value):
-                with graph.name_scope("Initializer"):
-                    initial_value = initial_value()
-            self._initial_value = convert_to_tensor(
-                initial_value, dtype=dtype, name="initial_value"
-            )
-            shape = self._initial_value.shape if validate_shape else unknown_shape()
-            if validate_shape and not shape.is_fully_defined():
-                raise ValueError(
-                    f"initial_value must have a shape specified: {self._initial_value}"
-                )
-            self._ref = self._create(graph, scope, shape)
-            self._initializer = _assign(
-                self._ref, self._initial_value, validate_shape, f"{scope}Assign"
-            ).op
-            self._snapshot = _read(self._ref, f"{scope}read")
+        keys = _collection_keys(collections, self._trainable)
+        is_function = callable(initial_value)
+        with (
+            name_scope(name, "Variable", [] if is_function else [initial_value]) as scope,
+            get_default_graph().control_dependencies(None),
+        ):
+            graph = get_default_graph()
+            with graph.name_scope("Initializer") if is_function else nullcontext():
+                value = initial_value() if is_function else initial_value
+                self._initial_value = convert_to_tensor(value, dtype=dtype, name="initial_value")
+            self._ref = self._create(graph, scope, validate_shape, shape)
+            guarded = guard_initial_value(self._initial_value, scope[:-1])
+            self._initializer = assign(self._ref, guarded, validate_shape).op
+            self._snapshot = _read(self._ref)
         graph.add_to_collections(keys, self)
 
-    def _create(self, graph: Graph, scope: str, shape: TensorShape) -> Tensor:
+    def _create(self, graph: Graph, scope: str, validate_shape: bool, shape: Any) -> Tensor:
+        static_shape = self._initial_value.shape if validate_shape else unknown_shape()
+        if validate_shape and not static_shape.is_fully_defined():
+            raise ValueError(f"initial_value must have a shape specified: {self._initial_value}")
+        if shape is not None:
+            static_shape = static_shape.merge_with(as_shape(shape))
         dtype = self._initial_value.dtype.base_dtype
         op = graph.create_op(
             "VariableV2",
             [],
-            [as_dtype(f"{dtype.name}_ref")],
-            output_shapes=[shape],
+            [dtype._as_ref],
+            output_shapes=[static_shape],
             name=scope,
-            attrs={"dtype": dtype, "shape": shape, "container": "", "shared_name": ""},
+            attrs={"dtype": dtype, "shape": static_shape, "container": "", "shared_name": ""},
         )
         return op.outputs[0]
 
@@ -168,8 +160,13 @@ class Variable:
         return self._trainable
 
     @property
+    def constraint(self) -> Callable[..., Any] | None:
+        """The function it was given as constraint, for whoever trains it."""
+        return self._constraint
+
+    @property
     def initial_value(self) -> Tensor:
-        """The tensor that its initializer assigns."""
+        """The tensor that it was given as initial value."""
         return self._initial_value
 
     @property
@@ -181,13 +178,22 @@ class Variable:
         """Returns the static shape of its value."""
         return self._ref.shape
 
+    def set_shape(self, shape: Any) -> None:
+        """Adds what the caller knows to the static shape."""
+        self._ref.set_shape(shape)
+        self._snapshot.set_shape(shape)
+
     def value(self) -> Tensor:
         """Returns the tensor that reads it."""
         return self._snapshot
 
     def read_value(self) -> Tensor:
         """Adds another operation that reads it, subject to the control dependencies of now."""
-        return _read(self._ref, "read")
+        return _read(self._ref)
+
+    def initialized_value(self) -> Tensor:
+        """Adds an operation that reads it, or computes its initial value if it has none yet."""
+        return initialized_value(self._ref, self._initializer.inputs[1])
 
     def assign(
         self,
@@ -196,7 +202,7 @@ class Variable:
         name: str | None = None,
         read_value: bool = True,
     ) -> Any:
-        """Adds an operation that replaces its value.
+        """Adds an operation that replaces its value; see `tf.assign`.
 
         Returns:
             The new value, or the operation if `read_value` is false.
@@ -227,7 +233,7 @@ class Variable:
         return tensor if read_value else tensor.op
 
     def count_up_to(self, limit: int) -> Tensor:
-        """See `count_up_to`."""
+        """See `tf.count_up_to`."""
         return count_up_to(self, limit)
 
     def load(self, value: Any, session: Any = None) -> None:
@@ -238,7 +244,7 @@ class Variable:
             session: The session; None for the default session.
 
         Raises:
-            ValueError: If there is no session.
+            ValueError: If there is no session, or the value has another shape.
         """
         session = session or get_default_session()
         if session is None:
@@ -246,16 +252,11 @@ class Variable:
                 "Either session argument should be provided or default session should be "
                 "established"
             )
-        session.run(self._initializer, {self._initial_value: value})
+        session.run(self._initializer, {self._initializer.inputs[1]: value})
 
     def eval(self, session: Any = None) -> Any:
         """Returns its value in a session; None for the default session."""
         return self._snapshot.eval(session=session)
-
-    def set_shape(self, shape: Any) -> None:
-        """Adds what the caller knows to the static shape."""
-        self._ref.set_shape(shape)
-        self._snapshot.set_shape(shape)
 
     def _as_graph_element(self) -> Tensor:
         return self._ref
@@ -267,200 +268,23 @@ class Variable:
         return f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
 
 
-def assign(
-    ref: Any,
-    value: Any,
-    validate_shape: bool | None = None,
-    use_locking: bool | None = None,
-    name: str | None = None,
-) -> Tensor:
-    """Adds an operation that replaces a variable's value; returns the new value.
-
-    Raises:
-        InvalidArgumentError: When run: the value has another shape, and `validate_shape`.
-        TypeError: If the value cannot be converted to the variable's type.
-        ValueError: If the static shapes differ, and `validate_shape`.
-    """
-    is_checked = True if validate_shape is None else validate_shape
-    with name_scope(name, "Assign") as scope:
-        target = _ref_of(ref)
-        tensor = convert_to_tensor(value, dtype=target.dtype.base_dtype, name="value")
-        return _assign(target, tensor, is_checked, scope)
-
-
-def assign_add(
-    ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None
-) -> Tensor:
-    """Adds an operation that adds to a variable's value, not divided by other updates."""
-    return _update("AssignAdd", ref, value, name)
-
-
-def assign_sub(
-    ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None
-) -> Tensor:
-    """Adds an operation that subtracts from a variable's value, not divided by other updates."""
-    return _update("AssignSub", ref, value, name)
-
-
-def count_up_to(ref: Any, limit: int, name: str | None = None) -> Tensor:
-    """Adds an operation that returns a variable's value and then adds one to it.
-
-    Args:
-        ref: A scalar variable of int32 or int64.
-        limit: The value at which it stops.
-        name: Name of the operation.
-
-    Raises:
-        OutOfRangeError: When run: the value is `limit` already; it stays.
-        TypeError: If the variable is of another type.
-    """
-    target = _ref_of(ref)
-    dtype = target.dtype.base_dtype
-    if dtype.name not in {"int32", "int64"}:
-        raise TypeError(
-            "Value passed to parameter 'ref' has DataType "
-            f"{dtype.name} not in list of allowed values: int32, int64"
+def _collection_keys(collections: Any, is_trainable: bool) -> list[str]:
+    if collections is None:
+        collections = [GraphKeys.GLOBAL_VARIABLES]
+    if not isinstance(collections, (list, tuple, set)):
+        raise ValueError(
+            "collections argument to Variable constructor must be a list, tuple, or set. Got "
+            f"{collections} of type {type(collections)}"
         )
-    op = target.graph.create_op(
-        "CountUpTo",
-        [target],
-        [dtype],
-        output_shapes=[target.shape],
-        name=name,
-        attrs={"limit": int(limit)},
-    )
-    return op.outputs[0]
+    keys = list(collections)
+    if is_trainable and GraphKeys.TRAINABLE_VARIABLES not in keys:
+        keys.append(GraphKeys.TRAINABLE_VARIABLES)
+    return keys
 
 
-def is_variable_initialized(ref: Any, name: str | None = None) -> Tensor:
-    """Adds an operation that says whether a variable has a value: a scalar bool."""
-    target = _ref_of(ref)
-    op = target.graph.create_op(
-        "IsVariableInitialized", [target], [bool_dtype], output_shapes=[TensorShape([])], name=name
-    )
-    return op.outputs[0]
-
-
-def global_variables(scope: str | None = None) -> list[Any]:
-    """Returns the variables that are saved: those of `GraphKeys.GLOBAL_VARIABLES`."""
-    return get_collection(GraphKeys.GLOBAL_VARIABLES, scope)
-
-
-def local_variables(scope: str | None = None) -> list[Any]:
-    """Returns the variables of one process: those of `GraphKeys.LOCAL_VARIABLES`."""
-    return get_collection(GraphKeys.LOCAL_VARIABLES, scope)
-
-
-def trainable_variables(scope: str | None = None) -> list[Any]:
-    """Returns the variables to train: those of `GraphKeys.TRAINABLE_VARIABLES`."""
-    return get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
-
-
-def all_variables() -> list[Any]:
-    """Returns `global_variables()`; the old name."""
-    return global_variables()
-
-
-def variables_initializer(var_list: Sequence[Any], name: str = "init") -> Operation:
-    """Adds an operation that runs the initializers of some variables."""
-    return group(*[variable.initializer for variable in var_list], name=name)
-
-
-def global_variables_initializer() -> Operation:
-    """Adds an operation that initializes all global variables."""
-    return variables_initializer(global_variables())
-
-
-def local_variables_initializer() -> Operation:
-    """Adds an operation that initializes all local variables, the epoch counters among them."""
-    return variables_initializer(local_variables())
-
-
-def initialize_all_variables() -> Operation:
-    """The old name of `global_variables_initializer`."""
-    return global_variables_initializer()
-
-
-def initialize_local_variables() -> Operation:
-    """The old name of `local_variables_initializer`."""
-    return local_variables_initializer()
-
-
-def initialize_variables(var_list: Sequence[Any], name: str = "init") -> Operation:
-    """The old name of `variables_initializer`."""
-    return variables_initializer(var_list, name)
-
-
-def report_uninitialized_variables(
-    var_list: Sequence[Any] | None = None, name: str = "report_uninitialized_variables"
-) -> Tensor:
-    """Adds an operation that names the variables without a value: a vector of strings.
-
-    Args:
-        var_list: The variables to look at; None for all global and local ones.
-        name: Name of the operation.
-    """
-    variables = global_variables() + local_variables() if var_list is None else list(var_list)
-    with name_scope(name):
-        if not variables:
-            return constant([], dtype=string)
-        flags = [is_variable_initialized(variable) for variable in variables]
-        names = [variable.op.name.encode() for variable in variables]
-        op = get_default_graph().create_op(
-            "ReportUninitialized",
-            flags,
-            [string],
-            output_shapes=[TensorShape([None])],
-            kernel=NumpyKernel(lambda *ready: _without(names, ready), [string]),
-        )
-    return op.outputs[0]
-
-
-def _without(names: list[bytes], is_ready: Sequence[Any]) -> Any:
-    return np.array(
-        [name for name, ready in zip(names, is_ready, strict=True) if not ready], dtype=object
-    )
-
-
-def _ref_of(ref: Any) -> Tensor:
-    """The reference tensor of a variable, or of what stands for one."""
-    target = ref._as_graph_element() if isinstance(ref, Variable) else ref
-    if not (isinstance(target, Tensor) and target.dtype._is_ref_dtype):
-        raise TypeError(f"a variable is expected, got {ref!r}")
-    return target
-
-
-def _assign(ref: Tensor, value: Tensor, validate_shape: bool, name: str) -> Tensor:
-    if validate_shape:
-        ref.shape.assert_is_compatible_with(value.shape)
+def _read(ref: Tensor) -> Tensor:
     op = ref.graph.create_op(
-        "Assign",
-        [ref, value],
-        [ref.dtype],
-        output_shapes=[value.shape],
-        name=name,
-        attrs={"validate_shape": validate_shape, "use_locking": True},
-    )
-    return op.outputs[0]
-
-
-def _update(op_type: str, ref: Any, value: Any, name: str | None) -> Tensor:
-    with name_scope(name, op_type) as scope:
-        target = _ref_of(ref)
-        tensor = convert_to_tensor(value, dtype=target.dtype.base_dtype, name="value")
-        op = target.graph.create_op(
-            op_type,
-            [target, tensor],
-            [target.dtype],
-            output_shapes=[target.shape],
-            name=scope,
-        )
-    return op.outputs[0]
-
-
-def _read(ref: Tensor, name: str) -> Tensor:
-    op = ref.graph.create_op(
-        "Identity", [ref], [ref.dtype.base_dtype], output_shapes=[ref.shape], name=name
+        "Identity", [ref], [ref.dtype.base_dtype], output_shapes=[ref.shape], name="read"
     )
     return op.outputs[0]
 
@@ -476,9 +300,6 @@ def _convert_variable(
     return value._as_graph_element() if as_ref else value.value()
 
 
-register_tensor_conversion_function(Variable, _convert_variable, 50)
-
-
 def _forward_operator(method: str) -> None:
     """Lets a variable be used in an expression: the operator of its value is meant."""
 
@@ -489,9 +310,6 @@ def _forward_operator(method: str) -> None:
     setattr(Variable, method, operator)
 
 
-for _method in (
-    *("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "floordiv", "rfloordiv"),
-    *("mod", "rmod", "pow", "rpow", "matmul", "rmatmul", "and", "rand", "or", "ror", "xor", "rxor"),
-    *("lt", "le", "gt", "ge", "invert", "neg", "abs", "getitem"),
-):
-    _forward_operator(f"__{_method}__")
+for _name in _OPERATORS:
+    _forward_operator(f"__{_name}__")
+register_tensor_conversion_function(Variable, _convert_variable, 50)

@@ -17,7 +17,10 @@ __all__ = ["Lowering"]
 
 # These take the variable itself as their first input and not its value.
 _TAKES_VARIABLE = frozenset(
-    {"Assign", "AssignAdd", "AssignSub", "CountUpTo", "IsVariableInitialized"}
+    {
+        *("Assign", "AssignAdd", "AssignSub", "CountUpTo"),
+        *("InitializedValue", "IsVariableInitialized"),
+    }
 )
 
 # Larger results are computed in each run and not kept with the program.

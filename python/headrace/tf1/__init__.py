@@ -69,6 +69,21 @@ from headrace.graph import (
     set_random_seed as set_random_seed,
 )
 from headrace.ops.arithmetic import *
+from headrace.ops.assignment import (
+    assign as assign,
+)
+from headrace.ops.assignment import (
+    assign_add as assign_add,
+)
+from headrace.ops.assignment import (
+    assign_sub as assign_sub,
+)
+from headrace.ops.assignment import (
+    count_up_to as count_up_to,
+)
+from headrace.ops.assignment import (
+    is_variable_initialized as is_variable_initialized,
+)
 from headrace.ops.casting import *
 from headrace.ops.comparison import *
 from headrace.ops.conditional import *
@@ -96,6 +111,7 @@ from headrace.ops.indexing import (
 from headrace.ops.indexing import (
     strided_slice as strided_slice,
 )
+from headrace.ops.initialization import *
 from headrace.ops.joining import *
 from headrace.ops.matrix import *
 from headrace.ops.measures import *

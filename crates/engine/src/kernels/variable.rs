@@ -1,4 +1,4 @@
-//! `VariableV2`, `Assign`, `AssignAdd`, `AssignSub`, `CountUpTo`, `IsVariableInitialized`.
+//! `VariableV2`, `InitializedValue`, `Assign`, `AssignAdd`, `AssignSub`, `CountUpTo`, `IsVariableInitialized`.
 
 use super::attrs::Attrs;
 use crate::error::{Error, Result};
@@ -15,6 +15,8 @@ struct VariableKernel {
 
 enum Action {
     Read,
+    /// Reads it, or returns the input if it has no value yet.
+    ReadOr,
     IsInitialized,
     Assign {
         same_shape: bool,
@@ -30,6 +32,7 @@ enum Action {
 pub fn build(op_type: &str, attrs: &Attrs, variable: &Arc<Variable>) -> Result<Option<Arc<dyn Kernel>>> {
     let action = match op_type {
         "VariableV2" => Action::Read,
+        "InitializedValue" => Action::ReadOr,
         "IsVariableInitialized" => Action::IsInitialized,
         "Assign" => Action::Assign { same_shape: attrs.bool("validate_shape")? },
         "AssignAdd" => Action::Update(arithmetic("Add", attrs)?),
@@ -50,6 +53,7 @@ impl Kernel for VariableKernel {
         let mut input = || inputs.pop().ok_or_else(|| Error::internal("a value to assign is missing"));
         let output = match &self.action {
             Action::Read => variable.read()?,
+            Action::ReadOr => variable.get().map_or_else(input, Ok)?,
             Action::IsInitialized => Tensor::bool(variable.is_initialized()),
             Action::Assign { same_shape } => {
                 let value = input()?;

@@ -1,0 +1,75 @@
+"""Initial values that are made from other variables.
+
+`tf.Variable(other * 2)` is initialized together with `other`, in any order. So what it is given is
+a copy of that computation over the values that the others have or, as long as they have none, will
+get.
+
+Source: what `tf.Variable` of TensorFlow 1.15 does with its initial value.
+"""
+
+from typing import Any, Final
+
+from headrace.graph import GraphKeys, Operation, Tensor
+
+__all__ = ["guard_initial_value"]
+
+# These take a variable and not its value, so that they cannot be given a value instead.
+_TAKES_VARIABLE: Final = frozenset(
+    {
+        *("Assign", "AssignAdd", "AssignSub", "CountUpTo"),
+        *("InitializedValue", "IsVariableInitialized"),
+    }
+)
+
+
+def guard_initial_value(value: Tensor, suffix: str) -> Tensor:
+    """Returns a tensor of the same value that is there before other variables have theirs.
+
+    Args:
+        value: An initial value.
+        suffix: Ends the names of the copied operations.
+
+    Returns:
+        `value` itself if it needs no other variable.
+    """
+    graph = value.graph
+    guarded: dict[Tensor, Tensor] = {}
+    for op in _needed(value.op):
+        if op.type == "VariableV2":
+            variable = _find_variable(op)
+            if variable is not None:
+                guarded[op.outputs[0]] = variable.initialized_value()
+        elif any(tensor in guarded for tensor in op.inputs):
+            with graph.name_scope(None):
+                copy = graph.create_op(
+                    op.type,
+                    [guarded.get(tensor, tensor) for tensor in op.inputs],
+                    [tensor.dtype for tensor in op.outputs],
+                    output_shapes=[tensor.shape for tensor in op.outputs],
+                    name=f"{op.name}_{suffix}",
+                    attrs=op.attrs,
+                    kernel=op.kernel,
+                )
+            guarded.update(zip(op.outputs, copy.outputs, strict=True))
+    return guarded.get(value, value)
+
+
+def _needed(op: Operation) -> list[Operation]:
+    """Returns what computes an operation's inputs, and itself, in the order they were made."""
+    found: dict[Operation, None] = {}
+    stack = [op]
+    while stack:
+        item = stack.pop()
+        if item not in found and item.type not in _TAKES_VARIABLE:
+            found[item] = None
+            stack += [tensor.op for tensor in item.inputs]
+    return sorted(found, key=lambda item: item._id)
+
+
+def _find_variable(op: Operation) -> Any:
+    """Returns the variable that an operation stands for, or None if no collection has it."""
+    for key in (GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES):
+        for variable in op.graph.get_collection(key):
+            if variable.op is op:
+                return variable
+    return None
