@@ -7,6 +7,7 @@ get.
 Source: what `tf.Variable` of TensorFlow 1.15 does with its initial value.
 """
 
+from contextlib import ExitStack
 from typing import Any, Final
 
 from headrace.graph import GraphKeys, Operation, Tensor
@@ -32,26 +33,37 @@ def guard_initial_value(value: Tensor, suffix: str) -> Tensor:
     Returns:
         `value` itself if it needs no other variable.
     """
-    graph = value.graph
     guarded: dict[Tensor, Tensor] = {}
     for op in _needed(value.op):
         if op.type == "VariableV2":
             variable = _find_variable(op)
             if variable is not None:
                 guarded[op.outputs[0]] = variable.initialized_value()
-        elif any(tensor in guarded for tensor in op.inputs):
-            with graph.name_scope(None):
-                copy = graph.create_op(
-                    op.type,
-                    [guarded.get(tensor, tensor) for tensor in op.inputs],
-                    [tensor.dtype for tensor in op.outputs],
-                    output_shapes=[tensor.shape for tensor in op.outputs],
-                    name=f"{op.name}_{suffix}",
-                    attrs=op.attrs,
-                    kernel=op.kernel,
-                )
+        elif any(tensor in guarded for tensor in (*op.inputs, *_predicates(op))):
+            copy = _copy(op, guarded, f"{op.name}_{suffix}")
             guarded.update(zip(op.outputs, copy.outputs, strict=True))
     return guarded.get(value, value)
+
+
+def _copy(op: Operation, guarded: dict[Tensor, Tensor], name: str) -> Operation:
+    with ExitStack() as scopes:
+        scopes.enter_context(op.graph.name_scope(None))
+        for branch in op.branch.path if op.branch else ():
+            predicate = guarded.get(branch.predicate, branch.predicate)
+            scopes.enter_context(op.graph.on_branch(predicate, branch.is_taken_if))
+        return op.graph.create_op(
+            op.type,
+            [guarded.get(tensor, tensor) for tensor in op.inputs],
+            [tensor.dtype for tensor in op.outputs],
+            output_shapes=[tensor.shape for tensor in op.outputs],
+            name=name,
+            attrs=op.attrs,
+            kernel=op.kernel,
+        )
+
+
+def _predicates(op: Operation) -> list[Tensor]:
+    return [branch.predicate for branch in op.branch.path] if op.branch else []
 
 
 def _needed(op: Operation) -> list[Operation]:

@@ -101,6 +101,12 @@ class Variable:
             with graph.name_scope("Initializer") if is_function else nullcontext():
                 value = initial_value() if is_function else initial_value
                 self._initial_value = convert_to_tensor(value, dtype=dtype, name="initial_value")
+            if self._initial_value.op.branch is not None:
+                raise ValueError(
+                    f"Initializer for variable {scope} is from inside a control-flow construct, "
+                    "such as a loop or conditional. When creating a variable inside a loop or "
+                    "conditional, use a lambda as the initializer."
+                )
             self._ref = self._create(graph, scope, validate_shape, shape)
             guarded = guard_initial_value(self._initial_value, scope[:-1])
             self._initializer = assign(self._ref, guarded, validate_shape).op

@@ -140,7 +140,9 @@ class _Assembly:
         """Returns the program that gives the values of `fetches`."""
         for tensor in fetches:
             if tensor.op.type == "VariableV2" and tensor not in self.slots:
-                gate: _Gate = list(self._nodes.values()), []
+                # What the run changes is seen; what is on a branch may never be done.
+                done = [node for op, node in self._nodes.items() if op.branch is None]
+                gate: _Gate = done, []
                 self.slots[tensor] = self._read(tensor.op.name, tensor.op, gate)
         return self._builder.build([self.slots[tensor] for tensor in fetches])
 
