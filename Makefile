@@ -15,8 +15,9 @@ dev: ## set up .venv, build the engine in release mode, install the package in p
 demo: dev ## write real digits to TFRecords, train on them through queues, evaluate
 	@.venv/bin/headrace demo
 
-test: dev ## run the tests of the engine and of the package
+test: dev ## run the tests of the engine and of the package; model-check the queue
 	cargo test --quiet --workspace --exclude headrace-python
+	RUSTFLAGS='--cfg loom' cargo test --quiet --release --target-dir target/loom -p headrace-engine --test loom_queue
 	$(PY) -m pytest
 
 check: dev ## formats, lints, types, stub, layers
