@@ -287,3 +287,9 @@ def as_dtype(type_value: Any) -> DType:
     if found is None:
         raise TypeError(f"Cannot convert value {type_value!r} to a TensorFlow DType.")
     return found
+
+
+def kernel_name(dtype: DType) -> str:
+    """Returns the name that kernels print in their messages: `float` for float32."""
+    names = {float16: "half", float32: "float", float64: "double"}
+    return names.get(dtype, dtype.name)

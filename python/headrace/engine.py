@@ -52,6 +52,9 @@ def raise_op_error(error: EngineError, graph: Graph | None = None) -> NoReturn:
         graph: Where the operation that failed is looked up.
     """
     code, message, name, cause = error.args
+    if isinstance(cause, OpError):
+        # A kernel's own words come first, and not the name of their class.
+        message = message.removeprefix(f"{type(cause).__name__}: ")
     op = _find_operation(graph, name)
     if name is not None:
         message += f"\n\t [[{{{{node {name}}}}}]]"

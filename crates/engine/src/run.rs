@@ -94,13 +94,18 @@ impl<'a> Run<'a> {
 
     /// Fails if the run is to end: cancelled, past its deadline or interrupted.
     pub fn check(&self) -> Result<()> {
-        if self.cancellation.is_cancelled() {
-            return Err(Error::cancelled("Run call was cancelled"));
-        }
+        self.check_not_cancelled()?;
         if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return Err(Error::new(Code::DeadlineExceeded, "Timed out waiting for notification"));
         }
         self.interrupt.map_or(Ok(()), Interrupt::check)
+    }
+
+    fn check_not_cancelled(&self) -> Result<()> {
+        if self.cancellation.is_cancelled() {
+            return Err(Error::cancelled("Run call was cancelled"));
+        }
+        Ok(())
     }
 
     /// Blocks until somebody unparks the run. Fails if the run is to end.
@@ -118,7 +123,8 @@ impl<'a> Run<'a> {
                 }
             };
             if is_awake {
-                return Ok(());
+                // What others let go when they were cancelled is not to reach this run, if it was cancelled too.
+                return self.check_not_cancelled();
             }
         }
     }

@@ -9,6 +9,7 @@ use crate::resource::{Queue, Reader, Variable};
 use headrace_engine::dtype::DType;
 use headrace_engine::error::Error;
 use headrace_engine::kernel::Kernel;
+use headrace_engine::kernels::select::Select;
 use headrace_engine::{cancellation, kernels, program};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -117,6 +118,13 @@ impl ProgramBuilder {
             _ => Err(Error::internal(format!("{op_type} does not work on these resources"))),
         };
         Ok(kernel.into_python(py)?.map(KernelHandle))
+    }
+
+    /// A kernel that has the index before its inputs pick one of `kernels`.
+    #[staticmethod]
+    fn select(kernels: Vec<Bound<'_, KernelHandle>>) -> KernelHandle {
+        let kernels = kernels.iter().map(|kernel| Arc::clone(&kernel.get().0)).collect();
+        KernelHandle(Arc::new(Select::new(kernels)))
     }
 
     /// A kernel that calls a Python function; see `PythonFunction`.

@@ -9,8 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from headrace import dtypes
-from headrace.dtypes import DType, as_dtype
+from headrace.dtypes import DType, as_dtype, kernel_name
 from headrace.graph import Operation, Tensor, graph_of, name_scope
 from headrace.ops.conversion import convert_n_to_tensor
 from headrace.ops.kernel import Array, as_array, fail
@@ -106,8 +105,8 @@ class _PythonKernel:
         found = as_dtype(array.dtype)
         if found != dtype:
             fail(
-                f"{place}-th value returned by {self._token} is {_kernel_name(found)}, but "
-                f"expects {_kernel_name(dtype)}"
+                f"{place}-th value returned by {self._token} is {kernel_name(found)}, but "
+                f"expects {kernel_name(dtype)}"
             )
         return array
 
@@ -136,8 +135,3 @@ def _as_result(value: Any) -> Array:
             fail(f"Unsupported object type {type(item).__name__}")
     encoded.ravel()[:] = items
     return encoded
-
-
-def _kernel_name(dtype: DType) -> str:
-    names = {dtypes.float16: "half", dtypes.float32: "float", dtypes.float64: "double"}
-    return names.get(dtype, dtype.name)

@@ -23,6 +23,12 @@ _TAKES_VARIABLE = frozenset(
     }
 )
 
+# Stands for one of several queues: the one that its first input, a position, says.
+_SELECTION: Final = "QueueSelect"
+
+# What an operation works on: a resource, or those of which each run picks one.
+_Operand: TypeAlias = Resource | list[Resource]
+
 # Larger results are computed in each run and not kept with the program.
 _MAX_FOLDED_BYTES: Final = 1 << 20
 
@@ -60,11 +66,13 @@ class Lowering:
             assembly.add(op)
         return assembly.build(fetches)
 
-    def resource(self, op: Operation) -> Resource:
-        """Returns the session's resource that an operation stands for."""
+    def resource(self, op: Operation) -> _Operand:
+        """Returns the session's resource that an operation stands for; a list if it selects one."""
+        if op.type == _SELECTION:
+            return [self._resources.get(tensor.op) for tensor in op.inputs[1:]]
         return self._resources.get(op)
 
-    def kernel(self, op: Operation, resources: list[Resource]) -> engine.Kernel:
+    def kernel(self, op: Operation, resources: list[_Operand]) -> engine.Kernel:
         """Returns the kernel of an operation."""
         with self._lock:
             kernel = self._kernels.get(op)
@@ -92,7 +100,7 @@ class _Assembly:
 
     def add(self, op: Operation) -> None:
         """Adds an operation, all of whose inputs were added; unless it needs no computing."""
-        if op.type in RESOURCE_TYPES:
+        if op.type in RESOURCE_TYPES or op.type == _SELECTION:
             return
         gate = self._gate(op)
         values = None if any(gate) else self._fold(op)
@@ -116,13 +124,15 @@ class _Assembly:
 
     def _add_call(self, op: Operation, gate: _Gate) -> tuple[int, int]:
         inputs: list[int] = []
-        resources: list[Resource] = []
+        resources: list[_Operand] = []
         if op.type == "Const":
             # A constant that waits for something: its value passes through a node that does.
             value = as_array(op.attrs["value"], op.outputs[0].dtype)
             inputs.append(self._builder.constant(value, _code(op.outputs[0])))
         for index, tensor in enumerate(op.inputs):
             if tensor.dtype.name == "resource":
+                if tensor.op.type == _SELECTION:
+                    inputs.insert(0, self.slots[tensor.op.inputs[0]])
                 resources.append(self._lowering.resource(tensor.op))
             elif index == 0 and op.type in _TAKES_VARIABLE:
                 # An assignment also stands for its variable, once it has run.
@@ -177,7 +187,14 @@ class _Assembly:
         return values if is_small else None
 
 
-def _make_kernel(op: Operation, resources: list[Resource]) -> engine.Kernel:
+def _make_kernel(op: Operation, operands: Sequence[_Operand]) -> engine.Kernel:
+    resources: list[Resource] = []
+    for place, operand in enumerate(operands):
+        if isinstance(operand, list):
+            before, after = operands[:place], operands[place + 1 :]
+            kernels = [_make_kernel(op, [*before, choice, *after]) for choice in operand]
+            return engine.ProgramBuilder.select(kernels)
+        resources.append(operand)
     if op.kernel is not None:
         codes = [_code(tensor) for tensor in op.outputs]
         return engine.ProgramBuilder.function(_NumpyKernel(op), codes)

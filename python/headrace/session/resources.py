@@ -8,9 +8,9 @@ import threading
 from typing import Any, TypeAlias
 
 from headrace import engine, errors
-from headrace.dtypes import DType, int64
+from headrace.dtypes import DType, int64, kernel_name
 from headrace.graph import Operation
-from headrace.shapes import TensorShape
+from headrace.shapes import TensorShape, bracketed
 
 __all__ = ["RESOURCE_TYPES", "Resource", "Resources"]
 
@@ -77,19 +77,15 @@ def _make(op: Operation, name: str) -> Resource:
 
 def _make_queue(op: Operation, name: str) -> engine.Queue:
     attrs = op.attrs
-    capacity: int = attrs["capacity"]
-    dtypes = [dtype.as_datatype_enum for dtype in attrs["component_types"]]
-    shapes = [shape.as_list() for shape in attrs["shapes"]] or None
+    dtypes = [dtype.as_datatype_enum for dtype in _component_types(op)]
+    shapes = [shape.as_list() for shape in _component_shapes(op)] or None
     order: str | tuple[int, int, int] = _QUEUE_CLASSES[op.type]
-    if op.type == "PriorityQueueV2":
-        dtypes = [int64.as_datatype_enum, *dtypes]
-        shapes = [[], *(shapes or [])]
-    elif op.type == "RandomShuffleQueueV2":
+    if op.type == "RandomShuffleQueueV2":
         if attrs["min_after_dequeue"] < 0:
             text = f"min_after_dequeue {attrs['min_after_dequeue']} must be >= 0"
             raise errors.InvalidArgumentError(op.node_def, op, text)
         order = (attrs["min_after_dequeue"], attrs["seed"], attrs["seed2"])
-    return engine.Queue(name, capacity if capacity >= 0 else None, dtypes, shapes, order)
+    return engine.Queue(name, _capacity(op), dtypes, shapes, order)
 
 
 def _check_same(existing: Operation, op: Operation, name: str) -> None:
@@ -105,17 +101,17 @@ def _check_same(existing: Operation, op: Operation, name: str) -> None:
         return
     has, wants = existing.attrs, op.attrs
     text = None
-    if has["capacity"] != wants["capacity"]:
+    if _capacity(op) != _capacity(existing):
         text = f"has capacity {has['capacity']} but requested capacity was {wants['capacity']}."
-    elif has["component_types"] != wants["component_types"]:
+    elif _component_types(op) != _component_types(existing):
         text = (
-            f"has component types {_type_names(has['component_types'])} but requested component "
-            f"types were {_type_names(wants['component_types'])}."
+            f"has component types {_type_names(existing)} but requested component types were "
+            f"{_type_names(op)}."
         )
-    elif _dims(has["shapes"]) != _dims(wants["shapes"]):
+    elif not _have_same_shapes(existing, op):
         text = (
-            f"has component shapes {_shape_names(has['shapes'])} but requested component shapes "
-            f"were {_shape_names(wants['shapes'])}."
+            f"has component shapes {_shape_names(existing)} but requested component shapes were "
+            f"{_shape_names(op)}."
         )
     elif has.get("min_after_dequeue") != wants.get("min_after_dequeue"):
         text = (
@@ -132,14 +128,34 @@ def _seeds(attrs: dict[str, Any]) -> tuple[int, int]:
     return attrs.get("seed", 0), attrs.get("seed2", 0)
 
 
-def _dims(shapes: list[TensorShape]) -> list[list[int | None]]:
-    return [shape.as_list() for shape in shapes]
+def _capacity(op: Operation) -> int | None:
+    """The largest number of elements; None for any number."""
+    capacity: int = op.attrs["capacity"]
+    return capacity if capacity >= 0 else None
 
 
-def _type_names(dtypes: list[DType]) -> str:
-    return f"[{', '.join(dtype.name for dtype in dtypes)}]"
+def _component_types(op: Operation) -> list[DType]:
+    """The types of all components, the priority of a priority queue among them."""
+    types: list[DType] = op.attrs["component_types"]
+    return [int64, *types] if op.type == "PriorityQueueV2" else types
 
 
-def _shape_names(shapes: list[TensorShape]) -> str:
-    names = (",".join("?" if dim is None else str(dim) for dim in dims) for dims in _dims(shapes))
-    return f"[{', '.join(f'[{name}]' for name in names)}]"
+def _component_shapes(op: Operation) -> list[TensorShape]:
+    """One shape a component; none if they may have any."""
+    shapes: list[TensorShape] = op.attrs["shapes"]
+    return [TensorShape([]), *shapes] if op.type == "PriorityQueueV2" else shapes
+
+
+def _have_same_shapes(existing: Operation, op: Operation) -> bool:
+    has, wants = _component_shapes(existing), _component_shapes(op)
+    if op.type == "PaddingFIFOQueueV2":
+        return all(map(TensorShape.is_compatible_with, has, wants))
+    return has == wants
+
+
+def _type_names(op: Operation) -> str:
+    return ", ".join(kernel_name(dtype) for dtype in _component_types(op))
+
+
+def _shape_names(op: Operation) -> str:
+    return f"[{', '.join(bracketed(shape) for shape in _component_shapes(op))}]"

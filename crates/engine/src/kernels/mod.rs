@@ -10,6 +10,7 @@ pub mod math;
 pub mod queue;
 pub mod random;
 pub mod reader;
+pub mod select;
 pub mod shape;
 pub mod variable;
 

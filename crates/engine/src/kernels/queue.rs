@@ -9,6 +9,9 @@ use crate::shape::{PartialShape, Shape};
 use crate::tensor::Tensor;
 use std::sync::Arc;
 
+/// Elements of a higher rank are not padded, as in TensorFlow.
+const MAX_PADDED_RANK: usize = 4;
+
 struct QueueKernel {
     queue: Arc<Queue>,
     action: Action,
@@ -67,12 +70,12 @@ impl Kernel for QueueKernel {
 
 impl QueueKernel {
     fn count(&self, inputs: &Tensors, is_up_to: bool) -> Result<usize> {
-        self.queue.spec().known_shapes()?;
         let count = inputs.first().ok_or_else(|| Error::internal("n is missing"))?.integer_scalar("n")?;
-        usize::try_from(count).map_err(|_| {
+        let count = usize::try_from(count).map_err(|_| {
             let class = if is_up_to { "DequeueUpToOp" } else { "DequeueManyOp" };
             Error::invalid_argument(format!("{class} requested {count} < 0 elements"))
-        })
+        })?;
+        self.queue.spec().known_shapes().map(|_| count)
     }
 
     /// What the operation returns of what the queue gave: nothing, one element, or a batch of them.
@@ -93,6 +96,9 @@ impl QueueKernel {
                 let column = elements.iter().map(|element| &element[index]);
                 match shape.to_shape() {
                     Some(row) => Tensor::stack(*dtype, &row, column),
+                    None if shape.dims().len() > MAX_PADDED_RANK && !elements.is_empty() => Err(Error::unimplemented(
+                        format!("CopyElementToLargerSlice Unhandled rank: {}", shape.dims().len()),
+                    )),
                     None => Tensor::stack_padded(*dtype, &largest(shape, column.clone()), column),
                 }
             })

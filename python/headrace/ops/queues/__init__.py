@@ -1,0 +1,25 @@
+"""Queues as nodes of a graph.
+
+A queue object adds operations on one queue to the graph; the queue itself belongs to the session
+that runs them.
+
+Source: `tf.QueueBase` and its subclasses of TensorFlow 1.15.
+"""
+
+from headrace.ops.queues.arguments import is_single_shape
+from headrace.ops.queues.base import QueueBase
+from headrace.ops.queues.kinds import (
+    FIFOQueue,
+    PaddingFIFOQueue,
+    PriorityQueue,
+    RandomShuffleQueue,
+)
+
+__all__ = [
+    "FIFOQueue",
+    "PaddingFIFOQueue",
+    "PriorityQueue",
+    "QueueBase",
+    "RandomShuffleQueue",
+    "is_single_shape",
+]

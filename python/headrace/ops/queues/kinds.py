@@ -1,0 +1,211 @@
+"""The kinds of queues, which differ in the order in which elements come out.
+
+Source: `tf.FIFOQueue`, `tf.RandomShuffleQueue`, `tf.PaddingFIFOQueue` and `tf.PriorityQueue` of
+TensorFlow 1.15.
+"""
+
+from hashlib import md5
+from typing import Any
+
+from headrace.dtypes import DType, int64, resource
+from headrace.graph import Tensor, get_default_graph, get_seed
+from headrace.ops.queues.arguments import (
+    as_integer,
+    as_names,
+    as_partial_shapes,
+    as_shapes,
+    as_shared_name,
+    as_types,
+)
+from headrace.ops.queues.base import QueueBase
+from headrace.shapes import TensorShape
+
+__all__ = ["FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "RandomShuffleQueue"]
+
+_UNBOUNDED = -1
+
+
+class FIFOQueue(QueueBase):
+    """A queue whose elements come out as they came in.
+
+    Args:
+        capacity: How many elements it holds; None or negative for any number.
+        dtypes: The type of the component, or a list of one for each.
+        shapes: None for components of any shape; one shape; or a list of one fully defined shape
+            for each component. `dequeue_many` needs them.
+        names: Names of the components: elements are dicts then.
+        shared_name: Queues of one session that give the same name are one queue.
+        name: Name of the operation.
+
+    Raises:
+        TypeError: If `capacity` is no number, `shapes` no list or `shared_name` no string.
+        ValueError: If the numbers of types, shapes and names differ or a shape is not fully
+            defined.
+    """
+
+    def __init__(
+        self,
+        capacity: int,
+        dtypes: Any,
+        shapes: Any = None,
+        names: Any = None,
+        shared_name: str | None = None,
+        name: str = "fifo_queue",
+    ) -> None:
+        given, types = as_types(dtypes)
+        checked = as_shapes(shapes, len(types))
+        names = as_names(names, len(types))
+        ref = _create("FIFOQueueV2", name, capacity, types, checked, shared_name)
+        super().__init__(given, checked, names, ref)
+
+
+class RandomShuffleQueue(QueueBase):
+    """A queue whose elements come out in random order.
+
+    Args:
+        capacity: As for `FIFOQueue`.
+        min_after_dequeue: So many elements stay in the queue while it is open: the larger, the
+            better mixed. 0 to `capacity` - 1.
+        dtypes: As for `FIFOQueue`.
+        shapes: As for `FIFOQueue`.
+        names: As for `FIFOQueue`.
+        seed: Makes the order repeatable, together with the graph's seed.
+        shared_name: As for `FIFOQueue`.
+        name: Name of the operation.
+
+    Raises:
+        InvalidArgumentError: When run: if `min_after_dequeue` is not in its range.
+        TypeError: As for `FIFOQueue`.
+        ValueError: As for `FIFOQueue`.
+
+    Source: `tf.RandomShuffleQueue` of TensorFlow 1.15, whose order it gives for the same seeds.
+    """
+
+    def __init__(
+        self,
+        capacity: int,
+        min_after_dequeue: int,
+        dtypes: Any,
+        shapes: Any = None,
+        names: Any = None,
+        seed: int | None = None,
+        shared_name: str | None = None,
+        name: str = "random_shuffle_queue",
+    ) -> None:
+        given, types = as_types(dtypes)
+        checked = as_shapes(shapes, len(types))
+        names = as_names(names, len(types))
+        seed1, seed2 = get_seed(seed)
+        if seed is None and seed1 is not None and shared_name is not None:
+            # All operations of one shared queue must agree on its seed.
+            digest = md5(f"{seed1}{as_shared_name(shared_name)}".encode()).hexdigest()
+            seed2 = int(digest[:8], 16) & 0x7FFFFFFF
+        ref = _create(
+            "RandomShuffleQueueV2",
+            name,
+            capacity,
+            types,
+            checked,
+            shared_name,
+            min_after_dequeue=as_integer(min_after_dequeue, "min_after_dequeue", 0),
+            seed=int(seed1 or 0),
+            seed2=int(seed2 or 0),
+        )
+        super().__init__(given, checked, names, ref)
+
+
+class PaddingFIFOQueue(QueueBase):
+    """A FIFO queue of elements of different sizes; a batch is padded to the largest in it.
+
+    Args:
+        capacity: As for `FIFOQueue`.
+        dtypes: As for `FIFOQueue`.
+        shapes: A list of one shape for each component, of known rank; the unknown dimensions, None,
+            are those that are padded, with 0, "" or False.
+        names: As for `FIFOQueue`.
+        shared_name: As for `FIFOQueue`.
+        name: Name of the operation.
+
+    Raises:
+        TypeError: As for `FIFOQueue`.
+        ValueError: If `shapes` is no list of shapes, or a rank is not known, or their number is
+            not that of the types.
+    """
+
+    def __init__(
+        self,
+        capacity: int,
+        dtypes: Any,
+        shapes: Any,
+        names: Any = None,
+        shared_name: str | None = None,
+        name: str = "padding_fifo_queue",
+    ) -> None:
+        given, types = as_types(dtypes)
+        checked = as_partial_shapes(shapes, len(types))
+        names = as_names(names, len(types))
+        ref = _create("PaddingFIFOQueueV2", name, capacity, types, checked, shared_name)
+        super().__init__(given, checked, names, ref)
+
+
+class PriorityQueue(QueueBase):
+    """A queue whose elements come out by priority, smallest number first.
+
+    The priority is component 0, a scalar int64, of everything that goes in and comes out. Elements
+    of equal priority come out in no particular order.
+
+    Args:
+        capacity: As for `FIFOQueue`.
+        types: Types of the components after the priority.
+        shapes: Shapes of the components after the priority; a list.
+        names: Names of all components, the priority first.
+        shared_name: As for `FIFOQueue`.
+        name: Name of the operation.
+
+    Raises:
+        TypeError: As for `FIFOQueue`, and if `shapes` is None.
+        ValueError: As for `FIFOQueue`.
+    """
+
+    def __init__(
+        self,
+        capacity: int,
+        types: Any,
+        shapes: Any = None,
+        names: Any = None,
+        shared_name: str | None = None,
+        name: str = "priority_queue",
+    ) -> None:
+        given, component_types = as_types(types)
+        checked = as_shapes(shapes, len(component_types))
+        if checked is None:
+            raise TypeError(
+                "Expected list for 'shapes' argument to 'priority_queue_v2' Op, not None."
+            )
+        if names is not None and not isinstance(names, (list, tuple)):
+            names = [names]
+        ref = _create("PriorityQueueV2", name, capacity, component_types, checked, shared_name)
+        super().__init__([int64, *given], [TensorShape([]), *checked], names, ref)
+
+
+def _create(
+    op_type: str,
+    name: str,
+    capacity: Any,
+    types: list[DType],
+    shapes: list[TensorShape] | None,
+    shared_name: Any,
+    **attrs: Any,
+) -> Tensor:
+    """Adds the operation that stands for a queue; returns its output."""
+    attrs |= {
+        "capacity": as_integer(capacity, "capacity", _UNBOUNDED),
+        "component_types": types,
+        "shapes": shapes or [],
+        "shared_name": as_shared_name(shared_name),
+        "container": "",
+    }
+    op = get_default_graph().create_op(
+        op_type, [], [resource], output_shapes=[TensorShape([])], name=name, attrs=attrs
+    )
+    return op.outputs[0]

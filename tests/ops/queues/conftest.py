@@ -1,0 +1,168 @@
+"""One contract for all kinds of queues: what tests of queues share.
+
+Tests run operations in threads where those block, and go on as soon as the queue itself says that
+somebody waits in one of its lines.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import headrace.tf1 as tf
+
+TIMEOUT = 10.0
+"""Seconds after which a wait that should have ended has failed."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of queue, with the same calls for all.
+
+    Elements are given without their priority: a priority queue gets the number of the row, or the
+    first component if that is an int32, so elements come out in the order they went in if they are
+    enqueued in ascending order.
+    """
+
+    name: str
+    has_order: bool = True
+
+    def make(
+        self, capacity: int = 10, dtypes: Any = (tf.int32,), shapes: Any = ((),), **kwargs: Any
+    ) -> tf.QueueBase:
+        if self.name == "RandomShuffleQueue":
+            return tf.RandomShuffleQueue(capacity, 0, dtypes, shapes, **kwargs)
+        if self.name == "PriorityQueue" and kwargs.get("names"):
+            kwargs["names"] = ["priority", *kwargs["names"]]
+        return getattr(tf, self.name)(capacity, dtypes, shapes, **kwargs)
+
+    def element(self, *components: Any) -> Any:
+        """What to enqueue for one element."""
+        return (_priority(components[0]), *components) if self.is_priority else components
+
+    def rows(self, *columns: Any) -> Any:
+        """What to enqueue for several elements."""
+        if not self.is_priority:
+            return columns
+        length = len(columns[0])
+        is_number = length and np.asarray(columns[0]).ndim == 1
+        priorities = [_priority(row) for row in columns[0]] if is_number else list(range(length))
+        return (np.array(priorities, np.int64), *columns)
+
+    def components(self, result: Any) -> Any:
+        """What was dequeued, as a list of components without the priority."""
+        result = result if isinstance(result, list) else [result]
+        return result[1:] if self.is_priority else result
+
+    def in_order(self, values: Sequence[Any]) -> list[Any]:
+        """Sorts what came out of a queue that promises no order."""
+        return list(values) if self.has_order else sorted(values)
+
+    @property
+    def is_priority(self) -> bool:
+        return self.name == "PriorityQueue"
+
+
+def _priority(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+KINDS = [
+    Kind("FIFOQueue"),
+    Kind("RandomShuffleQueue", has_order=False),
+    Kind("PaddingFIFOQueue"),
+    Kind("PriorityQueue"),
+]
+
+
+@pytest.fixture(params=KINDS, ids=lambda kind: kind.name)
+def kind(request: pytest.FixtureRequest) -> Kind:
+    return request.param
+
+
+class Call:
+    """A function running in a thread of its own."""
+
+    def __init__(self, function: Callable[[], Any]) -> None:
+        self._function = function
+        self._result: Any = None
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def result(self) -> Any:
+        """Waits for the end; returns or raises what the function did."""
+        self._thread.join(TIMEOUT)
+        assert not self._thread.is_alive(), "the call is still blocked"
+        if self._error is not None:
+            raise self._error
+        return self._result
+
+    @property
+    def is_running(self) -> bool:
+        return self._thread.is_alive()
+
+    def _run(self) -> None:
+        try:
+            self._result = self._function()
+        except BaseException as error:
+            self._error = error
+
+
+class QueueSession:
+    """A session whose runs end in time, with a view into its queues."""
+
+    def __init__(self) -> None:
+        self.session = tf.Session()
+        self.calls: list[Call] = []
+
+    def run(self, fetches: Any, feeds: Any = None, timeout: float = TIMEOUT) -> Any:
+        options = tf.RunOptions(timeout_in_ms=int(timeout * 1000))
+        return self.session.run(fetches, feeds, options=options)
+
+    def start(self, queue: tf.QueueBase, fetches: Any) -> Call:
+        """Starts a run in a thread; returns once it is over or waits in a line of the queue."""
+        before = self.num_waiting(queue)
+        call = Call(lambda: self.session.run(fetches))
+        self.calls.append(call)
+        wait_until(lambda: self.num_waiting(queue) > before or not call.is_running)
+        return call
+
+    def blocked(self, queue: tf.QueueBase, fetches: Any) -> Call:
+        """Starts a run in a thread that has to wait in a line of the queue."""
+        call = self.start(queue, fetches)
+        assert call.is_running, call.result()
+        return call
+
+    def stats(self, queue: tf.QueueBase) -> dict[str, Any]:
+        return self.session._resources.get(queue.queue_ref.op).stats()
+
+    def num_waiting(self, queue: tf.QueueBase) -> int:
+        stats = self.stats(queue)
+        return stats["num_waiting_enqueues"] + stats["num_waiting_dequeues"]
+
+    def size(self, queue: tf.QueueBase) -> int:
+        return int(self.run(queue.size()))
+
+    def close(self) -> None:
+        self.session.close()
+
+
+@pytest.fixture
+def sess() -> Iterator[QueueSession]:
+    session = QueueSession()
+    yield session
+    session.close()
+    for call in session.calls:
+        wait_until(lambda call=call: not call.is_running)
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + TIMEOUT
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        threading.Event().wait(0.001)

@@ -1,0 +1,165 @@
+"""`QueueBase.from_list`: one of several queues, chosen when an operation is run."""
+
+import re
+
+import numpy as np
+import pytest
+
+import headrace.tf1 as tf
+
+
+def make(dtypes=("int32",), shapes=((),), names=None):
+    return tf.FIFOQueue(10, list(dtypes), shapes, names=names)
+
+
+@pytest.fixture
+def index():
+    return tf.placeholder(tf.int32)
+
+
+# What is refused
+
+
+@pytest.mark.parametrize("make_queues", [lambda q: (q, q), lambda q: [], lambda q: None])
+def test_only_a_list_with_queues_is_accepted(make_queues):
+    with pytest.raises(TypeError, match="A list of queues expected"):
+        tf.QueueBase.from_list(0, make_queues(make()))
+
+
+def test_every_item_has_to_be_a_queue():
+    with pytest.raises(TypeError, match="A list of queues expected"):
+        tf.QueueBase.from_list(0, [make(), make().queue_ref])
+
+
+def test_component_types_have_to_match():
+    with pytest.raises(TypeError, match=re.escape("Queues do not have matching component dtypes.")):
+        tf.QueueBase.from_list(0, [make(), make(["int64"])])
+
+
+def test_different_names_of_one_type_match():
+    queues = [make(["float"]), make([np.float32]), make([tf.float32])]
+    assert tf.QueueBase.from_list(0, queues).dtypes == ["float"]
+
+
+@pytest.mark.parametrize("names", [None, ["b"]])
+def test_component_names_have_to_match(names):
+    queues = [make(names=["a"]), make(names=names)]
+    with pytest.raises(TypeError, match=re.escape("Queues do not have matching component names.")):
+        tf.QueueBase.from_list(0, queues)
+
+
+@pytest.mark.parametrize(
+    ("bad", "error", "text"),
+    [
+        (1.5, TypeError, "'indices' has DataType float32"),
+        ("a", TypeError, "'indices' has DataType string"),
+        (None, ValueError, "None values not supported"),
+        ([0, 1], ValueError, re.escape("Shape (2,) must have rank 0")),
+    ],
+)
+def test_the_index_is_a_scalar_integer(bad, error, text):
+    with pytest.raises(error, match=text):
+        tf.QueueBase.from_list(bad, [make(), make()])
+
+
+# What the result is
+
+
+def test_the_result_is_a_queue_named_after_the_choice(index):
+    queue = tf.QueueBase.from_list(index, [make(names=["a"]), make(names=["a"])])
+    assert type(queue) is tf.QueueBase
+    assert queue.name == "GatherV2"
+    assert queue.dtypes == ["int32"]
+    assert queue.names == ["a"]
+    assert queue.enqueue({"a": 1}).name == "GatherV2_enqueue"
+
+
+@pytest.mark.parametrize(
+    ("shapes", "merged"),
+    [
+        ([[()], [()]], [[]]),
+        ([[(2, 3)], [(2, 4)]], [[2, None]]),
+        ([[(2, 3)], [(2, 3)], [(5, 3)]], [[None, 3]]),
+        ([[(2,)], [()]], [None]),
+        ([[(2,)], None], [None]),
+    ],
+)
+def test_of_the_shapes_it_has_what_is_common(shapes, merged):
+    queue = tf.QueueBase.from_list(0, [make(shapes=item) for item in shapes])
+    assert [None if shape.rank is None else shape.as_list() for shape in queue.shapes] == merged
+
+
+# Where the operations go
+
+
+def test_each_run_chooses_anew(sess, index):
+    queues = [make(), make()]
+    queue = tf.QueueBase.from_list(index, queues)
+    enqueue, dequeue = queue.enqueue(7), queue.dequeue()
+    sess.run(enqueue, {index: 1})
+    assert [sess.size(each) for each in queues] == [0, 1]
+    sess.run(queues[0].enqueue(5))
+    assert [sess.run(dequeue, {index: place}) for place in (0, 1)] == [5, 7]
+
+
+def test_every_operation_of_a_queue_goes_to_the_chosen_one(sess, index):
+    queues = [make(), make()]
+    queue = tf.QueueBase.from_list(index, queues)
+    chosen = {index: 1}
+    sess.run(queue.enqueue_many([[1, 2, 3, 4]]), chosen)
+    assert sess.run(queue.size(), chosen) == 4
+    assert sess.run(queue.dequeue_many(2), chosen).tolist() == [1, 2]
+    sess.run(queue.close(), chosen)
+    assert sess.run(queue.dequeue_up_to(5), chosen).tolist() == [3, 4]
+    assert sess.run([each.is_closed() for each in queues]) == [False, True]
+    assert sess.run(queue.is_closed(), chosen)
+
+
+def test_queues_of_different_kinds_may_be_chosen_from(sess, index):
+    queues = [make(), tf.RandomShuffleQueue(10, 0, [tf.int32], [()])]
+    queue = tf.QueueBase.from_list(index, queues)
+    enqueue, dequeue = queue.enqueue(3), queue.dequeue()
+    for place in (0, 1):
+        sess.run(enqueue, {index: place})
+        assert sess.run(dequeue, {index: place}) == 3
+
+
+def test_a_choice_may_be_chosen_from(sess, index):
+    queues = [make() for _ in range(4)]
+    inner = tf.QueueBase.from_list(index, queues[1:3])
+    enqueue = tf.QueueBase.from_list(index + 1, [queues[0], inner, queues[3]]).enqueue(1)
+    sess.run(enqueue, {index: 0})  # inner, queue 1
+    sess.run(enqueue, {index: 1})  # queue 3
+    assert [sess.size(queue) for queue in queues] == [0, 1, 0, 1]
+
+
+def test_a_list_of_one_is_a_choice_too(sess, index):
+    queue = tf.QueueBase.from_list(index, [make()])
+    sess.run(queue.enqueue(4), {index: 0})
+    assert sess.run(queue.dequeue(), {index: 0}) == 4
+
+
+def test_a_reader_reads_the_names_of_the_chosen_queue(sess, index, tmp_path):
+    queues = [make(["string"]), make(["string"])]
+    with tf.python_io.TFRecordWriter(str(tmp_path / "records")) as writer:
+        writer.write(b"one")
+    sess.run(queues[1].enqueue(str(tmp_path / "records")))
+    _, record = tf.TFRecordReader().read(tf.QueueBase.from_list(index, queues))
+    assert sess.run(record, {index: 1}) == b"one"
+
+
+@pytest.mark.parametrize("bad", [2, -1])
+def test_an_index_out_of_range_is_an_error_of_the_run(sess, index, bad):
+    operation = tf.QueueBase.from_list(index, [make(), make()]).size()
+    with pytest.raises(tf.errors.InvalidArgumentError, match=re.escape(f"{bad} is not in [0, 2)")):
+        sess.run(operation, {index: bad})
+    operation = tf.QueueBase.from_list(bad, [make(), make()]).size()
+    with pytest.raises(tf.errors.InvalidArgumentError, match=re.escape(f"{bad} is not in [0, 2)")):
+        sess.run(operation)
+
+
+def test_a_call_that_waits_for_the_chosen_queue_wakes(sess):
+    queues = [make(), make()]
+    call = sess.blocked(queues[1], tf.QueueBase.from_list(1, queues).dequeue())
+    sess.run(queues[1].enqueue(6))
+    assert call.result() == 6
