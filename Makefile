@@ -23,8 +23,8 @@ test: dev ## run the tests of the engine and of the package; model-check the que
 check: dev ## formats, lints, types, stub, layers
 	@tools/check.sh
 
-bench: dev ## measure the queues, as ratios inside one run
-	$(PY) benchmarks/queue_ops.py
+bench: dev ## measure beside other libraries, as ratios inside one run; installs TensorFlow for that
+	$(PY) -m benchmarks.queues
 
 clean: ## remove everything that the other targets made
-	rm -rf .venv target .mypy_cache .ruff_cache .pytest_cache .hypothesis python/headrace/_native*.so
+	rm -rf .venv .peers target .mypy_cache .ruff_cache .pytest_cache .hypothesis python/headrace/_native*.so
