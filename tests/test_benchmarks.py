@@ -1,4 +1,4 @@
-"""The benchmarks' own programs run, and check what they move. What they measure is not looked at."""
+"""The programs of the benchmarks run, and check what they move. Their figures are not looked at."""
 
 import json
 import subprocess
