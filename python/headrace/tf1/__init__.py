@@ -112,6 +112,7 @@ from headrace.ops.indexing import (
     strided_slice as strided_slice,
 )
 from headrace.ops.initialization import *
+from headrace.ops.initializers import *
 from headrace.ops.joining import *
 from headrace.ops.matrix import *
 from headrace.ops.measures import *
@@ -148,6 +149,7 @@ from headrace.ops.sparse import (
 )
 from headrace.ops.sparse_dense import *
 from headrace.ops.strings import *
+from headrace.ops.variable_scope import *
 from headrace.ops.variables import *
 from headrace.session import (
     ConfigProto as ConfigProto,
@@ -172,6 +174,9 @@ from headrace.shapes import (
 )
 from headrace.shapes import (
     TensorShape as TensorShape,
+)
+from headrace.tf1 import (
+    initializers as initializers,
 )
 from headrace.tf1 import (
     io as io,
