@@ -3,11 +3,11 @@ PY := .venv/bin/python
 # Where rustup puts cargo, for a shell started before that.
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
-.PHONY: help dev demo test check bench docs clean
+.PHONY: help dev demo test test-peers check bench docs clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-6s  %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s  %s\n", $$1, $$2 }' Makefile
 
 dev: ## set up .venv, build the engine in release mode, install the package in place
 	@tools/set_up.sh
@@ -19,6 +19,9 @@ test: dev ## run the tests of the engine and of the package; model-check the que
 	cargo test --quiet --workspace --exclude headrace-python
 	RUSTFLAGS='--cfg loom' cargo test --quiet --release --target-dir target/loom -p headrace-engine --test loom_queue
 	$(PY) -m pytest
+
+test-peers: dev ## run one table of programs under TensorFlow and under headrace, and compare
+	$(PY) -m peers
 
 check: dev ## formats, lints, types, stub, layers
 	@tools/check.sh

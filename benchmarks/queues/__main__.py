@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
+from peers.environments import python_of
 
 from benchmarks.contest import Contender, Scenario, describe_machine, hold, table_of
-from benchmarks.peers import python_of
 
 HERE = Path(__file__).parent
 

@@ -1,0 +1,73 @@
+"""Compares headrace with TensorFlow, case by case: `python -m peers`."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import click
+
+from peers import generate
+from peers.environments import python_of
+from peers.wanted import WANTED, reason_for
+
+TIMEOUT_SECONDS = 900
+ARGUMENTS = "arguments.pickle"
+
+
+@click.command()
+@click.option("--only", default="", help="Show cases whose names contain this in full.")
+def main(only: str) -> None:
+    """Runs one table of programs under headrace and under TensorFlow and compares the outcomes."""
+    tensorflow = python_of("tensorflow")
+    if tensorflow is None:
+        sys.exit("TensorFlow could not be installed: nothing was compared")
+    with TemporaryDirectory() as directory:
+        generate.write(Path(directory) / ARGUMENTS)
+        ours = outcomes(Path(sys.executable), "headrace", Path(directory))
+        theirs = outcomes(tensorflow, "tensorflow", Path(directory))
+    sys.exit(compare(ours, theirs, only))
+
+
+def outcomes(python: Path, library: str, directory: Path) -> dict[str, Any]:
+    """Returns the outcome of each case under a library."""
+    path = directory / f"{library}.jsonl"
+    command = [str(python), "-m", "peers.run", library, str(directory / ARGUMENTS), str(path)]
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False
+    )
+    if done.returncode:
+        sys.exit(f"{library}: exit status {done.returncode}\n{done.stderr[-4000:]}")
+    return dict(json.loads(line) for line in path.read_text().splitlines())
+
+
+def compare(ours: dict[str, Any], theirs: dict[str, Any], only: str) -> int:
+    """Prints the differences and returns how many there are that nobody wants."""
+    differing = [name for name in theirs if ours[name] != theirs[name]]
+    unwanted = [name for name in differing if reason_for(name) is None]
+    for name in unwanted:
+        print(f"{name}\n  TensorFlow: {_short(theirs[name])}\n  headrace:   {_short(ours[name])}")
+    if only:
+        for name, outcome in theirs.items():
+            if only in name:
+                print(f"{name}\n  {outcome}\n  {ours[name]}")
+    used = {key for key in WANTED for name in differing if reason_for(name) == WANTED[key]}
+    for key in WANTED.keys() - used:
+        print(f"wanted.py: {key!r} names no case that differs; delete it")
+    num_wanted = len(differing) - len(unwanted)
+    print(
+        f"{len(theirs)} cases: {len(theirs) - len(differing)} the same, {num_wanted} differ as "
+        f"wanted, {len(unwanted)} differ"
+    )
+    return len(unwanted) + len(WANTED.keys() - used)
+
+
+def _short(outcome: Any) -> str:
+    text = json.dumps(outcome)
+    return text if len(text) < 400 else f"{text[:400]} ..."
+
+
+if __name__ == "__main__":
+    main()
