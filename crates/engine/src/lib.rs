@@ -5,13 +5,16 @@
 pub mod cancellation;
 pub mod dtype;
 pub mod error;
+mod excerpt;
 pub mod kernel;
 pub mod kernels;
+pub mod number;
 pub mod parker;
 pub mod philox;
 pub mod program;
 pub mod queue;
 pub mod reader;
+mod retain;
 pub mod run;
 pub mod shape;
 pub mod sync;

@@ -356,7 +356,7 @@ impl<'p> Frame<'p> {
         };
         // Moving is right only in program order; once something waits, later nodes may run before earlier ones.
         let may_move = waiting.is_empty();
-        let mut inputs = Tensors::new();
+        let mut inputs = Tensors::with_capacity(node.inputs.len());
         for input in &node.inputs {
             let value = if may_move && input.is_last_use { self.values[input.slot].take() } else { None };
             inputs.push(value.map_or_else(|| self.value(input.slot), Ok)?);

@@ -4,6 +4,7 @@ use crate::dtype::{DType, Numeric};
 use crate::error::{Error, Result};
 use crate::shape::Shape;
 use bytes::Bytes;
+use smallvec::SmallVec;
 use std::fmt;
 use std::sync::Arc;
 
@@ -123,6 +124,22 @@ impl Tensor {
             Err(values) => Data::Strings(values.into()),
         };
         Ok(Self { dtype: DType::String, shape, data })
+    }
+
+    /// As [`Tensor::from_values`], without an allocation for one value.
+    pub fn from_small_vec<T: Numeric, A: smallvec::Array<Item = T>>(shape: Shape, values: SmallVec<A>) -> Result<Self> {
+        match values[..] {
+            [value] => Self::scalar(value).reshaped(shape),
+            _ => Self::from_values(shape, values.into_vec()),
+        }
+    }
+
+    /// As [`Tensor::strings`], without an allocation for one value.
+    pub fn strings_from_small_vec(shape: Shape, mut values: SmallVec<[Bytes; 1]>) -> Result<Self> {
+        match (values.len(), values.pop()) {
+            (1, Some(value)) => Self::string(value).reshaped(shape),
+            (_, last) => Self::strings(shape, values.into_iter().chain(last).collect()),
+        }
     }
 
     /// A tensor without elements, of the given type, whose shape has a 0 in it.

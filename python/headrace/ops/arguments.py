@@ -55,7 +55,7 @@ class InputList:
         dtype: The type they must have; None if it may vary.
         var: Name of the type variable: all have one type.
         allowed: The types they may have; None for all.
-        is_mixed: Whether each may have its own type.
+        is_mixed: Whether each may have its own type; the attribute `var` is their list.
     """
 
     name: str
@@ -94,6 +94,7 @@ def apply_op(
         ValueError: If an argument cannot be converted, graphs are mixed, or shapes do not fit.
     """
     types: dict[str, tuple[DType, str]] = {}
+    type_lists: dict[str, list[DType]] = {}
     given = [
         value
         for item in inputs
@@ -104,6 +105,10 @@ def apply_op(
         for item in inputs:
             if isinstance(item, Input):
                 tensors.append(_convert_one(op_type, item, types))
+            elif item.is_mixed:
+                converted = _convert_mixed(op_type, item)
+                type_lists[item.var] = [tensor.dtype.base_dtype for tensor in converted]
+                tensors += converted
             else:
                 tensors += _convert_list(op_type, item, types)
         try:
@@ -111,8 +116,8 @@ def apply_op(
         except ShapeConflict as conflict:
             raise ValueError(_describe(str(conflict), scope[:-1], op_type, tensors)) from None
         output_dtypes = [dtype for dtype, _ in outputs]
-        all_attrs = {var: dtype for var, (dtype, _) in types.items()}
-        all_attrs.update(attrs or {})
+        all_attrs: dict[str, Any] = {var: dtype for var, (dtype, _) in types.items()}
+        all_attrs |= type_lists | (attrs or {})
         return get_default_graph().create_op(
             op_type,
             tensors,
@@ -157,8 +162,6 @@ def _convert_one(op_type: str, item: Input, types: dict[str, tuple[DType, str]])
 def _convert_list(
     op_type: str, item: InputList, types: dict[str, tuple[DType, str]]
 ) -> list[Tensor]:
-    if item.is_mixed:
-        return convert_n_to_tensor(item.values, name=item.name)
     first = next((value for value in item.values if isinstance(value, Tensor)), None)
     wanted = item.dtype or (None if first is None else first.dtype.base_dtype)
     try:
@@ -177,6 +180,20 @@ def _convert_list(
     if tensors and item.dtype is None:
         _check_allowed(item, tensors[0].dtype.base_dtype)
         types.setdefault(item.var, (tensors[0].dtype.base_dtype, item.name))
+    return tensors
+
+
+def _convert_mixed(op_type: str, item: InputList) -> list[Tensor]:
+    try:
+        tensors = convert_n_to_tensor(item.values, name=item.name)
+    except (TypeError, ValueError):
+        found = ", ".join(_observed_type(value) for value in item.values)
+        raise TypeError(
+            f"Tensors in list passed to '{item.name}' of '{op_type}' Op have types [{found}] that "
+            f"are invalid. Tensors: {item.values!r}"
+        ) from None
+    for tensor in tensors:
+        _check_allowed(item, tensor.dtype.base_dtype)
     return tensors
 
 

@@ -3,14 +3,12 @@
 Source: `tf.as_string`, `tf.string_join` and `tf.string_to_number` of TensorFlow 1.15.
 """
 
-import re
-from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
 
 from headrace import dtypes
-from headrace.dtypes import DType, as_dtype
+from headrace.dtypes import as_dtype
 from headrace.graph import Tensor
 from headrace.ops.arguments import Input, InputList, apply_op
 from headrace.ops.elementwise import COMPLEX, FLOATS, INTEGERS
@@ -21,13 +19,7 @@ from headrace.shapes import bracketed, unknown_shape
 __all__ = ["as_string", "string_join", "string_to_number"]
 
 _WRITABLE: Final = (*INTEGERS, *FLOATS, *COMPLEX, dtypes.bool, dtypes.string)
-_DECIMAL: Final = re.compile(rb"[+-]?\d+")
-_FLOAT: Final = re.compile(
-    rb"[+-]?(?:(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?|inf(?:inity)?|nan|0x[0-9a-f]+(?:\.[0-9a-f]*)?"
-    rb"(?:p[+-]?\d+)?)",
-    re.IGNORECASE,
-)
-_SPACES: Final = b" \t\n\v\f\r"
+_READABLE: Final = (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64)
 
 
 def as_string(
@@ -137,9 +129,8 @@ def string_to_number(
     if string_tensor is not None and input is not None:
         raise ValueError("Cannot specify both 'string_tensor' and 'input'")
     dtype = as_dtype(out_type)
-    reader = _READERS.get(dtype)
-    if reader is None:
-        allowed = ", ".join(kind.name for kind in _READERS)
+    if dtype not in _READABLE:
+        allowed = ", ".join(kind.name for kind in _READABLE)
         raise TypeError(
             f"Value passed to parameter 'out_type' has DataType {dtype.name} not in list of "
             f"allowed values: {allowed}"
@@ -148,15 +139,10 @@ def string_to_number(
     def infer(tensor: Tensor) -> Any:
         return [(dtype, tensor.shape)]
 
-    def kernel(x: Array) -> Any:
-        numbers = [_read(text, reader) for text in x.ravel().tolist()]
-        return np.array(numbers, dtype=dtype.as_numpy_dtype).reshape(x.shape)
-
     text = input if string_tensor is None else string_tensor
     inputs = [Input("string_tensor", text, dtypes.string)]
     attrs = {"out_type": dtype}
-    op = apply_op("StringToNumber", inputs, infer, name=name, attrs=attrs, kernel=kernel)
-    return op.outputs[0]
+    return apply_op("StringToNumber", inputs, infer, name=name, attrs=attrs).outputs[0]
 
 
 def _strings(items: list[bytes], shape: Any) -> Array:
@@ -194,38 +180,3 @@ def _write_all(
     else:
         words = [form % item for item in items]
     return _strings([word.encode() for word in words], x.shape)
-
-
-def _read(text: bytes, reader: Callable[[bytes], Any]) -> Any:
-    number = reader(text.strip(_SPACES))
-    if number is None:
-        shown = text.decode("utf-8", "backslashreplace")
-        fail(f"StringToNumberOp could not correctly convert string: {shown}")
-    return number
-
-
-def _read_float(text: bytes) -> float | None:
-    if not _FLOAT.fullmatch(text):
-        return None
-    is_hex = b"x" in text.lower()
-    return float.fromhex(text.decode()) if is_hex else float(text)
-
-
-def _integer_reader(numpy_type: Any) -> Callable[[bytes], int | None]:
-    limits = np.iinfo(numpy_type)
-
-    def read(text: bytes) -> int | None:
-        if not _DECIMAL.fullmatch(text):
-            return None
-        number = int(text)
-        return number if limits.min <= number <= limits.max else None
-
-    return read
-
-
-_READERS: Final[dict[DType, Callable[[bytes], Any]]] = {
-    dtypes.float32: _read_float,
-    dtypes.float64: _read_float,
-    dtypes.int32: _integer_reader(np.int32),
-    dtypes.int64: _integer_reader(np.int64),
-}

@@ -204,7 +204,11 @@ def _make_kernel(op: Operation, operands: Sequence[_Operand]) -> engine.Kernel:
         return kernel
     attrs = {"name": op.name}
     attrs |= {name: _attr(value) for name, value in op.attrs.items() if value is not None}
-    kernel = engine.ProgramBuilder.kernel(op.type, attrs, resources)
+    try:
+        kernel = engine.ProgramBuilder.kernel(op.type, attrs, resources)
+    except engine.EngineError as error:
+        code, message, _, cause = error.args
+        engine.raise_op_error(engine.EngineError(code, message, op.name, cause), op.graph)
     if kernel is None:
         text = f"operation '{op.name}': there is no kernel for operations of type {op.type}"
         raise errors.UnimplementedError(op.node_def, op, text)

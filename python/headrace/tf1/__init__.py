@@ -100,6 +100,7 @@ from headrace.ops.conversion import (
 from headrace.ops.conversion import (
     register_tensor_conversion_function as register_tensor_conversion_function,
 )
+from headrace.ops.decode_csv import *
 from headrace.ops.decoding import *
 from headrace.ops.filling import *
 from headrace.ops.indexing import (

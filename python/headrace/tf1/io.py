@@ -1,6 +1,7 @@
 """`tf.io`: reading, decoding and parsing under their newer names."""
 
 from headrace.compression import TFRecordCompressionType, TFRecordOptions
+from headrace.ops.decode_csv import decode_csv
 from headrace.ops.decoding import decode_raw
 from headrace.ops.parsing import (
     FixedLenFeature,
@@ -25,6 +26,7 @@ __all__ = [
     "TFRecordOptions",
     "TFRecordWriter",
     "VarLenFeature",
+    "decode_csv",
     "decode_raw",
     "parse_example",
     "parse_single_example",

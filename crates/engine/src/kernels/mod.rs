@@ -4,6 +4,7 @@ mod arithmetic;
 pub mod attrs;
 mod broadcast;
 pub mod cast;
+pub mod decode_csv;
 pub mod decode_raw;
 pub mod example;
 pub mod math;
@@ -12,6 +13,7 @@ pub mod random;
 pub mod reader;
 pub mod select;
 pub mod shape;
+pub mod strings;
 pub mod variable;
 
 use crate::error::{Error, Result};
@@ -29,6 +31,7 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
         "Abs" => Arc::new(math::Unary::Abs),
         "Add" | "AddV2" => Arc::new(math::Binary::Add),
         "Cast" => Arc::new(cast::Cast::from_attrs(attrs)?),
+        "DecodeCSV" => Arc::new(decode_csv::DecodeCsv::from_attrs(attrs)?),
         "DecodeRaw" => Arc::new(decode_raw::DecodeRaw::from_attrs(attrs)?),
         "FloorDiv" => Arc::new(math::Binary::FloorDiv),
         "FloorMod" => Arc::new(math::Binary::FloorMod),
@@ -48,6 +51,7 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
         "RealDiv" => Arc::new(math::Binary::RealDiv),
         "Reshape" => Arc::new(shape::Reshape),
         "Square" => Arc::new(math::Unary::Square),
+        "StringToNumber" => Arc::new(strings::StringToNumber::from_attrs(attrs)?),
         "Sub" => Arc::new(math::Binary::Sub),
         "TruncatedNormal" => Arc::new(RandomFloats::from_attrs(Distribution::TruncatedNormal, attrs)?),
         _ => return Ok(None),

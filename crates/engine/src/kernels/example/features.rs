@@ -5,14 +5,12 @@ use super::values::Values;
 use super::wire::for_each_feature;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
+use crate::excerpt::excerpt;
 use crate::kernels::attrs::{Attr, Attrs};
 use crate::shape::PartialShape;
 use crate::tensor::Tensor;
 use smallvec::SmallVec;
 use std::cmp::Ordering;
-
-/// How many bytes of a malformed Example its error shows.
-const SHOWN_BYTES: usize = 256;
 
 /// The features asked for, and a table of their keys.
 pub struct Features {
@@ -124,9 +122,7 @@ fn compare(x: &[u8], y: &[u8]) -> Ordering {
 }
 
 fn malformed(example: &[u8]) -> Error {
-    let shown = String::from_utf8_lossy(&example[..example.len().min(SHOWN_BYTES)]);
-    let rest = if example.len() > SHOWN_BYTES { format!("... ({} bytes)", example.len()) } else { String::new() };
-    Error::invalid_argument(format!("Could not parse example input, value: '{shown}'{rest}"))
+    Error::invalid_argument(format!("Could not parse example input, value: '{}'", excerpt(example)))
 }
 
 #[cfg(test)]
@@ -163,7 +159,7 @@ mod tests {
         let text = |bytes: &[u8]| format!("{:?}", features().find(bytes).map(drop).unwrap_err());
         assert_eq!(text(b"\x0a\x02a"), "InvalidArgument: Could not parse example input, value: '\n\x02a'");
         let long = text(&[b'\x0b'; 1000]);
-        assert!(long.ends_with("\x0b'... (1000 bytes)"), "{long}");
+        assert!(long.ends_with("\x0b... (1000 bytes)'"), "{long}");
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! The values of features, decoded and collected until they become a tensor.
 
 use super::wire::{Cursor, DELIMITED_VALUE, FIXED32_VALUE, Feature, VARINT_VALUE};
-use crate::dtype::{DType, Numeric};
+use crate::dtype::DType;
 use crate::error::{Error, Result};
+use crate::retain::retain;
 use crate::shape::Shape;
 use crate::tensor::Tensor;
 use bytes::Bytes;
@@ -59,12 +60,9 @@ impl Values {
 
     pub fn into_tensor(self, shape: Shape) -> Result<Tensor> {
         match self {
-            Self::Int64(values) => numeric_tensor(shape, values),
-            Self::Float(values) => numeric_tensor(shape, values),
-            Self::String(mut values) => match (values.len(), values.pop()) {
-                (1, Some(value)) => Tensor::string(value).reshaped(shape),
-                (_, last) => Tensor::strings(shape, values.into_iter().chain(last).collect()),
-            },
+            Self::Int64(values) => Tensor::from_small_vec(shape, values),
+            Self::Float(values) => Tensor::from_small_vec(shape, values),
+            Self::String(values) => Tensor::strings_from_small_vec(shape, values),
         }
     }
 
@@ -83,13 +81,6 @@ impl Values {
                 Self::String(pad(&values, ends, width, filler.string_values().first().ok_or_else(missing)?))
             }
         })
-    }
-}
-
-fn numeric_tensor<T: Numeric, A: smallvec::Array<Item = T>>(shape: Shape, values: SmallVec<A>) -> Result<Tensor> {
-    match values[..] {
-        [value] => Tensor::scalar(value).reshaped(shape),
-        _ => Tensor::from_values(shape, values.into_vec()),
     }
 }
 
@@ -144,20 +135,11 @@ fn decode_floats(mut list: Cursor, values: &mut SmallVec<[f32; 4]>) -> Option<()
 fn decode_strings(mut list: Cursor, record: &Bytes, values: &mut SmallVec<[Bytes; 1]>) -> Option<()> {
     while !list.is_at_end() {
         match list.byte()? {
-            DELIMITED_VALUE => values.push(keep(list.delimited()?, record)),
+            DELIMITED_VALUE => values.push(retain(list.delimited()?, record)),
             _ => return None,
         }
     }
     Some(())
-}
-
-/// `value`, a part of `record`, as bytes of its own. It shares the record's bytes if it is at least half of them, so
-/// that what is kept never holds more than twice its own size.
-fn keep(value: &[u8], record: &Bytes) -> Bytes {
-    match value.len() >= record.len().div_ceil(2) {
-        true => record.slice_ref(value),
-        false => Bytes::copy_from_slice(value),
-    }
 }
 
 #[cfg(test)]
@@ -193,14 +175,6 @@ mod tests {
             decode(b"\x1a\x08\x0a\x02\x05\x06\x08\x07\x0a\x00".to_vec()).unwrap().values::<i64>().unwrap(),
             [5, 6, 7]
         );
-    }
-
-    #[test]
-    fn a_large_string_shares_the_record_and_a_small_one_does_not() {
-        let record = Bytes::from(vec![7; 100]);
-        assert_eq!(keep(&record[50..], &record).as_ptr(), record[50..].as_ptr());
-        assert_ne!(keep(&record[51..], &record).as_ptr(), record[51..].as_ptr());
-        assert_eq!(keep(&[], &Bytes::new()), Bytes::new());
     }
 
     #[test]

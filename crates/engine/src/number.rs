@@ -1,0 +1,191 @@
+//! Numbers from text, as TensorFlow's kernels read them.
+//!
+//! Spaces around a number are skipped. Integers are decimal, with a sign or without. Floats may also be hexadecimal,
+//! `inf`, `infinity`, `nan` or `nan(...)`, in any case; one too large to hold is infinite.
+
+use crate::dtype::Numeric;
+
+/// A number that text can stand for.
+pub trait FromText: Numeric {
+    /// The number, or `None` if the whole text is not one, or not one of this type.
+    fn from_text(text: &[u8]) -> Option<Self>;
+}
+
+impl FromText for i32 {
+    fn from_text(text: &[u8]) -> Option<Self> {
+        std::str::from_utf8(trimmed(text)).ok()?.parse().ok()
+    }
+}
+
+impl FromText for i64 {
+    fn from_text(text: &[u8]) -> Option<Self> {
+        std::str::from_utf8(trimmed(text)).ok()?.parse().ok()
+    }
+}
+
+impl FromText for f32 {
+    fn from_text(text: &[u8]) -> Option<Self> {
+        let round = |mantissa| f64::from(mantissa as f32);
+        usual_float(text).or_else(|| special(trimmed(text), round).map(|value| value as f32))
+    }
+}
+
+impl FromText for f64 {
+    fn from_text(text: &[u8]) -> Option<Self> {
+        usual_float(text).or_else(|| special(trimmed(text), |mantissa| mantissa as f64))
+    }
+}
+
+fn usual_float<T: fast_float2::FastFloat>(text: &[u8]) -> Option<T> {
+    fast_float2::parse(text).or_else(|_| fast_float2::parse(trimmed(text))).ok()
+}
+
+fn trimmed(text: &[u8]) -> &[u8] {
+    let is_space = |byte: &u8| matches!(byte, b' ' | b'\t'..=b'\r');
+    let Some(start) = text.iter().position(|byte| !is_space(byte)) else { return &[] };
+    let end = text.iter().rposition(|byte| !is_space(byte)).map_or(start, |last| last + 1);
+    &text[start..end]
+}
+
+/// The forms that `fast_float2` does not read: hexadecimal floats and `nan(...)`. `round` rounds a mantissa to the type's.
+fn special(text: &[u8], round: impl Fn(u64) -> f64) -> Option<f64> {
+    let (sign, text) = match text {
+        [b'-', rest @ ..] => (-1.0, rest),
+        [b'+', rest @ ..] => (1.0, rest),
+        all => (1.0, all),
+    };
+    let value = match text {
+        [b'0', b'x' | b'X', digits @ ..] => hexadecimal(digits, round)?,
+        [b'n' | b'N', b'a' | b'A', b'n' | b'N', b'(', payload @ .., b')']
+            if payload.iter().all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_') =>
+        {
+            f64::NAN
+        }
+        _ => return None,
+    };
+    Some(sign * value)
+}
+
+fn hexadecimal(text: &[u8], round: impl Fn(u64) -> f64) -> Option<f64> {
+    let end = text.iter().position(|byte| matches!(byte, b'p' | b'P')).unwrap_or(text.len());
+    let (digits, power) = text.split_at(end);
+    let power = match power {
+        [] => 0,
+        [_, power @ ..] => exponent(power)?,
+    };
+    let (whole, fraction) = match digits.iter().position(|byte| *byte == b'.') {
+        Some(point) => (&digits[..point], &digits[point + 1..]),
+        None => (digits, &[][..]),
+    };
+    if whole.is_empty() && fraction.is_empty() {
+        return None;
+    }
+    let (mut mantissa, mut shift) = (0_u64, 0_i64);
+    for (digit, step) in whole.iter().map(|digit| (digit, 0)).chain(fraction.iter().map(|digit| (digit, -4))) {
+        let digit = u64::from(char::from(*digit).to_digit(16)?);
+        if mantissa >> 60 == 0 {
+            mantissa = mantissa << 4 | digit;
+            shift += step;
+        } else {
+            // What no longer fits still decides between two halves.
+            mantissa |= u64::from(digit != 0);
+            shift += step + 4;
+        }
+    }
+    let power = (power + shift).clamp(-1200, 1200);
+    // In two steps, as a subnormal number is too far from 1 for one.
+    Some(round(mantissa) * power_of_two(power / 2) * power_of_two(power - power / 2))
+}
+
+/// A decimal integer, or one so large that it does not matter by how much.
+fn exponent(text: &[u8]) -> Option<i64> {
+    let digits = text.strip_prefix(b"-").or(text.strip_prefix(b"+")).unwrap_or(text);
+    if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {
+        return None;
+    }
+    let value = digits.iter().fold(0_i64, |value, digit| (value * 10 + i64::from(digit - b'0')).min(1 << 40));
+    Some(if text[0] == b'-' { -value } else { value })
+}
+
+/// Two to a power from -1022 to 1023.
+fn power_of_two(power: i64) -> f64 {
+    f64::from_bits(((1023 + power) as u64) << 52)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn integers_are_decimal_and_have_limits() {
+        for (text, value) in [("1", 1), ("+7", 7), (" -0 ", 0), ("\t01\n", 1), ("\x0b2147483647\x0c", i32::MAX)] {
+            assert_eq!(i32::from_text(text.as_bytes()), Some(value), "{text:?}");
+            assert_eq!(i64::from_text(text.as_bytes()), Some(i64::from(value)), "{text:?}");
+        }
+        for text in ["", " ", "-", "- 1", "1.0", "1e3", "0x10", "1_0", "--1", "1 2", "1\0", "\u{a0}1"] {
+            assert_eq!(i64::from_text(text.as_bytes()), None, "{text:?}");
+        }
+        assert_eq!(i32::from_text(b"2147483648"), None);
+        assert_eq!(i64::from_text(b"-9223372036854775808"), Some(i64::MIN));
+        assert_eq!(i64::from_text(b"9223372036854775808"), None);
+        assert_eq!(i64::from_text(b"1\xff"), None);
+    }
+
+    #[test]
+    fn floats_are_decimal_hexadecimal_or_special() {
+        let inf = f64::INFINITY;
+        for (text, value) in [
+            ("1.", 1.0),
+            (" +.5\n", 0.5),
+            ("1E+5", 1e5),
+            ("1e0005", 1e5),
+            ("0e99999999999", 0.0),
+            ("1e400", inf),
+            ("-Infinity", -inf),
+            ("iNf", inf),
+            ("0x10", 16.0),
+            ("-0X1.8p1", -3.0),
+            ("0x.8P-1", 0.25),
+            ("0x1e5", 485.0),
+            ("0x0.0000000000000000000001p88", 1.0),
+            ("0x10000000000000000000000p-88", 1.0),
+            ("0x1p99999999999999999999", inf),
+            ("0x1p-99999999999999999999", 0.0),
+            ("0x1p-1074", f64::from_bits(1)),
+        ] {
+            assert_eq!(f64::from_text(text.as_bytes()), Some(value), "{text:?}");
+        }
+        for text in ["nan", "-NaN", "nan(12_a)"] {
+            assert!(f64::from_text(text.as_bytes()).unwrap().is_nan(), "{text:?}");
+        }
+        for text in ["", "  ", ".", "1e", "e5", "1f", "infx", "nan(", "nan(-)", "0x", "0x.", "0x1p", "0xg", "1,5"] {
+            assert_eq!(f64::from_text(text.as_bytes()), None, "{text:?}");
+            assert_eq!(f32::from_text(text.as_bytes()), None, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn floats_are_rounded_once() {
+        assert_eq!(f32::from_text(b"1.00000017881393421514957253748434595763683319091796875001"), Some(1.000_000_1));
+        assert_eq!(f32::from_text(b"0xffffff8"), Some(268_435_456.0));
+        assert_eq!(f32::from_text(b"0x7fffff8"), Some(134_217_720.0));
+        assert_eq!(f32::from_text(b"0x1.000001000000000000000000000001"), Some(1.000_000_1));
+        assert_eq!(f32::from_text(b"3.5e38"), Some(f32::INFINITY));
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_written_is_read(int: i64, bits: u64) {
+            prop_assert_eq!(i64::from_text(int.to_string().as_bytes()), Some(int));
+            let float = f64::from_bits(bits);
+            let read = f64::from_text(float.to_string().as_bytes()).unwrap();
+            prop_assert!(read == float || read.is_nan() && float.is_nan());
+        }
+
+        #[test]
+        fn any_text_is_read_or_not(text: Vec<u8>) {
+            let _ = (f32::from_text(&text), f64::from_text(&text), i32::from_text(&text));
+        }
+    }
+}
