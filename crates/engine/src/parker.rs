@@ -1,6 +1,7 @@
 //! A thread's place to sleep: one token, set by whoever has news for the thread, taken when it wakes.
 
 use crate::sync::{Condvar, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Parks one thread until another one unparks it.
@@ -17,6 +18,14 @@ pub struct Parker {
 impl Parker {
     pub fn new() -> Self {
         Self { token: Mutex::new(false), awake: Condvar::new() }
+    }
+
+    /// Calls `work` with the parker of this thread.
+    pub fn with_current<T>(work: impl FnOnce(&Arc<Self>) -> T) -> T {
+        thread_local! {
+            static CURRENT: Arc<Parker> = Arc::new(Parker::new());
+        }
+        CURRENT.with(work)
     }
 
     /// Lets the owner go on: now if it is parked, or at its next park.

@@ -47,11 +47,8 @@ pub struct Run<'a> {
 
 impl<'a> Run<'a> {
     pub fn new(cancellation: &'a Cancellation) -> Self {
-        thread_local! {
-            static PARKER: Arc<Parker> = Arc::new(Parker::new());
-        }
         Self {
-            parker: PARKER.with(Arc::clone),
+            parker: Parker::with_current(Arc::clone),
             cancellation,
             deadline: None,
             interrupt: None,

@@ -111,6 +111,16 @@ impl Tensor {
         Ok(Self { dtype, shape, data })
     }
 
+    /// A numeric, boolean or complex tensor of a copy of `bytes`.
+    pub fn copied(dtype: DType, shape: Shape, bytes: &[u8]) -> Result<Self> {
+        match inline(bytes) {
+            Some(data) if dtype != DType::String && bytes.len() == shape.num_elements() * dtype.size() => {
+                Ok(Self { dtype, shape, data })
+            }
+            _ => Self::from_bytes(dtype, shape, Bytes::copy_from_slice(bytes)),
+        }
+    }
+
     /// A scalar string.
     pub fn string(value: impl Into<Bytes>) -> Self {
         Self { dtype: DType::String, shape: Shape::scalar(), data: Data::String(value.into()) }
@@ -246,9 +256,7 @@ impl Tensor {
             return Self::strings(shape, self.string_values()[elements].to_vec());
         }
         let size = self.dtype.size();
-        let bytes = &self.bytes()[elements.start * size..elements.end * size];
-        let data = inline(bytes).unwrap_or_else(|| Data::Buffer(Memory::aligned_copy(bytes)));
-        Ok(Self { dtype: self.dtype, shape, data })
+        Self::copied(self.dtype, shape, &self.bytes()[elements.start * size..elements.end * size])
     }
 
     /// Stacks tensors of one type and shape on a new first dimension; each element is copied once.

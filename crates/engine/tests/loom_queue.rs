@@ -8,7 +8,7 @@ use headrace_engine::dtype::DType;
 use headrace_engine::error::{Code, Result};
 use headrace_engine::kernel::Tensors;
 use headrace_engine::parker::Parker;
-use headrace_engine::queue::{Order, Progress, Queue, QueueSpec, Rows};
+use headrace_engine::queue::{Left, Order, Progress, Queue, QueueSpec, Rows};
 use headrace_engine::shape::{PartialShape, Shape};
 use headrace_engine::tensor::Tensor;
 use loom::thread;
@@ -116,6 +116,28 @@ fn a_close_wakes_a_consumer_that_waits_for_more_than_there_is() {
         close(&q, false).unwrap();
         assert_eq!(consumer.join().unwrap().unwrap_err().code(), Code::OutOfRange);
         assert_eq!(drain(&q), [1]);
+    });
+}
+
+#[test]
+fn a_consumer_that_leaves_while_it_is_served_loses_nothing() {
+    loom::model(|| {
+        let q = queue(Order::Fifo, 4);
+        let producer = thread::spawn({
+            let q = Arc::clone(&q);
+            move || enqueue(&q, &[1, 2]).unwrap()
+        });
+        let taken = match q.dequeue(2, false, &Arc::new(Parker::new())).unwrap() {
+            Progress::Done(_) => vec![1, 2],
+            Progress::Waiting(mut waiting) => match waiting.leave() {
+                Left::Served(outcome) => outcome.unwrap().iter().map(|e| e[0].integer_scalar("e").unwrap()).collect(),
+                Left::Unserved(_) => Vec::new(),
+            },
+        };
+        producer.join().unwrap();
+        close(&q, false).unwrap();
+        let all = if taken.is_empty() { drain(&q) } else { taken };
+        assert_eq!(all, [1, 2]);
     });
 }
 

@@ -1,13 +1,16 @@
 //! The rules of queues, step by step: requests that wait are polled, so no thread and no clock is needed.
 
+use headrace_engine::cancellation::Cancellation;
 use headrace_engine::dtype::DType;
 use headrace_engine::error::{Code, Error, Result};
 use headrace_engine::kernel::Tensors;
 use headrace_engine::parker::Parker;
-use headrace_engine::queue::{Elements, Order, Progress, Queue, QueueSpec, Rows, Waiting};
+use headrace_engine::queue::{Elements, Left, Order, Progress, Queue, QueueSpec, Rows, Unfinished, Waiting};
+use headrace_engine::run::{Interrupt, Run};
 use headrace_engine::shape::{PartialShape, Shape};
 use headrace_engine::tensor::Tensor;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// A queue of scalar int64 and the calls a test makes on it.
 struct Fixture {
@@ -206,7 +209,8 @@ fn a_cancelling_close_ends_waiting_enqueues_and_keeps_what_they_had_added() {
     let mut many = waiting(q.enqueue_many(0..10));
     let mut close = waiting(q.close());
     done(q.close_and_cancel());
-    assert_eq!(failure(&mut many).message(), "Enqueue operation was cancelled");
+    let text = "Enqueue operation was cancelled. It had added 3 of 10 elements, which stay";
+    assert_eq!(failure(&mut many).message(), text);
     assert_eq!(failure(&mut close).message(), "Enqueue operation was cancelled");
     assert_eq!(done(q.dequeue(3)), [0, 1, 2]);
     assert_eq!(q.dequeue(1).err().unwrap().code(), Code::OutOfRange);
@@ -231,6 +235,108 @@ fn dropping_a_waiting_request_gives_up_its_place() {
     drop(waiting(q.dequeue(1)));
     done(q.enqueue(7));
     assert_eq!(q.queue.size(), 1);
+}
+
+/// How many elements a call had moved that was not served when it left.
+fn moved(mut waiting: Waiting) -> usize {
+    match waiting.leave() {
+        Left::Served(_) => panic!("the call was served"),
+        Left::Unserved(num_moved) => num_moved,
+    }
+}
+
+#[test]
+fn a_dequeue_that_leaves_puts_what_it_took_back_in_front() {
+    let q = fifo(10);
+    done(q.enqueue_many(0..3));
+    let many = waiting(q.dequeue(5));
+    assert_eq!((q.queue.size(), q.queue.stats().num_dequeued), (0, 3));
+    assert_eq!(moved(many), 3);
+    assert_eq!((q.queue.size(), q.queue.stats().num_dequeued), (3, 0));
+    done(q.enqueue(3));
+    assert_eq!(done(q.dequeue(4)), [0, 1, 2, 3]);
+}
+
+#[test]
+fn what_comes_back_goes_to_the_next_in_line() {
+    let q = fifo(10);
+    done(q.enqueue_many(0..2));
+    let many = waiting(q.dequeue(5));
+    let mut next = waiting(q.dequeue(2));
+    assert_eq!(moved(many), 2);
+    assert_eq!(outcome(&mut next), [0, 1]);
+}
+
+#[test]
+fn an_enqueue_that_leaves_says_how_many_it_added() {
+    let q = fifo(3);
+    let many = waiting(q.enqueue_many(0..1000));
+    let mut next = waiting(q.enqueue(7));
+    done(q.dequeue(1));
+    assert_eq!(moved(many), 4);
+    assert_eq!(done(q.dequeue(3)), [1, 2, 3]);
+    outcome(&mut next);
+    assert_eq!(moved(waiting(q.dequeue(2))), 1);
+    assert_eq!(q.queue.size(), 1);
+}
+
+#[test]
+fn who_was_served_before_it_left_gets_the_outcome() {
+    let q = fifo(3);
+    let mut one = waiting(q.dequeue(1));
+    done(q.enqueue(7));
+    let Left::Served(outcome) = one.leave() else { panic!("the call was not served") };
+    assert_eq!(numbers(&outcome.unwrap()), [7]);
+}
+
+/// A signal that comes after something else has happened.
+struct Signal<F>(F);
+
+impl<F: Fn()> Interrupt for Signal<F> {
+    fn check(&self) -> Result<()> {
+        (self.0)();
+        Err(Error::new(Code::Unknown, "signal"))
+    }
+}
+
+/// Waits in a call until a signal comes, just before which `before` happens; returns what it had moved.
+fn interrupted(waiting: Waiting, before: impl Fn()) -> usize {
+    let signal = Signal(before);
+    let cancellation = Cancellation::new();
+    let run = Run::new(&cancellation).with_interrupt(Some(&signal));
+    let Unfinished { error, num_moved } = waiting.wait(&run).unwrap_err();
+    assert_eq!(error.message(), "signal");
+    num_moved
+}
+
+#[test]
+fn a_signal_loses_nothing_even_if_the_call_is_served_when_it_comes() {
+    let q = fifo(2);
+    assert_eq!(interrupted(waiting(q.dequeue(2)), || drop(q.enqueue_many(0..2))), 2);
+    assert_eq!(q.queue.size(), 2);
+    assert_eq!(interrupted(waiting(q.enqueue_many(2..6)), || drop(q.dequeue(1))), 1);
+    assert_eq!(interrupted(waiting(q.enqueue_many(3..5)), || drop(q.dequeue(2))), 2);
+    assert_eq!(done(q.dequeue(2)), [3, 4]);
+    assert_eq!(interrupted(waiting(q.dequeue(1)), || drop(q.close())), 0);
+}
+
+#[test]
+fn a_wait_ends_at_its_deadline() {
+    let q = fifo(10);
+    done(q.enqueue(0));
+    let cancellation = Cancellation::new();
+    let run = Run::new(&cancellation).with_deadline(Some(Instant::now()));
+    let Unfinished { error, num_moved } = waiting(q.dequeue(2)).wait(&run).unwrap_err();
+    assert_eq!((error.code(), num_moved, q.queue.size()), (Code::DeadlineExceeded, 1, 1));
+}
+
+#[test]
+fn who_is_served_at_the_deadline_gets_the_outcome() {
+    let q = fifo(10);
+    let late = waiting(q.dequeue(1));
+    done(q.enqueue(7));
+    let elements = late.end(Error::new(Code::DeadlineExceeded, "late")).ok().unwrap();
+    assert_eq!(numbers(&elements), [7]);
 }
 
 #[test]
@@ -314,4 +420,15 @@ fn statistics_count_what_went_through_and_who_waits() {
     assert_eq!((stats.size, stats.num_enqueued, stats.num_dequeued, stats.num_waiting_enqueues), (1, 3, 2, 0));
     assert!(stats.enqueue_blocked_ns > 0);
     drop(enqueue);
+}
+
+#[test]
+fn the_time_of_who_still_waits_or_has_left_counts_too() {
+    let q = fifo(2);
+    let dequeue = waiting(q.dequeue(1));
+    let waits = q.queue.stats().dequeue_blocked_ns;
+    drop(dequeue);
+    let left = q.queue.stats().dequeue_blocked_ns;
+    assert!(0 < waits && waits < left);
+    assert_eq!(q.queue.stats().dequeue_blocked_ns, left);
 }

@@ -2,14 +2,18 @@
 #![allow(unsafe_code)]
 
 use crate::error::IntoPython;
-use bytes::Bytes;
 use headrace_engine::dispatch_numeric;
-use headrace_engine::dtype::{DType, Numeric};
+use headrace_engine::dtype::DType;
 use headrace_engine::error::Error;
 use headrace_engine::shape::Shape;
 use headrace_engine::tensor::{Memory, Tensor};
 use numpy::ndarray::ArrayViewD;
-use numpy::{Complex32, Complex64, Element, PyArray1, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods, ToPyArray};
+use numpy::npyffi::{NpyTypes, PY_ARRAY_API, get_type_object};
+use numpy::{
+    Complex32, Complex64, Element, PyArray1, PyArrayDescr, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods,
+    PyUntypedArray, PyUntypedArrayMethods, ToPyArray,
+};
+use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -29,48 +33,52 @@ impl Owner {
     }
 }
 
-/// A C-contiguous array of exactly `dtype` (strings: objects that are `bytes`) as a tensor, copied.
-pub fn to_tensor(value: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Tensor> {
-    match dtype {
-        DType::String => strings_to_tensor(value),
-        DType::Bool => to_values::<bool, u8>(value, u8::from)?.with_dtype(DType::Bool).into_python(value.py()),
-        DType::Complex64 => complex_to_tensor(value, dtype, |z: Complex32, bytes| {
-            bytes.extend([z.re, z.im].into_iter().flat_map(f32::to_ne_bytes));
-        }),
-        DType::Complex128 => complex_to_tensor(value, dtype, |z: Complex64, bytes| {
-            bytes.extend([z.re, z.im].into_iter().flat_map(f64::to_ne_bytes));
-        }),
-        _ => dispatch_numeric!(dtype, T => to_values::<T, T>(value, |number| number), else => {
-            Err(Error::internal(format!("no array has elements of type {dtype}"))).into_python(value.py())
-        }),
+/// The memory of a C-contiguous array of exactly `dtype` in the machine's byte order; not for strings.
+pub fn array_bytes<'a>(array: &'a Bound<'_, PyUntypedArray>, dtype: DType) -> Option<&'a [u8]> {
+    if !is_exactly(&array.dtype(), dtype) || !array.is_c_contiguous() {
+        return None;
     }
+    let length = array.len() * dtype.size();
+    if length == 0 {
+        return Some(&[]);
+    }
+    // SAFETY: the array has `length` bytes in a row (it is contiguous and of that element type), which are initialised
+    // numbers and stay where they are as long as `array` is borrowed: NumPy moves no memory that has two references.
+    // The caller copies them. Who writes to the array meanwhile, in another thread, gets some of both, as with NumPy.
+    Some(unsafe { std::slice::from_raw_parts((*array.as_array_ptr()).fields.data.cast::<u8>(), length) })
 }
 
-fn to_values<P: Element + Copy, T: Numeric>(value: &Bound<'_, PyAny>, convert: impl Fn(P) -> T) -> PyResult<Tensor> {
-    let array = value.cast::<PyArrayDyn<P>>()?.readonly();
-    let values = array.as_slice()?.iter().copied().map(convert).collect();
-    Tensor::from_values(Shape::new(array.shape()), values).into_python(value.py())
+/// A NumPy scalar of exactly `dtype` as a tensor.
+pub fn numpy_scalar(value: &Bound<'_, PyAny>, dtype: DType) -> Option<Tensor> {
+    let py = value.py();
+    // SAFETY: the type object is a live one, and NumPy describes any object that is a scalar of its own.
+    let descr = unsafe {
+        if ffi::PyObject_TypeCheck(value.as_ptr(), get_type_object(py, NpyTypes::PyGenericArrType_Type)) == 0 {
+            return None;
+        }
+        let descr = PY_ARRAY_API.PyArray_DescrFromScalar(py, value.as_ptr());
+        Bound::from_owned_ptr_or_opt(py, descr.cast())?.cast_into_unchecked::<PyArrayDescr>()
+    };
+    if !is_exactly(&descr, dtype) {
+        return None;
+    }
+    let mut words = [0_u64; 2];
+    // SAFETY: the scalar is of a type of at most 16 bytes (`is_exactly`), and `words` has room for them, aligned.
+    unsafe { PY_ARRAY_API.PyArray_ScalarAsCtype(py, value.as_ptr(), words.as_mut_ptr().cast()) };
+    Tensor::copied(dtype, Shape::scalar(), &bytemuck::bytes_of(&words)[..dtype.size()]).ok()
 }
 
-fn complex_to_tensor<P: Element + Copy>(
-    value: &Bound<'_, PyAny>,
-    dtype: DType,
-    write: impl Fn(P, &mut Vec<u8>),
-) -> PyResult<Tensor> {
-    let array = value.cast::<PyArrayDyn<P>>()?.readonly();
-    let mut bytes = Vec::with_capacity(array.len() * dtype.size());
-    array.as_slice()?.iter().for_each(|number| write(*number, &mut bytes));
-    Tensor::from_bytes(dtype, Shape::new(array.shape()), bytes.into()).into_python(value.py())
-}
-
-fn strings_to_tensor(value: &Bound<'_, PyAny>) -> PyResult<Tensor> {
-    let array = value.cast::<PyArrayDyn<Py<PyAny>>>()?.readonly();
-    let strings = array
-        .as_slice()?
-        .iter()
-        .map(|item| Ok(Bytes::copy_from_slice(item.bind(value.py()).cast::<PyBytes>()?.as_bytes())))
-        .collect::<PyResult<Vec<_>>>()?;
-    Tensor::strings(Shape::new(array.shape()), strings).into_python(value.py())
+/// Whether NumPy's type is `dtype`, in the machine's byte order; never for strings.
+fn is_exactly(descr: &Bound<'_, PyArrayDescr>, dtype: DType) -> bool {
+    let kind = match dtype {
+        DType::Bool => b'b',
+        DType::Int8 | DType::Int16 | DType::Int32 | DType::Int64 => b'i',
+        DType::UInt8 | DType::UInt16 | DType::UInt32 | DType::UInt64 => b'u',
+        DType::Float16 | DType::Float32 | DType::Float64 => b'f',
+        DType::Complex64 | DType::Complex128 => b'c',
+        DType::String => return false,
+    };
+    descr.kind() == kind && descr.itemsize() == dtype.size() && descr.is_native_byteorder() != Some(false)
 }
 
 /// The tensor as an array; a scalar as a NumPy scalar, a scalar string as `bytes`.
@@ -100,7 +108,13 @@ fn to_array<T: Element + Copy>(py: Python<'_>, tensor: Tensor) -> PyResult<Bound
     // `T`: the engine writes booleans as 0 and 1 only, and every bit pattern is a number. `memory` keeps them alive.
     let view = unsafe { ArrayViewD::from_shape_ptr(&shape[..], data) };
     if shape.is_empty() {
-        return view.to_pyarray(py).get_item(());
+        let descr = T::get_dtype(py);
+        // SAFETY: `data` points to one element of the type (as above), of which NumPy makes a scalar of its own.
+        return unsafe {
+            let scalar =
+                PY_ARRAY_API.PyArray_Scalar(py, data.cast_mut().cast(), descr.as_dtype_ptr(), std::ptr::null_mut());
+            Bound::from_owned_ptr_or_err(py, scalar)
+        };
     }
     if bytes.len() < COPY_BYTES || !memory.is_unique() {
         return Ok(view.to_pyarray(py).into_any());

@@ -1,7 +1,7 @@
 //! The attributes of an operation, from a Python dict.
 
-use crate::array::to_tensor;
 use crate::error::IntoPython;
+use crate::view::to_tensor;
 use headrace_engine::dtype::DType;
 use headrace_engine::kernels::attrs::{Attr, Attrs};
 use headrace_engine::shape::PartialShape;

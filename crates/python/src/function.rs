@@ -1,7 +1,8 @@
 //! Python functions as kernels: the user's own, and NumPy where the engine has no kernel.
 
-use crate::array::{to_python, to_tensor};
+use crate::array::to_python;
 use crate::error::from_python;
+use crate::view::to_tensor;
 use headrace_engine::dtype::DType;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::kernel::{Kernel, Step, Tensors};

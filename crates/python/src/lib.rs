@@ -2,12 +2,15 @@
 
 mod array;
 mod attrs;
+mod call;
 mod detach;
 mod error;
 mod function;
 mod program;
+mod queue;
 mod records;
 mod resource;
+mod view;
 
 use pyo3::prelude::*;
 
@@ -21,7 +24,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<program::ProgramBuilder>()?;
     module.add_class::<program::KernelHandle>()?;
     module.add_class::<program::Program>()?;
-    module.add_class::<resource::Queue>()?;
+    module.add_class::<queue::Queue>()?;
     module.add_class::<resource::Reader>()?;
     module.add_class::<resource::Variable>()?;
     module.add_class::<records::RecordWriter>()?;

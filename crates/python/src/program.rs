@@ -1,11 +1,13 @@
 //! Programs: built from operations, run with arrays.
 
-use crate::array::{to_python, to_tensor};
+use crate::array::to_python;
 use crate::attrs::{attrs, dtype};
 use crate::detach::detached;
 use crate::error::IntoPython;
 use crate::function::PythonFunction;
-use crate::resource::{Queue, Reader, Variable};
+use crate::queue::Queue;
+use crate::resource::{Reader, Variable};
+use crate::view::to_tensor;
 use headrace_engine::dtype::DType;
 use headrace_engine::error::Error;
 use headrace_engine::kernel::Kernel;

@@ -5,12 +5,8 @@ use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Pending, Step, Tensors};
 use crate::queue::{Elements, Progress, Queue, Rows, Waiting};
 use crate::run::Run;
-use crate::shape::{PartialShape, Shape};
 use crate::tensor::Tensor;
 use std::sync::Arc;
-
-/// Elements of a higher rank are not padded, as in TensorFlow.
-const MAX_PADDED_RANK: usize = 4;
 
 struct QueueKernel {
     queue: Arc<Queue>,
@@ -82,36 +78,10 @@ impl QueueKernel {
     fn outputs(&self, elements: Elements) -> Result<Tensors> {
         match self.action {
             Action::Dequeue => Ok(elements.into_iter().flatten().collect()),
-            Action::DequeueMany { .. } => self.batch(&elements),
+            Action::DequeueMany { .. } => self.queue.spec().batch(&elements),
             _ => Ok(Tensors::new()),
         }
     }
-
-    /// Copies the elements into one batch for each component. No lock is held.
-    fn batch(&self, elements: &Elements) -> Result<Tensors> {
-        let spec = self.queue.spec();
-        let components = spec.dtypes.iter().zip(spec.known_shapes()?).enumerate();
-        components
-            .map(|(index, (dtype, shape))| {
-                let column = elements.iter().map(|element| &element[index]);
-                match shape.to_shape() {
-                    Some(row) => Tensor::stack(*dtype, &row, column),
-                    None if shape.dims().len() > MAX_PADDED_RANK && !elements.is_empty() => Err(Error::unimplemented(
-                        format!("CopyElementToLargerSlice Unhandled rank: {}", shape.dims().len()),
-                    )),
-                    None => Tensor::stack_padded(*dtype, &largest(shape, column.clone()), column),
-                }
-            })
-            .collect()
-    }
-}
-
-/// The smallest shape that holds all of `tensors`; 0 in unknown dimensions where there are none.
-fn largest<'a>(shape: &PartialShape, tensors: impl Iterator<Item = &'a Tensor>) -> Shape {
-    let smallest = shape.dims().iter().map(|dim| dim.unwrap_or(0)).collect();
-    tensors.fold(smallest, |largest: Shape, tensor| {
-        largest.iter().zip(&tensor.shape()[..]).map(|(a, b)| *a.max(b)).collect()
-    })
 }
 
 struct PendingRequest {

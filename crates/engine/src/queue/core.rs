@@ -3,7 +3,7 @@
 use super::store::Store;
 use super::ticket::{Line, Ticket, Woken};
 use super::{Elements, QueueSpec, QueueStats, Rows};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::parker::Parker;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -22,6 +22,27 @@ pub(super) enum Request {
 impl Request {
     pub(super) fn dequeue(count: usize, is_up_to: bool) -> Self {
         Self::Dequeue { missing: count, is_up_to, held: Elements::new() }
+    }
+
+    /// How many elements it is still about.
+    pub(super) fn count(&self) -> usize {
+        match self {
+            Self::Enqueue(rows) => rows.len(),
+            Self::Close(Close) => 0,
+            Self::Dequeue { missing, .. } => *missing,
+        }
+    }
+
+    /// The error of an enqueue or plain close that a cancelling close ends.
+    fn cancelled(&self) -> Error {
+        let error = Line::Enqueue.cancelled();
+        match self {
+            Self::Enqueue(rows) if rows.num_popped() > 0 => {
+                let all = rows.num_popped() + rows.len();
+                error.with_remedy(&format!("It had added {} of {all} elements, which stay", rows.num_popped()))
+            }
+            _ => error,
+        }
     }
 }
 
@@ -65,11 +86,15 @@ impl Core {
     }
 
     pub(super) fn stats(&self) -> QueueStats {
+        let since =
+            |line: &VecDeque<(Request, Arc<Ticket>)>| line.iter().map(|(_, ticket)| ticket.blocked_ns()).sum::<u64>();
         QueueStats {
             size: self.store.len(),
             is_closed: self.is_closed,
             num_waiting_enqueues: self.enqueues.len(),
             num_waiting_dequeues: self.dequeues.len(),
+            enqueue_blocked_ns: self.stats.enqueue_blocked_ns + since(&self.enqueues),
+            dequeue_blocked_ns: self.stats.dequeue_blocked_ns + since(&self.dequeues),
             ..self.stats
         }
     }
@@ -105,16 +130,42 @@ impl Core {
     /// Closes now. Every waiting enqueue and plain close fails.
     pub(super) fn close_and_cancel(&mut self) {
         self.is_closed = true;
-        for (_, ticket) in std::mem::take(&mut self.enqueues) {
-            self.complete(Line::Enqueue, ticket, Err(Line::Enqueue.cancelled()));
+        for (request, ticket) in std::mem::take(&mut self.enqueues) {
+            self.complete(Line::Enqueue, ticket, Err(request.cancelled()));
         }
         self.flush();
     }
 
-    /// Takes a request out of its line, if it still waits there; its outcome is lost otherwise.
-    pub(super) fn withdraw(&mut self, line: Line, ticket: &Arc<Ticket>) {
-        self.line(line).retain(|(_, waiting)| !Arc::ptr_eq(waiting, ticket));
+    /// Takes a request out of its line, if it still waits there; says how many elements it had moved. What a dequeue
+    /// had taken goes back if `is_lossless`.
+    pub(super) fn withdraw(&mut self, line: Line, ticket: &Arc<Ticket>, is_lossless: bool) -> usize {
+        let position = self.line(line).iter().position(|(_, waiting)| Arc::ptr_eq(waiting, ticket));
+        let Some((request, _)) = position.and_then(|index| self.line(line).remove(index)) else { return 0 };
+        self.count_blocked(line, ticket);
+        let num_moved = match request {
+            Request::Enqueue(rows) => rows.num_popped(),
+            Request::Close(Close) => 0,
+            Request::Dequeue { held, .. } => {
+                let num_held = held.len();
+                if is_lossless {
+                    self.put_back(held);
+                }
+                num_held
+            }
+        };
         self.flush();
+        num_moved
+    }
+
+    /// Takes elements back that a dequeue gave.
+    pub(super) fn give_back(&mut self, elements: Elements) {
+        self.put_back(elements);
+        self.flush();
+    }
+
+    fn put_back(&mut self, elements: Elements) {
+        self.stats.num_dequeued -= elements.len() as u64;
+        self.store.give_back(elements);
     }
 
     fn line(&mut self, line: Line) -> &mut VecDeque<(Request, Arc<Ticket>)> {
@@ -148,13 +199,16 @@ impl Core {
     }
 
     fn complete(&mut self, line: Line, ticket: Arc<Ticket>, result: Result<Elements>) {
-        let blocked = u64::try_from(ticket.since.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        match line {
-            Line::Enqueue => self.stats.enqueue_blocked_ns += blocked,
-            Line::Dequeue => self.stats.dequeue_blocked_ns += blocked,
-        }
+        self.count_blocked(line, &ticket);
         ticket.put(result);
         self.woken.push(ticket);
+    }
+
+    fn count_blocked(&mut self, line: Line, ticket: &Ticket) {
+        match line {
+            Line::Enqueue => self.stats.enqueue_blocked_ns += ticket.blocked_ns(),
+            Line::Dequeue => self.stats.dequeue_blocked_ns += ticket.blocked_ns(),
+        }
     }
 
     fn attempt(&mut self, request: &mut Request) -> Attempt {
@@ -190,8 +244,7 @@ impl Core {
     fn attempt_dequeue(&mut self, missing: &mut usize, is_up_to: bool, held: &mut Elements) -> Attempt {
         let size = self.store.len();
         if self.is_closed && size < *missing {
-            self.stats.num_dequeued -= held.len() as u64;
-            self.store.give_back(std::mem::take(held));
+            self.put_back(std::mem::take(held));
             if !is_up_to || self.store.len() == 0 {
                 return Attempt::Complete(Err(self.spec.insufficient(*missing, size)));
             }

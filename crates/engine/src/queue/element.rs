@@ -38,22 +38,38 @@ impl Rows {
         Self { ready: VecDeque::new(), batch, next: 0, end, is_batch: true }
     }
 
+    /// Elements made before, all of the same types and shapes.
+    pub fn made(elements: VecDeque<Element>) -> Self {
+        let end = elements.len();
+        Self { ready: elements, batch: Tensors::new(), next: end, end, is_batch: false }
+    }
+
+    /// How many elements are still to come.
+    pub fn len(&self) -> usize {
+        self.ready.len() + self.end - self.next
+    }
+
     pub fn is_empty(&self) -> bool {
-        self.ready.is_empty() && self.next == self.end
+        self.len() == 0
+    }
+
+    /// How many elements are gone.
+    pub(super) fn num_popped(&self) -> usize {
+        self.next - self.ready.len()
     }
 
     pub(super) fn is_batch(&self) -> bool {
         self.is_batch
     }
 
-    /// The components as they were given.
+    /// The components as they were given; those of the first element if they were given as elements.
     pub(super) fn components(&self) -> &[Tensor] {
-        &self.batch
+        self.ready.front().map_or(&self.batch, |element| element)
     }
 
     /// Copies the next rows out of the batch, outside the queue's lock.
     pub(super) fn prepare(&mut self) -> Result<()> {
-        while self.ready.len() < PREPARED_ROWS && self.next < self.end {
+        while self.is_batch && self.ready.len() < PREPARED_ROWS && self.next < self.end {
             let element = self.make_next()?;
             self.ready.push_back(element);
         }

@@ -8,6 +8,7 @@
 //! Source of the rules: `tensorflow/core/kernels/queue_base.cc`, `fifo_queue.cc` and `random_shuffle_queue_op.cc`
 //! of TensorFlow 1.15, as documented for `tf.QueueBase`.
 
+mod batch;
 mod core;
 mod element;
 mod heap;
@@ -15,17 +16,19 @@ mod spec;
 mod stats;
 mod store;
 mod ticket;
+mod waiting;
 
 pub use element::{Element, Elements, Rows};
 pub use spec::{Order, QueueSpec};
 pub use stats::QueueStats;
+pub use waiting::{Left, Unfinished, Waiting};
 
 use self::core::{Close, Core, Request};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::parker::Parker;
 use crate::sync::Mutex;
 use std::sync::Arc;
-use ticket::{Line, Ticket};
+use ticket::Line;
 
 /// A queue of elements, shared by any number of threads.
 pub struct Queue {
@@ -82,12 +85,15 @@ impl Queue {
         if !cancel_pending {
             return self.request(Line::Enqueue, Request::Close(Close), parker);
         }
-        let mut core = self.core.lock();
-        core.close_and_cancel();
-        let woken = core.take_woken();
-        drop(core);
-        woken.wake();
+        self.change(Core::close_and_cancel);
         Ok(Progress::Done(Elements::new()))
+    }
+
+    /// Takes elements back that a dequeue gave, as if they had never been taken: a FIFO queue in front, in order.
+    ///
+    /// They come in even if the queue is full or closed.
+    pub fn give_back(&self, elements: Elements) {
+        self.change(|core| core.give_back(elements));
     }
 
     /// Number of elements a dequeue could see; those that a waiting dequeue holds are not among them.
@@ -104,54 +110,20 @@ impl Queue {
     }
 
     fn request(self: &Arc<Self>, line: Line, request: Request, parker: &Arc<Parker>) -> Result<Progress> {
-        let mut core = self.core.lock();
-        let outcome = core.request(line, request, parker);
-        let woken = core.take_woken();
-        drop(core);
-        woken.wake();
-        match outcome {
+        let count = request.count();
+        match self.change(|core| core.request(line, request, parker)) {
             Ok(result) => result.map(Progress::Done),
-            Err(ticket) => Ok(Progress::Waiting(Waiting { queue: Arc::clone(self), line, ticket, is_over: false })),
+            Err(ticket) => Ok(Progress::Waiting(Waiting::new(Arc::clone(self), line, count, ticket))),
         }
     }
-}
 
-/// A place in one of a queue's lines. Dropping it gives the place up.
-pub struct Waiting {
-    queue: Arc<Queue>,
-    line: Line,
-    ticket: Arc<Ticket>,
-    is_over: bool,
-}
-
-impl Waiting {
-    /// The outcome, once there is one. The parker given with the request is unparked then.
-    pub fn poll(&mut self) -> Option<Result<Elements>> {
-        let outcome = self.ticket.take();
-        self.is_over |= outcome.is_some();
-        outcome
-    }
-
-    /// Leaves the line; elements a dequeue had taken are lost, elements an enqueue had added stay.
-    pub fn cancel(&mut self) -> Error {
-        self.withdraw();
-        self.line.cancelled()
-    }
-
-    fn withdraw(&mut self) {
-        if std::mem::replace(&mut self.is_over, true) {
-            return;
-        }
-        let mut core = self.queue.core.lock();
-        core.withdraw(self.line, &self.ticket);
+    /// Works on the core under the lock, and wakes whom that served once the lock is released.
+    fn change<T>(&self, work: impl FnOnce(&mut Core) -> T) -> T {
+        let mut core = self.core.lock();
+        let result = work(&mut core);
         let woken = core.take_woken();
         drop(core);
         woken.wake();
-    }
-}
-
-impl Drop for Waiting {
-    fn drop(&mut self) {
-        self.withdraw();
+        result
     }
 }

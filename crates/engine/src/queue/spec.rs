@@ -77,10 +77,16 @@ impl QueueSpec {
         })
     }
 
+    /// Whether component `index` of an element may have the shape `dims`.
+    pub fn accepts(&self, index: usize, dims: &[usize]) -> bool {
+        self.shapes.as_ref().is_none_or(|shapes| shapes[index].is_compatible_with(dims))
+    }
+
     /// Whether the components of an enqueue have the types and shapes of this queue's.
     pub(super) fn check_rows(&self, rows: &Rows) -> Result<()> {
-        let got: Vec<DType> = rows.components().iter().map(|component| component.dtype()).collect();
-        if got != self.dtypes {
+        let got = rows.components().iter().map(|component| component.dtype());
+        if !got.clone().eq(self.dtypes.iter().copied()) {
+            let got: Vec<DType> = got.collect();
             let names = |dtypes: &[DType]| dtypes.iter().map(|dtype| dtype.to_string()).collect::<Vec<_>>().join(",");
             return Err(Error::invalid_argument(format!(
                 "Signature mismatch, have: {} expected: {}",

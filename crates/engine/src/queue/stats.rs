@@ -3,7 +3,8 @@
 /// A moment of a queue's life. Totals count since the queue was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueStats {
-    /// Elements in the queue now. Near `capacity`: producers wait; near 0: consumers do.
+    /// Elements in the queue now. Near `capacity`: producers wait; near 0: consumers do. More than `capacity` after
+    /// elements were given back.
     pub size: usize,
     /// `None`: unbounded.
     pub capacity: Option<usize>,
@@ -16,8 +17,8 @@ pub struct QueueStats {
     pub num_waiting_enqueues: usize,
     /// Calls that wait in the line for dequeues now.
     pub num_waiting_dequeues: usize,
-    /// Time that finished enqueues have waited, summed over threads. Grows when consumers are the bottleneck.
+    /// Time that enqueues have waited until now, summed over threads. Grows when consumers are the bottleneck.
     pub enqueue_blocked_ns: u64,
-    /// Time that finished dequeues have waited, summed over threads. Grows when producers are the bottleneck.
+    /// Time that dequeues have waited until now, summed over threads. Grows when producers are the bottleneck.
     pub dequeue_blocked_ns: u64,
 }

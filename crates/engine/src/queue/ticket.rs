@@ -27,7 +27,7 @@ pub(super) struct Ticket {
     /// Put once by whoever serves the line, taken once by the owner.
     outcome: Mutex<Option<Result<Elements>>>,
     parker: Arc<Parker>,
-    pub(super) since: Instant,
+    since: Instant,
 }
 
 impl Ticket {
@@ -37,6 +37,11 @@ impl Ticket {
 
     pub(super) fn take(&self) -> Option<Result<Elements>> {
         self.outcome.lock().take()
+    }
+
+    /// For how long its owner has waited.
+    pub(super) fn blocked_ns(&self) -> u64 {
+        u64::try_from(self.since.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
     /// Puts the outcome. The owner is not woken yet: that is for after the queue's lock is released.

@@ -1,0 +1,48 @@
+//! Batches: what a dequeue of several elements gives.
+
+use super::{Element, QueueSpec};
+use crate::error::{Error, Result};
+use crate::kernel::Tensors;
+use crate::shape::{PartialShape, Shape};
+use crate::tensor::Tensor;
+
+/// Elements of a higher rank are not padded, as in TensorFlow.
+const MAX_PADDED_RANK: usize = 4;
+
+impl QueueSpec {
+    /// Fails if no elements of this kind can be put into a batch.
+    pub fn check_batch(&self) -> Result<()> {
+        let shapes = self.known_shapes()?.iter();
+        match shapes.filter(|shape| shape.to_shape().is_none()).map(|shape| shape.dims().len()).max() {
+            Some(rank) if rank > MAX_PADDED_RANK => {
+                Err(Error::unimplemented(format!("CopyElementToLargerSlice Unhandled rank: {rank}")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Copies elements of this kind into one batch for each component. Fails if the shapes are not known.
+    pub fn batch(&self, elements: &[Element]) -> Result<Tensors> {
+        if !elements.is_empty() {
+            self.check_batch()?;
+        }
+        let components = self.dtypes.iter().zip(self.known_shapes()?).enumerate();
+        components
+            .map(|(index, (dtype, shape))| {
+                let column = elements.iter().map(|element| &element[index]);
+                match shape.to_shape() {
+                    Some(row) => Tensor::stack(*dtype, &row, column),
+                    None => Tensor::stack_padded(*dtype, &largest(shape, column.clone()), column),
+                }
+            })
+            .collect()
+    }
+}
+
+/// The smallest shape that holds all of `tensors`; 0 in unknown dimensions where there are none.
+fn largest<'a>(shape: &PartialShape, tensors: impl Iterator<Item = &'a Tensor>) -> Shape {
+    let smallest = shape.dims().iter().map(|dim| dim.unwrap_or(0)).collect();
+    tensors.fold(smallest, |largest: Shape, tensor| {
+        largest.iter().zip(&tensor.shape()[..]).map(|(a, b)| *a.max(b)).collect()
+    })
+}

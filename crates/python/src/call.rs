@@ -1,0 +1,128 @@
+//! One call on a queue: served at once with the GIL held, or blocking without it until it is served, late or
+//! interrupted. A call that ends early loses no element.
+
+use crate::detach::detached;
+use crate::error::{IntoPython, to_python};
+use headrace_engine::cancellation::Cancellation;
+use headrace_engine::error::{Code, Error, Result};
+use headrace_engine::parker::Parker;
+use headrace_engine::queue::{Elements, Progress, Queue, Unfinished, Waiting};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Copying less than this costs less than giving the GIL away and taking it again.
+const LARGE_BYTES: usize = 1 << 18;
+
+/// Does what copies `num_bytes`, without the GIL if that takes long.
+pub fn detached_if_large<T: Send>(
+    py: Python<'_>,
+    num_bytes: usize,
+    work: impl FnOnce() -> Result<T> + Send,
+) -> PyResult<T> {
+    if num_bytes < LARGE_BYTES {
+        return work().into_python(py);
+    }
+    detached(py, &Cancellation::new(), None, |_| work())
+}
+
+/// What messages tell of a call.
+pub struct Call<'a> {
+    pub queue: &'a Queue,
+    /// The method.
+    pub verb: &'static str,
+    /// How many elements it is about.
+    pub count: usize,
+    /// Seconds; `None` to wait for ever.
+    pub timeout: Option<f64>,
+}
+
+impl Call<'_> {
+    /// Makes the call; `finish` works on the elements it gave, without the GIL if that takes long.
+    pub fn make<T: Send>(
+        &self,
+        py: Python<'_>,
+        request: impl FnOnce(&Arc<Parker>) -> Result<Progress>,
+        finish: impl FnOnce(Elements) -> Result<T> + Send,
+    ) -> PyResult<T> {
+        let deadline = self.deadline()?;
+        match Parker::with_current(request).into_python(py)? {
+            Progress::Done(elements) => detached_if_large(py, num_bytes(&elements), || finish(elements)),
+            Progress::Waiting(waiting) => self
+                .wait(py, waiting, deadline, finish)?
+                .map_err(|unfinished| self.to_exception(py, &unfinished))?
+                .into_python(py),
+        }
+    }
+
+    fn wait<T: Send>(
+        &self,
+        py: Python<'_>,
+        waiting: Waiting,
+        deadline: Option<Instant>,
+        finish: impl FnOnce(Elements) -> Result<T> + Send,
+    ) -> PyResult<std::result::Result<Result<T>, Unfinished>> {
+        if self.timeout == Some(0.0) {
+            return Ok(waiting.end(Error::new(Code::DeadlineExceeded, "")).map(finish));
+        }
+        detached(py, &Cancellation::new(), deadline, |run| Ok(waiting.wait(run).map(finish)))
+    }
+
+    fn deadline(&self) -> PyResult<Option<Instant>> {
+        match self.timeout {
+            None | Some(0.0) => Ok(None),
+            Some(timeout) if timeout > 0.0 => {
+                Ok(Duration::try_from_secs_f64(timeout).ok().and_then(|rest| Instant::now().checked_add(rest)))
+            }
+            Some(timeout) => Err(PyValueError::new_err(format!(
+                "queue '{}': timeout is {timeout}, expected None or seconds from 0 up. Give None to wait for ever.",
+                self.queue.spec().name
+            ))),
+        }
+    }
+
+    /// The exception for a call that was not served.
+    fn to_exception(&self, py: Python<'_>, unfinished: &Unfinished) -> PyErr {
+        let Unfinished { error, num_moved } = unfinished;
+        if error.code() == Code::DeadlineExceeded {
+            return to_python(py, &Error::new(Code::DeadlineExceeded, self.late(*num_moved)));
+        }
+        let exception = to_python(py, error);
+        if *num_moved > 0 {
+            // A note that cannot be added must not hide the exception.
+            let note = format!("queue '{}': {} {}", self.queue.spec().name, self.verb, self.moved(*num_moved));
+            let _ = exception.value(py).call_method1("add_note", (note,));
+        }
+        exception
+    }
+
+    /// What a call came to that waited for too long.
+    fn late(&self, num_moved: usize) -> String {
+        let (name, stats) = (&self.queue.spec().name, self.queue.stats());
+        let (what, remedy) = match self.verb {
+            "close" => ("the enqueues before it", "Dequeue more, close with cancel_pending_enqueues=True"),
+            "enqueue" | "enqueue_many" => ("room", "See whether anybody dequeues"),
+            _ => ("elements", "See whether anybody enqueues"),
+        };
+        let moved = if self.count > 1 { format!(", {}", self.moved(num_moved)) } else { String::new() };
+        format!(
+            "queue '{name}': {} waited {} s for {what}{moved}. The queue has {} elements. {remedy}, or allow more time.",
+            self.verb,
+            self.timeout.unwrap_or_default(),
+            stats.size
+        )
+    }
+
+    fn moved(&self, num_moved: usize) -> String {
+        let text = match self.verb {
+            "enqueue" | "enqueue_many" => ("had added", "which stay"),
+            _ => ("had taken", "which are back in the queue"),
+        };
+        format!("{} {num_moved} of {} elements, {}", text.0, self.count, text.1)
+    }
+}
+
+fn num_bytes(elements: &Elements) -> usize {
+    elements.iter().flatten().map(|component| component.bytes().len()).sum()
+}

@@ -1,0 +1,153 @@
+//! Queues, with calls that need no graph: served at once with the GIL held, or blocking without it.
+
+use crate::array::to_python;
+use crate::attrs::{dtype, shape};
+use crate::call::{Call, detached_if_large};
+use crate::error::IntoPython;
+use crate::view::{View, parts};
+use headrace_engine::error::{Error, Result};
+use headrace_engine::kernel::Tensors;
+use headrace_engine::queue::{self, Elements, Order, QueueSpec, Rows};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+use std::sync::Arc;
+
+/// The order of a queue: the name of its class, or (min_after_dequeue, seed, seed2) of a shuffle queue.
+#[derive(FromPyObject)]
+enum OrderArgument {
+    Shuffle((usize, i64, i64)),
+    Class(String),
+}
+
+impl OrderArgument {
+    fn order(self) -> Result<Order> {
+        match self {
+            Self::Shuffle((min_after_dequeue, seed, seed2)) => Ok(Order::Shuffle { min_after_dequeue, seed, seed2 }),
+            Self::Class(class) => match class.as_str() {
+                "FIFOQueue" => Ok(Order::Fifo),
+                "PaddingFIFOQueue" => Ok(Order::Padding),
+                "PriorityQueue" => Ok(Order::Priority),
+                _ => Err(Error::internal(format!("there is no queue of class {class}"))),
+            },
+        }
+    }
+}
+
+/// A queue of the engine.
+#[pyclass(frozen, module = "headrace._native")]
+pub struct Queue(pub Arc<queue::Queue>);
+
+#[pymethods]
+impl Queue {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        name: String,
+        capacity: Option<usize>,
+        dtypes: Vec<u8>,
+        shapes: Option<Vec<Vec<Option<usize>>>>,
+        order: OrderArgument,
+    ) -> PyResult<Self> {
+        let order = order.order().into_python(py)?;
+        let dtypes = dtypes.into_iter().map(|code| dtype(py, code)).collect::<PyResult<_>>()?;
+        let shapes = shapes.map(|shapes| shapes.into_iter().filter_map(|dims| shape(Some(dims))).collect());
+        let spec = QueueSpec { name, order, capacity, dtypes, shapes };
+        Ok(Self(queue::Queue::new(spec).into_python(py)?))
+    }
+
+    /// Adds an element, if its components are exactly of the queue's types and shapes; says whether they are.
+    #[pyo3(signature = (element, timeout=None))]
+    fn enqueue(&self, element: &Bound<'_, PyAny>, timeout: Option<f64>) -> PyResult<bool> {
+        let parts = parts(element);
+        let Some(views) = View::all(&parts, self.0.spec(), false) else { return Ok(false) };
+        let num_bytes = views.iter().map(View::num_bytes).sum();
+        let make = || Ok(Rows::one(views.into_iter().map(View::into_tensor).collect::<Result<_>>()?));
+        let rows = detached_if_large(element.py(), num_bytes, make)?;
+        let call = Call { queue: &self.0, verb: "enqueue", count: 1, timeout };
+        call.make(element.py(), |parker| self.0.enqueue(rows, parker), |_| Ok(true))
+    }
+
+    /// As `enqueue`, of the rows of a batch.
+    #[pyo3(signature = (batch, timeout=None))]
+    fn enqueue_many(&self, batch: &Bound<'_, PyAny>, timeout: Option<f64>) -> PyResult<bool> {
+        let parts = parts(batch);
+        let Some(views) = View::all(&parts, self.0.spec(), true) else { return Ok(false) };
+        let count = views.first().map_or(0, |view| view.shape()[0]);
+        if views.iter().any(|view| view.shape()[0] != count) {
+            return Ok(false);
+        }
+        let num_bytes = views.iter().map(View::num_bytes).sum();
+        let element = |index| views.iter().map(|view| view.row(index)).collect::<Result<_>>();
+        let make = || Ok(Rows::made((0..count).map(element).collect::<Result<_>>()?));
+        let rows = detached_if_large(batch.py(), num_bytes, make)?;
+        let call = Call { queue: &self.0, verb: "enqueue_many", count, timeout };
+        call.make(batch.py(), |parker| self.0.enqueue(rows, parker), |_| Ok(true))
+    }
+
+    /// Takes an element: its components, or the only one alone.
+    #[pyo3(signature = (timeout=None))]
+    fn dequeue<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
+        let call = Call { queue: &self.0, verb: "dequeue", count: 1, timeout };
+        let take = |elements: Elements| Ok(elements.into_iter().flatten().collect());
+        let element = call.make(py, |parker| self.0.dequeue(1, false, parker), take)?;
+        components(py, element)
+    }
+
+    /// Takes `count` elements, or what is left of them if `is_up_to`, as a batch.
+    #[pyo3(signature = (count, is_up_to, timeout=None))]
+    fn dequeue_many<'py>(
+        &self,
+        py: Python<'py>,
+        count: usize,
+        is_up_to: bool,
+        timeout: Option<f64>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let spec = self.0.spec();
+        spec.check_batch().into_python(py)?;
+        let verb = if is_up_to { "dequeue_up_to" } else { "dequeue_many" };
+        let call = Call { queue: &self.0, verb, count, timeout };
+        let stack = |elements: Elements| spec.batch(&elements);
+        let batch = call.make(py, |parker| self.0.dequeue(count, is_up_to, parker), stack)?;
+        components(py, batch)
+    }
+
+    #[pyo3(signature = (cancel_pending_enqueues, timeout=None))]
+    fn close(&self, py: Python<'_>, cancel_pending_enqueues: bool, timeout: Option<f64>) -> PyResult<()> {
+        let call = Call { queue: &self.0, verb: "close", count: 0, timeout };
+        call.make(py, |parker| self.0.close(cancel_pending_enqueues, parker), |_| Ok(()))
+    }
+
+    fn size(&self) -> usize {
+        self.0.size()
+    }
+
+    fn is_closed(&self) -> bool {
+        self.0.is_closed()
+    }
+
+    /// The statistics by name.
+    fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let stats = self.0.stats();
+        let dict = PyDict::new(py);
+        dict.set_item("size", stats.size)?;
+        dict.set_item("capacity", stats.capacity)?;
+        dict.set_item("is_closed", stats.is_closed)?;
+        dict.set_item("num_enqueued", stats.num_enqueued)?;
+        dict.set_item("num_dequeued", stats.num_dequeued)?;
+        dict.set_item("num_waiting_enqueues", stats.num_waiting_enqueues)?;
+        dict.set_item("num_waiting_dequeues", stats.num_waiting_dequeues)?;
+        dict.set_item("enqueue_blocked_ns", stats.enqueue_blocked_ns)?;
+        dict.set_item("dequeue_blocked_ns", stats.dequeue_blocked_ns)?;
+        Ok(dict)
+    }
+}
+
+fn components(py: Python<'_>, mut components: Tensors) -> PyResult<Bound<'_, PyAny>> {
+    if components.len() == 1
+        && let Some(component) = components.pop()
+    {
+        return to_python(py, component);
+    }
+    let values = components.into_iter().map(|component| to_python(py, component)).collect::<PyResult<Vec<_>>>()?;
+    PyList::new(py, values).map(Bound::into_any)
+}

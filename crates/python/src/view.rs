@@ -1,0 +1,153 @@
+//! Python values on their way in: seen as what tensors are made of, then copied once.
+
+use crate::array::{array_bytes, numpy_scalar};
+use crate::error::IntoPython;
+use bytes::Bytes;
+use headrace_engine::dtype::{DType, Numeric};
+use headrace_engine::error::Result;
+use headrace_engine::queue::QueueSpec;
+use headrace_engine::shape::Shape;
+use headrace_engine::tensor::Tensor;
+use numpy::{PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyBytes, PyFloat, PyInt, PyList, PyString, PyTuple};
+use std::borrow::Cow;
+
+/// A C-contiguous array of exactly `dtype` (strings: objects that are `bytes`) as a tensor, copied.
+pub fn to_tensor(value: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Tensor> {
+    let view = value.cast::<PyUntypedArray>().ok().and_then(|array| View::of_array(array, dtype));
+    match view {
+        Some(view) => view.into_tensor().into_python(value.py()),
+        None => Err(PyTypeError::new_err(format!("{} is no contiguous array of {dtype}", value.get_type().name()?))),
+    }
+}
+
+/// The components of an element: the items of a list or tuple; anything else is the only one.
+pub fn parts<'a, 'py>(element: &'a Bound<'py, PyAny>) -> Cow<'a, [Bound<'py, PyAny>]> {
+    if let Ok(tuple) = element.cast::<PyTuple>() {
+        Cow::Owned(tuple.iter().collect())
+    } else if let Ok(list) = element.cast::<PyList>() {
+        Cow::Owned(list.iter().collect())
+    } else {
+        Cow::Borrowed(std::slice::from_ref(element))
+    }
+}
+
+/// A value that can become a tensor, or the rows of one, without Python.
+pub enum View<'a> {
+    /// Elements in the memory of an array.
+    Array { dtype: DType, shape: Shape, bytes: &'a [u8] },
+    /// What had to be taken out of Python's objects: scalars and strings.
+    Tensor(Tensor),
+}
+
+impl<'a> View<'a> {
+    /// The components of an element, or of a batch of them, if they are exactly what the queue takes.
+    pub fn all<'py>(parts: &'a [Bound<'py, PyAny>], spec: &QueueSpec, is_batch: bool) -> Option<Vec<Self>> {
+        if parts.len() != spec.dtypes.len() {
+            return None;
+        }
+        let view = |(index, (part, dtype)): (usize, (&'a Bound<'py, PyAny>, &DType))| {
+            let view = Self::of(part, *dtype)?;
+            let shape = view.shape();
+            let dims = if is_batch { shape.get(1..)? } else { shape };
+            spec.accepts(index, dims).then_some(view)
+        };
+        parts.iter().zip(&spec.dtypes).enumerate().map(view).collect()
+    }
+
+    fn of(value: &'a Bound<'_, PyAny>, dtype: DType) -> Option<Self> {
+        match value.cast::<PyUntypedArray>() {
+            Ok(array) => Self::of_array(array, dtype),
+            Err(_) => number(value, dtype).or_else(|| numpy_scalar(value, dtype)).map(Self::Tensor),
+        }
+    }
+
+    fn of_array(array: &'a Bound<'_, PyUntypedArray>, dtype: DType) -> Option<Self> {
+        let shape = Shape::new(array.shape());
+        if dtype == DType::String {
+            return Tensor::strings(shape, strings(array)?).ok().map(Self::Tensor);
+        }
+        let bytes = array_bytes(array, dtype)?;
+        if dtype == DType::Bool && bytes.iter().any(|byte| *byte > 1) {
+            let bools: Vec<u8> = bytes.iter().map(|byte| u8::from(*byte != 0)).collect();
+            return Tensor::from_bytes(dtype, shape, bools.into()).ok().map(Self::Tensor);
+        }
+        Some(Self::Array { dtype, shape, bytes })
+    }
+
+    pub fn shape(&self) -> &Shape {
+        match self {
+            Self::Array { shape, .. } => shape,
+            Self::Tensor(tensor) => tensor.shape(),
+        }
+    }
+
+    /// How much is still to be copied.
+    pub fn num_bytes(&self) -> usize {
+        match self {
+            Self::Array { bytes, .. } => bytes.len(),
+            Self::Tensor(_) => 0,
+        }
+    }
+
+    pub fn into_tensor(self) -> Result<Tensor> {
+        match self {
+            Self::Array { dtype, shape, bytes } => Tensor::copied(dtype, shape, bytes),
+            Self::Tensor(tensor) => Ok(tensor),
+        }
+    }
+
+    /// Row `index` of the first dimension, copied.
+    pub fn row(&self, index: usize) -> Result<Tensor> {
+        match self {
+            Self::Array { dtype, shape, bytes } => {
+                let row = shape.row();
+                let length = row.num_elements() * dtype.size();
+                Tensor::copied(*dtype, row, &bytes[index * length..(index + 1) * length])
+            }
+            Self::Tensor(tensor) => tensor.row(index),
+        }
+    }
+}
+
+fn strings(array: &Bound<'_, PyUntypedArray>) -> Option<Vec<Bytes>> {
+    let array = array.cast::<PyArrayDyn<Py<PyAny>>>().ok()?.readonly();
+    let strings = array.as_slice().ok()?.iter();
+    strings.map(|item| Some(Bytes::copy_from_slice(item.bind(array.py()).cast::<PyBytes>().ok()?.as_bytes()))).collect()
+}
+
+/// A number, bool or string of Python; an integer may stand for a float.
+fn number(value: &Bound<'_, PyAny>, dtype: DType) -> Option<Tensor> {
+    match dtype {
+        DType::Int64 => integer::<i64>(value),
+        DType::Int32 => integer::<i32>(value),
+        DType::Int16 => integer::<i16>(value),
+        DType::Int8 => integer::<i8>(value),
+        DType::UInt64 => integer::<u64>(value),
+        DType::UInt32 => integer::<u32>(value),
+        DType::UInt16 => integer::<u16>(value),
+        DType::UInt8 => integer::<u8>(value),
+        DType::Float64 => float(value).map(Tensor::scalar),
+        #[allow(clippy::cast_possible_truncation, reason = "rounding is what the type asks for")]
+        DType::Float32 => float(value).map(|value| Tensor::scalar(value as f32)),
+        DType::Bool => value.cast_exact::<PyBool>().ok().map(|value| Tensor::bool(value.is_true())),
+        DType::String => match value.cast::<PyBytes>() {
+            Ok(bytes) => Some(Tensor::string(Bytes::copy_from_slice(bytes.as_bytes()))),
+            Err(_) => value.cast::<PyString>().ok()?.to_str().ok().map(|text| Tensor::string(text.to_owned())),
+        },
+        DType::Float16 | DType::Complex64 | DType::Complex128 => None,
+    }
+}
+
+fn integer<T: Numeric + TryFrom<i128>>(value: &Bound<'_, PyAny>) -> Option<Tensor> {
+    let value = value.cast_exact::<PyInt>().ok()?;
+    let wide = value.extract().map(i64::into).or_else(|_| value.extract().map(u64::into)).ok()?;
+    T::try_from(wide).ok().map(Tensor::scalar)
+}
+
+fn float(value: &Bound<'_, PyAny>) -> Option<f64> {
+    let is_number = value.is_exact_instance_of::<PyFloat>() || value.is_exact_instance_of::<PyInt>();
+    is_number.then(|| value.extract().ok()).flatten()
+}
