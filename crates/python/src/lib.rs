@@ -14,6 +14,11 @@ mod view;
 
 use pyo3::prelude::*;
 
+// Batches come and go by the megabyte, and elements are freed by other threads than made them: the C library gives
+// such memory back to the system and faults it in again, page by page, which costs more than copying it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     detach::remember_main_thread(module.py())?;
