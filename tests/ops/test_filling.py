@@ -88,3 +88,9 @@ class TestLike:
         x = tf.placeholder(tf.int32, [None, 2])
         assert tf.zeros_like(x).shape.as_list() == [None, 2]
         assert tf.ones_like(x).shape.as_list() == [None, 2]
+
+
+def test_the_value_of_fill_is_a_scalar(run, hidden):
+    words = "value must represent a scalar, got shape"
+    with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+        run(tf.fill([2], hidden([1, 2])))

@@ -111,7 +111,7 @@ def test_impossible_keys_are_refused(run, hidden, key, words):
         run(hidden(value)[key])
 
 
-@pytest.mark.parametrize("key", [1.5, "a", np.array([1, 2]), object()])
+@pytest.mark.parametrize("key", [1.5, "a", np.array([1, 2]), np.int16(1), object()])
 def test_other_keys_are_refused(key):
     words = "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar"
     with pytest.raises(TypeError, match=re.escape(words)):
@@ -145,6 +145,26 @@ class TestSlice:
     def test_needs_an_entry_for_each_axis(self):
         with pytest.raises(ValueError, match="Shape must be rank 1 but is rank 3"):
             tf.slice(VALUE, [0], [1])
+        with pytest.raises(ValueError, match="Dimension 0 in both shapes must be equal, but are 2"):
+            tf.slice(VALUE, [0, 0], [1])
+
+    def test_refuses_a_part_that_cannot_be_there(self):
+        with pytest.raises(ValueError, match="Negative dimension size caused by subtracting 3 f"):
+            tf.slice([1, 2], [3], [-1])
+        with pytest.raises(ValueError, match="Invalid value in tensor used for shape: -2"):
+            tf.slice([1, 2], [0], [-2])
+
+
+def test_bounds_have_one_length():
+    with pytest.raises(ValueError, match=re.escape("Shapes are [1] and [2]")):
+        tf.strided_slice([1, 2], [0], [1, 2])
+
+
+def test_the_shape_is_not_known_unless_the_steps_are():
+    step = tf.placeholder(tf.int32, [])
+    assert tf.constant([1, 2])[::step].shape.rank is None
+    assert tf.constant([1, 2])[step:].shape.as_list() == [None]
+    assert tf.constant([[1, 2]])[tf.placeholder(tf.int32)].shape == [2]
 
 
 def test_strided_slice_takes_masks(run):

@@ -168,6 +168,11 @@ class TestConcat:
             run(tf.concat([hidden(part) for part in parts], hidden(axis)))
 
 
+def test_unstack_needs_an_axis_that_is_there(run, hidden):
+    with pytest.raises(IAE, match=re.escape("axis = 1 not in [-1, 1)")):
+        run(tf.unstack(hidden([1, 2]), 2, axis=1))
+
+
 class TestSplit:
     def test_cuts_into_equal_parts(self, run):
         parts = tf.split(np.arange(12).reshape(4, 3), 2)
@@ -192,7 +197,9 @@ class TestSplit:
         [
             (3, {}, "Dimension size must be evenly divisible by 3 but is 4"),
             ([1, 2], {}, "can't split axis of size 4 into pieces of size [1,2]"),
-            ([-1, -1], {}, "can't split axis of size 4 into pieces of size [-1,-1]"),
+            ([-1, -1], {}, "size_splits can only have one -1"),
+            ([5, -1], {}, "can't split axis of size 4 into pieces of size [5,-1]"),
+            (0, {}, "Attr 'num_split' of 'Split' Op passed 0 less than minimum 1."),
             (2, {"axis": 3}, "Dimension size, given by scalar input 3 must be in range [-1, 1)"),
         ],
     )
@@ -215,9 +222,22 @@ class TestSplit:
         words = "split_dim 0 (size = 3) and num_split 2"
         with pytest.raises(IAE, match=re.escape(words)):
             run(tf.split(hidden([1, 2, 3]), 2))
-        words = "can't split axis of size 3 into pieces of size [1,1]"
+
+    @pytest.mark.parametrize(
+        ("sizes", "axis", "words"),
+        [
+            ([1, 1], 0, "Determined shape must either match input shape along split_dim exactly"),
+            ([9, -1], 0, "be less than the size of the input along split_dim if not fully specifi"),
+            ([-1, -1], 0, "There can only be one -1 in the input."),
+            ([-2, 5], 0, "Split size at index 0 must be >= 0. Got: -2"),
+            ([1, 2], 1, "-input rank(-1) <= split_dim < input rank (1), but got 1"),
+            (2, -2, "-input rank(-1) <= split_dim < input rank (1), but got -2"),
+        ],
+    )
+    def test_refuses_sizes_in_the_run_that_do_not_fit(self, run, hidden, sizes, axis, words):
+        sizes = sizes if isinstance(sizes, int) else hidden(sizes)
         with pytest.raises(IAE, match=re.escape(words)):
-            run(tf.split(hidden([1, 2, 3]), hidden([1, 1]), num=2))
+            run(tf.split(hidden([1, 2, 3]), sizes, hidden(axis), num=2))
 
 
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=4), st.integers(0, 1))

@@ -35,3 +35,9 @@ def test_the_shape_of_a_sparse_tensor_is_its_dense_shape(run):
 def test_the_shape_of_strings(run, hidden):
     assert run(tf.shape(hidden("a"))).tolist() == []
     assert run(tf.size(hidden(["a", "b"]))) == 2
+
+
+def test_sizes_are_int32_or_int64():
+    words = "Value passed to parameter 'out_type' has DataType float32 not in list of allowed"
+    with pytest.raises(TypeError, match=words):
+        tf.shape(tf.placeholder(tf.int32), out_type=tf.float32)

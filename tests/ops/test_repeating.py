@@ -24,10 +24,10 @@ class TestTile:
     def test_needs_one_multiple_an_axis(self, run, hidden):
         with pytest.raises(ValueError, match="Shape must be rank 1 but is rank 2"):
             tf.tile([1], [2, 1])
-        words = "Expected multiples argument to be a vector of length 1 got length 2"
+        words = "Expected multiples argument to be a vector of length 1 but got length 2"
         with pytest.raises(IAE, match=words):
             run(tf.tile(hidden([1]), hidden([2, 1])))
-        with pytest.raises(IAE, match=re.escape("Expected multiples[0] >= 0, got -1")):
+        with pytest.raises(IAE, match=re.escape("Expected multiples[0] >= 0, but got -1")):
             run(tf.tile(hidden([1]), hidden([-1])))
 
 
@@ -62,6 +62,7 @@ class TestPad:
         ("amounts", "mode", "words"),
         [
             ([[1, 1], [1, 1]], "CONSTANT", "The first dimension of paddings must be the rank of"),
+            ([1, 1], "CONSTANT", "paddings must be a matrix with 2 columns: [2]"),
             ([[-1, 1]], "CONSTANT", "Paddings must be non-negative: -1 1"),
             ([[3, 0]], "REFLECT", "paddings must be less than the dimension size: 3, 0 not less"),
             ([[4, 0]], "SYMMETRIC", "paddings must be no greater than the dimension size: 4, 0"),
@@ -76,8 +77,18 @@ class TestPad:
             tf.pad([1], [[1, 1]], "xx")
         with pytest.raises(ValueError, match="Shape must be rank 2 but is rank 1"):
             tf.pad([1], [[1, 1], [1, 1]])
+        with pytest.raises(ValueError, match="Dimension must be 2 but is 3"):
+            tf.pad([1], [[1, 1, 1]])
         with pytest.raises(ValueError, match="Paddings must be non-negative"):
             tf.pad([1], [[-1, 1]])
+
+    def test_a_scalar_has_no_sides(self, run):
+        assert run(tf.pad(3, np.zeros([0, 2], np.int32))) == 3
+
+    def test_the_other_constant_is_a_scalar(self, run):
+        words = re.escape("constant_values must be a scalar. Found: [1]")
+        with pytest.raises(IAE, match=words):
+            run(tf.pad([1], [[1, 1]], constant_values=[7]))
 
 
 class TestReverse:
@@ -94,3 +105,5 @@ class TestReverse:
                 run(tf.reverse(make([1]), make([4])))
             with pytest.raises(error, match="axis 0 specified more than once"):
                 run(tf.reverse(make([1]), make([0, 0])))
+        with pytest.raises(IAE, match="'dims' must be 1-dimension, not 0"):
+            run(tf.reverse(hidden([1]), hidden(0)))

@@ -43,6 +43,17 @@ class TestGather:
         assert result.shape == [3, 1]
         assert run(result).tolist() == [[0], [5], [10]]
 
+    def test_fails_in_the_run_for_an_axis_that_is_not_there(self, run, hidden):
+        words = "Expected axis in the range [-2, 2), but got 2"
+        with pytest.raises(IAE, match=re.escape(words)):
+            run(tf.gather(hidden(VALUE), [0], axis=hidden(2)))
+        with pytest.raises(IAE, match="params must be at least 1 dimensional"):
+            run(tf.gather(hidden(1), [0]))
+
+    def test_knows_the_rank_where_the_axis_is_not_known(self):
+        result = tf.gather(VALUE, [[0]], axis=tf.placeholder(tf.int32, []))
+        assert result.shape.as_list() == [None, None, None]
+
     def test_refuses_scalars_and_float_indices(self):
         with pytest.raises(ValueError, match="Shape must be at least rank 1 but is rank 0"):
             tf.gather(1, 0)
@@ -57,13 +68,28 @@ class TestGatherNd:
         assert tf.gather_nd(VALUE, [[1]]).shape == [1, 4]
 
     def test_fails_for_indices_out_of_range(self, run):
-        words = "indices[1] = [5] does not index into param shape [2]"
+        words = "indices[1] = [0, -1] does not index into param shape [3,4]"
         with pytest.raises(IAE, match=re.escape(words)):
-            run(tf.gather_nd([1, 2], [[0], [5]]))
+            run(tf.gather_nd(VALUE, [[0, 0], [0, -1]]))
 
-    def test_has_no_batch_dimensions(self):
-        with pytest.raises(ValueError, match="gather_nd: batch_dims is 1, only 0 is supported"):
-            tf.gather_nd(VALUE, [[1]], batch_dims=1)
+    def test_shares_batch_dimensions(self, run):
+        result = tf.gather_nd(VALUE, [[1], [0], [3]], batch_dims=1)
+        assert result.shape == [3]
+        assert run(result).tolist() == [1, 4, 11]
+
+    def test_rows_without_a_number_pick_all(self, run):
+        result = tf.gather_nd(VALUE, np.zeros([2, 0], np.int32))
+        assert np.array_equal(run(result), [VALUE, VALUE])
+
+    def test_refuses_rows_that_are_too_long(self, run, hidden):
+        words = "indices.shape[-1] must be <= params.rank, but saw indices shape: [1,3] and params"
+        with pytest.raises(ValueError, match=re.escape(words)):
+            tf.gather_nd(VALUE, [[0, 0, 0]])
+        with pytest.raises(ValueError, match="Shape must be at least rank 1 but is rank 0"):
+            tf.gather_nd(VALUE, 1)
+        words = "index innermost dimension length must be <= params rank; saw: 3 vs. 2"
+        with pytest.raises(IAE, match=re.escape(words)):
+            run(tf.gather_nd(hidden(VALUE), hidden([[0, 0, 0]])))
 
 
 class TestBooleanMask:
@@ -99,9 +125,12 @@ class TestBooleanMask:
         with pytest.raises(ValueError, match=re.escape(words)):
             tf.boolean_mask(VALUE, tf.placeholder(tf.bool, shape))
 
-    def test_fails_in_the_run_if_the_shape_is_not_known_before(self, run, hidden):
-        mask = tf.placeholder_with_default([True], [None])
-        with pytest.raises(IAE, match=re.escape("Shapes [2] and [1] of tensor and mask")):
+    def test_numbers_are_true_unless_zero(self, run):
+        assert run(tf.boolean_mask([5, 6, 7], [2, 0, -1])).tolist() == [5, 7]
+
+    def test_fails_in_the_run_for_places_that_are_not_there(self, run, hidden):
+        mask = tf.placeholder_with_default([True, False, True], [None])
+        with pytest.raises(IAE, match=re.escape("indices[1] = 2 is not in [0, 2)")):
             run(tf.boolean_mask(hidden([1, 2]), mask))
 
 
@@ -150,12 +179,27 @@ class TestWhere:
             tf.where(*arguments)
 
     def test_fails_in_the_run_if_shapes_are_not_known_before(self, run, hidden):
+        words = "'then' and 'else' must have the same size.  but received: [1,2] vs. [1,1]"
+        with pytest.raises(IAE, match=re.escape(words)):
+            run(tf.where(hidden([True]), hidden([[1, 2]]), hidden([[1]])))
+        words = "Number of batches of 'then' must match size of 'cond', but saw: 1 vs. 2"
+        with pytest.raises(IAE, match=re.escape(words)):
+            run(tf.where(hidden([True, True]), hidden([[1, 2]]), hidden([[1, 2]])))
+        with pytest.raises(IAE, match="'then' must be at least a vector, but saw shape"):
+            run(tf.where(hidden([True]), hidden(1), hidden(2)))
         words = "must have the same size and shape.  Input 0: [1] != input 1: [2]"
         with pytest.raises(IAE, match=re.escape(words)):
             run(tf.where(hidden([True]), hidden([1, 2]), hidden([1, 2])))
         words = "'then' and 'else' must have the same size.  but received: [2] vs. [1]"
         with pytest.raises(IAE, match=re.escape(words)):
             run(tf.where(hidden(True), hidden([1, 2]), hidden([1])))
+
+
+def test_where_needs_an_axis_and_numbers(run):
+    with pytest.raises(IAE, match="WhereOp : Unhandled input dimensions: 0"):
+        run(tf.where(True))
+    with pytest.raises(TypeError, match="'input' has DataType string not in list of allowed"):
+        tf.where(["a"])
 
 
 class TestOneHot:
@@ -185,6 +229,31 @@ class TestOneHot:
         )
         with pytest.raises(TypeError, match=re.escape(words)):
             tf.one_hot(1, 3, on_value=1.5, dtype=tf.int32)
+
+    @pytest.mark.parametrize(
+        ("depth", "arguments", "words"),
+        [
+            (3, {"axis": -2}, "axis must be >= -1"),
+            (-2, {}, "Dimension size, given by scalar input 1, must be non-negative but is -2"),
+            ([2], {}, "Input must be scalar but has rank 1"),
+        ],
+    )
+    def test_refuses_an_axis_or_depth_that_does_not_fit(self, depth, arguments, words):
+        with pytest.raises(ValueError, match=re.escape(words)):
+            tf.one_hot([0, 1], depth, **arguments)
+
+    @pytest.mark.parametrize(
+        ("depth", "arguments", "words"),
+        [
+            (3, {"axis": 2}, "Expected axis to be -1 or between [0, 2).  But received: 2"),
+            (-2, {}, "depth must be non-negative, got: -2"),
+            (3, {"on_value": [1.0]}, "on_value must be a scalar, but got: [1]"),
+            (3, {"off_value": [1.0]}, "off_value must be a scalar, but got: [1]"),
+        ],
+    )
+    def test_fails_in_the_run_for_what_does_not_fit(self, run, hidden, depth, arguments, words):
+        with pytest.raises(IAE, match=re.escape(words)):
+            run(tf.one_hot(hidden([0, 1]), hidden(depth), **arguments))
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=6))

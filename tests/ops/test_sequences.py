@@ -44,6 +44,11 @@ class TestRange:
         with pytest.raises(tf.errors.InvalidArgumentError, match=words):
             run(tf.range(*map(hidden, arguments)))
 
+    @pytest.mark.parametrize("limit", ["a", np.uint8(3)])
+    def test_other_types_have_to_be_named(self, limit):
+        with pytest.raises(AssertionError, match="range: an argument is"):
+            tf.range(limit)
+
     @given(st.integers(-50, 50), st.integers(-50, 50), st.integers(-7, 7).filter(bool))
     def test_agrees_with_python(self, start, limit, delta):
         if (limit - start) * delta < 0:
@@ -62,5 +67,7 @@ class TestLinSpace:
         assert run(tf.linspace(2.0, 9.0, 1)).tolist() == [2.0]
 
     def test_must_have_a_number(self, run, hidden):
+        with pytest.raises(ValueError, match=re.escape("Requires num > 0: 0")):
+            tf.lin_space(0.0, 1.0, 0)
         with pytest.raises(tf.errors.InvalidArgumentError, match=re.escape("Requires num > 0: 0")):
             run(tf.lin_space(0.0, 1.0, hidden(0)))

@@ -72,10 +72,17 @@ class TestExpandDims:
         assert result.shape == shape
         assert run(result).shape == shape
 
-    def test_knows_the_rank_at_least(self):
+    def test_knows_nothing_of_the_shape_unless_the_axis_is_known(self):
         x = tf.placeholder(tf.int32, [2])
-        assert tf.expand_dims(x, tf.placeholder(tf.int32, [])).shape.as_list() == [None, None]
+        assert tf.expand_dims(x, tf.placeholder(tf.int32, [])).shape.rank is None
         assert tf.expand_dims(tf.placeholder(tf.int32), 0).shape.rank is None
+
+    def test_has_one_axis(self, run, hidden):
+        with pytest.raises(ValueError, match="'dim' input must be a tensor with a single value"):
+            tf.expand_dims([1], [0, 1])
+        words = "'dim' must be a tensor with a single value"
+        with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+            run(tf.expand_dims([1], hidden([0, 1])))
 
     def test_has_an_old_name_for_the_axis(self):
         assert tf.expand_dims([1], dim=0).shape == [1, 1]
@@ -170,10 +177,40 @@ class TestBroadcastTo:
         assert result.shape == [2, 2]
         assert run(result).tolist() == [[1, 2], [1, 2]]
 
-    def test_fails_if_the_shapes_do_not_fit(self, run, hidden):
-        words = re.escape("Incompatible shapes: [2] vs. [3]")
-        with pytest.raises(tf.errors.InvalidArgumentError, match=words):
-            run(tf.broadcast_to(hidden([1, 2]), hidden([3])))
+    def test_keeps_what_is_known(self):
+        x = tf.placeholder(tf.int32, [None, 3])
+        assert tf.broadcast_to(x, [2, 3]).shape == [2, 3]
+        assert tf.broadcast_to(x, tf.placeholder(tf.int32, [2])).shape.as_list() == [None, 3]
+
+    @pytest.mark.parametrize(
+        ("x", "shape", "built", "ran"),
+        [
+            (
+                [1, 2],
+                [3],
+                "Dimensions must be equal, but are 2 and 3",
+                "Incompatible shapes: [2] vs. [3]",
+            ),
+            (
+                [1, 2],
+                [1],
+                "Dimensions must be equal, but are 2 and 1",
+                "Unable to broadcast tensor of shape [2] to tensor of shape [1]",
+            ),
+            (
+                [[1, 2]],
+                [2],
+                "Shape must be at most rank 1 but is rank 2",
+                "Unable to broadcast tensor of shape [1,2] to tensor of shape [2]",
+            ),
+            ([1, 2], [-2], "Invalid value in tensor used for shape", "Dimension -2 must be >= 0"),
+        ],
+    )
+    def test_refuses_shapes_that_do_not_fit(self, run, hidden, x, shape, built, ran):
+        with pytest.raises(ValueError, match=re.escape(built)):
+            tf.broadcast_to(x, shape)
+        with pytest.raises(tf.errors.InvalidArgumentError, match=re.escape(ran)):
+            run(tf.broadcast_to(hidden(x), hidden(shape)))
 
 
 @given(st.permutations(range(4)), st.lists(st.integers(0, 3), min_size=4, max_size=4))

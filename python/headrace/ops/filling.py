@@ -172,6 +172,8 @@ def _infer_fill(dims: Tensor, value: Tensor) -> Any:
 def _fill(dims: Array, value: Array) -> Any:
     if dims.ndim != 1:
         fail(f"dims must represent a vector, got shape {bracketed(dims.shape)}")
+    if value.ndim:
+        fail(f"value must represent a scalar, got shape {bracketed(value.shape)}")
     for size in dims.tolist():
         if size < 0:
             fail(f"Dimension {size} must be >= 0")

@@ -15,7 +15,7 @@ from headrace.ops.arguments import Input, apply_op
 from headrace.ops.conversion import constant, constant_value_as_shape
 from headrace.ops.filling import ones_like
 from headrace.ops.folding import fold
-from headrace.ops.inference import ShapeConflict, check_rank
+from headrace.ops.inference import ShapeConflict, check_rank, merge_shapes
 from headrace.ops.joining import stack
 from headrace.ops.kernel import Array, fail
 from headrace.ops.raw import cast_tensor
@@ -176,7 +176,7 @@ def _checked(index: Any) -> Any:
     if isinstance(index, (int, Dimension)):
         return index
     dtype, shape = _dtype_of(index), getattr(index, "shape", None)
-    if dtype not in (dtypes.int32, dtypes.int64, dtypes.int16) or (shape and len(shape) == 1):
+    if dtype not in _INDEX_TYPES or (shape and len(shape) == 1):
         raise TypeError(
             "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar "
             f"tf.int32/tf.int64 tensors are valid indices, got {index!r}"
@@ -268,8 +268,12 @@ def _python_slice(
 
 
 def _infer_strided(shape: TensorShape, bounds: Any, masks: dict[str, int]) -> TensorShape:
-    count = bounds[0].shape[0].value
-    if shape.rank is None or count is None:
+    merged = unknown_shape(1)
+    for bound in bounds:
+        check_rank(bound.shape, 1)
+        merged = merge_shapes(merged, bound.shape)
+    count = merged[0].value
+    if shape.rank is None or count is None or fold(bounds[2]) is None:
         return unknown_shape()
     begin, end, strides = (_known_entries(bound, count) for bound in bounds)
     sizes: list[Any] = []
@@ -300,8 +304,6 @@ def _known_entries(tensor: Tensor, count: int) -> list[Any]:
 def _sliced_size(
     size: int | None, begin: Any, end: Any, stride: Any, place: int, masks: dict[str, int]
 ) -> int | None:
-    if stride is None:
-        return None
     part = _python_slice(begin, end, stride, place, masks)
     is_open = [bool(masks[mask] & 1 << place) for mask in ("begin_mask", "end_mask")]
     known = (begin is not None or is_open[0]) and (end is not None or is_open[1])
@@ -312,12 +314,12 @@ def _infer_slice(tensor: Tensor, begin: Tensor, size: Tensor) -> Any:
     dtype, shape = tensor.dtype.base_dtype, tensor.shape
     check_rank(begin.shape, 1)
     check_rank(size.shape, 1)
-    rank = begin.shape[0].merge_with(size.shape[0]).value
+    rank = merge_shapes(begin.shape, size.shape).with_rank(1)[0].value
     if rank is not None:
         check_rank(shape, rank)
+    known = constant_value_as_shape(size)
     firsts, lengths = fold(begin), fold(size)
     if lengths is None or rank is None:
-        known = constant_value_as_shape(size)
         return [(dtype, known if known.rank is not None else unknown_shape(rank or shape.rank))]
     sizes: list[Any] = []
     for axis, length in enumerate(lengths.tolist()):
@@ -325,8 +327,11 @@ def _infer_slice(tensor: Tensor, begin: Tensor, size: Tensor) -> Any:
         if length >= 0:
             sizes.append(length)
         else:
-            is_known = left is not None and firsts is not None
-            sizes.append(left - int(firsts[axis]) if is_known else None)  # type: ignore[index,operator]
+            sizes.append(None if left is None or firsts is None else left - int(firsts[axis]))
+            if sizes[-1] is not None and sizes[-1] < 0:
+                raise ShapeConflict(
+                    f"Negative dimension size caused by subtracting {firsts[axis]} from {left}"  # type: ignore[index]
+                )
     return [(dtype, TensorShape(sizes))]
 
 

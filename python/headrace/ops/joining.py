@@ -95,6 +95,8 @@ def unstack(
         return [(tensor.dtype.base_dtype, shape)] * count
 
     def kernel(x: Array) -> Any:
+        if not -x.ndim <= axis < x.ndim:
+            fail(f"axis = {axis} not in [{-x.ndim}, {x.ndim})")
         if x.shape[axis] != count:
             fail(f"Input shape axis {axis} must equal {count}, got shape {bracketed(x.shape)}")
         return _outputs([np.take(x, place, axis) for place in range(count)])
@@ -179,8 +181,8 @@ def split(
         return _infer_split_by_sizes(tensor, lengths, place, parts)
 
     def kernel(x: Array, lengths: Array, place: Array) -> Any:
-        where = int(place.item())
-        known = _complete_sizes(lengths.tolist(), x.shape[where])
+        where = _split_axis(place, x.ndim)
+        known = _check_sizes(lengths.tolist(), x.shape[where])
         return _outputs(np.split(x, np.cumsum(known)[:-1], where))
 
     inputs = [
@@ -254,11 +256,17 @@ def _concat(*inputs: Array) -> Any:
 
 
 def _split_evenly(value: Any, count: int, axis: Any, name: str) -> list[Tensor]:
+    if count < 1:
+        raise ValueError(
+            f"Attr 'num_split' of 'Split' Op passed {count} less than minimum 1. Ask for at least "
+            "one part."
+        )
+
     def infer(place: Tensor, tensor: Tensor) -> Any:
         return [(tensor.dtype.base_dtype, _share_of(tensor.shape, place, count))] * count
 
     def kernel(place: Array, x: Array) -> Any:
-        where = int(place.item())
+        where = _split_axis(place, x.ndim)
         if x.shape[where] % count:
             fail(
                 "Number of ways to split should evenly divide the split dimension, but got "
@@ -300,19 +308,46 @@ def _infer_split_by_sizes(tensor: Tensor, lengths: Tensor, place: Tensor, count:
         parts = [None if size < 0 else size for size in known.tolist()]
         total = sizes[axis]
         if total is not None:
-            parts = list(_complete_sizes(known.tolist(), total, ShapeConflict))
+            parts = list(_complete_sizes(known.tolist(), total))
     return [(dtype, TensorShape([*sizes[:axis], part, *sizes[axis + 1 :]])) for part in parts]
 
 
-def _complete_sizes(
-    sizes: list[int], total: int, error: type[Exception] | None = None
-) -> list[int]:
-    """Computes the one size that is -1, and checks that all fill the axis."""
+def _split_axis(place: Array, rank: int) -> int:
+    axis = int(place.item())
+    if not -rank <= axis < rank:
+        fail(f"-input rank(-{rank}) <= split_dim < input rank ({rank}), but got {axis}")
+    return axis
+
+
+def _complete_sizes(sizes: list[int], total: int) -> list[int]:
+    """Computes the one size that is -1 when the graph is built.
+
+    Raises:
+        ShapeConflict: If the sizes do not fill the axis.
+    """
+    if sizes.count(-1) > 1:
+        raise ShapeConflict("size_splits can only have one -1")
     given = sum(size for size in sizes if size >= 0)
     fits = given <= total if -1 in sizes else given == total
-    if sizes.count(-1) > 1 or not fits:
-        text = f"can't split axis of size {total} into pieces of size {bracketed(sizes)}"
-        if error is not None:
-            raise error(text)
-        fail(text)
+    if min(sizes) < -1 or not fits:
+        raise ShapeConflict(
+            f"can't split axis of size {total} into pieces of size {bracketed(sizes)}"
+        )
+    return [total - given if size < 0 else size for size in sizes]
+
+
+def _check_sizes(sizes: list[int], total: int) -> list[int]:
+    """Computes the one size that is -1 in a run."""
+    if sizes.count(-1) > 1:
+        fail("There can only be one -1 in the input.")
+    for index, size in enumerate(sizes):
+        if size < -1:
+            fail(f"Split size at index {index} must be >= 0. Got: {size}")
+    given = sum(size for size in sizes if size >= 0)
+    if given > total if -1 in sizes else given != total:
+        fail(
+            "Determined shape must either match input shape along split_dim exactly if fully "
+            "specified, or be less than the size of the input along split_dim if not fully "
+            f"specified.  Got: {given}"
+        )
     return [total - given if size < 0 else size for size in sizes]

@@ -66,6 +66,11 @@ def _measure(
     op_type: str, tensor: Tensor, name: str, out_type: Any, function: Callable[[Array], Any]
 ) -> Tensor:
     dtype: DType = as_dtype(out_type)
+    if dtype not in (dtypes.int32, dtypes.int64):
+        raise TypeError(
+            f"Value passed to parameter 'out_type' has DataType {dtype.name} not in list of "
+            "allowed values: int32, int64"
+        )
     result: TensorShape = vector(tensor.shape.rank) if op_type == "Shape" else scalar()
     op = apply_op(
         op_type,

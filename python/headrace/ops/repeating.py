@@ -40,12 +40,12 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
     def kernel(x: Array, times: Array) -> Any:
         if times.size != x.ndim:
             fail(
-                f"Expected multiples argument to be a vector of length {x.ndim} got length "
+                f"Expected multiples argument to be a vector of length {x.ndim} but got length "
                 f"{times.size}"
             )
         for axis, factor in enumerate(times.tolist()):
             if factor < 0:
-                fail(f"Expected multiples[{axis}] >= 0, got {factor}")
+                fail(f"Expected multiples[{axis}] >= 0, but got {factor}")
         return np.tile(x, times)
 
     return apply_op("Tile", inputs, _infer_tile, name=name, kernel=kernel).outputs[0]
@@ -80,7 +80,11 @@ def pad(
     ]
 
     def kernel(x: Array, amounts: Array, *fill: Array) -> Any:
-        if amounts.shape != (x.ndim, 2):
+        if amounts.ndim != 2 or amounts.shape[1] != 2:
+            fail(f"paddings must be a matrix with 2 columns: {bracketed(amounts.shape)}")
+        if fill and fill[0].ndim:
+            fail(f"constant_values must be a scalar. Found: {bracketed(fill[0].shape)}")
+        if len(amounts) != x.ndim:
             fail(
                 "The first dimension of paddings must be the rank of inputs"
                 f"{bracketed(amounts.shape)} {bracketed(x.shape)}"
@@ -88,6 +92,8 @@ def pad(
         for before, after in amounts.tolist():
             if before < 0 or after < 0:
                 fail(f"Paddings must be non-negative: {before} {after}")
+        if x.ndim == 0:
+            return x
         if numpy_mode != "constant":
             _check_mirror(x, amounts, mode)
             return np.pad(x, amounts, mode=numpy_mode)  # type: ignore[call-overload]
@@ -131,6 +137,8 @@ def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
         return [(x.dtype.base_dtype, x.shape)]
 
     def kernel(x: Array, axes: Array) -> Any:
+        if axes.ndim != 1:
+            fail(f"'dims' must be 1-dimension, not {axes.ndim}")
         try:
             _check_axes(axes.tolist(), x.ndim)
         except ShapeConflict as conflict:
@@ -166,7 +174,9 @@ def _infer_tile(tensor: Tensor, multiples: Tensor) -> Any:
 
 def _infer_pad(tensor: Tensor, paddings: Tensor, *_: Tensor) -> Any:
     check_rank(paddings.shape, 2)
-    rank = paddings.shape[0].value
+    rank, columns = (size.value for size in paddings.shape.with_rank(2))
+    if columns not in (None, 2):
+        raise ShapeConflict(f"Dimension must be 2 but is {columns}")
     if rank is not None:
         check_rank(tensor.shape, rank)
     amounts, shape = fold(paddings), tensor.shape

@@ -3,6 +3,7 @@
 Source: `tf.gather`, `tf.boolean_mask`, `tf.where` and `tf.one_hot` of TensorFlow 1.15.
 """
 
+import math
 from typing import Any, Final
 
 import numpy as np
@@ -11,14 +12,17 @@ from headrace import dtypes
 from headrace.graph import Tensor, name_scope
 from headrace.ops.arguments import Input, apply_op
 from headrace.ops.conversion import constant_value, convert_to_tensor
+from headrace.ops.elementwise import NUMBERS
 from headrace.ops.folding import fold_scalar
-from headrace.ops.inference import ShapeConflict, check_axis, check_rank, merge_shapes
+from headrace.ops.inference import ShapeConflict, merge_shapes
 from headrace.ops.kernel import Array, fail
 from headrace.shapes import TensorShape, bracketed, unknown_shape
 
 __all__ = ["boolean_mask", "gather", "gather_nd", "one_hot", "where"]
 
 _INDEX_TYPES: Final = (dtypes.int32, dtypes.int64)
+_MASKS: Final = (*NUMBERS, dtypes.bool)
+_MAX_WHERE_RANK: Final = 8
 
 
 def gather(
@@ -70,35 +74,36 @@ def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: in
         params: The tensor.
         indices: Its last axis holds one index for each of the first axes of `params`.
         name: Name of the operation.
-        batch_dims: Must be 0.
+        batch_dims: How many axes in front `params` and `indices` share.
+
+    Returns:
+        A tensor in which the slices have taken the place of the last axis of `indices`. A run with
+        an index out of range ends with InvalidArgumentError.
 
     Raises:
-        ValueError: If `batch_dims` is not 0.
+        ValueError: If the last axis of `indices` is longer than `params` has axes.
     """
-    if batch_dims != 0:
-        raise ValueError(f"gather_nd: batch_dims is {batch_dims}, only 0 is supported.")
     inputs = [
         Input("params", params, var="Tparams"),
         Input("indices", indices, var="Tindices", allowed=_INDEX_TYPES),
     ]
 
     def infer(source: Tensor, rows: Tensor) -> Any:
+        if rows.shape.rank == 0:
+            raise ShapeConflict("Shape must be at least rank 1 but is rank 0")
         depth = rows.shape[-1].value if rows.shape.rank else None
         if depth is None or source.shape.rank is None:
             return [(source.dtype.base_dtype, unknown_shape())]
-        shape = rows.shape[:-1].concatenate(source.shape[depth:])
+        if depth + batch_dims > source.shape.rank:
+            raise ShapeConflict(
+                "indices.shape[-1] must be <= params.rank, but saw indices shape: "
+                f"{bracketed(rows.shape)} and params shape: {bracketed(source.shape)}"
+            )
+        shape = rows.shape[:-1].concatenate(source.shape[batch_dims + depth :])
         return [(source.dtype.base_dtype, shape)]
 
     def kernel(source: Array, rows: Array) -> Any:
-        depth = rows.shape[-1]
-        flat = rows.reshape(-1, depth)
-        bad = np.flatnonzero(((flat < 0) | (flat >= source.shape[:depth])).any(axis=1))
-        if bad.size:
-            fail(
-                f"indices[{bad[0]}] = {bracketed(flat[bad[0]])} does not index into param shape "
-                f"{bracketed(source.shape)}"
-            )
-        return source[tuple(np.moveaxis(rows, -1, 0))]
+        return _gather_rows(source, rows, batch_dims)
 
     return apply_op("GatherNd", inputs, infer, name=name, kernel=kernel).outputs[0]
 
@@ -110,8 +115,8 @@ def boolean_mask(
 
     Args:
         tensor: The tensor.
-        mask: Bools; its shape is that of the first axes of `tensor`, counted from `axis`. Its rank
-            must be known.
+        mask: Bools, or numbers that count as true unless zero; its shape is that of the first axes
+            of `tensor`, counted from `axis`. Its rank must be known.
         name: Name of the operation.
         axis: Where the mask begins; None for 0.
 
@@ -145,14 +150,13 @@ def boolean_mask(
             return [(source.dtype.base_dtype, result)]
 
         def kernel(source: Array, wanted: Array) -> Any:
-            if source.shape[first : first + wanted.ndim] != wanted.shape:
-                fail(
-                    f"Shapes {bracketed(source.shape)} and {bracketed(wanted.shape)} of tensor and "
-                    f"mask do not fit at axis {first}"
-                )
-            return source[(slice(None),) * first + (wanted,)]
+            # As in TensorFlow, only the number of elements of the masked axes counts in a run.
+            before, after = source.shape[:first], source.shape[first + wanted.ndim :]
+            length = math.prod(source.shape[first : first + wanted.ndim])
+            flat = source.reshape(*before, length, *after)
+            return _gather(flat, np.flatnonzero(wanted), first, 0)
 
-        inputs = [Input("tensor", tensor), Input("mask", mask, dtypes.bool)]
+        inputs = [Input("tensor", tensor), Input("mask", mask, var="Tmask", allowed=_MASKS)]
         return apply_op("BooleanMask", inputs, infer, name=scope, kernel=kernel).outputs[0]
 
 
@@ -178,8 +182,8 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     if x is None:
         with name_scope(name, "Where", [condition]) as scope:
             tensor = convert_to_tensor(condition, preferred_dtype=dtypes.bool, name="condition")
-            inputs = [Input("input", tensor)]
-            op = apply_op("Where", inputs, _infer_where, name=scope, kernel=np.argwhere)
+            inputs = [Input("input", tensor, allowed=_MASKS)]
+            op = apply_op("Where", inputs, _infer_where, name=scope, kernel=_find_true)
             return op.outputs[0]
     inputs = [Input("condition", condition, dtypes.bool), Input("t", x), Input("e", y)]
     return apply_op("Select", inputs, _infer_select, name=name, kernel=_select).outputs[0]
@@ -238,6 +242,16 @@ def one_hot(
             return [(value.dtype.base_dtype, _infer_one_hot(positions.shape, size, place))]
 
         def kernel(positions: Array, size: Array, hot: Array, cold: Array) -> Any:
+            if place > positions.ndim:
+                fail(
+                    f"Expected axis to be -1 or between [0, {positions.ndim + 1}).  But received: "
+                    f"{place}"
+                )
+            for value, what in ((size, "depth"), (hot, "on_value"), (cold, "off_value")):
+                if value.ndim:
+                    fail(f"{what} must be a scalar, but got: {bracketed(value.shape)}")
+            if size < 0:
+                fail(f"depth must be non-negative, got: {size}")
             front = place if place >= 0 else positions.ndim
             steps = np.arange(int(size)).reshape((-1,) + (1,) * (positions.ndim - front))
             return np.where(np.expand_dims(positions, front) == steps, hot, cold)
@@ -256,8 +270,10 @@ def _first_axis(axis: Any) -> int:
 def _infer_gather(
     source: TensorShape, places: TensorShape, axis: int | None, batch_dims: int
 ) -> TensorShape:
-    if source.rank is None or places.rank is None or axis is None:
+    if source.rank is None or places.rank is None:
         return unknown_shape()
+    if axis is None:
+        return unknown_shape(max(source.rank - 1 + places.rank - batch_dims, 0))
     least = axis + 1 if axis >= 0 else -axis
     if source.rank < least:
         raise ShapeConflict(f"Shape must be at least rank {least} but is rank {source.rank}")
@@ -266,8 +282,10 @@ def _infer_gather(
 
 
 def _gather(source: Array, places: Array, axis: int, batch_dims: int) -> Any:
+    if source.ndim == 0:
+        fail("params must be at least 1 dimensional")
     if not -source.ndim <= axis < source.ndim:
-        fail(f"axis must be in [{-source.ndim}, {source.ndim}), got {axis}")
+        fail(f"Expected axis in the range [{-source.ndim}, {source.ndim}), but got {axis}")
     axis %= source.ndim
     limit = source.shape[axis]
     bad = (places < 0) | (places >= limit)
@@ -279,6 +297,36 @@ def _gather(source: Array, places: Array, axis: int, batch_dims: int) -> Any:
         return np.take(source, places, axis)
     pairs = zip(source, places, strict=True)
     return np.stack([_gather(part, row, axis - 1, batch_dims - 1) for part, row in pairs])
+
+
+def _gather_rows(source: Array, rows: Array, batch_dims: int) -> Any:
+    if batch_dims:
+        pairs = zip(source, rows, strict=True)
+        return np.stack([_gather_rows(part, row, batch_dims - 1) for part, row in pairs])
+    depth = rows.shape[-1]
+    if depth > source.ndim:
+        fail(
+            "index innermost dimension length must be <= params rank; saw: "
+            f"{depth} vs. {source.ndim}"
+        )
+    limits = source.shape[:depth]
+    bad = np.argwhere(((rows < 0) | (rows >= limits)).any(axis=-1))
+    if bad.size:
+        where = tuple(bad[0])
+        index = ", ".join(map(str, rows[where].tolist()))
+        fail(
+            f"indices[{','.join(map(str, where))}] = [{index}] does not index into param shape "
+            f"{bracketed(source.shape)}"
+        )
+    if depth == 0:
+        return np.broadcast_to(source, rows.shape[:-1] + source.shape)
+    return source[tuple(np.moveaxis(rows, -1, 0))]
+
+
+def _find_true(condition: Array) -> Any:
+    if not 1 <= condition.ndim <= _MAX_WHERE_RANK:
+        fail(f"WhereOp : Unhandled input dimensions: {condition.ndim}")
+    return np.argwhere(condition)
 
 
 def _infer_where(condition: Tensor) -> Any:
@@ -297,25 +345,43 @@ def _infer_select(condition: Tensor, x: Tensor, y: Tensor) -> Any:
 
 
 def _select(condition: Array, x: Array, y: Array) -> Any:
+    picks_rows = condition.ndim == 1 and x.ndim != 1
+    if condition.ndim and not picks_rows:
+        for place, array in ((1, x), (2, y)):
+            if array.shape != condition.shape:
+                fail(
+                    "Inputs to operation Select of type Select must have the same size and shape.  "
+                    f"Input 0: {bracketed(condition.shape)} != input {place}: "
+                    f"{bracketed(array.shape)}"
+                )
     if x.shape != y.shape:
         fail(
             "'then' and 'else' must have the same size.  but received: "
             f"{bracketed(x.shape)} vs. {bracketed(y.shape)}"
         )
-    if condition.ndim and condition.shape not in (x.shape, x.shape[:1]):
-        fail(
-            "Inputs to operation Select of type Select must have the same size and shape.  "
-            f"Input 0: {bracketed(condition.shape)} != input 1: {bracketed(x.shape)}"
-        )
-    if condition.ndim and condition.ndim < x.ndim:
-        condition = condition.reshape(condition.shape + (1,) * (x.ndim - condition.ndim))
+    if picks_rows:
+        if x.ndim == 0:
+            fail("'then' must be at least a vector, but saw shape: []")
+        if len(condition) != len(x):
+            fail(
+                "Number of batches of 'then' must match size of 'cond', but saw: "
+                f"{len(x)} vs. {len(condition)}"
+            )
+        condition = condition.reshape(condition.shape + (1,) * (x.ndim - 1))
     return np.where(condition, x, y)
 
 
 def _infer_one_hot(shape: TensorShape, depth: Tensor, axis: int) -> TensorShape:
-    check_rank(depth.shape, 0)
+    if axis < -1:
+        raise ShapeConflict("axis must be >= -1")
+    if depth.shape.rank not in (None, 0):
+        raise ShapeConflict(f"Input must be scalar but has rank {depth.shape.rank}")
+    size = fold_scalar(depth)
+    if size is not None and size < 0:
+        raise ShapeConflict(
+            f"Dimension size, given by scalar input 1, must be non-negative but is {size}"
+        )
     if shape.rank is None:
         return unknown_shape()
-    place = shape.rank if axis == -1 else axis
-    check_axis(place, shape.rank + 1, f"axis = {axis} not in [{{low}}, {{rank}})")
-    return shape[:place].concatenate([fold_scalar(depth)]).concatenate(shape[place:])
+    place = axis % (shape.rank + 1)  # too large an axis is for the run to refuse
+    return shape[:place].concatenate([size]).concatenate(shape[place:])

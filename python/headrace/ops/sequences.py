@@ -40,6 +40,8 @@ def range(
 
     Raises:
         ValueError: If delta is 0, or leads away from limit.
+        AssertionError: If the type is not to be given and an argument is neither int32, int64,
+            float32 nor float64.
     """
     if limit is None:
         start, limit = 0, start
@@ -51,9 +53,10 @@ def range(
         ]
         if wanted is None:
             kinds = [tensor.dtype.base_dtype for tensor in tensors]
-            if all(kind in _HIERARCHY for kind in kinds):
-                widest = max(kinds, key=_HIERARCHY.index)
-                tensors = [cast(tensor, widest) for tensor in tensors]
+            if wrong := [kind.name for kind in kinds if kind not in _HIERARCHY]:
+                raise AssertionError(f"range: an argument is {wrong[0]}. Name a dtype.")
+            widest = max(kinds, key=_HIERARCHY.index)
+            tensors = [cast(tensor, widest) for tensor in tensors]
         parts = zip(("start", "limit", "delta"), tensors, strict=True)
         inputs = [Input(part, value, var="Tidx", allowed=REALS) for part, value in parts]
         return apply_op("Range", inputs, _infer_range, name=scope, kernel=_range).outputs[0]
@@ -67,6 +70,9 @@ def lin_space(start: Any, stop: Any, num: Any, name: str | None = None) -> Tenso
         stop: The last number.
         num: How many, an int scalar.
         name: Name of the operation.
+
+    Raises:
+        ValueError: If `num` is known and not positive.
     """
     inputs = [
         Input("start", start, allowed=_FLOATS),
@@ -75,7 +81,12 @@ def lin_space(start: Any, stop: Any, num: Any, name: str | None = None) -> Tenso
     ]
 
     def infer(first: Tensor, last: Tensor, count: Tensor) -> Any:
-        return [(first.dtype.base_dtype, vector(fold_scalar(count)))]
+        for tensor in (first, last, count):
+            check_rank(tensor.shape, 0)
+        length = fold_scalar(count)
+        if length is not None and length <= 0:
+            raise ShapeConflict(f"Requires num > 0: {length}")
+        return [(first.dtype.base_dtype, vector(length))]
 
     def kernel(first: Array, last: Array, count: Array) -> Any:
         if count <= 0:

@@ -64,6 +64,8 @@ def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any 
     ]
 
     def kernel(x: Array, place: Array) -> Any:
+        if place.size != 1:
+            fail("'dim' must be a tensor with a single value")
         index = int(place.item())
         if not -x.ndim - 1 <= index <= x.ndim:
             fail(f"Tried to expand dim index {index} for tensor with {x.ndim} dimensions.")
@@ -147,23 +149,53 @@ def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
         input: The tensor.
         shape: The new shape, an integer vector.
         name: Name of the operation.
+
+    Raises:
+        ValueError: If the static shape shows that it does not fit.
     """
     inputs = [
         Input("input", input),
         Input("shape", shape, var="Tidx", allowed=_INDEX_TYPES, default=dtypes.int32),
     ]
 
-    def infer(tensor: Tensor, wanted: Tensor) -> Any:
-        check_rank(wanted.shape, 1)
-        return [(tensor.dtype.base_dtype, constant_value_as_shape(wanted))]
+    return apply_op("BroadcastTo", inputs, _infer_broadcast, name=name, kernel=_broadcast).outputs[
+        0
+    ]
 
-    def kernel(x: Array, wanted: Array) -> Any:
-        try:
-            return np.broadcast_to(x, wanted).copy()
-        except ValueError:
-            fail(f"Incompatible shapes: {bracketed(x.shape)} vs. {bracketed(wanted.tolist())}")
 
-    return apply_op("BroadcastTo", inputs, infer, name=name, kernel=kernel).outputs[0]
+def _infer_broadcast(tensor: Tensor, wanted: Tensor) -> Any:
+    check_rank(wanted.shape, 1)
+    new, old = constant_value_as_shape(wanted), tensor.shape
+    if new.rank is not None and old.rank is not None:
+        if old.rank > new.rank:
+            raise ShapeConflict(f"Shape must be at most rank {new.rank} but is rank {old.rank}")
+        sizes = new.as_list()
+        for axis, size in enumerate(old.as_list(), start=new.rank - old.rank):
+            if size is not None and size > 1:
+                if sizes[axis] not in (None, size):
+                    raise ShapeConflict(
+                        f"Dimensions must be equal, but are {size} and {sizes[axis]}"
+                    )
+                sizes[axis] = size
+        new = TensorShape(sizes)
+    return [(tensor.dtype.base_dtype, new)]
+
+
+def _broadcast(x: Array, wanted: Array) -> Any:
+    shape = tuple(wanted.tolist())
+    for size in shape:
+        if size < 0:
+            fail(f"Dimension {size} must be >= 0")
+    try:
+        common = np.broadcast_shapes(x.shape, shape)
+    except ValueError:
+        fail(f"Incompatible shapes: {bracketed(x.shape)} vs. {bracketed(shape)}")
+    if common != shape:
+        fail(
+            f"Unable to broadcast tensor of shape {bracketed(x.shape)} to tensor of shape "
+            f"{bracketed(shape)}"
+        )
+    return np.broadcast_to(x, shape).copy()
 
 
 def _infer_reshape(tensor: Tensor, shape: Tensor) -> Any:
@@ -199,9 +231,11 @@ def _place_error(place: int, rank: int) -> str:
 
 
 def _infer_expand(tensor: Tensor, place: Tensor) -> Any:
+    if place.shape.num_elements() not in (None, 1):
+        raise ShapeConflict("'dim' input must be a tensor with a single value")
     index, rank = fold_scalar(place), tensor.shape.rank
     if rank is None or index is None:
-        return [(tensor.dtype.base_dtype, unknown_shape(None if rank is None else rank + 1))]
+        return [(tensor.dtype.base_dtype, unknown_shape())]
     if not -rank - 1 <= index <= rank:
         raise ShapeConflict(_place_error(index, rank))
     sizes = tensor.shape.as_list()
