@@ -46,12 +46,13 @@ class Kind:
 
     def rows(self, *columns: Any) -> Any:
         """What to enqueue for several elements."""
-        if not self.is_priority:
-            return columns
-        length = len(columns[0])
-        is_number = length and np.asarray(columns[0]).ndim == 1
-        priorities = [_priority(row) for row in columns[0]] if is_number else list(range(length))
-        return (np.array(priorities, np.int64), *columns)
+        is_number = len(columns[0]) and np.asarray(columns[0]).ndim == 1
+        numbers = columns[0] if is_number else range(len(columns[0]))
+        return self.batch([_priority(number) for number in numbers], *columns)
+
+    def batch(self, priorities: Sequence[int], *columns: Any) -> Any:
+        """What to enqueue for several elements of these priorities, if the queue has any."""
+        return (np.array(priorities, np.int64), *columns) if self.is_priority else columns
 
     def components(self, result: Any) -> Any:
         """What was dequeued, as a list of components without the priority."""
@@ -81,6 +82,12 @@ KINDS = [
 
 @pytest.fixture(params=KINDS, ids=lambda kind: kind.name)
 def kind(request: pytest.FixtureRequest) -> Kind:
+    return request.param
+
+
+@pytest.fixture(params=KINDS[:2], ids=lambda kind: kind.name)
+def shapeless_kind(request: pytest.FixtureRequest) -> Kind:
+    """A kind whose components may have any shape."""
     return request.param
 
 
@@ -124,11 +131,16 @@ class QueueSession:
         options = tf.RunOptions(timeout_in_ms=int(timeout * 1000))
         return self.session.run(fetches, feeds, options=options)
 
-    def start(self, queue: tf.QueueBase, fetches: Any) -> Call:
+    def call(self, function: Callable[[], Any]) -> Call:
+        """Calls a function in a thread."""
+        call = Call(function)
+        self.calls.append(call)
+        return call
+
+    def start(self, queue: tf.QueueBase, fetches: Any, timeout: float = TIMEOUT) -> Call:
         """Starts a run in a thread; returns once it is over or waits in a line of the queue."""
         before = self.num_waiting(queue)
-        call = Call(lambda: self.session.run(fetches))
-        self.calls.append(call)
+        call = self.call(lambda: self.run(fetches, timeout=timeout))
         wait_until(lambda: self.num_waiting(queue) > before or not call.is_running)
         return call
 

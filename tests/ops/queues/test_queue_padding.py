@@ -1,0 +1,130 @@
+"""`PaddingFIFOQueue`: elements of different sizes in one batch."""
+
+import re
+
+import numpy as np
+import pytest
+
+import headrace.tf1 as tf
+
+INVALID = tf.errors.InvalidArgumentError
+
+
+def enqueue(sess, queue, *elements):
+    """Enqueues elements of which the graph knows no shape."""
+    fed = [tf.placeholder(dtype) for dtype in queue.dtypes]
+    operation = queue.enqueue(fed)
+    for element in elements:
+        sess.run(operation, dict(zip(fed, element, strict=True)))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "values", "filler"),
+    [
+        *[(f"{kind}{bits}", [1, 2], 0) for kind in ("int", "uint") for bits in (8, 16, 32, 64)],
+        *[(f"float{bits}", [0.5, -2], 0) for bits in (16, 32, 64)],
+        *[(f"complex{bits}", [1j, 2], 0) for bits in (64, 128)],
+        ("bool", [True, True], False),
+        ("string", [b"a", b"bc"], b""),
+    ],
+)
+@pytest.mark.parametrize("method", ["dequeue_many", "dequeue_up_to"])
+def test_a_batch_is_padded_to_its_largest_element(sess, dtype, values, filler, method):
+    queue = tf.PaddingFIFOQueue(9, [dtype], [[None]])
+    a, b = values
+    enqueue(sess, queue, [[a]], [[a, b]], [[]], [[b] * 5])
+    batch = sess.run(getattr(queue, method)(3))
+    assert batch.dtype == tf.as_dtype(dtype).as_numpy_dtype
+    assert batch.tolist() == [[a, filler], [a, b], [filler, filler]]
+    # What stands alone is not padded.
+    assert sess.run(queue.dequeue()).tolist() == [b] * 5
+
+
+def test_dimensions_are_padded_each_on_its_own_and_known_ones_stay(sess):
+    queue = tf.PaddingFIFOQueue(9, [tf.int32, tf.string], [[None, 2, None], [3, None]])
+    first = np.arange(2).reshape(1, 2, 1), [["a"]] * 3
+    second = np.arange(12).reshape(2, 2, 3), [[]] * 3
+    enqueue(sess, queue, first, second)
+    numbers, words = sess.run(queue.dequeue_many(2))
+    assert numbers.shape == (2, 2, 2, 3)
+    assert numbers[0, :1, :, :1].tolist() == first[0].tolist()
+    assert (numbers[0].sum(), numbers[1].sum()) == (1, second[0].sum())
+    assert words.tolist() == [[[b"a"]] * 3, [[b""]] * 3]
+
+
+@pytest.mark.parametrize("rank", range(5))
+def test_up_to_four_dimensions_are_padded(sess, rank):
+    queue = tf.PaddingFIFOQueue(9, [tf.int32], [[None] * rank])
+    enqueue(sess, queue, [np.ones([1] * rank)], [np.ones([2] * rank)])
+    batch = sess.run(queue.dequeue_many(2))
+    assert batch.shape == (2, *[2] * rank)
+    assert batch.sum() == 1 + 2**rank
+
+
+@pytest.mark.parametrize("rank", [5, 6])
+def test_more_dimensions_are_not_padded(sess, rank):
+    queue = tf.PaddingFIFOQueue(9, [tf.int32], [[None] + [1] * (rank - 1)])
+    enqueue(sess, queue, [np.ones([1] * rank)], [np.ones([1] * rank)])
+    assert sess.run(queue.dequeue()).shape == (1,) * rank
+    text = f"CopyElementToLargerSlice Unhandled rank: {rank}"
+    with pytest.raises(tf.errors.UnimplementedError, match=text):
+        sess.run(queue.dequeue_many(1))
+
+
+def test_shapes_of_any_rank_that_are_known_need_no_padding(sess):
+    queue = tf.PaddingFIFOQueue(9, [tf.int32], [[1] * 6])
+    enqueue(sess, queue, [np.ones([1] * 6)])
+    assert sess.run(queue.dequeue_many(1)).shape == (1,) * 7
+
+
+def test_of_an_empty_batch_unknown_dimensions_are_0(sess):
+    queue = tf.PaddingFIFOQueue(9, [tf.int32, tf.string], [[None, 2], [3, None, 4]])
+    for n in (queue.dequeue_many(0), queue.dequeue_up_to(0)):
+        assert [batch.shape for batch in sess.run(n)] == [(0, 0, 2), (0, 3, 0, 4)]
+
+
+def test_the_rows_of_a_batch_may_be_of_another_size_than_those_of_the_next(sess):
+    queue = tf.PaddingFIFOQueue(9, [tf.int32], [[None]])
+    sess.run(queue.enqueue_many([[[1, 2], [3, 4]]]))
+    sess.run(queue.enqueue_many([[[5, 6, 7]]]))
+    assert sess.run(queue.dequeue_many(3)).tolist() == [[1, 2, 0], [3, 4, 0], [5, 6, 7]]
+
+
+def test_what_a_closed_queue_still_has_is_padded_among_itself(sess):
+    queue = tf.PaddingFIFOQueue(9, [tf.int32], [[None]])
+    enqueue(sess, queue, [[1]], [[2, 3]], [[4, 5, 6]])
+    assert sess.run(queue.dequeue_many(2)).tolist() == [[1, 0], [2, 3]]
+    sess.run(queue.close())
+    assert sess.run(queue.dequeue_up_to(5)).tolist() == [[4, 5, 6]]
+
+
+def test_the_rank_and_the_known_dimensions_have_to_match():
+    queue = tf.PaddingFIFOQueue(9, [tf.int32], [[None, 2]])
+    for shape in ([2], [2, 3], []):
+        with pytest.raises(ValueError, match="are incompatible"):
+            queue.enqueue(tf.zeros(shape, tf.int32))
+    with pytest.raises(ValueError, match="are incompatible"):
+        queue.enqueue_many(tf.zeros([4, 2], tf.int32))
+
+
+@pytest.mark.parametrize(
+    ("shape", "text"),
+    [
+        ([2], "Expected [?,2], got [2]"),
+        ([2, 3], "Expected [?,2], got [2,3]"),
+        ([], "Expected [?,2], got []"),
+    ],
+)
+def test_an_element_that_does_not_match_is_an_error_of_the_run(sess, shape, text):
+    queue = tf.PaddingFIFOQueue(9, [tf.int32], [[None, 2]])
+    text = re.escape(f"Shape mismatch in tuple component 0. {text}")
+    with pytest.raises(INVALID, match=text):
+        enqueue(sess, queue, [np.zeros(shape)])
+
+
+def test_a_batch_that_does_not_match_is_an_error_of_the_run(sess):
+    queue = tf.PaddingFIFOQueue(9, [tf.int32], [[None, 2]])
+    fed = tf.placeholder(tf.int32)
+    text = re.escape("Shape mismatch in tuple component 0. Expected [1,?,2], got [1,2]")
+    with pytest.raises(INVALID, match=text):
+        sess.run(queue.enqueue_many([fed]), {fed: [[1, 2]]})
