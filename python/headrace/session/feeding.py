@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from headrace.dtypes import DType
+from headrace.dtypes import DType, resource, string
 from headrace.graph import Graph, Operation, Tensor
-from headrace.ops.sparse import SparseTensor
+from headrace.ops.sparse import SparseTensor, SparseTensorValue
 
 __all__ = ["as_array", "convert_feeds", "native_array"]
 
@@ -30,18 +30,36 @@ def convert_feeds(graph: Graph, feed_dict: Any) -> dict[Tensor, np.ndarray[Any, 
         )
     feeds: dict[Tensor, np.ndarray[Any, Any]] = {}
     for key, value in feed_dict.items():
-        for tensor, part in _expand(key, value):
-            found = _find(graph, tensor)
-            feeds[found] = _convert(graph, found, part)
+        for item, part in _expand(key, value):
+            tensor = _find(graph, item)
+            feeds[tensor] = _convert(graph, tensor, part)
     return feeds
 
 
 def _expand(key: Any, value: Any) -> list[tuple[Any, Any]]:
-    """A sparse tensor is fed by feeding its three parts."""
-    if not isinstance(key, SparseTensor):
+    """A sparse tensor is fed by feeding its three parts, a tuple by feeding what is in it."""
+    if isinstance(key, SparseTensor):
+        if not (isinstance(value, tuple) and len(value) == len(SparseTensorValue._fields)):
+            raise TypeError(
+                f"feed_dict: got {value!r} for a sparse tensor, expected a SparseTensorValue or "
+                "(indices, values, dense_shape)."
+            )
+        return list(zip((key.indices, key.values, key.dense_shape), value, strict=True))
+    if not isinstance(key, tuple):
         return [(key, value)]
-    indices, values, dense_shape = value
-    return [(key.indices, indices), (key.values, values), (key.dense_shape, dense_shape)]
+    keys, values = _flatten(key), _flatten(value)
+    if len(keys) != len(values):
+        raise ValueError(
+            f"Could not flatten dictionary. Key had {len(keys)} elements, but value had "
+            f"{len(values)} elements. Key: {keys}, value: {values}."
+        )
+    return [part for pair in zip(keys, values, strict=True) for part in _expand(*pair)]
+
+
+def _flatten(value: Any) -> list[Any]:
+    if not isinstance(value, (list, tuple)):
+        return [value]
+    return [part for item in value for part in _flatten(item)]
 
 
 def _find(graph: Graph, key: Any) -> Tensor:
@@ -59,11 +77,11 @@ def _convert(graph: Graph, tensor: Tensor, value: Any) -> np.ndarray[Any, Any]:
             "Python scalars, strings, lists, numpy ndarrays, or TensorHandles. For reference, the "
             f"tensor object was {value} which was passed to the feed with key {tensor}."
         )
-    if not graph.is_feedable(tensor):
-        raise ValueError(f"Tensor {tensor} may not be fed.")
     dtype = tensor.dtype.base_dtype
-    if isinstance(value, int) and not isinstance(value, bool) and dtype.is_integer:
-        _check_range(value, dtype)
+    if dtype == resource or not graph.is_feedable(tensor):
+        raise ValueError(f"Tensor {tensor} may not be fed.")
+    if isinstance(value, int) and not _fits(value, dtype):
+        raise TypeError(_incompatible(value, dtype))
     try:
         array = np.asarray(value, dtype=dtype.as_numpy_dtype)
     except OverflowError:
@@ -76,9 +94,11 @@ def _convert(graph: Graph, tensor: Tensor, value: Any) -> np.ndarray[Any, Any]:
     return array
 
 
-def _check_range(value: int, dtype: DType) -> None:
-    if not dtype.min <= value <= dtype.max:
-        raise TypeError(_incompatible(value, dtype))
+def _fits(value: int, dtype: DType) -> bool:
+    """Whether a Python int is a value of a type. NumPy would cut it down for some."""
+    if dtype.is_integer:
+        return bool(dtype.min <= value <= dtype.max)
+    return value in (0, 1) if dtype.is_bool else dtype != string
 
 
 def _incompatible(value: Any, dtype: DType) -> str:

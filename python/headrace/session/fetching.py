@@ -3,9 +3,12 @@
 Source: the rules of `tf.Session.run` of TensorFlow 1.15.
 """
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeAlias
 
+from headrace.dtypes import resource
 from headrace.graph import Graph, Operation, Tensor
 from headrace.ops.sparse import SparseTensor, SparseTensorValue
 
@@ -53,14 +56,20 @@ class FetchPlan:
         if isinstance(fetch, (list, tuple)):
             return _plan_sequence(type(fetch), [plan(item) for item in fetch])
         if isinstance(fetch, Mapping):
-            return _plan_mapping(type(fetch), {key: plan(item) for key, item in fetch.items()})
+            parts = {key: plan(item) for key, item in fetch.items()}
+            return _plan_mapping(_empty_like(fetch), parts)
         if isinstance(fetch, SparseTensor):
-            parts = [plan(part) for part in (fetch.indices, fetch.values, fetch.dense_shape)]
-            return lambda values: SparseTensorValue(*[part(values) for part in parts])
+            whole = plan((fetch.indices, fetch.values, fetch.dense_shape))
+            return lambda values: SparseTensorValue(*whole(values))
         element = self._find(fetch)
         if isinstance(element, Operation):
             targets[element] = None
             return lambda _values: None
+        if element.dtype == resource:
+            raise TypeError(
+                f"Fetch argument {fetch!r} has invalid type: it stands for a resource and has no "
+                "value. Fetch what an operation on the resource returns."
+            )
         tensors[element] = None
         return lambda values: values[element]
 
@@ -89,5 +98,18 @@ def _plan_sequence(kind: type[Any], parts: list[_Restore]) -> _Restore:
     return lambda values: [part(values) for part in parts]
 
 
-def _plan_mapping(kind: type[Any], parts: dict[Any, _Restore]) -> _Restore:
-    return lambda values: kind((key, part(values)) for key, part in parts.items())
+def _plan_mapping(make: Callable[[], Any], parts: dict[Any, _Restore]) -> _Restore:
+    def restore(values: dict[Tensor, Any]) -> Any:
+        result = make()
+        for key, part in parts.items():
+            result[key] = part(values)
+        return result
+
+    return restore
+
+
+def _empty_like(fetch: Mapping[Any, Any]) -> Callable[[], Any]:
+    """Returns what makes an empty dict of the same kind."""
+    if isinstance(fetch, defaultdict):
+        return partial(type(fetch), fetch.default_factory)
+    return type(fetch)

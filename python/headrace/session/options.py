@@ -36,8 +36,10 @@ class ConfigProto(Options):
     operation_timeout_in_ms: int | None
 
     def __init__(self, **fields: Any) -> None:
+        self.device_count: dict[str, int] = {}
+        self.experimental = Options()
         self.gpu_options = GPUOptions()
-        self.graph_options = Options()
+        self.graph_options = Options(optimizer_options=Options(), rewrite_options=Options())
         super().__init__(**fields)
 
 

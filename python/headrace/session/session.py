@@ -128,7 +128,14 @@ class Session:
             feed_list: Tensors to feed, in the order of the function's arguments.
             accept_options: Accepted for TensorFlow's sake: the function always takes `options` and
                 `run_metadata` too.
+
+        Raises:
+            TypeError: If a fetch cannot be one or `feed_list` is no list. The function raises it if
+                it is not given as many values as there are to feed.
+            ValueError: If a fetch does not fit the graph.
         """
+        if not isinstance(feed_list, (list, tuple, type(None))):
+            raise TypeError("`feed_list` must be a list or tuple.")
         plan = self._plan(fetches)
         keys = list(feed_list or [])
 
@@ -201,7 +208,7 @@ class Session:
         if not isinstance(fetches, (Tensor, Operation)):
             return FetchPlan(self._graph, fetches)
         plan = self._plans.get(fetches)
-        if plan is None:
+        if plan is None or not self._graph.is_fetchable(fetches):
             plan = self._plans[fetches] = FetchPlan(self._graph, fetches)
         return plan
 
