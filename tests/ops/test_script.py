@@ -123,3 +123,16 @@ def test_stop_iteration_is_the_end_of_the_input(run):
     assert [run(following), run(following)] == [1, 2]
     with pytest.raises(tf.errors.OutOfRangeError):
         run(following)
+
+
+def test_a_function_may_write_to_what_it_is_given():
+    large = tf.constant(np.zeros(10_000))
+
+    def write(array):
+        array += 1
+        return array.sum()
+
+    with tf.Session() as session:
+        total = tf.py_func(write, [large], tf.float64)
+        for _ in range(2):
+            assert session.run([total, tf.reduce_sum(large)]) == [10_000, 0]

@@ -259,6 +259,25 @@ impl Tensor {
         Self::copied(self.dtype, shape, &self.bytes()[elements.start * size..elements.end * size])
     }
 
+    /// The rows of the first dimension whose numbers are in `order`, which must exist, copied; `leading` takes the
+    /// place of the first dimension.
+    pub fn take_rows(&self, order: &[usize], leading: &[usize]) -> Result<Self> {
+        let row = self.shape.row();
+        let length = row.num_elements();
+        let shape = leading.iter().chain(row.iter()).copied().collect();
+        if self.dtype == DType::String {
+            let rows = order.iter().flat_map(|row| &self.string_values()[row * length..(row + 1) * length]);
+            return Self::strings(shape, rows.cloned().collect());
+        }
+        let row_bytes = length * self.dtype.size();
+        if let [row] = order {
+            return Self::copied(self.dtype, shape, &self.bytes()[row * row_bytes..(row + 1) * row_bytes]);
+        }
+        let mut bytes = Vec::with_capacity(order.len() * row_bytes);
+        order.iter().for_each(|row| bytes.extend_from_slice(&self.bytes()[row * row_bytes..(row + 1) * row_bytes]));
+        Self::from_bytes(self.dtype, shape, bytes.into())
+    }
+
     /// Stacks tensors of one type and shape on a new first dimension; each element is copied once.
     pub fn stack<'a>(dtype: DType, row: &Shape, rows: impl ExactSizeIterator<Item = &'a Tensor>) -> Result<Self> {
         let shape = row.batched(rows.len());

@@ -85,19 +85,27 @@ fn is_exactly(descr: &Bound<'_, PyArrayDescr>, dtype: DType) -> bool {
 ///
 /// An array is writable and belongs to the caller alone.
 pub fn to_python(py: Python<'_>, tensor: Tensor) -> PyResult<Bound<'_, PyAny>> {
-    let array = match tensor.dtype() {
-        DType::String => return strings_to_python(py, &tensor),
-        DType::Bool => to_array::<bool>(py, tensor)?,
-        DType::Complex64 => to_array::<Complex32>(py, tensor)?,
-        DType::Complex128 => to_array::<Complex64>(py, tensor)?,
-        dtype => dispatch_numeric!(dtype, T => to_array::<T>(py, tensor)?, else => {
-            return Err(Error::internal(format!("no array has elements of type {dtype}"))).into_python(py);
-        }),
-    };
-    Ok(array)
+    convert(py, tensor, false)
 }
 
-fn to_array<T: Element + Copy>(py: Python<'_>, tensor: Tensor) -> PyResult<Bound<'_, PyAny>> {
+/// As [`to_python`], but an array over memory that others read too is not copied: it cannot be written then.
+pub fn to_python_shared(py: Python<'_>, tensor: Tensor) -> PyResult<Bound<'_, PyAny>> {
+    convert(py, tensor, true)
+}
+
+fn convert(py: Python<'_>, tensor: Tensor, may_share: bool) -> PyResult<Bound<'_, PyAny>> {
+    match tensor.dtype() {
+        DType::String => strings_to_python(py, &tensor),
+        DType::Bool => to_array::<bool>(py, tensor, may_share),
+        DType::Complex64 => to_array::<Complex32>(py, tensor, may_share),
+        DType::Complex128 => to_array::<Complex64>(py, tensor, may_share),
+        dtype => dispatch_numeric!(dtype, T => to_array::<T>(py, tensor, may_share), else => {
+            Err(Error::internal(format!("no array has elements of type {dtype}"))).into_python(py)
+        }),
+    }
+}
+
+fn to_array<T: Element + Copy>(py: Python<'_>, tensor: Tensor, may_share: bool) -> PyResult<Bound<'_, PyAny>> {
     let shape = tensor.shape().clone();
     let length = shape.num_elements();
     let memory = tensor.into_memory();
@@ -116,13 +124,19 @@ fn to_array<T: Element + Copy>(py: Python<'_>, tensor: Tensor) -> PyResult<Bound
             Bound::from_owned_ptr_or_err(py, scalar)
         };
     }
-    if bytes.len() < COPY_BYTES || !memory.is_unique() {
+    let is_unique = memory.is_unique();
+    if bytes.len() < COPY_BYTES || !(is_unique || may_share) {
         return Ok(view.to_pyarray(py).into_any());
     }
     let owner = Bound::new(py, Owner(memory))?.into_any();
     // SAFETY: the array's base is `owner`, which keeps the elements for as long as the array lives, at the same place:
-    // moving `memory` into it moves no element. Nobody else has them (`is_unique`), so the array may be written.
-    Ok(unsafe { PyArrayDyn::<T>::borrow_from_array(&view, owner) }.into_any())
+    // moving `memory` into it moves no element. Either nobody else has them (`is_unique`), so that the array may be
+    // written, or it is made read-only before anybody sees it.
+    let array = unsafe { PyArrayDyn::<T>::borrow_from_array(&view, owner) };
+    if !is_unique {
+        array.readwrite().make_nonwriteable();
+    }
+    Ok(array.into_any())
 }
 
 fn strings_to_python<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'py, PyAny>> {

@@ -1,6 +1,6 @@
 //! Python functions as kernels: the user's own, and NumPy where the engine has no kernel.
 
-use crate::array::to_python;
+use crate::array::to_python_shared;
 use crate::error::from_python;
 use crate::view::to_tensor;
 use headrace_engine::dtype::DType;
@@ -10,7 +10,7 @@ use headrace_engine::run::Run;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-/// Calls `function` with one array an input. It returns a sequence of one array an output, each C-contiguous and of
+/// Calls `function` with one array an input, which it must not write to. It returns a sequence of one array an output, each C-contiguous and of
 /// exactly its type.
 pub struct PythonFunction {
     pub function: Py<PyAny>,
@@ -27,7 +27,7 @@ impl Kernel for PythonFunction {
 
 impl PythonFunction {
     fn call(&self, py: Python<'_>, inputs: Tensors) -> PyResult<Step> {
-        let arguments = inputs.into_iter().map(|input| to_python(py, input)).collect::<PyResult<Vec<_>>>()?;
+        let arguments = inputs.into_iter().map(|input| to_python_shared(py, input)).collect::<PyResult<Vec<_>>>()?;
         let results = self.function.bind(py).call1(PyTuple::new(py, arguments)?)?;
         let outputs = results
             .try_iter()?

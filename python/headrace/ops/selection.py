@@ -63,7 +63,11 @@ def gather(
         return _gather(source, places, int(where.item()), batch_dims)
 
     attrs = {"batch_dims": batch_dims}
-    op = apply_op("GatherV2", inputs, infer, name=name, attrs=attrs, kernel=kernel)
+    # The engine picks rows itself: producers of slices do that for each example.
+    is_native = isinstance(axis, int) and axis == batch_dims == 0
+    op = apply_op(
+        "GatherV2", inputs, infer, name=name, attrs=attrs, kernel=None if is_native else kernel
+    )
     return op.outputs[0]
 
 

@@ -7,6 +7,7 @@ pub mod cast;
 pub mod decode_csv;
 pub mod decode_raw;
 pub mod example;
+pub mod gather;
 pub mod math;
 pub mod queue;
 pub mod random;
@@ -35,6 +36,7 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
         "DecodeRaw" => Arc::new(decode_raw::DecodeRaw::from_attrs(attrs)?),
         "FloorDiv" => Arc::new(math::Binary::FloorDiv),
         "FloorMod" => Arc::new(math::Binary::FloorMod),
+        "GatherV2" => Arc::new(gather::Gather),
         "Identity" | "PlaceholderWithDefault" => Arc::new(shape::Identity),
         "Maximum" => Arc::new(math::Binary::Maximum),
         "Minimum" => Arc::new(math::Binary::Minimum),

@@ -1,14 +1,12 @@
 //! RandomShuffle: the rows of a tensor in a random order.
 
 use super::Stream;
-use crate::dtype::DType;
 use crate::error::Result;
 use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::attrs::Attrs;
 use crate::kernels::expect_inputs;
 use crate::philox::Philox;
 use crate::run::Run;
-use crate::tensor::Tensor;
 
 /// Its input permuted along the first dimension.
 pub struct RandomShuffle {
@@ -29,7 +27,7 @@ impl Kernel for RandomShuffle {
             return Ok(Step::one(tensor.clone()));
         }
         let order = permutation(num_rows, self.stream.take(num_rows - 1));
-        take_rows(tensor, &order).map(Step::one)
+        tensor.take_rows(&order, &[num_rows]).map(Step::one)
     }
 }
 
@@ -43,26 +41,13 @@ fn permutation(length: usize, mut random: Philox) -> Vec<usize> {
     order
 }
 
-/// The rows of `tensor` in the given order. The rows must exist.
-fn take_rows(tensor: &Tensor, order: &[usize]) -> Result<Tensor> {
-    let row_length = tensor.shape().row().num_elements();
-    let shape = tensor.shape().row().batched(order.len());
-    if tensor.dtype() == DType::String {
-        let rows = order.iter().flat_map(|row| &tensor.string_values()[row * row_length..(row + 1) * row_length]);
-        return Tensor::strings(shape, rows.cloned().collect());
-    }
-    let row_bytes = row_length * tensor.dtype().size();
-    let mut bytes = Vec::with_capacity(tensor.bytes().len());
-    order.iter().for_each(|row| bytes.extend_from_slice(&tensor.bytes()[row * row_bytes..(row + 1) * row_bytes]));
-    Tensor::from_bytes(tensor.dtype(), shape, bytes.into())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::kernels::attrs::Attr;
     use crate::kernels::testing::{attrs, run_one};
     use crate::shape::Shape;
+    use crate::tensor::Tensor;
     use bytes::Bytes;
 
     fn shuffle(seed: i64, seed2: i64) -> RandomShuffle {
