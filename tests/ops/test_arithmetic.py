@@ -80,8 +80,33 @@ def test_true_and_floor_division(run):
 
 
 def test_division_refuses_different_types():
+    words = "x and y must have the same dtype, got tf.int32 != tf.float32"
+    for divide in (tf.truediv, tf.divide):
+        with pytest.raises(TypeError, match=words):
+            divide(tf.constant(1), 1.5)
     with pytest.raises(ValueError, match="Tensor conversion requested dtype int32"):
-        tf.truediv(tf.constant(1), tf.constant(1.5))
+        tf.div(tf.constant(1), tf.constant(1.5))
+    with pytest.raises(TypeError, match=r"Invalid dtype tf\.bool in __truediv__"):
+        tf.truediv(True, False)
+
+
+def test_divide_takes_the_type_of_the_side_that_is_a_tensor(run):
+    assert run(tf.divide(3, tf.constant(2.0))) == 1.5
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        tf.abs,
+        tf.sign,
+        lambda x: -x,
+        lambda x: tf.pow(x, 2),
+        lambda x: tf.squared_difference(x, 2),
+    ],
+)
+def test_what_may_be_negative_needs_a_sign(make):
+    with pytest.raises(TypeError, match="'x' has DataType uint8 not in list of allowed values"):
+        make(tf.constant(3, tf.uint8))
 
 
 def test_division_by_zero(run, hidden):

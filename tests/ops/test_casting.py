@@ -58,3 +58,10 @@ def test_casts_agree_with_numpy(run, source, target):
     result = run(tf.cast(tf.constant(value), target))
     assert result.dtype == target.as_numpy_dtype
     assert np.array_equal(result, value.astype(target.as_numpy_dtype))
+
+
+def test_complex_numbers_are_cast(run):
+    assert run(tf.cast([1.5], tf.complex64)).tolist() == [1.5 + 0j]
+    assert run(tf.cast([1 + 2j, 2j], tf.float32)).tolist() == [1.0, 0.0]
+    assert run(tf.cast([1 + 2j, 2j, 0], tf.bool)).tolist() == [True, True, False]
+    assert run(tf.cast(tf.constant([1 + 2j], tf.complex64), tf.complex128)).dtype == np.complex128

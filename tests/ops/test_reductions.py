@@ -124,6 +124,15 @@ def test_counting_what_is_not_zero(run):
     assert run(tf.count_nonzero([[0, 1], [2, 3]])) == 3
     assert run(tf.count_nonzero([[0, 1], [2, 3]], axis=1)).tolist() == [1, 2]
     assert run(tf.count_nonzero(["", "a"], dtype=tf.int32)) == 1
+    old_names = tf.count_nonzero(input=[[0, 1]], reduction_indices=[1], keep_dims=True)
+    assert run(old_names).tolist() == [[1]]
+
+
+def test_the_mean_of_integers_does_not_overflow_on_the_way(run):
+    for dtype in (np.uint8, np.int8, np.int32, np.uint64):
+        largest = np.iinfo(dtype).max >> (dtype == np.uint64)
+        assert run(tf.reduce_mean(np.array([largest, largest], dtype))) == largest
+    assert run(tf.reduce_mean([-7, -2])) == -4
 
 
 class TestArg:
@@ -136,6 +145,20 @@ class TestArg:
         assert (tf.argmax(x, 1).dtype, tf.argmax(x, 1).shape) == (tf.int64, [2])
         assert tf.argmin(x, output_type=tf.int32).dtype == tf.int32
         assert tf.argmax(x, dimension=0).shape == [3]
+
+    def test_has_an_integer_type(self, run, hidden):
+        with pytest.raises(TypeError, match="'output_type' has DataType float32 not in list"):
+            tf.argmax([1], output_type=tf.float32)
+
+    def test_passes_over_nan(self, run):
+        values = [np.nan, 1.0, np.nan, 3.0]
+        assert run([tf.argmax(values), tf.argmin(values)]) == [3, 1]
+        assert run(tf.argmax([np.nan, np.nan])) == 0
+
+    def test_the_axis_is_a_scalar(self, run, hidden):
+        words = re.escape("dim must be a scalar, but received tensor of shape: [1]")
+        with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+            run(tf.argmax(hidden([1, 2]), hidden([0])))
 
     def test_refuses_both_names_of_the_axis(self):
         with pytest.raises(ValueError, match="Cannot specify both 'dimension' and 'axis'"):

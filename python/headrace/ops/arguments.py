@@ -19,7 +19,7 @@ from headrace.ops.inference import ShapeConflict
 from headrace.ops.kernel import NumpyKernel
 from headrace.shapes import TensorShape, bracketed
 
-__all__ = ["Input", "InputList", "apply_op"]
+__all__ = ["Input", "InputList", "apply_op", "check_allowed"]
 
 Outputs = Sequence[tuple[DType, TensorShape]]
 
@@ -154,7 +154,7 @@ def _convert_one(op_type: str, item: Input, types: dict[str, tuple[DType, str]])
         first = types[item.var][1]
         raise TypeError(f"{text} not match type {wanted.name} of argument '{first}'.") from None
     if item.dtype is None:
-        _check_allowed(item, tensor.dtype.base_dtype)
+        check_allowed(item.name, tensor.dtype.base_dtype, item.allowed)
         types.setdefault(item.var, (tensor.dtype.base_dtype, item.name))
     return tensor
 
@@ -178,7 +178,7 @@ def _convert_list(
             f"that {expected}"
         ) from None
     if tensors and item.dtype is None:
-        _check_allowed(item, tensors[0].dtype.base_dtype)
+        check_allowed(item.name, tensors[0].dtype.base_dtype, item.allowed)
         types.setdefault(item.var, (tensors[0].dtype.base_dtype, item.name))
     return tensors
 
@@ -193,16 +193,25 @@ def _convert_mixed(op_type: str, item: InputList) -> list[Tensor]:
             f"are invalid. Tensors: {item.values!r}"
         ) from None
     for tensor in tensors:
-        _check_allowed(item, tensor.dtype.base_dtype)
+        check_allowed(item.name, tensor.dtype.base_dtype, item.allowed)
     return tensors
 
 
-def _check_allowed(item: Input | InputList, dtype: DType) -> None:
-    if item.allowed is not None and dtype not in item.allowed:
-        allowed = ", ".join(kind.name for kind in item.allowed)
+def check_allowed(name: str, dtype: DType, allowed: Sequence[DType] | None) -> None:
+    """Checks the type of an argument, or one that is an argument itself.
+
+    Args:
+        name: Name of the parameter.
+        dtype: The type.
+        allowed: The types it may be; None for all.
+
+    Raises:
+        TypeError: If it is another one.
+    """
+    if allowed is not None and dtype not in allowed:
         raise TypeError(
-            f"Value passed to parameter '{item.name}' has DataType {dtype.name} not in list of "
-            f"allowed values: {allowed}"
+            f"Value passed to parameter '{name}' has DataType {dtype.name} not in list of "
+            f"allowed values: {', '.join(kind.name for kind in allowed)}"
         )
 
 

@@ -13,7 +13,7 @@ from headrace.graph import Tensor, name_scope
 from headrace.ops.arguments import InputList, apply_op
 from headrace.ops.casting import cast
 from headrace.ops.conversion import convert_n_to_tensor, convert_to_tensor
-from headrace.ops.elementwise import COMPLEX, FLOATS, NUMBERS, REALS, binary, native, unary
+from headrace.ops.elementwise import COMPLEX, FLOATS, NUMBERS, REALS, SIGNED, binary, native, unary
 from headrace.ops.inference import ShapeConflict
 from headrace.ops.kernel import Array, fail
 from headrace.shapes import bracketed, unknown_shape
@@ -108,7 +108,11 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
         TypeError: If the types differ.
     """
     with name_scope(name, "truediv", [x, y]) as scope:
-        x, y = _as_pair(x, y)
+        x = convert_to_tensor(x, name="x")
+        y = convert_to_tensor(y, name="y", preferred_dtype=x.dtype.base_dtype)
+        _check_same_type(x, y)
+        if x.dtype.base_dtype not in NUMBERS:
+            raise TypeError(f"Invalid dtype {x.dtype.base_dtype!r} in __truediv__")
         wanted = _TRUE_DIVISION_TYPES.get(x.dtype.base_dtype)
         if wanted is not None:
             x, y = cast(x, wanted), cast(y, wanted)
@@ -116,11 +120,10 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
 
 
 def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Returns x / y as Python 3 does."""
-    if name is not None:
-        with name_scope(name, "divide", [x, y]) as scope:
-            return truediv(x, y, name=scope)
-    return truediv(x, y)
+    """Returns x / y as Python 3 does; the type is that of the side that is a tensor."""
+    if isinstance(y, Tensor) and not isinstance(x, Tensor):
+        x = convert_to_tensor(x, dtype=y.dtype.base_dtype, name="x")
+    return truediv(x, y, name=name)
 
 
 def div(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -130,7 +133,9 @@ def div(x: Any, y: Any, name: str | None = None) -> Tensor:
         TypeError: If the types differ.
     """
     with name_scope(name, "div", [x, y]) as scope:
-        x, y = _as_pair(x, y)
+        x = convert_to_tensor(x, name="x")
+        y = convert_to_tensor(y, name="y", dtype=x.dtype.base_dtype)
+        _check_same_type(x, y)
         is_real = x.dtype.is_floating or x.dtype.is_complex
         return (realdiv if is_real else floordiv)(x, y, name=scope)
 
@@ -146,7 +151,7 @@ def div_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
 def floordiv(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Returns the largest integer not above x / y."""
     with name_scope(name, "floordiv", [x, y]) as scope:
-        return binary("FloorDiv", x, y, scope, allowed=NUMBERS)
+        return binary("FloorDiv", x, y, scope, allowed=REALS)
 
 
 def floormod(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -160,7 +165,7 @@ mod = floormod
 def pow(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Returns x to the power of y."""
     with name_scope(name, "Pow", [x]) as scope:
-        return binary("Pow", x, y, scope, allowed=NUMBERS, function=_power)
+        return binary("Pow", x, y, scope, allowed=SIGNED + COMPLEX, function=_power)
 
 
 def maximum(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -180,14 +185,14 @@ def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
         x,
         y,
         name,
-        allowed=NUMBERS,
+        allowed=(*FLOATS, dtypes.int32, dtypes.int64, *COMPLEX),
         function=lambda a, b: np.square(np.subtract(a, b)),
     )
 
 
 def negative(x: Any, name: str | None = None) -> Tensor:
     """Returns -x."""
-    return unary("Neg", x, name, allowed=NUMBERS)
+    return unary("Neg", x, name, allowed=SIGNED + COMPLEX)
 
 
 def abs(x: Any, name: str | None = None) -> Tensor:
@@ -203,12 +208,12 @@ def abs(x: Any, name: str | None = None) -> Tensor:
                 function=np.abs,
                 output_dtype=x.dtype.real_dtype,
             )
-        return unary("Abs", x, scope, allowed=REALS)
+        return unary("Abs", x, scope, allowed=SIGNED)
 
 
 def sign(x: Any, name: str | None = None) -> Tensor:
     """Returns -1, 0 or 1."""
-    return unary("Sign", x, name, allowed=NUMBERS, function=np.sign)
+    return unary("Sign", x, name, allowed=SIGNED + COMPLEX, function=np.sign)
 
 
 def square(x: Any, name: str | None = None) -> Tensor:
@@ -337,15 +342,12 @@ _TRUE_DIVISION_TYPES: dict[DType, DType] = {
 }
 
 
-def _as_pair(x: Any, y: Any) -> tuple[Tensor, Tensor]:
-    x = convert_to_tensor(x, name="x")
-    y = convert_to_tensor(y, name="y", dtype=x.dtype.base_dtype)
+def _check_same_type(x: Tensor, y: Tensor) -> None:
     if x.dtype.base_dtype != y.dtype.base_dtype:
         raise TypeError(
             f"x and y must have the same dtype, got {x.dtype.base_dtype!r} != "
             f"{y.dtype.base_dtype!r}"
         )
-    return x, y
 
 
 def _power(x: Array, y: Array) -> Any:

@@ -12,7 +12,17 @@ from headrace.ops.inference import broadcast_shapes
 from headrace.ops.kernel import Array, fail
 from headrace.shapes import bracketed
 
-__all__ = ["COMPLEX", "FLOATS", "INTEGERS", "NUMBERS", "REALS", "binary", "native", "unary"]
+__all__ = [
+    "COMPLEX",
+    "FLOATS",
+    "INTEGERS",
+    "NUMBERS",
+    "REALS",
+    "SIGNED",
+    "binary",
+    "native",
+    "unary",
+]
 
 FLOATS: Final = (dtypes.float16, dtypes.float32, dtypes.float64)
 INTEGERS: Final = (
@@ -25,6 +35,7 @@ INTEGERS: Final = (
     dtypes.int32,
     dtypes.int64,
 )
+SIGNED: Final = (*FLOATS, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64)
 COMPLEX: Final = (dtypes.complex64, dtypes.complex128)
 REALS: Final = FLOATS + INTEGERS
 NUMBERS: Final = REALS + COMPLEX

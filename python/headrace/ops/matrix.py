@@ -51,7 +51,7 @@ def matmul(
         if transpose_b and adjoint_b:
             raise ValueError("Only one of transpose_b and adjoint_b can be True.")
         a = convert_to_tensor(a, name="a")
-        b = convert_to_tensor(b, name="b", dtype=a.dtype.base_dtype)
+        b = convert_to_tensor(b, name="b", preferred_dtype=a.dtype.base_dtype)
         ranks = (a.shape.rank, b.shape.rank)
         is_batch = any(rank is None or rank > 2 for rank in ranks)
         flip_a, flip_b = transpose_a or adjoint_a, transpose_b or adjoint_b

@@ -11,7 +11,7 @@ from typing import Any
 from headrace import dtypes
 from headrace.dtypes import DType, as_dtype
 from headrace.graph import Tensor, name_scope
-from headrace.ops.arguments import Input, apply_op
+from headrace.ops.arguments import Input, apply_op, check_allowed
 from headrace.ops.casting import cast
 from headrace.ops.conversion import constant, convert_to_tensor
 from headrace.ops.kernel import Array
@@ -66,11 +66,7 @@ def _measure(
     op_type: str, tensor: Tensor, name: str, out_type: Any, function: Callable[[Array], Any]
 ) -> Tensor:
     dtype: DType = as_dtype(out_type)
-    if dtype not in (dtypes.int32, dtypes.int64):
-        raise TypeError(
-            f"Value passed to parameter 'out_type' has DataType {dtype.name} not in list of "
-            "allowed values: int32, int64"
-        )
+    check_allowed("out_type", dtype, (dtypes.int32, dtypes.int64))
     result: TensorShape = vector(tensor.shape.rank) if op_type == "Shape" else scalar()
     op = apply_op(
         op_type,

@@ -1,6 +1,6 @@
 """Operations made from tensors and arrays alone: what conversion itself is built on."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -28,6 +28,7 @@ def make_const(array: Array, dtype: DType, name: str | None) -> Tensor:
 
 def cast_tensor(tensor: Tensor, dtype: DType, name: str | None = None) -> Tensor:
     """Makes a conversion of a tensor to another type."""
+    is_complex = tensor.dtype.is_complex or dtype.is_complex  # of which the engine knows nothing
     op = tensor.graph.create_op(
         "Cast",
         [tensor],
@@ -35,8 +36,14 @@ def cast_tensor(tensor: Tensor, dtype: DType, name: str | None = None) -> Tensor
         output_shapes=[tensor.shape],
         name=name,
         attrs={"SrcT": tensor.dtype.base_dtype, "DstT": dtype, "Truncate": False},
+        kernel=NumpyKernel(_real_part(dtype), [dtype]) if is_complex else None,
     )
     return op.outputs[0]
+
+
+def _real_part(target: DType) -> Callable[[Array], Array]:
+    """Returns what has to be done with complex numbers before NumPy converts them."""
+    return (lambda x: x) if target.is_complex or target.is_bool else (lambda x: x.real)
 
 
 def pack_tensors(tensors: Sequence[Tensor], axis: int = 0, name: str | None = None) -> Tensor:

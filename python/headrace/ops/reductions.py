@@ -12,7 +12,7 @@ import numpy as np
 from headrace import dtypes
 from headrace.dtypes import DType, as_dtype
 from headrace.graph import Tensor, name_scope
-from headrace.ops.arguments import Input, apply_op
+from headrace.ops.arguments import Input, apply_op, check_allowed
 from headrace.ops.casting import cast
 from headrace.ops.comparison import not_equal
 from headrace.ops.conversion import constant, convert_to_tensor
@@ -23,7 +23,7 @@ from headrace.ops.inference import check_axis, reduce_shape
 from headrace.ops.kernel import Array, fail
 from headrace.ops.measures import rank
 from headrace.ops.sequences import range as range_of
-from headrace.shapes import scalar, unknown_shape
+from headrace.shapes import bracketed, scalar, unknown_shape
 
 __all__ = [
     "argmax",
@@ -138,10 +138,11 @@ def _prod(array: Array, axes: tuple[int, ...], keep: bool) -> Any:
 
 
 def _mean(array: Array, axes: tuple[int, ...], keep: bool) -> Any:
-    total = np.sum(array, axis=axes, keepdims=keep, dtype=array.dtype)
     count = math.prod(array.shape[axis] for axis in axes)
     if array.dtype.kind not in "iu":
-        return np.divide(total, count)
+        return np.divide(np.sum(array, axis=axes, keepdims=keep, dtype=array.dtype), count)
+    wide = np.int64 if array.dtype.kind == "i" else np.uint64
+    total = np.sum(array, axis=axes, keepdims=keep, dtype=wide)
     return np.sign(total) * (np.abs(total) // max(count, 1))
 
 
@@ -173,11 +174,14 @@ reduce_any = _define("Any", "Returns whether any bool over some axes is true.", 
 
 
 def count_nonzero(
-    input_tensor: Any,
+    input_tensor: Any = None,
     axis: Any = None,
     keepdims: bool | None = None,
     dtype: Any = dtypes.int64,
     name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+    input: Any = None,
 ) -> Tensor:
     """Returns how many elements are not zero (not empty, not False) over some axes.
 
@@ -187,11 +191,20 @@ def count_nonzero(
         keepdims: Whether reduced axes stay, with size 1.
         dtype: Type of the result.
         name: Name of the scope.
+        reduction_indices: Old name of `axis`.
+        keep_dims: Old name of `keepdims`.
+        input: New name of `input_tensor`.
+
+    Raises:
+        ValueError: If both an old and a new name are given, or no tensor.
     """
-    with name_scope(name, "count_nonzero", [input_tensor]):
-        tensor = convert_to_tensor(input_tensor, name="input")
+    keep = _only_one("keepdims", keepdims, "keep_dims", keep_dims)
+    counted = _only_one("input", input, "input_tensor", input_tensor)
+    axis = _only_one("axis", axis, "reduction_indices", reduction_indices)
+    with name_scope(name, "count_nonzero", [counted]):
+        tensor = convert_to_tensor(counted, name="input")
         is_nonzero = not_equal(tensor, zeros([], dtype=tensor.dtype))
-        counts = reduce_sum(cast(is_nonzero, dtypes.int64), axis=axis, keepdims=keepdims)
+        counts = reduce_sum(cast(is_nonzero, dtypes.int64), axis=axis, keepdims=keep)
         return cast(counts, dtype)
 
 
@@ -243,7 +256,8 @@ def argmin(
 
 def _arg(op_type: str, input: Any, axis: Any, name: str | None, output_type: Any) -> Tensor:
     dtype = as_dtype(output_type)
-    find = np.argmax if op_type == "ArgMax" else np.argmin
+    check_allowed("output_type", dtype, _INDEX_TYPES)
+    find, loser = (np.argmax, -np.inf) if op_type == "ArgMax" else (np.argmin, np.inf)
     text = "Dimension ({axis}) must be in the range [{low}, {rank}), where {rank} is the "
     text += "number of dimensions in the input."
 
@@ -257,11 +271,15 @@ def _arg(op_type: str, input: Any, axis: Any, name: str | None, output_type: Any
         return [(dtype, shape[:where].concatenate(shape[where + 1 :]))]
 
     def kernel(array: Array, place: Array) -> Any:
+        if place.ndim:
+            fail(f"dim must be a scalar, but received tensor of shape: {bracketed(place.shape)}")
         where = int(place.item())
         if not -array.ndim <= where < array.ndim:
             fail(f"Expected dimension in the range [{-array.ndim}, {array.ndim}), but got {where}")
         if array.shape[where] == 0:
-            fail(f"Reduction axis {where} is empty in shape {list(array.shape)}")
+            fail(f"Reduction axis {where} is empty in shape {bracketed(array.shape)}")
+        if array.dtype.kind == "f":
+            array = np.where(np.isnan(array), loser, array)  # no comparison with NaN holds
         return find(array, axis=where)
 
     inputs = [
