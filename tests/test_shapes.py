@@ -239,3 +239,17 @@ def test_kernels_write_shapes_in_brackets():
     assert shapes.bracketed(None) == "?"
     assert shapes.bracketed(TensorShape([3])) == "[3]"
     assert shapes.bracketed([-1, 2]) == "[-1,2]"
+
+
+@pytest.mark.parametrize(
+    ("shape", "sizes", "expected"),
+    [
+        (None, (1, 2), True),
+        ([], (), True),
+        ([2, None], (2, 7), True),
+        ([2, None], (3, 7), False),
+        ([2], (2, 1), False),
+    ],
+)
+def test_a_shape_admits_the_sizes_that_fit(shape, sizes, expected):
+    assert TensorShape(shape).admits(sizes) is expected

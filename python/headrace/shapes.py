@@ -257,6 +257,18 @@ class TensorShape:
             for mine, theirs in zip(self._sizes, other._sizes, strict=True)
         )
 
+    def admits(self, sizes: tuple[int, ...]) -> bool:
+        """Whether a tensor whose dimensions have these sizes can have this shape."""
+        mine = self._sizes
+        return (
+            mine is None
+            or mine == sizes
+            or (
+                len(mine) == len(sizes)
+                and all(size in (None, got) for size, got in zip(mine, sizes, strict=True))
+            )
+        )
+
     def assert_is_compatible_with(self, other: Any) -> None:
         """Raises ValueError unless `is_compatible_with(other)`."""
         if not self.is_compatible_with(other):

@@ -4,6 +4,7 @@ Source: the rules of `tf.Session.run` of TensorFlow 1.15.
 """
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,8 @@ def _flatten(value: Any) -> list[Any]:
 
 
 def _find(graph: Graph, key: Any) -> Tensor:
+    if isinstance(key, Tensor) and key.graph is graph:
+        return key
     try:
         tensor: Tensor = graph.as_graph_element(key, allow_operation=False)
     except Exception as error:
@@ -86,7 +89,7 @@ def _convert(graph: Graph, tensor: Tensor, value: Any) -> np.ndarray[Any, Any]:
         array = np.asarray(value, dtype=dtype.as_numpy_dtype)
     except OverflowError:
         raise TypeError(_incompatible(value, dtype)) from None
-    if not tensor.shape.is_compatible_with(array.shape):
+    if not tensor.shape.admits(array.shape):
         raise ValueError(
             f"Cannot feed value of shape {array.shape!r} for Tensor {tensor.name!r}, which has "
             f"shape '{tensor.shape}'"
@@ -97,8 +100,14 @@ def _convert(graph: Graph, tensor: Tensor, value: Any) -> np.ndarray[Any, Any]:
 def _fits(value: int, dtype: DType) -> bool:
     """Whether a Python int is a value of a type. NumPy would cut it down for some."""
     if dtype.is_integer:
-        return bool(dtype.min <= value <= dtype.max)
+        smallest, largest = _bounds(dtype)
+        return smallest <= value <= largest
     return value in (0, 1) if dtype.is_bool else dtype != string
+
+
+@cache
+def _bounds(dtype: DType) -> tuple[int, int]:
+    return int(dtype.min), int(dtype.max)
 
 
 def _incompatible(value: Any, dtype: DType) -> str:

@@ -67,9 +67,9 @@ class Session:
         self._lowering = Lowering(self._resources)
         self._cancellation = engine.Cancellation()
         self._lock = threading.Lock()
-        # Guarded by the lock.
-        self._programs: dict[_ProgramKey, engine.Program] = {}
-        self._plans: dict[Tensor | Operation, FetchPlan] = {}
+        self._programs: dict[_ProgramKey, engine.Program] = {}  # Guarded by the lock.
+        # The programs that fetch one thing and are fed nothing. Entries are only ever added.
+        self._single: dict[Tensor | Operation, engine.Program] = {}
         self._scopes: list[ExitStack] = []
         _open_sessions.add(self)
 
@@ -113,8 +113,10 @@ class Session:
             TypeError: If a fetch or feed is of a type that cannot be.
             ValueError: If a fetch or feed does not fit the graph.
         """
+        if feed_dict is None and isinstance(fetches, (Tensor, Operation)):
+            return self._run_one(fetches, self._timeout(options))
         self._check_usable()
-        plan = self._plan(fetches)
+        plan = FetchPlan(self._graph, fetches)
         feeds = convert_feeds(self._graph, feed_dict)
         return self._run(plan, feeds, self._timeout(options))
 
@@ -136,8 +138,10 @@ class Session:
         """
         if not isinstance(feed_list, (list, tuple, type(None))):
             raise TypeError("`feed_list` must be a list or tuple.")
-        plan = self._plan(fetches)
+        plan = FetchPlan(self._graph, fetches)
         keys = list(feed_list or [])
+        if not keys and isinstance(fetches, (Tensor, Operation)):
+            return lambda options=None, run_metadata=None: self.run(fetches, options=options)
 
         def run(*args: Any, options: Any = None, run_metadata: Any = None) -> Any:
             if len(args) != len(keys):
@@ -192,9 +196,12 @@ class Session:
         self._scopes.pop().close()
         self.close()
 
-    def _check_usable(self) -> None:
+    def _check_open(self) -> None:
         if self._cancellation.is_cancelled():
             raise RuntimeError("Attempted to use a closed Session.")
+
+    def _check_usable(self) -> None:
+        self._check_open()
         if self._graph.version == 0:
             raise RuntimeError(
                 "The Session graph is empty.  Add operations to the graph before calling run()."
@@ -204,26 +211,34 @@ class Session:
         timeout_ms = (options and options.timeout_in_ms) or self._timeout_ms
         return timeout_ms / 1000 if timeout_ms else None
 
-    def _plan(self, fetches: Any) -> FetchPlan:
-        if not isinstance(fetches, (Tensor, Operation)):
-            return FetchPlan(self._graph, fetches)
-        plan = self._plans.get(fetches)
-        if plan is None or not self._graph.is_fetchable(fetches):
-            plan = self._plans[fetches] = FetchPlan(self._graph, fetches)
-        return plan
+    def _run_one(self, fetch: Tensor | Operation, timeout: float | None) -> Any:
+        """The way of most runs: one fetch, nothing fed. As little as possible happens here."""
+        program = self._single.get(fetch)
+        if program is None or not self._graph.is_fetchable(fetch):
+            self._check_usable()
+            plan = FetchPlan(self._graph, fetch)
+            program = self._single[fetch] = self._program((plan.tensors, plan.targets, ()))
+        self._check_open()
+        results = self._execute(program, [], timeout)
+        return results[0] if results else None
 
     def _run(self, plan: FetchPlan, feeds: dict[Tensor, Any], timeout: float | None) -> Any:
         tensors = tuple(tensor for tensor in plan.tensors if tensor not in feeds)
         program = self._program((tensors, plan.targets, tuple(feeds)))
         arrays = [native_array(array) for array in feeds.values()]
-        try:
-            results = program.run(arrays, self._cancellation, timeout)
-        except engine.EngineError as error:
-            engine.raise_op_error(error, self._graph)
+        results = self._execute(program, arrays, timeout)
         values = dict(zip(tensors, results, strict=True))
         # A tensor that is fed and fetched is the array that was fed.
         values |= {tensor: feeds[tensor] for tensor in plan.tensors if tensor in feeds}
         return plan.restore(values)
+
+    def _execute(
+        self, program: engine.Program, feeds: Sequence[Any], timeout: float | None
+    ) -> list[Any]:
+        try:
+            return program.run(feeds, self._cancellation, timeout)
+        except engine.EngineError as error:
+            engine.raise_op_error(error, self._graph)
 
     def _program(self, key: _ProgramKey) -> engine.Program:
         program = self._programs.get(key)
