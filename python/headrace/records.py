@@ -4,13 +4,13 @@ Source: `tf.python_io` of TensorFlow 1.15.
 """
 
 from collections.abc import Iterator
-from os import PathLike, fspath
+from os import PathLike, fsdecode, fsencode
 from types import TracebackType
 from typing import Any
 
 from headrace import engine
 from headrace.compression import TFRecordOptions
-from headrace.errors import FailedPreconditionError, UnimplementedError
+from headrace.errors import FailedPreconditionError
 
 __all__ = ["TFRecordWriter", "tf_record_iterator"]
 
@@ -28,15 +28,18 @@ class TFRecordWriter:
 
     Raises:
         FailedPreconditionError: If `path` is a directory.
+        InvalidArgumentError: If there is no such level of compression.
         NotFoundError: If there is no directory to write it in.
         PermissionDeniedError: If it may not be written there.
+        ValueError: If there is no such compression.
     """
 
-    def __init__(self, path: str | PathLike[str], options: Any = None) -> None:
-        self._path = fspath(path)
-        _check_uncompressed(self._path, options)
+    def __init__(self, path: str | bytes | PathLike[str], options: Any = None) -> None:
+        compression = TFRecordOptions.get_compression_type_string(options)
+        level = options.compression_level if isinstance(options, TFRecordOptions) else None
+        self._path = fsencode(path)
         try:
-            self._writer = engine.RecordWriter(self._path)
+            self._writer = engine.RecordWriter(self._path, compression, level)
         except engine.EngineError as error:
             engine.raise_op_error(error)
 
@@ -52,7 +55,8 @@ class TFRecordWriter:
         """
         data = record.encode() if isinstance(record, str) else record
         if not isinstance(data, (bytes, bytearray, memoryview)):
-            raise TypeError(f"{self._path}: a record is bytes, got {type(record).__name__}")
+            where = fsdecode(self._path)
+            raise TypeError(f"{where}: a record is bytes, got {type(record).__name__}")
         try:
             is_open = self._writer.write(bytes(data))
         except engine.EngineError as error:
@@ -94,29 +98,21 @@ class TFRecordWriter:
         self.close()
 
 
-def tf_record_iterator(path: str | PathLike[str], options: Any = None) -> Iterator[bytes]:
+def tf_record_iterator(path: str | bytes | PathLike[str], options: Any = None) -> Iterator[bytes]:
     """Yields the records of a TFRecord file, checking every checksum.
 
     Args:
         path: The file to read; opened at the first record.
-        options: Compression; see `TFRecordOptions`.
+        options: Compression: a `TFRecordOptions`, or what its first argument may be.
 
     Raises:
         DataLossError: If the file is damaged; says where.
         FailedPreconditionError: If `path` is a directory.
         NotFoundError: If there is no such file.
+        ValueError: If there is no such compression.
     """
-    name = fspath(path)
-    _check_uncompressed(name, options)
+    compression = TFRecordOptions.get_compression_type_string(options)
     try:
-        yield from engine.RecordIterator(name)
+        yield from engine.RecordIterator(fsencode(path), compression)
     except engine.EngineError as error:
         engine.raise_op_error(error)
-
-
-def _check_uncompressed(path: str, options: Any) -> None:
-    compression = TFRecordOptions.get_compression_type_string(options)
-    if compression:
-        raise UnimplementedError(
-            None, None, f"{path}: TFRecord files with {compression} compression are not supported."
-        )

@@ -2,7 +2,9 @@
 //!
 //! It knows no Python. See `DESIGN.md` at the root of the repository for the map.
 
+mod beside;
 pub mod cancellation;
+pub mod compression;
 pub mod dtype;
 pub mod error;
 mod excerpt;

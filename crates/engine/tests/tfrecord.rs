@@ -1,15 +1,18 @@
 //! TFRecord files: what is written is read, and each kind of damage has its error.
 
 use headrace_engine::cancellation::Cancellation;
+use headrace_engine::compression::Compression;
 use headrace_engine::dtype::DType;
 use headrace_engine::error::{Code, Error, Result};
 use headrace_engine::kernel::Tensors;
 use headrace_engine::parker::Parker;
 use headrace_engine::queue::{Order, Progress, Queue, QueueSpec, Rows};
-use headrace_engine::reader::{Answer, Reader, RecordFile, Request, TfRecordFormat};
+use headrace_engine::reader::{
+    Answer, FileName, FixedLengthFormat, Format, OpenFile, Reader, Request, TextLineFormat, TfRecordFormat,
+};
 use headrace_engine::run::Run;
 use headrace_engine::tensor::Tensor;
-use headrace_engine::tfrecord::{TfRecordFile, TfRecordWriter};
+use headrace_engine::tfrecord::TfRecordWriter;
 use proptest::prelude::*;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -43,16 +46,34 @@ impl Drop for Directory {
     }
 }
 
+const PLAIN: TfRecordFormat = TfRecordFormat { compression: Compression::None };
+
+fn create(path: &str, compression: Compression) -> Result<TfRecordWriter> {
+    TfRecordWriter::create(FileName::new(path.to_owned()), compression, None)
+}
+
 fn write(path: &str, records: &[impl AsRef<[u8]>]) {
-    let mut writer = TfRecordWriter::create(path).unwrap();
+    write_as(Compression::None, path, records);
+}
+
+fn write_as(compression: Compression, path: &str, records: &[impl AsRef<[u8]>]) {
+    let mut writer = create(path, compression).unwrap();
     records.iter().for_each(|record| writer.write(record.as_ref()).unwrap());
-    writer.flush().unwrap();
+    writer.finish().unwrap();
+}
+
+fn open(format: &dyn Format, path: &str) -> Result<OpenFile> {
+    OpenFile::open(format, FileName::new(path.to_owned()), None)
 }
 
 fn read(path: &str) -> Result<Vec<Vec<u8>>> {
-    let mut file = TfRecordFile::open(&path.into())?;
+    read_as(&PLAIN, path)
+}
+
+fn read_as(format: &dyn Format, path: &str) -> Result<Vec<Vec<u8>>> {
+    let mut file = open(format, path)?;
     let mut records = Vec::new();
-    while let Some(record) = file.next(records.len() as u64)? {
+    while let Some(record) = file.read()? {
         records.push(record.value.to_vec());
     }
     Ok(records)
@@ -132,15 +153,15 @@ fn a_damaged_file_gives_the_same_error_again() {
     let directory = Directory::new();
     let path = directory.file("a.tfrecord");
     fs::write(&path, [1; 40]).unwrap();
-    let mut file = TfRecordFile::open(&path.as_str().into()).unwrap();
-    let texts = [file.next(0), file.next(0)].map(|result| result.err().unwrap().message().to_owned());
+    let mut file = open(&PLAIN, &path).unwrap();
+    let texts = [file.read(), file.read()].map(|result| result.err().unwrap().message().to_owned());
     assert_eq!(texts[0], texts[1]);
 }
 
 #[test]
 fn a_writer_that_is_dropped_leaves_nothing_behind() {
     let directory = Directory::new();
-    let mut writer = TfRecordWriter::create(&directory.file("a.tfrecord")).unwrap();
+    let mut writer = create(&directory.file("a.tfrecord"), Compression::None).unwrap();
     writer.write(b"lost").unwrap();
     assert!(!Path::new(&directory.file("a.tfrecord")).exists());
     drop(writer);
@@ -152,7 +173,7 @@ fn a_file_is_replaced_only_when_its_successor_is_whole() {
     let directory = Directory::new();
     let path = directory.file("a.tfrecord");
     write(&path, &["old"]);
-    let mut writer = TfRecordWriter::create(&path).unwrap();
+    let mut writer = create(&path, Compression::None).unwrap();
     writer.write(b"new").unwrap();
     assert_eq!(read(&path).unwrap(), [b"old"]);
     writer.flush().unwrap();
@@ -162,13 +183,58 @@ fn a_file_is_replaced_only_when_its_successor_is_whole() {
     assert_eq!(directory.names(), ["a.tfrecord"]);
 }
 
+#[test]
+fn what_was_flushed_is_read_while_the_writer_is_open() {
+    let directory = Directory::new();
+    for compression in [Compression::None, Compression::Zlib, Compression::Gzip] {
+        let path = directory.file("a.tfrecord");
+        let mut writer = create(&path, compression).unwrap();
+        writer.write(b"one").unwrap();
+        writer.flush().unwrap();
+        writer.write(b"two").unwrap();
+        assert_eq!(read_as(&TfRecordFormat { compression }, &path).unwrap(), [b"one"]);
+    }
+}
+
+#[test]
+fn records_larger_than_every_block_are_read() {
+    let directory = Directory::new();
+    let path = directory.file("a");
+    let records = [vec![1; 3_000_000], vec![2; 10], vec![3; 300_000]];
+    for compression in [Compression::None, Compression::Zlib, Compression::Gzip] {
+        write_as(compression, &path, &records);
+        assert!(read_as(&TfRecordFormat { compression }, &path).unwrap() == records);
+    }
+    fs::write(&path, records.join(&b'\n')).unwrap();
+    assert!(read_as(&TextLineFormat::new(0).unwrap(), &path).unwrap() == records);
+    fs::write(&path, [5; 700_001]).unwrap();
+    let format = FixedLengthFormat::new(300_000, 1, 0, 200_000, Compression::None).unwrap();
+    assert_eq!(read_as(&format, &path).unwrap(), vec![vec![5; 300_000]; 3]);
+}
+
+#[test]
+fn a_record_keeps_nothing_but_itself_alive() {
+    let directory = Directory::new();
+    let path = directory.file("a");
+    fs::write(&path, "a line\n".repeat(100_000)).unwrap();
+    let mut file = open(&TextLineFormat::new(0).unwrap(), &path).unwrap();
+    let record = file.read().unwrap().unwrap();
+    assert!(record.value.is_unique() && record.key.is_unique());
+    assert_eq!(Vec::from(record.value).capacity(), "a line".len());
+}
+
 proptest! {
     #[test]
-    fn what_is_written_is_read(records: Vec<Vec<u8>>) {
+    fn what_is_written_is_read(records: Vec<Vec<u8>>, gzip: Option<bool>) {
         let directory = Directory::new();
         let path = directory.file("a.tfrecord");
-        write(&path, &records);
-        prop_assert_eq!(read(&path).unwrap(), records);
+        let compression = match gzip {
+            None => Compression::None,
+            Some(false) => Compression::Zlib,
+            Some(true) => Compression::Gzip,
+        };
+        write_as(compression, &path, &records);
+        prop_assert_eq!(read_as(&TfRecordFormat { compression }, &path).unwrap(), records);
     }
 
     #[test]
@@ -199,7 +265,7 @@ impl Reading {
             assert!(matches!(names.enqueue(rows, &parker), Ok(Progress::Done(_))));
         }
         assert!(matches!(names.close(false, &parker), Ok(Progress::Done(_))));
-        Self { reader: Reader::new("reader", Box::new(TfRecordFormat)), names }
+        Self { reader: Reader::new("reader", Box::new(PLAIN)), names }
     }
 
     fn ask(&self, request: Request) -> Result<Answer> {

@@ -1,8 +1,10 @@
 //! TFRecord files without a graph: writing, iterating, checksums.
 
 use crate::error::IntoPython;
-use headrace_engine::reader::RecordFile;
-use headrace_engine::tfrecord::{self, TfRecordFile, TfRecordWriter};
+use headrace_engine::compression::Compression;
+use headrace_engine::error::{Error, Result};
+use headrace_engine::reader::{FileName, OpenFile, TfRecordFormat};
+use headrace_engine::tfrecord::{self, TfRecordWriter};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::sync::Mutex;
@@ -21,9 +23,11 @@ pub struct RecordWriter(Mutex<Option<TfRecordWriter>>);
 #[pymethods]
 impl RecordWriter {
     #[new]
-    fn new(py: Python<'_>, path: &str) -> PyResult<Self> {
-        let writer = py.detach(|| TfRecordWriter::create(path)).into_python(py)?;
-        Ok(Self(Mutex::new(Some(writer))))
+    #[pyo3(signature = (path, compression="", level=None))]
+    fn new(py: Python<'_>, path: &[u8], compression: &str, level: Option<i64>) -> PyResult<Self> {
+        let name = FileName::new(path.to_vec());
+        let create = || TfRecordWriter::create(name, self::compression(compression)?, level);
+        Ok(Self(Mutex::new(Some(py.detach(create).into_python(py)?))))
     }
 
     /// Appends a record; says whether the writer was open.
@@ -38,36 +42,48 @@ impl RecordWriter {
 
     /// Completes the file; says whether the writer was open.
     fn close(&self, py: Python<'_>) -> PyResult<bool> {
-        let is_open = self.with_writer(py, TfRecordWriter::flush)?;
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
-        Ok(is_open)
+        let close = || self.lock().take().map(TfRecordWriter::finish).transpose();
+        Ok(py.detach(close).into_python(py)?.is_some())
     }
 }
 
 impl RecordWriter {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<TfRecordWriter>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn with_writer(
         &self,
         py: Python<'_>,
-        work: impl FnOnce(&mut TfRecordWriter) -> headrace_engine::error::Result<()> + Send,
+        work: impl FnOnce(&mut TfRecordWriter) -> Result<()> + Send,
     ) -> PyResult<bool> {
-        let result = py.detach(|| {
-            let mut writer = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            writer.as_mut().map(work).transpose()
-        });
+        let result = py.detach(|| self.lock().as_mut().map(work).transpose());
         Ok(result.into_python(py)?.is_some())
+    }
+}
+
+impl Drop for RecordWriter {
+    fn drop(&mut self) {
+        // As in TensorFlow, a forgotten close loses nothing. Nobody is there to hear of a failure.
+        self.lock().take().map_or(Ok(()), TfRecordWriter::finish).unwrap_or_default();
     }
 }
 
 /// Iterates over the records of a TFRecord file.
 #[pyclass(frozen, module = "headrace._native")]
-pub struct RecordIterator(Mutex<(TfRecordFile, u64)>);
+pub struct RecordIterator(Mutex<OpenFile>);
 
 #[pymethods]
 impl RecordIterator {
     #[new]
-    fn new(py: Python<'_>, path: &str) -> PyResult<Self> {
-        let file = py.detach(|| TfRecordFile::open(&path.into())).into_python(py)?;
-        Ok(Self(Mutex::new((file, 0))))
+    #[pyo3(signature = (path, compression=""))]
+    fn new(py: Python<'_>, path: &[u8], compression: &str) -> PyResult<Self> {
+        let name = FileName::new(path.to_vec());
+        let open = || {
+            let format = TfRecordFormat { compression: self::compression(compression)? };
+            OpenFile::open(&format, name, None)
+        };
+        Ok(Self(Mutex::new(py.detach(open).into_python(py)?)))
     }
 
     fn __iter__(slf: Py<Self>) -> Py<Self> {
@@ -75,13 +91,11 @@ impl RecordIterator {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        let record = py.detach(|| {
-            let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            let (file, number) = &mut *state;
-            let record = file.next(*number);
-            *number += 1;
-            record
-        });
+        let record = py.detach(|| self.0.lock().unwrap_or_else(PoisonError::into_inner).read());
         Ok(record.into_python(py)?.map(|record| PyBytes::new(py, &record.value)))
     }
+}
+
+fn compression(name: &str) -> Result<Compression> {
+    Compression::from_name(name).ok_or_else(|| Error::internal(format!("there is no compression {name}")))
 }

@@ -1,10 +1,12 @@
 //! What belongs to a session and outlives a run, beside queues: readers and variables.
 
+use crate::attrs::attrs;
 use crate::error::IntoPython;
-use headrace_engine::error::Error;
-use headrace_engine::reader::{self, Format, TfRecordFormat};
+use headrace_engine::kernels;
+use headrace_engine::reader;
 use headrace_engine::variable;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use std::sync::Arc;
 
 /// A reader of the engine.
@@ -14,11 +16,8 @@ pub struct Reader(pub Arc<reader::Reader>);
 #[pymethods]
 impl Reader {
     #[new]
-    fn new(py: Python<'_>, name: String, format: &str) -> PyResult<Self> {
-        let format: Box<dyn Format> = match format {
-            "TFRecord" => Box::new(TfRecordFormat),
-            _ => return Err(Error::unimplemented(format!("no reader for {format} files"))).into_python(py),
-        };
+    fn new(py: Python<'_>, name: String, op_type: &str, attributes: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let format = kernels::reader::format(op_type, &attrs(attributes)?).into_python(py)?;
         Ok(Self(reader::Reader::new(name, format)))
     }
 }

@@ -1,6 +1,7 @@
 """Input pipelines: producers fill queues with names and slices, batchers take examples out."""
 
 from headrace.input.batching import batch, batch_join, shuffle_batch, shuffle_batch_join
+from headrace.input.filenames import match_filenames_once
 from headrace.input.producers import (
     input_producer,
     limit_epochs,
@@ -14,6 +15,7 @@ __all__ = [
     "batch_join",
     "input_producer",
     "limit_epochs",
+    "match_filenames_once",
     "range_input_producer",
     "shuffle_batch",
     "shuffle_batch_join",

@@ -29,6 +29,9 @@ _SELECTION: Final = "QueueSelect"
 # What an operation works on: a resource, or those of which each run picks one.
 _Operand: TypeAlias = Resource | list[Resource]
 
+# What they return changes with the files there are.
+_SEES_FILES = frozenset({"MatchingFiles"})
+
 # Larger results are computed in each run and not kept with the program.
 _MAX_FOLDED_BYTES: Final = 1 << 20
 
@@ -177,6 +180,7 @@ class _Assembly:
         if op.type == "Const":
             return [as_array(op.attrs["value"], op.outputs[0].dtype)]
         is_pure = op.kernel is not None and op.inputs and "python_function" not in op.attrs
+        is_pure = is_pure and op.type not in _SEES_FILES
         if not is_pure or any(tensor not in self._constants for tensor in op.inputs):
             return None
         try:

@@ -22,10 +22,15 @@ _QUEUE_CLASSES = {
     "PriorityQueueV2": "PriorityQueue",
     "RandomShuffleQueueV2": "RandomShuffleQueue",
 }
-_READER_FORMATS = {"TFRecordReaderV2": "TFRecord"}
+_READER_TYPES = frozenset(
+    {
+        *("FixedLengthRecordReaderV2", "IdentityReaderV2", "TFRecordReaderV2", "TextLineReaderV2"),
+        "WholeFileReaderV2",
+    }
+)
 
 # The types of the operations that stand for a resource.
-RESOURCE_TYPES = frozenset({*_QUEUE_CLASSES, *_READER_FORMATS, "VariableV2"})
+RESOURCE_TYPES = frozenset({*_QUEUE_CLASSES, *_READER_TYPES, "VariableV2"})
 
 
 class Resources:
@@ -67,8 +72,8 @@ def _make(op: Operation, name: str) -> Resource:
     if op.type == "VariableV2":
         return engine.Variable(op.name)
     try:
-        if op.type in _READER_FORMATS:
-            return engine.Reader(name, _READER_FORMATS[op.type])
+        if op.type in _READER_TYPES:
+            return engine.Reader(op.name, op.type, op.attrs)
         return _make_queue(op, name)
     except engine.EngineError as error:
         code, message, _, cause = error.args

@@ -102,6 +102,8 @@ from headrace.ops.conversion import (
 )
 from headrace.ops.decode_csv import *
 from headrace.ops.decoding import *
+from headrace.ops.decompression import *
+from headrace.ops.files import *
 from headrace.ops.filling import *
 from headrace.ops.indexing import (
     newaxis as newaxis,

@@ -1,8 +1,11 @@
 """`tf.io`: reading, decoding and parsing under their newer names."""
 
 from headrace.compression import TFRecordCompressionType, TFRecordOptions
+from headrace.input import match_filenames_once
 from headrace.ops.decode_csv import decode_csv
 from headrace.ops.decoding import decode_raw
+from headrace.ops.decompression import decode_compressed
+from headrace.ops.files import matching_files, read_file, write_file
 from headrace.ops.parsing import (
     FixedLenFeature,
     FixedLenSequenceFeature,
@@ -26,9 +29,14 @@ __all__ = [
     "TFRecordOptions",
     "TFRecordWriter",
     "VarLenFeature",
+    "decode_compressed",
     "decode_csv",
     "decode_raw",
+    "match_filenames_once",
+    "matching_files",
     "parse_example",
     "parse_single_example",
+    "read_file",
     "tf_record_iterator",
+    "write_file",
 ]

@@ -4,9 +4,11 @@ mod arithmetic;
 pub mod attrs;
 mod broadcast;
 pub mod cast;
+pub mod decode_compressed;
 pub mod decode_csv;
 pub mod decode_raw;
 pub mod example;
+mod file;
 pub mod gather;
 pub mod math;
 pub mod queue;
@@ -33,6 +35,7 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
         "Add" | "AddV2" => Arc::new(math::Binary::Add),
         "Cast" => Arc::new(cast::Cast::from_attrs(attrs)?),
         "DecodeCSV" => Arc::new(decode_csv::DecodeCsv::from_attrs(attrs)?),
+        "DecodeCompressed" => Arc::new(decode_compressed::DecodeCompressed::from_attrs(attrs)?),
         "DecodeRaw" => Arc::new(decode_raw::DecodeRaw::from_attrs(attrs)?),
         "FloorDiv" => Arc::new(math::Binary::FloorDiv),
         "FloorMod" => Arc::new(math::Binary::FloorMod),
@@ -50,12 +53,14 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
         "RandomStandardNormal" => Arc::new(RandomFloats::from_attrs(Distribution::Normal, attrs)?),
         "RandomUniform" => Arc::new(RandomFloats::from_attrs(Distribution::Uniform, attrs)?),
         "RandomUniformInt" => Arc::new(RandomIntegers::from_attrs(attrs)?),
+        "ReadFile" => Arc::new(file::ReadFile),
         "RealDiv" => Arc::new(math::Binary::RealDiv),
         "Reshape" => Arc::new(shape::Reshape),
         "Square" => Arc::new(math::Unary::Square),
         "StringToNumber" => Arc::new(strings::StringToNumber::from_attrs(attrs)?),
         "Sub" => Arc::new(math::Binary::Sub),
         "TruncatedNormal" => Arc::new(RandomFloats::from_attrs(Distribution::TruncatedNormal, attrs)?),
+        "WriteFile" => Arc::new(file::WriteFile),
         _ => return Ok(None),
     }))
 }

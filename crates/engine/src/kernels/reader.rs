@@ -1,14 +1,41 @@
-//! `ReaderReadV2` and the other operations on a reader.
+//! `ReaderReadV2` and the other operations on a reader, and the readers themselves.
 
 use super::attrs::Attrs;
+use crate::compression::Compression;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Pending, Step, Tensors};
 use crate::queue::Queue;
-use crate::reader::{Answer, Call, Reader, Record, Request, check_names};
+use crate::reader::{
+    Answer, Call, FixedLengthFormat, Format, IdentityFormat, Reader, Record, Records, Request, TextLineFormat,
+    TfRecordFormat, WholeFileFormat, check_names,
+};
 use crate::run::Run;
 use crate::shape::Shape;
 use crate::tensor::Tensor;
 use std::sync::Arc;
+
+/// The format that a reader of type `op_type` reads. Fails if the attributes contradict themselves.
+pub fn format(op_type: &str, attrs: &Attrs) -> Result<Box<dyn Format>> {
+    Ok(match op_type {
+        "FixedLengthRecordReaderV2" => {
+            let sizes = ["record_bytes", "header_bytes", "footer_bytes", "hop_bytes"];
+            let [record, header, footer, hop] = sizes.map(|name| attrs.int(name));
+            // An encoding that nobody knows is none, as in TensorFlow.
+            let compression = Compression::from_name(attrs.string("encoding")?).unwrap_or_default();
+            Box::new(FixedLengthFormat::new(record?, header?, footer?, hop?, compression)?)
+        }
+        "IdentityReaderV2" => Box::new(IdentityFormat),
+        "TextLineReaderV2" => Box::new(TextLineFormat::new(attrs.int("skip_header_lines")?)?),
+        "TFRecordReaderV2" => {
+            let name = attrs.string("compression_type")?;
+            let compression = Compression::from_name(name);
+            let unknown = || Error::invalid_argument(format!("Not a valid compression_type: \"{name}\""));
+            Box::new(TfRecordFormat { compression: compression.ok_or_else(unknown)? })
+        }
+        "WholeFileReaderV2" => Box::new(WholeFileFormat),
+        _ => return Err(Error::unimplemented(format!("there is no reader {op_type}"))),
+    })
+}
 
 struct ReaderKernel {
     reader: Arc<Reader>,
@@ -20,6 +47,8 @@ enum Action {
     ReadUpTo(Arc<Queue>),
     NumRecordsProduced,
     NumWorkUnitsCompleted,
+    SerializeState,
+    RestoreState,
     Reset,
 }
 
@@ -36,6 +65,8 @@ pub fn build(
         "ReaderReadUpToV2" => Action::ReadUpTo(names()?),
         "ReaderNumRecordsProducedV2" => Action::NumRecordsProduced,
         "ReaderNumWorkUnitsCompletedV2" => Action::NumWorkUnitsCompleted,
+        "ReaderSerializeStateV2" => Action::SerializeState,
+        "ReaderRestoreStateV2" => Action::RestoreState,
         "ReaderResetV2" => Action::Reset,
         _ => return Ok(None),
     };
@@ -64,11 +95,21 @@ impl ReaderKernel {
             Action::ReadUpTo(queue) => {
                 check_names(queue)?;
                 let limit = inputs.first().ok_or_else(|| Error::internal("num_records is missing"))?;
-                let limit = usize::try_from(limit.integer_scalar("num_records")?).unwrap_or(0);
-                (Request::Read { queue: Arc::clone(queue), limit }, false)
+                let limit = limit.integer_scalar("num_records")?;
+                let negative = |_| Error::invalid_argument(format!("num_records must be >= 0 not {limit}"));
+                (Request::Read { queue: Arc::clone(queue), limit: usize::try_from(limit).map_err(negative)? }, false)
             }
             Action::NumRecordsProduced => (Request::NumRecordsProduced, false),
             Action::NumWorkUnitsCompleted => (Request::NumWorkUnitsCompleted, false),
+            Action::SerializeState => (Request::SerializeState, false),
+            Action::RestoreState => {
+                let state = inputs.first().ok_or_else(|| Error::internal("the state is missing"))?;
+                if !state.shape().is_empty() {
+                    let text = format!("Reader state must be scalar, but had shape: {}", state.shape());
+                    return Err(Error::invalid_argument(text));
+                }
+                (Request::RestoreState(state.string_scalar("state")?.clone()), false)
+            }
             Action::Reset => (Request::Reset, false),
         })
     }
@@ -85,6 +126,7 @@ impl Pending for PendingCall {
             None => None,
             Some(Answer::Nothing) => Some(Tensors::new()),
             Some(Answer::Count(count)) => Some(Tensors::from_iter([Tensor::scalar(count)])),
+            Some(Answer::State(state)) => Some(Tensors::from_iter([Tensor::string(state)])),
             Some(Answer::Records(records)) => Some(outputs(records, self.is_single)?),
         })
     }
@@ -95,8 +137,12 @@ impl Pending for PendingCall {
 }
 
 /// Keys and values: scalars for one record, vectors for a batch.
-fn outputs(records: Vec<Record>, is_single: bool) -> Result<Tensors> {
-    let shape = if is_single { Shape::scalar() } else { Shape::new(&[records.len()]) };
-    let (keys, values) = records.into_iter().map(|record| (record.key, record.value)).unzip();
+fn outputs(mut records: Records, is_single: bool) -> Result<Tensors> {
+    if is_single {
+        let one = records.pop().ok_or_else(|| Error::internal("a read without a record"))?;
+        return Ok(Tensors::from_iter([Tensor::string(one.key), Tensor::string(one.value)]));
+    }
+    let shape = Shape::new(&[records.len()]);
+    let (keys, values) = records.into_iter().map(|Record { key, value, .. }| (key, value)).unzip();
     Ok(Tensors::from_iter([Tensor::strings(shape.clone(), keys)?, Tensor::strings(shape, values)?]))
 }

@@ -1,9 +1,8 @@
 //! What a file format has to tell a reader: how to open a file, and where its next record is.
 
-use crate::error::{Error, Result};
+use super::name::FileName;
+use crate::error::Result;
 use bytes::Bytes;
-use std::fs::File;
-use std::sync::Arc;
 
 /// One record of a file.
 pub struct Record {
@@ -12,28 +11,35 @@ pub struct Record {
     pub value: Bytes,
     /// Offset of the record's first byte in the (uncompressed) file.
     pub offset_bytes: u64,
+    /// Offset of what follows the record.
+    pub next_bytes: u64,
+}
+
+/// A place between two records of a file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Position {
+    /// Number of the next record, from 0.
+    pub record: u64,
+    /// Offset of the next record in the (uncompressed) file.
+    pub offset_bytes: u64,
 }
 
 /// A kind of file.
 pub trait Format: Send + Sync {
-    fn open(&self, path: &Arc<str>) -> Result<Box<dyn RecordFile>>;
+    /// The class of its readers in TensorFlow, for errors.
+    fn class(&self) -> &'static str;
+
+    /// Opens a file at its first record, or where an earlier reader of the same kind was in it.
+    fn open(&self, name: &FileName, at: Option<Position>) -> Result<Box<dyn RecordFile>>;
 }
 
-/// An open file.
+/// An open file. Nothing is asked of it after an error.
 pub trait RecordFile: Send {
-    /// The next record, whose number is `number`, or `None` at the end. After an error, the same error again.
+    /// The next record, whose number is `number`, or `None` at the end.
     fn next(&mut self, number: u64) -> Result<Option<Record>>;
-}
 
-/// Opens a regular file for reading; the error is in the words of TensorFlow.
-pub fn open_file(path: &str) -> Result<(File, u64)> {
-    let open = || {
-        let file = File::open(path)?;
-        let metadata = file.metadata()?;
-        if metadata.is_dir() {
-            return Err(std::io::ErrorKind::IsADirectory.into());
-        }
-        Ok((file, metadata.len()))
-    };
-    open().map_err(|error| Error::io(path, &error))
+    /// Whether the file is known to have ended with the record just given.
+    fn is_over(&self) -> bool {
+        false
+    }
 }

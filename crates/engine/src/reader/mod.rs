@@ -3,19 +3,36 @@
 //! Source of the rules: `tensorflow/core/framework/reader_base.cc` of TensorFlow 1.15, as documented for
 //! `tf.ReaderBase`.
 
+mod block;
+mod fixed_length;
 mod format;
+mod identity;
+mod name;
+mod open_file;
+mod state;
+mod text_line;
 mod tfrecord;
 mod turn;
+mod whole_file;
 
-pub use format::{Format, Record, RecordFile, open_file};
+pub use fixed_length::FixedLengthFormat;
+pub use format::{Format, Position, Record, RecordFile};
+pub use identity::IdentityFormat;
+pub use name::FileName;
+pub use open_file::OpenFile;
+pub use text_line::TextLineFormat;
 pub use tfrecord::TfRecordFormat;
+pub use whole_file::{WholeFileFormat, read_whole_file};
 
 use crate::dtype::DType;
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, Result};
 use crate::queue::{Elements, Progress, Queue, Waiting};
 use crate::run::{Origin, Run};
 use crate::sync::Mutex;
 use crate::tensor::Tensor;
+use bytes::Bytes;
+use smallvec::SmallVec;
+use state::{SavedState, escape};
 use std::sync::Arc;
 use turn::{Turn, Turns};
 
@@ -34,18 +51,15 @@ pub struct Reader {
 #[derive(Default)]
 struct State {
     file: Option<OpenFile>,
+    /// The work item taken last.
+    work: Bytes,
     num_started: i64,
     num_finished: i64,
     num_records: i64,
 }
 
-/// The file being read.
-struct OpenFile {
-    path: Arc<str>,
-    records: Box<dyn RecordFile>,
-    /// Number of the next record.
-    next_record: u64,
-}
+/// The records of one read.
+pub type Records = SmallVec<[Record; 1]>;
 
 /// What is asked of a reader.
 pub enum Request {
@@ -56,13 +70,17 @@ pub enum Request {
     },
     NumRecordsProduced,
     NumWorkUnitsCompleted,
+    SerializeState,
+    /// Go on where the reader was whose state this is.
+    RestoreState(Bytes),
     Reset,
 }
 
 /// What a reader answers.
 pub enum Answer {
-    Records(Vec<Record>),
+    Records(Records),
     Count(i64),
+    State(Bytes),
     Nothing,
 }
 
@@ -77,14 +95,24 @@ impl Reader {
         Arc::new(Self { name: name.into(), format, turns: Turns::default(), state: Mutex::default() })
     }
 
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
     /// Starts a call; poll it for its answer.
     pub fn call(self: &Arc<Self>, request: Request, run: &Run) -> Call {
         let turn = Turns::enter(Arc::clone(self), run.parker());
         Call { reader: Arc::clone(self), request, turn, waiting: None }
+    }
+
+    /// The state that `bytes` stand for, its file open where it was.
+    fn restored(&self, bytes: &[u8]) -> Result<State> {
+        let who = format!("{} '{}'", self.format.class(), self.name);
+        let saved = SavedState::decode(bytes)
+            .ok_or_else(|| Error::invalid_argument(format!("Could not parse state for {who}: {}", escape(bytes))))?;
+        if let Some(text) = saved.contradiction() {
+            return Err(Error::invalid_argument(format!("{text} {who}: {}", saved.describe())));
+        }
+        let open = |position| OpenFile::open(&*self.format, FileName::new(saved.work.clone()), Some(position));
+        let file = saved.position.map(open).transpose()?;
+        let SavedState { num_started, num_finished, num_records, work, .. } = saved;
+        Ok(State { file, work, num_started, num_finished, num_records })
     }
 }
 
@@ -105,27 +133,39 @@ impl Call {
         }
         let reader = Arc::clone(&self.reader);
         let mut state = reader.state.lock();
-        match &self.request {
-            Request::NumRecordsProduced => Ok(Some(Answer::Count(state.num_records))),
-            Request::NumWorkUnitsCompleted => Ok(Some(Answer::Count(state.num_finished))),
+        Ok(Some(match &self.request {
+            Request::NumRecordsProduced => Answer::Count(state.num_records),
+            Request::NumWorkUnitsCompleted => Answer::Count(state.num_finished),
+            Request::SerializeState => Answer::State(state.saved().encode()),
+            Request::RestoreState(bytes) => {
+                // A restore that fails resets the reader.
+                *state = State::default();
+                *state = reader.restored(bytes)?;
+                Answer::Nothing
+            }
             Request::Reset => {
                 *state = State::default();
-                Ok(Some(Answer::Nothing))
+                Answer::Nothing
             }
-            Request::Read { limit: 0, .. } => Ok(Some(Answer::Records(Vec::new()))),
+            Request::Read { limit: 0, .. } => Answer::Records(Records::new()),
             Request::Read { queue, limit } => {
                 let (queue, limit) = (Arc::clone(queue), *limit);
                 loop {
-                    if let Some(records) = state.read(limit, run)? {
-                        return Ok(Some(Answer::Records(records)));
+                    let records = state.read(limit, run)?;
+                    if !records.is_empty() {
+                        break Answer::Records(records);
                     }
-                    match self.next_path(&queue, run)? {
-                        Some(path) => state.open(&path, reader.format.as_ref())?,
-                        None => return Ok(None),
+                    match self.next_work(&queue, run) {
+                        Ok(Some(work)) => state.start(work, &*reader.format)?,
+                        Ok(None) => return Ok(None),
+                        Err(error) => {
+                            state.work = Bytes::new();
+                            return Err(error);
+                        }
                     }
                 }
             }
-        }
+        }))
     }
 
     /// Gives up the call, in the words of a dequeue: that is what a read waits for.
@@ -137,7 +177,7 @@ impl Call {
     }
 
     /// The next file name of the queue, or `None` while there is none.
-    fn next_path(&mut self, queue: &Arc<Queue>, run: &Run) -> Result<Option<Arc<str>>> {
+    fn next_work(&mut self, queue: &Arc<Queue>, run: &Run) -> Result<Option<Bytes>> {
         let elements = match self.waiting.as_mut() {
             Some(waiting) => waiting.poll().transpose()?,
             None => match queue.dequeue(1, false, run.parker())? {
@@ -150,49 +190,56 @@ impl Call {
         };
         let Some(elements) = elements else { return Ok(None) };
         self.waiting = None;
-        file_name(&elements).map(Some)
+        work_item(&elements).map(Some)
     }
 }
 
 impl State {
-    /// Reads from the current file; `None` if there is none or it has ended.
-    fn read(&mut self, limit: usize, run: &Run) -> Result<Option<Vec<Record>>> {
-        let Some(file) = self.file.as_mut() else { return Ok(None) };
-        let mut records = Vec::new();
-        while records.len() < limit {
-            match file.records.next(file.next_record)? {
-                Some(record) => {
-                    let path = Arc::clone(&file.path);
-                    run.set_origin(Origin { file: path, record: file.next_record, offset_bytes: record.offset_bytes });
+    /// Reads from the current file; nothing if there is none or it has ended.
+    fn read(&mut self, limit: usize, run: &Run) -> Result<Records> {
+        let mut records = Records::new();
+        let Some(file) = self.file.as_mut() else { return Ok(records) };
+        let mut is_over = false;
+        while records.len() < limit && !is_over {
+            match file.read() {
+                Ok(Some(record)) => {
                     records.push(record);
-                    file.next_record += 1;
-                    self.num_records += 1;
+                    is_over = file.is_over();
                 }
-                None => {
-                    self.file = None;
-                    self.num_finished += 1;
-                    break;
-                }
+                Ok(None) => is_over = true,
+                // What was read before the damage is good; the next read fails.
+                Err(_) if !records.is_empty() => break,
+                Err(error) => return Err(error),
             }
         }
-        Ok(Some(records).filter(|records| !records.is_empty()))
+        if let Some(last) = records.last() {
+            let record = file.position().record - 1;
+            run.set_origin(Origin { file: Arc::clone(file.name().text()), record, offset_bytes: last.offset_bytes });
+        }
+        self.num_records += records.len() as i64;
+        if is_over {
+            self.file = None;
+            self.num_finished = self.num_started;
+        }
+        Ok(records)
     }
 
-    fn open(&mut self, path: &Arc<str>, format: &dyn Format) -> Result<()> {
-        let records = format.open(path).map_err(|error| error.with_remedy(open_remedy(&error)))?;
+    /// Opens the file of a new work item.
+    fn start(&mut self, work: Bytes, format: &dyn Format) -> Result<()> {
+        self.work = work.clone();
+        self.file = Some(OpenFile::open(format, FileName::new(work), None)?);
         self.num_started += 1;
-        self.file = Some(OpenFile { path: Arc::clone(path), records, next_record: 0 });
         Ok(())
     }
-}
 
-/// What the user can do about a file that cannot be opened.
-fn open_remedy(error: &Error) -> &'static str {
-    match error.code() {
-        Code::NotFound => "Check the file names given to the producer and the directory the program runs in.",
-        Code::PermissionDenied => "Give the user who runs the program the right to read it.",
-        Code::FailedPrecondition => "Name the files in it, a pattern such as 'DIRECTORY/*' for example.",
-        _ => "Check that the file can be read.",
+    fn saved(&self) -> SavedState {
+        SavedState {
+            num_started: self.num_started,
+            num_finished: self.num_finished,
+            num_records: self.num_records,
+            work: self.work.clone(),
+            position: self.file.as_ref().map(OpenFile::position),
+        }
     }
 }
 
@@ -205,12 +252,10 @@ pub fn check_names(queue: &Queue) -> Result<()> {
     }
 }
 
-fn file_name(elements: &Elements) -> Result<Arc<str>> {
-    let one_string = || Error::invalid_argument("Expected to dequeue a one-element string tensor");
-    let tensor: &Tensor = elements.first().and_then(|element| element.first()).ok_or_else(one_string)?;
-    let [name] = tensor.string_values() else { return Err(one_string()) };
-    match std::str::from_utf8(name) {
-        Ok(name) => Ok(name.into()),
-        Err(_) => Err(Error::invalid_argument(format!("file name {name:?} is not UTF-8"))),
+fn work_item(elements: &Elements) -> Result<Bytes> {
+    let item = elements.first().and_then(|element| element.first()).map(Tensor::string_values);
+    match item {
+        Some([item]) => Ok(item.clone()),
+        _ => Err(Error::invalid_argument("Expected to dequeue a one-element string tensor")),
     }
 }

@@ -1,15 +1,91 @@
-//! TFRecord files for a reader; a key is `PATH:OFFSET` of the record.
+//! TFRecord files for a reader, with every checksum checked; a key is `PATH:OFFSET` of the record, uncompressed.
+//!
+//! Source: `tensorflow/core/lib/io/record_reader.cc` of TensorFlow 1.15.
 
-use super::format::{Format, RecordFile};
-use crate::error::Result;
-use crate::tfrecord::TfRecordFile;
-use std::sync::Arc;
+use super::block::BlockFile;
+use super::format::{Format, Position, Record, RecordFile};
+use super::name::{FileName, Keys};
+use crate::compression::Compression;
+use crate::error::{Error, Result};
+use crate::tfrecord::{FOOTER_BYTES, HEADER_BYTES, masked_crc32c};
 
-/// TFRecord files without compression.
-pub struct TfRecordFormat;
+/// TFRecord files, as a whole compressed or not.
+pub struct TfRecordFormat {
+    pub compression: Compression,
+}
 
 impl Format for TfRecordFormat {
-    fn open(&self, path: &Arc<str>) -> Result<Box<dyn RecordFile>> {
-        Ok(Box::new(TfRecordFile::open(path)?))
+    fn class(&self) -> &'static str {
+        "TFRecordReader"
+    }
+
+    fn open(&self, name: &FileName, at: Option<Position>) -> Result<Box<dyn RecordFile>> {
+        let mut block = BlockFile::open(name, self.compression)?;
+        if let Some(position) = at {
+            block.seek(position.offset_bytes)?;
+        }
+        Ok(Box::new(TfRecordFile { block, keys: Keys::new(name), compression: self.compression }))
+    }
+}
+
+struct TfRecordFile {
+    block: BlockFile,
+    keys: Keys,
+    compression: Compression,
+}
+
+impl RecordFile for TfRecordFile {
+    fn next(&mut self, number: u64) -> Result<Option<Record>> {
+        self.block.begin(number);
+        let start = self.block.offset_bytes();
+        // A tail too short for a header ends the file silently, as in TensorFlow.
+        let Some(header) = self.block.fill(HEADER_BYTES)?.first_chunk::<HEADER_BYTES>().copied() else {
+            return Ok(None);
+        };
+        let (length, checksum) = header.split_at(8);
+        if masked_crc32c(length).to_le_bytes() != checksum {
+            return Err(self.corrupted(start, number, "length", &header));
+        }
+        let length = u64::from_le_bytes(length.try_into().unwrap_or_default());
+        self.block.consume(HEADER_BYTES);
+        let Some(value) = self.block.take(length)? else { return Err(self.truncated(start, number, length)) };
+        let Some(checksum) = self.block.fill(FOOTER_BYTES)?.first_chunk::<FOOTER_BYTES>().copied() else {
+            return Err(self.truncated(start, number, length));
+        };
+        if masked_crc32c(&value).to_le_bytes() != checksum {
+            return Err(self.corrupted(start + HEADER_BYTES as u64, number, "data", &header));
+        }
+        self.block.consume(FOOTER_BYTES);
+        let (key, next_bytes) = (self.keys.key(start), self.block.offset_bytes());
+        Ok(Some(Record { key, value, offset_bytes: start, next_bytes }))
+    }
+}
+
+impl TfRecordFile {
+    fn truncated(&self, start: u64, number: u64, length: u64) -> Error {
+        let size = match self.block.length_bytes() {
+            Ok(Some(size)) => format!("{size} bytes"),
+            Ok(None) => "compressed".to_owned(),
+            Err(error) => return error,
+        };
+        let text = format!("it claims {length} bytes, past the end of the file ({size}). The file is cut short");
+        self.damage("truncated", start, number, &format!("{text}; copy it again."))
+    }
+
+    /// `what` is the part of the record that has a checksum: its length or its data.
+    fn corrupted(&self, offset: u64, number: u64, what: &str, header: &[u8]) -> Error {
+        let is_compressed = Compression::guess(header) != Compression::None;
+        let remedy = match (number, self.compression) {
+            (0, Compression::None) if is_compressed => format!(". {}", Compression::None.remedy(header)),
+            (0, Compression::None) => "; is it a TFRecord file, and uncompressed? If it is, copy it again.".to_owned(),
+            (0, _) => "; is it a TFRecord file? If it is, copy it again.".to_owned(),
+            _ => "; copy the file again.".to_owned(),
+        };
+        self.damage("corrupted", offset, number, &format!("the checksum of its {what} does not match{remedy}"))
+    }
+
+    /// `PATH: corrupted record at OFFSET (record N): TEXT`
+    fn damage(&self, how: &str, offset: u64, number: u64, text: &str) -> Error {
+        Error::data_loss(format!("{}: {how} record at {offset} (record {number}): {text}", self.block.name().text()))
     }
 }

@@ -3,21 +3,19 @@
 //! Source: `tensorflow/core/lib/io/record_reader.cc` and `record_writer.cc` of TensorFlow 1.15. The checksum is
 //! CRC-32C, masked.
 
-mod file;
 mod writer;
 
 pub use crc32c::crc32c;
-pub use file::TfRecordFile;
 pub use writer::TfRecordWriter;
 
 /// Length and its checksum.
-const HEADER_BYTES: usize = 12;
+pub(crate) const HEADER_BYTES: usize = 12;
 /// The checksum of the data.
-const FOOTER_BYTES: usize = 4;
-/// Files are read and written in blocks of this size; a larger record goes by itself.
+pub(crate) const FOOTER_BYTES: usize = 4;
+/// Files are written in blocks of this size; a larger record goes by itself.
 const BLOCK_BYTES: usize = 256 * 1024;
 
 /// The checksum as it stands in a file: CRC-32C, rotated and shifted so that a CRC of a CRC is no trouble.
-fn masked_crc32c(data: &[u8]) -> u32 {
+pub(crate) fn masked_crc32c(data: &[u8]) -> u32 {
     crc32c(data).rotate_right(15).wrapping_add(0xa282_ead8)
 }

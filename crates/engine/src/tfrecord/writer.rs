@@ -1,31 +1,29 @@
 //! Writing TFRecord files: beside the final name, and renamed once what is there is whole.
 
 use super::{BLOCK_BYTES, masked_crc32c};
+use crate::beside::BesideFile;
+use crate::compression::{Compression, Deflate};
 use crate::error::{Error, Result};
-use std::fs::{self, File};
+use crate::reader::FileName;
+use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
 
 /// Writes a TFRecord file.
 ///
 /// Until the first flush the records are in a file beside, so that a file of that name holds whole records only and
 /// an older one stays until then. Dropping the writer before that leaves nothing behind.
 pub struct TfRecordWriter {
-    path: PathBuf,
-    output: BufWriter<File>,
-    /// The file beside, until it gets its name.
-    beside: Option<PathBuf>,
+    name: FileName,
+    output: BufWriter<Deflate<File>>,
+    file: BesideFile,
 }
 
 impl TfRecordWriter {
-    pub fn create(path: &str) -> Result<Self> {
-        let failed = |error: io::Error| Error::io(path, &error);
-        let path = PathBuf::from(path);
-        if path.is_dir() {
-            return Err(failed(io::ErrorKind::IsADirectory.into()));
-        }
-        let (beside, file) = create_beside(&path).map_err(failed)?;
-        Ok(Self { path, output: BufWriter::with_capacity(BLOCK_BYTES, file), beside: Some(beside) })
+    /// `level` is that of [`Deflate::new`].
+    pub fn create(name: FileName, compression: Compression, level: Option<i64>) -> Result<Self> {
+        let (file, output) = BesideFile::create(name.path()).map_err(|error| Error::io(name.text(), &error))?;
+        let output = BufWriter::with_capacity(BLOCK_BYTES, Deflate::new(output, compression, level)?);
+        Ok(Self { name, output, file })
     }
 
     /// Appends a record.
@@ -39,37 +37,19 @@ impl TfRecordWriter {
 
     /// Puts every record so far into the file of the final name.
     pub fn flush(&mut self) -> Result<()> {
-        self.output.flush().map_err(|error| self.failed(&error))?;
-        if let Some(beside) = &self.beside {
-            fs::rename(beside, &self.path).map_err(|error| self.failed(&error))?;
-            self.beside = None;
-        }
-        Ok(())
+        let flushed = self.output.flush().and_then(|()| self.file.publish());
+        flushed.map_err(|error| self.failed(&error))
+    }
+
+    /// Puts the end of the compressed stream behind the records and all into the file of the final name.
+    pub fn finish(self) -> Result<()> {
+        let Self { name, output, mut file } = self;
+        let written =
+            output.into_inner().map_err(io::IntoInnerError::into_error).and_then(|mut output| output.finish());
+        written.and_then(|()| file.publish()).map_err(|error| Error::io(name.text(), &error))
     }
 
     fn failed(&self, error: &io::Error) -> Error {
-        Error::io(&self.path.to_string_lossy(), error)
-    }
-}
-
-impl Drop for TfRecordWriter {
-    fn drop(&mut self) {
-        if let Some(beside) = &self.beside {
-            // Nothing can be done here about a file that cannot be removed.
-            fs::remove_file(beside).unwrap_or_default();
-        }
-    }
-}
-
-/// A new file next to `path` under a name that nobody has.
-fn create_beside(path: &Path) -> io::Result<(PathBuf, File)> {
-    let mut number = std::process::id() as u64;
-    loop {
-        let mut name = path.as_os_str().to_owned();
-        name.push(format!(".tmp-{number}"));
-        match File::create_new(&name) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
-            created => return created.map(|file| (name.into(), file)),
-        }
+        Error::io(self.name.text(), error)
     }
 }

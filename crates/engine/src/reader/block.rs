@@ -1,0 +1,224 @@
+//! A file read in large blocks: what the formats take their records from.
+//!
+//! A record is copied out of its block, so that one which waits in a queue keeps nothing else alive.
+
+use super::name::FileName;
+use crate::compression::{Compression, Inflate};
+use crate::error::{Code, Error, Result};
+use bytes::Bytes;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+
+/// Files are read in blocks of this size; a larger record goes by itself.
+const BLOCK_BYTES: usize = 256 * 1024;
+/// The block of a small file has the size of the file, but at least this one.
+const SMALL_BLOCK_BYTES: u64 = 512;
+
+/// A file, compressed or not, and the block of it that was read last.
+pub struct BlockFile {
+    name: FileName,
+    source: Source,
+    /// What was read and not consumed is `block[start..end]`.
+    block: Vec<u8>,
+    start: usize,
+    end: usize,
+    /// The size of the block, once there is one.
+    block_bytes: usize,
+    /// Offset of `start` in the (uncompressed) file.
+    offset_bytes: u64,
+    /// Number of the record being read, for errors.
+    record: u64,
+}
+
+enum Source {
+    /// A file whose size is known, that can be read from anywhere.
+    Regular(File),
+    /// A pipe or a device.
+    Stream(File),
+    Compressed(Box<Inflate<File>>),
+}
+
+impl Read for Source {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Self::Regular(file) | Self::Stream(file) => file.read(buffer),
+            Self::Compressed(stream) => stream.read(buffer),
+        }
+    }
+}
+
+impl BlockFile {
+    pub fn open(name: &FileName, compression: Compression) -> Result<Self> {
+        let (file, metadata) = name.open()?;
+        let (source, length) = match compression {
+            Compression::None if metadata.is_file() => (Source::Regular(file), metadata.len()),
+            Compression::None => (Source::Stream(file), u64::MAX),
+            _ => (Source::Compressed(Box::new(Inflate::new(file, compression))), u64::MAX),
+        };
+        let block_bytes = length.clamp(SMALL_BLOCK_BYTES, BLOCK_BYTES as u64) as usize;
+        let (name, block) = (name.clone(), Vec::new());
+        Ok(Self { name, source, block, start: 0, end: 0, block_bytes, offset_bytes: 0, record: 0 })
+    }
+
+    pub fn name(&self) -> &FileName {
+        &self.name
+    }
+
+    /// Offset of the next byte in the (uncompressed) file.
+    pub fn offset_bytes(&self) -> u64 {
+        self.offset_bytes
+    }
+
+    /// The size of the file now, if it can be known.
+    pub fn length_bytes(&self) -> Result<Option<u64>> {
+        match &self.source {
+            Source::Regular(file) => file.metadata().map(|metadata| Some(metadata.len())).map_err(|e| self.failed(&e)),
+            _ => Ok(None),
+        }
+    }
+
+    /// Says which record is read next, for errors.
+    pub fn begin(&mut self, record: u64) {
+        self.record = record;
+    }
+
+    /// What is there of the next bytes: at least `count`, unless the file ends before.
+    pub fn fill(&mut self, count: usize) -> Result<&[u8]> {
+        while self.end - self.start < count && self.read_block(count)? {}
+        Ok(&self.block[self.start..self.end])
+    }
+
+    /// Moves past bytes that [`BlockFile::fill`] has shown.
+    pub fn consume(&mut self, count: usize) {
+        self.start += count;
+        self.offset_bytes += count as u64;
+    }
+
+    /// The next `count` bytes, in memory of their own, or `None` if the file ends before.
+    pub fn take(&mut self, count: u64) -> Result<Option<Bytes>> {
+        if count > BLOCK_BYTES as u64 {
+            return self.take_large(count);
+        }
+        let count = count as usize;
+        let taken = self.fill(count)?.get(..count).map(Bytes::copy_from_slice);
+        self.consume(if taken.is_some() { count } else { 0 });
+        Ok(taken)
+    }
+
+    /// Moves past `count` bytes; says whether there were as many.
+    pub fn skip(&mut self, count: u64) -> Result<bool> {
+        let mut rest = count;
+        loop {
+            let buffered = (self.end - self.start) as u64;
+            self.consume(buffered.min(rest) as usize);
+            rest -= buffered.min(rest);
+            if rest == 0 {
+                return Ok(true);
+            }
+            let left = self.length_bytes()?.map(|length| length.saturating_sub(self.offset_bytes));
+            if left.is_some_and(|left| left < rest) {
+                return Ok(false);
+            }
+            if let (Source::Regular(file), Ok(moved)) = (&mut self.source, i64::try_from(rest)) {
+                file.seek(SeekFrom::Current(moved)).map_err(|error| self.failed(&error))?;
+                self.offset_bytes += rest;
+                return Ok(true);
+            }
+            if self.fill(1)?.is_empty() {
+                return Ok(false);
+            }
+        }
+    }
+
+    /// Moves to where a record was when a state was saved; fails if the file is shorter now.
+    pub fn seek(&mut self, offset_bytes: u64) -> Result<()> {
+        let rest = offset_bytes.checked_sub(self.offset_bytes);
+        if rest.map_or(Ok(false), |rest| self.skip(rest))? {
+            return Ok(());
+        }
+        Err(Error::invalid_argument(format!(
+            "{}: the state to restore was saved at byte {offset_bytes}, but the file ends at byte {}. Restore it with \
+             the file it was saved with.",
+            self.name.text(),
+            self.offset_bytes
+        )))
+    }
+
+    /// Makes room for `count` bytes, as far as they are there, and reads; says whether anything came.
+    fn read_block(&mut self, count: usize) -> Result<bool> {
+        if self.start + count > self.block.len() {
+            self.block.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+        }
+        if self.end == self.block.len() {
+            // A size that somebody claims is not allocated before so many bytes were seen.
+            let length = self.block_bytes.max(count.min(2 * self.end));
+            self.block.try_reserve_exact(length - self.end).map_err(|_| self.too_large(count as u64))?;
+            self.block.resize(length, 0);
+        }
+        let read = retried(|| self.source.read(&mut self.block[self.end..]));
+        let read = read.map_err(|error| self.failed(&error))?;
+        self.end += read;
+        Ok(read > 0)
+    }
+
+    /// Reads a record larger than a block straight to its place.
+    fn take_large(&mut self, count: u64) -> Result<Option<Bytes>> {
+        let left = self.length_bytes()?.map(|length| length.saturating_sub(self.offset_bytes));
+        if left.is_some_and(|left| left < count) {
+            return Ok(None);
+        }
+        let buffered = self.end - self.start;
+        let capacity = if left.is_some() { count } else { count.min(2 * BLOCK_BYTES as u64) };
+        let mut bytes = Vec::new();
+        let reserved = usize::try_from(capacity).map(|capacity| bytes.try_reserve_exact(capacity));
+        if !matches!(reserved, Ok(Ok(()))) {
+            return Err(self.too_large(count));
+        }
+        bytes.extend_from_slice(&self.block[self.start..self.end]);
+        self.consume(buffered);
+        let rest = count - buffered as u64;
+        match (&mut self.source).take(rest).read_to_end(&mut bytes) {
+            Ok(read) => self.offset_bytes += read as u64,
+            Err(error) if error.kind() == ErrorKind::OutOfMemory => return Err(self.too_large(count)),
+            Err(error) => return Err(self.failed(&error)),
+        }
+        if bytes.len() as u64 != count {
+            return Ok(None);
+        }
+        bytes.shrink_to_fit();
+        Ok(Some(bytes.into()))
+    }
+
+    fn too_large(&self, count: u64) -> Error {
+        let text = format!("{count} bytes do not fit into memory. Split the record.");
+        Error::new(Code::ResourceExhausted, format!("{}: {} {text}", self.name.text(), self.place()))
+    }
+
+    /// The error of reading, with file, record and byte.
+    fn failed(&self, error: &io::Error) -> Error {
+        match &self.source {
+            Source::Compressed(stream) if error.kind() == ErrorKind::InvalidData => {
+                let (name, place, remedy) = (self.name.text(), self.place(), stream.remedy());
+                Error::data_loss(format!("{name}: {error} ({place}). {remedy}"))
+            }
+            _ => Error::io(self.name.text(), error).with_remedy(&format!("It happened at {}.", self.place())),
+        }
+    }
+
+    fn place(&self) -> String {
+        let offset_bytes = self.offset_bytes + (self.end - self.start) as u64;
+        format!("record {}, after byte {offset_bytes} of the data", self.record)
+    }
+}
+
+/// Reads again what a signal has interrupted.
+fn retried(mut read: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
+    loop {
+        match read() {
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}

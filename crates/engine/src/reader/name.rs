@@ -1,0 +1,104 @@
+//! The names of files, as bytes, and the keys of their records.
+
+use crate::error::{Code, Error, Result};
+use bytes::Bytes;
+use std::fs::{File, Metadata};
+use std::path::Path;
+use std::sync::Arc;
+
+/// The name of a file: any bytes that the system takes for one.
+#[derive(Clone)]
+pub struct FileName {
+    bytes: Bytes,
+    text: Arc<str>,
+}
+
+impl FileName {
+    pub fn new(bytes: impl Into<Bytes>) -> Self {
+        let bytes = bytes.into();
+        let text = String::from_utf8_lossy(&bytes).into();
+        Self { bytes, text }
+    }
+
+    pub fn bytes(&self) -> &Bytes {
+        &self.bytes
+    }
+
+    /// The name for people.
+    pub fn text(&self) -> &Arc<str> {
+        &self.text
+    }
+
+    pub fn path(&self) -> &Path {
+        #[cfg(unix)]
+        return Path::new(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(&self.bytes));
+        #[cfg(not(unix))]
+        return Path::new(&*self.text);
+    }
+
+    /// Opens the file for reading; the error is in the words of TensorFlow, with what the user can do about it.
+    pub fn open(&self) -> Result<(File, Metadata)> {
+        let open = || {
+            let file = File::open(self.path())?;
+            let metadata = file.metadata()?;
+            if metadata.is_dir() {
+                return Err(std::io::ErrorKind::IsADirectory.into());
+            }
+            Ok((file, metadata))
+        };
+        open().map_err(|error| {
+            let error = Error::io(&self.text, &error);
+            error.with_remedy(remedy(error.code()))
+        })
+    }
+}
+
+fn remedy(code: Code) -> &'static str {
+    match code {
+        Code::NotFound => "Check the file names and the directory the program runs in.",
+        Code::PermissionDenied => "Give the user who runs the program the right to read it.",
+        Code::FailedPrecondition => "Name the files in it, a pattern such as 'DIRECTORY/*' for example.",
+        _ => "Check that the file can be read.",
+    }
+}
+
+/// Makes the keys of a file's records: `PATH:NUMBER`.
+pub struct Keys {
+    prefix: Vec<u8>,
+}
+
+impl Keys {
+    pub fn new(name: &FileName) -> Self {
+        Self { prefix: [name.bytes(), &b":"[..]].concat() }
+    }
+
+    pub fn key(&self, number: u64) -> Bytes {
+        let mut digits = [0; 20];
+        let mut start = digits.len();
+        let mut rest = number;
+        loop {
+            start -= 1;
+            digits[start] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        let digits = &digits[start..];
+        let mut key = Vec::with_capacity(self.prefix.len() + digits.len());
+        key.extend_from_slice(&self.prefix);
+        key.extend_from_slice(digits);
+        key.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_the_name_and_a_number() {
+        let keys = Keys::new(&FileName::new("a/b"));
+        assert_eq!([0, 7, 10, u64::MAX].map(|n| keys.key(n)), ["a/b:0", "a/b:7", "a/b:10", "a/b:18446744073709551615"]);
+    }
+}

@@ -1,0 +1,104 @@
+//! The lines of text files for a reader; a key is `PATH:LINE`, counted from 1 and with the skipped ones.
+//!
+//! Source: `tf.TextLineReader` of TensorFlow 1.15.
+
+use super::block::BlockFile;
+use super::format::{Format, Position, Record, RecordFile};
+use super::name::{FileName, Keys};
+use crate::compression::Compression;
+use crate::error::{Error, Result};
+use bytes::Bytes;
+use memchr::memchr;
+
+/// Text files: bytes between line feeds, in no particular encoding.
+pub struct TextLineFormat {
+    num_header_lines: u64,
+}
+
+impl TextLineFormat {
+    pub fn new(skip_header_lines: i64) -> Result<Self> {
+        let refused = |_| Error::invalid_argument(format!("skip_header_lines must be >= 0 not {skip_header_lines}"));
+        Ok(Self { num_header_lines: u64::try_from(skip_header_lines).map_err(refused)? })
+    }
+}
+
+impl Format for TextLineFormat {
+    fn class(&self) -> &'static str {
+        "TextLineReader"
+    }
+
+    fn open(&self, name: &FileName, at: Option<Position>) -> Result<Box<dyn RecordFile>> {
+        let mut block = BlockFile::open(name, Compression::None)?;
+        match at {
+            Some(position) => block.seek(position.offset_bytes)?,
+            None => skip_lines(&mut block, self.num_header_lines)?,
+        }
+        Ok(Box::new(TextLineFile { block, keys: Keys::new(name), num_header_lines: self.num_header_lines }))
+    }
+}
+
+struct TextLineFile {
+    block: BlockFile,
+    keys: Keys,
+    num_header_lines: u64,
+}
+
+impl RecordFile for TextLineFile {
+    fn next(&mut self, number: u64) -> Result<Option<Record>> {
+        self.block.begin(number);
+        let offset_bytes = self.block.offset_bytes();
+        let buffered = self.block.fill(1)?;
+        let value = match memchr(b'\n', buffered) {
+            Some(end) => {
+                let line = Bytes::copy_from_slice(without_return(&buffered[..end]));
+                self.block.consume(end + 1);
+                line
+            }
+            None => match long_line(&mut self.block)? {
+                Some(line) => line,
+                None => return Ok(None),
+            },
+        };
+        let key = self.keys.key(self.num_header_lines + number + 1);
+        Ok(Some(Record { key, value, offset_bytes, next_bytes: self.block.offset_bytes() }))
+    }
+}
+
+/// A line that ends in a later block or with the file; `None` if there is nothing left but a carriage return.
+fn long_line(block: &mut BlockFile) -> Result<Option<Bytes>> {
+    let mut line = Vec::new();
+    let has_end = loop {
+        let buffered = block.fill(1)?;
+        let end = memchr(b'\n', buffered);
+        line.extend_from_slice(&buffered[..end.unwrap_or(buffered.len())]);
+        let used = end.map_or(buffered.len(), |end| end + 1);
+        block.consume(used);
+        if end.is_some() || used == 0 {
+            break end.is_some();
+        }
+    };
+    line.truncate(without_return(&line).len());
+    line.shrink_to_fit();
+    Ok(Some(Bytes::from(line)).filter(|line| has_end || !line.is_empty()))
+}
+
+/// A line without the carriage return at its end.
+fn without_return(line: &[u8]) -> &[u8] {
+    line.strip_suffix(b"\r").unwrap_or(line)
+}
+
+/// Moves past lines, or to the end of a file that has fewer.
+fn skip_lines(block: &mut BlockFile, count: u64) -> Result<()> {
+    let mut rest = count;
+    while rest > 0 {
+        let buffered = block.fill(1)?;
+        let end = memchr(b'\n', buffered);
+        let used = end.map_or(buffered.len(), |end| end + 1);
+        block.consume(used);
+        if used == 0 {
+            break;
+        }
+        rest -= u64::from(end.is_some());
+    }
+    Ok(())
+}

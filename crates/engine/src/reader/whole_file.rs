@@ -1,0 +1,61 @@
+//! Whole files as records for a reader; a key is the path.
+//!
+//! Source: `tf.WholeFileReader` of TensorFlow 1.15.
+
+use super::format::{Format, Position, Record, RecordFile};
+use super::name::FileName;
+use crate::error::{Error, Result};
+use bytes::Bytes;
+use std::fs::File;
+use std::io::Read;
+
+/// Files that are one record each.
+pub struct WholeFileFormat;
+
+impl Format for WholeFileFormat {
+    fn class(&self) -> &'static str {
+        "WholeFileReader"
+    }
+
+    fn open(&self, name: &FileName, _at: Option<Position>) -> Result<Box<dyn RecordFile>> {
+        let (file, metadata) = name.open()?;
+        Ok(Box::new(WholeFile { name: name.clone(), file, length_bytes: metadata.len() }))
+    }
+}
+
+struct WholeFile {
+    name: FileName,
+    file: File,
+    length_bytes: u64,
+}
+
+impl RecordFile for WholeFile {
+    fn next(&mut self, _number: u64) -> Result<Option<Record>> {
+        let value = read_to_end(&self.name, &mut self.file, self.length_bytes)?;
+        let next_bytes = value.len() as u64;
+        Ok(Some(Record { key: self.name.bytes().clone(), value, offset_bytes: 0, next_bytes }))
+    }
+
+    fn is_over(&self) -> bool {
+        true
+    }
+}
+
+/// All bytes of a file.
+pub fn read_whole_file(name: &FileName) -> Result<Bytes> {
+    let (mut file, metadata) = name.open()?;
+    read_to_end(name, &mut file, metadata.len())
+}
+
+/// `length_bytes` is how many bytes are expected: 0 for a pipe.
+fn read_to_end(name: &FileName, file: &mut File, length_bytes: u64) -> Result<Bytes> {
+    let mut bytes = Vec::new();
+    let reserved = usize::try_from(length_bytes).is_ok_and(|length| bytes.try_reserve_exact(length).is_ok());
+    let read = match reserved {
+        true => file.read_to_end(&mut bytes),
+        false => Err(std::io::ErrorKind::OutOfMemory.into()),
+    };
+    read.map_err(|error| Error::io(name.text(), &error))?;
+    bytes.shrink_to_fit();
+    Ok(bytes.into())
+}

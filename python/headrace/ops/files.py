@@ -1,0 +1,110 @@
+"""Whole files as strings, and the files there are.
+
+Source: `tf.read_file`, `tf.write_file` and `tf.matching_files` of TensorFlow 1.15.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from headrace.dtypes import string
+from headrace.graph import Operation, Tensor
+from headrace.ops.arguments import Input, apply_op
+from headrace.ops.inference import ShapeConflict, check_rank
+from headrace.ops.kernel import Array, fail
+from headrace.ops.patterns import matching_paths
+from headrace.shapes import TensorShape, bracketed
+
+__all__ = ["matching_files", "read_file", "write_file"]
+
+
+def read_file(filename: Any, name: str | None = None) -> Tensor:
+    """Reads a file.
+
+    Args:
+        filename: Its name, a scalar string.
+        name: Name of the operation.
+
+    Returns:
+        Its contents, a scalar string.
+
+    Raises:
+        FailedPreconditionError: When run: it is a directory.
+        NotFoundError: When run: there is no such file.
+        PermissionDeniedError: When run: it may not be read.
+        ValueError: If the name is no scalar.
+    """
+
+    def infer(filename: Tensor) -> Any:
+        check_rank(filename.shape, 0)
+        return [(string, TensorShape([]))]
+
+    inputs = [Input("filename", filename, dtype=string)]
+    return apply_op("ReadFile", inputs, infer, name=name).outputs[0]
+
+
+def write_file(filename: Any, contents: Any, name: str | None = None) -> Operation:
+    """Writes a file, and makes the directories that it needs.
+
+    The contents are written to a file beside, which then gets the name: nobody sees a half-written
+    file.
+
+    Args:
+        filename: Its name, a scalar string.
+        contents: What to write, a scalar string.
+        name: Name of the operation.
+
+    Returns:
+        The operation.
+
+    Raises:
+        FailedPreconditionError: When run: it is a directory, or in what is no directory.
+        PermissionDeniedError: When run: it may not be written.
+        ValueError: If an argument is no scalar.
+    """
+
+    def infer(filename: Tensor, contents: Tensor) -> Any:
+        check_rank(filename.shape, 0)
+        check_rank(contents.shape, 0)
+        return []
+
+    inputs = [Input("filename", filename, dtype=string), Input("contents", contents, dtype=string)]
+    return apply_op("WriteFile", inputs, infer, name=name)
+
+
+def matching_files(pattern: Any, name: str | None = None) -> Tensor:
+    """Finds the files and directories whose names match patterns.
+
+    Args:
+        pattern: Names with `*`, `?`, `[a-z]` and `[!a-z]` in them, which stand for parts of a name
+            without a `/`; a backslash takes the meaning from what follows. A scalar string or a
+            vector.
+        name: Name of the operation.
+
+    Returns:
+        The names, a sorted string vector; those that several patterns match, several times. A name
+        without a directory starts with `./`, if its pattern is one.
+
+    Raises:
+        ValueError: If `pattern` has more than one dimension.
+    """
+
+    def infer(pattern: Tensor) -> Any:
+        if (pattern.shape.rank or 0) > 1:
+            raise ShapeConflict(f"Shape must be at most rank 1 but is rank {pattern.shape.rank}")
+        return [(string, TensorShape([None]))]
+
+    inputs = [Input("pattern", pattern, dtype=string)]
+    return apply_op("MatchingFiles", inputs, infer, name=name, kernel=_match).outputs[0]
+
+
+def _match(patterns: Array) -> Array:
+    if patterns.ndim > 1:
+        fail(
+            "Input patterns tensor must be scalar or vector, but had shape: "
+            f"{bracketed(patterns.shape)}"
+        )
+    paths = sorted(path for pattern in patterns.ravel() for path in matching_paths(pattern))
+    found = np.empty(len(paths), dtype=object)
+    found[:] = paths
+    return found

@@ -1,0 +1,89 @@
+"""Patterns of file names.
+
+Source: fnmatch(3) of POSIX with FNM_PATHNAME, as `tf.gfile.Glob` of TensorFlow 1.15 uses it.
+"""
+
+import os
+import re
+
+__all__ = ["matching_paths"]
+
+_SPECIAL = re.compile(r"[*?\[\\]")
+
+
+def matching_paths(pattern: str | bytes) -> list[bytes]:
+    """Returns the names of all files and directories that match a pattern, in no order.
+
+    Args:
+        pattern: See `matching_files`. One that has no directory is looked for in `.`, and the names
+            start with `./`.
+    """
+    text = os.fsdecode(pattern)
+    first = _SPECIAL.search(text)
+    if first is None:
+        return [os.fsencode(text)] if os.path.lexists(text) else []
+    directory, slash, _ = text[: first.start()].rpartition("/")
+    found = [directory + slash if slash else "./"]
+    for part in text[len(directory + slash) :].split("/"):
+        if part:  # two slashes count as one
+            found = [path for parent in found for path in _matching_children(parent, part)]
+    return [os.fsencode(path) for path in found]
+
+
+def _matching_children(parent: str, pattern: str) -> list[str]:
+    matcher = re.compile(_as_regex(pattern), re.DOTALL)
+    try:
+        names = os.listdir(parent)
+    except OSError:  # no directory, or none that may be read: nothing matches in there
+        return []
+    start = parent if parent.endswith("/") else f"{parent}/"
+    return [start + name for name in names if matcher.fullmatch(name)]
+
+
+def _as_regex(pattern: str) -> str:
+    """Returns the regular expression for a pattern of one part of a path."""
+    parts = []
+    place = 0
+    while place < len(pattern):
+        char = pattern[place]
+        place += 1
+        if char == "*":
+            parts.append(".*")
+        elif char == "?":
+            parts.append(".")
+        elif char == "[" and (end := _end_of_set(pattern, place)) is not None:
+            parts.append(_set_as_regex(pattern[place:end]))
+            place = end + 1
+        elif char == "\\" and place < len(pattern):
+            parts.append(re.escape(pattern[place]))
+            place += 1
+        else:
+            parts.append(re.escape(char))
+    return "".join(parts)
+
+
+def _end_of_set(pattern: str, start: int) -> int | None:
+    """Returns where the `]` is that ends a set; one that comes first is a member of it."""
+    place = start + (pattern[start : start + 1] in ("!", "^"))
+    place += pattern[place : place + 1] == "]"
+    while place < len(pattern) and pattern[place] != "]":
+        place += 2 if pattern[place] == "\\" else 1
+    return place if place < len(pattern) else None
+
+
+def _set_as_regex(members: str) -> str:
+    is_negated = members[0] in "!^"
+    chars = re.findall(r"\\?(.)", members[is_negated:], re.DOTALL)
+    parts = []
+    place = 0
+    while place < len(chars):
+        low, high = chars[place], chars[place]
+        if place + 2 < len(chars) and chars[place + 1] == "-":
+            high = chars[place + 2]
+            place += 2
+        place += 1
+        if low <= high:  # a range from back to front has no members
+            parts.append(f"{re.escape(low)}-{re.escape(high)}")
+    if not parts:
+        return "." if is_negated else r"(?!)"
+    return f"[{'^' if is_negated else ''}{''.join(parts)}]"
