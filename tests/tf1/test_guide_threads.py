@@ -105,6 +105,25 @@ def test_a_runner_fills_a_queue_from_four_threads():
         assert not any(thread.is_alive() for thread in enqueue_threads)
 
 
+def test_after_a_stop_what_is_queued_can_still_be_taken():
+    """The known example: the loop asks for the stop and goes on until the queue is empty."""
+    queue = tf.FIFOQueue(10, tf.int32, shapes=[()])
+    qr = tf.train.QueueRunner(queue, [queue.enqueue(7)])
+    with tf.Session() as sess:
+        coord = tf.train.Coordinator()
+        threads = qr.create_threads(sess, coord=coord, start=True)
+        dequeue, taken = queue.dequeue(), []
+        try:
+            for i in range(1000):
+                taken.append(sess.run(dequeue))
+                if i == 50:
+                    coord.request_stop()
+        except tf.errors.OutOfRangeError:
+            coord.join(threads)
+    # Those until the stop, those in the queue, and one that was on its way.
+    assert 51 <= len(taken) <= 51 + 10 + 1
+
+
 def test_a_runner_needs_no_coordinator():
     """Its threads end with the input; the last of them closes the queue."""
     queue = tf.FIFOQueue(10, tf.int32)

@@ -103,7 +103,10 @@ class _Assembly:
 
     def add(self, op: Operation) -> None:
         """Adds an operation, all of whose inputs were added; unless it needs no computing."""
-        if op.type in RESOURCE_TYPES or op.type == _SELECTION:
+        if op.type in RESOURCE_TYPES:
+            self._lowering.resource(op)
+            return
+        if op.type == _SELECTION:
             return
         gate = self._gate(op)
         values = None if any(gate) else self._fold(op)

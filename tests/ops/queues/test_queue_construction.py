@@ -93,6 +93,15 @@ def test_a_queue_has_no_length_and_cannot_be_fetched(kind, sess):
         sess.run(queue)
 
 
+def test_a_finalized_graph_takes_no_more_operations(kind):
+    queue = kind.make()
+    tf.get_default_graph().finalize()
+    text = re.escape("Graph is finalized and cannot be modified.")
+    for add in (queue.dequeue, queue.close, queue.size, lambda: queue.enqueue(kind.element(1))):
+        with pytest.raises(RuntimeError, match=text):
+            add()
+
+
 # Capacity
 
 

@@ -190,8 +190,9 @@ def test_another_kind_is_an_error_of_the_run(sess, first, second, text):
 )
 def test_min_after_dequeue_is_checked_when_the_queue_is_first_used(sess, least, capacity, text):
     queue = tf.RandomShuffleQueue(capacity, least, [tf.int32])
-    with pytest.raises(INVALID, match=text):
-        sess.run(queue.size())
+    for operation in (queue.queue_ref.op, queue.size()):
+        with pytest.raises(INVALID, match=text):
+            sess.run(operation)
 
 
 def test_an_unbounded_queue_may_keep_any_number_back(sess):

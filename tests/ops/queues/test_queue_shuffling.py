@@ -112,6 +112,17 @@ def test_seeds_give_the_order_of_a_queue_that_is_filled_while_it_is_drained(sess
     ]
 
 
+def test_what_is_given_back_comes_behind_what_is_left_in_the_order_of_tensorflow(sess):
+    queue = make(20, 3, seed=1)
+    sess.run(queue.enqueue_many([list(range(8))]))
+    call = sess.blocked(queue, queue.dequeue_many(10))
+    sess.run(queue.close())
+    with pytest.raises(tf.errors.OutOfRangeError):
+        call.result()
+    dequeue = queue.dequeue()
+    assert [sess.run(dequeue) for _ in range(8)] == [4, 3, 6, 2, 7, 1, 5, 0]
+
+
 def test_every_session_begins_anew_and_every_run_goes_on():
     queue = make(100, 0, seed=1)
     enqueue, dequeue_many = queue.enqueue_many([list(range(20))]), queue.dequeue_many(20)

@@ -313,6 +313,9 @@ def test_the_end_of_the_session_ends_every_wait(kind, sess):
         (sess.blocked(empty, empty.dequeue_up_to(2)), DEQUEUE_CANCELLED),
         (sess.blocked(empty, empty.dequeue()), DEQUEUE_CANCELLED),
     ]
+    names = tf.FIFOQueue(2, [tf.string], [()])
+    _, record = tf.TFRecordReader().read(names)
+    calls.append((sess.blocked(names, record), DEQUEUE_CANCELLED))
     sess.close()
     for call, text in calls:
         with pytest.raises(CANCELLED, match=text):
