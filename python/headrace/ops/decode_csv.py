@@ -10,6 +10,7 @@ from typing import Any, Final
 from headrace import dtypes
 from headrace.graph import Tensor
 from headrace.ops.arguments import Input, InputList, apply_op
+from headrace.ops.attributes import bool_attr, string_attr
 from headrace.ops.inference import ShapeConflict
 
 __all__ = ["decode_csv"]
@@ -71,10 +72,6 @@ def decode_csv(
             "Attr 'OUT_TYPE' of 'DecodeCSV' Op passed list of length 0 less than minimum 1."
         )
 
-    for what, value in [("field_delim", field_delim), ("na_value", na_value)]:
-        if not isinstance(value, (str, bytes)):
-            raise TypeError(f"Expected string for argument '{what}' not {value!r}.")
-
     def infer(rows: Tensor, *defaults: Tensor) -> Any:
         _check_defaults(defaults)
         return [(default.dtype.base_dtype, rows.shape) for default in defaults]
@@ -86,9 +83,9 @@ def decode_csv(
         ),
     ]
     attrs = {
-        "field_delim": field_delim,
-        "use_quote_delim": bool(use_quote_delim),
-        "na_value": na_value,
+        "field_delim": string_attr("field_delim", field_delim),
+        "use_quote_delim": bool_attr("use_quote_delim", use_quote_delim),
+        "na_value": string_attr("na_value", na_value),
         "select_cols": columns,
     }
     return apply_op("DecodeCSV", inputs, infer, name=name, attrs=attrs).outputs

@@ -3,20 +3,19 @@
 Source: `tf.decode_raw` of TensorFlow 1.15.
 """
 
-from typing import Any
+from typing import Any, Final
 
-from headrace.dtypes import as_dtype, string
-from headrace.graph import Tensor, graph_of
-from headrace.ops.conversion import convert_to_tensor
+from headrace import dtypes
+from headrace.graph import Tensor
+from headrace.ops.arguments import Input, apply_op
+from headrace.ops.attributes import bool_attr, type_attr
 from headrace.shapes import TensorShape
 
 __all__ = ["decode_raw"]
 
-_RAW_TYPES = frozenset(
-    {
-        *("float16", "float32", "float64", "int8", "int16", "int32", "int64", "uint8", "uint16"),
-        *("bool", "complex64", "complex128"),
-    }
+_RAW_TYPES: Final = (
+    *(dtypes.float16, dtypes.float32, dtypes.float64, dtypes.int32, dtypes.uint16, dtypes.uint8),
+    *(dtypes.int16, dtypes.int8, dtypes.int64, dtypes.complex64, dtypes.complex128, dtypes.bool),
 )
 
 
@@ -47,25 +46,15 @@ def decode_raw(
     """
     if bytes is not None:
         if input_bytes is not None:
-            raise ValueError("Cannot specify both 'bytes' and 'input_bytes'")
+            raise ValueError("Cannot specify both 'bytes' and 'input_bytes'.")
         input_bytes = bytes
-    if input_bytes is None:
-        raise ValueError("decode_raw() missing 1 required positional argument: 'input_bytes'")
     if out_type is None:
-        raise ValueError("decode_raw() missing 1 required positional argument: 'out_type'")
-    dtype = as_dtype(out_type)
-    if dtype.name not in _RAW_TYPES:
-        raise TypeError(
-            f"Value passed to parameter 'out_type' has DataType {dtype.name} not in list of "
-            f"allowed values: {', '.join(sorted(_RAW_TYPES))}"
-        )
-    strings = convert_to_tensor(input_bytes, dtype=string, name="bytes")
-    op = graph_of([strings]).create_op(
-        "DecodeRaw",
-        [strings],
-        [dtype],
-        output_shapes=[strings.shape.concatenate(TensorShape([None]))],
-        name=name,
-        attrs={"out_type": dtype, "little_endian": bool(little_endian)},
-    )
-    return op.outputs[0]
+        raise ValueError("decode_raw() missing 1 positional argument: 'out_type'")
+    dtype = type_attr("out_type", out_type, _RAW_TYPES)
+    attrs = {"out_type": dtype, "little_endian": bool_attr("little_endian", little_endian)}
+
+    def infer(strings: Tensor) -> Any:
+        return [(dtype, strings.shape.concatenate(TensorShape([None])))]
+
+    inputs = [Input("bytes", input_bytes, dtypes.string)]
+    return apply_op("DecodeRaw", inputs, infer, name=name, attrs=attrs).outputs[0]

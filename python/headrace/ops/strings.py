@@ -11,6 +11,7 @@ from headrace import dtypes
 from headrace.dtypes import as_dtype
 from headrace.graph import Tensor
 from headrace.ops.arguments import Input, InputList, apply_op
+from headrace.ops.attributes import type_attr
 from headrace.ops.elementwise import COMPLEX, FLOATS, INTEGERS
 from headrace.ops.inference import merge_shapes
 from headrace.ops.kernel import Array, fail
@@ -128,13 +129,7 @@ def string_to_number(
     """
     if string_tensor is not None and input is not None:
         raise ValueError("Cannot specify both 'string_tensor' and 'input'")
-    dtype = as_dtype(out_type)
-    if dtype not in _READABLE:
-        allowed = ", ".join(kind.name for kind in _READABLE)
-        raise TypeError(
-            f"Value passed to parameter 'out_type' has DataType {dtype.name} not in list of "
-            f"allowed values: {allowed}"
-        )
+    dtype = type_attr("out_type", out_type, _READABLE)
 
     def infer(tensor: Tensor) -> Any:
         return [(dtype, tensor.shape)]

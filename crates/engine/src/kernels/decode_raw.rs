@@ -66,14 +66,16 @@ fn row_length(values: &[Bytes], dtype: DType) -> Result<usize> {
     let first = values.first().map_or(0, Bytes::len);
     if let Some((index, other)) = values.iter().enumerate().find(|(_, value)| value.len() != first) {
         return Err(Error::invalid_argument(format!(
-            "DecodeRaw requires input strings to all be the same size, but element {index} has size {first} != {}",
+            "DecodeRaw requires input strings to all be the same size, but element {index} has size {first} != {}. \
+             Decode each record before it is batched",
             other.len()
         )));
     }
     let size = dtype.size();
     if !first.is_multiple_of(size) {
         return Err(Error::invalid_argument(format!(
-            "Input to DecodeRaw has length {first} that is not a multiple of {size}, the size of {dtype}"
+            "Input to DecodeRaw has length {first} that is not a multiple of {size}, the size of {dtype}. \
+             Check out_type, and that the record is whole"
         )));
     }
     Ok(first / size)
@@ -152,11 +154,13 @@ mod tests {
     fn wrong_lengths_are_refused() {
         assert_eq!(
             error_text(&decoder(DType::UInt8, true), &[strings(&["abc", "d"])]),
-            "InvalidArgument: DecodeRaw requires input strings to all be the same size, but element 1 has size 3 != 1"
+            "InvalidArgument: DecodeRaw requires input strings to all be the same size, but element 1 has size 3 != 1. \
+             Decode each record before it is batched"
         );
         assert_eq!(
             error_text(&decoder(DType::Int16, true), &[Tensor::string("abc")]),
-            "InvalidArgument: Input to DecodeRaw has length 3 that is not a multiple of 2, the size of int16"
+            "InvalidArgument: Input to DecodeRaw has length 3 that is not a multiple of 2, the size of int16. Check out_type, \
+             and that the record is whole"
         );
     }
 }

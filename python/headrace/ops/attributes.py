@@ -1,0 +1,54 @@
+"""The caller's arguments that become attributes of an operation, checked with TensorFlow's words.
+
+Source: `OpDefLibrary.apply_op` of TensorFlow 1.15.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from headrace.dtypes import DType, as_dtype
+
+__all__ = ["bool_attr", "string_attr", "type_attr"]
+
+
+def bool_attr(what: str, value: Any) -> bool:
+    """Returns the bool that an argument must be.
+
+    Raises:
+        TypeError: If it is something else.
+    """
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"Expected bool for argument '{what}' not {value!r}.")
+    return bool(value)
+
+
+def string_attr(what: str, value: Any) -> str | bytes:
+    """Returns the string that an argument must be.
+
+    Raises:
+        TypeError: If it is something else.
+    """
+    if not isinstance(value, (str, bytes)):
+        raise TypeError(f"Expected string for argument '{what}' not {value!r}.")
+    return value
+
+
+def type_attr(what: str, value: Any, allowed: Sequence[DType]) -> DType:
+    """Returns the element type that an argument must be.
+
+    Raises:
+        TypeError: If it is no type, or none of those allowed.
+    """
+    try:
+        dtype = as_dtype(value).base_dtype
+    except TypeError:
+        raise TypeError(f"Expected DataType for argument '{what}' not {value!r}.") from None
+    if dtype not in allowed:
+        names = ", ".join(kind.name for kind in allowed)
+        raise TypeError(
+            f"Value passed to parameter '{what}' has DataType {dtype.name} not in list of allowed "
+            f"values: {names}"
+        )
+    return dtype

@@ -1,0 +1,118 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+
+import headrace.tf1 as tf
+
+IAE = tf.errors.InvalidArgumentError
+
+TYPES = [
+    *(tf.float16, tf.float32, tf.float64, tf.int8, tf.int16, tf.int32, tf.int64, tf.uint8),
+    *(tf.uint16, tf.bool, tf.complex64, tf.complex128),
+]
+
+
+def decode(value, dtype, little_endian=True):
+    with tf.Graph().as_default(), tf.Session() as session:
+        return session.run(tf.decode_raw(value, dtype, little_endian=little_endian))
+
+
+@pytest.mark.parametrize("dtype", TYPES, ids=lambda dtype: dtype.name)
+class TestEveryType:
+    @given(data=st.data())
+    def test_is_read_as_numpy_writes_it(self, dtype, data):
+        numbers = data.draw(npst.arrays(dtype.as_numpy_dtype, npst.array_shapes(max_dims=1)))
+        decoded = decode(numbers.tobytes(), dtype)
+        assert (decoded.dtype, decoded.shape) == (numbers.dtype, numbers.shape)
+        assert decoded.tobytes() == numbers.tobytes()
+
+    def test_is_read_with_its_bytes_in_the_other_order(self, dtype):
+        size = np.dtype(dtype.as_numpy_dtype).itemsize
+        content = bytes([0, 1] * size)
+        decoded = decode(content, dtype, little_endian=False)
+        # A complex number is turned round as a whole.
+        assert decoded.tobytes() == content[:size][::-1] + content[size:][::-1]
+
+
+def test_strings_become_rows_of_a_new_last_dimension(run):
+    strings = tf.placeholder(tf.string, [None, 2])
+    numbers = tf.decode_raw(strings, tf.uint8)
+    assert (numbers.op.name, numbers.dtype, numbers.shape.as_list()) == (
+        *("DecodeRaw", tf.uint8, [None, 2, None]),
+    )
+    assert run(numbers, {strings: [["ab", "cd"]]}).tolist() == [[[97, 98], [99, 100]]]
+    assert run(numbers, {strings: [["", ""]]}).shape == (1, 2, 0)
+    assert run(numbers, {strings: np.empty((0, 2), object)}).shape == (0, 2, 0)
+    assert tf.decode_raw(tf.placeholder(tf.string), tf.uint8).shape.rank is None
+
+
+def test_any_byte_but_zero_is_true():
+    assert decode(b"\0\x01\x02\xff", tf.bool).tolist() == [False, True, True, True]
+
+
+def test_the_old_name_of_the_argument_works(run):
+    assert run(tf.decode_raw(bytes="a", out_type=tf.int8)).tolist() == [97]
+    assert tf.io.decode_raw is tf.decode_raw
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "words"),
+    [
+        (
+            "abc",
+            tf.int16,
+            "DecodeRaw has length 3 that is not a multiple of 2, the size of int16. Ch",
+        ),
+        (
+            "a" * 9,
+            tf.float64,
+            "DecodeRaw has length 9 that is not a multiple of 8, the size of double",
+        ),
+        (
+            "a" * 8,
+            tf.complex128,
+            "has length 8 that is not a multiple of 16, the size of complex128",
+        ),
+        (["abc", "d"], tf.uint8, "be the same size, but element 1 has size 3 != 1. Decode each"),
+        ([["ab", "ab"], ["ab", ""]], tf.uint8, "the same size, but element 3 has size 2 != 0"),
+        (["", "a"], tf.int64, "the same size, but element 1 has size 0 != 1"),
+    ],
+)
+def test_strings_of_a_wrong_length_are_refused(run, value, dtype, words):
+    with pytest.raises(IAE, match=words):
+        run(tf.decode_raw(value, dtype))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "words"),
+    [
+        ({"input_bytes": "a", "bytes": "a"}, ValueError, "Cannot specify both 'bytes' and 'input_"),
+        ({}, ValueError, "None values not supported"),
+        (
+            {"input_bytes": "a", "out_type": None},
+            ValueError,
+            "missing 1 positional argument: 'out_",
+        ),
+        (
+            {"input_bytes": "a", "out_type": tf.string},
+            TypeError,
+            "DataType string not in list of a",
+        ),
+        ({"input_bytes": "a", "out_type": "x"}, TypeError, "Expected DataType for argument 'out_t"),
+        (
+            {"input_bytes": 5},
+            TypeError,
+            "Expected string passed to parameter 'bytes' of op 'DecodeR",
+        ),
+        (
+            {"input_bytes": "a", "little_endian": 1},
+            TypeError,
+            "Expected bool for argument 'little_e",
+        ),
+    ],
+)
+def test_wrong_arguments_are_refused_at_once(arguments, error, words):
+    with pytest.raises(error, match=words):
+        tf.decode_raw(**{"out_type": tf.uint8} | arguments)
