@@ -103,6 +103,18 @@ from headrace.ops.conversion import (
 from headrace.ops.decode_csv import *
 from headrace.ops.decoding import *
 from headrace.ops.decompression import *
+from headrace.ops.features import (
+    FixedLenFeature as FixedLenFeature,
+)
+from headrace.ops.features import (
+    FixedLenSequenceFeature as FixedLenSequenceFeature,
+)
+from headrace.ops.features import (
+    SparseFeature as SparseFeature,
+)
+from headrace.ops.features import (
+    VarLenFeature as VarLenFeature,
+)
 from headrace.ops.files import *
 from headrace.ops.filling import *
 from headrace.ops.indexing import (
@@ -142,6 +154,7 @@ from headrace.ops.reductions import *
 from headrace.ops.repeating import *
 from headrace.ops.script import *
 from headrace.ops.selection import *
+from headrace.ops.sequence_parsing import *
 from headrace.ops.sequences import *
 from headrace.ops.shaping import *
 from headrace.ops.sparse import (

@@ -5,16 +5,16 @@ from headrace.input import match_filenames_once
 from headrace.ops.decode_csv import decode_csv
 from headrace.ops.decoding import decode_raw
 from headrace.ops.decompression import decode_compressed
-from headrace.ops.files import matching_files, read_file, write_file
-from headrace.ops.parsing import (
+from headrace.ops.features import (
     FixedLenFeature,
     FixedLenSequenceFeature,
     SparseFeature,
     VarLenFeature,
-    parse_example,
-    parse_single_example,
 )
+from headrace.ops.files import matching_files, read_file, write_file
+from headrace.ops.parsing import parse_example, parse_single_example
 from headrace.ops.queues import PaddingFIFOQueue, PriorityQueue, QueueBase, RandomShuffleQueue
+from headrace.ops.sequence_parsing import parse_single_sequence_example
 from headrace.records import TFRecordWriter, tf_record_iterator
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "matching_files",
     "parse_example",
     "parse_single_example",
+    "parse_single_sequence_example",
     "read_file",
     "tf_record_iterator",
     "write_file",

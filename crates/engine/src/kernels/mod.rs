@@ -48,6 +48,7 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
         "NoOp" => Arc::new(shape::NoOp),
         "ParseExample" => Arc::new(example::batch::ParseExample::from_attrs(attrs)?),
         "ParseSingleExample" => Arc::new(example::single::ParseSingleExample::from_attrs(attrs)?),
+        "ParseSingleSequenceExample" => Arc::new(example::sequence::ParseSingleSequenceExample::from_attrs(attrs)?),
         "Placeholder" => Arc::new(shape::Placeholder::from_attrs(attrs)?),
         "RandomShuffle" => Arc::new(random::shuffle::RandomShuffle::from_attrs(attrs)?),
         "RandomStandardNormal" => Arc::new(RandomFloats::from_attrs(Distribution::Normal, attrs)?),

@@ -23,7 +23,7 @@ pub struct ParseExample {
 
 impl ParseExample {
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
-        Ok(Self { features: Features::from_attrs(attrs)? })
+        Ok(Self { features: Features::from_attrs(attrs, "")? })
     }
 }
 
@@ -41,11 +41,11 @@ impl Kernel for ParseExample {
             let example = Example { bytes, index, name: names.string_values().get(index) };
             let found = self.features.find(bytes)?;
             for ((feature, found), column) in self.features.with_sparse(&found).zip(&mut sparse_columns) {
-                column.push_sparse(feature, Feature::parse(found)?, &example)?;
+                column.push_sparse(feature, Feature::parse(found.unwrap_or_default())?, &example)?;
             }
             let dense = self.features.with_dense(&found).zip(defaults);
             for (((feature, found), default), column) in dense.zip(&mut dense_columns) {
-                column.push_dense(feature, Feature::parse(found)?, default, &example)?;
+                column.push_dense(feature, Feature::parse(found.unwrap_or_default())?, default, &example)?;
             }
         }
         let mut outputs = Tensors::new();
@@ -174,7 +174,8 @@ mod tests {
                 &kernel(&[], &[("b", DType::Int64, &[])]),
                 &[vector(&[ints(&[])]), vector(&[]), required(DType::Int64)]
             ),
-            "InvalidArgument: Name: <unknown>, Feature: b (data type: int64) is required but could not be found."
+            "InvalidArgument: Name: <unknown>, Feature: b (data type: int64) is required but could not be found. The \
+             Example has: a. Correct the name, or give a default_value"
         );
         let sparse = kernel(&[("a", DType::Int64)], &[]);
         assert_eq!(

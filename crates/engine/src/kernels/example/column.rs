@@ -45,7 +45,7 @@ impl Column {
             feature.check_type(found.dtype).map_err(|misfit| example.failure(&feature.key, &misfit))?;
             self.decode(&feature.key, found, example)?;
         }
-        self.ends.push(self.values.len());
+        self.end_row();
         Ok(())
     }
 
@@ -59,25 +59,35 @@ impl Column {
     ) -> Result<()> {
         match (found, &feature.extent) {
             (Some(found), _) => {
-                let before = self.values.len();
                 feature.check_type(found.dtype).map_err(|misfit| example.failure(&feature.key, &misfit))?;
-                self.decode(&feature.key, found, example)?;
-                let count = self.values.len() - before;
+                let count = self.decode(&feature.key, found, example)?;
                 feature.check_count(count).map_err(|misfit| example.failure(&feature.key, &misfit))?;
             }
             (None, Extent::Rows(_)) => {}
             (None, Extent::Fixed(_)) if default.num_elements() == 0 => {
-                let text = format!("Name: {}, {}", example.name(), feature.missing());
+                let text = format!("Name: {}, {}", example.name(), feature.missing(example.bytes));
                 return Err(Error::invalid_argument(text));
             }
             (None, Extent::Fixed(_)) => self.values.extend_from_tensor(default)?,
         }
-        self.ends.push(self.values.len());
+        self.end_row();
         Ok(())
     }
 
-    fn decode(&mut self, key: &str, found: Feature, example: &Example) -> Result<()> {
-        self.values.decode(found, example.bytes).ok_or_else(|| example.failure(key, MALFORMED_LIST))
+    fn decode(&mut self, key: &str, found: Feature, example: &Example) -> Result<usize> {
+        self.push(found, example.bytes).ok_or_else(|| example.failure(key, MALFORMED_LIST))
+    }
+
+    /// Adds the values of `found`, which is of this type and lies in `record`, to the row that is not ended yet. Returns
+    /// how many there are; `None` if they are malformed.
+    pub fn push(&mut self, found: Feature, record: &Bytes) -> Option<usize> {
+        let before = self.values.len();
+        self.values.decode(found, record)?;
+        Some(self.values.len() - before)
+    }
+
+    pub fn end_row(&mut self) {
+        self.ends.push(self.values.len());
     }
 
     /// The number of values of each Example.
@@ -108,11 +118,17 @@ impl Column {
         self.values.into_tensor(shape)
     }
 
+    /// The values as rows of one shape.
+    pub fn into_rows(self, row: &Shape) -> Result<Tensor> {
+        let shape = row.batched(self.ends.len());
+        self.values.into_tensor(shape)
+    }
+
     /// The values of a dense feature, those of each Example a row.
     pub fn into_dense(self, feature: &DenseFeature, default: &Tensor) -> Result<Tensor> {
         let num_examples = self.ends.len();
         match &feature.extent {
-            Extent::Fixed(shape) => self.values.into_tensor(shape.batched(num_examples)),
+            Extent::Fixed(shape) => self.into_rows(shape),
             Extent::Rows(row) => {
                 let longest = self.longest();
                 let shape = row.batched(longest / row.num_elements()).batched(num_examples);

@@ -1,9 +1,15 @@
 //! One feature that is asked for: its key, its type, its shape, and whether what was found fits.
 
+use super::wire::for_each_feature;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
+use crate::excerpt::excerpt;
 use crate::shape::{PartialShape, Shape};
 use crate::tensor::Tensor;
+use std::collections::BTreeSet;
+
+/// How many keys an error shows.
+const SHOWN_KEYS: usize = 20;
 
 /// A feature of any number of values, which becomes a sparse tensor.
 #[derive(Debug)]
@@ -37,11 +43,15 @@ pub type Misfit = String;
 impl SparseFeature {
     /// Fails if a list of another type was found.
     pub fn check_type(&self, found: DType) -> std::result::Result<(), Misfit> {
-        let expected = self.dtype;
-        match found == expected {
-            true => Ok(()),
-            false => Err(format!("Data types don't match. Expected type: {expected}, Actual type: {found}")),
-        }
+        check_type(self.dtype, found)
+    }
+}
+
+/// Fails if a list of another type than expected was found.
+pub fn check_type(expected: DType, found: DType) -> std::result::Result<(), Misfit> {
+    match found == expected {
+        true => Ok(()),
+        false => Err(format!("Data types don't match. Expected type: {expected}, Actual type: {found}")),
     }
 }
 
@@ -108,15 +118,36 @@ impl DenseFeature {
         }
     }
 
-    /// The words for a feature that is not there and has no default.
-    pub fn missing(&self) -> String {
-        format!("Feature: {} (data type: {}) is required but could not be found.", self.key, self.dtype)
+    /// The words for a feature that is not in `example` and has no default.
+    pub fn missing(&self, example: &[u8]) -> String {
+        let (key, dtype) = (&self.key, self.dtype);
+        let found = keys(example);
+        format!(
+            "Feature: {key} (data type: {dtype}) is required but could not be found. The Example has: {found}. Correct \
+             the name, or give a default_value"
+        )
+    }
+}
+
+/// The first keys of an Example, for its errors.
+fn keys(example: &[u8]) -> String {
+    let mut keys = BTreeSet::new();
+    // What was parsed before is well-formed.
+    let _ = for_each_feature(example, |key, _| {
+        keys.insert(excerpt(key));
+    });
+    let shown: Vec<_> = keys.iter().take(SHOWN_KEYS).map(String::as_str).collect();
+    let rest = if keys.len() > SHOWN_KEYS { ", ..." } else { "" };
+    match keys.is_empty() {
+        true => "no features".to_owned(),
+        false => shown.join(", ") + rest,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernels::example::testing::example;
 
     fn dense(dtype: DType, dims: &[Option<usize>]) -> DenseFeature {
         DenseFeature::new("f".to_owned(), dtype, PartialShape::new(dims.to_vec())).unwrap()
@@ -174,9 +205,19 @@ mod tests {
             sparse.check_type(DType::Int64).unwrap_err(),
             "Data types don't match. Expected type: float, Actual type: int64"
         );
-        assert_eq!(
-            dense(DType::Int64, &[]).missing(),
-            "Feature: f (data type: int64) is required but could not be found."
-        );
+    }
+
+    #[test]
+    fn what_is_there_is_named_when_something_is_missing() {
+        let missing = |keys: &[String]| {
+            let features: Vec<_> = keys.iter().map(|key| (&key[..], vec![])).collect();
+            dense(DType::Int64, &[]).missing(&example(&features))
+        };
+        let words = "Feature: f (data type: int64) is required but could not be found. The Example has: ";
+        let remedy = ". Correct the name, or give a default_value";
+        assert_eq!(missing(&[]), format!("{words}no features{remedy}"));
+        assert_eq!(missing(&["b".to_owned(), "a".to_owned()]), format!("{words}a, b{remedy}"));
+        let many: Vec<_> = (100..200).map(|number| number.to_string()).collect();
+        assert!(missing(&many).ends_with(&format!("118, 119, ...{remedy}")));
     }
 }

@@ -20,14 +20,16 @@ pub struct Features {
     table: Vec<(Vec<u8>, usize)>,
 }
 
-/// The bytes of the features that were found in one Example, by slot; empty for those that were not.
-pub struct Found<'a>(SmallVec<[&'a [u8]; 8]>);
+/// The bytes of the features (or lists of features) that were found in one message, by slot.
+pub struct Found<'a>(SmallVec<[Option<&'a [u8]>; 8]>);
 
 impl Features {
-    pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
-        let (sparse_keys, sparse_types) = (keys(attrs, "sparse_keys")?, types(attrs, "sparse_types")?);
-        let (dense_keys, dense_types) = (keys(attrs, "dense_keys")?, types(attrs, "dense_types")?);
-        let shapes = shapes(attrs, "dense_shapes")?;
+    /// From attributes whose names begin with `prefix`.
+    pub fn from_attrs(attrs: &Attrs, prefix: &str) -> Result<Self> {
+        let name = |suffix: &str| format!("{prefix}{suffix}");
+        let (sparse_keys, sparse_types) = (keys(attrs, &name("sparse_keys"))?, types(attrs, &name("sparse_types"))?);
+        let (dense_keys, dense_types) = (keys(attrs, &name("dense_keys"))?, types(attrs, &name("dense_types"))?);
+        let shapes = shapes(attrs, &name("dense_shapes"))?;
         if sparse_keys.len() != sparse_types.len() || [dense_types.len(), shapes.len()] != [dense_keys.len(); 2] {
             return Err(Error::internal("keys, types and shapes of an Example's features differ in number"));
         }
@@ -43,23 +45,41 @@ impl Features {
 
     /// Finds the features in a serialized Example: of those with the same key the last one in which a list is set.
     pub fn find<'a>(&self, example: &'a [u8]) -> Result<Found<'a>> {
-        let mut found = SmallVec::from_elem(&example[..0], self.table.len());
+        let mut found = self.nothing();
         let is_well_formed = for_each_feature(example, |key, feature| {
-            if let Some(slot) = self.slot(key).filter(|_| !feature.is_empty()) {
-                found[slot] = feature;
+            if !feature.is_empty() {
+                self.note(key, feature, &mut found);
             }
         });
         is_well_formed.ok_or_else(|| malformed(example))?;
-        Ok(Found(found))
+        Ok(found)
+    }
+
+    /// What is known before anything is found.
+    pub fn nothing<'a>(&self) -> Found<'a> {
+        Found(SmallVec::from_elem(None, self.table.len()))
+    }
+
+    /// Puts `value` into the slot of `key`, if it is asked for, in place of what was found before.
+    pub fn note<'a>(&self, key: &[u8], value: &'a [u8], found: &mut Found<'a>) {
+        if let Some(slot) = self.slot(key) {
+            found.0[slot] = Some(value);
+        }
     }
 
     /// Each sparse feature and what was found of it.
-    pub fn with_sparse<'f, 'a>(&'f self, found: &'f Found<'a>) -> impl Iterator<Item = (&'f SparseFeature, &'a [u8])> {
+    pub fn with_sparse<'f, 'a>(
+        &'f self,
+        found: &'f Found<'a>,
+    ) -> impl Iterator<Item = (&'f SparseFeature, Option<&'a [u8]>)> {
         self.sparse.iter().zip(found.0.iter().copied())
     }
 
     /// Each dense feature and what was found of it.
-    pub fn with_dense<'f, 'a>(&'f self, found: &'f Found<'a>) -> impl Iterator<Item = (&'f DenseFeature, &'a [u8])> {
+    pub fn with_dense<'f, 'a>(
+        &'f self,
+        found: &'f Found<'a>,
+    ) -> impl Iterator<Item = (&'f DenseFeature, Option<&'a [u8]>)> {
         self.dense.iter().zip(found.0[self.sparse.len()..].iter().copied())
     }
 
@@ -80,7 +100,8 @@ impl Features {
     }
 }
 
-fn keys(attrs: &Attrs, name: &str) -> Result<Vec<String>> {
+/// Strings that are keys.
+pub fn keys(attrs: &Attrs, name: &str) -> Result<Vec<String>> {
     attrs.list(name, |item| match item {
         Attr::String(key) => Some(key.clone()),
         _ => None,
@@ -121,8 +142,12 @@ fn compare(x: &[u8], y: &[u8]) -> Ordering {
     x.len().cmp(&y.len()).then_with(|| x.cmp(y))
 }
 
-fn malformed(example: &[u8]) -> Error {
-    Error::invalid_argument(format!("Could not parse example input, value: '{}'", excerpt(example)))
+/// The error for bytes that are no Example.
+pub fn malformed(example: &[u8]) -> Error {
+    Error::invalid_argument(format!(
+        "Could not parse example input, value: '{}'. Check that the file has such messages, and its compression",
+        excerpt(example)
+    ))
 }
 
 #[cfg(test)]
@@ -132,7 +157,7 @@ mod tests {
 
     fn features() -> Features {
         let sparse = [("b", DType::Int64), ("long", DType::String)];
-        Features::from_attrs(&asking_for(&sparse, &[("a", DType::Int64, &[]), ("c", DType::Int64, &[])])).unwrap()
+        Features::from_attrs(&asking_for(&sparse, &[("a", DType::Int64, &[]), ("c", DType::Int64, &[])]), "").unwrap()
     }
 
     #[test]
@@ -141,9 +166,9 @@ mod tests {
         let features = features();
         let found = features.find(&bytes).unwrap();
         let sparse: Vec<_> = features.with_sparse(&found).map(|(feature, bytes)| (&feature.key[..], bytes)).collect();
-        assert_eq!(sparse, [("b", &[][..]), ("long", &strings(&[b"v"]))]);
+        assert_eq!(sparse, [("b", None), ("long", Some(&strings(&[b"v"])[..]))]);
         let dense: Vec<_> = features.with_dense(&found).map(|(feature, bytes)| (&feature.key[..], bytes)).collect();
-        assert_eq!(dense, [("a", &int64s(&[])[..]), ("c", &[])]);
+        assert_eq!(dense, [("a", Some(&int64s(&[])[..])), ("c", None)]);
     }
 
     #[test]
@@ -151,20 +176,23 @@ mod tests {
         let bytes = example(&[("a", strings(&[])), ("a", int64s(&[1])), ("a", vec![])]);
         let features = features();
         let found = features.find(&bytes).unwrap();
-        assert_eq!(features.with_dense(&found).next().unwrap().1, int64s(&[1]));
+        assert_eq!(features.with_dense(&found).next().unwrap().1, Some(&int64s(&[1])[..]));
     }
 
     #[test]
     fn malformed_bytes_are_shown_in_part() {
         let text = |bytes: &[u8]| format!("{:?}", features().find(bytes).map(drop).unwrap_err());
-        assert_eq!(text(b"\x0a\x02a"), "InvalidArgument: Could not parse example input, value: '\n\x02a'");
+        assert_eq!(
+            text(b"\x0a\x02a"),
+            "InvalidArgument: Could not parse example input, value: '\n\x02a'. Check that the file has such messages, and its compression"
+        );
         let long = text(&[b'\x0b'; 1000]);
-        assert!(long.ends_with("\x0b... (1000 bytes)'"), "{long}");
+        assert!(long.contains("\x0b... (1000 bytes)'. Check"), "{long}");
     }
 
     #[test]
     fn what_cannot_be_asked_for_is_refused() {
-        let text = |attrs| format!("{:?}", Features::from_attrs(&attrs).map(drop).unwrap_err());
+        let text = |attrs| format!("{:?}", Features::from_attrs(&attrs, "").map(drop).unwrap_err());
         assert_eq!(
             text(asking_for(&[("a", DType::Int64)], &[("a", DType::Int64, &[])])),
             "InvalidArgument: feature 'a' is asked for twice"

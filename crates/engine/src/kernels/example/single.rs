@@ -1,7 +1,7 @@
 //! ParseSingleExample: one serialized Example.
 
-use super::feature::{DenseFeature, Extent, SparseFeature};
-use super::features::Features;
+use super::feature::{DenseFeature, Extent};
+use super::features::{Features, Found};
 use super::values::{MALFORMED_LIST, Values};
 use super::wire::Feature;
 use crate::error::{Error, Result};
@@ -23,7 +23,7 @@ pub struct ParseSingleExample {
 
 impl ParseSingleExample {
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
-        Ok(Self { features: Features::from_attrs(attrs)? })
+        Ok(Self { features: Features::from_attrs(attrs, "")? })
     }
 }
 
@@ -36,25 +36,24 @@ impl Kernel for ParseSingleExample {
         self.features.check_defaults(defaults)?;
         let found = self.features.find(example)?;
         let mut outputs = Tensors::new();
-        let mut sparse_values = Vec::new();
-        let mut sparse_shapes = Vec::new();
-        for (feature, found) in self.features.with_sparse(&found) {
-            let values = decode_sparse(feature, Feature::parse(found)?, example)?;
-            let length = values.len();
-            outputs.push(Tensor::from_values(Shape::new(&[length, 1]), (0..length as i64).collect())?);
-            sparse_values.push(values.into_tensor(Shape::new(&[length]))?);
-            sparse_shapes.push(Tensor::scalar(length as i64).reshaped(Shape::new(&[1]))?);
-        }
-        outputs.extend(sparse_values);
-        outputs.extend(sparse_shapes);
+        push_sparse(&self.features, &found, example, &failure, &mut outputs)?;
         for ((feature, found), default) in self.features.with_dense(&found).zip(defaults) {
-            outputs.push(decode_dense(feature, Feature::parse(found)?, default, example)?);
+            let found = Feature::parse(found.unwrap_or_default())?;
+            if let Some(found) = found {
+                feature.check_type(found.dtype).map_err(|misfit| failure(&feature.key, &misfit))?;
+            }
+            let value = dense(feature, found, default, example, &failure)?;
+            outputs.push(value.ok_or_else(|| Error::invalid_argument(feature.missing(example)))?);
         }
         Ok(Step::Done(outputs))
     }
 }
 
-fn scalar(serialized: &Tensor) -> Result<&Bytes> {
+/// Makes the error for the feature of a key.
+pub type Failure<'f> = &'f dyn Fn(&str, &str) -> Error;
+
+/// The only message in `serialized`.
+pub fn scalar(serialized: &Tensor) -> Result<&Bytes> {
     match (serialized.string_values(), serialized.shape().is_empty()) {
         ([example], true) => Ok(example),
         _ => {
@@ -64,37 +63,63 @@ fn scalar(serialized: &Tensor) -> Result<&Bytes> {
     }
 }
 
-fn decode_sparse(feature: &SparseFeature, found: Option<Feature>, example: &Bytes) -> Result<Values> {
-    match found {
-        Some(found) => {
-            feature.check_type(found.dtype).map_err(|misfit| failure(&feature.key, &misfit))?;
-            decode(&feature.key, found, example)
-        }
-        None => Values::new(feature.dtype),
+/// Adds the indices, then the values, then the shapes of the sparse features.
+pub fn push_sparse(
+    features: &Features,
+    found: &Found,
+    example: &Bytes,
+    failure: Failure,
+    outputs: &mut Tensors,
+) -> Result<()> {
+    let mut all_values = Vec::new();
+    let mut shapes = Vec::new();
+    for (feature, found) in features.with_sparse(found) {
+        let values = match Feature::parse(found.unwrap_or_default())? {
+            Some(found) => {
+                feature.check_type(found.dtype).map_err(|misfit| failure(&feature.key, &misfit))?;
+                decode(&feature.key, found, example, failure)?
+            }
+            None => Values::new(feature.dtype)?,
+        };
+        let length = values.len();
+        outputs.push(Tensor::from_values(Shape::new(&[length, 1]), (0..length as i64).collect())?);
+        all_values.push(values.into_tensor(Shape::new(&[length]))?);
+        shapes.push(Tensor::scalar(length as i64).reshaped(Shape::new(&[1]))?);
     }
+    outputs.extend(all_values);
+    outputs.extend(shapes);
+    Ok(())
 }
 
-fn decode_dense(feature: &DenseFeature, found: Option<Feature>, default: &Tensor, example: &Bytes) -> Result<Tensor> {
+/// The value of a dense feature: what was found, which is of its type, or its default; `None` if it must be there and
+/// is not.
+pub fn dense(
+    feature: &DenseFeature,
+    found: Option<Feature>,
+    default: &Tensor,
+    example: &Bytes,
+    failure: Failure,
+) -> Result<Option<Tensor>> {
     let Some(found) = found else { return default_of(feature, default) };
-    feature.check_type(found.dtype).map_err(|misfit| failure(&feature.key, &misfit))?;
-    let values = decode(&feature.key, found, example)?;
+    let values = decode(&feature.key, found, example, failure)?;
     let count = values.len();
     feature.check_count(count).map_err(|misfit| failure(&feature.key, &format!("{MALFORMED_LIST} {misfit}")))?;
-    values.into_tensor(match &feature.extent {
+    let shape = match &feature.extent {
         Extent::Fixed(shape) => shape.clone(),
         Extent::Rows(row) => row.batched(count / row.num_elements()),
-    })
+    };
+    values.into_tensor(shape).map(Some)
 }
 
-fn default_of(feature: &DenseFeature, default: &Tensor) -> Result<Tensor> {
+fn default_of(feature: &DenseFeature, default: &Tensor) -> Result<Option<Tensor>> {
     match &feature.extent {
-        Extent::Rows(row) => Tensor::empty(feature.dtype, row.batched(0)),
-        Extent::Fixed(_) if default.num_elements() == 0 => Err(Error::invalid_argument(feature.missing())),
-        Extent::Fixed(_) => Ok(default.clone()),
+        Extent::Rows(row) => Tensor::empty(feature.dtype, row.batched(0)).map(Some),
+        Extent::Fixed(_) if default.num_elements() == 0 => Ok(None),
+        Extent::Fixed(_) => Ok(Some(default.clone())),
     }
 }
 
-fn decode(key: &str, found: Feature, example: &Bytes) -> Result<Values> {
+fn decode(key: &str, found: Feature, example: &Bytes, failure: Failure) -> Result<Values> {
     let mut values = Values::new(found.dtype)?;
     values.decode(found, example).ok_or_else(|| failure(key, MALFORMED_LIST))?;
     Ok(values)
@@ -160,7 +185,8 @@ mod tests {
         }
         assert_eq!(
             error_text(&kernel, &[Tensor::string(Bytes::new()), required(DType::Int64)]),
-            "InvalidArgument: Feature: a (data type: int64) is required but could not be found."
+            "InvalidArgument: Feature: a (data type: int64) is required but could not be found. The Example has: no \
+             features. Correct the name, or give a default_value"
         );
     }
 

@@ -16,17 +16,19 @@ fn varint(mut value: u64) -> Vec<u8> {
 }
 
 /// Field `number` of bytes: a tag, a length, and `body`.
-fn field(number: u8, body: &[u8]) -> Vec<u8> {
+pub fn field(number: u8, body: &[u8]) -> Vec<u8> {
     [&[number << 3 | 2][..], &varint(body.len() as u64), body].concat()
+}
+
+/// A map of keys and messages, which is field 1 of its message.
+pub fn map(entries: &[(&str, Vec<u8>)]) -> Vec<u8> {
+    let entry = |(key, value): &(&str, Vec<u8>)| field(1, &[field(1, key.as_bytes()), field(2, value)].concat());
+    entries.iter().flat_map(entry).collect()
 }
 
 /// A serialized Example of features made by the functions below; an empty one has no list set.
 pub fn example(features: &[(&str, Vec<u8>)]) -> Bytes {
-    let entries: Vec<u8> = features
-        .iter()
-        .flat_map(|(key, feature)| field(1, &[field(1, key.as_bytes()), field(2, feature)].concat()))
-        .collect();
-    field(1, &entries).into()
+    field(1, &map(features)).into()
 }
 
 pub fn int64s(values: &[i64]) -> Vec<u8> {
@@ -57,12 +59,18 @@ pub fn strings(values: &[&[u8]]) -> Vec<u8> {
 /// The attributes that ask for `sparse` and `dense` features.
 pub fn asking_for(sparse: &[(&str, DType)], dense: &[(&str, DType, &[Option<usize>])]) -> Attrs {
     let mut attrs = Attrs::default();
+    ask_for("", sparse, dense, &mut attrs);
+    attrs
+}
+
+/// Adds the attributes that ask for `sparse` and `dense` features, with names that begin with `prefix`.
+pub fn ask_for(prefix: &str, sparse: &[(&str, DType)], dense: &[(&str, DType, &[Option<usize>])], attrs: &mut Attrs) {
     let key = |key: &&str| Attr::String((*key).to_owned());
     let shape = |dims: &[Option<usize>]| Attr::Shape(Some(PartialShape::new(dims.to_vec())));
-    attrs.insert("sparse_keys", Attr::List(sparse.iter().map(|(name, _)| key(name)).collect()));
-    attrs.insert("sparse_types", Attr::List(sparse.iter().map(|(_, dtype)| Attr::DType(*dtype)).collect()));
-    attrs.insert("dense_keys", Attr::List(dense.iter().map(|(name, ..)| key(name)).collect()));
-    attrs.insert("dense_types", Attr::List(dense.iter().map(|(_, dtype, _)| Attr::DType(*dtype)).collect()));
-    attrs.insert("dense_shapes", Attr::List(dense.iter().map(|(.., dims)| shape(dims)).collect()));
-    attrs
+    let mut insert = |name: &str, items: Vec<Attr>| attrs.insert(format!("{prefix}{name}"), Attr::List(items));
+    insert("sparse_keys", sparse.iter().map(|(name, _)| key(name)).collect());
+    insert("sparse_types", sparse.iter().map(|(_, dtype)| Attr::DType(*dtype)).collect());
+    insert("dense_keys", dense.iter().map(|(name, ..)| key(name)).collect());
+    insert("dense_types", dense.iter().map(|(_, dtype, _)| Attr::DType(*dtype)).collect());
+    insert("dense_shapes", dense.iter().map(|(.., dims)| shape(dims)).collect());
 }

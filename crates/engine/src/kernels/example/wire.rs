@@ -128,6 +128,43 @@ pub fn for_each_feature<'a>(example: &'a [u8], mut visit: impl FnMut(&'a [u8], &
     Some(())
 }
 
+/// Calls `visit` with the number and the bytes of each field of a message that has bytes, strictly: what claims more than
+/// there is is malformed.
+pub fn for_each_field<'a>(message: &'a [u8], mut visit: impl FnMut(u64, &'a [u8]) -> Option<()>) -> Option<()> {
+    let mut message = Cursor::new(message);
+    while !message.is_at_end() {
+        let tag = message.varint()?;
+        match (tag >> 3, tag as u8 & 7) {
+            (0, _) => return None,
+            (_, VARINT) => message.varint().map(drop)?,
+            (_, FIXED64) => message.take(8).map(drop)?,
+            (number, DELIMITED) => visit(number, message.delimited()?)?,
+            (_, FIXED32) => message.take(4).map(drop)?,
+            _ => return None,
+        }
+    }
+    Some(())
+}
+
+/// Calls `visit` with the key and the value of each entry of a map, which is field 1 of `message`.
+pub fn for_each_entry<'a>(message: &'a [u8], mut visit: impl FnMut(&'a [u8], &'a [u8])) -> Option<()> {
+    for_each_field(message, |number, entry| {
+        let mut parts = [&entry[..0]; 2];
+        for_each_field(entry, |number, part| {
+            match number {
+                1 => parts[0] = part,
+                2 => parts[1] = part,
+                _ => {}
+            }
+            Some(())
+        })?;
+        if number == 1 {
+            visit(parts[0], parts[1]);
+        }
+        Some(())
+    })
+}
+
 /// A Feature in which a list is set.
 #[derive(Clone, Copy, Debug)]
 pub struct Feature<'a> {
@@ -204,6 +241,21 @@ mod tests {
     }
 
     #[test]
+    fn the_entries_of_a_map_may_have_their_parts_in_any_order() {
+        let entries = |bytes: &[u8]| {
+            let mut entries = Vec::new();
+            for_each_entry(bytes, |key, value| entries.push([key.to_vec(), value.to_vec()].concat()))?;
+            Some(entries)
+        };
+        assert_eq!(entries(b"\x0a\x06\x0a\x01a\x12\x01b\x10\x07"), Some(vec![b"ab".to_vec()]));
+        assert_eq!(entries(b"\x0a\x08\x12\x01b\x1a\0\x0a\x01a"), Some(vec![b"ab".to_vec()]));
+        assert_eq!(entries(b"\x12\x03\x0a\x01a\x25\0\0\0\0\x21\0\0\0\0\0\0\0\0"), Some(vec![]));
+        for malformed in [&b"\x0a\x06\x0a\x01a"[..], b"\x0a\x02\x0a\x01", b"\x0b", b"\x02\0", b"\x25\0", b"\x08"] {
+            assert_eq!(entries(malformed), None, "{malformed:?}");
+        }
+    }
+
+    #[test]
     fn a_feature_says_its_type() {
         let dtype = |bytes: &[u8]| Feature::parse(bytes).map(|feature| feature.map(|feature| feature.dtype));
         assert_eq!(dtype(b"").unwrap(), None);
@@ -217,6 +269,7 @@ mod tests {
         #[test]
         fn any_bytes_are_walked_over(bytes: Vec<u8>) {
             let _ = keys(&bytes);
+            let _ = for_each_entry(&bytes, |_, _| {});
         }
     }
 }

@@ -1,0 +1,95 @@
+"""Sparse tensors put together from the features that hold their indices and their values.
+
+Source: `tf.SparseFeature` and `tf.sparse_merge` of TensorFlow 1.15.
+"""
+
+from collections.abc import Mapping, Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from headrace.dtypes import int64
+from headrace.graph import graph_of
+from headrace.ops.features import SparseFeature
+from headrace.ops.kernel import Array, NumpyKernel, fail
+from headrace.ops.sparse import SparseTensor
+from headrace.shapes import TensorShape
+
+__all__ = ["merge_sparse_feature"]
+
+
+def merge_sparse_feature(parsed: Mapping[str, Any], feature: SparseFeature) -> SparseTensor:
+    """Makes one sparse tensor of features that were parsed as if they had any number of values.
+
+    Args:
+        parsed: A `SparseTensor` for each part of the feature, by the name of the part.
+        feature: Which parts, and how large the result is.
+
+    Returns:
+        The sparse tensor, with a first dimension for the example if there is a batch of them. A
+        run in which an example has not as many indices as values ends with InvalidArgumentError;
+        indices are not compared with the size.
+
+    Raises:
+        TypeError: If the size is no integer, or no list of integers for a list of index keys.
+        ValueError: If there are not as many sizes as index keys.
+    """
+    keys, sizes = _dimensions(feature)
+    values = parsed[feature.value_key]
+    inputs = [values.indices, values.values, values.dense_shape]
+    inputs += [part for key in keys for part in (parsed[key].indices, parsed[key].values)]
+    # The values' own indices are the example (in a batch) and the position, which goes.
+    rank = len(sizes) + values.dense_shape.shape.as_list()[0] - 1
+
+    def merge(*arrays: Array) -> tuple[Array, Array, Array]:
+        return _merge(arrays, sizes, feature)
+
+    dtypes = [int64, values.values.dtype, int64]
+    op = graph_of(inputs).create_op(
+        "SparseMerge",
+        inputs,
+        dtypes,
+        output_shapes=[TensorShape([None, rank]), TensorShape([None]), TensorShape([rank])],
+        name="SparseMerge",
+        kernel=NumpyKernel(merge, dtypes),
+    )
+    return SparseTensor(*op.outputs)
+
+
+def _dimensions(feature: SparseFeature) -> tuple[list[str], list[int]]:
+    """The keys of the indices and the sizes, one for each dimension."""
+    is_one = isinstance(feature.index_key, str)
+    keys = [feature.index_key] if is_one else list(feature.index_key)
+    is_list = isinstance(feature.size, Sequence)
+    sizes = list(feature.size) if is_list else [feature.size]
+    if is_one == is_list or not all(isinstance(size, Integral) for size in sizes):
+        raise TypeError(
+            "vocab_size has to be a list of Tensors or Python ints. Found "
+            f"{type(feature.size)} as the size of {feature}."
+        )
+    if len(keys) != len(sizes):
+        raise ValueError(
+            f"sp_ids and vocab_size have to have equal lengths, got {feature}. Give one size for "
+            "each index_key."
+        )
+    return keys, [int(size) for size in sizes]
+
+
+def _merge(
+    arrays: Sequence[Array], sizes: list[int], feature: SparseFeature
+) -> tuple[Array, Array, Array]:
+    indices, values, dense_shape, *parts = arrays
+    columns = [indices[:, :-1]]
+    for places, numbers in zip(parts[::2], parts[1::2], strict=True):
+        if not np.array_equal(places, indices):
+            fail(
+                f"Number of elements in indices ({len(numbers)}) and values ({len(values)}) do not "
+                f"match: {feature} needs as many indices as values in every example"
+            )
+        columns.append(numbers[:, None])
+    merged = np.concatenate(columns, axis=1).astype(np.int64)
+    if not feature.already_sorted:
+        order = np.lexsort(merged.T[::-1])
+        merged, values = merged[order], values[order]
+    return merged, values, np.concatenate([dense_shape[:-1], sizes]).astype(np.int64)
