@@ -37,7 +37,7 @@ TABLE = (
     row("records", "tensor_bundle"),
     row("session"),
     row(
-        *("coordinator", "queue_runner", "input", "saver"),
+        *("coordinator", "queue_runner", "input", "saver", "events"),
         queue_runner="coordinator",
         input="queue_runner",
     ),

@@ -16,6 +16,7 @@ __all__ = [
     "Reader",
     "RecordIterator",
     "RecordWriter",
+    "SparseTable",
     "StopFlag",
     "Variable",
     "__version__",
@@ -63,6 +64,11 @@ class Reader:
     def __new__(cls, name: str, op_type: str, attributes: dict[str, Any]) -> Reader: ...
 
 @final
+class SparseTable:
+    def __new__(cls) -> SparseTable: ...
+    def size(self) -> int: ...
+
+@final
 class Variable:
     def __new__(cls, name: str) -> Variable: ...
 
@@ -71,6 +77,8 @@ class RecordWriter:
     def __new__(
         cls, path: bytes, compression: str = "", level: int | None = None
     ) -> RecordWriter: ...
+    @staticmethod
+    def create_new(path: bytes) -> RecordWriter: ...
     def write(self, record: bytes) -> bool: ...
     def flush(self) -> bool: ...
     def close(self) -> bool: ...
@@ -93,7 +101,7 @@ class ProgramBuilder:
     def kernel(
         op_type: str,
         attributes: dict[str, Any],
-        resources: Sequence[Queue | Reader | Variable],
+        resources: Sequence[Queue | Reader | SparseTable | Variable],
     ) -> Kernel | None: ...
     @staticmethod
     def select(kernels: Sequence[Kernel]) -> Kernel: ...

@@ -19,6 +19,7 @@ pub mod reader;
 mod retain;
 pub mod run;
 pub mod shape;
+pub mod sparse;
 pub mod sync;
 pub mod tensor;
 pub mod tfrecord;

@@ -31,6 +31,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<program::Program>()?;
     module.add_class::<queue::Queue>()?;
     module.add_class::<resource::Reader>()?;
+    module.add_class::<resource::SparseTable>()?;
     module.add_class::<resource::Variable>()?;
     module.add_class::<records::RecordWriter>()?;
     module.add_class::<records::RecordIterator>()?;

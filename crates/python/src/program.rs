@@ -6,7 +6,7 @@ use crate::detach::detached;
 use crate::error::IntoPython;
 use crate::function::PythonFunction;
 use crate::queue::Queue;
-use crate::resource::{Reader, Variable};
+use crate::resource::{Reader, SparseTable, Variable};
 use crate::view::to_tensor;
 use headrace_engine::dtype::DType;
 use headrace_engine::error::Error;
@@ -74,6 +74,7 @@ enum Resource<'py> {
     Queue(Bound<'py, Queue>),
     Reader(Bound<'py, Reader>),
     Variable(Bound<'py, Variable>),
+    SparseTable(Bound<'py, SparseTable>),
 }
 
 /// The numbers of operations to wait for; slots of bool scalars, outermost branch first, with the values to have.
@@ -113,6 +114,7 @@ impl ProgramBuilder {
             [] => kernels::build(op_type, &attrs),
             [Resource::Queue(queue)] => kernels::queue::build(op_type, &attrs, &queue.get().0),
             [Resource::Variable(variable)] => kernels::variable::build(op_type, &attrs, &variable.get().0),
+            [Resource::SparseTable(table)] => kernels::sparse_table::build(op_type, &attrs, &table.get().0),
             [Resource::Reader(reader)] => kernels::reader::build(op_type, &attrs, &reader.get().0, None),
             [Resource::Reader(reader), Resource::Queue(queue)] => {
                 kernels::reader::build(op_type, &attrs, &reader.get().0, Some(&queue.get().0))

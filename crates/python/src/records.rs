@@ -30,6 +30,14 @@ impl RecordWriter {
         Ok(Self(Mutex::new(Some(py.detach(create).into_python(py)?))))
     }
 
+    /// Writes a new file that can be read while it grows; see the engine's writer.
+    #[staticmethod]
+    fn create_new(py: Python<'_>, path: &[u8]) -> PyResult<Self> {
+        let name = FileName::new(path.to_vec());
+        let writer = py.detach(|| TfRecordWriter::create_new(name)).into_python(py)?;
+        Ok(Self(Mutex::new(Some(writer))))
+    }
+
     /// Appends a record; says whether the writer was open.
     fn write(&self, py: Python<'_>, record: &[u8]) -> PyResult<bool> {
         self.with_writer(py, |writer| writer.write(record))

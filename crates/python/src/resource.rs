@@ -1,10 +1,8 @@
-//! What belongs to a session and outlives a run, beside queues: readers and variables.
+//! What belongs to a session and outlives a run, beside queues: readers, variables, tables of sparse tensors.
 
 use crate::attrs::attrs;
 use crate::error::IntoPython;
-use headrace_engine::kernels;
-use headrace_engine::reader;
-use headrace_engine::variable;
+use headrace_engine::{kernels, reader, sparse, variable};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::Arc;
@@ -31,5 +29,22 @@ impl Variable {
     #[new]
     fn new(name: String) -> Self {
         Self(Arc::new(variable::Variable::new(name)))
+    }
+}
+
+/// A table of sparse tensors of the engine.
+#[pyclass(frozen, module = "headrace._native")]
+pub struct SparseTable(pub Arc<sparse::SparseTable>);
+
+#[pymethods]
+impl SparseTable {
+    #[new]
+    fn new() -> Self {
+        Self(Arc::default())
+    }
+
+    /// How many tensors wait to be taken.
+    fn size(&self) -> usize {
+        self.0.size()
     }
 }

@@ -2,6 +2,12 @@
 
 from headrace.input.batching import batch, batch_join, shuffle_batch, shuffle_batch_join
 from headrace.input.filenames import match_filenames_once
+from headrace.input.maybe_batching import (
+    maybe_batch,
+    maybe_batch_join,
+    maybe_shuffle_batch,
+    maybe_shuffle_batch_join,
+)
 from headrace.input.producers import (
     input_producer,
     limit_epochs,
@@ -16,6 +22,10 @@ __all__ = [
     "input_producer",
     "limit_epochs",
     "match_filenames_once",
+    "maybe_batch",
+    "maybe_batch_join",
+    "maybe_shuffle_batch",
+    "maybe_shuffle_batch_join",
     "range_input_producer",
     "shuffle_batch",
     "shuffle_batch_join",

@@ -7,7 +7,6 @@ from typing import Any
 
 from headrace import dtypes
 from headrace.graph import GraphKeys, Operation, Tensor, control_dependencies, name_scope
-from headrace.input.fullness import summarize_fullness
 from headrace.ops.casting import cast
 from headrace.ops.comparison import greater
 from headrace.ops.control_flow import Assert
@@ -18,6 +17,7 @@ from headrace.ops.queues import FIFOQueue, QueueBase
 from headrace.ops.random import random_shuffle
 from headrace.ops.selection import gather
 from headrace.ops.sequences import range as range_op
+from headrace.ops.summary import scalar
 from headrace.ops.variables import Variable
 from headrace.queue_runner import QueueRunner, add_queue_runner
 
@@ -113,12 +113,12 @@ def input_producer(
             dtypes=[rows.dtype.base_dtype],
             shapes=[row_shape],
             shared_name=shared_name,
-            name=name or "input_producer",
+            name=name or "FIFOQueueV2",
         )
         enqueue = queue.enqueue_many(rows)
         add_queue_runner(QueueRunner(queue, [enqueue], cancel_op=cancel_op))
         if summary_name is not None:
-            summarize_fullness(cast(queue.size(), dtypes.float32) * (1.0 / capacity), summary_name)
+            scalar(summary_name, cast(queue.size(), dtypes.float32) * (1.0 / capacity))
         return queue
 
 

@@ -12,6 +12,7 @@ from headrace.protos.checkpoint import (
     TensorSliceProto,
     VersionDef,
 )
+from headrace.protos.event import Event, GraphDef, HistogramProto, SessionLog, Summary
 from headrace.protos.example import (
     BytesList,
     Example,
@@ -29,14 +30,19 @@ __all__ = [
     "BundleHeaderProto",
     "BytesList",
     "CheckpointState",
+    "Event",
     "Example",
     "Feature",
     "FeatureList",
     "FeatureLists",
     "Features",
     "FloatList",
+    "GraphDef",
+    "HistogramProto",
     "Int64List",
     "SequenceExample",
+    "SessionLog",
+    "Summary",
     "TensorShapeProto",
     "TensorSliceProto",
     "VersionDef",

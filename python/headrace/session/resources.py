@@ -1,4 +1,4 @@
-"""What a session holds for its graph: queues, readers and variables, made when first used.
+"""What a session holds for its graph, made when first used: queues, readers, variables and more.
 
 A resource belongs to the operation that names it, or to everybody who gives the same `shared_name`.
 """
@@ -14,7 +14,7 @@ from headrace.shapes import TensorShape, bracketed
 
 __all__ = ["RESOURCE_TYPES", "Resource", "Resources"]
 
-Resource: TypeAlias = engine.Queue | engine.Reader | engine.Variable
+Resource: TypeAlias = engine.Queue | engine.Reader | engine.SparseTable | engine.Variable
 
 _QUEUE_CLASSES = {
     "FIFOQueueV2": "FIFOQueue",
@@ -30,7 +30,7 @@ _READER_TYPES = frozenset(
 )
 
 # The types of the operations that stand for a resource.
-RESOURCE_TYPES = frozenset({*_QUEUE_CLASSES, *_READER_TYPES, "VariableV2"})
+RESOURCE_TYPES = frozenset({*_QUEUE_CLASSES, *_READER_TYPES, "SparseTensorsMap", "VariableV2"})
 
 
 class Resources:
@@ -71,6 +71,8 @@ class Resources:
 def _make(op: Operation, name: str) -> Resource:
     if op.type == "VariableV2":
         return engine.Variable(op.name)
+    if op.type == "SparseTensorsMap":
+        return engine.SparseTable()
     try:
         if op.type in _READER_TYPES:
             return engine.Reader(op.name, op.type, op.attrs)

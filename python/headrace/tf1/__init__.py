@@ -6,6 +6,10 @@ here does not exist in headrace either.
 
 # ruff: noqa: F403
 
+from importlib import import_module as _import_module
+from typing import TYPE_CHECKING
+from typing import Any as _Any
+
 from headrace import (
     errors as errors,
 )
@@ -207,5 +211,31 @@ from headrace.tf1 import (
     random as random,
 )
 from headrace.tf1 import (
+    summary as summary,
+)
+from headrace.tf1 import (
     train as train,
 )
+
+if TYPE_CHECKING:
+    from headrace.protos import (
+        Event as Event,
+    )
+    from headrace.protos import (
+        HistogramProto as HistogramProto,
+    )
+    from headrace.protos import (
+        SessionLog as SessionLog,
+    )
+    from headrace.protos import (
+        Summary as Summary,
+    )
+
+_MESSAGES = ("Event", "HistogramProto", "SessionLog", "Summary")
+
+
+def __getattr__(name: str) -> _Any:
+    # Protocol buffers are loaded when they are first used.
+    if name not in _MESSAGES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(_import_module("headrace.protos"), name)

@@ -10,6 +10,10 @@ from headrace.input import (
     input_producer,
     limit_epochs,
     match_filenames_once,
+    maybe_batch,
+    maybe_batch_join,
+    maybe_shuffle_batch,
+    maybe_shuffle_batch_join,
     range_input_producer,
     shuffle_batch,
     shuffle_batch_join,
@@ -25,6 +29,7 @@ from headrace.queue_runner import (
 from headrace.tf1 import queue_runner
 
 if TYPE_CHECKING:
+    from headrace.events import summary_iterator
     from headrace.protos import (
         BytesList,
         Example,
@@ -68,6 +73,10 @@ __all__ = [
     "latest_checkpoint",
     "limit_epochs",
     "match_filenames_once",
+    "maybe_batch",
+    "maybe_batch_join",
+    "maybe_shuffle_batch",
+    "maybe_shuffle_batch_join",
     "queue_runner",
     "range_input_producer",
     "shuffle_batch",
@@ -75,11 +84,13 @@ __all__ = [
     "slice_input_producer",
     "start_queue_runners",
     "string_input_producer",
+    "summary_iterator",
     "update_checkpoint_state",
 ]
 
 # What needs protocol buffers is loaded when it is first used: that takes longer than all the rest.
 _LATE = {
+    "summary_iterator": "headrace.events",
     **dict.fromkeys(
         (
             *("BytesList", "Example", "Feature", "FeatureList", "FeatureLists", "Features"),

@@ -10,13 +10,16 @@ pub mod decode_raw;
 pub mod example;
 mod file;
 pub mod gather;
+pub mod keep_rows;
 pub mod math;
 pub mod queue;
 pub mod random;
 pub mod reader;
 pub mod select;
 pub mod shape;
+pub mod sparse_table;
 pub mod strings;
+pub mod summary;
 pub mod variable;
 
 use crate::error::{Error, Result};
@@ -40,8 +43,11 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
         "FloorDiv" => Arc::new(math::Binary::FloorDiv),
         "FloorMod" => Arc::new(math::Binary::FloorMod),
         "GatherV2" => Arc::new(gather::Gather),
+        "HistogramSummary" => Arc::new(summary::histogram::HistogramSummary::from_attrs(attrs)?),
         "Identity" | "PlaceholderWithDefault" => Arc::new(shape::Identity),
+        "KeepRows" => Arc::new(keep_rows::KeepRows),
         "Maximum" => Arc::new(math::Binary::Maximum),
+        "MergeSummary" => Arc::new(summary::merge::MergeSummary),
         "Minimum" => Arc::new(math::Binary::Minimum),
         "Mul" => Arc::new(math::Binary::Mul),
         "Neg" => Arc::new(math::Unary::Neg),
@@ -57,6 +63,7 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
         "ReadFile" => Arc::new(file::ReadFile),
         "RealDiv" => Arc::new(math::Binary::RealDiv),
         "Reshape" => Arc::new(shape::Reshape),
+        "ScalarSummary" => Arc::new(summary::scalar::ScalarSummary),
         "Square" => Arc::new(math::Unary::Square),
         "StringToNumber" => Arc::new(strings::StringToNumber::from_attrs(attrs)?),
         "Sub" => Arc::new(math::Binary::Sub),

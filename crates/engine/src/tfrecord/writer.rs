@@ -15,7 +15,8 @@ use std::io::{self, BufWriter, Write};
 pub struct TfRecordWriter {
     name: FileName,
     output: BufWriter<Deflate<File>>,
-    file: BesideFile,
+    /// None if the records are written under the final name.
+    file: Option<BesideFile>,
 }
 
 impl TfRecordWriter {
@@ -23,7 +24,14 @@ impl TfRecordWriter {
     pub fn create(name: FileName, compression: Compression, level: Option<i64>) -> Result<Self> {
         let (file, output) = BesideFile::create(name.path()).map_err(|error| Error::io(name.text(), &error))?;
         let output = BufWriter::with_capacity(BLOCK_BYTES, Deflate::new(output, compression, level)?);
-        Ok(Self { name, output, file })
+        Ok(Self { name, output, file: Some(file) })
+    }
+
+    /// Writes a new file that can be read while it grows, up to the last flush. Fails if there is one of that name.
+    pub fn create_new(name: FileName) -> Result<Self> {
+        let output = File::create_new(name.path()).map_err(|error| Error::io(name.text(), &error))?;
+        let output = BufWriter::with_capacity(BLOCK_BYTES, Deflate::new(output, Compression::None, None)?);
+        Ok(Self { name, output, file: None })
     }
 
     /// Appends a record.
@@ -37,7 +45,7 @@ impl TfRecordWriter {
 
     /// Puts every record so far into the file of the final name.
     pub fn flush(&mut self) -> Result<()> {
-        let flushed = self.output.flush().and_then(|()| self.file.publish());
+        let flushed = self.output.flush().and_then(|()| self.file.as_mut().map_or(Ok(()), BesideFile::publish));
         flushed.map_err(|error| self.failed(&error))
     }
 
@@ -46,7 +54,9 @@ impl TfRecordWriter {
         let Self { name, output, mut file } = self;
         let written =
             output.into_inner().map_err(io::IntoInnerError::into_error).and_then(|mut output| output.finish());
-        written.and_then(|()| file.publish()).map_err(|error| Error::io(name.text(), &error))
+        written
+            .and_then(|()| file.as_mut().map_or(Ok(()), BesideFile::publish))
+            .map_err(|error| Error::io(name.text(), &error))
     }
 
     fn failed(&self, error: &io::Error) -> Error {

@@ -25,7 +25,7 @@ mod features;
 pub mod sequence;
 pub mod single;
 mod values;
-mod wire;
+pub(super) mod wire;
 
 #[cfg(test)]
 mod testing;

@@ -79,7 +79,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Moves past `tag` if it is next.
-    fn skip_tag(&mut self, tag: u8) -> bool {
+    pub fn skip_tag(&mut self, tag: u8) -> bool {
         let is_next = self.0.first() == Some(&tag);
         if is_next {
             self.0 = &self.0[1..];
@@ -92,7 +92,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// Moves past a field of any number. One that claims more bytes than there are is the last one, as in TensorFlow.
-    fn skip_field(&mut self) -> Option<()> {
+    pub fn skip_field(&mut self) -> Option<()> {
         match self.varint()? as u8 & 7 {
             VARINT => self.varint().map(drop),
             FIXED64 => self.take(8).map(drop),

@@ -1,0 +1,48 @@
+//! The bytes of a protocol buffer, written field by field.
+
+/// Fields of a message, in the order in which they were added.
+#[derive(Clone, Debug, Default)]
+pub struct Message(Vec<u8>);
+
+impl Message {
+    pub fn bytes(mut self, number: u8, value: &[u8]) -> Self {
+        self.0.push(number << 3 | 2);
+        self.varint(value.len() as u64);
+        self.0.extend_from_slice(value);
+        self
+    }
+
+    pub fn float(mut self, number: u8, value: f32) -> Self {
+        self.0.push(number << 3 | 5);
+        self.0.extend_from_slice(&value.to_le_bytes());
+        self
+    }
+
+    pub fn double(mut self, number: u8, value: f64) -> Self {
+        self.0.push(number << 3 | 1);
+        self.0.extend_from_slice(&value.to_le_bytes());
+        self
+    }
+
+    /// A packed list.
+    pub fn doubles(self, number: u8, values: &[f64]) -> Self {
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        self.bytes(number, &bytes)
+    }
+
+    pub fn message(self, number: u8, value: Message) -> Self {
+        self.bytes(number, &value.0)
+    }
+
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.0
+    }
+
+    fn varint(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.0.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.0.push(value as u8);
+    }
+}

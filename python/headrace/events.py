@@ -1,0 +1,240 @@
+"""Event files: what a program writes while it runs and TensorBoard shows.
+
+An event file is a TFRecord file of `Event` messages, the first of which names the version of the
+format. TensorBoard reads all files of a directory that have "tfevents" in their names, in the order
+of the names, and reads on as they grow.
+
+Source: `tf.summary.FileWriter` and `tf.train.summary_iterator` of TensorFlow 1.15. TensorFlow
+writes from a thread of its own; here the caller does, since an event costs microseconds.
+"""
+
+import itertools
+import socket
+import threading
+import time
+import warnings
+import weakref
+from collections.abc import Iterator
+from os import PathLike, fspath
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final
+
+from headrace import engine
+from headrace.errors import AlreadyExistsError
+from headrace.graph import Graph, GraphDef
+from headrace.protos import Event, SessionLog, Summary
+from headrace.protos import GraphDef as GraphDefProto
+from headrace.records import tf_record_iterator
+
+__all__ = ["FileWriter", "summary_iterator"]
+
+_FILE_VERSION: Final = "brain.Event:2"
+
+
+class FileWriter:
+    """Writes summaries and graphs to a new event file. May be used from many threads.
+
+    What was written can be read once it is flushed: by `flush` or `close`, when `flush_secs` have
+    passed since the last time and another event comes, or when the program ends.
+
+    Args:
+        logdir: The directory of the file; made if it is not there.
+        graph: A graph to show.
+        max_queue: Accepted for TensorFlow's sake: events do not wait.
+        flush_secs: How long an event may stay unread while others come.
+        graph_def: A graph to show, as its description.
+        filename_suffix: Goes at the end of the file's name.
+        session: Accepted for TensorFlow's sake.
+
+    Raises:
+        OSError: If the directory cannot be made.
+        PermissionDeniedError: If the file may not be written.
+        TypeError: If `graph` is no graph.
+    """
+
+    def __init__(
+        self,
+        logdir: str | PathLike[str],
+        graph: Any = None,
+        max_queue: int = 10,
+        flush_secs: float = 120,
+        graph_def: Any = None,
+        filename_suffix: str | None = None,
+        session: Any = None,
+    ) -> None:
+        self._logdir = fspath(logdir)
+        self._suffix = filename_suffix or ""
+        self._flush_secs = flush_secs
+        self._lock = threading.Lock()
+        # Guarded by the lock; None while the writer is closed.
+        self._file: _EventFile | None = None
+        self.reopen()
+        if graph is not None or graph_def is not None:
+            self.add_graph(graph, graph_def=graph_def)
+
+    def get_logdir(self) -> str:
+        """Returns the directory of the file."""
+        return self._logdir
+
+    def add_summary(self, summary: Summary | bytes, global_step: int | None = None) -> None:
+        """Adds a summary.
+
+        Args:
+            summary: A `Summary`, or one as bytes: what a run of `tf.summary.scalar` returned.
+            global_step: The step of the training that it belongs to.
+
+        Raises:
+            google.protobuf.message.DecodeError: If the bytes are no summary.
+            TypeError: If it is neither.
+        """
+        if isinstance(summary, bytes):
+            summary = Summary.FromString(summary)
+        if not isinstance(summary, Summary):
+            raise TypeError(f"summary is {type(summary).__name__}, expected Summary or bytes.")
+        self._add(Event(summary=summary), global_step)
+
+    def add_session_log(self, session_log: SessionLog, global_step: int | None = None) -> None:
+        """Adds a note about the session: that it started, say, and steps after this one are void.
+
+        Args:
+            session_log: The note.
+            global_step: The step of the training that it belongs to.
+        """
+        self._add(Event(session_log=session_log), global_step)
+
+    def add_graph(self, graph: Any, global_step: int | None = None, graph_def: Any = None) -> None:
+        """Adds a graph: names, types and inputs of its operations, without their attributes.
+
+        Args:
+            graph: A `Graph`, or its description.
+            global_step: The step of the training that it belongs to.
+            graph_def: The description, if `graph` is None.
+
+        Raises:
+            TypeError: If it is no graph.
+            ValueError: If both are given.
+        """
+        if graph is not None and graph_def is not None:
+            raise ValueError(
+                "Please pass only graph, or graph_def (deprecated), but not both: got "
+                f"{graph!r} and {graph_def!r}."
+            )
+        given = graph_def if graph is None else graph
+        if isinstance(given, Graph):
+            given = given.as_graph_def()
+        if not isinstance(given, GraphDef):
+            raise TypeError(
+                "The passed graph must be an instance of `Graph` or the deprecated `GraphDef`, got "
+                f"{type(given).__name__}."
+            )
+        nodes = [
+            GraphDefProto.Node(name=node.name, op=node.op, input=node.input) for node in given.node
+        ]
+        serialized = GraphDefProto(node=nodes).SerializeToString()
+        self._add(Event(graph_def=serialized), global_step)
+
+    def add_event(self, event: Event) -> None:
+        """Adds an event as it is. Warns, and does nothing, if the writer is closed."""
+        with self._lock:
+            if self._file is not None:
+                self._file.write(event)
+                return
+        warnings.warn(
+            "Attempting to use a closed FileWriter. The operation will be a noop unless the "
+            "FileWriter is explicitly reopened.",
+            stacklevel=3,
+        )
+
+    def flush(self) -> None:
+        """Lets readers see all events so far."""
+        with self._lock:
+            if self._file is not None:
+                self._file.flush()
+
+    def close(self) -> None:
+        """Completes the file. May be called twice."""
+        with self._lock:
+            if self._file is not None:
+                self._file.close()
+                self._file = None
+
+    def reopen(self) -> None:
+        """Begins another file in the same directory, if the writer is closed."""
+        with self._lock:
+            if self._file is None:
+                self._file = _EventFile(self._logdir, self._suffix, self._flush_secs)
+
+    def _add(self, event: Event, global_step: int | None) -> None:
+        event.wall_time = time.time()
+        if global_step is not None:
+            event.step = int(global_step)
+        self.add_event(event)
+
+    def __enter__(self) -> "FileWriter":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+class _EventFile:
+    """One event file, written by one thread at a time."""
+
+    def __init__(self, logdir: str, suffix: str, flush_secs: float) -> None:
+        Path(logdir).mkdir(parents=True, exist_ok=True)
+        self._writer = _create(logdir, suffix)
+        # Also writes what is left if the program ends, or forgets the file, without closing it.
+        self.close = weakref.finalize(self, self._writer.close)
+        self._flush_secs = flush_secs
+        self._next_flush = 0.0
+        self.write(Event(wall_time=time.time(), file_version=_FILE_VERSION))
+
+    def write(self, event: Event) -> None:
+        try:
+            self._writer.write(event.SerializeToString())
+        except engine.EngineError as error:
+            engine.raise_op_error(error)
+        if time.monotonic() >= self._next_flush:
+            self.flush()
+
+    def flush(self) -> None:
+        try:
+            self._writer.flush()
+        except engine.EngineError as error:
+            engine.raise_op_error(error)
+        self._next_flush = time.monotonic() + self._flush_secs
+
+
+def _create(logdir: str, suffix: str) -> engine.RecordWriter:
+    """Makes an event file named after now, or after the first second from now that is free."""
+    host = socket.gethostname()
+    for second in itertools.count(int(time.time())):
+        path = Path(logdir, f"events.out.tfevents.{second:010d}.{host}{suffix}")
+        try:
+            return engine.RecordWriter.create_new(bytes(path))
+        except engine.EngineError as error:
+            try:
+                engine.raise_op_error(error)
+            except AlreadyExistsError:
+                continue
+    raise AssertionError
+
+
+def summary_iterator(path: str | PathLike[str]) -> Iterator[Event]:
+    """Yields the events of an event file.
+
+    Args:
+        path: The file to read; opened at the first event.
+
+    Raises:
+        DataLossError: If the file is damaged; says where.
+        NotFoundError: If there is no such file.
+    """
+    for record in tf_record_iterator(path):
+        yield Event.FromString(record)

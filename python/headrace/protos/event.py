@@ -1,0 +1,69 @@
+"""The messages of an event file, which TensorBoard shows: `Event` and `Summary`.
+
+Source: `tensorflow/core/util/event.proto`, `tensorflow/core/framework/summary.proto` and
+`graph.proto` of TensorFlow 1.15, as far as they are used here; other fields are kept as they came.
+Enums are plain integers here, which is the same on the wire.
+"""
+
+from typing import Final
+
+from headrace.protos.schema import Field, build_messages
+
+__all__ = ["Event", "GraphDef", "HistogramProto", "SessionLog", "Summary"]
+
+_MESSAGES: Final = build_messages(
+    __name__,
+    "headrace/event.proto",
+    {
+        "HistogramProto": [
+            Field("min", 1, "double"),
+            Field("max", 2, "double"),
+            Field("num", 3, "double"),
+            Field("sum", 4, "double"),
+            Field("sum_squares", 5, "double"),
+            Field("bucket_limit", 6, "double", is_repeated=True),
+            Field("bucket", 7, "double", is_repeated=True),
+        ],
+        "Summary": [Field("value", 1, "Summary.Value", is_repeated=True)],
+        "Summary.Image": [
+            Field("height", 1, "int32"),
+            Field("width", 2, "int32"),
+            Field("colorspace", 3, "int32"),  # Number of channels
+            Field("encoded_image_string", 4, "bytes"),
+        ],
+        "Summary.Value": [
+            Field("tag", 1, "string"),
+            Field("simple_value", 2, "float", oneof="value"),
+            Field("image", 4, "Summary.Image", oneof="value"),
+            Field("histo", 5, "HistogramProto", oneof="value"),
+            Field("node_name", 7, "string"),
+        ],
+        "SessionLog": [
+            Field("status", 1, "int32"),  # 1 start, 2 stop, 3 checkpoint
+            Field("checkpoint_path", 2, "string"),
+            Field("msg", 3, "string"),
+        ],
+        "Event": [
+            Field("wall_time", 1, "double"),
+            Field("step", 2, "int64"),
+            Field("file_version", 3, "string", oneof="what"),
+            Field("graph_def", 4, "bytes", oneof="what"),
+            Field("summary", 5, "Summary", oneof="what"),
+            Field("session_log", 7, "SessionLog", oneof="what"),
+        ],
+        "GraphDef": [Field("node", 1, "GraphDef.Node", is_repeated=True)],
+        "GraphDef.Node": [
+            Field("name", 1, "string"),
+            Field("op", 2, "string"),
+            Field("input", 3, "string", is_repeated=True),
+            Field("device", 4, "string"),
+        ],
+    },
+)
+
+# Their types are in the stub beside this file.
+HistogramProto = _MESSAGES["HistogramProto"]
+Summary = _MESSAGES["Summary"]
+SessionLog = _MESSAGES["SessionLog"]
+Event = _MESSAGES["Event"]
+GraphDef = _MESSAGES["GraphDef"]

@@ -1,0 +1,296 @@
+"""Producers: queues of names, numbers and slices, filled once an epoch."""
+
+import threading
+
+import numpy as np
+import pytest
+
+import headrace.tf1 as tf
+
+
+def runners():
+    return tf.get_collection(tf.GraphKeys.QUEUE_RUNNERS)
+
+
+def local_variables():
+    return tf.get_collection(tf.GraphKeys.LOCAL_VARIABLES)
+
+
+def summary_names():
+    return [summary.name for summary in tf.get_collection(tf.GraphKeys.SUMMARIES)]
+
+
+# limit_epochs
+
+
+def test_without_a_number_of_epochs_nothing_is_limited():
+    value = object()
+    assert tf.train.limit_epochs(value) is value
+    assert not local_variables()
+
+
+@pytest.mark.parametrize("num_epochs", [0, -1])
+def test_a_number_of_epochs_is_positive(num_epochs):
+    with pytest.raises(ValueError, match=f"num_epochs must be > 0 not {num_epochs}\\."):
+        tf.train.limit_epochs(tf.constant(1), num_epochs)
+
+
+def test_the_count_of_epochs_is_a_local_variable():
+    limited = tf.train.limit_epochs(tf.constant(1), 2)
+    (epochs,) = local_variables()
+    assert (limited.name, epochs.name) == ("limit_epochs:0", "limit_epochs/epochs:0")
+    assert (epochs.dtype.base_dtype, epochs.trainable) == (tf.int64, False)
+    assert not tf.get_collection(tf.GraphKeys.GLOBAL_VARIABLES)
+    named = tf.train.limit_epochs(tf.constant(1), 2, name="passes")
+    assert (named.name, local_variables()[1].name) == ("passes:0", "passes/epochs:0")
+
+
+def test_a_tensor_can_be_computed_once_an_epoch(pipeline):
+    assert pipeline.values(tf.train.limit_epochs(tf.constant(7), 3)) == [7, 7, 7]
+    assert "Reached limit of 3" in str(pipeline.end)
+
+
+# input_producer
+
+
+def test_an_input_producer_gives_the_rows_of_a_tensor(pipeline):
+    queue = tf.train.input_producer(tf.constant([[1, 2], [3, 4]]), num_epochs=2, shuffle=False)
+    values = pipeline.values(queue.dequeue())
+    assert np.array(values).tolist() == [[1, 2], [3, 4], [1, 2], [3, 4]]
+    assert pipeline.failure is None
+
+
+def test_an_input_producer_has_one_runner_with_one_operation():
+    cancel = tf.no_op(name="mine")
+    queue = tf.train.input_producer(
+        tf.constant([1.0]), num_epochs=1, capacity=7, summary_name="full", cancel_op=cancel
+    )
+    (runner,) = runners()
+    assert runner.queue is queue
+    assert runner.cancel_op is cancel
+    assert [op.type for op in runner.enqueue_ops] == ["QueueEnqueueManyV2"]
+    assert (queue.dtypes, queue.shapes) == ([tf.float32], [tf.TensorShape([])])
+    assert queue.name == "input_producer/FIFOQueueV2"
+    assert local_variables()[0].name == "input_producer/limit_epochs/epochs:0"
+    assert summary_names() == ["input_producer/full:0"]
+
+
+def test_without_a_name_for_it_there_is_no_summary():
+    tf.train.input_producer(tf.constant([1]))
+    assert summary_names() == []
+
+
+@pytest.mark.parametrize(
+    ("shape", "element_shape", "message"),
+    [
+        (None, None, "Either `input_tensor` must have a fully defined shape or `element_shape`"),
+        ([None, None], None, "Either `input_tensor` must have a fully defined shape"),
+        ([], None, "must have rank at least 1"),
+        ([2, 3], [4], "are not compatible"),
+        ([2, 3], [], "are not compatible|must have the same rank"),
+    ],
+)
+def test_the_shape_of_a_row_must_be_known_and_fit(shape, element_shape, message):
+    with pytest.raises(ValueError, match=message):
+        tf.train.input_producer(tf.placeholder(tf.int32, shape), element_shape)
+
+
+@pytest.mark.parametrize(
+    ("shape", "element_shape"), [(None, [3]), ([None, 3], None), ([2, None], [3])]
+)
+def test_the_shape_of_a_row_comes_from_the_tensor_and_the_argument(shape, element_shape):
+    queue = tf.train.input_producer(tf.placeholder(tf.int32, shape), element_shape)
+    assert queue.shapes == [tf.TensorShape([3])]
+
+
+def test_each_epoch_is_shuffled_anew(pipeline):
+    queue = tf.train.range_input_producer(50, num_epochs=3, seed=1)
+    values = np.array(pipeline.values(queue.dequeue())).reshape(3, 50)
+    assert [sorted(epoch) for epoch in values.tolist()] == [list(range(50))] * 3
+    assert len({tuple(epoch) for epoch in values.tolist()}) == 3
+
+
+def test_a_seed_makes_the_order_repeatable(pipeline):
+    value = tf.train.string_input_producer(list("abcdefgh"), num_epochs=2, seed=3).dequeue()
+    assert pipeline.values(value) == pipeline.values(value)
+
+
+def test_the_tensor_is_computed_once_an_epoch(pipeline):
+    calls = []
+
+    def rows():
+        calls.append(None)
+        return np.array([len(calls)] * 3, np.int32)
+
+    tensor = tf.py_func(rows, [], tf.int32)
+    queue = tf.train.input_producer(tensor, [], num_epochs=2)
+    assert pipeline.values(queue.dequeue()) == [1, 1, 1, 2, 2, 2]
+
+
+def test_an_empty_tensor_is_the_end_at_once(pipeline):
+    queue = tf.train.input_producer(tf.zeros([0], tf.int32), num_epochs=5)
+    assert pipeline.values(queue.dequeue()) == []
+    assert pipeline.failure is None
+
+
+def test_without_epochs_consumers_of_an_empty_tensor_wait():
+    queue = tf.train.input_producer(tf.zeros([0], tf.int32))
+    with tf.Session() as session:
+        coord = tf.train.Coordinator()
+        threads = tf.train.start_queue_runners(session, coord)
+        with pytest.raises(tf.errors.DeadlineExceededError):
+            session.run(queue.dequeue(), options=tf.RunOptions(timeout_in_ms=50))
+        coord.request_stop()
+        coord.join(threads, stop_grace_period_secs=10)
+
+
+def test_a_small_queue_holds_up_no_epoch(pipeline):
+    queue = tf.train.range_input_producer(20, num_epochs=3, shuffle=False, capacity=2)
+    assert pipeline.values(queue.dequeue()) == list(range(20)) * 3
+
+
+# string_input_producer
+
+
+@pytest.mark.parametrize("strings", [[], (), None, ""])
+def test_strings_must_be_given(strings):
+    with pytest.raises(ValueError, match="string_input_producer requires a non-null input tensor"):
+        tf.train.string_input_producer(strings)
+
+
+@pytest.mark.parametrize(
+    ("strings", "error", "message"),
+    [
+        ("a", ValueError, "must have rank at least 1"),
+        ([["a"]], ValueError, "are not compatible|same rank"),
+        (np.array(["a", "b"]), ValueError, "ambiguous"),
+        ([1, 2], TypeError, "Expected string"),
+    ],
+)
+def test_strings_are_a_vector(strings, error, message):
+    with pytest.raises(error, match=message):
+        tf.train.string_input_producer(strings)
+
+
+@pytest.mark.parametrize("make", [list, tuple, tf.constant])
+def test_strings_come_from_lists_and_tensors(pipeline, make):
+    queue = tf.train.string_input_producer(make(["a", "b"]), num_epochs=1, shuffle=False)
+    assert pipeline.values(queue.dequeue()) == [b"a", b"b"]
+
+
+def test_a_queue_without_room_is_refused():
+    with pytest.raises(ZeroDivisionError):
+        tf.train.string_input_producer(["a"], capacity=0)
+
+
+def test_no_strings_at_run_time_are_an_error_of_the_runner(pipeline):
+    strings = tf.placeholder_with_default(tf.zeros([0], tf.string), [None])
+    queue = tf.train.string_input_producer(strings)
+    assert pipeline.values(queue.dequeue()) == []
+    assert isinstance(pipeline.failure, tf.errors.InvalidArgumentError)
+    assert "string_input_producer requires a non-null input tensor" in str(pipeline.failure)
+
+
+@pytest.mark.parametrize(
+    ("name", "capacity", "queue_name", "summary"),
+    [
+        (None, 32, "input_producer", "input_producer/fraction_of_32_full:0"),
+        ("files", 7, "files", "files/fraction_of_7_full:0"),
+    ],
+)
+def test_a_queue_of_strings_has_the_name_of_its_scope(name, capacity, queue_name, summary):
+    queue = tf.train.string_input_producer(["a"], num_epochs=1, capacity=capacity, name=name)
+    assert queue.name == queue_name
+    assert summary_names() == [summary]
+    assert local_variables()[0].name == f"{queue_name}/limit_epochs/epochs:0"
+    assert (queue.dtypes, queue.shapes) == ([tf.string], [tf.TensorShape([])])
+
+
+def test_a_second_producer_has_a_name_of_its_own():
+    queues = [tf.train.string_input_producer(["a"]) for _ in range(2)]
+    assert [queue.name for queue in queues] == ["input_producer", "input_producer_1"]
+
+
+def test_the_summary_says_how_full_the_queue_is(pipeline):
+    tf.train.string_input_producer(["a", "b", "c"], num_epochs=1, capacity=4)
+    queue = runners()[0].queue
+    fill = queue.enqueue_many([["x", "y", "z"]])
+    with tf.Session() as session:
+        session.run(fill)
+        summary = tf.Summary.FromString(session.run(tf.summary.merge_all()))
+    (value,) = summary.value
+    assert (value.tag, value.simple_value) == ("input_producer/fraction_of_4_full", 0.75)
+
+
+# range_input_producer and slice_input_producer
+
+
+def test_a_range_has_the_type_of_its_limit():
+    queues = [tf.train.range_input_producer(limit) for limit in (3, tf.constant(3, tf.int64))]
+    assert [queue.dtypes for queue in queues] == [[tf.int32], [tf.int64]]
+
+
+def test_a_range_of_nothing_ends_at_once(pipeline):
+    assert pipeline.values(tf.train.range_input_producer(0, num_epochs=1).dequeue()) == []
+
+
+def test_slices_of_all_tensors_belong_together(pipeline):
+    letters, pairs = tf.train.slice_input_producer(
+        [["a", "b", "c"], [[0, 0], [1, 10], [2, 20]]], num_epochs=2
+    )
+    assert (letters.shape, pairs.shape) == ([], [2])
+    values = pipeline.values([letters, pairs])
+    rows = [(letter, pair.tolist()) for letter, pair in values]
+    assert sorted(rows) == sorted([(b"a", [0, 0]), (b"b", [1, 10]), (b"c", [2, 20])] * 2)
+    assert local_variables()[0].name == "input_producer/input_producer/limit_epochs/epochs:0"
+    assert summary_names() == ["input_producer/input_producer/fraction_of_32_full:0"]
+
+
+def test_slices_of_one_tensor_are_a_list_of_one():
+    (piece,) = tf.train.slice_input_producer([tf.placeholder(tf.int32, [None, 3])])
+    assert piece.shape == [3]
+
+
+def test_a_shorter_tensor_is_an_error_when_its_end_is_reached(pipeline):
+    pieces = tf.train.slice_input_producer([[1, 2, 3], ["a", "b"]], num_epochs=1, shuffle=False)
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"indices = 2 is not in \[0, 2\)"):
+        pipeline.values(pieces)
+
+
+def test_a_longer_tensor_is_cut(pipeline):
+    pieces = tf.train.slice_input_producer([[1, 2], ["a", "b", "c"]], num_epochs=1, shuffle=False)
+    assert pipeline.values(pieces) == [[1, b"a"], [2, b"b"]]
+
+
+def test_slices_of_nothing_are_refused():
+    with pytest.raises(ValueError, match="Expected at least one tensor in slice_input_producer"):
+        tf.train.slice_input_producer([])
+
+
+# A count of epochs that nobody initialized
+
+
+def test_consumers_of_a_producer_that_failed_see_the_end_and_join_the_error(pipeline):
+    queue = tf.train.string_input_producer(["a"], num_epochs=1)
+    assert pipeline.values(queue.dequeue(), setup=lambda session: None) == []
+    assert isinstance(pipeline.end, tf.errors.OutOfRangeError)
+    assert isinstance(pipeline.failure, tf.errors.FailedPreconditionError)
+    text = "Attempting to use uninitialized value input_producer/limit_epochs/epochs"
+    assert text in str(pipeline.failure)
+
+
+def test_without_a_coordinator_consumers_of_a_producer_that_failed_wait(monkeypatch):
+    raised = []
+    monkeypatch.setattr(threading, "excepthook", lambda args: raised.append(args.exc_value))
+    queue = tf.train.string_input_producer(["a"], num_epochs=1)
+    with tf.Session() as session:
+        (thread,) = tf.train.start_queue_runners(session)
+        thread.join(10)
+        with pytest.raises(tf.errors.DeadlineExceededError):
+            session.run(queue.dequeue(), options=tf.RunOptions(timeout_in_ms=50))
+    assert [type(error) for error in raised] == [tf.errors.FailedPreconditionError]
+
+
+def test_sessions_count_their_epochs_by_themselves(pipeline):
+    value = tf.train.string_input_producer(["a", "b"], num_epochs=1, shuffle=False).dequeue()
+    assert [pipeline.values(value) for _ in range(2)] == [[b"a", b"b"]] * 2

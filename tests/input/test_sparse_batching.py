@@ -1,0 +1,216 @@
+"""Sparse tensors through batchers: a handle travels in the queue, the tensor waits in a table."""
+
+from collections import Counter
+
+import pytest
+
+import headrace.tf1 as tf
+
+
+def row_of(number):
+    """A sparse vector of `number` + 1 in size whose last element is `number`."""
+    wide = tf.cast(number, tf.int64)
+    return tf.SparseTensor(
+        tf.reshape(wide, [1, 1]), tf.reshape(number, [1]), tf.reshape(wide + 1, [1])
+    )
+
+
+def table_of(session):
+    """The session's table of sparse tensors that wait."""
+    ops = [op for op in session.graph.get_operations() if op.type == "SparseTensorsMap"]
+    (table,) = {session._resources.get(op) for op in ops}
+    return table
+
+
+def is_empty_at_the_end(session):
+    assert table_of(session).size() == 0
+
+
+def parts_of(batch):
+    return batch.indices.tolist(), batch.values.tolist(), batch.dense_shape.tolist()
+
+
+@pytest.mark.parametrize(
+    ("indices_shape", "enqueue_many", "rank"),
+    [([None, 1], False, 2), ([None, 3], False, 4), ([None, 3], True, 3), (None, False, None)],
+)
+def test_a_batch_has_a_dimension_more_than_an_example(indices_shape, enqueue_many, rank):
+    shape = None if indices_shape is None else [None] * indices_shape[1]
+    sparse = tf.sparse_placeholder(tf.float32, shape)
+    batch = tf.train.batch([sparse], 2, enqueue_many=enqueue_many)
+    assert isinstance(batch, tf.SparseTensor)
+    assert batch.indices.shape.as_list() == [None, rank]
+    assert batch.values.shape.as_list() == [None]
+    assert batch.dense_shape.shape.as_list() == [rank]
+    assert (batch.dtype, batch.shape.ndims) == (tf.float32, rank)
+    (runner,) = tf.get_collection(tf.GraphKeys.QUEUE_RUNNERS)
+    assert (runner.queue.dtypes, runner.queue.shapes) == ([tf.int64], [tf.TensorShape([])])
+
+
+def test_rows_are_as_large_as_the_largest_in_their_batch(pipeline, numbers):
+    batch = tf.train.batch([row_of(numbers(5))], 2)
+    first, second = pipeline.values(batch)
+    assert parts_of(first) == ([[0, 0], [1, 1]], [0, 1], [2, 2])
+    assert parts_of(second) == ([[0, 2], [1, 3]], [2, 3], [2, 4])
+
+
+def test_sparse_and_dense_components_of_an_example_stay_together(pipeline, numbers):
+    number = numbers(200)
+    example = {"s": row_of(number), "d": number, "w": tf.as_string(number)}
+    batch = tf.train.shuffle_batch(example, 10, 50, 20, num_threads=3)
+    assert isinstance(batch["s"], tf.SparseTensor)
+    seen = Counter()
+    for values in pipeline.values(batch, then=is_empty_at_the_end):
+        assert values["s"].values.tolist() == values["d"].tolist() == [int(w) for w in values["w"]]
+        assert values["s"].indices.tolist() == [[i, n] for i, n in enumerate(values["d"])]
+        seen.update(values["d"].tolist())
+    assert seen == Counter(range(200))
+
+
+def test_who_takes_one_component_takes_the_others_out_of_the_table(pipeline, numbers):
+    number = numbers(6)
+    sparse, dense = tf.train.batch([row_of(number), number], 2)
+    assert len(pipeline.values(dense, then=is_empty_at_the_end)) == 3
+    assert len(pipeline.values(sparse.dense_shape, then=is_empty_at_the_end)) == 3
+
+
+def test_what_is_still_in_the_queue_waits_in_the_table(pipeline, numbers):
+    batch = tf.train.batch([row_of(numbers(5))], 2)
+
+    def one_is_left(session):
+        assert table_of(session).size() == 1
+
+    assert len(pipeline.values(batch, then=one_is_left)) == 2
+
+
+def test_the_last_batch_may_be_smaller(pipeline, numbers):
+    batch = tf.train.batch([row_of(numbers(3))], 2, allow_smaller_final_batch=True)
+    _, last = pipeline.values(batch, then=is_empty_at_the_end)
+    assert parts_of(last) == ([[0, 2]], [2], [1, 3])
+
+
+def test_a_join_shares_the_table(pipeline, numbers):
+    batch = tf.train.batch_join([[row_of(numbers(4))], [row_of(numbers(4) + 10)]], 1)
+    batches = pipeline.values(batch, then=is_empty_at_the_end)
+    values = sorted(value for batch in batches for value in batch.values.tolist())
+    assert values == [0, 1, 2, 3, 10, 11, 12, 13]
+
+
+def test_rows_of_a_sparse_tensor_are_examples(pipeline):
+    sparse = tf.SparseTensor([[0, 0], [0, 1], [2, 1]], ["a", "b", "c"], [3, 4])
+    batch = tf.train.batch([sparse, [0, 1, 2]], 3, enqueue_many=True)
+    ((strings, rows),) = pipeline.values(batch, limit=1)
+    assert rows.tolist() == [0, 1, 2]
+    assert strings.indices.tolist() == [[0, 0], [0, 1], [2, 1]]
+    assert strings.values.tolist() == [b"a", b"b", b"c"]
+    assert strings.dense_shape.tolist() == [3, 4]
+
+
+def test_only_examples_that_are_kept_are_parked(pipeline, numbers):
+    number = numbers(10)
+    keep = tf.equal(number % 2, 0)
+    batch = tf.train.maybe_shuffle_batch([row_of(number)], 1, 20, 3, keep)
+    batches = pipeline.values(batch, then=is_empty_at_the_end)
+    assert sorted(int(batch.values[0]) for batch in batches) == [0, 2, 4, 6, 8]
+
+
+def test_only_rows_that_are_kept_are_parked(pipeline, numbers):
+    number = tf.cast(numbers(4), tf.int64)
+    sparse = tf.SparseTensor(
+        [[0, 0], [1, 1], [2, 2]], tf.stack([number] * 3) * 10 + [0, 1, 2], [3, 3]
+    )
+    batch = tf.train.maybe_batch([sparse, tf.range(3)], [True, False, True], 2, enqueue_many=True)
+    batches = pipeline.values(batch, then=is_empty_at_the_end)
+    assert [parts.values.tolist() for parts, _ in batches] == [
+        [10 * n, 10 * n + 2] for n in range(4)
+    ]
+    assert all(rows.tolist() == [0, 2] for _, rows in batches)
+    assert all(parts.indices.tolist() == [[0, 0], [1, 2]] for parts, _ in batches)
+
+
+def test_a_shared_queue_gives_sparse_tensors_to_every_batcher():
+    sparse = tf.SparseTensor([[1]], [7], [3])
+    tf.train.batch([sparse], 2, shared_name="shared")
+    other = tf.train.batch([sparse], 2, shared_name="shared")
+    (fill,) = tf.get_collection(tf.GraphKeys.QUEUE_RUNNERS)[0].enqueue_ops
+    with tf.Session() as session:
+        session.run(fill)
+        session.run(fill)
+        batch = session.run(other, options=tf.RunOptions(timeout_in_ms=10_000))
+    assert parts_of(batch) == ([[0, 1], [1, 1]], [7, 7], [2, 3])
+
+
+@pytest.mark.parametrize(
+    ("other", "error", "message"),
+    [
+        (lambda: tf.constant([1.0]), ValueError, "Inconsistent SparseTensors list: .* vs. "),
+        (
+            lambda: tf.sparse_placeholder(tf.float32, [None, None]),
+            ValueError,
+            "Inconsistent SparseTensors list: .* vs. ",
+        ),
+        (
+            lambda: tf.sparse_placeholder(tf.string, [None]),
+            TypeError,
+            "Expected types to be consistent: float32 vs. string.",
+        ),
+    ],
+)
+def test_examples_of_a_join_are_sparse_in_the_same_places(other, error, message):
+    sparse = tf.sparse_placeholder(tf.float32, [None])
+    with pytest.raises(error, match=message):
+        tf.train.batch_join([[sparse], [other()]], 2)
+
+
+def test_a_rank_that_only_one_example_knows_counts_for_all():
+    examples = [[tf.sparse_placeholder(tf.float32)], [tf.sparse_placeholder(tf.float32, [None])]]
+    batch = tf.train.batch_join(examples, 2)
+    assert batch.indices.shape.as_list() == [None, 2]
+
+
+@pytest.mark.parametrize(
+    ("sparse", "enqueue_many", "message"),
+    [
+        (
+            ([[5]], [1], [4]),
+            False,
+            r"indices\[0\] = \[5\] is out of bounds: need 0 <= index < \[4\]",
+        ),
+        (([[0]], [1], [4]), True, "Rank of input SparseTensor should be > 1, but saw rank: 1"),
+        (([[0, 0]], [1, 2], [4, 4]), True, "has indices of shape"),
+    ],
+)
+def test_a_sparse_tensor_that_is_none_is_raised_by_join(pipeline, sparse, enqueue_many, message):
+    parts = [tf.placeholder_with_default(tf.constant(p, tf.int64), None) for p in sparse]
+    batch = tf.train.batch([tf.SparseTensor(*parts)], 2, enqueue_many=enqueue_many)
+    assert pipeline.values(batch) == []
+    with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+        raise pipeline.failure
+
+
+def test_ranks_that_differ_at_run_time_are_an_error_of_the_batch(pipeline, numbers):
+    number = tf.cast(numbers(2), tf.int64)
+    rank = tf.reshape(number + 1, [1])
+    indices = tf.zeros(tf.concat([[1], tf.cast(rank, tf.int32)], 0), tf.int64)
+    sparse = tf.SparseTensor(
+        tf.placeholder_with_default(indices, [None, None]),
+        [7],
+        tf.fill(rank, tf.constant(2, tf.int64)),
+    )
+    batch = tf.train.batch([sparse], 2)
+    with pytest.raises(
+        tf.errors.InvalidArgumentError,
+        match=r"Inconsistent rank across SparseTensors: rank prior to SparseTensor\[1\] was: 1 but "
+        r"rank of SparseTensor\[1\] is: 2",
+    ):
+        pipeline.values(batch)
+
+
+def test_nothing_to_stack_has_no_rank(pipeline, numbers):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Must have at least 1 serialized"):
+        pipeline.values(tf.train.batch([row_of(numbers(2))], 0), limit=1)
+
+
+def test_sparse_tensors_wait_in_the_table_of_their_session(pipeline, numbers):
+    batch = tf.train.batch([row_of(numbers(4))], 2)
+    assert [len(pipeline.values(batch, then=is_empty_at_the_end)) for _ in range(2)] == [2, 2]

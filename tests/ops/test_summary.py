@@ -1,0 +1,157 @@
+"""Summaries: numbers under a tag. The expected buckets were computed by TensorFlow."""
+
+import re
+import sys
+
+import numpy as np
+import pytest
+
+import headrace.tf1 as tf
+
+
+def values_of(serialized):
+    return list(tf.Summary.FromString(serialized).value)
+
+
+def test_a_scalar_is_a_number_under_its_name(run):
+    summary = tf.summary.scalar("loss", tf.constant(1.5))
+    assert (summary.name, summary.op.type, summary.dtype) == ("loss:0", "ScalarSummary", tf.string)
+    assert summary.shape == []
+    (value,) = values_of(run(summary))
+    assert (value.tag, value.simple_value) == ("loss", 1.5)
+    assert value.WhichOneof("value") == "simple_value"
+
+
+@pytest.mark.parametrize("value", [3, 2.5, np.int64(7), np.float16(0.5), np.uint8(255)])
+def test_a_scalar_may_be_of_any_type_of_number(run, value):
+    (written,) = values_of(run(tf.summary.scalar("x", value)))
+    assert written.simple_value == value
+
+
+@pytest.mark.parametrize("value", ["text", True])
+def test_a_scalar_is_a_number(value):
+    with pytest.raises(TypeError, match="not in list of allowed values"):
+        tf.summary.scalar("x", value)
+
+
+def test_a_vector_is_no_scalar(run):
+    summary = tf.summary.scalar("x", [1.0, 2.0])
+    text = "tags and values are not the same shape: [] != [2] (tag 'x')"
+    with pytest.raises(tf.errors.InvalidArgumentError, match=re.escape(text)):
+        run(summary)
+
+
+@pytest.mark.parametrize(
+    ("name", "family", "operation", "tag"),
+    [
+        ("a", None, "scope/a", "scope/a"),
+        ("a b*c", None, "scope/a_b_c", "scope/a_b_c"),
+        ("/a/b", None, "scope/a/b", "scope/a/b"),
+        ("a", "f", "scope/f/a", "f/scope/f/a"),
+        ("a", "f g", "scope/f_g/a", "f_g/scope/f_g/a"),
+    ],
+)
+def test_a_tag_holds_the_scope_and_the_family(run, name, family, operation, tag):
+    with tf.name_scope("scope"):
+        summary = tf.summary.scalar(name, 1.0, family=family)
+    assert summary.op.name == operation
+    assert [value.tag for value in values_of(run(summary))] == [tag]
+
+
+def test_a_name_that_is_taken_gets_a_number(run):
+    summaries = [tf.summary.scalar("a", 1.0) for _ in range(2)]
+    assert [values_of(value)[0].tag for value in run(summaries)] == ["a", "a_1"]
+
+
+def test_summaries_are_in_the_collections_that_are_asked_for():
+    default = tf.summary.scalar("a", 1.0)
+    other = tf.summary.histogram("b", 1.0, collections=["mine", "yours"])
+    nowhere = tf.summary.scalar("c", 1.0, collections=[])
+    assert tf.get_collection(tf.GraphKeys.SUMMARIES) == [default]
+    assert tf.get_collection("mine") == tf.get_collection("yours") == [other]
+    assert nowhere.name == "c:0"
+
+
+def test_all_summaries_are_merged_into_one(run):
+    tf.summary.scalar("a", 1.0)
+    with tf.name_scope("inner"):
+        tf.summary.scalar("b", 2.0)
+    merged = tf.summary.merge_all()
+    assert merged.op.name == "Merge/MergeSummary"
+    values = values_of(run(merged))
+    assert [(value.tag, value.simple_value) for value in values] == [("a", 1.0), ("inner/b", 2.0)]
+    inner = tf.summary.merge_all(scope="inner")
+    assert [value.tag for value in values_of(run(inner))] == ["inner/b"]
+
+
+def test_where_there_are_no_summaries_nothing_is_merged():
+    tf.summary.scalar("a", 1.0)
+    assert tf.summary.merge_all("other") is None
+    with pytest.raises(ValueError, match="with length 0 shorter than minimum length 1"):
+        tf.summary.merge([])
+
+
+def test_a_merged_summary_may_be_named_and_collected(run):
+    parts = [tf.summary.scalar("a", 1.0), tf.summary.histogram("b", [1.0])]
+    merged = tf.summary.merge(parts, collections=["mine"], name="both")
+    assert merged.op.name == "both/both"
+    assert tf.get_collection("mine") == [merged]
+    assert [value.tag for value in values_of(run(merged))] == ["a", "b"]
+
+
+def test_a_tag_may_occur_once(run):
+    summary = tf.summary.scalar("a", 1.0)
+    text = "Duplicate tag a found in summary inputs"
+    with pytest.raises(tf.errors.InvalidArgumentError, match=text):
+        run(tf.summary.merge([summary, summary]))
+
+
+def test_what_is_no_summary_cannot_be_merged(run):
+    text = "Could not parse one of the summary inputs"
+    with pytest.raises(tf.errors.InvalidArgumentError, match=text):
+        run(tf.summary.merge([tf.constant(b"\x0a\x7f")]))
+
+
+LARGEST = sys.float_info.max
+
+
+@pytest.mark.parametrize(
+    ("values", "limits", "counts"),
+    [
+        ([], [LARGEST], [0]),
+        ([0.0], [0, 1e-12, LARGEST], [0, 1, 0]),
+        ([5, 5, 5], [4.6361946174186253, 5.0998140791604882, LARGEST], [0, 3, 0]),
+        (
+            [1.0, 2, 2, -3, 0],
+            [
+                *(-3.1665833053880363, -2.8787120958073054, 0, 1e-12, 0.917246389039776),
+                *(1.0089710279437536, 1.9661990955585713, 2.1628190051144287, LARGEST),
+            ],
+            [0, 1, 0, 1, 0, 1, 0, 2, 0],
+        ),
+        (
+            [1e30, -1e30, 1e-30, 0, 1e308],
+            [-LARGEST, -9.9207756218597835e19, 0, 1e-12, 9.9207756218597835e19, LARGEST],
+            [0, 1, 0, 2, 0, 2],
+        ),
+    ],
+)
+def test_a_histogram_counts_values_by_size(run, values, limits, counts):
+    summary = tf.summary.histogram("h", np.array(values, np.float64))
+    (value,) = values_of(run(summary))
+    histogram = value.histo
+    assert (value.tag, list(histogram.bucket)) == ("h", counts)
+    assert list(histogram.bucket_limit) == limits
+    array = np.array(values or [np.nan])
+    assert histogram.num == len(values)
+    assert histogram.min == (array.min() if values else LARGEST)
+    assert histogram.max == (array.max() if values else -LARGEST)
+    with np.errstate(over="ignore"):
+        sums = (sum(values), sum(np.float64(v) ** 2 for v in values))
+    assert (histogram.sum, histogram.sum_squares) == sums
+
+
+@pytest.mark.parametrize(("value", "what"), [(np.nan, "Nan"), (-np.inf, "Infinity")])
+def test_a_histogram_is_of_finite_numbers(run, value, what):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=f"{what} in summary histogram for: h"):
+        run(tf.summary.histogram("h", [1.0, value]))
