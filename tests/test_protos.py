@@ -10,19 +10,27 @@ from hypothesis import strategies as st
 
 from headrace import protos
 from headrace.protos import (
+    AttrValue,
     BundleEntryProto,
     BytesList,
     CheckpointState,
+    CollectionDef,
     Example,
     Feature,
     FeatureList,
     FeatureLists,
     Features,
     FloatList,
+    GraphDef,
     Int64List,
+    MetaGraphDef,
+    NodeDef,
     SequenceExample,
+    TensorProto,
     TensorShapeProto,
     TensorSliceProto,
+    VariableDef,
+    VersionDef,
 )
 
 EXAMPLE_BYTES = (
@@ -40,6 +48,15 @@ BUNDLE_ENTRY_BYTES = (
 )
 CHECKPOINT_STATE_BYTES = (
     b"\n\x01a\x12\x01a\x12\x01b\x1a\x08\x00\x00\x00\x00\x00\x00\xf8?!\x00\x00\x00\x00\x00\x00\x04@"
+)
+META_GRAPH_BYTES = (
+    b'\n\x06\n\x01v"\x01t\x12\xbf\x01\n\xb7\x01\n\x01c\x12\x05Const\x1a\x01x\x1a\x02^y"\x01d*\x07\n\x01b\x12'
+    b"\x02(\x00*\n\n\x01f\x12\x05%\x00\x00\x00?*\x10\n\x01i\x12\x0b\x18\xff\xff\xff\xff\xff\xff\xff\xff\xff"
+    b'\x01*0\n\x04list\x12(\n&\x12\x01q\x1a\x02\x01\x02"\x04\x00\x00\xc0?*\x01\x012\x01\x01:\r\x12\x0b\x08'
+    b"\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01B\x02\x08\x03*\x18\n\x05shape\x12\x0f:\r\x12\x0b\x08\xff\xff\xff"
+    b"\xff\xff\xff\xff\xff\xff\x01*\x08\n\x01s\x12\x03\x12\x01x*\x18\n\x06tensor\x12\x0eB\x0c\x08\x07\x12\x02"
+    b'\x18\x01"\x01\x01B\x01a*\n\n\x04type\x12\x020e"\x03\x08\x86\x01"\x0c\n\x03ops\x12\x05\n\x03\n\x01c"1\n\t'
+    b'variables\x12$\x12"\n \n\x03v:0\x12\x08v/Assign\x1a\x08v/read:02\x03c:08\x01'
 )
 
 
@@ -87,6 +104,45 @@ def make_checkpoint_state():
     )
 
 
+def make_meta_graph():
+    shape = TensorShapeProto(dim=[TensorShapeProto.Dim(size=-1)])
+    text = TensorProto(
+        dtype=7,
+        string_val=[b"a"],
+        tensor_content=b"\1",
+        tensor_shape=TensorShapeProto(unknown_rank=True),
+    )
+    items = AttrValue.ListValue(
+        i=[1, 2],
+        type=[1],
+        s=[b"q"],
+        f=[1.5],
+        b=[True],
+        shape=[shape],
+        tensor=[TensorProto(dtype=3)],
+    )
+    fields = {"i": -1, "f": 0.5, "b": False, "s": b"x", "type": 101, "shape": shape}
+    attr = {key: AttrValue(**{key: value}) for key, value in fields.items()}
+    attr |= {"tensor": AttrValue(tensor=text), "list": AttrValue(list=items)}
+    node = NodeDef(name="c", op="Const", input=["x", "^y"], device="d", attr=attr)
+    variable = VariableDef(
+        variable_name="v:0",
+        initializer_name="v/Assign",
+        snapshot_name="v/read:0",
+        initial_value_name="c:0",
+        trainable=True,
+    )
+    variables = CollectionDef.BytesList(value=[variable.SerializeToString()])
+    return MetaGraphDef(
+        meta_info_def=MetaGraphDef.MetaInfoDef(meta_graph_version="v", tags=["t"]),
+        graph_def=GraphDef(node=[node], versions=VersionDef(producer=134)),
+        collection_def={
+            "variables": CollectionDef(bytes_list=variables),
+            "ops": CollectionDef(node_list=CollectionDef.NodeList(value=["c"])),
+        },
+    )
+
+
 @pytest.mark.parametrize(
     ("message", "serialized"),
     [
@@ -94,6 +150,7 @@ def make_checkpoint_state():
         (make_sequence_example(), SEQUENCE_EXAMPLE_BYTES),
         (make_bundle_entry(), BUNDLE_ENTRY_BYTES),
         (make_checkpoint_state(), CHECKPOINT_STATE_BYTES),
+        (make_meta_graph(), META_GRAPH_BYTES),
     ],
     ids=lambda value: type(value).__name__,
 )

@@ -71,6 +71,7 @@ class SparseTable:
 @final
 class Variable:
     def __new__(cls, name: str) -> Variable: ...
+    def assign(self, value: _Array, code: int) -> None: ...
 
 @final
 class RecordWriter:

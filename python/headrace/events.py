@@ -23,7 +23,7 @@ from typing import Any, Final
 from headrace import engine
 from headrace.errors import AlreadyExistsError
 from headrace.graph import Graph, GraphDef
-from headrace.protos import Event, SessionLog, Summary
+from headrace.protos import Event, NodeDef, SessionLog, Summary
 from headrace.protos import GraphDef as GraphDefProto
 from headrace.records import tf_record_iterator
 
@@ -128,9 +128,7 @@ class FileWriter:
                 "The passed graph must be an instance of `Graph` or the deprecated `GraphDef`, got "
                 f"{type(given).__name__}."
             )
-        nodes = [
-            GraphDefProto.Node(name=node.name, op=node.op, input=node.input) for node in given.node
-        ]
+        nodes = [NodeDef(name=node.name, op=node.op, input=node.input) for node in given.node]
         serialized = GraphDefProto(node=nodes).SerializeToString()
         self._add(Event(graph_def=serialized), global_step)
 

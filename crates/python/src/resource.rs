@@ -1,7 +1,8 @@
 //! What belongs to a session and outlives a run, beside queues: readers, variables, tables of sparse tensors.
 
-use crate::attrs::attrs;
+use crate::attrs::{attrs, dtype};
 use crate::error::IntoPython;
+use crate::view::to_tensor;
 use headrace_engine::{kernels, reader, sparse, variable};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -29,6 +30,13 @@ impl Variable {
     #[new]
     fn new(name: String) -> Self {
         Self(Arc::new(variable::Variable::new(name)))
+    }
+
+    /// Replaces the value by one of the type with number `code`.
+    fn assign(&self, value: &Bound<'_, PyAny>, code: u8) -> PyResult<()> {
+        let py = value.py();
+        let value = to_tensor(value, dtype(py, code)?)?;
+        self.0.assign(value, false).into_python(py)
     }
 }
 

@@ -289,8 +289,9 @@ def _collection_keys(collections: Any, is_trainable: bool) -> list[str]:
 
 
 def _read(ref: Tensor) -> Tensor:
+    dtype = ref.dtype.base_dtype
     op = ref.graph.create_op(
-        "Identity", [ref], [ref.dtype.base_dtype], output_shapes=[ref.shape], name="read"
+        "Identity", [ref], [dtype], output_shapes=[ref.shape], name="read", attrs={"T": dtype}
     )
     return op.outputs[0]
 

@@ -12,7 +12,7 @@ from headrace.protos.checkpoint import (
     TensorSliceProto,
     VersionDef,
 )
-from headrace.protos.event import Event, GraphDef, HistogramProto, SessionLog, Summary
+from headrace.protos.event import Event, HistogramProto, SessionLog, Summary
 from headrace.protos.example import (
     BytesList,
     Example,
@@ -24,12 +24,23 @@ from headrace.protos.example import (
     Int64List,
     SequenceExample,
 )
+from headrace.protos.meta_graph import (
+    AttrValue,
+    CollectionDef,
+    GraphDef,
+    MetaGraphDef,
+    NodeDef,
+    TensorProto,
+    VariableDef,
+)
 
 __all__ = [
+    "AttrValue",
     "BundleEntryProto",
     "BundleHeaderProto",
     "BytesList",
     "CheckpointState",
+    "CollectionDef",
     "Event",
     "Example",
     "Feature",
@@ -40,10 +51,14 @@ __all__ = [
     "GraphDef",
     "HistogramProto",
     "Int64List",
+    "MetaGraphDef",
+    "NodeDef",
     "SequenceExample",
     "SessionLog",
     "Summary",
+    "TensorProto",
     "TensorShapeProto",
     "TensorSliceProto",
+    "VariableDef",
     "VersionDef",
 ]

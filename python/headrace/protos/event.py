@@ -1,15 +1,15 @@
 """The messages of an event file, which TensorBoard shows: `Event` and `Summary`.
 
-Source: `tensorflow/core/util/event.proto`, `tensorflow/core/framework/summary.proto` and
-`graph.proto` of TensorFlow 1.15, as far as they are used here; other fields are kept as they came.
-Enums are plain integers here, which is the same on the wire.
+Source: `tensorflow/core/util/event.proto` and `tensorflow/core/framework/summary.proto` of TensorFlow
+1.15, as far as they are used here; other fields are kept as they came. Enums are plain integers
+here, which is the same on the wire.
 """
 
 from typing import Final
 
 from headrace.protos.schema import Field, build_messages
 
-__all__ = ["Event", "GraphDef", "HistogramProto", "SessionLog", "Summary"]
+__all__ = ["Event", "HistogramProto", "SessionLog", "Summary"]
 
 _MESSAGES: Final = build_messages(
     __name__,
@@ -51,13 +51,6 @@ _MESSAGES: Final = build_messages(
             Field("summary", 5, "Summary", oneof="what"),
             Field("session_log", 7, "SessionLog", oneof="what"),
         ],
-        "GraphDef": [Field("node", 1, "GraphDef.Node", is_repeated=True)],
-        "GraphDef.Node": [
-            Field("name", 1, "string"),
-            Field("op", 2, "string"),
-            Field("input", 3, "string", is_repeated=True),
-            Field("device", 4, "string"),
-        ],
     },
 )
 
@@ -66,4 +59,3 @@ HistogramProto = _MESSAGES["HistogramProto"]
 Summary = _MESSAGES["Summary"]
 SessionLog = _MESSAGES["SessionLog"]
 Event = _MESSAGES["Event"]
-GraphDef = _MESSAGES["GraphDef"]

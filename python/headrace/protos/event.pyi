@@ -8,7 +8,7 @@ from google.protobuf.internal.containers import (
 )
 from google.protobuf.message import Message
 
-__all__ = ["Event", "GraphDef", "HistogramProto", "SessionLog", "Summary"]
+__all__ = ["Event", "HistogramProto", "SessionLog", "Summary"]
 
 @final
 class HistogramProto(Message):
@@ -114,27 +114,3 @@ class Event(Message):
     def WhichOneof(
         self, oneof_group: Literal["what"]
     ) -> Literal["file_version", "graph_def", "summary", "session_log"] | None: ...
-
-@final
-class GraphDef(Message):
-    @final
-    class Node(Message):
-        DESCRIPTOR: Descriptor
-        name: str
-        op: str
-        device: str
-        @property
-        def input(self) -> RepeatedScalarFieldContainer[str]: ...
-        def __init__(
-            self,
-            *,
-            name: str = ...,
-            op: str = ...,
-            input: Iterable[str] | None = ...,
-            device: str = ...,
-        ) -> None: ...
-
-    DESCRIPTOR: Descriptor
-    @property
-    def node(self) -> RepeatedCompositeFieldContainer[GraphDef.Node]: ...
-    def __init__(self, *, node: Iterable[GraphDef.Node] | None = ...) -> None: ...

@@ -27,6 +27,9 @@ _SCALARS: Final = {
 }
 _MAP_OF: Final = "map<string, "
 
+# Not the default one: TensorFlow may be imported in the same process.
+_POOL: Final = DescriptorPool()
+
 
 @dataclass(frozen=True)
 class Field:
@@ -35,8 +38,8 @@ class Field:
     Attributes:
         name: Its name.
         number: Its number on the wire.
-        type: A scalar type, a message of the same file (`Outer.Inner` for a nested one), or
-            `map<string, MESSAGE>`.
+        type: A scalar type, a message of the same file or an imported one (`Outer.Inner` for a
+            nested one), or `map<string, MESSAGE>`.
         is_repeated: Whether it is a list; lists of numbers are packed.
         oneof: The group of fields of which at most one is set, or None.
     """
@@ -49,7 +52,10 @@ class Field:
 
 
 def build_messages(
-    module: str, file_name: str, schema: Mapping[str, Sequence[Field]]
+    module: str,
+    file_name: str,
+    schema: Mapping[str, Sequence[Field]],
+    imports: Sequence[str] = (),
 ) -> dict[str, type[Message]]:
     """Makes the message classes of a proto3 file in the package `headrace`.
 
@@ -57,11 +63,13 @@ def build_messages(
         module: The Python module that holds the classes; pickle looks for them there.
         file_name: Name of the file in the pool.
         schema: Fields of each message; `Outer.Inner` after `Outer` nests a message.
+        imports: Names of files made before, whose messages the fields may have.
 
     Returns:
         The classes of the messages that are not nested, by name.
     """
     file = FileDescriptorProto(name=file_name, package="headrace", syntax="proto3")
+    file.dependency.extend(imports)
     messages: dict[str, DescriptorProto] = {}
     for full_name, fields in schema.items():
         outer, _, name = full_name.rpartition(".")
@@ -69,10 +77,9 @@ def build_messages(
         messages[full_name] = siblings.add(name=name)
         for field in fields:
             _add_field(messages[full_name], full_name, field)
-    pool = DescriptorPool()
-    pool.AddSerializedFile(file.SerializeToString())
+    _POOL.AddSerializedFile(file.SerializeToString())
     classes = {
-        name: GetMessageClass(pool.FindMessageTypeByName(f"headrace.{name}"))
+        name: GetMessageClass(_POOL.FindMessageTypeByName(f"headrace.{name}"))
         for name in schema
         if "." not in name
     }

@@ -23,7 +23,7 @@ from headrace.graph import (
     default_session,
     get_default_graph,
 )
-from headrace.session.feeding import convert_feeds, native_array
+from headrace.session.feeding import as_array, convert_feeds, native_array
 from headrace.session.fetching import FetchPlan
 from headrace.session.lowering import Lowering
 from headrace.session.options import ConfigProto, RunOptions
@@ -171,6 +171,18 @@ class Session:
             program.run_loop(stop_flag, self._cancellation)
         except engine.EngineError as error:
             engine.raise_op_error(error, self._graph)
+
+    def assign_variable(self, op: Operation, value: Any) -> None:
+        """Replaces a variable's value without the graph taking part: headrace's own, for savers.
+
+        Args:
+            op: The operation that stands for the variable.
+            value: An array of its type.
+        """
+        variable = self._resources.get(op)
+        assert isinstance(variable, engine.Variable)
+        dtype = op.outputs[0].dtype.base_dtype
+        variable.assign(as_array(value, dtype), dtype.as_datatype_enum)
 
     def close(self) -> None:
         """Ends the session: what blocks in it ends with `CancelledError`. May be called twice."""

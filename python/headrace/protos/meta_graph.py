@@ -1,0 +1,95 @@
+"""The messages of a graph that is written down: the file `.meta` of a checkpoint.
+
+Source: `meta_graph.proto`, `graph.proto`, `node_def.proto`, `attr_value.proto`, `tensor.proto` and
+`variable.proto` of TensorFlow 1.15, without what headrace never writes. Enums are plain integers
+here, which is the same on the wire.
+"""
+
+from typing import Final
+
+from headrace.protos.schema import Field, build_messages
+
+__all__ = [
+    "AttrValue",
+    "CollectionDef",
+    "GraphDef",
+    "MetaGraphDef",
+    "NodeDef",
+    "TensorProto",
+    "VariableDef",
+]
+
+_MESSAGES: Final = build_messages(
+    __name__,
+    "headrace/meta_graph.proto",
+    {
+        "TensorProto": [
+            Field("dtype", 1, "int32"),
+            Field("tensor_shape", 2, "TensorShapeProto"),
+            Field("tensor_content", 4, "bytes"),
+            Field("string_val", 8, "bytes", is_repeated=True),
+        ],
+        "AttrValue": [
+            Field("list", 1, "AttrValue.ListValue", oneof="value"),
+            Field("s", 2, "bytes", oneof="value"),
+            Field("i", 3, "int64", oneof="value"),
+            Field("f", 4, "float", oneof="value"),
+            Field("b", 5, "bool", oneof="value"),
+            Field("type", 6, "int32", oneof="value"),
+            Field("shape", 7, "TensorShapeProto", oneof="value"),
+            Field("tensor", 8, "TensorProto", oneof="value"),
+        ],
+        "AttrValue.ListValue": [
+            Field("s", 2, "bytes", is_repeated=True),
+            Field("i", 3, "int64", is_repeated=True),
+            Field("f", 4, "float", is_repeated=True),
+            Field("b", 5, "bool", is_repeated=True),
+            Field("type", 6, "int32", is_repeated=True),
+            Field("shape", 7, "TensorShapeProto", is_repeated=True),
+            Field("tensor", 8, "TensorProto", is_repeated=True),
+        ],
+        "NodeDef": [
+            Field("name", 1, "string"),
+            Field("op", 2, "string"),
+            Field("input", 3, "string", is_repeated=True),
+            Field("device", 4, "string"),
+            Field("attr", 5, "map<string, AttrValue>"),
+        ],
+        "GraphDef": [
+            Field("node", 1, "NodeDef", is_repeated=True),
+            Field("versions", 4, "VersionDef"),
+        ],
+        "VariableDef": [
+            Field("variable_name", 1, "string"),
+            Field("initializer_name", 2, "string"),
+            Field("snapshot_name", 3, "string"),
+            Field("initial_value_name", 6, "string"),
+            Field("trainable", 7, "bool"),
+        ],
+        "CollectionDef": [
+            Field("node_list", 1, "CollectionDef.NodeList", oneof="kind"),
+            Field("bytes_list", 2, "CollectionDef.BytesList", oneof="kind"),
+        ],
+        "CollectionDef.NodeList": [Field("value", 1, "string", is_repeated=True)],
+        "CollectionDef.BytesList": [Field("value", 1, "bytes", is_repeated=True)],
+        "MetaGraphDef": [
+            Field("meta_info_def", 1, "MetaGraphDef.MetaInfoDef"),
+            Field("graph_def", 2, "GraphDef"),
+            Field("collection_def", 4, "map<string, CollectionDef>"),
+        ],
+        "MetaGraphDef.MetaInfoDef": [
+            Field("meta_graph_version", 1, "string"),
+            Field("tags", 4, "string", is_repeated=True),
+        ],
+    },
+    imports=["headrace/checkpoint.proto"],
+)
+
+# Their types are in the stub beside this file.
+TensorProto = _MESSAGES["TensorProto"]
+AttrValue = _MESSAGES["AttrValue"]
+NodeDef = _MESSAGES["NodeDef"]
+GraphDef = _MESSAGES["GraphDef"]
+VariableDef = _MESSAGES["VariableDef"]
+CollectionDef = _MESSAGES["CollectionDef"]
+MetaGraphDef = _MESSAGES["MetaGraphDef"]

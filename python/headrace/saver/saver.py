@@ -1,0 +1,340 @@
+"""Saves variables to checkpoints and restores them.
+
+Local variables, the contents of queues and the positions of readers are not saved.
+
+Source: `tf.train.Saver` of TensorFlow 1.15; the files are its V2 format.
+"""
+
+import numbers
+import os
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from headrace import errors
+from headrace.dtypes import as_dtype, kernel_name
+from headrace.graph import GraphKeys, get_collection
+from headrace.ops.initialization import global_variables
+from headrace.ops.variables import Variable
+from headrace.saver.meta_graph import export_meta_graph
+from headrace.saver.state import (
+    checkpoint_exists,
+    get_checkpoint_mtimes,
+    remove_checkpoint,
+    update_checkpoint_state,
+)
+from headrace.session import Session
+from headrace.shapes import bracketed
+from headrace.tensor_bundle import BundleReader, write_bundle
+
+__all__ = ["Saver"]
+
+_SECONDS_PER_HOUR: Final = 3600
+
+
+class Saver:
+    """Saves variables to checkpoints and restores them. Adds nothing to the graph.
+
+    Args:
+        var_list: The variables: a list, tuple or set, or a dict by the names they have in the
+            checkpoint. None for all global variables there are now.
+        reshape: Whether `restore` takes values of another shape with as many elements.
+        sharded: Accepted for TensorFlow's sake; a checkpoint has one data file.
+        max_to_keep: How many checkpoints are kept, the newest; None or 0 for all, which are then
+            not listed either.
+        keep_checkpoint_every_n_hours: An old checkpoint is not deleted, if it is the first one
+            after so many hours since this saver was made or the last one was not deleted.
+        name: Accepted for TensorFlow's sake.
+        restore_sequentially: Accepted for TensorFlow's sake.
+        saver_def: Not supported; must be None.
+        builder: Accepted for TensorFlow's sake.
+        defer_build: Whether the variables are only looked up by `build`.
+        allow_empty: Whether there may be no variables; `save` and `restore` then do nothing.
+        write_version: Accepted for TensorFlow's sake: checkpoints have its V2 format.
+        pad_step_number: Whether the step in a file name has 8 digits.
+        save_relative_paths: Whether the list of checkpoints has paths relative to its directory, so
+            that this can be moved.
+        filename: Accepted for TensorFlow's sake.
+
+    Raises:
+        TypeError: If `var_list` holds something else.
+        ValueError: If there are no variables, or two of one name.
+    """
+
+    def __init__(
+        self,
+        var_list: Iterable[Any] | Mapping[str, Any] | None = None,
+        reshape: bool = False,
+        sharded: bool = False,
+        max_to_keep: int | None = 5,
+        keep_checkpoint_every_n_hours: float = 10000.0,
+        name: str | None = None,
+        restore_sequentially: bool = False,
+        saver_def: Any = None,
+        builder: Any = None,
+        defer_build: bool = False,
+        allow_empty: bool = False,
+        write_version: int = 2,
+        pad_step_number: bool = False,
+        save_relative_paths: bool = False,
+        filename: str | None = None,
+    ) -> None:
+        if saver_def is not None:
+            raise ValueError("tf.train.Saver: got a saver_def, expected a var_list.")
+        self._var_list = var_list
+        self._reshape = reshape
+        self._max_to_keep = max_to_keep
+        self._seconds_between_kept = keep_checkpoint_every_n_hours * _SECONDS_PER_HOUR
+        self._next_kept_time = time.time() + self._seconds_between_kept
+        self._is_allowed_empty = allow_empty
+        self._pad_step_number = pad_step_number
+        self._save_relative_paths = save_relative_paths
+        # With the time at which each was written, oldest first.
+        self._last_checkpoints: list[tuple[str, float]] = []
+        self._variables: dict[str, Variable] | None = None
+        if not defer_build:
+            self.build()
+
+    def build(self) -> None:
+        """Looks up the variables, of a saver made with `defer_build`.
+
+        Raises:
+            TypeError: As the constructor does.
+            ValueError: As the constructor does.
+        """
+        variables = _by_name(self._var_list)
+        if not variables and not self._is_allowed_empty:
+            raise ValueError("No variables to save")
+        self._variables = variables
+
+    @property
+    def last_checkpoints(self) -> list[str]:
+        """The checkpoints that are kept, oldest first."""
+        return [path for path, _ in self._last_checkpoints]
+
+    def set_last_checkpoints(self, last_checkpoints: Sequence[str]) -> None:
+        """Replaces the list of checkpoints that are kept; as if they had been written just now."""
+        self.set_last_checkpoints_with_time([(path, float("inf")) for path in last_checkpoints])
+
+    def set_last_checkpoints_with_time(
+        self, last_checkpoints_with_time: Sequence[tuple[str, float]]
+    ) -> None:
+        """Replaces the list of checkpoints that are kept, oldest first.
+
+        Args:
+            last_checkpoints_with_time: For each, its prefix and when it was written, in seconds
+                since 1970.
+        """
+        self._last_checkpoints = list(last_checkpoints_with_time)
+
+    def recover_last_checkpoints(self, checkpoint_paths: Sequence[str]) -> None:
+        """Takes over those of some checkpoints that are there, so that they are deleted in time."""
+        self.set_last_checkpoints_with_time(
+            [(path, when) for path in checkpoint_paths for when in get_checkpoint_mtimes([path])]
+        )
+
+    def save(
+        self,
+        sess: Session,
+        save_path: str | os.PathLike[str],
+        global_step: Any = None,
+        latest_filename: str | None = None,
+        meta_graph_suffix: str = "meta",
+        write_meta_graph: bool = True,
+        write_state: bool = True,
+        strip_default_attrs: bool = False,
+        save_debug_info: bool = False,
+    ) -> str | None:
+        """Writes the values of the variables to a new checkpoint and deletes the oldest.
+
+        Args:
+            sess: The session that holds the values.
+            save_path: Where, and how the files' names begin.
+            global_step: A number, or a variable or tensor of one, put at the end of the name.
+            latest_filename: Name of the file that lists the checkpoints; None for "checkpoint".
+            meta_graph_suffix: How the name of the file with the graph ends.
+            write_meta_graph: Whether the graph is written too; see `export_meta_graph`.
+            write_state: Whether the checkpoint is listed, and counted among those to keep.
+            strip_default_attrs: Accepted for TensorFlow's sake.
+            save_debug_info: Accepted for TensorFlow's sake.
+
+        Returns:
+            The checkpoint's prefix, `save_path-STEP`; None if there are no variables.
+
+        Raises:
+            FailedPreconditionError: If a variable is not initialized.
+            RuntimeError: If `build` was deferred and not called.
+            TypeError: If `sess` is no session.
+            ValueError: If there is no directory to write in, or a name does not do.
+        """
+        variables = self._built("save")
+        latest_filename = latest_filename or "checkpoint"
+        if os.path.dirname(latest_filename):
+            raise ValueError("'latest_filename' must not contain path components")
+        path = os.fspath(save_path)
+        if global_step is None and os.path.basename(path) == latest_filename:
+            raise ValueError(
+                f"'latest_filename' collides with 'save_path': '{latest_filename}' and '{path}'"
+            )
+        _check_session(sess)
+        directory = os.path.dirname(path)
+        if directory and not os.path.isdir(directory):
+            raise ValueError(f"Parent directory of {path} doesn't exist, can't save.")
+        prefix = path + self._suffix(sess, global_step)
+        if variables:
+            write_bundle(prefix, sess.run(variables))
+            if write_state:
+                self._list(prefix, directory, latest_filename, meta_graph_suffix)
+        if write_meta_graph:
+            export_meta_graph(f"{prefix}.{meta_graph_suffix}", sess.graph)
+        return prefix if variables else None
+
+    def restore(self, sess: Session, save_path: str | os.PathLike[str] | None) -> None:
+        """Gives the variables the values of a checkpoint; they need no initializer then.
+
+        Nothing changes if anything is wrong with the checkpoint.
+
+        Args:
+            sess: The session that gets the values.
+            save_path: The checkpoint's prefix, as `save` or `latest_checkpoint` returns it.
+
+        Raises:
+            DataLossError: If a file is damaged.
+            InvalidArgumentError: If a value has another shape or type than its variable.
+            NotFoundError: If the checkpoint lacks a variable.
+            RuntimeError: If `build` was deferred and not called.
+            TypeError: If `sess` is no session.
+            ValueError: If there is no such checkpoint.
+        """
+        variables = self._built("restore")
+        if not variables:
+            return
+        if save_path is None:
+            raise ValueError("Can't load save_path when it is None.")
+        prefix = os.fspath(save_path)
+        if not checkpoint_exists(prefix):
+            raise ValueError(f"The passed save_path is not a valid checkpoint: {prefix}")
+        _check_session(sess)
+        reader = BundleReader(prefix)
+        values = {
+            variable.op: self._read(reader, prefix, name, variable)
+            for name, variable in variables.items()
+        }
+        for op, value in values.items():
+            sess.assign_variable(op, value)
+
+    def export_meta_graph(self, filename: str | None = None) -> Any:
+        """Describes the default graph; see `tf.train.export_meta_graph`."""
+        return export_meta_graph(filename)
+
+    def _built(self, where: str) -> dict[str, Variable]:
+        if self._variables is None:
+            raise RuntimeError(f"`build()` should be called before {where} if defer_build==True")
+        return self._variables
+
+    def _suffix(self, sess: Session, global_step: Any) -> str:
+        if global_step is None:
+            return ""
+        is_number = isinstance(global_step, numbers.Integral)
+        step = int(global_step if is_number else sess.run(global_step))
+        return f"-{step:08d}" if self._pad_step_number else f"-{step}"
+
+    def _list(self, prefix: str, directory: str, latest_filename: str, suffix: str) -> None:
+        """Notes a new checkpoint and then deletes those that are too old."""
+        too_old: list[tuple[str, float]] = []
+        if self._max_to_keep:
+            others = [item for item in self._last_checkpoints if item[0] != prefix]
+            kept = [*others, (prefix, time.time())]
+            too_old, self._last_checkpoints = (
+                kept[: -self._max_to_keep],
+                kept[-self._max_to_keep :],
+            )
+        update_checkpoint_state(
+            directory, prefix, self.last_checkpoints, latest_filename, self._save_relative_paths
+        )
+        for path, when in too_old:
+            if when > self._next_kept_time:
+                self._next_kept_time += self._seconds_between_kept
+            else:
+                remove_checkpoint(path, meta_graph_suffix=suffix)
+
+    def _read(self, reader: BundleReader, prefix: str, name: str, variable: Variable) -> Any:
+        """Reads the value of a variable, if it fits."""
+        if name not in reader:
+            raise errors.NotFoundError(
+                variable.op.node_def,
+                variable.op,
+                f"Key {name} not found in checkpoint {prefix}. It has: {', '.join(reader.keys())}",
+            )
+        wanted, found = variable.dtype.base_dtype, as_dtype(reader.dtype(name))
+        if found != wanted:
+            raise _misfit(
+                variable,
+                f"tensor_name = {name}; expected dtype {kernel_name(wanted)} does not equal "
+                f"original dtype {kernel_name(found)} in {prefix}",
+            )
+        return self._shaped(reader.read(name), f"{name} in {prefix}", variable)
+
+    def _shaped(
+        self, value: np.ndarray[Any, Any], what: str, variable: Variable
+    ) -> np.ndarray[Any, Any]:
+        wanted = variable.shape
+        if wanted.is_compatible_with(value.shape):
+            return value
+        if not self._reshape:
+            raise _misfit(
+                variable,
+                "Assign requires shapes of both tensors to match. "
+                f"lhs shape= {bracketed(wanted)} rhs shape= {bracketed(value.shape)} ({what})",
+            )
+        if wanted.num_elements() != value.size:
+            raise _misfit(
+                variable,
+                f"Input to reshape is a tensor with {value.size} values, but the requested shape "
+                f"has {wanted.num_elements()} ({what})",
+            )
+        return value.reshape(tuple(size or 0 for size in wanted.as_list()))
+
+
+def _misfit(variable: Variable, text: str) -> errors.InvalidArgumentError:
+    return errors.InvalidArgumentError(variable.op.node_def, variable.op, text)
+
+
+def _check_session(sess: Any) -> None:
+    if not isinstance(sess, Session):
+        raise TypeError(f"'sess' must be a Session; {sess}")
+
+
+def _by_name(var_list: Any) -> dict[str, Variable]:
+    """The variables by their names in a checkpoint."""
+    if var_list is None:
+        var_list = [*global_variables(), *get_collection(GraphKeys.SAVEABLE_OBJECTS)]
+    if isinstance(var_list, Mapping):
+        return _checked_dict(var_list)
+    if not isinstance(var_list, (list, tuple, set)):
+        raise TypeError(f"Variables to save should be passed in a dict or a list. Got {var_list}")
+    result: dict[str, Variable] = {}
+    for variable in var_list:
+        if not isinstance(variable, Variable):
+            raise TypeError(f"Variable to save is not a Variable: {variable}")
+        if variable.op.name in result:
+            raise ValueError(f"At least two variables have the same name: {variable.op.name}")
+        result[variable.op.name] = variable
+    return result
+
+
+def _checked_dict(var_list: Mapping[Any, Any]) -> dict[str, Variable]:
+    for name, variable in var_list.items():
+        text = "names_to_saveables must be a dict mapping string names to Tensors/Variables."
+        if not isinstance(name, str):
+            raise TypeError(f"{text} Name is not a string: {name}")
+        if not isinstance(variable, Variable):
+            raise TypeError(f"{text} Not a variable: {variable}")
+    seen: set[Variable] = set()
+    for name, variable in var_list.items():
+        if variable in seen:
+            raise ValueError(f"The same saveable will be restored with two names: {name}")
+        seen.add(variable)
+    return dict(var_list)

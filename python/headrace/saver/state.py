@@ -1,0 +1,161 @@
+"""Which checkpoints there are: their files, and the file that lists them.
+
+Source: `tf.train.latest_checkpoint`, `tf.train.update_checkpoint_state` and their kin of
+TensorFlow 1.15.
+"""
+
+import glob
+import os
+import re
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from google.protobuf import text_format
+
+from headrace import errors
+from headrace.protos.checkpoint import CheckpointState
+
+__all__ = [
+    "checkpoint_exists",
+    "get_checkpoint_mtimes",
+    "get_checkpoint_state",
+    "latest_checkpoint",
+    "remove_checkpoint",
+    "update_checkpoint_state",
+]
+
+_LIST = "checkpoint"
+
+
+def checkpoint_exists(checkpoint_prefix: str | os.PathLike[str]) -> bool:
+    """Whether there is a checkpoint of a prefix."""
+    return os.path.exists(f"{os.fspath(checkpoint_prefix)}.index")
+
+
+def get_checkpoint_mtimes(checkpoint_prefixes: Iterable[str]) -> list[float]:
+    """Returns when checkpoints were written, in seconds since 1970; leaves out those not there."""
+    times = []
+    for prefix in checkpoint_prefixes:
+        with suppress(FileNotFoundError):
+            times.append(os.path.getmtime(f"{prefix}.index"))
+    return times
+
+
+def latest_checkpoint(
+    checkpoint_dir: str | os.PathLike[str], latest_filename: str | None = None
+) -> str | None:
+    """Returns the prefix of the newest checkpoint in a directory, or None if there is none.
+
+    Args:
+        checkpoint_dir: The directory.
+        latest_filename: Name of the file that lists the checkpoints; None for "checkpoint".
+
+    Raises:
+        DataLossError: If the list cannot be read.
+    """
+    state = get_checkpoint_state(checkpoint_dir, latest_filename)
+    if state is None or not state.model_checkpoint_path:
+        return None
+    path = str(state.model_checkpoint_path)
+    return path if checkpoint_exists(path) else None
+
+
+def get_checkpoint_state(
+    checkpoint_dir: str | os.PathLike[str], latest_filename: str | None = None
+) -> CheckpointState | None:
+    """Returns the list of checkpoints in a directory, or None if there is none.
+
+    Args:
+        checkpoint_dir: The directory.
+        latest_filename: Name of the file; None for "checkpoint".
+
+    Returns:
+        A `CheckpointState`, its paths beginning with the directory.
+
+    Raises:
+        DataLossError: If the list cannot be read.
+    """
+    directory = os.fspath(checkpoint_dir)
+    path = Path(directory, latest_filename or _LIST)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    state = CheckpointState()
+    try:
+        text_format.Parse(text, state)
+    except text_format.ParseError as error:
+        raise errors.DataLossError(
+            None, None, f"{path}: the list of checkpoints cannot be read: {error}. Delete it."
+        ) from None
+    state.model_checkpoint_path = _from(directory, state.model_checkpoint_path)
+    kept = [_from(directory, item) for item in state.all_model_checkpoint_paths]
+    del state.all_model_checkpoint_paths[:]
+    state.all_model_checkpoint_paths.extend(kept)
+    return state
+
+
+def update_checkpoint_state(
+    save_dir: str | os.PathLike[str],
+    model_checkpoint_path: str,
+    all_model_checkpoint_paths: Sequence[str] | None = None,
+    latest_filename: str | None = None,
+    save_relative_paths: bool = False,
+) -> None:
+    """Writes the list of checkpoints of a directory, whole or not at all.
+
+    Args:
+        save_dir: The directory.
+        model_checkpoint_path: The newest one.
+        all_model_checkpoint_paths: All that are kept, oldest first.
+        latest_filename: Name of the file; None for "checkpoint".
+        save_relative_paths: Whether paths are relative to `save_dir` even if that is absolute.
+    """
+    directory = os.fspath(save_dir)
+    paths = list(all_model_checkpoint_paths or [])
+    if not paths or paths[-1] != model_checkpoint_path:
+        paths.append(model_checkpoint_path)
+    is_relative = save_relative_paths or not os.path.isabs(directory)
+
+    def written(path: str) -> str:
+        return os.path.relpath(path, directory or ".") if is_relative else path
+
+    state = CheckpointState(
+        model_checkpoint_path=written(model_checkpoint_path),
+        all_model_checkpoint_paths=[written(path) for path in paths],
+    )
+    path = Path(directory, latest_filename or _LIST)
+    beside = path.with_name(f"{path.name}.tmp-{os.getpid()}")
+    try:
+        beside.write_text(text_format.MessageToString(state), encoding="utf-8")
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def remove_checkpoint(
+    checkpoint_prefix: str | os.PathLike[str],
+    checkpoint_format_version: int = 2,
+    meta_graph_suffix: str = "meta",
+) -> None:
+    """Deletes the files of a checkpoint, those of them that are there.
+
+    Args:
+        checkpoint_prefix: Its prefix.
+        checkpoint_format_version: Accepted for TensorFlow's sake: there is one format.
+        meta_graph_suffix: How the name of the file with its graph ends.
+    """
+    prefix = os.fspath(checkpoint_prefix)
+    for path in [f"{prefix}.index", f"{prefix}.{meta_graph_suffix}", *_data_files(prefix)]:
+        with suppress(FileNotFoundError):
+            os.remove(path)
+
+
+def _data_files(prefix: str) -> list[str]:
+    pattern = re.compile(r"\.data-\d{5}-of-\d{5}$")
+    return [path for path in glob.glob(f"{glob.escape(prefix)}.data-*") if pattern.search(path)]
+
+
+def _from(directory: str, path: str) -> str:
+    return path if not path or os.path.isabs(path) else os.path.join(directory, path)
