@@ -1,8 +1,8 @@
 """The messages of an event file, which TensorBoard shows: `Event` and `Summary`.
 
-Source: `tensorflow/core/util/event.proto` and `tensorflow/core/framework/summary.proto` of TensorFlow
-1.15, as far as they are used here; other fields are kept as they came. Enums are plain integers
-here, which is the same on the wire.
+Source: `tensorflow/core/util/event.proto` and `tensorflow/core/framework/summary.proto` of
+TensorFlow 1.15, as far as they are used here; other fields are kept as they came. Enums are plain
+integers here, which is the same on the wire.
 """
 
 from typing import Final
