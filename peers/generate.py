@@ -30,10 +30,24 @@ def queue_programs() -> st.SearchStrategy[Any]:
     return st.tuples(kind, st.lists(step, min_size=3, max_size=12))
 
 
+def texts() -> st.SearchStrategy[Any]:
+    """Texts of line ends and of what stands between them."""
+    return st.tuples(st.lists(st.sampled_from([b"\n", b"\r", b"x", b"\0"])).map(b"".join))
+
+
+def fixed_lengths() -> st.SearchStrategy[Any]:
+    """Sizes of record, header, footer and hop; the size of the file; its compression."""
+    small = st.integers(0, 9)
+    sizes = st.tuples(st.integers(1, 9), small, small, small)
+    return st.tuples(sizes, st.integers(0, 60), st.sampled_from(["", "GZIP", "ZLIB"]))
+
+
 # For each key that `peers.table.generated` is given: how the arguments are made, and how many.
 STRATEGIES = {
     "small_arrays": (small_arrays(), 20),
     "queue_programs": (queue_programs(), 40),
+    "texts": (texts(), 40),
+    "fixed_lengths": (fixed_lengths(), 40),
 }
 
 

@@ -294,6 +294,22 @@ class TestStatesInsideOfFiles:
             reading(kind.make).restore(state)
 
 
+class TestErrorsOfWhatIsComputed:
+    def test_name_file_record_and_byte(self, kind, files):
+        queue = tf.FIFOQueue(9, [tf.string], [[]])
+        reader = kind.make()
+        one, several = reader.read(queue).value, reader.read_up_to(queue, 9).values
+        numbers = [tf.string_to_number(one), tf.string_to_number(several)]
+        where = rf"\[while reading {re.escape(files.paths[0].decode())}: record"
+        with tf.Session() as session:
+            session.run(queue.enqueue_many([files.paths[:1] * 2]))
+            with pytest.raises(IAE, match=where + r" 0 at byte \d+\]"):
+                session.run(numbers[0])
+            batch = r" 0 at byte 0\]" if kind.has_whole_files else r"s 1 to 2 from byte \d+\]"
+            with pytest.raises(IAE, match=where + batch):
+                session.run(numbers[1])
+
+
 class TestNames:
     @pytest.mark.parametrize(
         ("dtypes", "element", "text"),
@@ -366,3 +382,8 @@ class TestGraph:
         base = reading(lambda: tf.ReaderBase(kind.make().reader_ref), files.paths)
         assert not base.reader.supports_serialize
         assert base.read() == files.records[0]
+
+
+def test_files_of_lmdb_are_refused_with_a_remedy():
+    with pytest.raises(tf.errors.UnimplementedError, match="Write their records to TFRecord files"):
+        tf.LMDBReader()

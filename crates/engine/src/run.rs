@@ -17,19 +17,25 @@ pub trait Interrupt {
     fn check(&self) -> Result<()>;
 }
 
-/// Where a record came from.
+/// Where a record came from, or the records of a batch.
 #[derive(Clone, Debug)]
 pub struct Origin {
     pub file: Arc<str>,
-    /// Number of the record in the file, from 0.
+    /// Number of the record in the file, from 0; of the first one in a batch.
     pub record: u64,
-    /// Offset of the record's first byte in the (uncompressed) file.
+    /// How many records it is.
+    pub num_records: u64,
+    /// Offset of the (first) record's first byte in the (uncompressed) file.
     pub offset_bytes: u64,
 }
 
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: record {} at byte {}", self.file, self.record, self.offset_bytes)
+        let Self { file, record, num_records, offset_bytes } = self;
+        match num_records {
+            0 | 1 => write!(f, "{file}: record {record} at byte {offset_bytes}"),
+            _ => write!(f, "{file}: records {record} to {} from byte {offset_bytes}", record + num_records - 1),
+        }
     }
 }
 

@@ -1,12 +1,14 @@
 //! TFRecord files without a graph: writing, iterating, checksums.
 
 use crate::error::IntoPython;
+use bytes::Bytes;
 use headrace_engine::compression::Compression;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::reader::{FileName, OpenFile, TfRecordFormat};
 use headrace_engine::tfrecord::{self, TfRecordWriter};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use std::collections::VecDeque;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 
@@ -79,7 +81,17 @@ impl Drop for RecordWriter {
 
 /// Iterates over the records of a TFRecord file.
 #[pyclass(frozen, module = "headrace._native")]
-pub struct RecordIterator(Mutex<OpenFile>);
+pub struct RecordIterator(Mutex<Iteration>);
+
+struct Iteration {
+    file: OpenFile,
+    /// Records read ahead: giving up the GIL for each would cost more than reading it.
+    ready: VecDeque<Bytes>,
+}
+
+/// So many records are read ahead, or so many bytes.
+const AHEAD_RECORDS: usize = 64;
+const AHEAD_BYTES: usize = 256 * 1024;
 
 #[pymethods]
 impl RecordIterator {
@@ -91,7 +103,8 @@ impl RecordIterator {
             let format = TfRecordFormat { compression: self::compression(compression)? };
             OpenFile::open(&format, name, None)
         };
-        Ok(Self(Mutex::new(py.detach(open).into_python(py)?)))
+        let file = py.detach(open).into_python(py)?;
+        Ok(Self(Mutex::new(Iteration { file, ready: VecDeque::new() })))
     }
 
     fn __iter__(slf: Py<Self>) -> Py<Self> {
@@ -99,8 +112,31 @@ impl RecordIterator {
     }
 
     fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
-        let record = py.detach(|| self.0.lock().unwrap_or_else(PoisonError::into_inner).read());
-        Ok(record.into_python(py)?.map(|record| PyBytes::new(py, &record.value)))
+        let ready = self.0.try_lock().ok().and_then(|mut iteration| iteration.ready.pop_front());
+        let record = match ready {
+            Some(record) => Some(record),
+            None => py.detach(|| self.0.lock().unwrap_or_else(PoisonError::into_inner).next()).into_python(py)?,
+        };
+        Ok(record.map(|record| PyBytes::new(py, &record)))
+    }
+}
+
+impl Iteration {
+    fn next(&mut self) -> Result<Option<Bytes>> {
+        let mut length = 0;
+        while self.ready.len() < AHEAD_RECORDS && length < AHEAD_BYTES {
+            match self.file.read() {
+                Ok(Some(record)) => {
+                    length += record.value.len();
+                    self.ready.push_back(record.value);
+                }
+                // It comes again when the records before it are gone.
+                Err(_) if !self.ready.is_empty() => break,
+                Ok(None) => break,
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(self.ready.pop_front())
     }
 }
 

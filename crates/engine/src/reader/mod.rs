@@ -212,9 +212,10 @@ impl State {
                 Err(error) => return Err(error),
             }
         }
-        if let Some(last) = records.last() {
-            let record = file.position().record - 1;
-            run.set_origin(Origin { file: Arc::clone(file.name().text()), record, offset_bytes: last.offset_bytes });
+        if let Some(first) = records.first() {
+            let (num_records, offset_bytes) = (records.len() as u64, first.offset_bytes);
+            let record = file.position().record - num_records;
+            run.set_origin(Origin { file: Arc::clone(file.name().text()), record, num_records, offset_bytes });
         }
         self.num_records += records.len() as i64;
         if is_over {

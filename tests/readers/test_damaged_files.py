@@ -1,0 +1,209 @@
+"""Damaged files: what is read of them, and how the error names file, record, byte and remedy."""
+
+import gzip
+import zlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from reading import Reading, frame_length, tfrecords
+
+import headrace.tf1 as tf
+
+RECORDS = [b"one", b"two", b"three"]
+PLAIN = tfrecords(RECORDS)
+GZIP = gzip.compress(PLAIN, mtime=0)
+ZLIB = zlib.compress(PLAIN)
+COPY = "copy the file again."
+CUT = "The file is cut short; copy it again."
+LOOKS = {
+    "": "It does not look compressed; leave out the compression.",
+    "GZIP": "It looks like GZIP; give that as its compression.",
+    "ZLIB": "It looks like ZLIB; give that as its compression.",
+}
+NO_RECORDS = "; is it a TFRecord file, and uncompressed? If it is, copy it again."
+
+
+def corrupted(offset, record, what, remedy=f"; {COPY}"):
+    where = f"corrupted record at {offset} (record {record})"
+    return f"{where}: the checksum of its {what} does not match{remedy}"
+
+
+def truncated(offset, record, length, size):
+    where = f"truncated record at {offset} (record {record})"
+    return f"{where}: it claims {length} bytes, past the end of the file ({size}). {CUT}"
+
+
+def inflating(what, record, offset, remedy="It is damaged; copy it again."):
+    where = f"(record {record}, after byte {offset} of the data)"
+    return f"inflate() failed with error -3: incorrect {what} check {where}. {remedy}"
+
+
+def flipped(data, position):
+    changed = bytearray(data)
+    changed[position] ^= 8
+    return bytes(changed)
+
+
+def outcome(reading, path):
+    """How many records are read, and the text of the error after them, without the path."""
+    records = []
+    while True:
+        try:
+            records.append(reading.read())
+        except tf.errors.OutOfRangeError:
+            return len(records), None
+        except tf.errors.DataLossError as error:
+            text = error.message.split("\n")[0]
+            assert text.startswith(f"{path}: ")
+            assert reading.text() == text, "a damaged file goes on failing"
+            return len(records), text.removeprefix(f"{path}: ")
+
+
+LONG = tfrecords([b"%05d" % number * 10 for number in range(10_000)])
+FAR = corrupted(9_000 * 66 + 12, 9_000, "data")
+TFRECORD = {
+    "empty": ("", b"", 0, None),
+    "a tail too short for a header": ("", PLAIN + bytes(11), 3, None),
+    "cut in a header": ("", PLAIN[:-11], 2, None),
+    "cut in the data": ("", PLAIN[:-6], 2, truncated(38, 2, 5, "53 bytes")),
+    "cut in the last checksum": ("", PLAIN[:-1], 2, truncated(38, 2, 5, "58 bytes")),
+    "a flipped bit in the first length": (
+        "",
+        flipped(PLAIN, 0),
+        0,
+        corrupted(0, 0, "length", NO_RECORDS),
+    ),
+    "a flipped bit in a length": ("", flipped(PLAIN, 19), 1, corrupted(19, 1, "length")),
+    "a flipped bit in its checksum": ("", flipped(PLAIN, 29), 1, corrupted(19, 1, "length")),
+    "a flipped bit in the data": ("", flipped(PLAIN, 32), 1, corrupted(31, 1, "data")),
+    "a flipped bit in the last checksum": ("", flipped(PLAIN, 36), 1, corrupted(31, 1, "data")),
+    "a huge length": (
+        "",
+        PLAIN + frame_length(2**63) + b"x" * 20,
+        3,
+        truncated(59, 3, 2**63, "91 bytes"),
+    ),
+    "a huge length in GZIP": (
+        "GZIP",
+        gzip.compress(PLAIN + frame_length(2**63) + b"x" * 20),
+        3,
+        truncated(59, 3, 2**63, "compressed"),
+    ),
+    "text": ("", b"id,name\n1,somebody\n", 0, corrupted(0, 0, "length", NO_RECORDS)),
+    "unexpected GZIP": ("", GZIP, 0, corrupted(0, 0, "length", f". {LOOKS['GZIP']}")),
+    "unexpected ZLIB": ("", ZLIB, 0, corrupted(0, 0, "length", f". {LOOKS['ZLIB']}")),
+    "plain read as GZIP": ("GZIP", PLAIN, 0, inflating("header", 0, 0, LOOKS[""])),
+    "ZLIB read as GZIP": ("GZIP", ZLIB, 0, inflating("header", 0, 0, LOOKS["ZLIB"])),
+    "GZIP read as ZLIB": ("ZLIB", GZIP, 0, inflating("header", 0, 0, LOOKS["GZIP"])),
+    "compressed text": (
+        "GZIP",
+        gzip.compress(b"id,name\n1,somebody\n"),
+        0,
+        corrupted(0, 0, "length", "; is it a TFRecord file? If it is, copy it again."),
+    ),
+    "junk after GZIP": ("GZIP", GZIP + b"junk", 3, inflating("header", 3, 59)),
+    "junk after ZLIB": ("ZLIB", ZLIB + b"junk", 3, None),
+    "a cut end of GZIP": ("GZIP", GZIP[:-5], 3, None),
+    "a cut end of ZLIB": ("ZLIB", ZLIB[:-3], 3, None),
+    "a cut beginning of GZIP": ("GZIP", GZIP[:5], 0, None),
+    "GZIP cut in the data": (
+        "GZIP",
+        gzip.compress(PLAIN, 0)[:50],
+        1,
+        truncated(19, 1, 3, "compressed"),
+    ),
+    "a wrong checksum of GZIP": ("GZIP", flipped(GZIP, -6), 0, inflating("data", 0, 0)),
+    "a wrong length of GZIP": ("GZIP", flipped(GZIP, -2), 0, inflating("length", 0, 0)),
+    "a wrong checksum of ZLIB": ("ZLIB", flipped(ZLIB, -1), 0, inflating("data", 0, 0)),
+    "a flipped bit far into the file": ("", flipped(LONG, 9_000 * 66 + 30), 9_000, FAR),
+}
+
+
+@pytest.mark.parametrize(("compression", "data", "count", "text"), TFRECORD.values(), ids=TFRECORD)
+def test_tfrecord(make_file, reading, compression, data, count, text):
+    path = make_file("a.tfrecord", data)
+    assert outcome(reading(lambda: tf.TFRecordReader(options=compression), [path]), path) == (
+        count,
+        text,
+    )
+
+
+FIXED = {
+    "empty": ("", b"", 0, None),
+    "cut in a record": ("", b"aaaabbbbcc", 2, None),
+    "plain read as GZIP": ("GZIP", b"aaaabbbb", 0, inflating("header", 0, 0, LOOKS[""])),
+    "GZIP read as ZLIB": (
+        "ZLIB",
+        gzip.compress(b"aaaa"),
+        0,
+        inflating("header", 0, 0, LOOKS["GZIP"]),
+    ),
+    "GZIP cut in a record": ("GZIP", gzip.compress(b"aaaabbbbcccc", 0)[:-12], 2, None),
+    "junk after GZIP": ("GZIP", gzip.compress(b"aaaabbbb") + b"junk", 2, inflating("header", 2, 8)),
+    "unexpected GZIP": ("", gzip.compress(b"aaaabbbb"), 6, None),
+    "a wrong checksum of ZLIB": (
+        "ZLIB",
+        flipped(zlib.compress(b"aaaa"), -1),
+        0,
+        inflating("data", 0, 0),
+    ),
+}
+
+
+@pytest.mark.parametrize(("encoding", "data", "count", "text"), FIXED.values(), ids=FIXED)
+def test_fixed_length(make_file, reading, encoding, data, count, text):
+    path = make_file("data", data)
+    one = reading(lambda: tf.FixedLengthRecordReader(4, encoding=encoding), [path])
+    assert outcome(one, path) == (count, text)
+
+
+@pytest.mark.parametrize("data", [b"", b"\xff\xfe\0\n\x80", GZIP, bytes(1000)])
+def test_text_and_whole_files_are_never_damaged(make_file, reading, data):
+    path = make_file("data", data)
+    for make in (tf.TextLineReader, tf.WholeFileReader, tf.IdentityReader):
+        assert outcome(reading(make, [path]), path)[1] is None
+
+
+def test_records_before_the_damage_are_not_lost(make_file, reading):
+    one = reading(tf.TFRecordReader, [make_file("a", flipped(PLAIN, 50))])
+    assert [value for _, value in one.read_up_to(10)] == RECORDS[:2]
+    assert one.counts() == (2, 0)
+    assert "corrupted record at 50 (record 2)" in one.text()
+    with pytest.raises(tf.errors.DataLossError, match=r"corrupted record at 50 \(record 2\)"):
+        one.read_up_to(10)
+
+
+def test_a_reset_leaves_the_damaged_file(make_file, reading):
+    one = reading(tf.TFRecordReader, [make_file("bad", b"x" * 20), make_file("good", PLAIN)])
+    one.error()
+    one.reset()
+    assert [value for _, value in one.read_all()] == RECORDS
+
+
+def test_a_state_before_the_damage_leads_to_it_again(make_file, reading):
+    path = make_file("a", flipped(PLAIN, 32))
+    one = reading(tf.TFRecordReader, [path])
+    one.read()
+    text = one.text()
+    other = reading(tf.TFRecordReader)
+    other.restore(one.state())
+    assert other.text() == text
+
+
+@given(st.data(), st.sampled_from(["", "GZIP", "ZLIB"]), st.booleans())
+def test_any_damage_gives_an_error_or_good_records(tmp_path_factory, data, compression, is_cut):
+    whole = {"": PLAIN, "GZIP": GZIP, "ZLIB": ZLIB}[compression]
+    position = data.draw(st.integers(0, len(whole) - 1))
+    path = tmp_path_factory.mktemp("damaged") / "a"
+    path.write_bytes(whole[:position] if is_cut else flipped(whole, position))
+    one = Reading(lambda: tf.TFRecordReader(options=compression), [path])
+    values = []
+    try:
+        while True:
+            values.append(one.read()[1])
+    except (tf.errors.DataLossError, tf.errors.OutOfRangeError):
+        pass
+    finally:
+        one.end()
+    assert values == RECORDS[: len(values)]

@@ -1,0 +1,151 @@
+"""Large files need no more memory than small ones, and states outlive a process."""
+
+import gzip
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from reading import COMPRESS, tfrecords
+
+from headrace import engine
+
+MEBIBYTE = 2**20
+RECORD_BYTES = 4 * MEBIBYTE
+NUM_RECORDS = 64
+MAX_GROWTH_BYTES = 64 * MEBIBYTE
+
+# Reads a file; prints how many bytes it has and how much the process grew after the first records.
+READ_ALL = """
+import resource, sys
+import headrace.tf1 as tf
+reader = eval(sys.argv[1])
+queue = tf.FIFOQueue(1, [tf.string], [[]])
+_, values = reader.read_up_to(queue, 2)
+def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+with tf.Session() as session:
+    session.run(queue.enqueue(sys.argv[2]))
+    session.run(queue.close())
+    total, before = sum(map(len, session.run(values))), peak()
+    try:
+        while True:
+            total += sum(map(len, session.run(values)))
+    except tf.errors.OutOfRangeError:
+        print(total, peak() - before)
+"""
+
+# Reads one more record after a state; prints it and the next state.
+READ_ONE = """
+import sys
+import headrace.tf1 as tf
+reader = eval(sys.argv[1])
+queue = tf.FIFOQueue(1, [tf.string], [[]])
+read = reader.read(queue)
+restore, save = reader.restore_state(bytes.fromhex(sys.argv[2])), reader.serialize_state()
+with tf.Session() as session:
+    session.run(restore)
+    print(*session.run(read), session.run(save).hex().encode())
+"""
+
+
+def run(program: str, *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert not done.returncode, done.stderr
+    return done.stdout
+
+
+def write_sparse(path: Path, parts: list[tuple[int, bytes]], size: int) -> None:
+    """Writes parts at their offsets; what is between them takes no space on the disk."""
+    with path.open("wb") as file:
+        for offset, part in parts:
+            file.seek(offset)
+            file.write(part)
+        file.truncate(size)
+
+
+def text_lines(path: Path) -> None:
+    ends = [(RECORD_BYTES * number - 1, b"\n") for number in range(1, NUM_RECORDS + 1)]
+    write_sparse(path, ends, RECORD_BYTES * NUM_RECORDS)
+
+
+def fixed_records(path: Path) -> None:
+    write_sparse(path, [], RECORD_BYTES * NUM_RECORDS)
+
+
+def gzip_records(path: Path) -> None:
+    path.write_bytes(gzip.compress(bytes(RECORD_BYTES)) * NUM_RECORDS)
+
+
+def tf_records(path: Path) -> None:
+    size = RECORD_BYTES + 16
+    crc = engine.crc32c(bytes(RECORD_BYTES))
+    masked = (((crc >> 15) | (crc << 17)) + 0xA282EAD8) & 0xFFFFFFFF
+    header, footer = tfrecords([b"x" * RECORD_BYTES])[:12], masked.to_bytes(4, "little")
+    parts = []
+    for start in range(0, size * NUM_RECORDS, size):
+        parts += [(start, header), (start + size - 4, footer)]
+    write_sparse(path, parts, size * NUM_RECORDS)
+
+
+@pytest.mark.parametrize(
+    ("write", "reader", "record_bytes"),
+    [
+        (text_lines, "tf.TextLineReader()", RECORD_BYTES - 1),
+        (fixed_records, f"tf.FixedLengthRecordReader({RECORD_BYTES})", RECORD_BYTES),
+        (
+            gzip_records,
+            f"tf.FixedLengthRecordReader({RECORD_BYTES}, encoding='GZIP')",
+            RECORD_BYTES,
+        ),
+        (tf_records, "tf.TFRecordReader()", RECORD_BYTES),
+    ],
+    ids=["text", "fixed length", "fixed length GZIP", "tfrecord"],
+)
+def test_a_large_file_needs_no_more_memory_than_its_records(tmp_path, write, reader, record_bytes):
+    write(tmp_path / "large")
+    total, growth = map(int, run(READ_ALL, reader, str(tmp_path / "large")).split())
+    assert total == record_bytes * NUM_RECORDS
+    assert growth < MAX_GROWTH_BYTES
+
+
+def test_what_lies_between_records_is_not_read(tmp_path):
+    path = tmp_path / "huge"
+    write_sparse(path, [], 2**40)
+    reader = f"tf.FixedLengthRecordReader(8, hop_bytes={2**32})"
+    total, growth = map(int, run(READ_ALL, reader, str(path)).split())
+    assert total == 8 * 2**40 // 2**32
+    assert growth < MAX_GROWTH_BYTES
+
+
+@pytest.mark.parametrize(
+    ("reader", "data"),
+    [
+        ("tf.TextLineReader(1)", b"header\none\ntwo\nsix"),
+        ("tf.FixedLengthRecordReader(3, 2, encoding='ZLIB')", COMPRESS["ZLIB"](b"..onetwosix")),
+        (
+            "tf.TFRecordReader(options='GZIP')",
+            COMPRESS["GZIP"](tfrecords([b"one", b"two", b"six"])),
+        ),
+    ],
+    ids=["text", "fixed length", "tfrecord"],
+)
+def test_each_record_may_be_read_by_another_process(tmp_path, reader, data, reading):
+    path = tmp_path / "data"
+    path.write_bytes(data)
+    one = reading(lambda: eval(reader, {"tf": sys.modules["headrace.tf1"]}), [path])
+    assert one.read()[1] == b"one"
+    state = one.state()
+    for expected in ("two", "six"):
+        _, value, state = run(READ_ONE, reader, state.hex()).split()
+        assert value == f"b'{expected}'"
+        state = bytes.fromhex(state[2:-1])
+    one.restore(state)
+    assert one.counts() == (3, 0)
+    assert one.read_all() == []
+    assert one.counts() == (3, 1)

@@ -1,0 +1,173 @@
+import os
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import headrace.tf1 as tf
+
+NONE, GZIP, ZLIB = "", "GZIP", "ZLIB"
+TFRecordCompressionType = tf.python_io.TFRecordCompressionType
+TFRecordOptions = tf.python_io.TFRecordOptions
+TFRecordWriter = tf.python_io.TFRecordWriter
+
+
+def read(path, options=None):
+    return list(tf.python_io.tf_record_iterator(path, options))
+
+
+def write(path, records, options=None):
+    with TFRecordWriter(path, options) as writer:
+        for record in records:
+            writer.write(record)
+
+
+class TestWriter:
+    @given(
+        st.lists(st.binary(max_size=50), max_size=5),
+        st.sampled_from([NONE, GZIP, ZLIB]),
+        st.integers(-1, 9),
+    )
+    def test_writes_what_the_iterator_reads(self, tmp_path_factory, records, compression, level):
+        path = tmp_path_factory.mktemp("records") / "a"
+        options = TFRecordOptions(compression, compression_level=level)
+        write(path, records, options)
+        assert read(path, options) == records
+
+    @pytest.mark.parametrize("compression", [NONE, GZIP, ZLIB])
+    def test_puts_what_is_flushed_into_the_file(self, tmp_path, compression):
+        path = tmp_path / "a"
+        write(path, [b"old"], compression)
+        writer = TFRecordWriter(path, compression)
+        writer.write(b"one")
+        assert read(path, compression) == [b"old"]
+        writer.flush()
+        assert read(path, compression) == [b"one"]
+        writer.write(b"two")
+        writer.close()
+        assert read(path, compression) == [b"one", b"two"]
+        assert os.listdir(tmp_path) == ["a"]
+
+    def test_closes_once_and_then_refuses_records(self, tmp_path):
+        writer = TFRecordWriter(tmp_path / "a")
+        writer.close()
+        writer.close()
+        for call in (lambda: writer.write(b"x"), writer.flush):
+            with pytest.raises(tf.errors.FailedPreconditionError, match=r"Writer is closed\."):
+                call()
+        assert read(tmp_path / "a") == []
+
+    def test_that_is_forgotten_loses_nothing(self, tmp_path):
+        writer = TFRecordWriter(tmp_path / "a", GZIP)
+        writer.write(b"x")
+        del writer
+        assert read(tmp_path / "a", GZIP) == [b"x"]
+
+    def test_takes_bytes_and_text(self, tmp_path):
+        write(tmp_path / "a", [b"\xff", bytearray(b"x"), memoryview(b"y"), "ü", b""])
+        assert read(tmp_path / "a") == [b"\xff", b"x", b"y", "ü".encode(), b""]
+        with pytest.raises(TypeError, match="a: a record is bytes, got int"):
+            write(tmp_path / "a", [1])
+
+    @pytest.mark.parametrize("kind", [str, bytes, Path, os.fsencode])
+    def test_takes_every_kind_of_path(self, tmp_path, kind):
+        path = kind(os.fspath(tmp_path / "a").encode() if kind is bytes else tmp_path / "a")
+        write(path, [b"x"])
+        assert read(path) == [b"x"]
+
+    def test_writes_into_what_is_no_regular_file(self, tmp_path):
+        write("/dev/null", [b"x"])
+        assert Path("/dev/null").is_char_device()
+        write(tmp_path / "target", [b"old"])
+        (tmp_path / "link").symlink_to("target")
+        write(tmp_path / "link", [b"new"])
+        assert (tmp_path / "link").is_symlink()
+        assert read(tmp_path / "target") == [b"new"]
+
+    @pytest.mark.parametrize(
+        ("path", "error", "text"),
+        [
+            (".", tf.errors.FailedPreconditionError, ".; Is a directory"),
+            ("no/such", tf.errors.NotFoundError, "no/such; No such file or directory"),
+            ("file/x", tf.errors.FailedPreconditionError, "file/x; Not a directory"),
+            ("x" * 300, tf.errors.InvalidArgumentError, "x; File name too long"),
+        ],
+    )
+    def test_names_the_path_it_cannot_write(self, tmp_path, monkeypatch, path, error, text):
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "file").touch()
+        with pytest.raises(error, match=re.escape(text)):
+            TFRecordWriter(path)
+        assert os.listdir() == ["file"]
+
+    def test_refuses_a_level_of_compression_there_is_not(self, tmp_path):
+        options = TFRecordOptions(GZIP, compression_level=10)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="compression_level 10, expected"):
+            TFRecordWriter(tmp_path / "a", options)
+
+
+class TestIterator:
+    def test_opens_the_file_at_the_first_record(self, tmp_path):
+        iterator = tf.python_io.tf_record_iterator(tmp_path / "missing")
+        with pytest.raises(tf.errors.NotFoundError, match="missing; No such file or directory"):
+            next(iterator)
+        with pytest.raises(tf.errors.FailedPreconditionError, match="; Is a directory"):
+            read(tmp_path)
+
+    def test_names_the_damage(self, tmp_path):
+        path = tmp_path / "a"
+        write(path, [b"one", b"two"])
+        path.write_bytes(path.read_bytes()[:-1])
+        iterator = tf.python_io.tf_record_iterator(path)
+        assert next(iterator) == b"one"
+        with pytest.raises(tf.errors.DataLossError, match=r"truncated record at 19 \(record 1\)"):
+            next(iterator)
+
+    def test_is_what_tf_io_has(self):
+        assert tf.io.tf_record_iterator is tf.python_io.tf_record_iterator
+        assert tf.io.TFRecordWriter is TFRecordWriter
+
+
+class TestOptions:
+    @pytest.mark.parametrize(
+        ("given", "name"),
+        [
+            *((None, NONE), (NONE, NONE), (GZIP, GZIP), (ZLIB, ZLIB)),
+            *((TFRecordCompressionType.NONE, NONE), (TFRecordCompressionType.ZLIB, ZLIB)),
+            *((TFRecordCompressionType.GZIP, GZIP), (TFRecordOptions(), NONE)),
+            *((TFRecordOptions(GZIP), GZIP), (TFRecordOptions(1), ZLIB)),
+        ],
+    )
+    def test_name_a_compression_in_every_form(self, given, name, tmp_path):
+        assert TFRecordOptions.get_compression_type_string(given) == name
+        write(tmp_path / "a", [b"x"], given)
+        assert read(tmp_path / "a", name) == [b"x"]
+        op = tf.TFRecordReader(options=given).reader_ref.op
+        assert op.get_attr("compression_type") == name
+
+    @pytest.mark.parametrize("given", ["BZ2", "gzip", 3])
+    def test_refuse_others(self, given, tmp_path):
+        text = re.escape(f'Not a valid compression_type: "{given}"')
+        for call in (
+            TFRecordOptions,
+            lambda options: TFRecordWriter(tmp_path / "a", options),
+            lambda options: read(tmp_path / "a", options),
+            lambda options: tf.TFRecordReader(options=options),
+        ):
+            with pytest.raises(ValueError, match=text):
+                call(given)
+
+    def test_have_the_arguments_of_tensorflow(self):
+        assert vars(TFRecordOptions(GZIP, 0, 1, 2, 15, 4, 8, 6, 3)) == {
+            "compression_type": GZIP,
+            "flush_mode": 0,
+            "input_buffer_size": 1,
+            "output_buffer_size": 2,
+            "window_bits": 15,
+            "compression_level": 4,
+            "compression_method": 8,
+            "mem_level": 6,
+            "compression_strategy": 3,
+        }
