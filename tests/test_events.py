@@ -1,6 +1,8 @@
 """Event files: written by `FileWriter`, read back by TensorBoard's own code."""
 
 import re
+import subprocess
+import sys
 import threading
 import weakref
 
@@ -189,6 +191,17 @@ def test_a_writer_that_is_forgotten_loses_nothing(logdir):
     reference = weakref.ref(writer)
     del writer
     assert reference() is None
+    assert len(events(logdir)) == 1
+
+
+def test_a_program_that_ends_without_closing_its_writer_loses_nothing(logdir):
+    program = (
+        "import sys, headrace.tf1 as tf\n"
+        "writer = tf.summary.FileWriter(sys.argv[1])\n"
+        "value = tf.Summary.Value(tag='a', simple_value=1)\n"
+        "writer.add_summary(tf.Summary(value=[value]), 1)\n"
+    )
+    subprocess.run([sys.executable, "-c", program, str(logdir)], check=True, timeout=30)
     assert len(events(logdir)) == 1
 
 

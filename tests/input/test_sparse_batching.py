@@ -214,3 +214,12 @@ def test_nothing_to_stack_has_no_rank(pipeline, numbers):
 def test_sparse_tensors_wait_in_the_table_of_their_session(pipeline, numbers):
     batch = tf.train.batch([row_of(numbers(4))], 2)
     assert [len(pipeline.values(batch, then=is_empty_at_the_end)) for _ in range(2)] == [2, 2]
+
+
+def test_a_loop_over_sparse_tensors_needs_no_python(pipeline, numbers):
+    sparse = tf.SparseTensor([[0, 0], [1, 1]], [1, 2], [2, 2])
+    keep = tf.placeholder_with_default([True, False], [None])
+    tf.train.maybe_batch([sparse, [1, 2]], keep, 2, enqueue_many=True, name="rows")
+    tf.train.maybe_shuffle_batch([sparse], 2, 9, 3, tf.placeholder(tf.bool, []), name="whole")
+    ops = tf.get_default_graph().get_operations()
+    assert not [op.name for op in ops if op.name.startswith(("rows/", "whole/")) and op.kernel]

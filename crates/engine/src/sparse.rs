@@ -1,7 +1,7 @@
 //! Sparse tensors, and the table in which they wait while numbers for them travel through a queue.
 
 use crate::dtype::DType;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::shape::Shape;
 use crate::sync::Mutex;
 use crate::tensor::Tensor;
@@ -81,7 +81,9 @@ impl SparseTensor {
                 keep.shape()
             )));
         }
-        let mut elements = vec![Vec::new(); num_rows];
+        let mut elements = Vec::new();
+        elements.try_reserve_exact(num_rows).map_err(|_| too_many(num_rows))?;
+        elements.resize_with(num_rows, Vec::new);
         for element in 0..self.num_values() {
             elements[self.index(element)[0] as usize].push(element);
         }
@@ -142,6 +144,10 @@ impl SparseTensor {
             Tensor::from_values(Shape::new(&[rank]), self.dense_shape)?,
         ])
     }
+}
+
+fn too_many(num_rows: usize) -> Error {
+    Error::new(Code::ResourceExhausted, format!("a sparse tensor has {num_rows} rows, more than memory can hold"))
 }
 
 fn concatenate(dtype: DType, rows: &[SparseTensor]) -> Result<Tensor> {
@@ -260,6 +266,12 @@ mod tests {
         assert!(text(SparseTensor::stack(&[vector.clone(), matrix], DType::Int32)).contains("Inconsistent rank"));
         assert!(text(SparseTensor::stack(&[vector], DType::Int64)).contains("Requested SparseTensor of type int64"));
         assert!(text(SparseTensor::stack(&[], DType::Int64)).contains("Must have at least 1"));
+    }
+
+    #[test]
+    fn more_rows_than_fit_in_memory_are_an_error() {
+        let huge = sparse(&[], &[], &[i64::MAX, 1]).unwrap();
+        assert_eq!(huge.rows(None).unwrap_err().code(), Code::ResourceExhausted);
     }
 
     #[test]
