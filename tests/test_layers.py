@@ -34,7 +34,7 @@ TABLE = (
     row("graph"),
     row("ops"),
     row("engine"),
-    row("records", "tensor_bundle"),
+    row("queues", "records", "tensor_bundle"),
     row("session"),
     row(
         *("coordinator", "queue_runner", "input", "saver", "events"),

@@ -13,11 +13,6 @@ import headrace.tf1 as tf
 HELD_SECONDS = 0.5
 
 
-def native_queue(session, queue):
-    """The queue itself: asking it needs no run and no switch of threads."""
-    return session._resources.get(queue.queue_ref.op)
-
-
 def wait_until(condition, timeout=10.0):
     deadline = time.monotonic() + timeout
     while not condition():
@@ -58,11 +53,10 @@ def test_a_queue_fills_while_a_c_call_holds_the_gil(records, hold_the_gil):
     with tf.Session() as session:
         coord = tf.train.Coordinator()
         threads = tf.train.start_queue_runners(session, coord)
-        native = native_queue(session, queue)
-        wait_until(lambda: native.size() > 0)
-        before = native.size()
+        wait_until(lambda: session.queue_statistics(queue).size > 0)
+        before = session.queue_statistics(queue).size
         hold_the_gil()
-        grown = native.size() - before
+        grown = session.queue_statistics(queue).size - before
         coord.request_stop()
         coord.join(threads)
     # A hundred a second would do; it is tens of thousands.
@@ -78,11 +72,10 @@ def test_a_thread_that_holds_the_gil_stops_python_functions_only(hold_the_gil):
     with tf.Session() as session:
         coord = tf.train.Coordinator()
         threads = tf.train.start_queue_runners(session, coord)
-        native = native_queue(session, queue)
-        wait_until(lambda: native.size() > 0)
-        before = native.size()
+        wait_until(lambda: session.queue_statistics(queue).size > 0)
+        before = session.queue_statistics(queue).size
         hold_the_gil()
-        grown = native.size() - before
+        grown = session.queue_statistics(queue).size - before
         coord.request_stop()
         coord.join(threads)
     assert grown <= 1

@@ -4,7 +4,9 @@ Everything native that Python uses has its name here, and the engine's failures 
 `headrace.errors` here.
 """
 
-from typing import NoReturn
+from typing import Any, NoReturn
+
+import numpy as np
 
 from headrace._native import (
     Cancellation,
@@ -41,6 +43,7 @@ __all__ = [
     "StopFlag",
     "Variable",
     "crc32c",
+    "native_array",
     "raise_op_error",
     "version",
 ]
@@ -74,3 +77,23 @@ def _find_operation(graph: Graph | None, name: str | None) -> Operation | None:
         return graph.get_operation_by_name(name)
     except KeyError:
         return None
+
+
+def native_array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Returns the array C-contiguous and in the machine's byte order, its strings as bytes."""
+    if array.dtype == object:
+        flat = [_as_bytes(item) for item in array.ravel()]
+        strings = np.empty(len(flat), dtype=object)
+        strings[:] = flat
+        return strings.reshape(array.shape)
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
+    return array if array.flags.c_contiguous else np.ascontiguousarray(array)
+
+
+def _as_bytes(item: Any) -> bytes:
+    if isinstance(item, bytes):
+        return bytes(item)
+    if isinstance(item, str):
+        return item.encode()
+    raise TypeError(f"Expected a string (str or bytes), got {item!r} of type {type(item).__name__}")

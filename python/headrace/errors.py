@@ -155,8 +155,8 @@ class InvalidArgumentError(_CodedError):
     _code = INVALID_ARGUMENT
 
 
-class DeadlineExceededError(_CodedError):
-    """A run did not end within its timeout."""
+class DeadlineExceededError(_CodedError, TimeoutError):
+    """An operation did not end within its timeout. Python's own `TimeoutError` catches it too."""
 
     _code = DEADLINE_EXCEEDED
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import headrace.tf1 as tf
+from headrace.queues import QueueStatistics
 
 TIMEOUT = 10.0
 """Seconds after which a wait that should have ended has failed."""
@@ -224,11 +225,11 @@ class Reading:
         thread = threading.Thread(target=run)
         thread.start()
         self._calls.append(thread)
-        self.wait_until(lambda: self.stats()["num_waiting_dequeues"] > 0)
+        self.wait_until(lambda: self.stats().num_waiting_dequeues > 0)
         return thread
 
-    def stats(self) -> dict[str, Any]:
-        return self.session._resources.get(self.queue.queue_ref.op).stats()
+    def stats(self) -> QueueStatistics:
+        return self.session.queue_statistics(self.queue)
 
     def wait_until(self, condition: Callable[[], bool]) -> None:
         deadline = time.monotonic() + TIMEOUT

@@ -150,7 +150,7 @@ class TestStates:
     ):
         one = reading(kind.make, files.paths)
         for number in range(len(files.records) + 1):
-            state, counts, num_names = one.state(), one.counts(), one.stats()["size"]
+            state, counts, num_names = one.state(), one.counts(), one.stats().size
             rest = files.paths[len(files.paths) - num_names :]
             other = reading(kind.make, rest)
             other.restore(state)

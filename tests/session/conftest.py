@@ -53,8 +53,8 @@ class Blocking:
 
 
 def num_waiting(session: tf.Session, queue: tf.QueueBase) -> int:
-    stats = session._resources.get(queue.queue_ref.op).stats()
-    return int(stats["num_waiting_enqueues"] + stats["num_waiting_dequeues"])
+    stats = session.queue_statistics(queue)
+    return stats.num_waiting_enqueues + stats.num_waiting_dequeues
 
 
 def wait_until(condition: Callable[[], bool]) -> None:

@@ -1,21 +1,21 @@
 //! Where tensors meet NumPy. The only file with unsafe code: arrays go out over the engine's memory without a copy.
 #![allow(unsafe_code)]
 
-use crate::error::IntoPython;
 use headrace_engine::dispatch_numeric;
 use headrace_engine::dtype::DType;
-use headrace_engine::error::Error;
 use headrace_engine::shape::Shape;
 use headrace_engine::tensor::{Memory, Tensor};
-use numpy::ndarray::ArrayViewD;
-use numpy::npyffi::{NpyTypes, PY_ARRAY_API, get_type_object};
+use numpy::npyffi::{
+    NPY_ARRAY_CARRAY, NPY_ARRAY_CARRAY_RO, NpyTypes, PY_ARRAY_API, PyArrayObject, get_type_object, npy_intp,
+};
 use numpy::{
-    Complex32, Complex64, Element, PyArray1, PyArrayDescr, PyArrayDescrMethods, PyArrayDyn, PyArrayMethods,
-    PyUntypedArray, PyUntypedArrayMethods, ToPyArray,
+    Complex32, Complex64, PyArray1, PyArrayDescr, PyArrayDescrMethods, PyArrayMethods, PyUntypedArray,
+    PyUntypedArrayMethods,
 };
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+use smallvec::SmallVec;
 
 /// Smaller arrays are copied: that costs less than keeping the engine's memory alive.
 const COPY_BYTES: usize = 2048;
@@ -94,49 +94,93 @@ pub fn to_python_shared(py: Python<'_>, tensor: Tensor) -> PyResult<Bound<'_, Py
 }
 
 fn convert(py: Python<'_>, tensor: Tensor, may_share: bool) -> PyResult<Bound<'_, PyAny>> {
-    match tensor.dtype() {
-        DType::String => strings_to_python(py, &tensor),
-        DType::Bool => to_array::<bool>(py, tensor, may_share),
-        DType::Complex64 => to_array::<Complex32>(py, tensor, may_share),
-        DType::Complex128 => to_array::<Complex64>(py, tensor, may_share),
-        dtype => dispatch_numeric!(dtype, T => to_array::<T>(py, tensor, may_share), else => {
-            Err(Error::internal(format!("no array has elements of type {dtype}"))).into_python(py)
-        }),
+    if tensor.dtype() == DType::String {
+        return strings_to_python(py, &tensor);
     }
-}
-
-fn to_array<T: Element + Copy>(py: Python<'_>, tensor: Tensor, may_share: bool) -> PyResult<Bound<'_, PyAny>> {
+    let descr = descr(py, tensor.dtype());
     let shape = tensor.shape().clone();
-    let length = shape.num_elements();
-    let memory = tensor.into_memory();
-    let bytes = memory.as_ref();
-    assert!(bytes.len() == length * size_of::<T>() && bytes.as_ptr().align_offset(align_of::<T>()) == 0 || length == 0);
-    let data = if length == 0 { std::ptr::NonNull::dangling().as_ptr() } else { bytes.as_ptr().cast::<T>() };
-    // SAFETY: `data` points to `length` elements of `T`, aligned (asserted above), which are initialised and valid as
-    // `T`: the engine writes booleans as 0 and 1 only, and every bit pattern is a number. `memory` keeps them alive.
-    let view = unsafe { ArrayViewD::from_shape_ptr(&shape[..], data) };
     if shape.is_empty() {
-        let descr = T::get_dtype(py);
-        // SAFETY: `data` points to one element of the type (as above), of which NumPy makes a scalar of its own.
+        let data = tensor.bytes().as_ptr().cast_mut().cast();
+        // SAFETY: `data` points to one element of that type, of which NumPy makes a scalar of its own.
         return unsafe {
-            let scalar =
-                PY_ARRAY_API.PyArray_Scalar(py, data.cast_mut().cast(), descr.as_dtype_ptr(), std::ptr::null_mut());
+            let scalar = PY_ARRAY_API.PyArray_Scalar(py, data, descr.as_dtype_ptr(), std::ptr::null_mut());
             Bound::from_owned_ptr_or_err(py, scalar)
         };
     }
+    if tensor.bytes().len() < COPY_BYTES {
+        return copied_array(descr, &shape, tensor.bytes());
+    }
+    let memory = tensor.into_memory();
     let is_unique = memory.is_unique();
-    if bytes.len() < COPY_BYTES || !(is_unique || may_share) {
-        return Ok(view.to_pyarray(py).into_any());
+    if !is_unique && !may_share {
+        return copied_array(descr, &shape, memory.as_ref());
     }
-    let owner = Bound::new(py, Owner(memory))?.into_any();
-    // SAFETY: the array's base is `owner`, which keeps the elements for as long as the array lives, at the same place:
-    // moving `memory` into it moves no element. Either nobody else has them (`is_unique`), so that the array may be
-    // written, or it is made read-only before anybody sees it.
-    let array = unsafe { PyArrayDyn::<T>::borrow_from_array(&view, owner) };
-    if !is_unique {
-        array.readwrite().make_nonwriteable();
+    let owner = Bound::new(py, Owner(memory))?;
+    let data = owner.get().0.as_ref().as_ptr().cast_mut();
+    // SAFETY: `data` points to the elements of a tensor of that type and shape: initialised, aligned, and valid as
+    // what they are taken for, booleans being 0 or 1. The array's base is `owner`, which keeps them at the same place
+    // for as long as the array lives. Either nobody else has them (`is_unique`), or the array is read-only.
+    unsafe {
+        let array = new_array(descr, &shape, data, if is_unique { NPY_ARRAY_CARRAY } else { NPY_ARRAY_CARRAY_RO })?;
+        match PY_ARRAY_API.PyArray_SetBaseObject(py, array.as_ptr().cast(), owner.into_ptr()) {
+            0 => Ok(array),
+            _ => Err(PyErr::fetch(py)),
+        }
     }
-    Ok(array.into_any())
+}
+
+/// An array that has a copy of the elements.
+fn copied_array<'py>(descr: Bound<'py, PyArrayDescr>, shape: &Shape, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
+    // SAFETY: without memory given, NumPy takes as much as the shape needs, and `bytes` are those of a tensor of that
+    // type and shape. Nobody has seen the array yet.
+    unsafe {
+        let array = new_array(descr, shape, std::ptr::null_mut(), 0)?;
+        let data = (*array.as_ptr().cast::<PyArrayObject>()).fields.data.cast::<u8>();
+        std::ptr::copy_nonoverlapping(bytes.as_ptr(), data, bytes.len());
+        Ok(array)
+    }
+}
+
+/// A C-contiguous array over `data`, or, if that is null, over memory of its own, which is not initialised.
+///
+/// # Safety
+///
+/// `data` must be null, or aligned elements of that type and shape that live as long as the array, and that nobody else
+/// has if `flags` let the array be written.
+unsafe fn new_array<'py>(
+    descr: Bound<'py, PyArrayDescr>,
+    shape: &Shape,
+    data: *mut u8,
+    flags: i32,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = descr.py();
+    let mut dims: SmallVec<[npy_intp; 8]> = shape.iter().map(|dim| dim.cast_signed()).collect();
+    let num_dims = i32::try_from(dims.len()).unwrap_or(i32::MAX);
+    // SAFETY: as the caller's; NumPy takes over the reference to `descr` and fails if there are too many dimensions.
+    unsafe {
+        let array = PY_ARRAY_API.PyArray_NewFromDescr(
+            py,
+            get_type_object(py, NpyTypes::PyArray_Type),
+            descr.into_dtype_ptr(),
+            num_dims,
+            dims.as_mut_ptr(),
+            std::ptr::null_mut(),
+            data.cast(),
+            flags,
+            std::ptr::null_mut(),
+        );
+        Bound::from_owned_ptr_or_err(py, array)
+    }
+}
+
+/// NumPy's type for a numeric, boolean or complex one.
+fn descr(py: Python<'_>, dtype: DType) -> Bound<'_, PyArrayDescr> {
+    match dtype {
+        DType::Bool => numpy::dtype::<bool>(py),
+        DType::Complex64 => numpy::dtype::<Complex32>(py),
+        DType::Complex128 => numpy::dtype::<Complex64>(py),
+        dtype => dispatch_numeric!(dtype, T => numpy::dtype::<T>(py), else => PyArrayDescr::object(py)),
+    }
 }
 
 fn strings_to_python<'py>(py: Python<'py>, tensor: &Tensor) -> PyResult<Bound<'py, PyAny>> {

@@ -105,7 +105,8 @@ impl Call<'_> {
             "enqueue" | "enqueue_many" => ("room", "See whether anybody dequeues"),
             _ => ("elements", "See whether anybody enqueues"),
         };
-        let moved = if self.count > 1 { format!(", {}", self.moved(num_moved)) } else { String::new() };
+        let is_batch = self.verb.contains('_');
+        let moved = if is_batch { format!(", {}", self.moved(num_moved)) } else { String::new() };
         format!(
             "queue '{name}': {} waited {} s for {what}{moved}. The queue has {} elements. {remedy}, or allow more time.",
             self.verb,
@@ -116,10 +117,11 @@ impl Call<'_> {
 
     fn moved(&self, num_moved: usize) -> String {
         let text = match self.verb {
-            "enqueue" | "enqueue_many" => ("had added", "which stay"),
-            _ => ("had taken", "which are back in the queue"),
+            "enqueue" | "enqueue_many" => ("had added", ", which stay"),
+            _ => ("had taken", ", which are back in the queue"),
         };
-        format!("{} {num_moved} of {} elements, {}", text.0, self.count, text.1)
+        let rest = if num_moved > 0 { text.1 } else { "" };
+        format!("{} {num_moved} of {} elements{rest}", text.0, self.count)
     }
 }
 

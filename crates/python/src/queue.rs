@@ -6,11 +6,12 @@ use crate::call::{Call, detached_if_large};
 use crate::error::IntoPython;
 use crate::view::{View, parts};
 use headrace_engine::error::{Error, Result};
-use headrace_engine::kernel::Tensors;
 use headrace_engine::queue::{self, Elements, Order, QueueSpec, Rows};
+use headrace_engine::tensor::Tensor;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::sync::Arc;
+use std::time::Duration;
 
 /// The order of a queue: the name of its class, or (min_after_dequeue, seed, seed2) of a shuffle queue.
 #[derive(FromPyObject)]
@@ -58,39 +59,51 @@ impl Queue {
     /// Adds an element, if its components are exactly of the queue's types and shapes; says whether they are.
     #[pyo3(signature = (element, timeout=None))]
     fn enqueue(&self, element: &Bound<'_, PyAny>, timeout: Option<f64>) -> PyResult<bool> {
-        let parts = parts(element);
-        let Some(views) = View::all(&parts, self.0.spec(), false) else { return Ok(false) };
-        let num_bytes = views.iter().map(View::num_bytes).sum();
-        let make = || Ok(Rows::one(views.into_iter().map(View::into_tensor).collect::<Result<_>>()?));
-        let rows = detached_if_large(element.py(), num_bytes, make)?;
+        let (py, spec, parts) = (element.py(), self.0.spec(), parts(element));
+        if parts.len() != spec.dtypes.len() {
+            return Ok(false);
+        }
+        let mut components = Vec::with_capacity(parts.len());
+        for (index, part) in parts.iter().enumerate() {
+            let Some(view) = View::of_component(part, spec, index, false) else { return Ok(false) };
+            components.push(detached_if_large(py, view.num_bytes(), || view.into_tensor())?);
+        }
+        let rows = Rows::one(components);
         let call = Call { queue: &self.0, verb: "enqueue", count: 1, timeout };
-        call.make(element.py(), |parker| self.0.enqueue(rows, parker), |_| Ok(true))
+        call.make(py, |parker| self.0.enqueue(rows, parker), |_| Ok(true))
     }
 
     /// As `enqueue`, of the rows of a batch.
     #[pyo3(signature = (batch, timeout=None))]
     fn enqueue_many(&self, batch: &Bound<'_, PyAny>, timeout: Option<f64>) -> PyResult<bool> {
-        let parts = parts(batch);
-        let Some(views) = View::all(&parts, self.0.spec(), true) else { return Ok(false) };
+        let (py, spec, parts) = (batch.py(), self.0.spec(), parts(batch));
+        if parts.len() != spec.dtypes.len() {
+            return Ok(false);
+        }
+        let view = |(index, part)| View::of_component(part, spec, index, true);
+        let Some(views) = parts.iter().enumerate().map(view).collect::<Option<Vec<_>>>() else { return Ok(false) };
         let count = views.first().map_or(0, |view| view.shape()[0]);
         if views.iter().any(|view| view.shape()[0] != count) {
             return Ok(false);
         }
+        if count == 0 {
+            return Ok(true);
+        }
         let num_bytes = views.iter().map(View::num_bytes).sum();
         let element = |index| views.iter().map(|view| view.row(index)).collect::<Result<_>>();
         let make = || Ok(Rows::made((0..count).map(element).collect::<Result<_>>()?));
-        let rows = detached_if_large(batch.py(), num_bytes, make)?;
+        let rows = detached_if_large(py, num_bytes, make)?;
         let call = Call { queue: &self.0, verb: "enqueue_many", count, timeout };
-        call.make(batch.py(), |parker| self.0.enqueue(rows, parker), |_| Ok(true))
+        call.make(py, |parker| self.0.enqueue(rows, parker), |_| Ok(true))
     }
 
     /// Takes an element: its components, or the only one alone.
     #[pyo3(signature = (timeout=None))]
     fn dequeue<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
         let call = Call { queue: &self.0, verb: "dequeue", count: 1, timeout };
-        let take = |elements: Elements| Ok(elements.into_iter().flatten().collect());
+        let take = |elements: Elements| Ok(elements.into_iter().next().unwrap_or_default());
         let element = call.make(py, |parker| self.0.dequeue(1, false, parker), take)?;
-        components(py, element)
+        to_element(py, element)
     }
 
     /// Takes `count` elements, or what is left of them if `is_up_to`, as a batch.
@@ -108,7 +121,7 @@ impl Queue {
         let call = Call { queue: &self.0, verb, count, timeout };
         let stack = |elements: Elements| spec.batch(&elements);
         let batch = call.make(py, |parker| self.0.dequeue(count, is_up_to, parker), stack)?;
-        components(py, batch)
+        to_element(py, batch)
     }
 
     #[pyo3(signature = (cancel_pending_enqueues, timeout=None))]
@@ -125,7 +138,7 @@ impl Queue {
         self.0.is_closed()
     }
 
-    /// The statistics by name.
+    /// The statistics by name, as `QueueStatistics` has them.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let stats = self.0.stats();
         let dict = PyDict::new(py);
@@ -136,18 +149,20 @@ impl Queue {
         dict.set_item("num_dequeued", stats.num_dequeued)?;
         dict.set_item("num_waiting_enqueues", stats.num_waiting_enqueues)?;
         dict.set_item("num_waiting_dequeues", stats.num_waiting_dequeues)?;
-        dict.set_item("enqueue_blocked_ns", stats.enqueue_blocked_ns)?;
-        dict.set_item("dequeue_blocked_ns", stats.dequeue_blocked_ns)?;
+        dict.set_item("enqueue_blocked_seconds", Duration::from_nanos(stats.enqueue_blocked_ns).as_secs_f64())?;
+        dict.set_item("dequeue_blocked_seconds", Duration::from_nanos(stats.dequeue_blocked_ns).as_secs_f64())?;
         Ok(dict)
     }
 }
 
-fn components(py: Python<'_>, mut components: Tensors) -> PyResult<Bound<'_, PyAny>> {
-    if components.len() == 1
-        && let Some(component) = components.pop()
-    {
-        return to_python(py, component);
+/// Components as Python has them: one alone, several in a list.
+fn to_element(py: Python<'_>, components: impl IntoIterator<Item = Tensor>) -> PyResult<Bound<'_, PyAny>> {
+    let mut values = components.into_iter().map(|component| to_python(py, component));
+    match (values.next(), values.next()) {
+        (Some(value), None) => value,
+        (first, second) => {
+            let values = first.into_iter().chain(second).chain(values).collect::<PyResult<Vec<_>>>()?;
+            PyList::new(py, values).map(Bound::into_any)
+        }
     }
-    let values = components.into_iter().map(|component| to_python(py, component)).collect::<PyResult<Vec<_>>>()?;
-    PyList::new(py, values).map(Bound::into_any)
 }

@@ -43,18 +43,12 @@ pub enum View<'a> {
 }
 
 impl<'a> View<'a> {
-    /// The components of an element, or of a batch of them, if they are exactly what the queue takes.
-    pub fn all<'py>(parts: &'a [Bound<'py, PyAny>], spec: &QueueSpec, is_batch: bool) -> Option<Vec<Self>> {
-        if parts.len() != spec.dtypes.len() {
-            return None;
-        }
-        let view = |(index, (part, dtype)): (usize, (&'a Bound<'py, PyAny>, &DType))| {
-            let view = Self::of(part, *dtype)?;
-            let shape = view.shape();
-            let dims = if is_batch { shape.get(1..)? } else { shape };
-            spec.accepts(index, dims).then_some(view)
-        };
-        parts.iter().zip(&spec.dtypes).enumerate().map(view).collect()
+    /// Component `index` of an element, or of a batch of them, if it is exactly what the queue takes.
+    pub fn of_component(value: &'a Bound<'_, PyAny>, spec: &QueueSpec, index: usize, is_batch: bool) -> Option<Self> {
+        let view = Self::of(value, spec.dtypes[index])?;
+        let shape = view.shape();
+        let dims = if is_batch { shape.get(1..)? } else { shape };
+        spec.accepts(index, dims).then_some(view)
     }
 
     fn of(value: &'a Bound<'_, PyAny>, dtype: DType) -> Option<Self> {

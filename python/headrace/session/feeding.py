@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from headrace.dtypes import DType, resource, string
+from headrace.engine import native_array
 from headrace.graph import Graph, Operation, Tensor
 from headrace.ops.sparse import SparseTensor, SparseTensorValue
 
-__all__ = ["as_array", "convert_feeds", "native_array"]
+__all__ = ["as_array", "convert_feeds"]
 
 
 def convert_feeds(graph: Graph, feed_dict: Any) -> dict[Tensor, np.ndarray[Any, Any]]:
@@ -121,23 +122,3 @@ def _incompatible(value: Any, dtype: DType) -> str:
 def as_array(value: Any, dtype: DType) -> np.ndarray[Any, Any]:
     """Returns `value` as the array that the engine takes for `dtype`: C-contiguous, of its type."""
     return native_array(np.asarray(value, dtype=dtype.base_dtype.as_numpy_dtype))
-
-
-def native_array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Returns the array C-contiguous and in the machine's byte order, its strings as bytes."""
-    if array.dtype == object:
-        flat = [_as_bytes(item) for item in array.ravel()]
-        strings = np.empty(len(flat), dtype=object)
-        strings[:] = flat
-        return strings.reshape(array.shape)
-    if not array.dtype.isnative:
-        array = array.astype(array.dtype.newbyteorder("="))
-    return array if array.flags.c_contiguous else np.ascontiguousarray(array)
-
-
-def _as_bytes(item: Any) -> bytes:
-    if isinstance(item, bytes):
-        return bytes(item)
-    if isinstance(item, str):
-        return item.encode()
-    raise TypeError(f"Expected a string (str or bytes), got {item!r} of type {type(item).__name__}")

@@ -23,11 +23,13 @@ from headrace.graph import (
     default_session,
     get_default_graph,
 )
-from headrace.session.feeding import as_array, convert_feeds, native_array
+from headrace.ops.queues import QueueBase
+from headrace.queues import QueueStatistics
+from headrace.session.feeding import as_array, convert_feeds
 from headrace.session.fetching import FetchPlan
 from headrace.session.lowering import Lowering
 from headrace.session.options import ConfigProto, RunOptions
-from headrace.session.resources import Resources
+from headrace.session.resources import RESOURCE_TYPES, Resources
 
 __all__ = ["InteractiveSession", "Session"]
 
@@ -184,6 +186,19 @@ class Session:
         dtype = op.outputs[0].dtype.base_dtype
         variable.assign(as_array(value, dtype), dtype.as_datatype_enum)
 
+    def queue_statistics(self, queue: QueueBase) -> QueueStatistics:
+        """Returns what a queue of the graph says of itself now. Runs nothing and does not block.
+
+        Raises:
+            OpError: If the queue cannot be made.
+            TypeError: If it is no queue of its own but one of several, chosen when run.
+        """
+        op = queue.queue_ref.op
+        native = self._resources.get(op) if op.type in RESOURCE_TYPES else None
+        if not isinstance(native, engine.Queue):
+            raise TypeError(f"queue '{queue.name}' is chosen when run. Ask one of those it may be.")
+        return QueueStatistics(**native.stats())
+
     def close(self) -> None:
         """Ends the session: what blocks in it ends with `CancelledError`. May be called twice."""
         self._cancellation.cancel()
@@ -237,7 +252,7 @@ class Session:
     def _run(self, plan: FetchPlan, feeds: dict[Tensor, Any], timeout: float | None) -> Any:
         tensors = tuple(tensor for tensor in plan.tensors if tensor not in feeds)
         program = self._program((tensors, plan.targets, tuple(feeds)))
-        arrays = [native_array(array) for array in feeds.values()]
+        arrays = [engine.native_array(array) for array in feeds.values()]
         results = self._execute(program, arrays, timeout)
         values = dict(zip(tensors, results, strict=True))
         # A tensor that is fed and fetched is the array that was fed.

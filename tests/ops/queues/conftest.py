@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import headrace.tf1 as tf
+from headrace.queues import QueueStatistics
 
 TIMEOUT = 10.0
 """Seconds after which a wait that should have ended has failed."""
@@ -150,12 +151,12 @@ class QueueSession:
         assert call.is_running, call.result()
         return call
 
-    def stats(self, queue: tf.QueueBase) -> dict[str, Any]:
-        return self.session._resources.get(queue.queue_ref.op).stats()
+    def stats(self, queue: tf.QueueBase) -> QueueStatistics:
+        return self.session.queue_statistics(queue)
 
     def num_waiting(self, queue: tf.QueueBase) -> int:
         stats = self.stats(queue)
-        return stats["num_waiting_enqueues"] + stats["num_waiting_dequeues"]
+        return stats.num_waiting_enqueues + stats.num_waiting_dequeues
 
     def size(self, queue: tf.QueueBase) -> int:
         return int(self.run(queue.size()))

@@ -75,12 +75,8 @@ def test_statistics_agree_with_what_went_through(kind, sess):
     sess.run(queue.close())
     assert len(consumer.result()) == NUM_ELEMENTS
     stats = sess.stats(queue)
-    assert (stats["num_enqueued"], stats["num_dequeued"]) == (NUM_ELEMENTS, NUM_ELEMENTS)
-    assert (stats["size"], stats["num_waiting_enqueues"], stats["num_waiting_dequeues"]) == (
-        0,
-        0,
-        0,
-    )
+    assert (stats.num_enqueued, stats.num_dequeued) == (NUM_ELEMENTS, NUM_ELEMENTS)
+    assert (stats.size, stats.num_waiting_enqueues, stats.num_waiting_dequeues) == (0, 0, 0)
 
 
 class Model:

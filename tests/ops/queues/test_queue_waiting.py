@@ -61,7 +61,7 @@ def test_a_batch_comes_in_as_space_appears(kind, sess):
     taken = []
     for left in range(7, 0, -1):
         assert sess.size(queue) == 3
-        assert sess.stats(queue)["num_enqueued"] == 10 - left
+        assert sess.stats(queue).num_enqueued == 10 - left
         taken += kind.components(sess.run(queue.dequeue()))
     call.result()
     assert kind.in_order([*taken, *drained(kind, sess, queue)]) == list(range(10))

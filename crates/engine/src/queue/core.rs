@@ -12,7 +12,6 @@ use std::sync::Arc;
 pub(super) struct Close;
 
 /// What a caller wants of the queue, and how far it came.
-#[allow(clippy::large_enum_variant, reason = "served at once as a rule; a box would cost an allocation a call")]
 pub(super) enum Request {
     Enqueue(Rows),
     Close(Close),

@@ -6,8 +6,8 @@ use crate::tensor::Tensor;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 
-/// One element: its components in order.
-pub type Element = SmallVec<[Tensor; 2]>;
+/// One element: its components in order. Boxed, since it moves often between here and the store.
+pub type Element = Box<[Tensor]>;
 
 /// What one dequeue took.
 pub type Elements = SmallVec<[Element; 1]>;
@@ -16,37 +16,46 @@ pub type Elements = SmallVec<[Element; 1]>;
 const PREPARED_ROWS: usize = 256;
 
 /// The elements of one enqueue, in order.
-pub struct Rows {
+pub struct Rows(Source);
+
+enum Source {
+    One(Option<Element>),
+    Many(Box<Many>),
+}
+
+struct Many {
     /// The next elements.
     ready: VecDeque<Element>,
     /// The batch the others are rows of.
     batch: Tensors,
     next: usize,
     end: usize,
-    is_batch: bool,
 }
 
 impl Rows {
     /// A single element.
-    pub fn one(components: Tensors) -> Self {
-        Self { ready: VecDeque::new(), batch: components, next: 0, end: 1, is_batch: false }
+    pub fn one(components: impl IntoIterator<Item = Tensor>) -> Self {
+        Self(Source::One(Some(components.into_iter().collect())))
     }
 
     /// The rows of `batch`, whose components have the same size in the first dimension.
     pub fn many(batch: Tensors) -> Self {
         let end = batch.first().and_then(|component| component.shape().first().copied()).unwrap_or(0);
-        Self { ready: VecDeque::new(), batch, next: 0, end, is_batch: true }
+        Self(Source::Many(Box::new(Many { ready: VecDeque::new(), batch, next: 0, end })))
     }
 
     /// Elements made before, all of the same types and shapes.
     pub fn made(elements: VecDeque<Element>) -> Self {
         let end = elements.len();
-        Self { ready: elements, batch: Tensors::new(), next: end, end, is_batch: false }
+        Self(Source::Many(Box::new(Many { ready: elements, batch: Tensors::new(), next: end, end })))
     }
 
     /// How many elements are still to come.
     pub fn len(&self) -> usize {
-        self.ready.len() + self.end - self.next
+        match &self.0 {
+            Source::One(element) => usize::from(element.is_some()),
+            Source::Many(many) => many.ready.len() + many.end - many.next,
+        }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -55,41 +64,51 @@ impl Rows {
 
     /// How many elements are gone.
     pub(super) fn num_popped(&self) -> usize {
-        self.next - self.ready.len()
+        match &self.0 {
+            Source::One(element) => usize::from(element.is_none()),
+            Source::Many(many) => many.next - many.ready.len(),
+        }
     }
 
     pub(super) fn is_batch(&self) -> bool {
-        self.is_batch
+        matches!(&self.0, Source::Many(many) if !many.batch.is_empty())
     }
 
     /// The components as they were given; those of the first element if they were given as elements.
     pub(super) fn components(&self) -> &[Tensor] {
-        self.ready.front().map_or(&self.batch, |element| element)
+        match &self.0 {
+            Source::One(element) => element.as_deref().unwrap_or_default(),
+            Source::Many(many) => many.ready.front().map_or(&many.batch, |element| element),
+        }
     }
 
     /// Copies the next rows out of the batch, outside the queue's lock.
     pub(super) fn prepare(&mut self) -> Result<()> {
-        while self.is_batch && self.ready.len() < PREPARED_ROWS && self.next < self.end {
-            let element = self.make_next()?;
-            self.ready.push_back(element);
+        if let Source::Many(many) = &mut self.0 {
+            while many.ready.len() < PREPARED_ROWS && many.next < many.end {
+                let element = many.make_next()?;
+                many.ready.push_back(element);
+            }
         }
         Ok(())
     }
 
     pub(super) fn pop(&mut self) -> Result<Option<Element>> {
-        match self.ready.pop_front() {
-            Some(element) => Ok(Some(element)),
-            None if self.next < self.end => self.make_next().map(Some),
-            None => Ok(None),
+        match &mut self.0 {
+            Source::One(element) => Ok(element.take()),
+            Source::Many(many) => match many.ready.pop_front() {
+                Some(element) => Ok(Some(element)),
+                None if many.next < many.end => many.make_next().map(Some),
+                None => Ok(None),
+            },
         }
     }
+}
 
+impl Many {
     fn make_next(&mut self) -> Result<Element> {
         let row = self.next;
         self.next += 1;
-        if !self.is_batch {
-            return Ok(std::mem::take(&mut self.batch).into_iter().collect());
-        }
         self.batch.iter().map(|component| component.row(row)).collect()
     }
 }

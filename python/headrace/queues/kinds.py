@@ -1,0 +1,167 @@
+"""The four kinds of queues: they differ in which element comes out next.
+
+Source: `tf.FIFOQueue` and its siblings of TensorFlow 1.15, whose rules and orders these have.
+"""
+
+from typing import Any, Final
+
+from headrace.dtypes import int64
+from headrace.errors import InvalidArgumentError
+from headrace.queues.queue import Queue, as_integer
+from headrace.queues.signature import Signature, as_shapes, as_types
+from headrace.shapes import TensorShape
+
+__all__ = ["FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "RandomShuffleQueue"]
+
+# TensorFlow's seed of a graph that nobody has given one: a queue of a graph has the same order.
+_GRAPH_SEED: Final = 87654321
+
+
+class FIFOQueue(Queue):
+    """A queue whose elements come out as they came in.
+
+    Args:
+        capacity: How many elements it holds; negative for any number.
+        dtypes: The type of the component, or a list of one for each.
+        shapes: None for components of any shape; one shape; or a list of one fully defined shape
+            for each component. `dequeue_many` needs them.
+        names: Names of the components: elements are dicts then.
+        name: The name in messages.
+
+    Raises:
+        TypeError: If `capacity` is no integer, or a type or shape is none.
+        ValueError: If the numbers of types, shapes and names differ or a shape is not fully
+            defined.
+    """
+
+    def __init__(
+        self,
+        capacity: int,
+        dtypes: Any,
+        shapes: Any = None,
+        names: Any = None,
+        name: str = "fifo_queue",
+    ) -> None:
+        signature = _signature(name, dtypes, shapes, names)
+        super().__init__(capacity, signature, "FIFOQueue")
+
+
+class RandomShuffleQueue(Queue):
+    """A queue whose elements come out in random order.
+
+    Args:
+        capacity: As for `FIFOQueue`.
+        min_after_dequeue: So many elements stay in the queue while it is open: the larger, the
+            better mixed. 0 to `capacity` - 1.
+        dtypes: As for `FIFOQueue`.
+        shapes: As for `FIFOQueue`.
+        names: As for `FIFOQueue`.
+        seed: Makes the order repeatable; None for another one each time.
+        name: As for `FIFOQueue`.
+
+    Raises:
+        InvalidArgumentError: If `min_after_dequeue` is not in its range.
+        TypeError: As for `FIFOQueue`.
+        ValueError: As for `FIFOQueue`.
+    """
+
+    def __init__(
+        self,
+        capacity: int,
+        min_after_dequeue: int,
+        dtypes: Any,
+        shapes: Any = None,
+        names: Any = None,
+        seed: int | None = None,
+        name: str = "random_shuffle_queue",
+    ) -> None:
+        signature = _signature(name, dtypes, shapes, names)
+        least = as_integer(min_after_dequeue, name, "min_after_dequeue")
+        if least < 0:
+            text = f"queue '{name}': min_after_dequeue {least} must be >= 0."
+            raise InvalidArgumentError(None, None, text)
+        seeds = (0, 0) if seed is None else (_GRAPH_SEED, as_integer(seed, name, "seed"))
+        super().__init__(capacity, signature, (least, *seeds))
+
+
+class PaddingFIFOQueue(Queue):
+    """A FIFO queue of elements of different sizes; a batch is padded to the largest in it.
+
+    Args:
+        capacity: As for `FIFOQueue`.
+        dtypes: As for `FIFOQueue`.
+        shapes: One shape, or a list of one for each component, of known rank; the unknown
+            dimensions, None, are those that are padded, with 0, "" or False. `dequeue` gives the
+            element as it is.
+        names: As for `FIFOQueue`.
+        name: As for `FIFOQueue`.
+
+    Raises:
+        TypeError: As for `FIFOQueue`, or if `shapes` is None.
+        ValueError: If the numbers of types, shapes and names differ or a rank is not known.
+    """
+
+    def __init__(
+        self,
+        capacity: int,
+        dtypes: Any,
+        shapes: Any,
+        names: Any = None,
+        name: str = "padding_fifo_queue",
+    ) -> None:
+        signature = _signature(name, dtypes, _given(shapes, name), names, is_padded=True)
+        super().__init__(capacity, signature, "PaddingFIFOQueue")
+
+
+class PriorityQueue(Queue):
+    """A queue whose elements come out by priority, smallest number first.
+
+    The priority is component 0, a scalar int64, of everything that goes in and comes out. Elements
+    of equal priority come out in no particular order. A batch is taken all at once: `dequeue_many`
+    of more elements than the capacity waits for ever.
+
+    Args:
+        capacity: As for `FIFOQueue`.
+        types: Types of the components after the priority.
+        shapes: Shapes of the components after the priority.
+        names: Names of all components, the priority first.
+        name: As for `FIFOQueue`.
+
+    Raises:
+        TypeError: As for `FIFOQueue`, or if `shapes` is None.
+        ValueError: As for `FIFOQueue`.
+    """
+
+    def __init__(
+        self,
+        capacity: int,
+        types: Any,
+        shapes: Any,
+        names: Any = None,
+        name: str = "priority_queue",
+    ) -> None:
+        all_shapes = [TensorShape([]), *as_shapes(_given(shapes, name))]
+        signature = _signature(name, [int64, *as_types(types)], all_shapes, names)
+        super().__init__(capacity, signature, "PriorityQueue")
+
+
+def _given(shapes: Any, name: str) -> Any:
+    if shapes is None:
+        raise TypeError(f"queue '{name}': shapes is None, expected a shape for each component.")
+    return shapes
+
+
+def _signature(
+    name: str, dtypes: Any, shapes: Any, names: Any, is_padded: bool = False
+) -> Signature:
+    checked = None if shapes is None else as_shapes(shapes)
+    for shape in checked or ():
+        if shape.rank is None or (not shape.is_fully_defined() and not is_padded):
+            remedy = "Give the rank" if is_padded else "Give every dimension, or pad"
+            raise ValueError(
+                f"queue '{name}': got the shape {shape}, expected a defined one. {remedy} "
+                "(PaddingFIFOQueue)."
+            )
+    if isinstance(names, str):
+        names = [names]
+    return Signature(name, as_types(dtypes), checked, names)

@@ -1,0 +1,269 @@
+"""What all kinds of queues have in common."""
+
+from collections.abc import Callable, Iterator
+from operator import index
+from types import TracebackType
+from typing import Any, NoReturn
+
+from headrace import engine, errors
+from headrace.queues.signature import Signature
+from headrace.queues.statistics import QueueStatistics
+
+__all__ = ["Queue"]
+
+
+class Queue:
+    """A bounded buffer of elements between threads.
+
+    An element is a tuple of components, each an array of a fixed type. May be used from many
+    threads; blocked calls are served strictly in the order they came, and Python runs meanwhile.
+    What goes in is copied; what comes out belongs to the caller.
+
+    A call that does not end well loses nothing. A dequeue puts back what it had taken, in front if
+    the queue keeps an order; what an `enqueue_many` had added stays, and its error says how many
+    elements that were: in the message, or in a note of a KeyboardInterrupt.
+
+    As a context manager it closes itself at the end, and cancels enqueues that wait.
+
+    Make one of the subclasses.
+    """
+
+    def __init__(
+        self, capacity: int, signature: Signature, order: str | tuple[int, int, int]
+    ) -> None:
+        capacity = as_integer(capacity, signature.queue, "capacity")
+        self._signature = signature
+        self._has_names = signature.names is not None
+        self._capacity = capacity if capacity >= 0 else None
+        shapes = signature.shapes
+        try:
+            self._native = engine.Queue(
+                signature.queue,
+                self._capacity,
+                [dtype.as_datatype_enum for dtype in signature.dtypes],
+                None if shapes is None else [shape.as_list() for shape in shapes],
+                order,
+            )
+        except engine.EngineError as error:
+            self._raise(error)
+
+    @property
+    def name(self) -> str:
+        """The name in messages."""
+        return self._signature.queue
+
+    @property
+    def capacity(self) -> int | None:
+        """How many elements it holds; None for any number."""
+        return self._capacity
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing comes in any more."""
+        return self._native.is_closed()
+
+    @property
+    def stats(self) -> QueueStatistics:
+        """What the queue says of itself now."""
+        return QueueStatistics(**self._native.stats())
+
+    def size(self) -> int:
+        """Returns the number of elements in the queue now, without those a dequeue waits with."""
+        return self._native.size()
+
+    def enqueue(self, element: Any, timeout: float | None = None) -> None:
+        """Adds an element. Blocks while the queue is full.
+
+        Args:
+            element: A list or tuple of the components; a dict if the queue has names; anything
+                else is the only component. Arrays must have the queue's types.
+            timeout: Seconds to wait for room; 0 not to wait, None to wait for ever.
+
+        Raises:
+            CancelledError: If the queue is closed, or closed with cancelling meanwhile.
+            DeadlineExceededError: If there was no room in time; also a `TimeoutError`.
+            InvalidArgumentError: If the components are not of the queue's types and shapes.
+            ValueError: If `timeout` is negative.
+        """
+        try:
+            if self._has_names or not self._native.enqueue(element, timeout):
+                self._convert(self._native.enqueue, element, timeout, is_batch=False)
+        except engine.EngineError as error:
+            self._raise(error)
+
+    def enqueue_many(self, batch: Any, timeout: float | None = None) -> None:
+        """Adds the rows of a batch, in order and one behind the other, as space appears.
+
+        Args:
+            batch: As for `enqueue`; each component has one more dimension, the first, over
+                elements. It may have more of them than the queue has room for.
+            timeout: Seconds to wait until all are in; as for `enqueue`.
+
+        Raises:
+            CancelledError: As for `enqueue`. Elements added until then stay.
+            DeadlineExceededError: If not all are in, in time. Elements added until then stay.
+            InvalidArgumentError: As for `enqueue`, or if the lengths of the components differ.
+            ValueError: If `timeout` is negative.
+        """
+        try:
+            if self._has_names or not self._native.enqueue_many(batch, timeout):
+                self._convert(self._native.enqueue_many, batch, timeout, is_batch=True)
+        except engine.EngineError as error:
+            self._raise(error)
+
+    def dequeue(self, timeout: float | None = None) -> Any:
+        """Takes an element. Blocks until there is one.
+
+        Args:
+            timeout: Seconds to wait; 0 not to wait, None to wait for ever.
+
+        Returns:
+            The component if there is one, a list if there are several, a dict if the queue has
+            names. A component is an array, or a NumPy scalar or `bytes` if it has no dimensions.
+
+        Raises:
+            DeadlineExceededError: If there was no element in time; also a `TimeoutError`.
+            OutOfRangeError: If the queue is closed and empty.
+            ValueError: If `timeout` is negative.
+        """
+        try:
+            element = self._native.dequeue(timeout)
+        except engine.EngineError as error:
+            self._raise(error)
+        return self._by_name(element) if self._has_names else element
+
+    def dequeue_many(self, n: int, timeout: float | None = None) -> Any:
+        """Takes `n` elements, as they arrive, and stacks them. Blocks until it has them all.
+
+        Args:
+            n: How many. May exceed the capacity.
+            timeout: As for `dequeue`.
+
+        Returns:
+            As `dequeue`, with a new first dimension of size `n`.
+
+        Raises:
+            DeadlineExceededError: If there were not enough in time; those there are stay.
+            InvalidArgumentError: If the queue was made without shapes.
+            OutOfRangeError: If the queue is closed and has fewer; they stay.
+            ValueError: If `n` or `timeout` is negative.
+        """
+        return self._dequeue_batch(n, timeout, is_up_to=False)
+
+    def dequeue_up_to(self, n: int, timeout: float | None = None) -> Any:
+        """As `dequeue_many`, but takes what is left once the queue is closed and has fewer.
+
+        While the queue is open it waits for all `n`.
+
+        Raises:
+            DeadlineExceededError: As for `dequeue_many`.
+            InvalidArgumentError: As for `dequeue_many`.
+            OutOfRangeError: If the queue is closed and empty.
+            ValueError: As for `dequeue_many`.
+        """
+        return self._dequeue_batch(n, timeout, is_up_to=True)
+
+    def batches(self, n: int) -> Iterator[Any]:
+        """Takes batches of `n` elements until the queue is closed and empty.
+
+        The last one may be smaller. Each is what `dequeue_up_to` returns.
+        """
+        return self._until_the_end(lambda: self.dequeue_up_to(n))
+
+    def close(self, cancel_pending_enqueues: bool = False, timeout: float | None = None) -> None:
+        """Lets nothing come in any more; what is there can still be dequeued.
+
+        Args:
+            cancel_pending_enqueues: Whether to cancel enqueues that wait; otherwise the close
+                waits for them.
+            timeout: Seconds to wait for them; 0 not to wait, None to wait for ever.
+
+        Raises:
+            CancelledError: If the queue is closed already and `cancel_pending_enqueues` is false,
+                or if another call closed it with cancelling meanwhile.
+            DeadlineExceededError: If there were still enqueues waiting; the queue stays open.
+            ValueError: If `timeout` is negative.
+        """
+        try:
+            self._native.close(cancel_pending_enqueues, timeout)
+        except engine.EngineError as error:
+            self._raise(error)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Takes elements until the queue is closed and empty."""
+        return self._until_the_end(self.dequeue)
+
+    def __enter__(self) -> "Queue":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close(cancel_pending_enqueues=True)
+
+    def __repr__(self) -> str:
+        stats = self.stats
+        capacity = "" if stats.capacity is None else f" of {stats.capacity}"
+        state = "closed" if stats.is_closed else "open"
+        return f"<{type(self).__name__} '{self.name}': {stats.size}{capacity} elements, {state}>"
+
+    def _convert(
+        self,
+        enqueue: Callable[[Any, float | None], bool],
+        element: Any,
+        timeout: float | None,
+        is_batch: bool,
+    ) -> None:
+        """Adds what is not, as it stands, what the engine takes."""
+        components = self._signature.split(element)
+        if enqueue(components, timeout):
+            return
+        arrays = self._signature.arrays(components, is_batch)
+        if not enqueue(arrays, timeout):
+            raise errors.InternalError(None, None, f"queue '{self.name}': cannot take {arrays}")
+
+    def _dequeue_batch(self, n: int, timeout: float | None, is_up_to: bool) -> Any:
+        if self._signature.shapes is None:
+            raise errors.InvalidArgumentError(
+                None,
+                None,
+                f"queue '{self.name}': a batch needs the shapes of the components, but the queue "
+                "was made without. Make it with shapes, or dequeue one element at a time.",
+            )
+        if n < 0:
+            raise ValueError(f"queue '{self.name}': n is {n}, expected 0 or more.")
+        try:
+            batch = self._native.dequeue_many(n, is_up_to, timeout)
+        except engine.EngineError as error:
+            self._raise(error)
+        return self._by_name(batch) if self._has_names else batch
+
+    def _by_name(self, element: Any) -> dict[str, Any]:
+        names = self._signature.names or ()
+        components = element if len(names) > 1 else [element]
+        return dict(zip(names, components, strict=True))
+
+    def _until_the_end(self, take: Callable[[], Any]) -> Iterator[Any]:
+        while True:
+            try:
+                taken = take()
+            except errors.OutOfRangeError:
+                return
+            yield taken
+
+    def _raise(self, error: engine.EngineError) -> NoReturn:
+        code, message, _, cause = error.args
+        if f"'{self.name}'" not in message:
+            message = f"queue '{self.name}': {message}"
+        engine.raise_op_error(engine.EngineError(code, message, None, cause))
+
+
+def as_integer(value: Any, queue: str, what: str) -> int:
+    """Returns an integer of any type as an `int`."""
+    try:
+        return index(value)
+    except TypeError:
+        raise TypeError(f"queue '{queue}': {what} is {value!r}, expected an integer.") from None

@@ -1,0 +1,169 @@
+"""What the elements of a queue are made of, and values made to fit."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from headrace.dtypes import DType, as_dtype, string
+from headrace.engine import native_array
+from headrace.errors import InvalidArgumentError
+from headrace.shapes import TensorShape, as_shape
+
+__all__ = ["Signature", "as_shapes", "as_types"]
+
+_Array = npt.NDArray[Any]
+
+# Values without a type of their own take that of their component if it can hold them.
+_UNTYPED = (bool, int, float, complex, list, tuple)
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The components of the elements of one queue.
+
+    Attributes:
+        queue: The queue's name, for messages.
+        dtypes: One type a component.
+        shapes: One shape a component, with None for each unknown dimension; None if components may
+            have any shape.
+        names: One name a component, or None.
+    """
+
+    queue: str
+    dtypes: Sequence[DType]
+    shapes: Sequence[TensorShape] | None
+    names: Sequence[str] | None
+
+    def __post_init__(self) -> None:
+        for what, given in (("shapes", self.shapes), ("names", self.names)):
+            if given is not None and len(given) != len(self.dtypes):
+                raise ValueError(
+                    f"queue '{self.queue}': got {len(given)} {what} for {len(self.dtypes)} dtypes, "
+                    "expected one for each component. Give as many of both."
+                )
+
+    def split(self, element: Any) -> list[Any]:
+        """Returns the components of an element, or of a batch, in their order.
+
+        Raises:
+            InvalidArgumentError: If they are not as many as the queue's, or not named as those.
+        """
+        if self.names is not None:
+            if not isinstance(element, dict) or element.keys() != set(self.names):
+                got = f"the keys {list(element)}" if isinstance(element, dict) else _kind(element)
+                self._refuse(f"got {got}, expected a dict with the keys {list(self.names)}.")
+            return [element[name] for name in self.names]
+        if isinstance(element, dict):
+            self._refuse("got a dict, but the queue was made without names. Give a list.")
+        components = list(element) if isinstance(element, (list, tuple)) else [element]
+        if len(components) != len(self.dtypes):
+            self._refuse(
+                f"got {len(components)} components, expected {len(self.dtypes)}. A list or tuple "
+                "is read as the components; give one that is a vector as a NumPy array."
+            )
+        return components
+
+    def arrays(self, components: Sequence[Any], is_batch: bool) -> list[_Array]:
+        """Returns components as arrays that are exactly of the queue's types and shapes.
+
+        Python's numbers and lists of them take the type of their component if it can hold their
+        values. What has a type must have the right one.
+
+        Args:
+            components: What `split` returned.
+            is_batch: Whether each has one more dimension, the first, over elements.
+
+        Raises:
+            InvalidArgumentError: If a type or shape is another, or the lengths of a batch differ.
+        """
+        arrays = [self._array(index, value) for index, value in enumerate(components)]
+        for index, array in enumerate(arrays):
+            self._check_shape(index, array.shape, is_batch)
+            if is_batch and len(array) != len(arrays[0]):
+                self._refuse(
+                    f"{self._name(index)} has {len(array)} rows, expected {len(arrays[0])} as "
+                    f"{self._name(0)}. Give one row for each element."
+                )
+        return arrays
+
+    def _array(self, index: int, value: Any) -> _Array:
+        dtype = self.dtypes[index]
+        try:
+            if dtype is string:
+                return native_array(np.array(value, dtype=object))
+            array = np.asarray(value)
+        except (TypeError, ValueError) as error:
+            self._refuse(f"{self._name(index)} is no array of {dtype.name}: {error}.")
+        wanted = np.dtype(dtype.as_numpy_dtype)
+        if isinstance(value, _UNTYPED) and _holds(wanted, array):
+            array = array.astype(wanted)
+        if array.dtype.newbyteorder("=") != wanted:
+            self._refuse(
+                f"{self._name(index)} is of type {array.dtype}, expected {dtype.name}. Convert it: "
+                f".astype('{wanted}')."
+            )
+        return native_array(array)
+
+    def _check_shape(self, index: int, shape: tuple[int, ...], is_batch: bool) -> None:
+        if is_batch and not shape:
+            self._refuse(
+                f"{self._name(index)} is a scalar, expected one row for each element. Call "
+                "`enqueue` for a single element."
+            )
+        row = shape[1:] if is_batch else shape
+        if self.shapes is None or self.shapes[index].is_compatible_with(row):
+            return
+        rows = "rows of shape" if is_batch else "shape"
+        remedy = "Give several rows to `enqueue_many`, and one element to `enqueue`."
+        if len(row) == self.shapes[index].rank:
+            remedy = "Resize before enqueue, or use a PaddingFIFOQueue."
+        expected = tuple(self.shapes[index].as_list())
+        self._refuse(f"{self._name(index)} has {rows} {row}, expected {expected}. {remedy}")
+
+    def _name(self, index: int) -> str:
+        return f"component {index}" if self.names is None else f"component '{self.names[index]}'"
+
+    def _refuse(self, text: str) -> NoReturn:
+        raise InvalidArgumentError(None, None, f"queue '{self.queue}': {text}")
+
+
+def as_types(dtypes: Any) -> list[DType]:
+    """Returns one type, or a list of them, as a list.
+
+    Raises:
+        TypeError: If one is no type.
+    """
+    return [as_dtype(dtype) for dtype in _as_list(dtypes)]
+
+
+def as_shapes(shapes: Any) -> list[TensorShape]:
+    """Returns one shape, or a list of them, as a list. Dimensions in a list are one shape.
+
+    Raises:
+        TypeError: If one is no shape.
+    """
+    if all(dim is None or isinstance(dim, int) for dim in _as_list(shapes)):
+        return [as_shape(shapes)]
+    return [as_shape(shape) for shape in _as_list(shapes)]
+
+
+def _as_list(given: Any) -> list[Any]:
+    return list(given) if isinstance(given, (list, tuple)) else [given]
+
+
+def _holds(wanted: np.dtype[Any], array: _Array) -> bool:
+    """Whether a type can hold Python's numbers, given as an array of what NumPy made of them."""
+    if array.size == 0:
+        return True
+    if array.dtype.kind in "iu" and wanted.kind in "iu":
+        limits = np.iinfo(wanted)
+        return bool(limits.min <= array.min() and array.max() <= limits.max)
+    kinds = {"b": "b", "f": "f", "c": "fc"}.get(wanted.kind, "")
+    return array.dtype.kind in kinds or (array.dtype.kind in "iu" and wanted.kind in "fc")
+
+
+def _kind(value: Any) -> str:
+    return f"a value of type {type(value).__name__}"

@@ -1,0 +1,47 @@
+"""What a queue says of itself."""
+
+from dataclasses import dataclass
+
+__all__ = ["QueueStatistics"]
+
+
+@dataclass(frozen=True, slots=True)
+class QueueStatistics:
+    """A moment of a queue's life. Totals count from when the queue was made.
+
+    Two of them, some seconds apart, show which side of the queue is the slower one: the side whose
+    `..._blocked_seconds` hardly grow, since the other side waits for it.
+    """
+
+    size: int
+    """Elements in the queue now. Always near `capacity`: consumers are too slow; always near 0:
+    producers are. More than `capacity` for a while after a dequeue has put elements back."""
+
+    capacity: int | None
+    """Elements that fit; None for any number."""
+
+    is_closed: bool
+    """Whether nothing comes in any more. False while a plain close waits for enqueues."""
+
+    num_enqueued: int
+    """Elements that have come in. Its growth in a second is the rate of the producers."""
+
+    num_dequeued: int
+    """Elements that have gone out, to finished dequeues or to one that waits for more. Its growth
+    in a second is the rate of the consumers."""
+
+    num_waiting_enqueues: int
+    """Calls that are blocked now since the queue is full; a close that waits for them counts too.
+    More than 0 most of the time: consumers are too slow."""
+
+    num_waiting_dequeues: int
+    """Calls that are blocked now since the queue has too few elements. More than 0 most of the
+    time: producers are too slow."""
+
+    enqueue_blocked_seconds: float
+    """Seconds that enqueues have been blocked until now, summed over threads. Growing by one a
+    second for each producer: all of them wait all the time, so consumers are too slow."""
+
+    dequeue_blocked_seconds: float
+    """Seconds that dequeues have been blocked until now, summed over threads. Growing by one a
+    second for each consumer: all of them wait all the time, so producers are too slow."""

@@ -1,0 +1,120 @@
+"""One contract for all kinds of queues without a graph: what their tests share.
+
+Calls that block run in threads, and tests go on as soon as the queue says that they wait.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from headrace import queues
+
+TIMEOUT = 10.0
+"""Seconds after which a wait that should have ended has failed."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of queue, of integers: a priority queue has each as its own priority.
+
+    So all but the shuffling ones give numbers in the order they came in, if that was ascending.
+    """
+
+    name: str
+    has_order: bool = True
+
+    def make(self, capacity: int = 10, name: str = "numbers") -> queues.Queue:
+        if self.name == "RandomShuffleQueue":
+            return queues.RandomShuffleQueue(capacity, 0, "int64", shapes=(), name=name)
+        return getattr(queues, self.name)(capacity, "int64", shapes=(), name=name)
+
+    def element(self, number: int) -> Any:
+        return (number, number) if self.is_priority else number
+
+    def rows(self, numbers: Sequence[int]) -> Any:
+        column = np.asarray(numbers, np.int64)
+        return (column, column) if self.is_priority else column
+
+    def numbers(self, taken: Any) -> list[int]:
+        """The numbers in what was dequeued, one or several, in order if the queue has one."""
+        found = np.atleast_1d(taken[1] if self.is_priority else taken).tolist()
+        return found if self.has_order else sorted(found)
+
+    @property
+    def is_priority(self) -> bool:
+        return self.name == "PriorityQueue"
+
+
+KINDS = [
+    Kind("FIFOQueue"),
+    Kind("RandomShuffleQueue", has_order=False),
+    Kind("PaddingFIFOQueue"),
+    Kind("PriorityQueue"),
+]
+
+
+@pytest.fixture(params=KINDS, ids=lambda kind: kind.name)
+def kind(request: pytest.FixtureRequest) -> Kind:
+    return request.param
+
+
+class Call:
+    """A function running in a thread of its own."""
+
+    def __init__(self, function: Callable[[], Any]) -> None:
+        self._function = function
+        self._result: Any = None
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def result(self) -> Any:
+        """Waits for the end; returns or raises what the function did."""
+        self._thread.join(TIMEOUT)
+        assert not self._thread.is_alive(), "the call is still blocked"
+        if self._error is not None:
+            raise self._error
+        return self._result
+
+    def is_running(self) -> bool:
+        return self._thread.is_alive()
+
+    def _run(self) -> None:
+        try:
+            self._result = self._function()
+        except BaseException as error:
+            self._error = error
+
+
+Blocked = Callable[[queues.Queue, Callable[[], Any]], Call]
+
+
+@pytest.fixture
+def blocked() -> Iterator[Blocked]:
+    """Starts a call on a queue in a thread; returns it once it waits in a line of the queue."""
+    used: list[queues.Queue] = []
+
+    def start(queue: queues.Queue, function: Callable[[], Any]) -> Call:
+        used.append(queue)
+        before = num_waiting(queue)
+        call = Call(function)
+        deadline = time.monotonic() + TIMEOUT
+        while num_waiting(queue) <= before:
+            assert call.is_running(), f"the call did not block: {call.result()}"
+            assert time.monotonic() < deadline, "the call does not wait in a line"
+            threading.Event().wait(0.001)
+        return call
+
+    yield start
+    for queue in used:
+        queue.close(cancel_pending_enqueues=True)
+
+
+def num_waiting(queue: queues.Queue) -> int:
+    stats = queue.stats
+    return stats.num_waiting_enqueues + stats.num_waiting_dequeues
