@@ -8,7 +8,7 @@ import pytest
 
 import headrace.tf1 as tf
 
-MADE = Path(__file__).parent / "tensorflow"
+MADE = Path(__file__).parent / "made_by_tensorflow"
 RECORDS = [b"", b"one", b"\x00\xff" * 20, b"the last one"]
 FILES = [
     ("records", "", RECORDS),
