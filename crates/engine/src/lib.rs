@@ -24,3 +24,4 @@ pub mod sync;
 pub mod tensor;
 pub mod tfrecord;
 pub mod variable;
+mod wire;

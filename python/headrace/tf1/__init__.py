@@ -168,7 +168,11 @@ from headrace.ops.sparse import (
     SparseTensorValue as SparseTensorValue,
 )
 from headrace.ops.sparse_dense import *
+from headrace.ops.string_split import (
+    string_split as string_split,
+)
 from headrace.ops.strings import *
+from headrace.ops.tensor_protos import *
 from headrace.ops.variable_scope import *
 from headrace.ops.variables import *
 from headrace.session import (
@@ -211,6 +215,9 @@ from headrace.tf1 import (
     random as random,
 )
 from headrace.tf1 import (
+    strings as strings,
+)
+from headrace.tf1 import (
     summary as summary,
 )
 from headrace.tf1 import (
@@ -218,6 +225,9 @@ from headrace.tf1 import (
 )
 
 if TYPE_CHECKING:
+    from headrace.ops.json_example import (
+        decode_json_example as decode_json_example,
+    )
     from headrace.protos import (
         Event as Event,
     )
@@ -231,11 +241,14 @@ if TYPE_CHECKING:
         Summary as Summary,
     )
 
-_MESSAGES = ("Event", "HistogramProto", "SessionLog", "Summary")
+# What needs protocol buffers is loaded when it is first used.
+_LATE = {
+    "decode_json_example": "headrace.ops.json_example",
+    **dict.fromkeys(("Event", "HistogramProto", "SessionLog", "Summary"), "headrace.protos"),
+}
 
 
 def __getattr__(name: str) -> _Any:
-    # Protocol buffers are loaded when they are first used.
-    if name not in _MESSAGES:
+    if name not in _LATE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(_import_module("headrace.protos"), name)
+    return getattr(_import_module(_LATE[name]), name)

@@ -18,8 +18,10 @@ pub mod reader;
 pub mod select;
 pub mod shape;
 pub mod sparse_table;
+pub mod string_split;
 pub mod strings;
 pub mod summary;
+pub mod tensor_proto;
 pub mod variable;
 
 use crate::error::{Error, Result};
@@ -55,6 +57,7 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
         "ParseExample" => Arc::new(example::batch::ParseExample::from_attrs(attrs)?),
         "ParseSingleExample" => Arc::new(example::single::ParseSingleExample::from_attrs(attrs)?),
         "ParseSingleSequenceExample" => Arc::new(example::sequence::ParseSingleSequenceExample::from_attrs(attrs)?),
+        "ParseTensor" => Arc::new(tensor_proto::ParseTensor::from_attrs(attrs)?),
         "Placeholder" => Arc::new(shape::Placeholder::from_attrs(attrs)?),
         "RandomShuffle" => Arc::new(random::shuffle::RandomShuffle::from_attrs(attrs)?),
         "RandomStandardNormal" => Arc::new(RandomFloats::from_attrs(Distribution::Normal, attrs)?),
@@ -64,7 +67,10 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
         "RealDiv" => Arc::new(math::Binary::RealDiv),
         "Reshape" => Arc::new(shape::Reshape),
         "ScalarSummary" => Arc::new(summary::scalar::ScalarSummary),
+        "SerializeTensor" => Arc::new(tensor_proto::SerializeTensor),
         "Square" => Arc::new(math::Unary::Square),
+        "StringSplit" => Arc::new(string_split::StringSplit::from_attrs(attrs)?),
+        "StringSplitV2" => Arc::new(string_split::StringSplit::from_attrs_of_v2(attrs)?),
         "StringToNumber" => Arc::new(strings::StringToNumber::from_attrs(attrs)?),
         "Sub" => Arc::new(math::Binary::Sub),
         "TruncatedNormal" => Arc::new(RandomFloats::from_attrs(Distribution::TruncatedNormal, attrs)?),

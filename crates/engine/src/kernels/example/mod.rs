@@ -25,7 +25,7 @@ mod features;
 pub mod sequence;
 pub mod single;
 mod values;
-pub(super) mod wire;
+mod wire;
 
 #[cfg(test)]
 mod testing;

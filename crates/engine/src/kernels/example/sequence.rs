@@ -5,13 +5,14 @@ use super::feature::{DenseFeature, Extent, SparseFeature, check_type};
 use super::features::{Features, Found, keys, malformed};
 use super::single::{dense, push_sparse, scalar};
 use super::values::MALFORMED_LIST;
-use super::wire::{Feature, for_each_entry, for_each_field};
+use super::wire::{Feature, for_each_entry};
 use crate::error::{Error, Result};
 use crate::excerpt::excerpt;
 use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::attrs::Attrs;
 use crate::run::Run;
 use crate::tensor::Tensor;
+use crate::wire::{Value, for_each_field};
 use bytes::Bytes;
 
 /// `(serialized, name, default of each dense context feature)` to the features of the context, as
@@ -40,9 +41,11 @@ impl ParseSingleSequenceExample {
     /// Finds what is asked for: of those with the same key the last one.
     fn find<'a>(&self, example: &'a [u8]) -> Result<(Found<'a>, Found<'a>)> {
         let (mut context, mut lists) = (self.context.nothing(), self.lists.nothing());
-        let is_well_formed = for_each_field(example, |number, part| match number {
-            1 => for_each_entry(part, |key, feature| self.context.note(key, feature, &mut context)),
-            2 => for_each_entry(part, |key, list| self.lists.note(key, list, &mut lists)),
+        let is_well_formed = for_each_field(example, |number, part| match (number, part) {
+            (1, Value::Bytes(part)) => {
+                for_each_entry(part, |key, feature| self.context.note(key, feature, &mut context))
+            }
+            (2, Value::Bytes(part)) => for_each_entry(part, |key, list| self.lists.note(key, list, &mut lists)),
             _ => Some(()),
         });
         is_well_formed.ok_or_else(|| malformed(example))?;
@@ -144,8 +147,8 @@ fn for_each_row<'a>(
 ) -> Result<()> {
     let mut row = 0;
     let mut result = Ok(());
-    let is_well_formed = for_each_field(list.unwrap_or_default(), |number, feature| {
-        if number == 1 {
+    let is_well_formed = for_each_field(list.unwrap_or_default(), |number, value| {
+        if let (1, Value::Bytes(feature)) = (number, value) {
             result = Feature::parse(feature).and_then(|feature| visit(row, feature));
             row += 1;
         }

@@ -3,21 +3,17 @@
 use crate::dtype::DType;
 use crate::kernels::attrs::{Attr, Attrs};
 use crate::shape::PartialShape;
+use crate::wire::Message;
 use bytes::Bytes;
 
-fn varint(mut value: u64) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    while value >= 0x80 {
-        bytes.push(value as u8 | 0x80);
-        value >>= 7;
-    }
-    bytes.push(value as u8);
-    bytes
+/// The bytes of a number, without a tag.
+fn varint(value: u64) -> Vec<u8> {
+    Message::default().varint(1, value).into_bytes().split_off(1)
 }
 
 /// Field `number` of bytes: a tag, a length, and `body`.
 pub fn field(number: u8, body: &[u8]) -> Vec<u8> {
-    [&[number << 3 | 2][..], &varint(body.len() as u64), body].concat()
+    Message::default().bytes(number, body).into_bytes()
 }
 
 /// A map of keys and messages, which is field 1 of its message.

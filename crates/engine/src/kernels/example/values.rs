@@ -1,11 +1,12 @@
 //! The values of features, decoded and collected until they become a tensor.
 
-use super::wire::{Cursor, DELIMITED_VALUE, FIXED32_VALUE, Feature, VARINT_VALUE};
+use super::wire::Feature;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::retain::retain;
 use crate::shape::Shape;
 use crate::tensor::Tensor;
+use crate::wire::{Cursor, DELIMITED_VALUE, FIXED32_VALUE, VARINT_VALUE};
 use bytes::Bytes;
 use smallvec::SmallVec;
 

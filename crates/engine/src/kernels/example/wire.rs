@@ -1,107 +1,8 @@
-//! The bytes of a protocol buffer, walked over without a copy and without trust: `None` wherever they make no sense.
+//! Where the features of an Example are in its bytes.
 
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-
-/// A field's number and its kind of value, as they stand before it in one byte.
-const fn tag(number: u8, kind: u8) -> u8 {
-    number << 3 | kind
-}
-
-const VARINT: u8 = 0;
-const FIXED64: u8 = 1;
-const DELIMITED: u8 = 2;
-const FIXED32: u8 = 5;
-
-/// The tags of the values of a list.
-pub const DELIMITED_VALUE: u8 = tag(1, DELIMITED);
-pub const VARINT_VALUE: u8 = tag(1, VARINT);
-pub const FIXED32_VALUE: u8 = tag(1, FIXED32);
-
-/// What is left of a message.
-#[derive(Clone, Copy, Debug)]
-pub struct Cursor<'a>(&'a [u8]);
-
-impl<'a> Cursor<'a> {
-    pub fn new(message: &'a [u8]) -> Self {
-        Self(message)
-    }
-
-    pub fn is_at_end(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    pub fn take(&mut self, length: usize) -> Option<&'a [u8]> {
-        let (taken, rest) = self.0.split_at_checked(length)?;
-        self.0 = rest;
-        Some(taken)
-    }
-
-    pub fn byte(&mut self) -> Option<u8> {
-        let (first, rest) = self.0.split_first()?;
-        self.0 = rest;
-        Some(*first)
-    }
-
-    pub fn varint(&mut self) -> Option<u64> {
-        match self.0 {
-            [first, rest @ ..] if *first < 0x80 => {
-                self.0 = rest;
-                Some(u64::from(*first))
-            }
-            _ => self.long_varint(),
-        }
-    }
-
-    fn long_varint(&mut self) -> Option<u64> {
-        let mut value = 0;
-        for (index, byte) in self.0.iter().take(10).enumerate() {
-            value |= u64::from(byte & 0x7f) << (7 * index);
-            if *byte < 0x80 {
-                self.0 = &self.0[index + 1..];
-                return Some(value);
-            }
-        }
-        None
-    }
-
-    /// A length and as many bytes.
-    pub fn delimited(&mut self) -> Option<&'a [u8]> {
-        let length = usize::try_from(self.varint()?).ok()?;
-        self.take(length)
-    }
-
-    /// A length and a message of that length, or of all there is: TensorFlow takes a message that claims more for one
-    /// that ends there, and looks at the messages inside it.
-    pub fn message(&mut self) -> Option<Cursor<'a>> {
-        let length = usize::try_from(self.varint()?).unwrap_or(usize::MAX);
-        self.take(length.min(self.0.len())).map(Cursor)
-    }
-
-    /// Moves past `tag` if it is next.
-    pub fn skip_tag(&mut self, tag: u8) -> bool {
-        let is_next = self.0.first() == Some(&tag);
-        if is_next {
-            self.0 = &self.0[1..];
-        }
-        is_next
-    }
-
-    fn expect_tag(&mut self, tag: u8) -> Option<()> {
-        self.skip_tag(tag).then_some(())
-    }
-
-    /// Moves past a field of any number. One that claims more bytes than there are is the last one, as in TensorFlow.
-    pub fn skip_field(&mut self) -> Option<()> {
-        match self.varint()? as u8 & 7 {
-            VARINT => self.varint().map(drop),
-            FIXED64 => self.take(8).map(drop),
-            DELIMITED => self.message().map(drop),
-            FIXED32 => self.take(4).map(drop),
-            _ => None,
-        }
-    }
-}
+use crate::wire::{Cursor, DELIMITED, Value, for_each_field, tag};
 
 /// Calls `visit` with each key of an Example and the Feature that belongs to it, in the order of the bytes.
 pub fn for_each_feature<'a>(example: &'a [u8], mut visit: impl FnMut(&'a [u8], &'a [u8])) -> Option<()> {
@@ -128,38 +29,20 @@ pub fn for_each_feature<'a>(example: &'a [u8], mut visit: impl FnMut(&'a [u8], &
     Some(())
 }
 
-/// Calls `visit` with the number and the bytes of each field of a message that has bytes, strictly: what claims more than
-/// there is is malformed.
-pub fn for_each_field<'a>(message: &'a [u8], mut visit: impl FnMut(u64, &'a [u8]) -> Option<()>) -> Option<()> {
-    let mut message = Cursor::new(message);
-    while !message.is_at_end() {
-        let tag = message.varint()?;
-        match (tag >> 3, tag as u8 & 7) {
-            (0, _) => return None,
-            (_, VARINT) => message.varint().map(drop)?,
-            (_, FIXED64) => message.take(8).map(drop)?,
-            (number, DELIMITED) => visit(number, message.delimited()?)?,
-            (_, FIXED32) => message.take(4).map(drop)?,
-            _ => return None,
-        }
-    }
-    Some(())
-}
-
 /// Calls `visit` with the key and the value of each entry of a map, which is field 1 of `message`.
 pub fn for_each_entry<'a>(message: &'a [u8], mut visit: impl FnMut(&'a [u8], &'a [u8])) -> Option<()> {
-    for_each_field(message, |number, entry| {
-        let mut parts = [&entry[..0]; 2];
-        for_each_field(entry, |number, part| {
-            match number {
-                1 => parts[0] = part,
-                2 => parts[1] = part,
-                _ => {}
-            }
-            Some(())
-        })?;
-        if number == 1 {
-            visit(parts[0], parts[1]);
+    for_each_field(message, |number, value| {
+        if let (1, Value::Bytes(entry)) = (number, value) {
+            let (mut key, mut value) = (&entry[..0], &entry[..0]);
+            for_each_field(entry, |number, part| {
+                match (number, part) {
+                    (1, Value::Bytes(part)) => key = part,
+                    (2, Value::Bytes(part)) => value = part,
+                    _ => {}
+                }
+                Some(())
+            })?;
+            visit(key, value);
         }
         Some(())
     })
@@ -206,15 +89,6 @@ mod tests {
         let mut keys = Vec::new();
         for_each_feature(bytes, |key, _| keys.push(key.to_vec()))?;
         Some(keys)
-    }
-
-    #[test]
-    fn numbers_of_every_length_are_read() {
-        let mut cursor = Cursor::new(b"\x05\xac\x02\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01");
-        assert_eq!([(); 3].map(|()| cursor.varint()), [Some(5), Some(300), Some(u64::MAX)]);
-        assert_eq!(cursor.varint(), None);
-        assert_eq!(Cursor::new(&[0x80; 11]).varint(), None);
-        assert_eq!(Cursor::new(&[0x80]).varint(), None);
     }
 
     #[test]

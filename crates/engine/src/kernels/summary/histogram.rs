@@ -8,7 +8,6 @@
 //!
 //! Source: `tensorflow/core/lib/histogram/histogram.cc` of TensorFlow 1.15.
 
-use super::wire::Message;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -17,6 +16,7 @@ use crate::kernels::cast::cast;
 use crate::kernels::expect_inputs;
 use crate::run::Run;
 use crate::tensor::Tensor;
+use crate::wire::Message;
 
 /// `(tag, values)` to a summary.
 pub struct HistogramSummary {

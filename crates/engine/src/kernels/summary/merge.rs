@@ -2,9 +2,9 @@
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
-use crate::kernels::example::wire::{Cursor, DELIMITED_VALUE};
 use crate::run::Run;
 use crate::tensor::Tensor;
+use crate::wire::{Cursor, DELIMITED_VALUE};
 use std::collections::HashSet;
 
 /// Any number of string tensors, each element a summary, to one with all their values, whose tags must differ.

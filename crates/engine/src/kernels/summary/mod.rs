@@ -10,4 +10,3 @@
 pub mod histogram;
 pub mod merge;
 pub mod scalar;
-mod wire;

@@ -1,6 +1,5 @@
 //! `ScalarSummary`: one number under each tag.
 
-use super::wire::Message;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -8,6 +7,7 @@ use crate::kernels::cast::cast;
 use crate::kernels::expect_inputs;
 use crate::run::Run;
 use crate::tensor::Tensor;
+use crate::wire::Message;
 
 /// `(tags, values)` to a summary; both have the same shape.
 pub struct ScalarSummary;

@@ -1,25 +1,33 @@
 //! The bytes of a protocol buffer, written field by field.
 
+use super::{DELIMITED, FIXED32, FIXED64, VARINT, tag};
+
 /// Fields of a message, in the order in which they were added.
 #[derive(Clone, Debug, Default)]
 pub struct Message(Vec<u8>);
 
 impl Message {
+    pub fn varint(mut self, number: u8, value: u64) -> Self {
+        self.0.push(tag(number, VARINT));
+        self.push_varint(value);
+        self
+    }
+
     pub fn bytes(mut self, number: u8, value: &[u8]) -> Self {
-        self.0.push(number << 3 | 2);
-        self.varint(value.len() as u64);
+        self.0.push(tag(number, DELIMITED));
+        self.push_varint(value.len() as u64);
         self.0.extend_from_slice(value);
         self
     }
 
     pub fn float(mut self, number: u8, value: f32) -> Self {
-        self.0.push(number << 3 | 5);
+        self.0.push(tag(number, FIXED32));
         self.0.extend_from_slice(&value.to_le_bytes());
         self
     }
 
     pub fn double(mut self, number: u8, value: f64) -> Self {
-        self.0.push(number << 3 | 1);
+        self.0.push(tag(number, FIXED64));
         self.0.extend_from_slice(&value.to_le_bytes());
         self
     }
@@ -38,7 +46,7 @@ impl Message {
         self.0
     }
 
-    fn varint(&mut self, mut value: u64) {
+    fn push_varint(&mut self, mut value: u64) {
         while value >= 0x80 {
             self.0.push(value as u8 | 0x80);
             value >>= 7;

@@ -1,0 +1,19 @@
+//! The bytes of protocol buffers, read and written without a schema.
+//!
+//! Source: the encoding page of the protocol buffers documentation.
+
+mod read;
+mod write;
+
+pub use read::{Cursor, DELIMITED_VALUE, FIXED32_VALUE, VARINT_VALUE, Value, for_each_field};
+pub use write::Message;
+
+/// A field's number and its kind of value, as they stand before it in one byte.
+pub const fn tag(number: u8, kind: u8) -> u8 {
+    number << 3 | kind
+}
+
+const VARINT: u8 = 0;
+const FIXED64: u8 = 1;
+pub const DELIMITED: u8 = 2;
+const FIXED32: u8 = 5;

@@ -1,0 +1,179 @@
+//! The bytes of a protocol buffer, walked over without a copy and without trust: `None` wherever they make no sense.
+
+use super::{DELIMITED, FIXED32, FIXED64, VARINT, tag};
+
+/// The tags of the values of a list.
+pub const DELIMITED_VALUE: u8 = tag(1, DELIMITED);
+pub const VARINT_VALUE: u8 = tag(1, VARINT);
+pub const FIXED32_VALUE: u8 = tag(1, FIXED32);
+
+/// What is left of a message.
+#[derive(Clone, Copy, Debug)]
+pub struct Cursor<'a>(&'a [u8]);
+
+impl<'a> Cursor<'a> {
+    pub fn new(message: &'a [u8]) -> Self {
+        Self(message)
+    }
+
+    pub fn is_at_end(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub fn take(&mut self, length: usize) -> Option<&'a [u8]> {
+        let (taken, rest) = self.0.split_at_checked(length)?;
+        self.0 = rest;
+        Some(taken)
+    }
+
+    pub fn byte(&mut self) -> Option<u8> {
+        let (first, rest) = self.0.split_first()?;
+        self.0 = rest;
+        Some(*first)
+    }
+
+    pub fn varint(&mut self) -> Option<u64> {
+        match self.0 {
+            [first, rest @ ..] if *first < 0x80 => {
+                self.0 = rest;
+                Some(u64::from(*first))
+            }
+            _ => self.long_varint(),
+        }
+    }
+
+    fn long_varint(&mut self) -> Option<u64> {
+        let mut value = 0;
+        for (index, byte) in self.0.iter().take(10).enumerate() {
+            value |= u64::from(byte & 0x7f) << (7 * index);
+            if *byte < 0x80 {
+                self.0 = &self.0[index + 1..];
+                return Some(value);
+            }
+        }
+        None
+    }
+
+    /// A length and as many bytes.
+    pub fn delimited(&mut self) -> Option<&'a [u8]> {
+        let length = usize::try_from(self.varint()?).ok()?;
+        self.take(length)
+    }
+
+    /// A length and a message of that length, or of all there is: TensorFlow takes a message that claims more for one
+    /// that ends there, and looks at the messages inside it.
+    pub fn message(&mut self) -> Option<Cursor<'a>> {
+        let length = usize::try_from(self.varint()?).unwrap_or(usize::MAX);
+        self.take(length.min(self.0.len())).map(Cursor)
+    }
+
+    /// Moves past `tag` if it is next.
+    pub fn skip_tag(&mut self, tag: u8) -> bool {
+        let is_next = self.0.first() == Some(&tag);
+        if is_next {
+            self.0 = &self.0[1..];
+        }
+        is_next
+    }
+
+    pub fn expect_tag(&mut self, tag: u8) -> Option<()> {
+        self.skip_tag(tag).then_some(())
+    }
+
+    /// Moves past a field of any number. One that claims more bytes than there are is the last one, as in TensorFlow.
+    pub fn skip_field(&mut self) -> Option<()> {
+        match self.varint()? as u8 & 7 {
+            VARINT => self.varint().map(drop),
+            FIXED64 => self.take(8).map(drop),
+            DELIMITED => self.message().map(drop),
+            FIXED32 => self.take(4).map(drop),
+            _ => None,
+        }
+    }
+}
+
+/// The value of a field, by its kind.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Value<'a> {
+    Varint(u64),
+    Fixed64(&'a [u8]),
+    Bytes(&'a [u8]),
+    Fixed32(&'a [u8]),
+}
+
+/// Calls `visit` with the number and the value of each field of a message, strictly: what claims more than there is is
+/// malformed, and so are groups.
+pub fn for_each_field<'a>(message: &'a [u8], mut visit: impl FnMut(u64, Value<'a>) -> Option<()>) -> Option<()> {
+    let mut message = Cursor::new(message);
+    while !message.is_at_end() {
+        let tag = message.varint()?;
+        let value = match tag as u8 & 7 {
+            VARINT => Value::Varint(message.varint()?),
+            FIXED64 => Value::Fixed64(message.take(8)?),
+            DELIMITED => Value::Bytes(message.delimited()?),
+            FIXED32 => Value::Fixed32(message.take(4)?),
+            _ => return None,
+        };
+        match tag >> 3 {
+            0 => return None,
+            number => visit(number, value)?,
+        }
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::Message;
+    use proptest::prelude::*;
+
+    #[test]
+    fn numbers_of_every_length_are_read() {
+        let mut cursor = Cursor::new(b"\x05\xac\x02\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01");
+        assert_eq!([(); 3].map(|()| cursor.varint()), [Some(5), Some(300), Some(u64::MAX)]);
+        assert_eq!(cursor.varint(), None);
+        assert_eq!(Cursor::new(&[0x80; 11]).varint(), None);
+        assert_eq!(Cursor::new(&[0x80]).varint(), None);
+    }
+
+    #[test]
+    fn each_field_is_visited_with_its_value() {
+        let mut fields = Vec::new();
+        let bytes = b"\x08\x96\x01\x11abcdefgh\x1a\x02hi\x25wxyz\x80\x01\x05";
+        for_each_field(bytes, |number, value| {
+            fields.push((number, value));
+            Some(())
+        })
+        .unwrap();
+        let (eight, four) = (Value::Fixed64(b"abcdefgh"), Value::Fixed32(b"wxyz"));
+        assert_eq!(fields[..3], [(1, Value::Varint(150)), (2, eight), (3, Value::Bytes(b"hi"))]);
+        assert_eq!(fields[3..], [(4, four), (16, Value::Varint(5))]);
+        for malformed in [&b"\x0a\x02a"[..], b"\x0b", b"\x02\0", b"\x25\0", b"\x08", b"\x11\0", b"\x80"] {
+            assert_eq!(for_each_field(malformed, |_, _| Some(())), None, "{malformed:?}");
+        }
+        assert_eq!(for_each_field(bytes, |_, _| None), None);
+    }
+
+    proptest! {
+        #[test]
+        fn what_was_written_is_read(number: u64, bytes: Vec<u8>, double: f64, float: f32) {
+            let message = Message::default().varint(1, number).bytes(2, &bytes).double(3, double).float(4, float);
+            let message = message.into_bytes();
+            let mut fields = Vec::new();
+            for_each_field(&message, |number, value| {
+                fields.push((number, value));
+                Some(())
+            })
+            .unwrap();
+            let (double, float) = (double.to_le_bytes(), float.to_le_bytes());
+            prop_assert_eq!(&fields[..2], &[(1, Value::Varint(number)), (2, Value::Bytes(&bytes))]);
+            prop_assert_eq!(&fields[2..], &[(3, Value::Fixed64(&double)), (4, Value::Fixed32(&float))]);
+        }
+
+        #[test]
+        fn any_bytes_are_walked_over(bytes: Vec<u8>) {
+            let _ = for_each_field(&bytes, |_, _| Some(()));
+        }
+    }
+}
