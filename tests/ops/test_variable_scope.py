@@ -325,7 +325,7 @@ class TestScopeSettings:
 
         with tf.variable_scope("a", regularizer=regularizer) as a:
             v = tf.get_variable("v", initializer=2.0)
-            tf.get_variable("w", initializer=2, regularizer=lambda _: None)
+            tf.get_variable("w", initializer=2, regularizer=tf.no_regularizer)
             assert a.regularizer is regularizer
             a.reuse_variables()
             tf.get_variable("v")

@@ -104,3 +104,10 @@ def test_several_graphs_and_sessions_run_side_by_side(in_thread):
     assert [call.result() for call in calls] == [0, 0, 2, 2, 4, 4]
     for session in sessions:
         session.close()
+
+
+def test_a_python_function_may_use_the_session_that_runs_it(session):
+    v = tf.Variable(2)
+    session.run(v.initializer)
+    nested = tf.py_func(lambda: session.run(v) + np.int32(3), [], tf.int32)
+    assert session.run(nested) == 5

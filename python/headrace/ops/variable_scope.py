@@ -23,6 +23,7 @@ __all__ = [
     "get_local_variable",
     "get_variable",
     "get_variable_scope",
+    "no_regularizer",
     "variable_scope",
 ]
 
@@ -348,6 +349,10 @@ def get_local_variable(
     return get_variable(
         name, shape, dtype, initializer, regularizer, False, collections=keys, **arguments
     )
+
+
+def no_regularizer(_tensor: Any) -> None:
+    """A regularizer that makes no loss: for a variable in a scope that has another one."""
 
 
 def _name_scope(graph: Graph, name: str | None, is_entered: bool) -> AbstractContextManager[str]:

@@ -15,6 +15,7 @@ from headrace import (
 )
 from headrace.compression import *
 from headrace.dtypes import *
+from headrace.errors import OpError as OpError
 from headrace.graph import (
     Graph as Graph,
 )
@@ -47,6 +48,9 @@ from headrace.graph import (
 )
 from headrace.graph import (
     device as device,
+)
+from headrace.graph import (
+    get_all_collection_keys as get_all_collection_keys,
 )
 from headrace.graph import (
     get_collection as get_collection,
