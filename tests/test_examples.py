@@ -1,0 +1,68 @@
+"""Each program in `examples/` runs, with a small setting, and says what it should."""
+
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parent.parent / "examples"
+
+
+def run(program, *arguments):
+    """What a program prints."""
+    command = [sys.executable, "-W", "error", EXAMPLES / program, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=50, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def steps_and_accuracy(output):
+    found = re.search(r"(\d+) steps, accuracy (0\.\d+)", output)
+    return int(found[1]), float(found[2])
+
+
+@pytest.mark.parametrize(
+    "program", ["fed_digits.py", "preloaded_constant_digits.py", "preloaded_variable_digits.py"]
+)
+def test_a_network_learns_from_digits_in_memory(program):
+    output = run(program, "--examples", 400, "--epochs", 6, "--batch-size", 50)
+    steps, accuracy = steps_and_accuracy(output)
+    assert steps == 48
+    assert accuracy > 0.6
+
+
+@pytest.fixture(scope="module")
+def records(tmp_path_factory):
+    """Digits as TFRecords."""
+    directory = tmp_path_factory.mktemp("digits")
+    output = run("convert_to_records.py", directory, "--examples", 1_000)
+    assert "train: 1000 digits" in output
+    return directory
+
+
+@pytest.mark.parametrize("program", ["records_digits.py", "jax_digits.py", "torch_digits.py"])
+def test_a_network_learns_from_records(records, program):
+    framework = program.removesuffix("_digits.py")
+    if framework != "records" and find_spec(framework) is None:
+        pytest.skip(f"{framework} is not installed")
+    steps, accuracy = steps_and_accuracy(run(program, records, "--epochs", 4))
+    assert steps == 40
+    assert accuracy > 0.6
+
+
+def test_records_are_filtered_and_become_several_examples(tmp_path):
+    output = run("filtered_records.py", tmp_path, "--lines", 500)
+    sums = re.findall(r"station \d: (\d+) \((\d+) in the log\)", output)
+    assert len(sums) == 4
+    assert all(got == expected for got, expected in sums)
+    assert "station 3: 0 (switched off)" in output
+
+
+def test_every_line_comes_in_a_batch_of_its_bucket():
+    output = run("bucketed_lines.py", "--files", 10)
+    got, expected, padding = re.search(r"(\d+) lines of (\d+), padding (\d+)%", output).groups()
+    assert got == expected
+    assert int(padding) < 30
