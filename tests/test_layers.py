@@ -34,7 +34,7 @@ TABLE = (
     row("graph"),
     row("ops"),
     row("engine"),
-    row("queues", "records", "tensor_bundle"),
+    row("queues", "records", "tensor_bundle", "gfile"),
     row("session"),
     row(
         *("coordinator", "queue_runner", "input", "saver", "events"),

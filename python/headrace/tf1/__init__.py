@@ -13,6 +13,9 @@ from typing import Any as _Any
 from headrace import (
     errors as errors,
 )
+from headrace import (
+    gfile as gfile,
+)
 from headrace.compression import *
 from headrace.dtypes import *
 from headrace.errors import OpError as OpError

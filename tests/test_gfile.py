@@ -1,0 +1,92 @@
+import re
+
+import pytest
+
+import headrace.tf1 as tf
+
+gfile = tf.gfile
+NO_FILE = r"no; No such file or directory"
+
+
+@pytest.fixture(autouse=True)
+def directory(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "file").write_bytes("ä\nb\n".encode())
+    (tmp_path / "sub").mkdir()
+    return tmp_path
+
+
+class TestGFile:
+    def test_reads_text_or_bytes(self):
+        with gfile.GFile("file") as file:
+            assert (file.size(), file.read(2), file.tell(), file.read()) == (5, "ä", 2, "\nb\n")
+            file.seek(0)
+            assert (file.readline(), file.readlines(), file.readline()) == ("ä\n", ["b\n"], "")
+        with gfile.FastGFile(b"file", "rb") as file:
+            assert list(file) == ["ä\n".encode(), b"b\n"]
+
+    def test_writes_text_or_bytes(self, directory):
+        for mode, data in (("w", "ö"), ("ab", b"\xff"), ("a", b"!")):
+            with gfile.Open("new", mode) as file:
+                file.write(data)
+                file.flush()
+        assert (directory / "new").read_bytes() == "ö".encode() + b"\xff!"
+
+    def test_is_opened_when_it_is_used(self):
+        file = gfile.GFile("no")
+        with pytest.raises(tf.errors.NotFoundError, match=NO_FILE):
+            file.read()
+        with pytest.raises(tf.errors.FailedPreconditionError, match="sub; Is a directory"):
+            gfile.GFile("sub").read()
+        with pytest.raises(tf.errors.InvalidArgumentError, match="mode is 'x', expected one of r,"):
+            gfile.GFile("file", "x")
+
+
+def test_names_are_found():
+    assert gfile.Exists("file")
+    assert gfile.Exists("sub")
+    assert not gfile.Exists("no")
+    assert [gfile.IsDirectory(name) for name in ("file", "sub", "no")] == [False, True, False]
+    assert gfile.ListDirectory(".") == ["file", "sub"]
+    assert gfile.Glob("./*") == ["./file", "./sub"]
+    assert list(gfile.Walk(b".")) == [(".", ["sub"], ["file"]), ("./sub", [], [])]
+    assert [top for top, *_ in gfile.Walk(".", in_order=False)] == ["./sub", "."]
+    assert gfile.Glob(["s*", "file"]) == ["./sub", "file"]
+
+
+def test_files_and_directories_are_made_moved_and_removed(directory):
+    gfile.MakeDirs("a/b")
+    gfile.MakeDirs("a/b")
+    gfile.MkDir("a/c")
+    gfile.Copy("file", "a/b/copy")
+    gfile.Rename("a/b/copy", "a/c/moved")
+    assert (directory / "a/c/moved").read_bytes() == (directory / "file").read_bytes()
+    gfile.Copy("file", "a/c/moved", overwrite=True)
+    gfile.Remove("a/c/moved")
+    gfile.DeleteRecursively("a")
+    assert gfile.ListDirectory(".") == ["file", "sub"]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda: gfile.ListDirectory("no"), "NotFoundError", "Could not find directory no"),
+        (lambda: gfile.MkDir("sub"), "AlreadyExistsError", "sub; File exists"),
+        (lambda: gfile.MkDir("no/x"), "NotFoundError", "no/x; No such file or directory"),
+        (lambda: gfile.MakeDirs("file/x"), "FailedPreconditionError", "file/x; Not a directory"),
+        (lambda: gfile.Remove("no"), "NotFoundError", NO_FILE),
+        (lambda: gfile.Remove("sub"), "FailedPreconditionError", "sub; Is a directory"),
+        (lambda: gfile.DeleteRecursively("no"), "NotFoundError", NO_FILE),
+        (lambda: gfile.Rename("no", "x"), "NotFoundError", NO_FILE),
+        (lambda: gfile.Rename("file", "sub"), "AlreadyExistsError", "file already exists. Give"),
+        (lambda: gfile.Copy("no", "x"), "NotFoundError", NO_FILE),
+        (lambda: gfile.Copy("file", "file"), "AlreadyExistsError", "file already exists. Give"),
+        (lambda: gfile.MakeDirs("file"), "FailedPreconditionError", "file is not a directory"),
+        (lambda: gfile.GFile("x" * 300).read(), "InvalidArgumentError", "x; File name too long"),
+        (lambda: gfile.GFile("loop").read(), "UnknownError", "loop; Too many levels of symbolic"),
+    ],
+)
+def test_what_cannot_be_done_has_the_error_of_tensorflow(directory, call, error, text):
+    (directory / "loop").symlink_to("loop")
+    with pytest.raises(getattr(tf.errors, error), match=re.escape(text)):
+        call()
