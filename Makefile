@@ -1,7 +1,7 @@
 # Every target sets up what it needs by itself; a second run is quick.
 PY := .venv/bin/python
-# Where rustup puts cargo, for a shell started before that.
-export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
+# For cmake, if the system has none; and where rustup puts cargo, for a shell started before that.
+export PATH := $(PATH):$(CURDIR)/.venv/bin:$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
 .PHONY: help dev demo test test-peers check bench docs clean
 .DEFAULT_GOAL := help

@@ -29,6 +29,16 @@ find_python() {
     fail "no Python 3.11 or newer found. Install one (Debian 12, Ubuntu 24.04: apt-get install -y python3) or name it: make PYTHON=/path/to/python3"
 }
 
+install_package() { # package, what is wrong without it
+    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+        say "installing $1"
+        apt-get update -qq
+        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$1" >/dev/null
+    else
+        fail "$2. Install it: sudo apt-get install -y $1"
+    fi
+}
+
 check_compilers() {
     # rustup's default place, which a shell started before rustup was installed does not have on its PATH.
     command -v cargo >/dev/null || PATH="$PATH:${CARGO_HOME:-$HOME/.cargo}/bin"
@@ -40,6 +50,10 @@ check_compilers() {
         fail "Rust $have is too old, $need is needed. Update it: rustup update stable"
     command -v "${CC:-cc}" >/dev/null ||
         fail "no C compiler found. Install one: sudo apt-get install -y gcc libc6-dev"
+    # The fast half of the JPEG decoder is assembly here; on other processors the C compiler is enough.
+    case $(uname -m) in
+        x86_64 | amd64 | i?86) command -v nasm >/dev/null || install_package nasm "no assembler (nasm) found, which the JPEG decoder is built with" ;;
+    esac
 }
 
 make_venv() {
@@ -51,13 +65,7 @@ make_venv() {
     say "making $venv with $("$python" --version)"
     if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
         package=$("$python" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])')
-        if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-            say "installing $package"
-            apt-get update -qq
-            DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$package" >/dev/null
-        else
-            fail "$("$python" --version) cannot make virtual environments. Install the missing part: sudo apt-get install -y $package"
-        fi
+        install_package "$package" "$("$python" --version) cannot make virtual environments, a part of it is missing"
     fi
     rm -rf $venv
     "$python" -m venv $venv
@@ -82,7 +90,8 @@ build() {
     say "building (release)"
     # The stamp is as old as the start of the build, so that an edit made meanwhile is not missed.
     touch $stamps/build.started
-    VIRTUAL_ENV=$PWD/$venv $venv/bin/maturin develop --release
+    # PATH: for cmake, if the system has none.
+    VIRTUAL_ENV=$PWD/$venv PATH=$PATH:$PWD/$venv/bin $venv/bin/maturin develop --release
     mv $stamps/build.started $stamps/build
 }
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from headrace import dtypes
-from headrace.dtypes import DType
+from headrace.dtypes import DType, as_dtype
 from headrace.graph import Tensor, name_scope
 from headrace.ops.arguments import InputList, apply_op
 from headrace.ops.casting import cast
@@ -43,6 +43,7 @@ __all__ = [
     "reciprocal",
     "round",
     "rsqrt",
+    "saturate_cast",
     "sigmoid",
     "sign",
     "sqrt",
@@ -328,6 +329,18 @@ def clip_by_value(
         clipped = maximum(below, clip_value_min, name=scope)
         tensor.shape.merge_with(clipped.shape)
         return clipped
+
+
+def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
+    """Converts numbers to another type; those outside of its range become the ends of the range."""
+    with name_scope(name, "saturate_cast", [value]) as scope:
+        tensor = convert_to_tensor(value, name="value")
+        given, wanted = tensor.dtype.base_dtype, as_dtype(dtype).base_dtype
+        if given.min < wanted.min:
+            tensor = maximum(tensor, convert_to_tensor(wanted.min, dtype=given, name="min"))
+        if given.max > wanted.max:
+            tensor = minimum(tensor, convert_to_tensor(wanted.max, dtype=given, name="max"))
+        return cast(tensor, wanted, name=scope)
 
 
 _TRUE_DIVISION_TYPES: dict[DType, DType] = {

@@ -207,6 +207,9 @@ from headrace.shapes import (
     TensorShape as TensorShape,
 )
 from headrace.tf1 import (
+    image as image,
+)
+from headrace.tf1 import (
     initializers as initializers,
 )
 from headrace.tf1 import (

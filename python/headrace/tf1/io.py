@@ -15,6 +15,17 @@ from headrace.ops.features import (
     VarLenFeature,
 )
 from headrace.ops.files import matching_files, read_file, write_file
+from headrace.ops.image.decoding import (
+    decode_and_crop_jpeg,
+    decode_bmp,
+    decode_gif,
+    decode_image,
+    decode_jpeg,
+    decode_png,
+    extract_jpeg_shape,
+    is_jpeg,
+)
+from headrace.ops.image.encoding import encode_jpeg, encode_png
 from headrace.ops.parsing import parse_example, parse_single_example
 from headrace.ops.queues import PaddingFIFOQueue, PriorityQueue, QueueBase, RandomShuffleQueue
 from headrace.ops.sequence_parsing import parse_single_sequence_example
@@ -36,10 +47,20 @@ __all__ = [
     "TFRecordOptions",
     "TFRecordWriter",
     "VarLenFeature",
+    "decode_and_crop_jpeg",
+    "decode_bmp",
     "decode_compressed",
     "decode_csv",
+    "decode_gif",
+    "decode_image",
+    "decode_jpeg",
     "decode_json_example",
+    "decode_png",
     "decode_raw",
+    "encode_jpeg",
+    "encode_png",
+    "extract_jpeg_shape",
+    "is_jpeg",
     "match_filenames_once",
     "matching_files",
     "parse_example",

@@ -43,6 +43,15 @@ impl Attrs {
         }
     }
 
+    /// A float, or an integer taken for one.
+    pub fn float(&self, name: &str) -> Result<f64> {
+        match self.get(name)? {
+            Attr::Float(value) => Ok(*value),
+            Attr::Int(value) => Ok(*value as f64),
+            other => Err(mismatch(name, "a float", other)),
+        }
+    }
+
     pub fn string(&self, name: &str) -> Result<&str> {
         match self.get(name)? {
             Attr::String(value) => Ok(value),

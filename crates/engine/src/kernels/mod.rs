@@ -10,6 +10,7 @@ pub mod decode_raw;
 pub mod example;
 mod file;
 pub mod gather;
+pub mod image;
 pub mod keep_rows;
 pub mod math;
 pub mod queue;
@@ -75,7 +76,7 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
         "Sub" => Arc::new(math::Binary::Sub),
         "TruncatedNormal" => Arc::new(RandomFloats::from_attrs(Distribution::TruncatedNormal, attrs)?),
         "WriteFile" => Arc::new(file::WriteFile),
-        _ => return Ok(None),
+        _ => return image::build(op_type, attrs),
     }))
 }
 

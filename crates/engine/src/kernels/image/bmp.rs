@@ -1,0 +1,129 @@
+//! BMP: uncompressed pixels of 8 (grey), 24 or 32 bits.
+//!
+//! Source: `tf.image.decode_bmp` of TensorFlow 1.15, which reads four fields of the header and takes everything else
+//! for granted: no palette, no compression, no masks.
+
+use super::{Pixels, Samples, check_size};
+use crate::error::{Error, Result};
+
+/// Decodes to `channels`, or as many as are stored if that is 0.
+pub fn decode(contents: &[u8], channels: usize) -> Result<Pixels> {
+    if contents.len() < 32 {
+        return Err(Error::invalid_argument(format!(
+            "Incomplete bmp content, requires at least 32 bytes to find the header size, width, height, and bpp, \
+             got {} bytes",
+            contents.len()
+        )));
+    }
+    let number = |at: usize| i32::from_le_bytes([0, 1, 2, 3].map(|i| contents[at + i]));
+    let (header_size, width, height) = (number(10), number(18), number(22));
+    let stored_channels = usize::from(u16::from_le_bytes([contents[28], contents[29]])) / 8;
+    if channels != 0 && channels != stored_channels {
+        return Err(Error::invalid_argument(format!(
+            "channels attribute {channels} does not match bits per pixel from file {stored_channels}"
+        )));
+    }
+    if !matches!(stored_channels, 1 | 3 | 4) {
+        return Err(Error::invalid_argument(format!(
+            "Number of channels must be 1, 3 or 4, was {stored_channels}. Only BMP files of 8 bits of grey, 24 or 32 \
+             bits a pixel can be read"
+        )));
+    }
+    // 1 and 2 are run lengths; a short header has no such field, and means none.
+    if let Some(compression @ (1 | 2 | 4 | 5)) = contents.get(30..34).map(|_| number(30)) {
+        return Err(Error::invalid_argument(format!(
+            "Compressed BMP files (method {compression}) cannot be read. Save it without compression, or as a PNG"
+        )));
+    }
+    let width = usize::try_from(width).ok().filter(|width| *width > 0);
+    let width = width.ok_or_else(|| Error::invalid_argument("Width must be positive"))?;
+    let is_top_down = height < 0;
+    let height = height.unsigned_abs() as usize;
+    if height == 0 {
+        return Err(Error::invalid_argument("Height must be nonzero"));
+    }
+    let header_size =
+        usize::try_from(header_size).map_err(|_| Error::invalid_argument("header size must be nonnegative"))?;
+    check_size("Invalid BMP data", height, width, 1)?;
+
+    let row_bytes = stored_channels * width;
+    let stride = row_bytes.next_multiple_of(4);
+    let expected = header_size + (height - 1) * stride + row_bytes;
+    if contents.len() < expected {
+        return Err(Error::invalid_argument(format!(
+            "Incomplete bmp content, requires at least {expected} bytes, got {} bytes",
+            contents.len()
+        )));
+    }
+    let mut samples = Vec::with_capacity(row_bytes * height);
+    for y in 0..height {
+        let start = header_size + stride * if is_top_down { y } else { height - 1 - y };
+        samples.extend_from_slice(&contents[start..start + row_bytes]);
+    }
+    if stored_channels >= 3 {
+        samples.chunks_exact_mut(stored_channels).for_each(|pixel| pixel.swap(0, 2)); // Stored as BGR.
+    }
+    Ok(Pixels { height, width, channels: stored_channels, samples: Samples::Eight(samples) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn bmp(width: i32, height: i32, bits: u16, pixels: &[u8]) -> Vec<u8> {
+        let mut file = vec![0; 54];
+        file[..2].copy_from_slice(b"BM");
+        file[10] = 54;
+        file[18..22].copy_from_slice(&width.to_le_bytes());
+        file[22..26].copy_from_slice(&height.to_le_bytes());
+        file[28..30].copy_from_slice(&bits.to_le_bytes());
+        file.extend_from_slice(pixels);
+        file
+    }
+
+    fn samples(file: &[u8], channels: usize) -> Vec<u8> {
+        match decode(file, channels).unwrap().samples {
+            Samples::Eight(samples) => samples,
+            Samples::Sixteen(_) => panic!("BMP has 8 bits"),
+        }
+    }
+
+    #[test]
+    fn rows_are_stored_from_the_bottom_unless_the_height_is_negative() {
+        let pixels = [1, 2, 3, 0, 4, 5, 6, 0];
+        assert_eq!(samples(&bmp(1, 2, 24, &pixels), 0), [6, 5, 4, 3, 2, 1]);
+        assert_eq!(samples(&bmp(1, -2, 24, &pixels), 3), [3, 2, 1, 6, 5, 4]);
+    }
+
+    #[test]
+    fn grey_and_alpha_are_read() {
+        assert_eq!(samples(&bmp(2, -2, 8, &[1, 2, 0, 0, 3, 4]), 1), [1, 2, 3, 4]);
+        assert_eq!(samples(&bmp(1, 1, 32, &[1, 2, 3, 4]), 0), [3, 2, 1, 4]);
+    }
+
+    #[test]
+    fn compressed_files_are_refused() {
+        let mut file = bmp(1, 1, 8, &[0; 4]);
+        file[30] = 1;
+        let error = decode(&file, 0).unwrap_err();
+        assert!(error.message().starts_with("Compressed BMP files (method 1) cannot be read"), "{error}");
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        let pixels = [0; 8];
+        for (file, channels, text) in [
+            (b"BM".to_vec(), 0, "Incomplete bmp content, requires at least 32 bytes"),
+            (bmp(1, 2, 24, &pixels), 4, "channels attribute 4 does not match bits per pixel from file 3"),
+            (bmp(1, 2, 16, &pixels), 0, "Number of channels must be 1, 3 or 4, was 2"),
+            (bmp(0, 2, 24, &pixels), 0, "Width must be positive"),
+            (bmp(-1, 2, 24, &pixels), 0, "Width must be positive"),
+            (bmp(1, 0, 24, &pixels), 0, "Height must be nonzero"),
+            (bmp(1, 3, 24, &pixels), 0, "requires at least 65 bytes, got 62 bytes"),
+            (bmp(i32::MAX, i32::MIN, 32, &pixels), 0, "expected at most"),
+        ] {
+            let error = decode(&file, channels).unwrap_err();
+            assert!(error.message().contains(text), "{error}");
+        }
+    }
+}

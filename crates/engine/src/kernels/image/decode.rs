@@ -1,0 +1,200 @@
+//! The operations that decode an image: each takes whatever format the contents have.
+
+use super::sniff::{Format, describe_unknown};
+use super::{Pixels, Samples, bmp, bracketed, contents, gif, jpeg, png};
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::kernel::{Kernel, Step, Tensors};
+use crate::kernels::attrs::Attrs;
+use crate::kernels::expect_inputs;
+use crate::run::Run;
+use crate::shape::Shape;
+use crate::tensor::Tensor;
+use headrace_jpeg::Window;
+
+/// Decodes an image of any format that the operation takes.
+pub struct Decode {
+    op: Op,
+    /// 0 for as many as are stored.
+    channels: usize,
+    dtype: DType,
+    jpeg: jpeg::Options,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Op {
+    /// `is_cropping`: there is a second input, the window.
+    Jpeg {
+        is_cropping: bool,
+    },
+    Png,
+    Gif,
+    Bmp,
+    Any {
+        expand_animations: bool,
+    },
+}
+
+impl Decode {
+    pub fn from_attrs(op_type: &str, attrs: &Attrs) -> Result<Self> {
+        let op = match op_type {
+            "DecodeJpeg" => Op::Jpeg { is_cropping: false },
+            "DecodeAndCropJpeg" => Op::Jpeg { is_cropping: true },
+            "DecodePng" => Op::Png,
+            "DecodeGif" => Op::Gif,
+            "DecodeBmp" => Op::Bmp,
+            _ => Op::Any { expand_animations: attrs.bool("expand_animations")? },
+        };
+        let channels = if op == Op::Gif { 3 } else { attrs.int("channels")? };
+        if !matches!(channels, 0 | 1 | 3 | 4) {
+            let comma = if op == Op::Bmp { "" } else { "," };
+            return Err(Error::invalid_argument(format!("channels must be 0, 1, 3{comma} or 4, got {channels}")));
+        }
+        let has_dtype = matches!(op, Op::Png | Op::Any { .. });
+        Ok(Self {
+            op,
+            channels: channels as usize,
+            dtype: if has_dtype { attrs.dtype("dtype")? } else { DType::UInt8 },
+            jpeg: if matches!(op, Op::Jpeg { .. }) { jpeg::Options::from_attrs(attrs)? } else { Default::default() },
+        })
+    }
+
+    fn decode(&self, contents: &[u8], window: Option<Window>) -> Result<Tensor> {
+        let format = match (self.op, Format::of(contents)) {
+            (Op::Bmp, _) => Format::Bmp,
+            (Op::Any { .. }, Some(format)) => format,
+            (_, Some(format @ (Format::Jpeg | Format::Png | Format::Gif))) => format,
+            (op, _) => {
+                let prefix = if matches!(op, Op::Any { .. }) {
+                    "Unable to decode bytes as JPEG, PNG, GIF, or BMP: "
+                } else {
+                    ""
+                };
+                let got = describe_unknown(contents);
+                return Err(Error::invalid_argument(format!("{prefix}Expected image (JPEG, PNG, or GIF), got {got}")));
+            }
+        };
+        self.check_channels(format)?;
+        if self.op == Op::Png && self.dtype == DType::UInt16 && format != Format::Png {
+            return Err(Error::invalid_argument(format!("{format} does not support uint16 output")));
+        }
+        match format {
+            Format::Jpeg => self.finish(jpeg::decode(contents, self.channels, &self.jpeg, window)?),
+            Format::Png => self.finish(png::decode(contents, self.channels, self.dtype != DType::UInt8)?),
+            Format::Bmp => self.finish(bmp::decode(contents, self.channels)?),
+            Format::Gif => self.decode_gif(contents),
+        }
+    }
+
+    fn check_channels(&self, format: Format) -> Result<()> {
+        let allowed: &[usize] = match format {
+            Format::Jpeg => &[0, 1, 3],
+            Format::Gif => &[0, 3],
+            Format::Bmp if matches!(self.op, Op::Any { .. }) => &[0, 3, 4],
+            Format::Png | Format::Bmp => return Ok(()),
+        };
+        if allowed.contains(&self.channels) {
+            return Ok(());
+        }
+        let channels = self.channels;
+        Err(Error::invalid_argument(match (self.op, format) {
+            (Op::Any { .. }, _) => {
+                let list: Vec<String> = allowed.iter().map(usize::to_string).collect();
+                format!("Channels must be in (None, {}) when decoding {format} images, got {channels}", list.join(", "))
+            }
+            (_, Format::Jpeg) => format!("channels must be 0, 1, or 3 for JPEG, got {channels}"),
+            _ => format!("channels must be 0 or 3 for GIF, got {channels}"),
+        }))
+    }
+
+    fn decode_gif(&self, contents: &[u8]) -> Result<Tensor> {
+        let is_first_only = self.op == Op::Any { expand_animations: false };
+        let frames = gif::decode(contents, if is_first_only { 1 } else { usize::MAX })?;
+        let mut shape = vec![frames.height, frames.width, 3];
+        if matches!(self.op, Op::Gif | Op::Any { expand_animations: true }) {
+            shape.insert(0, frames.num_frames);
+        } else if frames.num_frames > 1 {
+            return Err(Error::invalid_argument(format!(
+                "Got {} frames, but animated gifs can only be decoded by tf.image.decode_gif or tf.image.decode_image",
+                frames.num_frames
+            )));
+        }
+        self.tensor(Shape::new(&shape), Samples::Eight(frames.samples))
+    }
+
+    fn finish(&self, pixels: Pixels) -> Result<Tensor> {
+        let mut shape = vec![pixels.height, pixels.width, pixels.channels];
+        if self.op == Op::Gif {
+            shape.insert(0, 1);
+        }
+        self.tensor(Shape::new(&shape), pixels.samples)
+    }
+
+    /// Integers keep their order and go up by a power of two; floats are from 0 to 1.
+    fn tensor(&self, shape: Shape, samples: Samples) -> Result<Tensor> {
+        const SCALE_8: f32 = 1.0 / u8::MAX as f32;
+        const SCALE_16: f32 = 1.0 / u16::MAX as f32;
+        match (samples, self.dtype) {
+            (Samples::Eight(values), DType::UInt8) => Tensor::from_values(shape, values),
+            (Samples::Eight(values), DType::UInt16) => {
+                Tensor::from_values(shape, values.iter().map(|value| u16::from(*value) << 8).collect())
+            }
+            (Samples::Eight(values), DType::Float32) => {
+                Tensor::from_values(shape, values.iter().map(|value| f32::from(*value) * SCALE_8).collect())
+            }
+            (Samples::Sixteen(values), DType::UInt16) => Tensor::from_values(shape, values),
+            (Samples::Sixteen(values), DType::Float32) => {
+                Tensor::from_values(shape, values.iter().map(|value| f32::from(*value) * SCALE_16).collect())
+            }
+            (_, dtype) => Err(Error::internal(format!("an image decoded to {dtype}"))),
+        }
+    }
+}
+
+impl Kernel for Decode {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        let image = contents(inputs.first().ok_or_else(|| Error::internal("nothing to decode"))?)?;
+        let window = match (self.op, inputs.get(1)) {
+            (Op::Jpeg { is_cropping: true }, Some(window)) => Some(to_window(window)?),
+            _ => None,
+        };
+        self.decode(image, window).map(Step::one)
+    }
+}
+
+/// A window given as y, x, height and width. One that lies outside of every image stays one that does.
+fn to_window(tensor: &Tensor) -> Result<Window> {
+    let shape = tensor.shape();
+    if shape.len() != 1 {
+        return Err(Error::invalid_argument(format!("crop_window must be 1-D, got shape {}", bracketed(shape))));
+    }
+    let [y, x, height, width] = tensor.values::<i32>()? else {
+        return Err(Error::invalid_argument(format!("crop_size must have four elements {}", bracketed(shape))));
+    };
+    let [x, y, width, height] = [x, y, width, height].map(|size| usize::try_from(*size).unwrap_or(usize::MAX));
+    Ok(Window { x, y, width, height })
+}
+
+/// Height, width and channels of a JPEG, without decoding it.
+pub struct ExtractJpegShape {
+    dtype: DType,
+}
+
+impl ExtractJpegShape {
+    pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
+        Ok(Self { dtype: attrs.dtype("output_type")? })
+    }
+}
+
+impl Kernel for ExtractJpegShape {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        let [image] = expect_inputs(&inputs)?;
+        let sizes = jpeg::shape(contents(image)?)?.map(|size| size as i32); // At most 65535.
+        let shape = Shape::new(&[sizes.len()]);
+        match self.dtype {
+            DType::Int64 => Tensor::from_values(shape, sizes.map(i64::from).to_vec()),
+            _ => Tensor::from_values(shape, sizes.to_vec()),
+        }
+        .map(Step::one)
+    }
+}

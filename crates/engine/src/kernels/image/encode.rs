@@ -1,0 +1,149 @@
+//! The operations that encode pixels.
+//!
+//! Source: `tf.image.encode_jpeg` and `tf.image.encode_png` of TensorFlow 1.15.
+
+use super::bracketed;
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::kernel::{Kernel, Step, Tensors};
+use crate::kernels::attrs::Attrs;
+use crate::kernels::expect_inputs;
+use crate::run::Run;
+use crate::tensor::Tensor;
+use headrace_jpeg::{Colours, Density, EncodeOptions};
+use png::{BitDepth, ColorType, DeflateCompression, Encoder, Filter};
+
+/// Height, width and channels of an image.
+fn sizes(image: &Tensor) -> Result<[usize; 3]> {
+    <[usize; 3]>::try_from(&image.shape()[..]).map_err(|_| {
+        Error::invalid_argument(format!("image must be 3-dimensional, got shape {}", bracketed(image.shape())))
+    })
+}
+
+/// Encodes grey or RGB pixels of 8 bits as a JPEG.
+pub struct EncodeJpeg {
+    /// The number of channels that there must be; `None` for 1 or 3.
+    channels: Option<usize>,
+    options: EncodeOptions,
+}
+
+impl EncodeJpeg {
+    pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
+        let channels = match attrs.string("format")? {
+            "" => None,
+            "grayscale" => Some(1),
+            "rgb" => Some(3),
+            other => {
+                let text = format!("format must be '', grayscale or rgb, got {other}");
+                return Err(Error::invalid_argument(text));
+            }
+        };
+        let quality = attrs.int("quality")?;
+        if !(0..=100).contains(&quality) {
+            return Err(Error::invalid_argument(format!("quality must be in [0,100], got {quality}")));
+        }
+        let unit = match attrs.string("density_unit")? {
+            "in" => 1,
+            "cm" => 2,
+            other => return Err(Error::invalid_argument(format!("density_unit must be 'in' or 'cm', got '{other}'"))),
+        };
+        let density = |name| -> Result<u16> {
+            let value = attrs.int(name)?;
+            u16::try_from(value)
+                .map_err(|_| Error::invalid_argument(format!("{name} must be in [0,65535], got {value}")))
+        };
+        Ok(Self {
+            channels,
+            options: EncodeOptions {
+                quality: quality as u8,
+                is_progressive: attrs.bool("progressive")?,
+                is_optimized: attrs.bool("optimize_size")?,
+                is_chroma_downsampled: attrs.bool("chroma_downsampling")?,
+                density: Density { unit, x: density("x_density")?, y: density("y_density")? },
+                app1: match attrs.string("xmp_metadata")? {
+                    "" => Vec::new(),
+                    xmp => [b"http://ns.adobe.com/xap/1.0/\0", xmp.as_bytes()].concat(),
+                },
+            },
+        })
+    }
+}
+
+impl Kernel for EncodeJpeg {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        let [image] = expect_inputs(&inputs)?;
+        let [height, width, channels] = sizes(image)?;
+        let shape = || bracketed(image.shape());
+        let colours = match (channels, self.channels) {
+            (1, None | Some(1)) => Colours::Grey,
+            (3, None | Some(3)) => Colours::Rgb,
+            (_, None) => {
+                return Err(Error::invalid_argument(format!("image must have 1 or 3 channels, got {}", shape())));
+            }
+            (_, Some(expected)) => {
+                let format = if expected == 1 { "grayscale" } else { "rgb" };
+                let text = format!("format {format} expects {expected} channels, got {}", shape());
+                return Err(Error::invalid_argument(text));
+            }
+        };
+        let file = headrace_jpeg::encode(image.values::<u8>()?, width, height, colours, &self.options)
+            .map_err(|error| Error::invalid_argument(format!("JPEG encoding failed: {error}")))?;
+        Ok(Step::one(Tensor::string(file)))
+    }
+}
+
+/// Encodes pixels of 8 or 16 bits as a PNG.
+pub struct EncodePng {
+    /// From 0, none, to 9.
+    compression: u8,
+}
+
+impl EncodePng {
+    pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
+        match attrs.int("compression")? {
+            -1 => Ok(Self { compression: 6 }),
+            compression @ 0..=9 => Ok(Self { compression: compression as u8 }),
+            other => Err(Error::invalid_argument(format!("compression should be in [-1,9], got {other}"))),
+        }
+    }
+}
+
+impl Kernel for EncodePng {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        let [image] = expect_inputs(&inputs)?;
+        let [height, width, channels] = sizes(image)?;
+        let colours = match channels {
+            1 => ColorType::Grayscale,
+            2 => ColorType::GrayscaleAlpha,
+            3 => ColorType::Rgb,
+            4 => ColorType::Rgba,
+            other => {
+                let text = format!("image must have 1, 2, 3, or 4 channels, got {other}");
+                return Err(Error::invalid_argument(text));
+            }
+        };
+        let failed = |reason: &dyn std::fmt::Display| {
+            let text = format!("PNG encoding failed: {reason}, image of shape {}", bracketed(image.shape()));
+            Error::invalid_argument(text)
+        };
+        let size = |size: usize| u32::try_from(size).map_err(|error| failed(&error));
+        let mut file = Vec::new();
+        let mut encoder = Encoder::new(&mut file, size(width)?, size(height)?);
+        encoder.set_color(colours);
+        encoder.set_filter(Filter::Adaptive);
+        encoder.set_deflate_compression(match self.compression {
+            0 => DeflateCompression::NoCompression,
+            level => DeflateCompression::Level(level),
+        });
+        let bytes = match image.dtype() {
+            DType::UInt8 => image.bytes().to_vec(),
+            _ => {
+                encoder.set_depth(BitDepth::Sixteen);
+                image.values::<u16>()?.iter().flat_map(|sample| sample.to_be_bytes()).collect()
+            }
+        };
+        let mut writer = encoder.write_header().map_err(|error| failed(&error))?;
+        writer.write_image_data(&bytes).and_then(|()| writer.finish()).map_err(|error| failed(&error))?;
+        Ok(Step::one(Tensor::string(file)))
+    }
+}

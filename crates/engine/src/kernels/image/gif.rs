@@ -1,0 +1,132 @@
+//! GIF: frames drawn one over the other.
+//!
+//! Source: `tf.image.decode_gif` of TensorFlow 1.15; transparent pixels as TensorFlow 2 has them.
+
+use super::{MAX_PIXELS, check_size};
+use crate::error::{Error, Result};
+use gif::{ColorOutput, DecodeOptions, Frame, MemoryLimit};
+use std::num::NonZeroU64;
+
+/// The frames of a GIF as RGB, one after the other.
+#[derive(Debug, PartialEq)]
+pub struct Frames {
+    pub num_frames: usize,
+    pub height: usize,
+    pub width: usize,
+    pub samples: Vec<u8>,
+}
+
+/// Decodes at most `max_frames` frames. What a frame leaves out or makes transparent stays as it was before; it is
+/// black in the first.
+pub fn decode(contents: &[u8], max_frames: usize) -> Result<Frames> {
+    let what = || format!("Invalid GIF data (size {})", contents.len());
+    let invalid = |reason: &dyn std::fmt::Display| Error::invalid_argument(format!("{}, {reason}", what()));
+    let mut options = DecodeOptions::new();
+    options.set_color_output(ColorOutput::Indexed);
+    options.set_memory_limit(MemoryLimit::Bytes(NonZeroU64::MIN.saturating_add(MAX_PIXELS as u64)));
+    let mut decoder = options.read_info(contents).map_err(|error| invalid(&error))?;
+    let (width, height) = (usize::from(decoder.width()), usize::from(decoder.height()));
+    check_size(&what(), height, width, 1)?;
+    let global_palette = decoder.global_palette().map(<[u8]>::to_vec);
+    let frame_bytes = height * width * 3;
+    let mut frames = Frames { num_frames: 0, height, width, samples: Vec::new() };
+    while frames.num_frames < max_frames {
+        let Some(frame) = decoder.read_next_frame().map_err(|error| invalid(&error))? else { break };
+        frames.num_frames += 1;
+        check_size(&what(), height, width, frames.num_frames)?;
+        let palette = frame.palette.as_deref().or(global_palette.as_deref());
+        let palette = palette.ok_or_else(|| invalid(&format!("frame {} has no colours", frames.num_frames - 1)))?;
+        match frames.samples.len().checked_sub(frame_bytes) {
+            Some(before) => frames.samples.extend_from_within(before..),
+            None => frames.samples.resize(frame_bytes, 0),
+        }
+        let start = frames.samples.len() - frame_bytes;
+        draw(frame, palette, &mut frames.samples[start..], width)
+            .map_err(|index| invalid(&format!("colour {index} of frame {} does not exist", frames.num_frames - 1)))?;
+    }
+    match frames.num_frames {
+        0 => Err(invalid(&"the file has no image")),
+        _ => Ok(frames),
+    }
+}
+
+/// Draws a frame on a canvas; what lies outside is left out. Fails with the number of a colour that does not exist.
+fn draw(frame: &Frame<'_>, palette: &[u8], canvas: &mut [u8], width: usize) -> std::result::Result<(), u8> {
+    let palette = palette.as_chunks::<3>().0;
+    let (left, top) = (usize::from(frame.left), usize::from(frame.top));
+    let rows = canvas.chunks_exact_mut(width * 3).skip(top);
+    for (indices, row) in frame.buffer.chunks_exact(usize::from(frame.width).max(1)).zip(rows) {
+        for (index, pixel) in indices.iter().zip(row.as_chunks_mut::<3>().0.iter_mut().skip(left)) {
+            if frame.transparent != Some(*index) {
+                *pixel = *palette.get(usize::from(*index)).ok_or(*index)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use gif::Encoder;
+    use std::borrow::Cow;
+
+    const PALETTE: [u8; 9] = [10, 20, 30, 40, 50, 60, 70, 80, 90];
+
+    /// (left, top, width, transparent, indices)
+    type Drawn<'a> = (u16, u16, u16, Option<u8>, &'a [u8]);
+
+    fn gif(frames: &[Drawn<'_>]) -> Vec<u8> {
+        let mut file = Vec::new();
+        let mut encoder = Encoder::new(&mut file, 2, 2, &PALETTE).unwrap();
+        for (left, top, width, transparent, indices) in frames {
+            let frame = Frame {
+                left: *left,
+                top: *top,
+                width: *width,
+                height: indices.len() as u16 / width,
+                transparent: *transparent,
+                buffer: Cow::Borrowed(indices),
+                ..Frame::default()
+            };
+            encoder.write_frame(&frame).unwrap();
+        }
+        drop(encoder);
+        file
+    }
+
+    fn colours(indices: &[usize]) -> Vec<u8> {
+        indices.iter().flat_map(|index| PALETTE[index * 3..index * 3 + 3].to_vec()).collect()
+    }
+
+    #[test]
+    fn frames_are_drawn_over_what_was_there() {
+        let file = gif(&[(0, 0, 2, None, &[0, 1, 2, 0]), (1, 0, 1, None, &[2, 2]), (0, 0, 2, Some(1), &[1, 1, 1, 0])]);
+        let frames = decode(&file, usize::MAX).unwrap();
+        assert_eq!((frames.num_frames, frames.height, frames.width), (3, 2, 2));
+        assert_eq!(frames.samples, colours(&[0, 1, 2, 0, 0, 2, 2, 2, 0, 2, 2, 0]));
+    }
+
+    #[test]
+    fn what_the_first_frame_leaves_out_is_black() {
+        let frames = decode(&gif(&[(1, 1, 1, None, &[2])]), usize::MAX).unwrap();
+        assert_eq!(frames.samples, [&[0; 9][..], &colours(&[2])].concat());
+    }
+
+    #[test]
+    fn no_more_frames_are_read_than_asked_for() {
+        let file = gif(&[(0, 0, 2, None, &[0, 1, 2, 0]), (0, 0, 1, None, &[2])]);
+        assert_eq!(decode(&file, 1).unwrap().num_frames, 1);
+    }
+
+    #[test]
+    fn damage_is_refused() {
+        let file = gif(&[(0, 0, 2, None, &[0, 1, 2, 0])]);
+        let error = decode(&file[..file.len() - 6], usize::MAX).unwrap_err();
+        assert!(error.message().starts_with(&format!("Invalid GIF data (size {}), ", file.len() - 6)), "{error}");
+        let error = decode(&[&gif(&[])[..], b";"].concat(), usize::MAX).unwrap_err();
+        assert!(error.message().ends_with("), the file has no image"), "{error}");
+        let frame = Frame { width: 1, height: 1, buffer: Cow::Borrowed(&[3]), ..Frame::default() };
+        assert_eq!(draw(&frame, &PALETTE, &mut [0; 3], 1), Err(3));
+    }
+}

@@ -1,0 +1,98 @@
+//! JPEG, by libjpeg-turbo.
+//!
+//! Source: `tf.image.decode_jpeg` and its kin of TensorFlow 1.15.
+
+use super::{Pixels, Samples, check_size};
+use crate::error::{Error, Result};
+use crate::kernels::attrs::Attrs;
+use headrace_jpeg::{Colours, DecodeOptions, Decoder, Window};
+
+/// No encoder writes more than about twenty; each goes over the whole image.
+const MAX_SCANS: u16 = 100;
+
+/// How to decode, as an operation's attributes say it.
+#[derive(Clone, Copy)]
+pub struct Options {
+    ratio: u8,
+    is_fancy: bool,
+    is_accurate: bool,
+    is_recovering: bool,
+    /// How much of the rows must be there.
+    acceptable_fraction: f32,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { ratio: 1, is_fancy: true, is_accurate: false, is_recovering: false, acceptable_fraction: 1.0 }
+    }
+}
+
+impl Options {
+    pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
+        let ratio = attrs.int("ratio")?;
+        if !matches!(ratio, 1 | 2 | 4 | 8) {
+            return Err(Error::invalid_argument(format!("ratio must be 1, 2, 4, or 8, got {ratio}")));
+        }
+        let is_accurate = match attrs.string("dct_method")? {
+            "" | "INTEGER_FAST" => false,
+            "INTEGER_ACCURATE" => true,
+            other => {
+                return Err(Error::invalid_argument(format!(
+                    "dct_method must be one of {{'', 'INTEGER_FAST', 'INTEGER_ACCURATE'}}, got '{other}'"
+                )));
+            }
+        };
+        Ok(Self {
+            ratio: ratio as u8,
+            is_fancy: attrs.bool("fancy_upscaling")?,
+            is_accurate,
+            is_recovering: attrs.bool("try_recover_truncated")?,
+            acceptable_fraction: attrs.float("acceptable_fraction")? as f32,
+        })
+    }
+}
+
+/// Decodes to 1 or 3 channels, or as stored if `channels` is 0.
+pub fn decode(contents: &[u8], channels: usize, options: &Options, window: Option<Window>) -> Result<Pixels> {
+    let what = format!("Invalid JPEG data or crop window, data size {}", contents.len());
+    let invalid = |reason: &dyn std::fmt::Display| Error::invalid_argument(format!("{what}: {reason}"));
+    let colours = match channels {
+        0 => None,
+        1 => Some(Colours::Grey),
+        3 => Some(Colours::Rgb),
+        _ => {
+            return Err(Error::invalid_argument(format!("channels must be 0, 1, or 3 for JPEG, got {channels}")));
+        }
+    };
+    let decoder = Decoder::new(contents, MAX_SCANS).map_err(|error| invalid(&error))?;
+    check_size(&what, decoder.height(), decoder.width(), 1)?;
+    let image = decoder
+        .decode(&DecodeOptions {
+            colours,
+            ratio: options.ratio,
+            is_fancy: options.is_fancy,
+            is_accurate: options.is_accurate,
+            is_recovering: options.is_recovering,
+            window,
+        })
+        .map_err(|error| invalid(&error))?;
+    let fraction = image.num_rows_read as f32 / image.height as f32;
+    let is_enough = options.is_recovering || image.is_complete || options.acceptable_fraction < 1.0;
+    if !is_enough || fraction < options.acceptable_fraction.min(1.0) {
+        return Err(invalid(&format!(
+            "the data end after {} of {} rows. Copy the file again, or accept less: try_recover_truncated, \
+             acceptable_fraction",
+            image.num_rows_read, image.height
+        )));
+    }
+    let (height, width, channels) = (image.height, image.width, image.channels);
+    Ok(Pixels { height, width, channels, samples: Samples::Eight(image.pixels) })
+}
+
+/// Height, width and channels, from the header alone.
+pub fn shape(contents: &[u8]) -> Result<[usize; 3]> {
+    let decoder = Decoder::new(contents, MAX_SCANS).map_err(|error| {
+        Error::invalid_argument(format!("Invalid JPEG data, data size {}: {error}", contents.len()))
+    })?;
+    Ok([decoder.height(), decoder.width(), decoder.num_components()])
+}

@@ -1,0 +1,100 @@
+//! Images: from encoded bytes to pixels and back, and what is done to pixels. One file a format or a family.
+
+mod bmp;
+mod decode;
+mod encode;
+mod gif;
+mod jpeg;
+mod luma;
+mod png;
+mod sniff;
+
+use crate::error::{Error, Result};
+use crate::kernel::Kernel;
+use crate::kernels::attrs::Attrs;
+use crate::shape::Shape;
+use crate::tensor::Tensor;
+use bytes::Bytes;
+use std::sync::Arc;
+
+/// The most pixels that one file may have, all frames together: 2^29 bytes of RGB, TensorFlow's limit for a JPEG.
+///
+/// A few bytes can claim any size; past this a decoder refuses before it takes memory.
+pub const MAX_PIXELS: usize = (1 << 29) / 3;
+
+/// The kernel for an operation on images, or `None` if `op_type` is no such operation.
+pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
+    Ok(Some(match op_type {
+        "DecodeAndCropJpeg" | "DecodeBmp" | "DecodeGif" | "DecodeImage" | "DecodeJpeg" | "DecodePng" => {
+            Arc::new(decode::Decode::from_attrs(op_type, attrs)?)
+        }
+        "EncodeJpeg" => Arc::new(encode::EncodeJpeg::from_attrs(attrs)?),
+        "EncodePng" => Arc::new(encode::EncodePng::from_attrs(attrs)?),
+        "ExtractJpegShape" => Arc::new(decode::ExtractJpegShape::from_attrs(attrs)?),
+        _ => return Ok(None),
+    }))
+}
+
+/// Decoded pixels: row by row, the channels of a pixel side by side.
+#[derive(Debug, PartialEq)]
+struct Pixels {
+    height: usize,
+    width: usize,
+    channels: usize,
+    samples: Samples,
+}
+
+#[derive(Debug, PartialEq)]
+enum Samples {
+    Eight(Vec<u8>),
+    Sixteen(Vec<u16>),
+}
+
+/// The encoded bytes. Fails unless there is one string.
+fn contents(tensor: &Tensor) -> Result<&Bytes> {
+    match tensor.string_values() {
+        [contents] if tensor.shape().is_empty() => Ok(contents),
+        _ => Err(Error::invalid_argument(format!("contents must be scalar, got shape {}", bracketed(tensor.shape())))),
+    }
+}
+
+/// A shape as TensorFlow's kernels print it: `[2,3]`.
+fn bracketed(shape: &Shape) -> String {
+    let sizes: Vec<String> = shape.iter().map(usize::to_string).collect();
+    format!("[{}]", sizes.join(","))
+}
+
+/// Refuses an image by the size that its header claims; `what` begins the error.
+fn check_size(what: &str, height: usize, width: usize, num_frames: usize) -> Result<()> {
+    let num_pixels = height.saturating_mul(width).saturating_mul(num_frames);
+    if height == 0 || width == 0 {
+        return Err(Error::invalid_argument(format!("{what}: the image is {height}x{width}, expected a pixel")));
+    }
+    if num_pixels > MAX_PIXELS {
+        let frames = if num_frames == 1 { String::new() } else { format!("{num_frames} frames of ") };
+        return Err(Error::invalid_argument(format!(
+            "{what}: the image has {frames}{height}x{width} pixels, expected at most {MAX_PIXELS}. \
+             Make it smaller before it is read; if so many were not meant, the file is damaged or hostile"
+        )));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_size_past_the_limit_is_named_with_the_limit_and_a_remedy() {
+        assert!(check_size("x", 13_377, 13_377, 1).is_ok());
+        for (height, width, frames, text) in [
+            (13_378, 13_378, 1, "x: the image has 13378x13378 pixels, expected at most 178956970. Make it smaller"),
+            (1000, 1000, 200, "x: the image has 200 frames of 1000x1000 pixels, expected"),
+            (usize::MAX, 2, 1, "expected at most 178956970"),
+            (0, 5, 1, "x: the image is 0x5, expected a pixel"),
+        ] {
+            let error = check_size("x", height, width, frames).unwrap_err();
+            assert!(error.message().contains(text), "{error}");
+        }
+    }
+}

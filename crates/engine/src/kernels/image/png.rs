@@ -1,0 +1,93 @@
+//! PNG, with libpng's conversions between colour types as TensorFlow asks for them.
+//!
+//! Source: `tf.image.decode_png` of TensorFlow 1.15.
+
+use super::luma::{Luma, Sample};
+use super::{Pixels, Samples, check_size};
+use crate::error::{Error, Result};
+use png::{BitDepth, ColorType, Decoder, Info, ScaledFloat, Transformations};
+use std::io::Cursor;
+
+/// What a file of the colour space sRGB has instead of a gamma of its own, as a gAMA chunk stores it.
+const SRGB_GAMMA: u32 = 45_455;
+
+/// Decodes to `channels`: 1 grey, 2 with alpha, 3 RGB, 4 with alpha, 0 as stored. Samples have 16 bits if they are to
+/// be `is_wide`, else 8.
+pub fn decode(contents: &[u8], channels: usize, is_wide: bool) -> Result<Pixels> {
+    let header = format!("Invalid PNG header, data size {}", contents.len());
+    let mut decoder = Decoder::new(Cursor::new(contents));
+    decoder.set_transformations(Transformations::EXPAND);
+    decoder.set_ignore_text_chunk(true);
+    decoder.set_ignore_iccp_chunk(true);
+    let mut reader = decoder.read_info().map_err(|error| Error::invalid_argument(format!("{header}: {error}")))?;
+    let info = reader.info();
+    let (height, width) = (info.height as usize, info.width as usize);
+    check_size(&header, height, width, 1)?;
+    let has_transparency = info.trns.is_some();
+    let channels = match (channels, info.color_type) {
+        (0, ColorType::Indexed) => 3 + usize::from(has_transparency),
+        (0, colours) => colours.samples(),
+        _ => channels,
+    };
+    let gamma = if info.srgb.is_some() { Some(SRGB_GAMMA) } else { info.gama_chunk.map(ScaledFloat::into_scaled) };
+    let low_bits = unused_bits(info);
+    // What libpng adds where there was no alpha: opaque for the depth as stored, also where it is below 8 bits.
+    let opaque = ((1_u32 << info.bit_depth as u8) - 1) as u16;
+
+    let invalid = |reason: &dyn std::fmt::Display| {
+        Error::invalid_argument(format!("Invalid PNG data, size {}: {reason}", contents.len()))
+    };
+    let num_bytes = reader.output_buffer_size().ok_or_else(|| invalid(&"the image does not fit into memory"))?;
+    let mut bytes = vec![0; num_bytes];
+    let frame = reader.next_frame(&mut bytes).map_err(|error| invalid(&error))?;
+    reader.finish().map_err(|error| invalid(&error))?;
+    bytes.truncate(frame.buffer_size());
+    let stored = frame.color_type.samples();
+    let luma = |depth| Luma::new(if stored >= 3 && channels < 3 { gamma } else { None }, depth);
+    let samples = match (frame.bit_depth, is_wide) {
+        (BitDepth::Sixteen, true) => {
+            Samples::Sixteen(convert(wide(&bytes), stored, channels, opaque, &luma(16 - low_bits)))
+        }
+        (BitDepth::Sixteen, false) => {
+            // libpng looks at no more than 11 bits where only 8 are wanted.
+            let samples = convert(wide(&bytes), stored, channels, opaque, &luma(11.min(16 - low_bits)));
+            Samples::Eight(samples.into_iter().map(|sample| (sample >> 8) as u8).collect())
+        }
+        (_, false) => Samples::Eight(convert(bytes, stored, channels, opaque as u8, &luma(8))),
+        (_, true) => {
+            let samples = convert(bytes, stored, channels, opaque as u8, &luma(8));
+            Samples::Sixteen(samples.into_iter().map(|sample| u16::from(sample) * 257).collect())
+        }
+    };
+    Ok(Pixels { height, width, channels, samples })
+}
+
+/// How many of the 16 bits of a sample carry nothing, as its sBIT chunk says.
+fn unused_bits(info: &Info<'_>) -> u32 {
+    let used = info.sbit.as_deref().and_then(|bits| bits.iter().take(3).max()).copied();
+    used.filter(|bits| (9..16).contains(bits)).map_or(0, |bits| 16 - u32::from(bits))
+}
+
+fn wide(bytes: &[u8]) -> Vec<u16> {
+    bytes.as_chunks::<2>().0.iter().map(|sample| u16::from_be_bytes(*sample)).collect()
+}
+
+/// Turns pixels of `from` channels into pixels of `to` channels; 1 is grey, 3 RGB, the even ones have alpha besides.
+fn convert<T: Sample>(samples: Vec<T>, from: usize, to: usize, opaque: T, luma: &Luma) -> Vec<T> {
+    if from == to {
+        return samples;
+    }
+    let mut converted = Vec::with_capacity(samples.len() / from * to);
+    for pixel in samples.chunks_exact(from) {
+        match (from < 3, to < 3) {
+            (true, true) => converted.push(pixel[0]),
+            (true, false) => converted.extend([pixel[0]; 3]),
+            (false, true) => converted.push(T::luma(luma, [pixel[0], pixel[1], pixel[2]])),
+            (false, false) => converted.extend_from_slice(&pixel[..3]),
+        }
+        if to.is_multiple_of(2) {
+            converted.push(if from.is_multiple_of(2) { pixel[from - 1] } else { opaque });
+        }
+    }
+    converted
+}

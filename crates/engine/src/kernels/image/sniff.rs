@@ -1,0 +1,70 @@
+//! Which format a file has, by its first bytes.
+
+use std::ascii::escape_default;
+use std::fmt;
+
+/// A format that can be decoded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    Jpeg,
+    Png,
+    Gif,
+    Bmp,
+}
+
+impl Format {
+    pub fn of(contents: &[u8]) -> Option<Self> {
+        const SIGNATURES: [(&[u8], Format); 4] = [
+            (b"\xff\xd8\xff", Format::Jpeg),
+            (b"\x89PNG\r\n\x1a\n", Format::Png),
+            (b"GIF8", Format::Gif),
+            (b"BM", Format::Bmp),
+        ];
+        SIGNATURES.iter().find(|(signature, _)| contents.starts_with(signature)).map(|(_, format)| *format)
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Jpeg => "JPEG",
+            Self::Png => "PNG",
+            Self::Gif => "GIF",
+            Self::Bmp => "BMP",
+        })
+    }
+}
+
+/// What is there instead of an image.
+pub fn describe_unknown(contents: &[u8]) -> String {
+    if contents.is_empty() {
+        return "empty file".to_owned();
+    }
+    let start: String = contents.iter().take(16).flat_map(|byte| escape_default(*byte)).map(char::from).collect();
+    format!("unknown format starting with '{start}'")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_format_is_known_by_its_first_bytes() {
+        assert_eq!(Format::of(b"\xff\xd8\xff\xe0\0"), Some(Format::Jpeg));
+        assert_eq!(Format::of(b"\x89PNG\r\n\x1a\n\0"), Some(Format::Png));
+        assert_eq!(Format::of(b"GIF89a"), Some(Format::Gif));
+        assert_eq!(Format::of(b"BM6"), Some(Format::Bmp));
+        assert_eq!(Format::of(b"\xff\xd8"), None);
+        assert_eq!(Format::of(b""), None);
+    }
+
+    #[test]
+    fn what_is_not_an_image_is_shown() {
+        assert_eq!(describe_unknown(b""), "empty file");
+        assert_eq!(describe_unknown(b"nope"), "unknown format starting with 'nope'");
+        assert_eq!(
+            describe_unknown(b"\0\xffaaaaaaaaaaaaaaaaaaa"),
+            "unknown format starting with '\\x00\\xffaaaaaaaaaaaaaa'"
+        );
+    }
+}

@@ -1,0 +1,230 @@
+//! JPEG: a safe face over libjpeg-turbo, with what TensorFlow's decoder and encoder use of it.
+//!
+//! [`Decoder::new`] reads the header, so that the caller can refuse an image by its size before any memory is taken
+//! for it; [`Decoder::decode`] gives the pixels. Whatever is wrong with the data ends as an [`Error`].
+
+mod ffi;
+
+use std::fmt;
+
+/// Why there is no image. What libjpeg says, or what is missing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Error(String);
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Error {}
+
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// The colours of decoded pixels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Colours {
+    /// One channel, 0 is black. Of an image with colours it is the luma as stored.
+    Grey,
+    /// Three channels. Four inks become RGB as TensorFlow does it: without a colour profile.
+    Rgb,
+}
+
+impl Colours {
+    pub fn channels(self) -> usize {
+        match self {
+            Self::Grey => 1,
+            Self::Rgb => 3,
+        }
+    }
+}
+
+/// A part of an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    pub x: usize,
+    pub y: usize,
+    pub width: usize,
+    pub height: usize,
+}
+
+/// How to decode.
+#[derive(Clone, Copy, Debug)]
+pub struct DecodeOptions {
+    /// `None` for colours as stored: grey stays grey.
+    pub colours: Option<Colours>,
+    /// Scales down by 1, 2, 4 or 8, rounded up.
+    pub ratio: u8,
+    /// Interpolates between the chroma samples instead of repeating them.
+    pub is_fancy: bool,
+    /// Uses the accurate integer transform instead of the fast one.
+    pub is_accurate: bool,
+    /// Fills what is missing of a file that was cut off as well as can be.
+    pub is_recovering: bool,
+    /// Of the scaled image; `None` for all of it.
+    pub window: Option<Window>,
+}
+
+/// Pixels with 8 bits a channel, row by row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Image {
+    pub width: usize,
+    pub height: usize,
+    pub channels: usize,
+    pub pixels: Vec<u8>,
+    /// The rows that were there; those after them are 0.
+    pub num_rows_read: usize,
+    /// Whether the file goes on until its end; of a window nobody looks.
+    pub is_complete: bool,
+}
+
+/// A JPEG whose header has been read.
+pub struct Decoder<'a> {
+    raw: ffi::Decoder<'a>,
+}
+
+impl<'a> Decoder<'a> {
+    /// Reads the header. Decoding will fail after `max_scans` scans, each of which goes over the whole image.
+    pub fn new(data: &'a [u8], max_scans: u16) -> Result<Self> {
+        Ok(Self { raw: ffi::Decoder::open(data, max_scans)? })
+    }
+
+    pub fn width(&self) -> usize {
+        self.raw.info.width as usize
+    }
+
+    pub fn height(&self) -> usize {
+        self.raw.info.height as usize
+    }
+
+    /// How many colour components are stored: 1 is grey, 3 have colours, 4 are inks.
+    pub fn num_components(&self) -> usize {
+        self.raw.info.components as usize
+    }
+
+    pub fn decode(mut self, options: &DecodeOptions) -> Result<Image> {
+        if !matches!(options.ratio, 1 | 2 | 4 | 8) {
+            return Err(Error(format!("ratio {}, expected 1, 2, 4 or 8", options.ratio)));
+        }
+        let colours = match (options.colours, self.num_components()) {
+            (Some(colours), _) => colours,
+            (None, 1) => Colours::Grey,
+            (None, 3 | 4) => Colours::Rgb,
+            (None, components) => return Err(Error(format!("{components} components, expected 1, 3 or 4"))),
+        };
+        let from_inks = colours == Colours::Rgb && self.raw.info.is_cmyk != 0;
+        let channels_read = if from_inks { 4 } else { colours.channels() };
+        self.raw.start(channels_read, options)?;
+        if self.raw.info.has_run_out != 0 && !options.is_recovering {
+            return Err(Error("the data end before the last scan does".to_owned()));
+        }
+        let whole = (self.raw.info.row_width as usize, self.raw.info.num_rows as usize);
+        let window = options.window.unwrap_or(Window { x: 0, y: 0, width: whole.0, height: whole.1 });
+        check_window(window, whole)?;
+        if options.window.is_some() {
+            self.raw.crop(window)?;
+        }
+        let row_bytes = window.width * colours.channels();
+        let mut pixels = vec![0; row_bytes * window.height];
+        let row_width = self.raw.info.row_width as usize;
+        let num_rows_read = if !from_inks && row_width == window.width {
+            self.raw.read_rows(&mut pixels, row_bytes, options.is_recovering)?
+        } else {
+            // Rows that begin too far left or hold inks need a place of their own.
+            let mut row = vec![0; row_width * channels_read];
+            let skipped = row_width.saturating_sub(window.width) * channels_read;
+            let length = row.len();
+            let mut num_rows_read = 0;
+            for target in pixels.chunks_exact_mut(row_bytes) {
+                if self.raw.read_rows(&mut row, length, options.is_recovering)? == 0 {
+                    break;
+                }
+                let row = &row[skipped..];
+                match from_inks {
+                    true => inks_to_rgb(row, target, self.raw.info.has_adobe_marker != 0),
+                    false => target.copy_from_slice(row),
+                }
+                num_rows_read += 1;
+            }
+            num_rows_read
+        };
+        pixels[num_rows_read * row_bytes..].fill(0);
+        let mut is_complete = num_rows_read == window.height;
+        if options.window.is_none() && is_complete {
+            self.raw.finish()?;
+            is_complete = self.raw.info.has_run_out == 0;
+        }
+        let (width, height, channels) = (window.width, window.height, colours.channels());
+        Ok(Image { width, height, channels, pixels, num_rows_read, is_complete })
+    }
+}
+
+fn check_window(window: Window, (width, height): (usize, usize)) -> Result<()> {
+    let fits = |start: usize, length: usize, size: usize| {
+        length > 0 && start.checked_add(length).is_some_and(|end| end <= size)
+    };
+    match fits(window.x, window.width, width) && fits(window.y, window.height, height) {
+        true => Ok(()),
+        false => Err(Error(format!(
+            "crop window of {}x{} at ({}, {}), expected one inside {height}x{width}",
+            window.height, window.width, window.y, window.x
+        ))),
+    }
+}
+
+/// Photoshop stores inks inverted, and says that it was Photoshop by an Adobe marker.
+fn inks_to_rgb(inks: &[u8], rgb: &mut [u8], is_inverted: bool) {
+    let light = |ink: u8| if is_inverted { u16::from(ink) } else { 255 - u16::from(ink) };
+    for ([c, m, y, k], target) in inks.as_chunks::<4>().0.iter().zip(rgb.as_chunks_mut::<3>().0) {
+        *target = [*c, *m, *y].map(|ink| (light(*k) * light(ink) / 255) as u8);
+    }
+}
+
+/// How to encode.
+#[derive(Clone, Debug)]
+pub struct EncodeOptions {
+    /// 0 to 100.
+    pub quality: u8,
+    pub is_progressive: bool,
+    /// Takes longer for a smaller file.
+    pub is_optimized: bool,
+    /// Stores the chroma with half of the resolution (4:2:0).
+    pub is_chroma_downsampled: bool,
+    pub density: Density,
+    /// The contents of an APP1 marker; empty for none.
+    pub app1: Vec<u8>,
+}
+
+/// The resolution that the header claims.
+#[derive(Clone, Copy, Debug)]
+pub struct Density {
+    /// 0 for an aspect ratio, 1 for dots per inch, 2 per centimetre.
+    pub unit: u8,
+    pub x: u16,
+    pub y: u16,
+}
+
+/// Encodes grey or RGB pixels with 8 bits a channel, row by row.
+pub fn encode(
+    pixels: &[u8],
+    width: usize,
+    height: usize,
+    colours: Colours,
+    options: &EncodeOptions,
+) -> Result<Vec<u8>> {
+    const MAX_SIZE: usize = 65_500; // libjpeg's own limit.
+    if !(1..=MAX_SIZE).contains(&width) || !(1..=MAX_SIZE).contains(&height) {
+        return Err(Error(format!("{height}x{width} pixels, expected 1 to {MAX_SIZE} in each direction")));
+    }
+    let expected = width * height * colours.channels();
+    if pixels.len() != expected {
+        return Err(Error(format!("{} bytes of pixels, expected {expected}", pixels.len())));
+    }
+    if options.app1.len() > 65_533 {
+        return Err(Error(format!("{} bytes of metadata, expected at most 65533", options.app1.len())));
+    }
+    ffi::encode(pixels, width as u32, height as u32, colours.channels(), options)
+}
+
+#[cfg(test)]
+mod tests;

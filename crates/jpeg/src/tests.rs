@@ -1,0 +1,190 @@
+use super::*;
+
+const OPTIONS: DecodeOptions =
+    DecodeOptions { colours: None, ratio: 1, is_fancy: true, is_accurate: true, is_recovering: false, window: None };
+
+fn encoding() -> EncodeOptions {
+    EncodeOptions {
+        quality: 95,
+        is_progressive: false,
+        is_optimized: false,
+        is_chroma_downsampled: false,
+        density: Density { unit: 1, x: 300, y: 300 },
+        app1: Vec::new(),
+    }
+}
+
+/// A smooth image, which JPEG keeps well.
+fn pixels(width: usize, height: usize, colours: Colours) -> Vec<u8> {
+    let value = |y: usize, x: usize, channel: usize| (40 + 2 * x + y + 30 * channel) as u8;
+    let channels = colours.channels();
+    (0..height * width * channels).map(|i| value(i / channels / width, i / channels % width, i % channels)).collect()
+}
+
+fn jpeg(width: usize, height: usize, colours: Colours, options: &EncodeOptions) -> Vec<u8> {
+    encode(&pixels(width, height, colours), width, height, colours, options).unwrap()
+}
+
+fn decode(data: &[u8], options: &DecodeOptions) -> Result<Image> {
+    Decoder::new(data, 100)?.decode(options)
+}
+
+fn largest_difference(a: &[u8], b: &[u8]) -> u8 {
+    assert_eq!(a.len(), b.len());
+    a.iter().zip(b).map(|(a, b)| a.abs_diff(*b)).max().unwrap_or(0)
+}
+
+#[test]
+fn what_is_encoded_comes_back_nearly_the_same() {
+    for colours in [Colours::Grey, Colours::Rgb] {
+        for (is_progressive, is_optimized, is_chroma_downsampled) in [(false, false, false), (true, true, true)] {
+            let encoding = EncodeOptions { is_progressive, is_optimized, is_chroma_downsampled, ..encoding() };
+            let image = decode(&jpeg(37, 21, colours, &encoding), &OPTIONS).unwrap();
+            assert_eq!((image.width, image.height, image.channels), (37, 21, colours.channels()));
+            assert!(image.num_rows_read == 21 && image.is_complete);
+            assert!(largest_difference(&image.pixels, &pixels(37, 21, colours)) < 6);
+        }
+    }
+}
+
+#[test]
+fn the_header_is_known_before_anything_is_decoded() {
+    let data = jpeg(37, 21, Colours::Rgb, &encoding());
+    let decoder = Decoder::new(&data, 100).unwrap();
+    assert_eq!((decoder.width(), decoder.height(), decoder.num_components()), (37, 21, 3));
+}
+
+#[test]
+fn colours_can_be_asked_for() {
+    let grey = jpeg(8, 8, Colours::Grey, &encoding());
+    let rgb = decode(&grey, &DecodeOptions { colours: Some(Colours::Rgb), ..OPTIONS }).unwrap();
+    assert!(rgb.channels == 3 && rgb.pixels.as_chunks::<3>().0.iter().all(|[r, g, b]| r == g && g == b));
+    let colour = jpeg(8, 8, Colours::Rgb, &encoding());
+    assert_eq!(decode(&colour, &DecodeOptions { colours: Some(Colours::Grey), ..OPTIONS }).unwrap().channels, 1);
+}
+
+#[test]
+fn scaling_rounds_the_size_up() {
+    let data = jpeg(37, 21, Colours::Rgb, &encoding());
+    for (ratio, size) in [(1, (37, 21)), (2, (19, 11)), (4, (10, 6)), (8, (5, 3))] {
+        let image = decode(&data, &DecodeOptions { ratio, ..OPTIONS }).unwrap();
+        assert_eq!((image.width, image.height), size);
+    }
+    let error = decode(&data, &DecodeOptions { ratio: 3, ..OPTIONS }).unwrap_err();
+    assert_eq!(error.to_string(), "ratio 3, expected 1, 2, 4 or 8");
+}
+
+#[test]
+fn a_window_is_that_part_of_the_image() {
+    let data = jpeg(67, 45, Colours::Rgb, &encoding());
+    let whole = decode(&data, &OPTIONS).unwrap();
+    for window in [
+        Window { x: 0, y: 0, width: 67, height: 45 },
+        Window { x: 21, y: 13, width: 30, height: 9 },
+        Window { x: 66, y: 44, width: 1, height: 1 },
+    ] {
+        let image = decode(&data, &DecodeOptions { window: Some(window), ..OPTIONS }).unwrap();
+        let rows = whole.pixels.chunks_exact(67 * 3).skip(window.y).take(window.height);
+        let expected: Vec<u8> =
+            rows.flat_map(|row| &row[window.x * 3..(window.x + window.width) * 3]).copied().collect();
+        assert_eq!((image.width, image.height, image.pixels), (window.width, window.height, expected));
+    }
+}
+
+#[test]
+fn a_window_outside_is_refused() {
+    let data = jpeg(37, 21, Colours::Rgb, &encoding());
+    for (x, y, width, height) in [(0, 0, 38, 1), (37, 0, 1, 1), (0, 0, 0, 1), (0, 21, 1, 1), (1, 1, usize::MAX, 1)] {
+        let window = Some(Window { x, y, width, height });
+        let error = decode(&data, &DecodeOptions { window, ..OPTIONS }).unwrap_err();
+        assert!(error.to_string().ends_with("expected one inside 21x37"), "{error}");
+    }
+}
+
+#[test]
+fn the_rows_of_a_file_that_was_cut_off_are_counted() {
+    let data = jpeg(64, 64, Colours::Rgb, &encoding());
+    let data = &data[..data.len() * 3 / 4];
+    let image = decode(data, &OPTIONS).unwrap();
+    assert!((8..64).contains(&image.num_rows_read));
+    assert!(image.pixels[image.num_rows_read * 64 * 3..].iter().all(|value| *value == 0));
+    let recovered = decode(data, &DecodeOptions { is_recovering: true, ..OPTIONS }).unwrap();
+    assert_eq!(recovered.num_rows_read, 64);
+    assert!(!image.is_complete && !recovered.is_complete);
+    // The row before the first that is missing is there for both.
+    let length = (image.num_rows_read - 1) * 64 * 3;
+    assert_eq!(image.pixels[..length], recovered.pixels[..length]);
+}
+
+#[test]
+fn a_progressive_file_that_was_cut_off_has_no_rows() {
+    let data = jpeg(64, 64, Colours::Rgb, &EncodeOptions { is_progressive: true, ..encoding() });
+    let data = &data[..data.len() * 3 / 4];
+    assert_eq!(decode(data, &OPTIONS).unwrap_err().to_string(), "the data end before the last scan does");
+    assert_eq!(decode(data, &DecodeOptions { is_recovering: true, ..OPTIONS }).unwrap().num_rows_read, 64);
+}
+
+#[test]
+fn scans_are_limited() {
+    let data = jpeg(16, 16, Colours::Rgb, &EncodeOptions { is_progressive: true, ..encoding() });
+    let error = Decoder::new(&data, 3).unwrap().decode(&OPTIONS).unwrap_err();
+    assert_eq!(error.to_string(), "more than 3 scans");
+}
+
+#[test]
+fn junk_is_refused_in_libjpegs_words() {
+    for data in [&b""[..], b"nope", &[0xff, 0xd8], &[0xff, 0xd8, 0xff, 0xd9]] {
+        assert!(!decode(data, &OPTIONS).unwrap_err().to_string().is_empty());
+    }
+    assert_eq!(decode(b"nope", &OPTIONS).unwrap_err().to_string(), "Not a JPEG file: starts with 0x6e 0x6f");
+}
+
+#[test]
+fn every_cut_and_many_changes_end_as_an_image_or_an_error() {
+    for is_progressive in [false, true] {
+        let data = jpeg(40, 24, Colours::Rgb, &EncodeOptions { is_progressive, ..encoding() });
+        let window = Some(Window { x: 17, y: 9, width: 20, height: 8 });
+        for length in 0..data.len() {
+            for is_recovering in [false, true] {
+                drop(decode(&data[..length], &DecodeOptions { is_recovering, ..OPTIONS }));
+                drop(decode(&data[..length], &DecodeOptions { is_recovering, window, ..OPTIONS }));
+            }
+        }
+        for position in 0..data.len() {
+            for value in [0, 0xff, data[position] ^ 0x10] {
+                let mut data = data.clone();
+                data[position] = value;
+                // A changed size may be huge; who decodes looks at it first.
+                if Decoder::new(&data, 100).is_ok_and(|decoder| decoder.width() * decoder.height() < 1 << 20) {
+                    drop(decode(&data, &OPTIONS));
+                    drop(decode(&data, &DecodeOptions { window, ..OPTIONS }));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn metadata_and_density_are_written() {
+    let data = jpeg(8, 8, Colours::Grey, &EncodeOptions { app1: b"hello".to_vec(), ..encoding() });
+    assert!(data.windows(9).any(|bytes| bytes == b"\xff\xe1\x00\x07hello"));
+    assert!(data.windows(5).any(|bytes| bytes == [1, 300_u16.to_be_bytes()[0], 44, 1, 44]));
+}
+
+#[test]
+fn a_large_image_outgrows_the_first_buffer() {
+    let noise: Vec<u8> = (0..300 * 300 * 3_u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8).collect();
+    let data = encode(&noise, 300, 300, Colours::Rgb, &EncodeOptions { quality: 100, ..encoding() }).unwrap();
+    assert!(data.len() > 1 << 17);
+    assert_eq!(decode(&data, &OPTIONS).unwrap().num_rows_read, 300);
+}
+
+#[test]
+fn wrong_sizes_are_refused() {
+    let fail = |width, height| encode(&[0; 12], width, height, Colours::Rgb, &encoding()).unwrap_err().to_string();
+    assert_eq!(fail(0, 4), "4x0 pixels, expected 1 to 65500 in each direction");
+    assert_eq!(fail(1, 70_000), "70000x1 pixels, expected 1 to 65500 in each direction");
+    assert_eq!(fail(3, 4), "12 bytes of pixels, expected 36");
+    let error = encode(&[0], 1, 1, Colours::Grey, &EncodeOptions { app1: vec![0; 70_000], ..encoding() }).unwrap_err();
+    assert_eq!(error.to_string(), "70000 bytes of metadata, expected at most 65533");
+}
