@@ -220,6 +220,14 @@ def indexed_of_unknown_shape(tf: Any, index: Any) -> Any:
     return tf.placeholder_with_default(CUBE, None)[index]
 
 
+@generated("indices")
+def indexed_by_any(tf: Any, index: Any) -> Any:
+    """Indices that hypothesis makes up."""
+    return [
+        tensor[index] for tensor in (tf.constant(CUBE), tf.placeholder_with_default(CUBE, None))
+    ]
+
+
 @case((1, 2), (0, 0), (-2, 3), (2, 1))
 def indexed_by_tensors(tf: Any, first: int, last: int) -> Any:
     """`tensor[index]` with tensors in the index."""

@@ -13,6 +13,7 @@ BINARY = [
     (tf.subtract, "Sub", np.subtract),
     (tf.multiply, "Mul", np.multiply),
     (tf.floordiv, "FloorDiv", np.floor_divide),
+    (tf.floor_div, "FloorDiv", np.floor_divide),
     (tf.mod, "FloorMod", np.mod),
     (tf.maximum, "Maximum", np.maximum),
     (tf.minimum, "Minimum", np.minimum),
@@ -25,11 +26,13 @@ FLOAT_FUNCTIONS = [
     (tf.reciprocal, "Reciprocal", lambda x: 1 / x),
     (tf.exp, "Exp", np.exp),
     (tf.log, "Log", np.log),
+    (tf.expm1, "Expm1", np.expm1),
     (tf.log1p, "Log1p", np.log1p),
     (tf.tanh, "Tanh", np.tanh),
     (tf.sigmoid, "Sigmoid", lambda x: 1 / (1 + np.exp(-x))),
     (tf.floor, "Floor", np.floor),
     (tf.ceil, "Ceil", np.ceil),
+    (tf.rint, "Rint", np.rint),
     (tf.round, "Round", np.rint),
 ]
 
@@ -126,6 +129,12 @@ def test_integers_have_no_negative_powers(run, hidden):
 
 def test_strings_are_added(run):
     assert run(tf.add(["a", "b"], "c")).tolist() == [b"ac", b"bc"]
+
+
+def test_a_scalar_takes_the_type_of_the_tensor(run):
+    assert run(tf.scalar_mul(3, tf.constant([1.0, 2.0]))).tolist() == [3.0, 6.0]
+    with pytest.raises(ValueError, match=re.escape("Only scalar multiply works, got shape (2,)")):
+        tf.scalar_mul([1, 2], [1, 2])
 
 
 def test_complex_numbers(run):

@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 
@@ -65,3 +67,38 @@ def test_complex_numbers_are_cast(run):
     assert run(tf.cast([1 + 2j, 2j], tf.float32)).tolist() == [1.0, 0.0]
     assert run(tf.cast([1 + 2j, 2j, 0], tf.bool)).tolist() == [True, True, False]
     assert run(tf.cast(tf.constant([1 + 2j], tf.complex64), tf.complex128)).dtype == np.complex128
+
+
+class TestBitcast:
+    @pytest.mark.parametrize(
+        ("values", "source", "target", "expected"),
+        [
+            ([1.0, 2.0], tf.float32, tf.int32, [0x3F800000, 0x40000000]),
+            ([1, 258], tf.int32, tf.uint8, [[1, 0, 0, 0], [2, 1, 0, 0]]),
+            (3, tf.int32, tf.uint8, [3, 0, 0, 0]),
+            ([[1, 2], [3, 4]], tf.int32, tf.int64, [(2 << 32) + 1, (4 << 32) + 3]),
+            ([1, 2, 3, 4], tf.uint8, tf.int32, 0x04030201),
+        ],
+    )
+    def test_reads_the_same_bytes(self, run, values, source, target, expected):
+        result = tf.bitcast(tf.constant(values, source), target)
+        assert (result.dtype, result.shape) == (target, np.shape(expected))
+        assert run(result).tolist() == expected
+
+    def test_keeps_what_is_known(self):
+        numbers, raw = tf.placeholder(tf.int32, [None, 3]), tf.placeholder(tf.uint8, [None, None])
+        assert tf.bitcast(numbers, tf.uint8).shape.as_list() == [None, 3, 4]
+        assert tf.bitcast(raw, tf.int32).shape.as_list() == [None]
+        assert tf.bitcast(tf.placeholder(tf.uint8), tf.int32).shape.rank is None
+
+    def test_refuses_what_does_not_fit(self, run, hidden):
+        words = "Cannot bitcast from int32 to int64 due to shape. 3 does not match 2"
+        with pytest.raises(ValueError, match=re.escape(words)):
+            tf.bitcast([1, 2, 3], tf.int64)
+        with pytest.raises(ValueError, match="Shape must be at least rank 1 but is rank 0"):
+            tf.bitcast(3, tf.int64)
+        with pytest.raises(TypeError, match="'type' has DataType bool not in list of allowed"):
+            tf.bitcast([1], tf.bool)
+        words = re.escape("Cannot bitcast from int32 to int64: shape [3]")
+        with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+            run(tf.bitcast(hidden([1, 2, 3]), tf.int64))

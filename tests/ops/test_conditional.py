@@ -118,6 +118,12 @@ def test_the_functions_have_the_old_names_too(predicate):
     assert both(predicate, tf.cond(predicate, fn1=lambda: 1, fn2=lambda: 2)) == [1, 2]
 
 
+def test_a_list_of_one_is_that_one_unless_strict(predicate):
+    assert both(predicate, tf.cond(predicate, lambda: [1], lambda: 2)) == [1, 2]
+    with pytest.raises(ValueError, match="Incompatible return values"):
+        tf.cond(predicate, lambda: [1], lambda: 2, strict=True)
+
+
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
@@ -128,7 +134,9 @@ def test_the_functions_have_the_old_names_too(predicate):
         (("p", lambda: None, lambda: 2), ValueError, "true_fn must have a return value."),
         (("p", list, list), ValueError, "must return at least one result"),
         (("p", lambda: 1, lambda: 2.0), ValueError, "must have the same type: int32 and float32"),
-        (("p", lambda: (1, 2), lambda: 1), TypeError, "Incompatible return types"),
+        (("p", lambda: (1, 2), lambda: [1, 2]), TypeError, "Incompatible return types"),
+        (("p", lambda: (1, 2), lambda: 1), ValueError, "Incompatible return values"),
+        (("p", lambda: [1, 2], lambda: [1]), ValueError, "Incompatible return values"),
         (("vector", lambda: 1, lambda: 2), ValueError, r"Shapes \(1,\) and \(\) are incompatible"),
         (("number", lambda: 1, lambda: 2), ValueError, "dtype bool"),
     ],

@@ -52,3 +52,14 @@ def test_a_copy_has_the_same_value(run, function, name):
     copy = function(tf.constant([1, 2]))
     assert (copy.op.name, copy.dtype, copy.shape) == (name, tf.int32, [2])
     assert run(copy).tolist() == [1, 2]
+
+
+def test_several_tensors_pass_through_one_operation(run):
+    results = tf.identity_n([1, [2.5, 3.5]])
+    assert [(tensor.op.type, tensor.shape) for tensor in results] == [
+        ("IdentityN", []),
+        ("IdentityN", [2]),
+    ]
+    assert run(results)[1].tolist() == [2.5, 3.5]
+    with pytest.raises(ValueError, match="'T' of 'IdentityN' Op passed list of length 0 less"):
+        tf.identity_n([])

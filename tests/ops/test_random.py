@@ -21,6 +21,11 @@ def test_rows_stay_together(run):
     assert sorted(shuffled.tolist()) == rows.tolist()
 
 
+def test_a_seed_with_a_fraction_loses_it():
+    assert tf.get_seed(1.5) == tf.get_seed(1)
+    assert {type(half) for half in tf.get_seed(1.5)} == {int}
+
+
 def test_the_seeds_are_attributes():
     assert tf.random_shuffle([1], seed=7).op.get_attr("seed") == 87654321
     assert tf.random_shuffle([1], seed=7).op.get_attr("seed2") == 7

@@ -146,6 +146,10 @@ class TestArg:
         assert tf.argmin(x, output_type=tf.int32).dtype == tf.int32
         assert tf.argmax(x, dimension=0).shape == [3]
 
+    def test_has_old_forms(self, run):
+        assert run(tf.arg_max([[1, 3], [4, 2]], 1)).tolist() == [1, 0]
+        assert run(tf.arg_min([[1, 3], [4, 2]], 1)).tolist() == [0, 1]
+
     def test_has_an_integer_type(self, run, hidden):
         with pytest.raises(TypeError, match="'output_type' has DataType float32 not in list"):
             tf.argmax([1], output_type=tf.float32)

@@ -107,3 +107,27 @@ class TestReverse:
                 run(tf.reverse(make([1]), make([0, 0])))
         with pytest.raises(IAE, match="'dims' must be 1-dimension, not 0"):
             run(tf.reverse(hidden([1]), hidden(0)))
+
+
+class TestRoll:
+    @pytest.mark.parametrize(
+        ("shift", "axis"), [(1, 0), (-7, 1), (1, -1), ([1, -1], [0, 1]), ([1, 1], [1, 1])]
+    )
+    def test_moves_elements_around(self, run, shift, axis):
+        value = np.arange(6).reshape(2, 3)
+        result = tf.roll(value, shift, axis)
+        assert result.shape == (2, 3)
+        assert np.array_equal(run(result), np.roll(value, shift, axis))
+
+    def test_refuses_axes_that_do_not_fit(self, run, hidden):
+        with pytest.raises(ValueError, match="Shape must be at least rank 1 but is rank 0"):
+            tf.roll(3, 1, 0)
+        with pytest.raises(ValueError, match="Shapes must be equal rank, but are 1 and 0"):
+            tf.roll([1, 2], [1, 2], 0)
+        for x, shift, axis, words in (
+            (3, 1, 0, "input must be 1-D or higher"),
+            ([1, 2], [1, 2], 0, "shift and axis must have the same size"),
+            ([1, 2], 1, 1, "axis 1 is out of range"),
+        ):
+            with pytest.raises(IAE, match=words):
+                run(tf.roll(hidden(x), hidden(shift), hidden(axis)))

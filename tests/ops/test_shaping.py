@@ -171,46 +171,20 @@ class TestTranspose:
             run(tf.transpose(hidden([[1, 2]]), hidden(perm)))
 
 
-class TestBroadcastTo:
-    def test_repeats_along_axes(self, run):
-        result = tf.broadcast_to([1, 2], [2, 2])
-        assert result.shape == [2, 2]
-        assert run(result).tolist() == [[1, 2], [1, 2]]
+class TestEnsureShape:
+    def test_a_tensor_of_the_shape_passes(self, run, hidden):
+        result = tf.ensure_shape(hidden([[1, 2]]), [None, 2])
+        assert result.shape.as_list() == [None, 2]
+        assert run(result).tolist() == [[1, 2]]
+        known = tf.ensure_shape(tf.placeholder(tf.int32, [None, 3]), [4, None])
+        assert known.shape == [4, 3]
 
-    def test_keeps_what_is_known(self):
-        x = tf.placeholder(tf.int32, [None, 3])
-        assert tf.broadcast_to(x, [2, 3]).shape == [2, 3]
-        assert tf.broadcast_to(x, tf.placeholder(tf.int32, [2])).shape.as_list() == [None, 3]
-
-    @pytest.mark.parametrize(
-        ("x", "shape", "built", "ran"),
-        [
-            (
-                [1, 2],
-                [3],
-                "Dimensions must be equal, but are 2 and 3",
-                "Incompatible shapes: [2] vs. [3]",
-            ),
-            (
-                [1, 2],
-                [1],
-                "Dimensions must be equal, but are 2 and 1",
-                "Unable to broadcast tensor of shape [2] to tensor of shape [1]",
-            ),
-            (
-                [[1, 2]],
-                [2],
-                "Shape must be at most rank 1 but is rank 2",
-                "Unable to broadcast tensor of shape [1,2] to tensor of shape [2]",
-            ),
-            ([1, 2], [-2], "Invalid value in tensor used for shape", "Dimension -2 must be >= 0"),
-        ],
-    )
-    def test_refuses_shapes_that_do_not_fit(self, run, hidden, x, shape, built, ran):
-        with pytest.raises(ValueError, match=re.escape(built)):
-            tf.broadcast_to(x, shape)
-        with pytest.raises(tf.errors.InvalidArgumentError, match=re.escape(ran)):
-            run(tf.broadcast_to(hidden(x), hidden(shape)))
+    def test_others_are_refused(self, run, hidden):
+        with pytest.raises(ValueError, match="Dimension 0 in both shapes must be equal, but are 3"):
+            tf.ensure_shape([1, 2], [3])
+        words = "Shape of tensor [2] is not compatible with expected shape [?,?]."
+        with pytest.raises(tf.errors.InvalidArgumentError, match=re.escape(words)):
+            run(tf.ensure_shape(hidden([1, 2]), [None, None]))
 
 
 @given(st.permutations(range(4)), st.lists(st.integers(0, 3), min_size=4, max_size=4))

@@ -130,3 +130,17 @@ class TestStringToNumber:
         with tf.Graph().as_default(), tf.Session() as session:
             texts = tf.as_string(np.array(numbers, np.int64))
             assert session.run(tf.string_to_number(texts, tf.int64)).tolist() == numbers
+
+
+def test_zeros_do_not_fill_up_what_is_no_number(run):
+    words = run(tf.as_string([np.nan, -np.inf, 1.5], width=5, precision=1, fill="0"))
+    assert words.tolist() == [b"  nan", b" -inf", b"001.5"]
+
+
+def test_a_separator_may_be_bytes(run):
+    assert run(tf.string_join(["a", "b"], b"\xff")) == b"a\xffb"
+
+
+def test_only_lists_are_joined():
+    with pytest.raises(TypeError, match="Expected list for 'inputs' argument to 'StringJoin' Op"):
+        tf.string_join("ab")

@@ -8,6 +8,7 @@ pub mod compression;
 pub mod dtype;
 pub mod error;
 mod excerpt;
+mod farmhash;
 pub mod kernel;
 pub mod kernels;
 pub mod number;

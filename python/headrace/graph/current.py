@@ -210,9 +210,9 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
     graph = get_default_graph()
     if graph.seed is not None:
         op_seed = graph.version if op_seed is None else op_seed
-        seeds = graph.seed % _SEED_LIMIT, op_seed % _SEED_LIMIT
+        seeds = graph.seed % _SEED_LIMIT, int(op_seed % _SEED_LIMIT)
     elif op_seed is not None:
-        seeds = _DEFAULT_GRAPH_SEED, op_seed % _SEED_LIMIT
+        seeds = _DEFAULT_GRAPH_SEED, int(op_seed % _SEED_LIMIT)
     else:
         return None, None
     return (0, _SEED_LIMIT) if seeds == (0, 0) else seeds

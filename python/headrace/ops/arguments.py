@@ -13,13 +13,14 @@ from typing import Any
 
 from headrace.dtypes import DType
 from headrace.graph import Operation, Tensor, get_default_graph, name_scope
+from headrace.ops.attributes import check_allowed
 from headrace.ops.conversion import convert_n_to_tensor, convert_to_tensor
 from headrace.ops.folding import fold
 from headrace.ops.inference import ShapeConflict
 from headrace.ops.kernel import NumpyKernel
 from headrace.shapes import TensorShape, bracketed
 
-__all__ = ["Input", "InputList", "apply_op", "check_allowed"]
+__all__ = ["Input", "InputList", "apply_op", "only_one"]
 
 Outputs = Sequence[tuple[DType, TensorShape]]
 
@@ -197,22 +198,21 @@ def _convert_mixed(op_type: str, item: InputList) -> list[Tensor]:
     return tensors
 
 
-def check_allowed(name: str, dtype: DType, allowed: Sequence[DType] | None) -> None:
-    """Checks the type of an argument, or one that is an argument itself.
+def only_one(new_name: str, new: Any, old_name: str, old: Any) -> Any:
+    """Returns the value of a parameter that has two names.
 
     Args:
-        name: Name of the parameter.
-        dtype: The type.
-        allowed: The types it may be; None for all.
+        new_name: The name.
+        new: What was given by it; None for nothing.
+        old_name: The other name.
+        old: What was given by that one.
 
     Raises:
-        TypeError: If it is another one.
+        ValueError: If both were given.
     """
-    if allowed is not None and dtype not in allowed:
-        raise TypeError(
-            f"Value passed to parameter '{name}' has DataType {dtype.name} not in list of "
-            f"allowed values: {', '.join(kind.name for kind in allowed)}"
-        )
+    if new is not None and old is not None:
+        raise ValueError(f"Cannot specify both '{old_name}' and '{new_name}'")
+    return old if new is None else new
 
 
 def _observed_type(value: Any) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from headrace import dtypes
-from headrace.dtypes import DType, as_dtype
+from headrace.dtypes import DType
 from headrace.graph import Tensor, name_scope
 from headrace.ops.arguments import InputList, apply_op
 from headrace.ops.casting import cast
@@ -28,7 +28,9 @@ __all__ = [
     "div_no_nan",
     "divide",
     "exp",
+    "expm1",
     "floor",
+    "floor_div",
     "floordiv",
     "floormod",
     "log",
@@ -41,9 +43,10 @@ __all__ = [
     "pow",
     "realdiv",
     "reciprocal",
+    "rint",
     "round",
     "rsqrt",
-    "saturate_cast",
+    "scalar_mul",
     "sigmoid",
     "sign",
     "sqrt",
@@ -93,6 +96,19 @@ def subtract(x: Any, y: Any, name: str | None = None) -> Tensor:
 def multiply(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Returns x * y."""
     return binary("Mul", x, y, name, allowed=NUMBERS)
+
+
+def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Tensor:
+    """Returns a tensor times a scalar of its type.
+
+    Raises:
+        ValueError: If the scalar is none.
+    """
+    x = convert_to_tensor(x, name="x")
+    factor = convert_to_tensor(scalar, dtype=x.dtype.base_dtype, name="scalar")
+    if factor.shape.rank != 0:
+        raise ValueError(f"Only scalar multiply works, got shape {factor.shape}")
+    return multiply(factor, x, name)
 
 
 def realdiv(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -153,6 +169,11 @@ def floordiv(x: Any, y: Any, name: str | None = None) -> Tensor:
     """Returns the largest integer not above x / y."""
     with name_scope(name, "floordiv", [x, y]) as scope:
         return binary("FloorDiv", x, y, scope, allowed=REALS)
+
+
+def floor_div(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Returns the largest integer not above x / y."""
+    return binary("FloorDiv", x, y, name, allowed=REALS)
 
 
 def floormod(x: Any, y: Any, name: str | None = None) -> Tensor:
@@ -242,6 +263,11 @@ def exp(x: Any, name: str | None = None) -> Tensor:
     return unary("Exp", x, name, allowed=FLOATS + COMPLEX, function=np.exp)
 
 
+def expm1(x: Any, name: str | None = None) -> Tensor:
+    """Returns e to the power of x, less 1; exact where x is small."""
+    return unary("Expm1", x, name, allowed=FLOATS + COMPLEX, function=np.expm1)
+
+
 def log(x: Any, name: str | None = None) -> Tensor:
     """Returns the natural logarithm."""
     return unary("Log", x, name, allowed=FLOATS + COMPLEX, function=np.log)
@@ -281,6 +307,11 @@ def round(x: Any, name: str | None = None) -> Tensor:
         tensor: Tensor = x
         return tensor
     return unary("Round", x, name, allowed=FLOATS + COMPLEX, function=np.rint)
+
+
+def rint(x: Any, name: str | None = None) -> Tensor:
+    """Returns the nearest integer, halves to the even one, as a float."""
+    return unary("Rint", x, name, allowed=FLOATS, function=np.rint)
 
 
 def add_n(inputs: Any, name: str | None = None) -> Tensor:
@@ -329,18 +360,6 @@ def clip_by_value(
         clipped = maximum(below, clip_value_min, name=scope)
         tensor.shape.merge_with(clipped.shape)
         return clipped
-
-
-def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
-    """Converts numbers to another type; those outside of its range become the ends of the range."""
-    with name_scope(name, "saturate_cast", [value]) as scope:
-        tensor = convert_to_tensor(value, name="value")
-        given, wanted = tensor.dtype.base_dtype, as_dtype(dtype).base_dtype
-        if given.min < wanted.min:
-            tensor = maximum(tensor, convert_to_tensor(wanted.min, dtype=given, name="min"))
-        if given.max > wanted.max:
-            tensor = minimum(tensor, convert_to_tensor(wanted.max, dtype=given, name="max"))
-        return cast(tensor, wanted, name=scope)
 
 
 _TRUE_DIVISION_TYPES: dict[DType, DType] = {

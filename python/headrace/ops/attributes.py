@@ -10,7 +10,7 @@ import numpy as np
 
 from headrace.dtypes import DType, as_dtype
 
-__all__ = ["bool_attr", "string_attr", "type_attr"]
+__all__ = ["bool_attr", "check_allowed", "string_attr", "type_attr"]
 
 
 def bool_attr(what: str, value: Any) -> bool:
@@ -45,10 +45,23 @@ def type_attr(what: str, value: Any, allowed: Sequence[DType]) -> DType:
         dtype = as_dtype(value).base_dtype
     except TypeError:
         raise TypeError(f"Expected DataType for argument '{what}' not {value!r}.") from None
-    if dtype not in allowed:
-        names = ", ".join(kind.name for kind in allowed)
-        raise TypeError(
-            f"Value passed to parameter '{what}' has DataType {dtype.name} not in list of allowed "
-            f"values: {names}"
-        )
+    check_allowed(what, dtype, allowed)
     return dtype
+
+
+def check_allowed(name: str, dtype: DType, allowed: Sequence[DType] | None) -> None:
+    """Checks the type of an argument, or one that is an argument itself.
+
+    Args:
+        name: Name of the parameter.
+        dtype: The type.
+        allowed: The types it may be; None for all.
+
+    Raises:
+        TypeError: If it is another one.
+    """
+    if allowed is not None and dtype not in allowed:
+        raise TypeError(
+            f"Value passed to parameter '{name}' has DataType {dtype.name} not in list of "
+            f"allowed values: {', '.join(kind.name for kind in allowed)}"
+        )

@@ -5,14 +5,23 @@ Source: `tf.cast` and its kin of TensorFlow 1.15.
 
 from typing import Any
 
+import numpy as np
+
 from headrace import dtypes
 from headrace.dtypes import as_dtype
 from headrace.graph import Tensor, name_scope
+from headrace.ops.arguments import Input, apply_op
+from headrace.ops.attributes import type_attr
 from headrace.ops.conversion import convert_to_tensor
+from headrace.ops.elementwise import NUMBERS
+from headrace.ops.inference import ShapeConflict
+from headrace.ops.kernel import Array, fail
 from headrace.ops.raw import cast_tensor
 from headrace.ops.sparse import SparseTensor
+from headrace.shapes import bracketed
 
 __all__ = [
+    "bitcast",
     "cast",
     "to_complex64",
     "to_complex128",
@@ -47,6 +56,57 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
         if tensor.dtype.base_dtype == wanted:
             return tensor
         return cast_tensor(tensor, wanted, scope)
+
+
+def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
+    """Reads the bytes of numbers as numbers of another type.
+
+    Args:
+        input: A tensor of numbers.
+        type: The type to read.
+        name: Name of the operation.
+
+    Returns:
+        A tensor of that type. Where it is shorter there is a new last axis for the numbers of each
+        element; where it is longer the last axis is used up for them.
+
+    Raises:
+        TypeError: If one of the types is none of numbers.
+        ValueError: If the last axis does not have the size that the new type needs.
+    """
+    dtype = type_attr("type", type, NUMBERS)
+    size = dtype.size
+
+    def infer(tensor: Tensor) -> Any:
+        shape, old_size = tensor.shape, tensor.dtype.size
+        if shape.rank is None or size == old_size:
+            return [(dtype, shape)]
+        if size < old_size:
+            return [(dtype, shape.concatenate([old_size // size]))]
+        if shape.rank == 0:
+            raise ShapeConflict("Shape must be at least rank 1 but is rank 0")
+        if shape[-1].value not in (None, size // old_size):
+            raise ShapeConflict(
+                f"Cannot bitcast from {tensor.dtype.base_dtype.name} to {dtype.name} due to shape. "
+                f"{shape[-1]} does not match {size // old_size}"
+            )
+        return [(dtype, shape[:-1])]
+
+    def kernel(array: Array) -> Any:
+        old_size = array.dtype.itemsize
+        shape: tuple[int, ...] = array.shape
+        if size < old_size:
+            shape = (*shape, old_size // size)
+        elif size > old_size:
+            if not shape or shape[-1] != size // old_size:
+                found = as_dtype(array.dtype).name
+                fail(f"Cannot bitcast from {found} to {dtype.name}: shape {bracketed(shape)}")
+            shape = shape[:-1]
+        return np.frombuffer(array.tobytes(), dtype=dtype.as_numpy_dtype).reshape(shape)
+
+    inputs = [Input("input", input, allowed=NUMBERS)]
+    attrs = {"type": dtype}
+    return apply_op("Bitcast", inputs, infer, name=name, attrs=attrs, kernel=kernel).outputs[0]
 
 
 def to_float(x: Any, name: str = "ToFloat") -> Tensor:

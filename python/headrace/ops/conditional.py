@@ -44,8 +44,8 @@ def cond(
         stands a bool tensor that is there when it has run.
 
     Raises:
-        TypeError: If an argument is of the wrong type, or the structures differ.
-        ValueError: If the functions return nothing, or types that differ.
+        TypeError: If an argument is of the wrong type, or the types of the structures differ.
+        ValueError: If the functions return nothing, not as many tensors, or dtypes that differ.
     """
     true_fn = _either(true_fn, fn1, "true_fn", "fn1")
     false_fn = _either(false_fn, fn2, "false_fn", "fn2")
@@ -56,23 +56,28 @@ def cond(
         predicate.shape.assert_is_compatible_with([])
         # Each run decides once, whatever a feed or a variable says later.
         predicate = identity(predicate, name="pred_id")
-        if_true = _Branch(predicate, True, true_fn, "true_fn")
-        if_false = _Branch(predicate, False, false_fn, "false_fn")
+        if_true = _Branch(predicate, True, true_fn, "true_fn", strict)
+        if_false = _Branch(predicate, False, false_fn, "false_fn", strict)
         _check_same(if_true, if_false)
         merged = (
             _merge(predicate, *pair) for pair in zip(if_false.leaves, if_true.leaves, strict=True)
         )
-        return _unpacked(if_true.pack(merged), strict)
+        return if_true.pack(merged)
 
 
 class _Branch:
     """What one function returned, its leaves as tensors of the branch."""
 
     def __init__(
-        self, predicate: Tensor, is_taken_if: bool, function: Callable[[], Any], argument: str
+        self,
+        predicate: Tensor,
+        is_taken_if: bool,
+        function: Callable[[], Any],
+        argument: str,
+        strict: bool,
     ) -> None:
         with get_default_graph().on_branch(predicate, is_taken_if):
-            self.structure = function()
+            self.structure = _unpacked(function(), strict)
             if self.structure is None:
                 raise ValueError(f"{argument} must have a return value.")
             self.leaves = [_as_tensor(leaf, predicate) for leaf in _leaves(self.structure)]
@@ -144,10 +149,10 @@ def _skeleton(structure: Any) -> Any:
 
 def _check_same(if_true: _Branch, if_false: _Branch) -> None:
     if _skeleton(if_true.structure) != _skeleton(if_false.structure):
-        raise TypeError(
-            "Incompatible return types of true_fn and false_fn: "
-            f"{if_true.structure!r} and {if_false.structure!r}"
-        )
+        both = f"of true_fn and false_fn: {if_true.structure!r} and {if_false.structure!r}"
+        if len(if_true.leaves) == len(if_false.leaves) > 1:
+            raise TypeError(f"Incompatible return types {both}")
+        raise ValueError(f"Incompatible return values {both}")
     if not if_true.leaves:
         raise ValueError("true_fn and false_fn must return at least one result.")
     types, others = ([t.dtype.base_dtype for t in branch.leaves] for branch in (if_true, if_false))

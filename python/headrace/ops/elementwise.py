@@ -64,6 +64,7 @@ def unary(
     allowed: tuple[DType, ...],
     function: Callable[[Array], Any] | None = None,
     output_dtype: DType | None = None,
+    parameter: str = "x",
 ) -> Tensor:
     """Adds an elementwise operation over one tensor.
 
@@ -74,12 +75,13 @@ def unary(
         allowed: The types that `x` may have.
         function: Computes it over arrays; None for one declared with `native`.
         output_dtype: Type of the result; None for that of `x`.
+        parameter: Name of the argument, for errors.
     """
 
     def infer(tensor: Tensor) -> Any:
         return [(output_dtype or tensor.dtype.base_dtype, tensor.shape)]
 
-    return _make(op_type, [Input("x", x, allowed=allowed)], infer, name, function)
+    return _make(op_type, [Input(parameter, x, allowed=allowed)], infer, name, function)
 
 
 def binary(
@@ -91,6 +93,7 @@ def binary(
     allowed: tuple[DType, ...],
     function: Callable[[Array, Array], Any] | None = None,
     output_dtype: DType | None = None,
+    parameters: tuple[str, str] = ("x", "y"),
 ) -> Tensor:
     """Adds an elementwise operation over two tensors of one type, with broadcasting.
 
@@ -102,8 +105,10 @@ def binary(
         allowed: The types that both may have.
         function: Computes it over arrays; None for one declared with `native`.
         output_dtype: Type of the result; None for that of `x`.
+        parameters: Names of the arguments, for errors.
     """
-    inputs = [Input("x", x, allowed=allowed), Input("y", y, allowed=allowed)]
+    pairs = zip(parameters, (x, y), strict=True)
+    inputs = [Input(parameter, value, allowed=allowed) for parameter, value in pairs]
 
     def infer(a: Tensor, b: Tensor) -> Any:
         return [(output_dtype or a.dtype.base_dtype, broadcast_shapes(a.shape, b.shape))]

@@ -53,7 +53,9 @@ def _word(item: Any) -> str:
         text = item.decode(errors="backslashreplace")
         return text.translate(_ESCAPES)
     if isinstance(item, np.floating):
-        return f"{item:.17g}" if item.dtype == np.float64 else f"{item:.9g}"
+        few, many = (15, 17) if item.dtype == np.float64 else (6, 9)
+        short = f"{item:.{few}g}"
+        return short if item.dtype.type(short) == item else f"{item:.{many}g}"
     return str(int(item)) if isinstance(item, np.bool_) else str(item)
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from headrace.dtypes import DType
 from headrace.errors import InvalidArgumentError
 
-__all__ = ["Array", "NumpyKernel", "as_array", "fail"]
+__all__ = ["Array", "NumpyKernel", "as_array", "fail", "string_array"]
 
 Array = npt.NDArray[Any]
 
@@ -57,6 +57,18 @@ def as_array(value: Any) -> Array:
         boxed[()] = value
         return boxed
     return np.asarray(value)
+
+
+def string_array(items: list[bytes], shape: Any) -> Array:
+    """Returns an array of strings.
+
+    Args:
+        items: Its elements, in row-major order.
+        shape: Its shape.
+    """
+    array = np.empty(len(items), dtype=object)
+    array[:] = items
+    return array.reshape(shape)
 
 
 def fail(text: str) -> NoReturn:

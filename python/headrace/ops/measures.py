@@ -9,9 +9,9 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace import dtypes
-from headrace.dtypes import DType, as_dtype
 from headrace.graph import Tensor, name_scope
-from headrace.ops.arguments import Input, apply_op, check_allowed
+from headrace.ops.arguments import Input, apply_op
+from headrace.ops.attributes import type_attr
 from headrace.ops.casting import cast
 from headrace.ops.conversion import constant, convert_to_tensor
 from headrace.ops.kernel import Array
@@ -65,8 +65,7 @@ def rank(input: Any, name: str | None = None) -> Tensor:
 def _measure(
     op_type: str, tensor: Tensor, name: str, out_type: Any, function: Callable[[Array], Any]
 ) -> Tensor:
-    dtype: DType = as_dtype(out_type)
-    check_allowed("out_type", dtype, (dtypes.int32, dtypes.int64))
+    dtype = type_attr("out_type", out_type, (dtypes.int32, dtypes.int64))
     result: TensorShape = vector(tensor.shape.rank) if op_type == "Shape" else scalar()
     op = apply_op(
         op_type,

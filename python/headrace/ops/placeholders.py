@@ -7,11 +7,12 @@ from typing import Any
 
 from headrace.dtypes import as_dtype
 from headrace.graph import Tensor, get_default_graph
-from headrace.ops.arguments import Input, apply_op
+from headrace.ops.arguments import Input, InputList, apply_op
 from headrace.ops.inference import like, merge_shapes
+from headrace.ops.kernel import Array
 from headrace.shapes import TensorShape, as_shape
 
-__all__ = ["identity", "placeholder", "placeholder_with_default", "stop_gradient"]
+__all__ = ["identity", "identity_n", "placeholder", "placeholder_with_default", "stop_gradient"]
 
 
 def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tensor:
@@ -68,6 +69,28 @@ def placeholder_with_default(input: Any, shape: Any, name: str | None = None) ->
 def identity(input: Any, name: str | None = None) -> Tensor:
     """Returns a tensor with the same value as another."""
     return apply_op("Identity", [Input("input", input)], like, name=name).outputs[0]
+
+
+def identity_n(input: Any, name: str | None = None) -> list[Tensor]:
+    """Returns tensors with the same values as others, all of them from one operation.
+
+    Raises:
+        ValueError: If there are none.
+    """
+    if not input:
+        raise ValueError(
+            "Attr 'T' of 'IdentityN' Op passed list of length 0 less than minimum 1. Pass a tensor "
+            "at least."
+        )
+
+    def infer(*tensors: Tensor) -> Any:
+        return [(tensor.dtype.base_dtype, tensor.shape) for tensor in tensors]
+
+    def kernel(*arrays: Array) -> Any:
+        return arrays if len(arrays) > 1 else arrays[0]
+
+    inputs = [InputList("input", input, is_mixed=True)]
+    return apply_op("IdentityN", inputs, infer, name=name, kernel=kernel).outputs
 
 
 def stop_gradient(input: Any, name: str | None = None) -> Tensor:

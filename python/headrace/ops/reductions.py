@@ -10,9 +10,10 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from headrace import dtypes
-from headrace.dtypes import DType, as_dtype
+from headrace.dtypes import DType
 from headrace.graph import Tensor, name_scope
-from headrace.ops.arguments import Input, apply_op, check_allowed
+from headrace.ops.arguments import Input, apply_op, only_one
+from headrace.ops.attributes import type_attr
 from headrace.ops.casting import cast
 from headrace.ops.comparison import not_equal
 from headrace.ops.conversion import constant, convert_to_tensor
@@ -26,6 +27,8 @@ from headrace.ops.sequences import range as range_of
 from headrace.shapes import bracketed, scalar, unknown_shape
 
 __all__ = [
+    "arg_max",
+    "arg_min",
     "argmax",
     "argmin",
     "count_nonzero",
@@ -94,8 +97,8 @@ def _define(
         reduction_indices: Any = None,
         keep_dims: bool | None = None,
     ) -> Tensor:
-        axis = _only_one("axis", axis, "reduction_indices", reduction_indices)
-        keep = bool(_only_one("keepdims", keepdims, "keep_dims", keep_dims))
+        axis = only_one("axis", axis, "reduction_indices", reduction_indices)
+        keep = bool(only_one("keepdims", keepdims, "keep_dims", keep_dims))
         dtype = dtypes.bool if allowed is None else None
         inputs = [
             Input("input", input_tensor, dtype, allowed=allowed),
@@ -198,9 +201,9 @@ def count_nonzero(
     Raises:
         ValueError: If both an old and a new name are given, or no tensor.
     """
-    keep = _only_one("keepdims", keepdims, "keep_dims", keep_dims)
-    counted = _only_one("input", input, "input_tensor", input_tensor)
-    axis = _only_one("axis", axis, "reduction_indices", reduction_indices)
+    keep = only_one("keepdims", keepdims, "keep_dims", keep_dims)
+    counted = only_one("input", input, "input_tensor", input_tensor)
+    axis = only_one("axis", axis, "reduction_indices", reduction_indices)
     with name_scope(name, "count_nonzero", [counted]):
         tensor = convert_to_tensor(counted, name="input")
         is_nonzero = not_equal(tensor, zeros([], dtype=tensor.dtype))
@@ -227,7 +230,7 @@ def argmax(
     Raises:
         ValueError: If there is no such axis, or both names are given.
     """
-    axis = _only_one("axis", axis, "dimension", dimension)
+    axis = only_one("axis", axis, "dimension", dimension)
     return _arg("ArgMax", input, axis, name, output_type)
 
 
@@ -250,13 +253,26 @@ def argmin(
     Raises:
         ValueError: If there is no such axis, or both names are given.
     """
-    axis = _only_one("axis", axis, "dimension", dimension)
+    axis = only_one("axis", axis, "dimension", dimension)
     return _arg("ArgMin", input, axis, name, output_type)
 
 
+def arg_max(
+    input: Any, dimension: Any, output_type: Any = dtypes.int64, name: str | None = None
+) -> Tensor:
+    """Calls `argmax`, of which it is the old form."""
+    return argmax(input, dimension, name, output_type=output_type)
+
+
+def arg_min(
+    input: Any, dimension: Any, output_type: Any = dtypes.int64, name: str | None = None
+) -> Tensor:
+    """Calls `argmin`, of which it is the old form."""
+    return argmin(input, dimension, name, output_type=output_type)
+
+
 def _arg(op_type: str, input: Any, axis: Any, name: str | None, output_type: Any) -> Tensor:
-    dtype = as_dtype(output_type)
-    check_allowed("output_type", dtype, _INDEX_TYPES)
+    dtype = type_attr("output_type", output_type, _INDEX_TYPES)
     find, loser = (np.argmax, -np.inf) if op_type == "ArgMax" else (np.argmin, np.inf)
     text = "Dimension ({axis}) must be in the range [{low}, {rank}), where {rank} is the "
     text += "number of dimensions in the input."
@@ -294,12 +310,6 @@ def _arg(op_type: str, input: Any, axis: Any, name: str | None, output_type: Any
     ]
     attrs = {"output_type": dtype}
     return apply_op(op_type, inputs, infer, name=name, attrs=attrs, kernel=kernel).outputs[0]
-
-
-def _only_one(new_name: str, new: Any, old_name: str, old: Any) -> Any:
-    if new is not None and old is not None:
-        raise ValueError(f"Cannot specify both '{old_name}' and '{new_name}'")
-    return old if new is None else new
 
 
 def _all_axes(tensor: Any) -> Any:

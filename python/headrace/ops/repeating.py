@@ -1,6 +1,6 @@
-"""Repeating, padding and reversing tensors along their axes.
+"""Repeating, padding, reversing and rolling tensors along their axes.
 
-Source: `tf.tile`, `tf.pad` and `tf.reverse` of TensorFlow 1.15.
+Source: `tf.tile`, `tf.pad`, `tf.reverse` and `tf.roll` of TensorFlow 1.15.
 """
 
 from typing import Any, Final
@@ -12,11 +12,11 @@ from headrace.graph import Tensor
 from headrace.ops.arguments import Input, apply_op
 from headrace.ops.conversion import constant_value_as_shape
 from headrace.ops.folding import fold
-from headrace.ops.inference import ShapeConflict, check_axis, check_rank
+from headrace.ops.inference import ShapeConflict, check_axis, check_rank, merge_shapes
 from headrace.ops.kernel import Array, fail
 from headrace.shapes import TensorShape, bracketed, unknown_shape
 
-__all__ = ["pad", "reverse", "tile"]
+__all__ = ["pad", "reverse", "reverse_v2", "roll", "tile"]
 
 _INDEX_TYPES: Final = (dtypes.int32, dtypes.int64)
 
@@ -146,6 +146,50 @@ def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
         return np.flip(x, tuple(axes.tolist()))
 
     return apply_op("ReverseV2", inputs, infer, name=name, kernel=kernel).outputs[0]
+
+
+reverse_v2 = reverse
+
+
+def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
+    """Returns a tensor with elements moved along axes; what leaves at one end enters at the other.
+
+    Args:
+        input: The tensor, of rank 1 or more.
+        shift: How far to move towards larger indices, an integer scalar or vector.
+        axis: The axis for each shift; an axis named twice is moved twice.
+        name: Name of the operation.
+
+    Returns:
+        A tensor of the same shape. A run in which there is no such axis ends with
+        InvalidArgumentError.
+
+    Raises:
+        ValueError: If `shift` and `axis` differ in shape, or `input` is a scalar.
+    """
+    inputs = [
+        Input("input", input),
+        Input("shift", shift, var="Tshift", allowed=_INDEX_TYPES),
+        Input("axis", axis, var="Taxis", allowed=_INDEX_TYPES),
+    ]
+
+    def infer(x: Tensor, by: Tensor, along: Tensor) -> Any:
+        if x.shape.rank == 0:
+            raise ShapeConflict("Shape must be at least rank 1 but is rank 0")
+        merge_shapes(by.shape, along.shape)
+        return [(x.dtype.base_dtype, x.shape)]
+
+    def kernel(x: Array, by: Array, along: Array) -> Any:
+        if x.ndim == 0:
+            fail("input must be 1-D or higher")
+        if by.shape != along.shape:
+            fail("shift and axis must have the same size")
+        for place in along.ravel().tolist():
+            if not -x.ndim <= place < x.ndim:
+                fail(f"axis {place} is out of range")
+        return np.roll(x, by.ravel().tolist(), along.ravel().tolist())
+
+    return apply_op("Roll", inputs, infer, name=name, kernel=kernel).outputs[0]
 
 
 def _check_mirror(x: Array, amounts: Array, mode: str) -> None:

@@ -10,15 +10,15 @@ import numpy as np
 
 from headrace import dtypes
 from headrace.graph import Tensor, name_scope
-from headrace.ops.arguments import Input, apply_op
+from headrace.ops.arguments import Input, apply_op, only_one
 from headrace.ops.conversion import constant_value_as_shape, convert_to_tensor
 from headrace.ops.folding import fold, fold_scalar
-from headrace.ops.inference import ShapeConflict, check_rank
+from headrace.ops.inference import ShapeConflict, check_rank, merge_shapes
 from headrace.ops.kernel import Array, fail
 from headrace.ops.sequences import range as range_of
-from headrace.shapes import TensorShape, bracketed, unknown_shape
+from headrace.shapes import TensorShape, as_shape, bracketed, unknown_shape
 
-__all__ = ["broadcast_to", "expand_dims", "reshape", "squeeze", "transpose"]
+__all__ = ["ensure_shape", "expand_dims", "reshape", "squeeze", "transpose"]
 
 _INDEX_TYPES: Final = (dtypes.int32, dtypes.int64)
 
@@ -41,6 +41,39 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
     return apply_op("Reshape", inputs, _infer_reshape, name=name).outputs[0]
 
 
+def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
+    """Returns a tensor as it is, if it has a shape.
+
+    Args:
+        x: The tensor.
+        shape: The shape; None for each size that may be any.
+        name: Name of the operation.
+
+    Returns:
+        The same values; the static shape knows what `shape` says. A run with another shape ends
+        with InvalidArgumentError.
+
+    Raises:
+        ValueError: If the static shape is known to be another one.
+    """
+    wanted = as_shape(shape)
+
+    def infer(tensor: Tensor) -> Any:
+        return [(tensor.dtype.base_dtype, merge_shapes(wanted, tensor.shape))]
+
+    def kernel(array: Array) -> Any:
+        if not wanted.is_compatible_with(TensorShape(array.shape)):
+            fail(
+                f"Shape of tensor {bracketed(array.shape)} is not compatible with expected shape "
+                f"{bracketed(wanted)}."
+            )
+        return array
+
+    attrs = {"shape": wanted}
+    op = apply_op("EnsureShape", [Input("input", x)], infer, name=name, attrs=attrs, kernel=kernel)
+    return op.outputs[0]
+
+
 def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
     """Returns a tensor with a new axis of size 1.
 
@@ -53,9 +86,7 @@ def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any 
     Raises:
         ValueError: If neither or both of `axis` and `dim` are given, or there is no such place.
     """
-    if axis is not None and dim is not None:
-        raise ValueError("Cannot specify both 'dim' and 'axis'")
-    axis = dim if axis is None else axis
+    axis = only_one("axis", axis, "dim", dim)
     if axis is None:
         raise ValueError("Must specify an axis argument to tf.expand_dims()")
     inputs = [
@@ -88,9 +119,7 @@ def squeeze(
     Raises:
         ValueError: If there is no such axis or its size is known not to be 1.
     """
-    if axis is not None and squeeze_dims is not None:
-        raise ValueError("Cannot specify both 'squeeze_dims' and 'axis'")
-    axis = squeeze_dims if axis is None else axis
+    axis = only_one("axis", axis, "squeeze_dims", squeeze_dims)
     axes = [] if axis is None else [int(a) for a in np.ravel(axis)]
 
     def infer(tensor: Tensor) -> Any:
@@ -140,62 +169,6 @@ def transpose(a: Any, perm: Any = None, name: str = "transpose", conjugate: bool
 
         op_type = "ConjugateTranspose" if conjugate else "Transpose"
         return apply_op(op_type, inputs, _infer_transpose, name=scope, kernel=kernel).outputs[0]
-
-
-def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
-    """Returns a tensor repeated along axes of size 1, and along new axes in front.
-
-    Args:
-        input: The tensor.
-        shape: The new shape, an integer vector.
-        name: Name of the operation.
-
-    Raises:
-        ValueError: If the static shape shows that it does not fit.
-    """
-    inputs = [
-        Input("input", input),
-        Input("shape", shape, var="Tidx", allowed=_INDEX_TYPES, default=dtypes.int32),
-    ]
-
-    return apply_op("BroadcastTo", inputs, _infer_broadcast, name=name, kernel=_broadcast).outputs[
-        0
-    ]
-
-
-def _infer_broadcast(tensor: Tensor, wanted: Tensor) -> Any:
-    check_rank(wanted.shape, 1)
-    new, old = constant_value_as_shape(wanted), tensor.shape
-    if new.rank is not None and old.rank is not None:
-        if old.rank > new.rank:
-            raise ShapeConflict(f"Shape must be at most rank {new.rank} but is rank {old.rank}")
-        sizes = new.as_list()
-        for axis, size in enumerate(old.as_list(), start=new.rank - old.rank):
-            if size is not None and size > 1:
-                if sizes[axis] not in (None, size):
-                    raise ShapeConflict(
-                        f"Dimensions must be equal, but are {size} and {sizes[axis]}"
-                    )
-                sizes[axis] = size
-        new = TensorShape(sizes)
-    return [(tensor.dtype.base_dtype, new)]
-
-
-def _broadcast(x: Array, wanted: Array) -> Any:
-    shape = tuple(wanted.tolist())
-    for size in shape:
-        if size < 0:
-            fail(f"Dimension {size} must be >= 0")
-    try:
-        common = np.broadcast_shapes(x.shape, shape)
-    except ValueError:
-        fail(f"Incompatible shapes: {bracketed(x.shape)} vs. {bracketed(shape)}")
-    if common != shape:
-        fail(
-            f"Unable to broadcast tensor of shape {bracketed(x.shape)} to tensor of shape "
-            f"{bracketed(shape)}"
-        )
-    return np.broadcast_to(x, shape).copy()
 
 
 def _infer_reshape(tensor: Tensor, shape: Tensor) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 from headrace.dtypes import int64
 from headrace.graph import graph_of
 from headrace.ops.features import SparseFeature
+from headrace.ops.joining import concat
 from headrace.ops.kernel import Array, NumpyKernel, fail
 from headrace.ops.sparse import SparseTensor
 from headrace.shapes import TensorShape
@@ -27,7 +28,8 @@ def merge_sparse_feature(parsed: Mapping[str, Any], feature: SparseFeature) -> S
         feature: Which parts, and how large the result is.
 
     Returns:
-        The sparse tensor, with a first dimension for the example if there is a batch of them. A
+        The sparse tensor, whose static shape has the sizes, with a first dimension for the example
+        if there is a batch of them. A
         run in which an example has not as many indices as values ends with InvalidArgumentError;
         indices are not compared with the size.
 
@@ -37,24 +39,25 @@ def merge_sparse_feature(parsed: Mapping[str, Any], feature: SparseFeature) -> S
     """
     keys, sizes = _dimensions(feature)
     values = parsed[feature.value_key]
-    inputs = [values.indices, values.values, values.dense_shape]
+    inputs = [values.indices, values.values]
     inputs += [part for key in keys for part in (parsed[key].indices, parsed[key].values)]
     # The values' own indices are the example (in a batch) and the position, which goes.
     rank = len(sizes) + values.dense_shape.shape.as_list()[0] - 1
 
-    def merge(*arrays: Array) -> tuple[Array, Array, Array]:
-        return _merge(arrays, sizes, feature)
+    def merge(*arrays: Array) -> tuple[Array, Array]:
+        return _merge(arrays, feature)
 
-    dtypes = [int64, values.values.dtype, int64]
+    dtypes = [int64, values.values.dtype]
     op = graph_of(inputs).create_op(
         "SparseMerge",
         inputs,
         dtypes,
-        output_shapes=[TensorShape([None, rank]), TensorShape([None]), TensorShape([rank])],
+        output_shapes=[TensorShape([None, rank]), TensorShape([None])],
         name="SparseMerge",
         kernel=NumpyKernel(merge, dtypes),
     )
-    return SparseTensor(*op.outputs)
+    dense_shape = concat([values.dense_shape[:-1], np.array(sizes, np.int64)], 0)
+    return SparseTensor(op.outputs[0], op.outputs[1], dense_shape)
 
 
 def _dimensions(feature: SparseFeature) -> tuple[list[str], list[int]]:
@@ -76,10 +79,8 @@ def _dimensions(feature: SparseFeature) -> tuple[list[str], list[int]]:
     return keys, [int(size) for size in sizes]
 
 
-def _merge(
-    arrays: Sequence[Array], sizes: list[int], feature: SparseFeature
-) -> tuple[Array, Array, Array]:
-    indices, values, dense_shape, *parts = arrays
+def _merge(arrays: Sequence[Array], feature: SparseFeature) -> tuple[Array, Array]:
+    indices, values, *parts = arrays
     columns = [indices[:, :-1]]
     for places, numbers in zip(parts[::2], parts[1::2], strict=True):
         if not np.array_equal(places, indices):
@@ -92,4 +93,4 @@ def _merge(
     if not feature.already_sorted:
         order = np.lexsort(merged.T[::-1])
         merged, values = merged[order], values[order]
-    return merged, values, np.concatenate([dense_shape[:-1], sizes]).astype(np.int64)
+    return merged, values

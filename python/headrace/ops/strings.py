@@ -3,6 +3,7 @@
 Source: `tf.as_string`, `tf.string_join` and `tf.string_to_number` of TensorFlow 1.15.
 """
 
+from math import isfinite
 from typing import Any, Final
 
 import numpy as np
@@ -10,11 +11,11 @@ import numpy as np
 from headrace import dtypes
 from headrace.dtypes import as_dtype
 from headrace.graph import Tensor
-from headrace.ops.arguments import Input, InputList, apply_op
+from headrace.ops.arguments import Input, InputList, apply_op, only_one
 from headrace.ops.attributes import type_attr
 from headrace.ops.elementwise import COMPLEX, FLOATS, INTEGERS
 from headrace.ops.inference import merge_shapes
-from headrace.ops.kernel import Array, fail
+from headrace.ops.kernel import Array, fail, string_array
 from headrace.shapes import bracketed, unknown_shape
 
 __all__ = ["as_string", "string_join", "string_to_number"]
@@ -65,7 +66,7 @@ def as_string(
     return apply_op("AsString", inputs, infer, name=name, attrs=attrs, kernel=kernel).outputs[0]
 
 
-def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Tensor:
+def string_join(inputs: Any, separator: str | bytes = "", name: str | None = None) -> Tensor:
     """Joins strings elementwise.
 
     Args:
@@ -74,9 +75,11 @@ def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Te
         name: Name of the operation.
 
     Raises:
-        TypeError: If one is no string tensor.
+        TypeError: If one is no string tensor, or `inputs` is no list.
         ValueError: If shapes differ.
     """
+    if not isinstance(inputs, (list, tuple)):
+        raise TypeError(f"Expected list for 'inputs' argument to 'StringJoin' Op, not {inputs!r}.")
     if not inputs:
         raise ValueError(
             "List argument 'inputs' to 'StringJoin' Op with length 0 shorter than minimum length 1."
@@ -95,10 +98,10 @@ def string_join(inputs: Any, separator: str = "", name: str | None = None) -> Te
         for shape in shapes:
             if shape != shapes[0]:
                 fail(f"Input shapes do not match: {bracketed(shapes[0])} vs. {bracketed(shape)}")
-        between = separator.encode()
+        between = separator.encode() if isinstance(separator, str) else separator
         whole = shapes[0] if shapes else ()
         columns = [np.broadcast_to(array, whole).ravel() for array in arrays]
-        return _strings([between.join(row) for row in zip(*columns, strict=True)], whole)
+        return string_array([between.join(row) for row in zip(*columns, strict=True)], whole)
 
     attrs = {"N": len(inputs), "separator": separator}
     values = [InputList("inputs", inputs, dtypes.string)]
@@ -127,23 +130,15 @@ def string_to_number(
         TypeError: If `out_type` is another type.
         ValueError: If both names are given.
     """
-    if string_tensor is not None and input is not None:
-        raise ValueError("Cannot specify both 'string_tensor' and 'input'")
+    text = only_one("input", input, "string_tensor", string_tensor)
     dtype = type_attr("out_type", out_type, _READABLE)
 
     def infer(tensor: Tensor) -> Any:
         return [(dtype, tensor.shape)]
 
-    text = input if string_tensor is None else string_tensor
     inputs = [Input("string_tensor", text, dtypes.string)]
     attrs = {"out_type": dtype}
     return apply_op("StringToNumber", inputs, infer, name=name, attrs=attrs).outputs[0]
-
-
-def _strings(items: list[bytes], shape: Any) -> Array:
-    array = np.empty(len(items), dtype=object)
-    array[:] = items
-    return array.reshape(shape)
 
 
 def _write_all(
@@ -164,14 +159,20 @@ def _write_all(
     if x.dtype.kind == "O":
         return x
     if x.dtype.kind == "b":
-        return _strings([b"true" if item else b"false" for item in x.ravel()], x.shape)
+        return string_array([b"true" if item else b"false" for item in x.ravel()], x.shape)
     notation = "e" if scientific else "g" if shortest else "f"
     digits = f".{precision}" if precision > -1 else ""
     size = str(width) if width > -1 else ""
     form = f"%{fill}{size}{digits}{notation}" if is_float else f"%{fill}{size}d"
     items = x.ravel().tolist()
+
+    def write(item: Any) -> str:
+        # As printf of C: there are no zeros before what is not a number.
+        padded = form if not is_float or isfinite(item) else form.replace("%0", "%")
+        return f"{padded % item}"
+
     if x.dtype.kind == "c":
-        words = [f"({form % item.real},{form % item.imag})" for item in items]
+        words = [f"({write(item.real)},{write(item.imag)})" for item in items]
     else:
-        words = [form % item for item in items]
-    return _strings([word.encode() for word in words], x.shape)
+        words = [write(item) for item in items]
+    return string_array([word.encode() for word in words], x.shape)

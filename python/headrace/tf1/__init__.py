@@ -80,6 +80,7 @@ from headrace.graph import (
     set_random_seed as set_random_seed,
 )
 from headrace.ops.arithmetic import *
+from headrace.ops.assertions import *
 from headrace.ops.assignment import (
     assign as assign,
 )
@@ -95,6 +96,7 @@ from headrace.ops.assignment import (
 from headrace.ops.assignment import (
     is_variable_initialized as is_variable_initialized,
 )
+from headrace.ops.broadcasting import *
 from headrace.ops.casting import *
 from headrace.ops.comparison import *
 from headrace.ops.conditional import *
@@ -111,6 +113,7 @@ from headrace.ops.conversion import (
 from headrace.ops.conversion import (
     register_tensor_conversion_function as register_tensor_conversion_function,
 )
+from headrace.ops.cumulative import *
 from headrace.ops.decode_csv import *
 from headrace.ops.decoding import *
 from headrace.ops.decompression import *
@@ -128,6 +131,9 @@ from headrace.ops.features import (
 )
 from headrace.ops.files import *
 from headrace.ops.filling import *
+from headrace.ops.finiteness import *
+from headrace.ops.grids import *
+from headrace.ops.hashing import *
 from headrace.ops.indexing import (
     newaxis as newaxis,
 )
@@ -143,7 +149,9 @@ from headrace.ops.joining import *
 from headrace.ops.matrix import *
 from headrace.ops.measures import *
 from headrace.ops.parsing import *
+from headrace.ops.partitioning import *
 from headrace.ops.placeholders import *
+from headrace.ops.printing import *
 from headrace.ops.queues import (
     FIFOQueue as FIFOQueue,
 )
@@ -162,7 +170,11 @@ from headrace.ops.queues import (
 from headrace.ops.random import *
 from headrace.ops.readers import *
 from headrace.ops.reductions import *
+from headrace.ops.regex import (
+    regex_replace as regex_replace,
+)
 from headrace.ops.repeating import *
+from headrace.ops.saturation import *
 from headrace.ops.script import *
 from headrace.ops.selection import *
 from headrace.ops.sequence_parsing import *
@@ -175,11 +187,23 @@ from headrace.ops.sparse import (
     SparseTensorValue as SparseTensorValue,
 )
 from headrace.ops.sparse_dense import *
+from headrace.ops.static_assertions import *
 from headrace.ops.string_split import (
     string_split as string_split,
 )
 from headrace.ops.strings import *
 from headrace.ops.tensor_protos import *
+from headrace.ops.text import (
+    reduce_join as reduce_join,
+)
+from headrace.ops.text import (
+    string_strip as string_strip,
+)
+from headrace.ops.text import (
+    substr as substr,
+)
+from headrace.ops.trigonometry import *
+from headrace.ops.uniqueness import *
 from headrace.ops.variable_scope import *
 from headrace.ops.variables import *
 from headrace.session import (
@@ -207,6 +231,12 @@ from headrace.shapes import (
     TensorShape as TensorShape,
 )
 from headrace.tf1 import (
+    debugging as debugging,
+)
+from headrace.tf1 import (
+    dtypes as dtypes,
+)
+from headrace.tf1 import (
     image as image,
 )
 from headrace.tf1 import (
@@ -214,6 +244,12 @@ from headrace.tf1 import (
 )
 from headrace.tf1 import (
     io as io,
+)
+from headrace.tf1 import (
+    math as math,
+)
+from headrace.tf1 import (
+    nn as nn,
 )
 from headrace.tf1 import (
     python_io as python_io,

@@ -11,6 +11,7 @@ pub mod example;
 mod file;
 pub mod gather;
 pub mod image;
+pub mod hash_bucket;
 pub mod keep_rows;
 pub mod math;
 pub mod queue;
@@ -73,6 +74,7 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
         "StringSplit" => Arc::new(string_split::StringSplit::from_attrs(attrs)?),
         "StringSplitV2" => Arc::new(string_split::StringSplit::from_attrs_of_v2(attrs)?),
         "StringToNumber" => Arc::new(strings::StringToNumber::from_attrs(attrs)?),
+        "StringToHashBucketFast" => Arc::new(hash_bucket::HashBucket::from_attrs(attrs)?),
         "Sub" => Arc::new(math::Binary::Sub),
         "TruncatedNormal" => Arc::new(RandomFloats::from_attrs(Distribution::TruncatedNormal, attrs)?),
         "WriteFile" => Arc::new(file::WriteFile),

@@ -7,10 +7,11 @@ from typing import Any
 
 from headrace.dtypes import as_dtype
 from headrace.graph import Tensor, name_scope
-from headrace.ops.arithmetic import floordiv, multiply, saturate_cast
+from headrace.ops.arithmetic import floordiv, multiply
 from headrace.ops.casting import cast
 from headrace.ops.conversion import convert_to_tensor
 from headrace.ops.placeholders import identity
+from headrace.ops.saturation import saturate_cast
 
 __all__ = ["convert_image_dtype"]
 

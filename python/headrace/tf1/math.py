@@ -1,15 +1,18 @@
-"""All mathematical operations, gathered from the modules that define them."""
+"""`tf.math`: mathematical operations under their newer names."""
 
+from headrace.ops.activations import (
+    l2_normalize,
+    softmax,
+)
 from headrace.ops.arithmetic import (
     abs,
     add,
     add_n,
     ceil,
-    clip_by_value,
-    div,
     div_no_nan,
     divide,
     exp,
+    expm1,
     floor,
     floordiv,
     floormod,
@@ -21,10 +24,11 @@ from headrace.ops.arithmetic import (
     multiply,
     negative,
     pow,
-    realdiv,
     reciprocal,
+    rint,
     round,
     rsqrt,
+    scalar_mul,
     sigmoid,
     sign,
     sqrt,
@@ -33,15 +37,6 @@ from headrace.ops.arithmetic import (
     subtract,
     tanh,
     truediv,
-)
-from headrace.ops.casting import (
-    cast,
-    to_complex64,
-    to_complex128,
-    to_double,
-    to_float,
-    to_int32,
-    to_int64,
 )
 from headrace.ops.comparison import (
     equal,
@@ -58,7 +53,17 @@ from headrace.ops.comparison import (
     logical_xor,
     not_equal,
 )
-from headrace.ops.matrix import matmul
+from headrace.ops.cumulative import (
+    cumprod,
+    cumsum,
+)
+from headrace.ops.partitioning import (
+    invert_permutation,
+)
+from headrace.ops.ranking import (
+    in_top_k,
+    top_k,
+)
 from headrace.ops.reductions import (
     argmax,
     argmin,
@@ -71,42 +76,66 @@ from headrace.ops.reductions import (
     reduce_prod,
     reduce_sum,
 )
-from headrace.ops.sequences import lin_space, linspace, range
+from headrace.ops.static_assertions import (
+    is_non_decreasing,
+    is_strictly_increasing,
+)
+from headrace.ops.trigonometry import (
+    acos,
+    asin,
+    atan,
+    atan2,
+    cos,
+    cosh,
+    sin,
+    sinh,
+    tan,
+)
+
+divide_no_nan = div_no_nan
 
 __all__ = [
     "abs",
+    "acos",
     "add",
     "add_n",
     "argmax",
     "argmin",
-    "cast",
+    "asin",
+    "atan",
+    "atan2",
     "ceil",
-    "clip_by_value",
+    "cos",
+    "cosh",
     "count_nonzero",
-    "div",
-    "div_no_nan",
+    "cumprod",
+    "cumsum",
     "divide",
+    "divide_no_nan",
     "equal",
     "exp",
+    "expm1",
     "floor",
     "floordiv",
     "floormod",
     "greater",
     "greater_equal",
+    "in_top_k",
+    "invert_permutation",
     "is_finite",
     "is_inf",
     "is_nan",
+    "is_non_decreasing",
+    "is_strictly_increasing",
+    "l2_normalize",
     "less",
     "less_equal",
-    "lin_space",
-    "linspace",
     "log",
     "log1p",
     "logical_and",
     "logical_not",
     "logical_or",
     "logical_xor",
-    "matmul",
     "maximum",
     "minimum",
     "mod",
@@ -114,8 +143,6 @@ __all__ = [
     "negative",
     "not_equal",
     "pow",
-    "range",
-    "realdiv",
     "reciprocal",
     "reduce_all",
     "reduce_any",
@@ -124,20 +151,21 @@ __all__ = [
     "reduce_min",
     "reduce_prod",
     "reduce_sum",
+    "rint",
     "round",
     "rsqrt",
+    "scalar_mul",
     "sigmoid",
     "sign",
+    "sin",
+    "sinh",
+    "softmax",
     "sqrt",
     "square",
     "squared_difference",
     "subtract",
+    "tan",
     "tanh",
-    "to_complex64",
-    "to_complex128",
-    "to_double",
-    "to_float",
-    "to_int32",
-    "to_int64",
+    "top_k",
     "truediv",
 ]

@@ -1,0 +1,102 @@
+"""What is made of the numbers of a layer.
+
+Source: `tf.nn.relu`, `tf.nn.softmax` and `tf.nn.l2_normalize` of TensorFlow 1.15.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from headrace.errors import InvalidArgumentError
+from headrace.graph import Tensor, name_scope
+from headrace.ops.arguments import Input, apply_op, only_one
+from headrace.ops.arithmetic import maximum, multiply, rsqrt, square
+from headrace.ops.conversion import convert_to_tensor
+from headrace.ops.elementwise import FLOATS, REALS, unary
+from headrace.ops.inference import ShapeConflict
+from headrace.ops.kernel import Array, fail
+from headrace.ops.reductions import reduce_sum
+
+__all__ = ["l2_normalize", "relu", "softmax"]
+
+
+def relu(features: Any, name: str | None = None) -> Tensor:
+    """Returns the numbers, with 0 in place of negative ones."""
+    return unary(
+        "Relu",
+        features,
+        name,
+        allowed=REALS,
+        function=lambda x: np.where(x < 0, x.dtype.type(0), x),
+        parameter="features",
+    )
+
+
+def softmax(
+    logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None
+) -> Tensor:
+    """Returns exp(logits), divided by its sum along an axis.
+
+    Args:
+        logits: A float tensor of rank 1 or more.
+        axis: The axis; None for the last.
+        name: Name of the operation.
+        dim: Old name of `axis`.
+
+    Raises:
+        ValueError: If both names are given, or a scalar.
+        InvalidArgumentError: If there is no such axis.
+    """
+    place = only_one("axis", axis, "dim", dim)
+    place = -1 if place is None else place
+    tensor = convert_to_tensor(logits, name="logits")
+    rank = tensor.shape.rank
+    if rank and not -rank <= place < rank:
+        raise InvalidArgumentError(None, None, _text(place, rank))
+
+    def infer(x: Tensor) -> Any:
+        if x.shape.rank == 0:
+            raise ShapeConflict("Shape must be at least rank 1 but is rank 0")
+        return [(x.dtype.base_dtype, x.shape)]
+
+    def kernel(x: Array) -> Any:
+        if not -x.ndim <= place < x.ndim:
+            fail(_text(place, x.ndim))
+        powers = np.exp(x - np.max(x, axis=place, keepdims=True, initial=-np.inf))
+        return powers / np.sum(powers, axis=place, keepdims=True)
+
+    inputs = [Input("logits", tensor, allowed=FLOATS)]
+    return apply_op("Softmax", inputs, infer, name=name, kernel=kernel).outputs[0]
+
+
+def l2_normalize(
+    x: Any,
+    axis: Any = None,
+    epsilon: float = 1e-12,
+    name: str | None = None,
+    dim: Any = None,
+) -> Tensor:
+    """Returns a tensor divided by its Euclidean length along some axes.
+
+    Args:
+        x: The tensor.
+        axis: The axis, or a list of axes; None for all.
+        epsilon: The smallest square of a length to divide by.
+        name: Name of the operation.
+        dim: Old name of `axis`.
+
+    Raises:
+        ValueError: If both names are given.
+    """
+    axes = only_one("axis", axis, "dim", dim)
+    with name_scope(name, "l2_normalize", [x]) as scope:
+        tensor = convert_to_tensor(x, name="x")
+        squares = reduce_sum(square(tensor), axes, keepdims=True)
+        return multiply(tensor, rsqrt(maximum(squares, epsilon)), name=scope)
+
+
+def _text(axis: int, rank: int) -> str:
+    return (
+        f"Dimension ({axis}) must be in the range [{-rank}, {rank}) where {rank} is the number of "
+        "dimensions in the input."
+    )

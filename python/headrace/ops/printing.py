@@ -1,0 +1,64 @@
+"""Printing values while a graph runs.
+
+Source: `tf.Print` of TensorFlow 1.15.
+"""
+
+import itertools
+import sys
+from typing import Any
+
+from headrace.graph import Tensor
+from headrace.ops.arguments import Input, InputList, apply_op
+from headrace.ops.excerpt import write_excerpt
+from headrace.ops.kernel import Array
+
+__all__ = ["Print"]
+
+
+def Print(
+    input_: Any,
+    data: Any,
+    message: str | None = None,
+    first_n: int | None = None,
+    summarize: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Returns a tensor as it is, and prints others to stderr whenever a run computes it.
+
+    Args:
+        input_: The tensor to return.
+        data: A list of the tensors to print.
+        message: What to print before them.
+        first_n: How many times to print, over all sessions; None or negative for always.
+        summarize: How many elements of each to print; None for 3, negative for all.
+        name: Name of the operation.
+
+    Raises:
+        TypeError: If `data` is no list.
+    """
+    if not isinstance(data, (list, tuple)):
+        raise TypeError(f"Expected list for 'data' argument to 'Print' Op, not {data!r}.")
+    limit = 3 if summarize is None else summarize
+    most = -1 if first_n is None else first_n
+    calls = itertools.count()
+
+    def infer(tensor: Tensor, *_: Tensor) -> Any:
+        return [(tensor.dtype.base_dtype, tensor.shape)]
+
+    def kernel(array: Array, *values: Array) -> Any:
+        if most < 0 or next(calls) < most:
+            shown = "".join(f"[{write_excerpt(value, limit)}]" for value in values)
+            sys.stderr.write(f"{message or ''}{shown}\n")
+        return array
+
+    inputs: list[Input | InputList] = [
+        Input("input", input_),
+        InputList("data", data, is_mixed=True),
+    ]
+    attrs = {
+        "python_function": True,  # so that it is not computed once for all runs
+        "message": message or "",
+        "first_n": most,
+        "summarize": limit,
+    }
+    return apply_op("Print", inputs, infer, name=name, attrs=attrs, kernel=kernel).outputs[0]
