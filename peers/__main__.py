@@ -36,7 +36,12 @@ def outcomes(python: Path, library: str, directory: Path) -> dict[str, Any]:
     path = directory / f"{library}.jsonl"
     command = [str(python), "-m", "peers.run", library, str(directory / ARGUMENTS), str(path)]
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=TIMEOUT_SECONDS, check=False
+        command,
+        capture_output=True,
+        text=True,
+        errors="replace",  # TensorFlow logs bytes of damaged input as they are
+        timeout=TIMEOUT_SECONDS,
+        check=False,
     )
     if done.returncode:
         sys.exit(f"{library}: exit status {done.returncode}\n{done.stderr[-4000:]}")
