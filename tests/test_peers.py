@@ -41,8 +41,9 @@ families = Counter(name.partition(".")[0] for name in cases)
 print(*families)
 first = {name.partition("[")[0]: name for name in reversed(cases)}
 outcomes = {name: table.outcome_of(cases[name], tf) for name in sorted(first.values())[::4]}
-print(*[name for name, outcome in outcomes.items() if outcome[0] != "error"])
-print(*[name for name, outcome in outcomes.items() if outcome[0] == "error"])
+refused = [name for name, outcome in outcomes.items() if list(outcome)[:1] == ["error"]]
+print(*outcomes.keys() - set(refused))
+print(*refused)
 """
     return run_python(code, tmp_path_factory.mktemp("peers"))
 
