@@ -1,3 +1,4 @@
+import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -8,6 +9,15 @@ from headrace.graph import reset_default_graph
 
 GRACE_SECONDS = 2.0
 """How long a thread that was asked to end may still take after its test."""
+
+
+def pytest_configure() -> None:
+    """Lets the tests be interrupted, and the programs they start.
+
+    A shell without job control makes what it starts in the background ignore Ctrl-C.
+    """
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
