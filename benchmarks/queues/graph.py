@@ -100,13 +100,13 @@ def measure_batches(tf: Any, batch: int, seconds: float) -> None:
 def main() -> None:
     """Measures what the arguments say."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("library", choices=["headrace", "tensorflow"])
+    parser.add_argument("module", choices=["headrace", "tensorflow"])
     parser.add_argument("way", choices=["run", "callable", "runner", "batches"])
     parser.add_argument("--batch", type=int, default=1)
     parser.add_argument("--producers", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=1.0)
     arguments = parser.parse_args()
-    if arguments.library == "headrace":
+    if arguments.module == "headrace":
         import headrace.tf1 as tf  # noqa: PLC0415
     else:
         import tensorflow.compat.v1 as tf  # noqa: PLC0415
