@@ -3,11 +3,11 @@ PY := .venv/bin/python
 # For cmake, if the system has none; and where rustup puts cargo, for a shell started before that.
 export PATH := $(PATH):$(CURDIR)/.venv/bin:$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
-.PHONY: help dev demo test test-peers check bench docs clean
+.PHONY: help dev demo test test-peers test-frameworks check bench docs clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s  %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s  %s\n", $$1, $$2 }' Makefile
 
 dev: ## set up .venv, build the engine in release mode, install the package in place
 	@tools/set_up.sh
@@ -23,6 +23,9 @@ test: dev ## run the tests of the engine and of the package; model-check the que
 test-peers: dev ## run one table of programs under TensorFlow and under headrace, and compare
 	$(PY) -m peers
 
+test-frameworks: dev ## run the examples for PyTorch and JAX; installs both, several GB
+	@tools/test_frameworks.sh
+
 check: dev ## formats, lints, types, stub, layers
 	@tools/check.sh
 
@@ -30,4 +33,4 @@ bench: dev ## measure beside other libraries, as ratios inside one run; installs
 	$(PY) -m benchmarks.queues
 
 clean: ## remove everything that the other targets made
-	rm -rf .venv .peers target .mypy_cache .ruff_cache .pytest_cache .hypothesis python/headrace/_native*.so
+	rm -rf .venv .peers .frameworks target .mypy_cache .ruff_cache .pytest_cache .hypothesis python/headrace/_native*.so

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Installs PyTorch and JAX into an environment of their own (several GB) and runs the examples that need them there.
+# Skips what is installed. The package is taken as it is built in this directory.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+venv=.frameworks
+requirements=(torch jax pytest pytest-timeout mlxtend 'numpy>=1.26' 'protobuf>=5.26' 'click>=8.1' 'tqdm>=4.66')
+
+if [ "$(cat $venv/installed 2>/dev/null)" != "${requirements[*]}" ]; then
+    printf '== installing PyTorch and JAX into %s\n' $venv
+    .venv/bin/python -m venv --clear $venv
+    $venv/bin/python -m pip install --quiet "${requirements[@]}"
+    printf '%s\n' "${requirements[*]}" >$venv/installed
+fi
+PYTHONPATH=python $venv/bin/python -m pytest -k 'jax or torch' tests/test_examples.py
