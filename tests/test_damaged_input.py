@@ -152,6 +152,55 @@ def test_a_record_that_is_no_example_is_named_with_file_record_and_offset(tmp_pa
     assert f"[while reading {path}: record 3 at byte {offset}]" in error.message
 
 
+def read_csv(path, reader, defaults):
+    """Reads a file of comma-separated values until its first error."""
+    names = tf.train.string_input_producer([str(path)], num_epochs=1, shuffle=False)
+    _, line = reader.read(names)
+    columns = tf.decode_csv(line, defaults)
+    with tf.Session(config=tf.ConfigProto(operation_timeout_in_ms=20_000)) as session:
+        session.run(tf.local_variables_initializer())
+        coord = tf.train.Coordinator()
+        threads = tf.train.start_queue_runners(session, coord)
+        rows = []
+        try:
+            while True:
+                rows.append(session.run(columns))
+        except tf.errors.OpError as error:
+            return rows, error
+        finally:
+            coord.request_stop()
+            coord.join(threads, stop_grace_period_secs=10)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("3", "Expect 2 fields but have 1 in record 0. Give a default for each field"),
+        ("x,3", "Field 0 in record 0 is not a valid int32: x. Correct the record"),
+        (
+            '1,"a',
+            "Quoted field has to end with quote followed by delim or end: record 0 is '1,\"a'",
+        ),
+        ("\ufffd,3", "Field 0 in record 0 is not a valid int32: \ufffd. "),
+    ],
+)
+def test_a_line_that_is_no_csv_record_is_named_with_file_line_and_offset(tmp_path, line, words):
+    path = tmp_path / "table.csv"
+    path.write_text(f"1,a\n2,b\n{line}\n4,d\n")
+    rows, error = read_csv(path, tf.TextLineReader(), [[0], [""]])
+    assert rows == [[1, b"a"], [2, b"b"]]
+    assert isinstance(error, tf.errors.InvalidArgumentError)
+    assert words in error.message
+    assert f"[while reading {path}: record 2 at byte 8]" in error.message
+    assert error.op.type == "DecodeCSV"
+
+
+def test_a_tfrecord_file_read_as_csv_is_named(path):
+    _, error = read_csv(path, tf.WholeFileReader(), [[0], [""]])
+    assert isinstance(error, tf.errors.InvalidArgumentError)
+    assert f"[while reading {path}: record 0 at byte 0]" in error.message
+
+
 def test_an_image_of_the_wrong_size_is_named_with_file_record_and_offset(path):
     _, error = train_on([path], image_size=31, num_threads=1)
     assert isinstance(error, tf.errors.InvalidArgumentError)

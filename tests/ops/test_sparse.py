@@ -104,7 +104,11 @@ class TestToDense:
             ([1, 9], [5, 6], "indices[1] = [9] is out of bounds: need 0 <= index < [4]"),
             ([-1], [5], "indices[0] = [-1] is out of bounds"),
             ([1, 1], [5, 6], "indices[1] = [1] is repeated"),
-            ([2, 1], [5, 6], "indices[1] = [1] is out of order"),
+            (
+                [2, 1],
+                [5, 6],
+                "indices[1] = [1] is out of order. Many sparse ops require sorted indices. Use",
+            ),
             ([1, 2], [5], "sparse_values has incorrect shape [1], should be [] or [2]"),
         ],
     )
@@ -115,7 +119,43 @@ class TestToDense:
     def test_order_need_not_be_checked(self, run):
         dense = sparse_to_dense([2, 1], [3], [5, 6], validate_indices=False)
         assert run(dense).tolist() == [0, 6, 5]
+        with pytest.raises(IAE, match=r"Indices are not valid \(out of bounds\).  Shape: \[3\]"):
+            run(sparse_to_dense([3], [3], [5], validate_indices=False))
+
+    @pytest.mark.parametrize(
+        ("indices", "shape", "values", "words"),
+        [
+            ([[[0]]], [1], 5, "should be a scalar, vector, or matrix, got shape [1,1,1]"),
+            ([0], [[1]], 5, "output_shape should be a vector, got shape [1,1]"),
+            ([0], [1, 1], 5, "output_shape has incorrect number of elements: 2 should be: 1"),
+            ([0], [1], [[5]], "sparse_values has incorrect shape [1,1], should be [] or [1]"),
+            ([0], [-2], 5, "Dimension -2 must be >= 0"),
+        ],
+    )
+    def test_shapes_are_checked_when_known(self, run, hidden, indices, shape, values, words):
+        parts = [hidden(part) for part in (indices, shape, values)]
+        with pytest.raises(IAE, match=re.escape(words)):
+            run(sparse_to_dense(*parts))
 
     def test_refuses_dense_tensors(self):
         with pytest.raises(TypeError, match=re.escape("Input must be a SparseTensor.")):
             sparse_tensor_to_dense(tf.constant([1]))
+
+
+class TestSparseReorder:
+    def test_sorts_by_index(self, run):
+        sparse = tf.SparseTensor([[1, 2], [0, 1], [5, 0]], ["a", "b", "c"], [2, 3])
+        ordered = tf.sparse.reorder(sparse)
+        assert (ordered.indices.op.name, ordered.indices.shape) == ("SparseReorder", [3, 2])
+        assert ordered.shape == [2, 3]
+        value = run(ordered)
+        assert value.indices.tolist() == [[0, 1], [1, 2], [5, 0]]
+        assert value.values.tolist() == [b"b", b"a", b"c"]
+
+    def test_makes_what_can_be_made_dense(self, run):
+        sparse = tf.sparse_reorder(tf.SparseTensor([[1], [0]], [5, 6], [3]))
+        assert run(tf.sparse.to_dense(sparse)).tolist() == [6, 5, 0]
+
+    def test_refuses_dense_tensors(self):
+        with pytest.raises(TypeError, match=re.escape("Input must be a SparseTensor.")):
+            tf.sparse_reorder(tf.constant([1]))

@@ -159,7 +159,8 @@ fn concatenate(dtype: DType, rows: &[SparseTensor]) -> Result<Tensor> {
     Tensor::from_bytes(dtype, shape, bytes.into())
 }
 
-fn bracketed(numbers: &[i64]) -> String {
+/// Numbers as an error shows them.
+pub(crate) fn bracketed(numbers: &[i64]) -> String {
     format!("[{}]", numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(","))
 }
 

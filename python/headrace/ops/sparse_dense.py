@@ -1,24 +1,26 @@
-"""Feeding sparse tensors, and making dense ones of them.
+"""Feeding sparse tensors, ordering them, and making dense ones of them.
 
-Source: `tf.sparse_placeholder`, `tf.sparse_to_dense` and `tf.sparse_tensor_to_dense` of
-TensorFlow 1.15.
+Source: `tf.sparse_placeholder`, `tf.sparse_reorder`, `tf.sparse_to_dense` and
+`tf.sparse_tensor_to_dense` of TensorFlow 1.15.
 """
 
 from typing import Any, Final
-
-import numpy as np
 
 from headrace import dtypes
 from headrace.graph import Tensor
 from headrace.ops.arguments import Input, apply_op
 from headrace.ops.conversion import constant_value_as_shape, convert_to_tensor
 from headrace.ops.inference import check_rank
-from headrace.ops.kernel import Array, fail
-from headrace.ops.placeholders import placeholder
+from headrace.ops.placeholders import identity, placeholder
 from headrace.ops.sparse import SparseTensor
-from headrace.shapes import TensorShape, as_shape, bracketed
+from headrace.shapes import TensorShape, as_shape
 
-__all__ = ["sparse_placeholder", "sparse_tensor_to_dense", "sparse_to_dense"]
+__all__ = [
+    "sparse_placeholder",
+    "sparse_reorder",
+    "sparse_tensor_to_dense",
+    "sparse_to_dense",
+]
 
 _INDEX_TYPES: Final = (dtypes.int32, dtypes.int64)
 
@@ -81,12 +83,8 @@ def sparse_to_dense(
         check_rank(default.shape, 0)
         return [(values.dtype.base_dtype, constant_value_as_shape(shape))]
 
-    def kernel(indices: Array, shape: Array, values: Array, default: Array) -> Any:
-        return _scatter(indices, shape, values, default, validate_indices)
-
-    attrs = {"validate_indices": validate_indices}
-    op = apply_op("SparseToDense", inputs, infer, name=name, attrs=attrs, kernel=kernel)
-    return op.outputs[0]
+    attrs = {"validate_indices": bool(validate_indices)}
+    return apply_op("SparseToDense", inputs, infer, name=name, attrs=attrs).outputs[0]
 
 
 def sparse_tensor_to_dense(
@@ -121,33 +119,26 @@ def sparse_tensor_to_dense(
     )
 
 
-def _scatter(
-    indices: Array, shape: Array, values: Array, default: Array, is_checked: bool
-) -> Array:
-    rank = shape.size
-    rows = indices.reshape(-1, rank)
-    if values.ndim and values.size != len(rows):
-        fail(
-            f"sparse_values has incorrect shape {bracketed(values.shape)}, should be [] or "
-            f"[{len(rows)}]"
-        )
-    for number, row in enumerate(rows):
-        if (row < 0).any() or (row >= shape).any():
-            fail(
-                f"indices[{number}] = {bracketed(row)} is out of bounds: need 0 <= index < "
-                f"{bracketed(shape)}"
-            )
-    if is_checked and len(rows) > 1:
-        _check_order(rows)
-    dense = np.full(shape, default.item(), dtype=values.dtype)
-    dense[tuple(rows.T)] = values
-    return dense
+def sparse_reorder(sp_input: SparseTensor, name: str | None = None) -> SparseTensor:
+    """Returns a sparse tensor with its elements in the order of their indices.
 
+    Args:
+        sp_input: The sparse tensor. Its indices are not compared with its shape.
+        name: Name of the operation.
 
-def _check_order(rows: Array) -> None:
-    previous = rows[0].tolist()
-    for number, row in enumerate(rows[1:].tolist(), 1):
-        if row <= previous:
-            problem = "repeated" if row == previous else "out of order"
-            fail(f"indices[{number}] = {bracketed(row)} is {problem}")
-        previous = row
+    Raises:
+        TypeError: If it is no sparse tensor.
+    """
+    if not isinstance(sp_input, SparseTensor):
+        raise TypeError("Input must be a SparseTensor.")
+    inputs = [
+        Input("input_indices", sp_input.indices, dtypes.int64),
+        Input("input_values", sp_input.values),
+        Input("input_shape", sp_input.dense_shape, dtypes.int64),
+    ]
+
+    def infer(indices: Tensor, values: Tensor, _: Tensor) -> Any:
+        return [(dtypes.int64, indices.shape), (values.dtype.base_dtype, values.shape)]
+
+    indices, values = apply_op("SparseReorder", inputs, infer, name=name).outputs
+    return SparseTensor(indices, values, identity(sp_input.dense_shape))

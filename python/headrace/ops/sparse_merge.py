@@ -13,7 +13,6 @@ from headrace.dtypes import int64
 from headrace.graph import graph_of
 from headrace.ops.features import SparseFeature
 from headrace.ops.joining import concat
-from headrace.ops.kernel import Array, NumpyKernel, fail
 from headrace.ops.sparse import SparseTensor
 from headrace.shapes import TensorShape
 
@@ -44,17 +43,16 @@ def merge_sparse_feature(parsed: Mapping[str, Any], feature: SparseFeature) -> S
     # The values' own indices are the example (in a batch) and the position, which goes.
     rank = len(sizes) + values.dense_shape.shape.as_list()[0] - 1
 
-    def merge(*arrays: Array) -> tuple[Array, Array]:
-        return _merge(arrays, feature)
-
-    dtypes = [int64, values.values.dtype]
     op = graph_of(inputs).create_op(
         "SparseMerge",
         inputs,
-        dtypes,
+        [int64, values.values.dtype],
         output_shapes=[TensorShape([None, rank]), TensorShape([None])],
         name="SparseMerge",
-        kernel=NumpyKernel(merge, dtypes),
+        attrs={
+            "already_sorted": bool(feature.already_sorted),
+            "feature": str(feature),
+        },
     )
     dense_shape = concat([values.dense_shape[:-1], np.array(sizes, np.int64)], 0)
     return SparseTensor(op.outputs[0], op.outputs[1], dense_shape)
@@ -77,20 +75,3 @@ def _dimensions(feature: SparseFeature) -> tuple[list[str], list[int]]:
             "each index_key."
         )
     return keys, [int(size) for size in sizes]
-
-
-def _merge(arrays: Sequence[Array], feature: SparseFeature) -> tuple[Array, Array]:
-    indices, values, *parts = arrays
-    columns = [indices[:, :-1]]
-    for places, numbers in zip(parts[::2], parts[1::2], strict=True):
-        if not np.array_equal(places, indices):
-            fail(
-                f"Number of elements in indices ({len(numbers)}) and values ({len(values)}) do not "
-                f"match: {feature} needs as many indices as values in every example"
-            )
-        columns.append(numbers[:, None])
-    merged = np.concatenate(columns, axis=1).astype(np.int64)
-    if not feature.already_sorted:
-        order = np.lexsort(merged.T[::-1])
-        merged, values = merged[order], values[order]
-    return merged, values

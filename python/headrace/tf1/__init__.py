@@ -261,6 +261,9 @@ from headrace.tf1 import (
     random as random,
 )
 from headrace.tf1 import (
+    sparse as sparse,
+)
+from headrace.tf1 import (
     strings as strings,
 )
 from headrace.tf1 import (

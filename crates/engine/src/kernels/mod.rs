@@ -19,6 +19,7 @@ pub mod random;
 pub mod reader;
 pub mod select;
 pub mod shape;
+pub mod sparse;
 pub mod sparse_table;
 pub mod string_split;
 pub mod strings;
@@ -70,6 +71,9 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
         "Reshape" => Arc::new(shape::Reshape),
         "ScalarSummary" => Arc::new(summary::scalar::ScalarSummary),
         "SerializeTensor" => Arc::new(tensor_proto::SerializeTensor),
+        "SparseMerge" => Arc::new(sparse::merge::SparseMerge::from_attrs(attrs)?),
+        "SparseReorder" => Arc::new(sparse::reorder::SparseReorder),
+        "SparseToDense" => Arc::new(sparse::to_dense::SparseToDense::from_attrs(attrs)?),
         "Square" => Arc::new(math::Unary::Square),
         "StringSplit" => Arc::new(string_split::StringSplit::from_attrs(attrs)?),
         "StringSplitV2" => Arc::new(string_split::StringSplit::from_attrs_of_v2(attrs)?),

@@ -1,0 +1,114 @@
+//! SparseMerge: one sparse tensor of those that hold its indices and its values.
+
+use super::{numbers, sorted_rows};
+use crate::error::{Error, Result};
+use crate::kernel::{Kernel, Step, Tensors};
+use crate::kernels::attrs::Attrs;
+use crate::run::Run;
+use crate::shape::Shape;
+use crate::tensor::Tensor;
+
+/// `(indices, values)` of what holds the values, and of what holds the indices in each new dimension, to those of the
+/// whole. The last dimension of the former makes room for the new ones.
+///
+/// Source: `tf.SparseFeature` and `tf.sparse_merge` of TensorFlow 1.15.
+pub struct SparseMerge {
+    is_sorted: bool,
+    /// What is merged, for messages.
+    what: String,
+}
+
+impl SparseMerge {
+    pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
+        Ok(Self { is_sorted: attrs.bool("already_sorted")?, what: attrs.string("feature")?.to_owned() })
+    }
+
+    fn mismatch(&self, num_indices: usize, num_values: usize) -> Error {
+        Error::invalid_argument(format!(
+            "Number of elements in indices ({num_indices}) and values ({num_values}) do not match: {} needs as many \
+             indices as values in every example",
+            self.what
+        ))
+    }
+}
+
+impl Kernel for SparseMerge {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        let ([[places, values], parts @ ..], []) = inputs.as_slice().as_chunks::<2>() else {
+            return Err(Error::internal("indices come with their values"));
+        };
+        let mut columns = Vec::with_capacity(parts.len());
+        for [part_places, part_values] in parts {
+            if part_places != places || part_values.num_elements() != values.num_elements() {
+                return Err(self.mismatch(part_values.num_elements(), values.num_elements()));
+            }
+            columns.push(numbers(part_values, 1, "indices")?);
+        }
+        let num_values = values.num_elements();
+        let (places, rank) = (numbers(places, 2, "indices")?, places.shape()[1]);
+        let kept = rank.saturating_sub(1);
+        if places.len() != num_values * rank {
+            return Err(Error::internal(format!("{} indices for {num_values} values of rank {rank}", places.len())));
+        }
+        let width = kept + columns.len();
+        let mut indices = Vec::with_capacity(num_values * width);
+        for element in 0..num_values {
+            indices.extend_from_slice(&places[element * rank..element * rank + kept]);
+            indices.extend(columns.iter().map(|column| column[element]));
+        }
+        let order = if self.is_sorted { None } else { Some(sorted_rows(&indices, num_values)) };
+        let indices = Tensor::from_values(Shape::new(&[num_values, width]), indices)?;
+        Ok(Step::Done(Tensors::from_iter(match order {
+            None => [indices, values.clone()],
+            Some(order) => [indices.take_rows(&order, &[num_values])?, values.take_rows(&order, &[num_values])?],
+        })))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::attrs::Attr;
+    use crate::kernels::testing::{attrs, error_text, run};
+
+    fn kernel(is_sorted: bool) -> SparseMerge {
+        SparseMerge::from_attrs(&attrs([
+            ("already_sorted", Attr::Bool(is_sorted)),
+            ("feature", Attr::String("'f'".to_owned())),
+        ]))
+        .unwrap()
+    }
+
+    fn int64s(dims: &[usize], values: &[i64]) -> Tensor {
+        Tensor::from_values(Shape::new(dims), values.to_vec()).unwrap()
+    }
+
+    #[test]
+    fn indices_come_from_values_of_others() {
+        let places = int64s(&[3, 2], &[0, 0, 0, 1, 2, 0]);
+        let inputs = [
+            places.clone(),
+            int64s(&[3], &[70, 80, 90]),
+            places.clone(),
+            int64s(&[3], &[5, 1, 4]),
+            places,
+            int64s(&[3], &[6, 7, 8]),
+        ];
+        let outputs = run(&kernel(false), &inputs).unwrap();
+        assert_eq!(outputs[0], int64s(&[3, 3], &[0, 1, 7, 0, 5, 6, 2, 4, 8]));
+        assert_eq!(outputs[1], int64s(&[3], &[80, 70, 90]));
+        let outputs = run(&kernel(true), &inputs).unwrap();
+        assert_eq!(outputs[0], int64s(&[3, 3], &[0, 5, 6, 0, 1, 7, 2, 4, 8]));
+    }
+
+    #[test]
+    fn there_are_as_many_indices_as_values() {
+        let one = [int64s(&[1, 1], &[0]), int64s(&[1], &[7])];
+        let two = [int64s(&[2, 1], &[0, 1]), int64s(&[2], &[1, 2])];
+        assert_eq!(
+            error_text(&kernel(true), &[&one[..], &two].concat()),
+            "InvalidArgument: Number of elements in indices (2) and values (1) do not match: 'f' needs as many indices \
+             as values in every example"
+        );
+    }
+}

@@ -1,0 +1,29 @@
+//! Operations on the parts of sparse tensors: their indices, a row each, their values and their shape.
+
+pub mod merge;
+pub mod reorder;
+pub mod to_dense;
+
+use crate::error::{Error, Result};
+use crate::tensor::Tensor;
+
+/// The numbers of the rows of a matrix, in the order of the rows; equal ones stay as they are.
+fn sorted_rows(matrix: &[i64], num_rows: usize) -> Vec<usize> {
+    let width = matrix.len().checked_div(num_rows).unwrap_or(0);
+    let row = |number: &usize| &matrix[number * width..(number + 1) * width];
+    let mut order: Vec<usize> = (0..num_rows).collect();
+    order.sort_by(|x, y| row(x).cmp(row(y)));
+    order
+}
+
+/// The numbers of an int64 tensor of a rank; `what` names it in the error.
+fn numbers<'t>(tensor: &'t Tensor, rank: usize, what: &str) -> Result<&'t [i64]> {
+    match tensor.shape().len() == rank {
+        true => tensor.values(),
+        false => {
+            let kind = if rank == 1 { "vector" } else { "matrix" };
+            let shape = tensor.shape();
+            Err(Error::invalid_argument(format!("Input {what} should be a {kind} but received shape {shape}")))
+        }
+    }
+}
