@@ -109,6 +109,7 @@ class TestConcat:
 
     def test_accepts_the_order_of_arguments_of_old_programs(self, run):
         assert run(tf.concat(0, [[1, 2], [3]])).tolist() == [1, 2, 3]
+        assert run(tf.concat(0, [tf.constant(1), 2])).tolist() == [1, 2]
 
     def test_is_named_as_in_tensorflow(self):
         x = tf.placeholder(tf.int32, [2], name="x")

@@ -111,7 +111,7 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
 
     Args:
         values: The tensors, a list. For programs older than TensorFlow 1.0, the first two arguments
-            may change places.
+            may change places; scalars are then vectors of one element.
         axis: The axis.
         name: Name of the operation.
 
@@ -120,7 +120,9 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
         ValueError: If other axes differ in size, or there is no such axis.
     """
     if isinstance(values, (int, np.integer)) and isinstance(axis, (list, tuple)):
-        values, axis = axis, values
+        values, axis = [convert_to_tensor(value) for value in axis], values
+        if all(value.shape.rank == 0 for value in values):
+            return stack(values, name=name)
     if not isinstance(values, (list, tuple)):
         values = [values]
     if not values:

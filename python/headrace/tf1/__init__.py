@@ -231,10 +231,19 @@ from headrace.shapes import (
     TensorShape as TensorShape,
 )
 from headrace.tf1 import (
+    app as app,
+)
+from headrace.tf1 import (
+    compat as compat,
+)
+from headrace.tf1 import (
     debugging as debugging,
 )
 from headrace.tf1 import (
     dtypes as dtypes,
+)
+from headrace.tf1 import (
+    flags as flags,
 )
 from headrace.tf1 import (
     image as image,
@@ -244,6 +253,9 @@ from headrace.tf1 import (
 )
 from headrace.tf1 import (
     io as io,
+)
+from headrace.tf1 import (
+    logging as logging,
 )
 from headrace.tf1 import (
     math as math,
@@ -272,6 +284,7 @@ from headrace.tf1 import (
 from headrace.tf1 import (
     train as train,
 )
+from headrace.tf1.behaviour import *
 
 if TYPE_CHECKING:
     from headrace.ops.json_example import (
@@ -289,6 +302,9 @@ if TYPE_CHECKING:
     from headrace.protos import (
         Summary as Summary,
     )
+
+# The version whose programs run here: some ask which one they run on.
+VERSION = __version__ = "1.15.0"
 
 # What needs protocol buffers is loaded when it is first used.
 _LATE = {

@@ -1,0 +1,28 @@
+"""`tf.app`: running a program's `main`.
+
+Source: `tf.app` of TensorFlow 1.15.
+"""
+
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from headrace.tf1 import flags
+
+__all__ = ["flags", "run"]
+
+
+def run(main: Callable[[list[str]], Any] | None = None, argv: Sequence[str] | None = None) -> None:
+    """Reads the flags, calls a program's main function and ends the process.
+
+    Args:
+        main: Called with what of the command line is no flag; None for `main` of the module that
+            was started.
+        argv: The command line, the program's name first; None for `sys.argv`.
+
+    Raises:
+        SystemExit: Always, unless `main` raises another error; with what it returned.
+    """
+    rest = flags.FLAGS(sys.argv if argv is None else argv, known_only=True)
+    function = sys.modules["__main__"].main if main is None else main
+    sys.exit(function(rest))

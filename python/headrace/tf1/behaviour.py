@@ -1,0 +1,28 @@
+"""What programs for TensorFlow 1 that run on 2 say first. Here it is so anyway.
+
+Source: `tensorflow.compat.v1` of TensorFlow 2.
+"""
+
+__all__ = [
+    "disable_eager_execution",
+    "disable_resource_variables",
+    "disable_v2_behavior",
+    "executing_eagerly",
+]
+
+
+def disable_eager_execution() -> None:
+    """Does nothing: there are graphs only."""
+
+
+def disable_resource_variables() -> None:
+    """Does nothing: variables are those of TensorFlow 1."""
+
+
+def disable_v2_behavior() -> None:
+    """Does nothing: all behaviour is that of TensorFlow 1."""
+
+
+def executing_eagerly() -> bool:
+    """Returns False."""
+    return False

@@ -1,0 +1,66 @@
+"""`tf.compat`: text and bytes in either version of Python.
+
+Source: `tf.compat` of TensorFlow 1.15.
+"""
+
+import numbers
+import os
+from typing import Any, Final
+
+import numpy as np
+
+__all__ = [
+    "as_bytes",
+    "as_str",
+    "as_str_any",
+    "as_text",
+    "bytes_or_text_types",
+    "complex_types",
+    "integral_types",
+    "path_to_str",
+    "real_types",
+]
+
+bytes_or_text_types: Final = (bytes, str)
+integral_types: Final = (numbers.Integral, np.integer)
+real_types: Final = (numbers.Real, np.integer, np.floating)
+complex_types: Final = (numbers.Complex, np.number)
+
+
+def as_bytes(bytes_or_text: bytes | bytearray | str, encoding: str = "utf-8") -> bytes:
+    """Returns bytes, or the bytes of a text.
+
+    Raises:
+        TypeError: If it is neither.
+    """
+    if isinstance(bytes_or_text, str):
+        return bytes_or_text.encode(encoding)
+    if isinstance(bytes_or_text, (bytes, bytearray)):
+        return bytes(bytes_or_text)
+    raise TypeError(f"Expected binary or unicode string, got {bytes_or_text!r}")
+
+
+def as_text(bytes_or_text: bytes | str, encoding: str = "utf-8") -> str:
+    """Returns a text, or the text that bytes stand for.
+
+    Raises:
+        TypeError: If it is neither.
+    """
+    if isinstance(bytes_or_text, str):
+        return bytes_or_text
+    if isinstance(bytes_or_text, bytes):
+        return bytes_or_text.decode(encoding)
+    raise TypeError(f"Expected binary or unicode string, got {bytes_or_text!r}")
+
+
+as_str: Final = as_text
+
+
+def as_str_any(value: Any) -> str:
+    """Returns bytes and texts as `as_str` does, and `str(value)` of anything else."""
+    return as_text(value) if isinstance(value, bytes) else str(value)
+
+
+def path_to_str(path: Any) -> Any:
+    """Returns a path as a text; what is no path as it is."""
+    return as_text(os.fspath(path)) if hasattr(path, "__fspath__") else path

@@ -1,0 +1,294 @@
+"""`tf.flags`: values that the command line may set.
+
+Source: `tf.flags` of TensorFlow 1.15, which is `absl.flags`; here without flag files, validators
+and flags of several values.
+"""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+__all__ = [
+    "FLAGS",
+    "DEFINE_bool",
+    "DEFINE_boolean",
+    "DEFINE_enum",
+    "DEFINE_float",
+    "DEFINE_integer",
+    "DEFINE_list",
+    "DEFINE_string",
+    "DuplicateFlagError",
+    "Error",
+    "IllegalFlagValueError",
+    "UnrecognizedFlagError",
+    "mark_flag_as_required",
+]
+
+
+class Error(Exception):
+    """What is wrong with a flag."""
+
+
+class DuplicateFlagError(Error):
+    """Two flags have one name."""
+
+
+class IllegalFlagValueError(Error):
+    """A flag cannot have this value."""
+
+
+class UnrecognizedFlagError(Error, AttributeError):
+    """There is no such flag."""
+
+
+@dataclass
+class _Flag:
+    """A flag.
+
+    Attributes:
+        name: What comes after "--".
+        default: Its value if nobody sets it.
+        help: What it is for.
+        parse: Makes its value of a text; raises ValueError.
+        is_bool: Whether "--name" alone sets it, and "--noname" unsets it.
+        required: Whether it must be given.
+        value: The value it has.
+    """
+
+    name: str
+    default: Any
+    help: str | None
+    parse: Callable[[Any], Any]
+    is_bool: bool = False
+    required: bool = False
+    value: Any = None
+
+    def set(self, value: Any) -> None:
+        """Sets the value, from a text or from what such a text stands for."""
+        try:
+            self.value = None if value is None else self.parse(value)
+        except (TypeError, ValueError) as error:
+            raise IllegalFlagValueError(
+                f"flag --{self.name}={value}: {error}. Expected: {self.help or 'another value'}"
+            ) from None
+
+
+class FlagValues:
+    """All flags: attributes, which are read from `sys.argv` when the first one is used.
+
+    Called with a command line, it reads that one.
+    """
+
+    def __init__(self) -> None:
+        self.__dict__["_flags"] = {}
+        self.__dict__["_is_read"] = False
+
+    def __call__(self, argv: Sequence[str], known_only: bool = False) -> list[str]:
+        """Reads a command line and returns what of it is no flag.
+
+        Args:
+            argv: The command line; the first is the program's name, what follows "--" is no flag.
+            known_only: Whether flags that nobody defined are among what is returned.
+
+        Raises:
+            IllegalFlagValueError: If a flag cannot have the value given, or a required one is not
+                given.
+            UnrecognizedFlagError: If there is no such flag, unless `known_only`.
+            SystemExit: After "--help".
+        """
+        rest, words = list(argv[:1]), iter(argv[1:])
+        for word in words:
+            if word == "--":
+                rest += words
+            elif not word.startswith("-") or word == "-":
+                rest.append(word)
+            elif not self._read(word, words):
+                if not known_only:
+                    raise UnrecognizedFlagError(f"Unknown command line flag '{word.lstrip('-')}'")
+                rest.append(word)
+        self.__dict__["_is_read"] = True
+        for flag in self._flags.values():
+            if flag.required and flag.value is None:
+                raise IllegalFlagValueError(f"flag --{flag.name}=None: it must have a value")
+        return rest
+
+    def _read(self, word: str, words: Iterator[str]) -> bool:
+        """Reads one flag; False if there is none of that name."""
+        name, equals, text = word.lstrip("-").partition("=")
+        if name in ("help", "helpfull") and name not in self._flags:
+            print(self._help())
+            sys.exit(1)
+        flag = self._flags.get(name)
+        if flag is None:
+            flag = self._flags.get(name.removeprefix("no"))
+            if flag is None or not flag.is_bool or equals or not name.startswith("no"):
+                return False
+            flag.set(False)
+        elif equals:
+            flag.set(text)
+        elif flag.is_bool:
+            flag.set(True)
+        else:
+            value = next(words, None)
+            if value is None:
+                raise Error(f"Missing value for flag --{name}")
+            flag.set(value)
+        return True
+
+    def _help(self) -> str:
+        lines = [f"  --{f.name}: {f.help}\n    (default: {f.default!r})" for f in self]
+        return "\n".join([f"USAGE: {sys.argv[0]} [flags]", *lines])
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in self._flags:
+            raise AttributeError(name)
+        if not self._is_read:
+            self(sys.argv)
+        return self._flags[name].value
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self[name].set(value)
+
+    def __getitem__(self, name: str) -> _Flag:
+        if name not in self._flags:
+            raise UnrecognizedFlagError(f"Unknown command line flag '{name}'")
+        flag: _Flag = self._flags[name]
+        return flag
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._flags
+
+    def __iter__(self) -> Iterator[_Flag]:
+        return iter(self._flags.values())
+
+    def __len__(self) -> int:
+        return len(self._flags)
+
+    def __dir__(self) -> list[str]:
+        return sorted(self._flags)
+
+
+FLAGS: Final = FlagValues()
+
+
+def _define(
+    name: str,
+    default: Any,
+    help: str | None,
+    parse: Callable[[Any], Any],
+    flag_values: FlagValues,
+    is_bool: bool = False,
+) -> None:
+    if name in flag_values:
+        raise DuplicateFlagError(
+            f"The flag '{name}' is defined twice. Description from first occurrence: "
+            f"{flag_values[name].help}"
+        )
+    flag = _Flag(name, default, help, parse, is_bool)
+    flag.set(default)
+    flag_values.__dict__["_flags"][name] = flag
+
+
+def DEFINE_string(
+    name: str, default: str | None, help: str | None = None, flag_values: FlagValues = FLAGS
+) -> None:
+    """Defines a flag whose value is a text.
+
+    Args:
+        name: What comes after "--", and the attribute of `FLAGS`.
+        default: The value if the command line does not set it.
+        help: What it is for.
+        flag_values: Where it belongs.
+
+    Raises:
+        DuplicateFlagError: If there is one of that name.
+        IllegalFlagValueError: If it cannot have the default.
+    """
+    _define(name, default, help, str, flag_values)
+
+
+def DEFINE_integer(
+    name: str, default: int | None, help: str | None = None, flag_values: FlagValues = FLAGS
+) -> None:
+    """Defines a flag whose value is an int; see `DEFINE_string`."""
+    _define(name, default, help, _integer, flag_values)
+
+
+def DEFINE_float(
+    name: str, default: float | None, help: str | None = None, flag_values: FlagValues = FLAGS
+) -> None:
+    """Defines a flag whose value is a float; see `DEFINE_string`."""
+    _define(name, default, help, float, flag_values)
+
+
+def DEFINE_boolean(
+    name: str, default: Any, help: str | None = None, flag_values: FlagValues = FLAGS
+) -> None:
+    """Defines a flag whose value is a bool: "--name", "--noname", "--name=true".
+
+    See `DEFINE_string`.
+    """
+    _define(name, default, help, _boolean, flag_values, is_bool=True)
+
+
+DEFINE_bool: Final = DEFINE_boolean
+
+
+def DEFINE_enum(
+    name: str,
+    default: str | None,
+    enum_values: Sequence[str],
+    help: str | None = None,
+    flag_values: FlagValues = FLAGS,
+) -> None:
+    """Defines a flag whose value is one of some texts; see `DEFINE_string`."""
+
+    def parse(text: str) -> str:
+        if text not in enum_values:
+            raise ValueError(f"value should be one of <{'|'.join(enum_values)}>")
+        return text
+
+    _define(name, default, help, parse, flag_values)
+
+
+def DEFINE_list(
+    name: str, default: Any, help: str | None = None, flag_values: FlagValues = FLAGS
+) -> None:
+    """Defines a flag whose value is a list of texts, which have commas in between."""
+    _define(name, default, help, _texts, flag_values)
+
+
+def mark_flag_as_required(flag_name: str, flag_values: FlagValues = FLAGS) -> None:
+    """Makes a command line without a flag an error.
+
+    Args:
+        flag_name: The flag.
+        flag_values: Where it belongs.
+
+    Raises:
+        UnrecognizedFlagError: If there is none of that name.
+    """
+    flag_values[flag_name].required = True
+
+
+def _integer(value: Any) -> int:
+    if not isinstance(value, str):
+        if int(value) != value:
+            raise ValueError(f"{value} is no int")
+        return int(value)
+    return int(value, 16 if value[:2] == "0x" else 8 if value[:2] == "0o" else 10)
+
+
+def _boolean(value: Any) -> bool:
+    texts = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
+    found = texts.get(str(value).lower())
+    if found is None:
+        raise ValueError("Non-boolean argument to boolean flag")
+    return found
+
+
+def _texts(value: Any) -> list[str]:
+    if isinstance(value, str):
+        return [text.strip() for text in value.split(",")] if value else []
+    return list(value)

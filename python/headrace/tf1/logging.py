@@ -1,0 +1,104 @@
+"""`tf.logging`: Python's logging, of this library and of programs that use it.
+
+Source: `tf.logging` of TensorFlow 1.15.
+"""
+
+import logging
+import sys
+from collections import Counter
+from typing import Any, Final
+
+__all__ = [
+    "DEBUG",
+    "ERROR",
+    "FATAL",
+    "INFO",
+    "WARN",
+    "debug",
+    "error",
+    "fatal",
+    "flush",
+    "get_verbosity",
+    "info",
+    "log",
+    "log_every_n",
+    "log_first_n",
+    "log_if",
+    "set_verbosity",
+    "vlog",
+    "warn",
+    "warning",
+]
+
+DEBUG: Final = logging.DEBUG
+INFO: Final = logging.INFO
+WARN: Final = logging.WARNING
+ERROR: Final = logging.ERROR
+FATAL: Final = logging.FATAL
+
+_logger: Final = logging.getLogger("headrace")
+_calls: Final[Counter[tuple[Any, ...]]] = Counter()
+
+debug: Final = _logger.debug
+info: Final = _logger.info
+warning: Final = _logger.warning
+error: Final = _logger.error
+fatal: Final = _logger.critical
+log: Final = _logger.log
+vlog: Final = _logger.log
+
+
+def warn(msg: str, *args: Any, **kwargs: Any) -> None:
+    """Logs a warning."""
+    _logger.warning(msg, *args, stacklevel=2, **kwargs)
+
+
+def log_if(level: int, msg: str, condition: Any, *args: Any) -> None:
+    """Logs if a condition holds."""
+    if condition:
+        _logger.log(level, msg, *args, stacklevel=2)
+
+
+def log_first_n(level: int, msg: str, n: int, *args: Any) -> None:
+    """Logs the first `n` times that a line of code calls it."""
+    log_if(level, msg, _count() <= n, *args)
+
+
+def log_every_n(level: int, msg: str, n: int, *args: Any) -> None:
+    """Logs the first of every `n` times that a line of code calls it."""
+    log_if(level, msg, (_count() - 1) % n == 0, *args)
+
+
+def _count() -> int:
+    """How often the line that called the caller has done so."""
+    frame = sys._getframe(2)
+    line = (frame.f_code, frame.f_lineno)
+    _calls[line] += 1
+    return _calls[line]
+
+
+def get_verbosity() -> int:
+    """Returns the lowest level that is logged."""
+    return _logger.getEffectiveLevel()
+
+
+def set_verbosity(v: int | str) -> None:
+    """Sets the lowest level that is logged.
+
+    Unless the program has set up Python's logging, what is logged goes to standard error from
+    then on.
+
+    Args:
+        v: One of the levels here, or its name.
+    """
+    _logger.setLevel(v)
+    if not _logger.hasHandlers():
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter(logging.BASIC_FORMAT))
+        _logger.addHandler(handler)
+
+
+def flush() -> None:
+    """Writes what was logged and not yet written."""
+    for handler in _logger.handlers:
+        handler.flush()
