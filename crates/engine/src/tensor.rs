@@ -6,6 +6,7 @@ use crate::shape::Shape;
 use bytes::Bytes;
 use smallvec::SmallVec;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Numeric values of at most this many bytes live in the tensor itself: labels, ids, counters.
@@ -220,6 +221,14 @@ impl Tensor {
         }
     }
 
+    /// The elements of an int32 or int64 tensor.
+    pub fn integers(&self) -> Result<SmallVec<[i64; 4]>> {
+        match self.dtype {
+            DType::Int32 => Ok(self.values::<i32>()?.iter().map(|value| i64::from(*value)).collect()),
+            _ => Ok(SmallVec::from_slice(self.values::<i64>()?)),
+        }
+    }
+
     /// The only element of a boolean tensor; `what` names the argument in the error.
     pub fn bool_scalar(&self, what: &str) -> Result<bool> {
         match (self.dtype, self.bytes()) {
@@ -242,6 +251,25 @@ impl Tensor {
             return Err(Error::internal(format!("{} bytes taken for {dtype}", self.dtype)));
         }
         Ok(Self { dtype, ..self })
+    }
+
+    /// The elements at places `run` in row-major order, under `shape`. At least half of this tensor's bytes may be shared
+    /// with it, fewer are copied.
+    pub fn part(&self, run: Range<usize>, shape: Shape) -> Result<Self> {
+        if run.len() == self.num_elements() {
+            return self.clone().reshaped(shape);
+        }
+        if self.dtype == DType::String {
+            return Self::strings(shape, self.string_values()[run].to_vec());
+        }
+        let size = self.dtype.size();
+        let place = run.start * size..run.end * size;
+        match &self.data {
+            Data::Buffer(Memory::Bytes(bytes)) if 2 * place.len() >= bytes.len() => {
+                Self::from_bytes(self.dtype, shape, bytes.slice(place))
+            }
+            _ => Self::copied(self.dtype, shape, &self.bytes()[place]),
+        }
     }
 
     /// Row `index` of the first dimension, copied, so that it keeps nothing else alive.

@@ -29,6 +29,21 @@ _SELECTION: Final = "QueueSelect"
 # What an operation works on: a resource, or those of which each run picks one.
 _Operand: TypeAlias = Resource | list[Resource]
 
+# These have a native kernel beside the NumPy one, which folds constants. Of those that look at the
+# elements, the native one knows no complex numbers.
+_MOVES_ELEMENTS: Final = frozenset(
+    {
+        *("ConcatV2", "ExpandDims", "Pack", "Rank", "Shape", "Size", "Slice", "Squeeze"),
+        *("StridedSlice", "Transpose"),
+    }
+)
+_COMPARES_ELEMENTS: Final = frozenset(
+    {
+        *("Equal", "Greater", "GreaterEqual", "Less", "LessEqual", "NotEqual"),
+        *("LogicalAnd", "LogicalNot", "LogicalOr"),
+    }
+)
+
 # What they return changes with the files there are.
 _SEES_FILES = frozenset({"MatchingFiles"})
 
@@ -202,7 +217,7 @@ def _make_kernel(op: Operation, operands: Sequence[_Operand]) -> engine.Kernel:
             kernels = [_make_kernel(op, [*before, choice, *after]) for choice in operand]
             return engine.ProgramBuilder.select(kernels)
         resources.append(operand)
-    if op.kernel is not None:
+    if op.kernel is not None and not _is_native_too(op):
         codes = [_code(tensor) for tensor in op.outputs]
         return engine.ProgramBuilder.function(_NumpyKernel(op), codes)
     if op.type == "Const":
@@ -220,6 +235,11 @@ def _make_kernel(op: Operation, operands: Sequence[_Operand]) -> engine.Kernel:
         text = f"operation '{op.name}': there is no kernel for operations of type {op.type}"
         raise errors.UnimplementedError(op.node_def, op, text)
     return kernel
+
+
+def _is_native_too(op: Operation) -> bool:
+    is_complex = op.inputs and op.inputs[0].dtype.is_complex
+    return op.type in _MOVES_ELEMENTS or (op.type in _COMPARES_ELEMENTS and not is_complex)
 
 
 class _NumpyKernel:

@@ -64,7 +64,7 @@ impl Broadcast {
     }
 
     /// `function` of each pair of elements, in row-major order.
-    pub fn map<T: Copy>(&self, x: &[T], y: &[T], function: impl Fn(T, T) -> T) -> Vec<T> {
+    pub fn map<T: Copy, U: Copy>(&self, x: &[T], y: &[T], function: impl Fn(T, T) -> U) -> Vec<U> {
         if let [outer, Dim { length, x_step: 1, y_step: 1 }] = self.dims[..]
             && length < TILE
         {
@@ -127,7 +127,7 @@ impl Broadcast {
 }
 
 /// `function` of each element of `x` and its partner in `y`, whose whole is repeated beside `x`.
-fn map_tiled<T: Copy>(x: &[T], y: &[T], function: impl Fn(T, T) -> T) -> Vec<T> {
+fn map_tiled<T: Copy, U: Copy>(x: &[T], y: &[T], function: impl Fn(T, T) -> U) -> Vec<U> {
     let tile = y.repeat(TILE.div_ceil(y.len().max(1)));
     let mut out = Vec::with_capacity(x.len());
     for chunk in x.chunks(tile.len().max(1)) {

@@ -8,6 +8,7 @@ use crate::kernels::expect_inputs;
 use crate::run::Run;
 use crate::shape::{PartialShape, Shape};
 use crate::tensor::Tensor;
+use smallvec::SmallVec;
 
 /// Its input as it is; also `PlaceholderWithDefault` that was not fed.
 pub struct Identity;
@@ -49,10 +50,10 @@ impl Kernel for NoOp {
 }
 
 impl Kernel for Reshape {
-    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+    fn run(&self, _run: &Run, mut inputs: Tensors) -> Result<Step> {
         let [tensor, sizes] = expect_inputs(&inputs)?;
         let shape = requested_shape(tensor, &sizes_of(sizes)?)?;
-        tensor.clone().reshaped(shape).map(Step::one)
+        inputs.swap_remove(0).reshaped(shape).map(Step::one)
     }
 }
 
@@ -68,20 +69,17 @@ impl Kernel for Placeholder {
     }
 }
 
-fn sizes_of(sizes: &Tensor) -> Result<Vec<i64>> {
+fn sizes_of(sizes: &Tensor) -> Result<SmallVec<[i64; 4]>> {
     if sizes.shape().len() != 1 {
         return Err(Error::invalid_argument(format!("sizes input must be 1-D, not {}", sizes.shape())));
     }
-    match sizes.dtype() {
-        DType::Int32 => Ok(sizes.values::<i32>()?.iter().map(|size| i64::from(*size)).collect()),
-        _ => Ok(sizes.values::<i64>()?.to_vec()),
-    }
+    sizes.integers()
 }
 
 /// The shape that `sizes` asks for, checked against the number of elements of `tensor`.
 fn requested_shape(tensor: &Tensor, sizes: &[i64]) -> Result<Shape> {
     let num_elements = tensor.num_elements();
-    let mut dims = Vec::with_capacity(sizes.len());
+    let mut dims: SmallVec<[usize; 4]> = SmallVec::new();
     let mut unknown = None;
     for (index, size) in sizes.iter().enumerate() {
         match (usize::try_from(*size), unknown) {
@@ -112,7 +110,7 @@ fn requested_shape(tensor: &Tensor, sizes: &[i64]) -> Result<Shape> {
 /// The size at the place of the -1. Where both shapes have zeros, these cancel out as in TensorFlow.
 fn missing_size(shape: &[usize], dims: &[usize]) -> Result<usize> {
     let has_zero = dims.contains(&0);
-    let known: Vec<_> = dims.iter().copied().filter(|dim| *dim > 0).collect();
+    let known: SmallVec<[usize; 4]> = dims.iter().copied().filter(|dim| *dim > 0).collect();
     let available: usize = shape.iter().filter(|dim| **dim > 0 || !has_zero).product();
     let known = product(&known)?;
     if !available.is_multiple_of(known) {

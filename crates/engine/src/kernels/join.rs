@@ -1,0 +1,108 @@
+//! Pack and ConcatV2: several tensors in one, along a new axis or one they have.
+
+use super::attrs::Attrs;
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::kernel::{Kernel, Step, Tensors};
+use crate::run::Run;
+use crate::shape::Shape;
+use crate::tensor::Tensor;
+
+/// Tensors of one shape along a new axis.
+///
+/// Source: `tf.stack` of TensorFlow 1.15.
+pub struct Pack {
+    axis: i64,
+}
+
+/// `(tensors, axis)`: tensors that differ at most in the size of that axis.
+///
+/// Source: `tf.concat` of TensorFlow 1.15.
+pub struct Concat;
+
+impl Pack {
+    pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
+        Ok(Self { axis: attrs.int("axis")? })
+    }
+}
+
+impl Kernel for Pack {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        let first = inputs.first().ok_or_else(|| Error::internal("Pack of nothing"))?;
+        if let Some((index, other)) = inputs.iter().enumerate().find(|(_, tensor)| tensor.shape() != first.shape()) {
+            return Err(Error::invalid_argument(format!(
+                "Shapes of all inputs must match: values[0].shape = {} != values[{index}].shape = {}",
+                first.shape(),
+                other.shape()
+            )));
+        }
+        let rank = first.shape().len();
+        let axis = place(self.axis, rank + 1)
+            .ok_or_else(|| Error::internal(format!("axis {} of tensors of rank {rank}", self.axis)))?;
+        let (before, after) = first.shape().split_at(axis);
+        let shape = before.iter().chain(&[inputs.len()]).chain(after).copied().collect();
+        join(first.dtype(), shape, before.iter().product(), &inputs).map(Step::one)
+    }
+}
+
+impl Kernel for Concat {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        let Some((axis, tensors)) = inputs.split_last().filter(|(_, tensors)| !tensors.is_empty()) else {
+            return Err(Error::internal("ConcatV2 of nothing"));
+        };
+        let (first, axis) = (tensors[0].shape(), axis.integer_scalar("axis")?);
+        let rank = first.len();
+        if rank == 0 {
+            return Err(Error::invalid_argument("ConcatOp : Can't concatenate scalars (use tf.stack instead)"));
+        }
+        let axis = place(axis, rank).ok_or_else(|| {
+            Error::invalid_argument(format!(
+                "ConcatOp : Expected concatenating dimensions in the range [-{rank}, {rank}), but got {axis}"
+            ))
+        })?;
+        for (index, tensor) in tensors.iter().enumerate() {
+            let shape = tensor.shape();
+            let both = || format!("shape[0] = {first} vs. shape[{index}] = {shape}");
+            if shape.len() != rank {
+                let text = format!("ConcatOp : Ranks of all input tensors should match: {}", both());
+                return Err(Error::invalid_argument(text));
+            }
+            if (0..rank).any(|dim| dim != axis && shape[dim] != first[dim]) {
+                return Err(Error::invalid_argument(format!(
+                    "ConcatOp : Dimensions of inputs should match: {}",
+                    both()
+                )));
+            }
+        }
+        let mut shape: Vec<usize> = first.to_vec();
+        shape[axis] = tensors.iter().map(|tensor| tensor.shape()[axis]).sum();
+        join(tensors[0].dtype(), Shape::new(&shape), first[..axis].iter().product(), tensors).map(Step::one)
+    }
+}
+
+/// The axis of this number; negative ones count from the end.
+fn place(axis: i64, rank: usize) -> Option<usize> {
+    let axis = if axis < 0 { axis + rank as i64 } else { axis };
+    usize::try_from(axis).ok().filter(|axis| *axis < rank)
+}
+
+/// For each of `num_rows`, a part of each tensor.
+fn join(dtype: DType, shape: Shape, num_rows: usize, tensors: &[Tensor]) -> Result<Tensor> {
+    if dtype == DType::String {
+        let parts: Vec<_> = tensors.iter().map(Tensor::string_values).collect();
+        return Tensor::strings(shape, interleaved(num_rows, &parts));
+    }
+    let parts: Vec<_> = tensors.iter().map(Tensor::bytes).collect();
+    Tensor::from_bytes(dtype, shape, interleaved(num_rows, &parts).into())
+}
+
+fn interleaved<T: Clone>(num_rows: usize, parts: &[&[T]]) -> Vec<T> {
+    let mut out = Vec::with_capacity(parts.iter().map(|part| part.len()).sum());
+    for row in 0..num_rows {
+        for part in parts {
+            let length = part.len() / num_rows;
+            out.extend_from_slice(&part[row * length..(row + 1) * length]);
+        }
+    }
+    out
+}
