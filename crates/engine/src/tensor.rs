@@ -306,6 +306,29 @@ impl Tensor {
         Self::from_bytes(self.dtype, shape, bytes.into())
     }
 
+    /// The part of shape `shape` that begins at `begin`, copied. Fails unless it lies inside.
+    pub fn window(&self, begin: &[usize], shape: Shape) -> Result<Self> {
+        let fits = |((begin, size), whole): ((&usize, &usize), &usize)| {
+            begin.checked_add(*size).is_some_and(|end| end <= *whole)
+        };
+        if begin.len() != self.shape.len()
+            || shape.len() != self.shape.len()
+            || !begin.iter().zip(shape.iter()).zip(self.shape.iter()).all(fits)
+        {
+            return Err(Error::internal(format!("a window of {shape} at {begin:?} in {}", self.shape)));
+        }
+        let offset = begin.iter().zip(self.shape.iter()).fold(0, |offset, (begin, size)| offset * size + begin);
+        let runs = runs(&shape, &self.shape).into_iter().map(|(_, from, length)| offset + from..offset + from + length);
+        if self.dtype == DType::String {
+            let values = self.string_values();
+            return Self::strings(shape, runs.flat_map(|run| values[run].iter().cloned()).collect());
+        }
+        let size = self.dtype.size();
+        let mut bytes = Vec::with_capacity(shape.num_elements() * size);
+        runs.for_each(|run| bytes.extend_from_slice(&self.bytes()[run.start * size..run.end * size]));
+        Self::from_bytes(self.dtype, shape, bytes.into())
+    }
+
     /// Stacks tensors of one type and shape on a new first dimension; each element is copied once.
     pub fn stack<'a>(dtype: DType, row: &Shape, rows: impl ExactSizeIterator<Item = &'a Tensor>) -> Result<Self> {
         let shape = row.batched(rows.len());
@@ -429,6 +452,19 @@ mod tests {
         let batch = Tensor::stack_padded(DType::Int32, &row, [&small, &large].into_iter()).unwrap();
         assert_eq!(batch.shape()[..], [2, 2, 3]);
         assert_eq!(batch.values::<i32>().unwrap(), [1, 0, 0, 2, 0, 0, 3, 4, 5, 0, 0, 0]);
+    }
+
+    #[test]
+    fn a_window_is_cut_out_of_every_dimension() {
+        let whole = Tensor::from_values(Shape::new(&[2, 3, 4]), (0..24_i32).collect()).unwrap();
+        let part = whole.window(&[1, 1, 2], Shape::new(&[1, 2, 2])).unwrap();
+        assert_eq!(part.values::<i32>().unwrap(), [18, 19, 22, 23]);
+        let words = Tensor::strings(Shape::new(&[3]), vec!["a".into(), "b".into(), "c".into()]).unwrap();
+        assert_eq!(words.window(&[1], Shape::new(&[2])).unwrap().string_values(), ["b", "c"]);
+        assert_eq!(Tensor::scalar(7).window(&[], Shape::scalar()).unwrap(), Tensor::scalar(7));
+        assert!(whole.window(&[0, 0, 0], Shape::new(&[2, 0, 4])).unwrap().bytes().is_empty());
+        let error = whole.window(&[0, 2, 0], Shape::new(&[1, 2, 1])).unwrap_err();
+        assert_eq!(error.message(), "a window of (1, 2, 1) at [0, 2, 0] in (2, 3, 4)");
     }
 
     #[test]

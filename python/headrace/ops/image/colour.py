@@ -1,19 +1,39 @@
 """Colours of images: their types, their spaces, and changes of them.
 
-Source: `tf.image.convert_image_dtype` and its kin of TensorFlow 1.15.
+Source: `tf.image.convert_image_dtype`, `adjust_brightness` and their kin of TensorFlow 1.15.
 """
 
+from collections.abc import Callable
 from typing import Any
 
+from headrace import dtypes
 from headrace.dtypes import as_dtype
 from headrace.graph import Tensor, name_scope
-from headrace.ops.arithmetic import floordiv, multiply
+from headrace.ops.arguments import Input, apply_op
+from headrace.ops.arithmetic import add, floordiv, multiply, pow, saturate_cast
 from headrace.ops.casting import cast
+from headrace.ops.comparison import greater_equal
+from headrace.ops.control_flow import Assert, with_dependencies
 from headrace.ops.conversion import convert_to_tensor
+from headrace.ops.elementwise import FLOATS
+from headrace.ops.image.frames import is_number, require
+from headrace.ops.inference import ShapeConflict, like
 from headrace.ops.placeholders import identity
-from headrace.ops.saturation import saturate_cast
+from headrace.shapes import TensorShape, dimension_value
 
-__all__ = ["convert_image_dtype"]
+__all__ = [
+    "adjust_brightness",
+    "adjust_contrast",
+    "adjust_gamma",
+    "adjust_hue",
+    "adjust_saturation",
+    "convert_image_dtype",
+    "grayscale_to_rgb",
+    "hsv_to_rgb",
+    "per_image_standardization",
+    "rgb_to_grayscale",
+    "rgb_to_hsv",
+]
 
 
 def convert_image_dtype(
@@ -56,3 +76,274 @@ def convert_image_dtype(
             return multiply(cast(pixels, wanted), 1.0 / given.max, name=scope)
         # Half a step more, so that the cast, which cuts off, does not lose the largest value.
         return convert(multiply(pixels, wanted.max + 0.5), wanted, name=scope)
+
+
+def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
+    """Turns colours into their grey.
+
+    Args:
+        images: RGB, of floats from 0 to 1 or of integers: (..., 3).
+        name: Name of the scope.
+
+    Returns:
+        Of the type of `images`, (..., 1).
+
+    Raises:
+        ValueError: If there are not 3 channels.
+    """
+
+    def infer(images: Tensor) -> Any:
+        return [(dtypes.float32, _with_channels(images, 3, 1))]
+
+    with name_scope(name, "rgb_to_grayscale", [images]):
+        pixels = convert_to_tensor(images, name="images")
+        inputs = [Input("images", convert_image_dtype(pixels, dtypes.float32))]
+        grey = apply_op("RgbToGrey", inputs, infer).outputs[0]
+        return convert_image_dtype(grey, pixels.dtype.base_dtype)
+
+
+def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
+    """Repeats one channel three times.
+
+    Args:
+        images: Any type, (..., 1).
+        name: Name of the operation.
+
+    Returns:
+        Of the type of `images`, (..., 3).
+
+    Raises:
+        ValueError: If there is not 1 channel, or no axis besides it.
+    """
+
+    def infer(images: Tensor) -> Any:
+        return [(images.dtype.base_dtype, _with_channels(images, 1, 3))]
+
+    pixels = convert_to_tensor(images, name="images")
+    if pixels.shape.rank is not None:
+        require(
+            pixels.shape.rank >= 2,
+            f"A grayscale image (shape {pixels.shape}) must be at least two-dimensional.",
+        )
+        channels = dimension_value(pixels.shape[-1])
+        text = "Last dimension of a grayscale image should be size 1."
+        require(None if channels is None else channels == 1, text)
+    return apply_op("GreyToRgb", [Input("images", pixels)], infer, name=name).outputs[0]
+
+
+def rgb_to_hsv(images: Any, name: str | None = None) -> Tensor:
+    """Turns red, green and blue into hue, saturation and value.
+
+    Args:
+        images: Floats from 0 to 1, (..., 3).
+        name: Name of the operation.
+
+    Returns:
+        Of the type and shape of `images`, from 0 to 1.
+
+    Raises:
+        ValueError: If there are not 3 channels.
+    """
+    return _change("RGBToHSV", images, name)
+
+
+def hsv_to_rgb(images: Any, name: str | None = None) -> Tensor:
+    """Turns hue, saturation and value into red, green and blue.
+
+    Args:
+        images: Floats from 0 to 1, (..., 3).
+        name: Name of the operation.
+
+    Returns:
+        Of the type and shape of `images`, from 0 to 1.
+
+    Raises:
+        ValueError: If there are not 3 channels.
+    """
+    return _change("HSVToRGB", images, name)
+
+
+def adjust_brightness(image: Any, delta: Any) -> Tensor:
+    """Adds to all channels.
+
+    Args:
+        image: Floats, or integers that count as from 0 to 1 for this: any shape.
+        delta: What to add, a number or a scalar tensor: -1 is black for all.
+
+    Returns:
+        Of the type and shape of `image`; integers stop at the ends of their range.
+    """
+
+    def brighten(pixels: Tensor) -> Tensor:
+        return add(pixels, cast(delta, pixels.dtype.base_dtype))
+
+    return _adjust("adjust_brightness", image, brighten, saturate=True)
+
+
+def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
+    """Multiplies the difference to the mean, for each channel of each image.
+
+    Args:
+        images: Floats or integers, (..., height, width, channels).
+        contrast_factor: The factor, a number or a scalar tensor.
+
+    Returns:
+        Of the type and shape of `images`; integers stop at the ends of their range.
+
+    Raises:
+        ValueError: If the images have fewer than 3 dimensions.
+    """
+
+    def infer(images: Tensor, _: Tensor) -> Any:
+        if images.shape.rank is not None and images.shape.rank < 3:
+            rank = images.shape.rank
+            raise ShapeConflict(f"Shape must be at least rank 3 but is rank {rank}")
+        return like(images)
+
+    def change(pixels: Tensor) -> Tensor:
+        inputs = [
+            Input("images", pixels),
+            Input("contrast_factor", contrast_factor, dtypes.float32),
+        ]
+        return apply_op("AdjustContrastv2", inputs, infer).outputs[0]
+
+    return _adjust("adjust_contrast", images, change, saturate=True)
+
+
+def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
+    """Computes `gain * image ** gamma` of channels from 0 to 1.
+
+    Args:
+        image: Floats, or integers that count as from 0 to 1 for this: any shape.
+        gamma: The exponent, not negative: a number or a tensor.
+        gain: The factor, a number or a tensor.
+
+    Returns:
+        Of the type of `image`; integers stop at the ends of their range.
+
+    Raises:
+        ValueError: If `gamma` is known to be negative.
+    """
+    text = "Gamma should be a non-negative real number."
+    require(gamma >= 0 if is_number(gamma) else None, text)
+
+    def change(pixels: Tensor) -> Tensor:
+        exponent = gamma
+        if not is_number(gamma):
+            exponent = with_dependencies([Assert(greater_equal(gamma, 0), [text])], gamma)
+        return multiply(pow(pixels, exponent), gain)
+
+    return _adjust("adjust_gamma", image, change, saturate=True)
+
+
+def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:
+    """Turns the hue of colours.
+
+    Args:
+        image: RGB, of floats from 0 to 1 or of integers: (..., 3).
+        delta: How far, in turns: a number or a scalar tensor; 1 changes nothing.
+        name: Name of the scope.
+
+    Returns:
+        Of the type and shape of `image`.
+
+    Raises:
+        ValueError: If there are not 3 channels.
+    """
+
+    def turn(pixels: Tensor) -> Tensor:
+        return _change("AdjustHue", pixels, None, ("delta", delta))
+
+    return _adjust("adjust_hue", image, turn, name=name)
+
+
+def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = None) -> Tensor:
+    """Multiplies the saturation of colours.
+
+    Args:
+        image: RGB, of floats from 0 to 1 or of integers: (..., 3).
+        saturation_factor: The factor, a number or a scalar tensor: 0 gives greys.
+        name: Name of the scope.
+
+    Returns:
+        Of the type and shape of `image`.
+
+    Raises:
+        ValueError: If there are not 3 channels.
+    """
+
+    def saturate(pixels: Tensor) -> Tensor:
+        return _change("AdjustSaturation", pixels, None, ("scale", saturation_factor))
+
+    return _adjust("adjust_saturation", image, saturate, name=name)
+
+
+def per_image_standardization(image: Any) -> Tensor:
+    """Gives each image a mean of 0 and a variance of 1.
+
+    The standard deviation counts for at least `1 / sqrt(number of its elements)`, so that a plain
+    image becomes 0.
+
+    Args:
+        image: Numbers, (..., height, width, channels).
+
+    Returns:
+        float32, of the shape of `image`.
+
+    Raises:
+        ValueError: If the image has fewer than 3 dimensions, or cannot have a pixel.
+    """
+    with name_scope(None, "per_image_standardization", [image]):
+        pixels = convert_to_tensor(image, name="image")
+        if pixels.shape.rank is not None:
+            require(
+                pixels.shape.rank >= 3,
+                f"'image' (shape {pixels.shape}) must be at least three-dimensional.",
+            )
+            require(
+                0 not in pixels.shape.as_list()[-3:],
+                f"inner 3 dims of 'image.shape' must be > 0: {pixels.shape}",
+            )
+        inputs = [Input("image", cast(pixels, dtypes.float32))]
+        return apply_op("PerImageStandardization", inputs, like).outputs[0]
+
+
+def _adjust(
+    scope: str,
+    image: Any,
+    change: Callable[[Tensor], Tensor],
+    saturate: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Changes an image as floats and gives it its type back."""
+    with name_scope(name, scope, [image]):
+        pixels = convert_to_tensor(image, name="image")
+        given = pixels.dtype.base_dtype
+        if given not in (dtypes.float16, dtypes.float32):
+            pixels = convert_image_dtype(pixels, dtypes.float32)
+        return convert_image_dtype(change(pixels), given, saturate=saturate)
+
+
+def _change(
+    op_type: str, images: Any, name: str | None, amount: tuple[str, Any] | None = None
+) -> Tensor:
+    inputs = [Input("images", images, allowed=FLOATS, default=dtypes.float32)]
+    if amount is not None:
+        inputs.append(Input(*amount, dtypes.float32))
+
+    def infer(images: Tensor, *_: Tensor) -> Any:
+        return [(images.dtype.base_dtype, _with_channels(images, 3, 3))]
+
+    return apply_op(op_type, inputs, infer, name=name).outputs[0]
+
+
+def _with_channels(images: Tensor, expected: int, channels: int) -> TensorShape:
+    """Returns the static shape with another number of channels, after a look at the old one."""
+    if images.shape.rank is None:
+        return images.shape
+    if images.shape.rank == 0:
+        raise ShapeConflict("Shape must be at least rank 1 but is rank 0")
+    *sizes, found = images.shape.as_list()
+    if found not in (None, expected):
+        raise ShapeConflict(f"Dimension must be {expected} but is {found}")
+    return TensorShape([*sizes, channels])

@@ -1,13 +1,18 @@
 //! Images: from encoded bytes to pixels and back, and what is done to pixels. One file a format or a family.
 
 mod bmp;
+mod colour;
 mod decode;
 mod encode;
+mod flip;
+mod frame;
 mod gif;
 mod jpeg;
 mod luma;
 mod png;
+mod resize;
 mod sniff;
+mod window;
 
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
@@ -15,6 +20,7 @@ use crate::kernels::attrs::Attrs;
 use crate::shape::Shape;
 use crate::tensor::Tensor;
 use bytes::Bytes;
+use colour::Change;
 use std::sync::Arc;
 
 /// The most pixels that one file may have, all frames together: 2^29 bytes of RGB, TensorFlow's limit for a JPEG.
@@ -25,12 +31,31 @@ pub const MAX_PIXELS: usize = (1 << 29) / 3;
 /// The kernel for an operation on images, or `None` if `op_type` is no such operation.
 pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
     Ok(Some(match op_type {
+        "AdjustContrastv2" => Arc::new(Change::AdjustContrast),
+        "AdjustHue" => Arc::new(Change::AdjustHue),
+        "AdjustSaturation" => Arc::new(Change::AdjustSaturation),
+        "CentralCrop" => Arc::new(window::CentralCrop::from_attrs(attrs)?),
+        "CropToBoundingBox" => Arc::new(window::CropToBoundingBox),
         "DecodeAndCropJpeg" | "DecodeBmp" | "DecodeGif" | "DecodeImage" | "DecodeJpeg" | "DecodePng" => {
             Arc::new(decode::Decode::from_attrs(op_type, attrs)?)
         }
         "EncodeJpeg" => Arc::new(encode::EncodeJpeg::from_attrs(attrs)?),
         "EncodePng" => Arc::new(encode::EncodePng::from_attrs(attrs)?),
         "ExtractJpegShape" => Arc::new(decode::ExtractJpegShape::from_attrs(attrs)?),
+        "FlipImage" => Arc::new(flip::FlipImage::from_attrs(attrs)?),
+        "GreyToRgb" => Arc::new(colour::GreyToRgb),
+        "HSVToRGB" => Arc::new(Change::HsvToRgb),
+        "PadToBoundingBox" => Arc::new(window::PadToBoundingBox),
+        "PerImageStandardization" => Arc::new(colour::PerImageStandardization),
+        "RGBToHSV" => Arc::new(Change::RgbToHsv),
+        "RandomCrop" => Arc::new(window::RandomCrop),
+        "ResizeArea" | "ResizeBicubic" | "ResizeBilinear" | "ResizeNearestNeighbor" | "ScaleAndTranslate" => {
+            Arc::new(resize::Resize::from_attrs(op_type, attrs)?)
+        }
+        "ResizeWithCropOrPad" => Arc::new(window::ResizeWithCropOrPad),
+        "RgbToGrey" => Arc::new(colour::RgbToGrey),
+        "RotateImage" => Arc::new(flip::RotateImage),
+        "TransposeImage" => Arc::new(flip::TransposeImage),
         _ => return Ok(None),
     }))
 }

@@ -1,0 +1,324 @@
+//! Colours of floats: hue, saturation and value, grey, and changes of them.
+//!
+//! Source: `tf.image.rgb_to_hsv`, `adjust_hue` and their kin of TensorFlow 1.15.
+
+use super::bracketed;
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::kernel::{Kernel, Step, Tensors};
+use crate::kernels::cast::cast;
+use crate::kernels::expect_inputs;
+use crate::run::Run;
+use crate::tensor::Tensor;
+
+type Colour = [f32; 3];
+
+/// A function of the colour of each pixel, or of each channel of each image.
+#[derive(Clone, Copy, Debug)]
+pub enum Change {
+    /// Red, green and blue to hue, saturation and value.
+    RgbToHsv,
+    HsvToRgb,
+    /// The hue is turned by the second input, in turns.
+    AdjustHue,
+    /// The saturation is multiplied by the second input.
+    AdjustSaturation,
+    /// The difference to the mean of the channel is multiplied by the second input.
+    AdjustContrast,
+}
+
+impl Kernel for Change {
+    /// Half and double precision are computed in single precision.
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        let images = inputs.first().ok_or_else(|| Error::internal("no image"))?;
+        let amount = inputs.get(1).map_or(Ok(0.0), scalar)?;
+        let mut values = cast(images, DType::Float32)?.values::<f32>()?.to_vec();
+        if let Self::AdjustContrast = self {
+            adjust_contrast(images, &mut values, amount)?;
+        } else if images.shape().last() != Some(&3) {
+            return Err(Error::invalid_argument(format!(
+                "input must have 3 channels but instead has shape {}.",
+                bracketed(images.shape())
+            )));
+        }
+        let pixels = values.as_chunks_mut::<3>().0.iter_mut();
+        match self {
+            Self::RgbToHsv => pixels.for_each(|pixel| *pixel = rgb_to_hsv(*pixel)),
+            Self::HsvToRgb => pixels.for_each(|pixel| *pixel = hsv_to_rgb(*pixel)),
+            Self::AdjustHue => pixels.for_each(|pixel| *pixel = turn_hue(*pixel, amount)),
+            Self::AdjustSaturation => pixels.for_each(|pixel| *pixel = saturate(*pixel, amount)),
+            Self::AdjustContrast => (),
+        }
+        cast(&Tensor::from_values(images.shape().clone(), values)?, images.dtype()).map(Step::one)
+    }
+}
+
+fn scalar(tensor: &Tensor) -> Result<f32> {
+    match (tensor.shape().len(), tensor.values::<f32>()?) {
+        (0, [value]) => Ok(*value),
+        _ => {
+            Err(Error::invalid_argument(format!("the amount must be scalar, got shape {}", bracketed(tensor.shape()))))
+        }
+    }
+}
+
+fn largest(colour: Colour) -> f32 {
+    colour[0].max(colour[1]).max(colour[2])
+}
+
+fn smallest(colour: Colour) -> f32 {
+    colour[0].min(colour[1]).min(colour[2])
+}
+
+fn rgb_to_hsv(colour: Colour) -> Colour {
+    let [red, green, blue] = colour;
+    let value = largest(colour);
+    let range = value - smallest(colour);
+    let saturation = if value > 0.0 { range / value } else { 0.0 };
+    if range <= 0.0 {
+        return [0.0, saturation, value];
+    }
+    let step = 1.0 / (6.0 * range);
+    let hue = if red == value {
+        step * (green - blue)
+    } else if green == value {
+        step * (blue - red) + 2.0 / 6.0
+    } else {
+        step * (red - green) + 4.0 / 6.0
+    };
+    [if hue < 0.0 { hue + 1.0 } else { hue }, saturation, value]
+}
+
+fn hsv_to_rgb([hue, saturation, value]: Colour) -> Colour {
+    let sixth = hue * 6.0;
+    let ramps = [(sixth - 3.0).abs() - 1.0, 2.0 - (sixth - 2.0).abs(), 2.0 - (sixth - 4.0).abs()];
+    ramps.map(|ramp| ((1.0 - saturation) + saturation * ramp.clamp(0.0, 1.0)) * value)
+}
+
+fn saturate(colour: Colour, factor: f32) -> Colour {
+    let [hue, saturation, value] = rgb_to_hsv(colour);
+    hsv_to_rgb([hue, (saturation * factor).clamp(0.0, 1.0), value])
+}
+
+/// Keeps the largest and the smallest channel, so that it works for values of any range.
+fn turn_hue(colour: Colour, turns: f32) -> Colour {
+    let (low, high) = (smallest(colour), largest(colour));
+    if low == high {
+        return colour;
+    }
+    // The way round has six parts: in the even ones a channel rises, in the odd ones one falls.
+    let [red, green, blue] = colour;
+    let (part, middle) = match (red < green, blue < green, blue < red) {
+        (false, true, _) => (0, green),
+        (true, _, true) => (1, red),
+        (true, true, false) => (2, blue),
+        (true, false, false) => (3, green),
+        (false, false, false) => (4, red),
+        (false, false, true) => (5, blue),
+    };
+    let share = (middle - low) / (high - low);
+    let fraction = if part % 2 == 0 { share } else { 1.0 - share };
+    let hue = (part as f32 + fraction + turns * 6.0).rem_euclid(6.0);
+    let part = (hue as u8).min(5);
+    let fraction = hue - f32::from(part);
+    let share = if part % 2 == 0 { fraction } else { 1.0 - fraction };
+    let middle = low + share * (high - low);
+    match part {
+        0 => [high, middle, low],
+        1 => [middle, high, low],
+        2 => [low, high, middle],
+        3 => [low, middle, high],
+        4 => [middle, low, high],
+        _ => [high, low, middle],
+    }
+}
+
+fn adjust_contrast(images: &Tensor, values: &mut [f32], factor: f32) -> Result<()> {
+    let shape = images.shape();
+    let [.., height, width, channels] = shape[..] else {
+        return Err(Error::invalid_argument(format!("input must be at least 3-D, got shape{}", bracketed(shape))));
+    };
+    let num_pixels = height * width;
+    for image in values.chunks_exact_mut((num_pixels * channels).max(1)) {
+        for channel in 0..channels {
+            let sum: f64 = image.iter().skip(channel).step_by(channels).map(|value| f64::from(*value)).sum();
+            let mean = (sum / num_pixels as f64) as f32;
+            let channel = image.iter_mut().skip(channel).step_by(channels);
+            channel.for_each(|value| *value = (*value - mean) * factor + mean);
+        }
+    }
+    Ok(())
+}
+
+/// The grey of colours: one channel of floats out of three.
+pub struct RgbToGrey;
+
+impl Kernel for RgbToGrey {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        let [images] = expect_inputs(&inputs)?;
+        let mut shape = images.shape().to_vec();
+        if shape.pop() != Some(3) {
+            return Err(Error::invalid_argument(format!(
+                "rgb_to_grayscale: the image is of shape {}, expected 3 channels",
+                bracketed(images.shape())
+            )));
+        }
+        shape.push(1);
+        let pixels = images.values::<f32>()?.as_chunks::<3>().0.iter();
+        let greys = pixels.map(|[red, green, blue]| red * 0.2989 + green * 0.587 + blue * 0.114).collect();
+        Tensor::from_values(shape.into_iter().collect(), greys).map(Step::one)
+    }
+}
+
+/// The one channel of each pixel three times.
+pub struct GreyToRgb;
+
+impl Kernel for GreyToRgb {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        let [images] = expect_inputs(&inputs)?;
+        let mut shape = images.shape().to_vec();
+        if shape.len() < 2 || shape.pop() != Some(1) || images.dtype() == DType::String {
+            return Err(Error::invalid_argument(format!(
+                "assertion failed: [Last dimension of a grayscale image should be size 1.] [{}]",
+                bracketed(images.shape())
+            )));
+        }
+        shape.push(3);
+        let mut bytes = Vec::with_capacity(3 * images.bytes().len());
+        for sample in images.bytes().chunks_exact(images.dtype().size()) {
+            (0..3).for_each(|_| bytes.extend_from_slice(sample));
+        }
+        Tensor::from_bytes(images.dtype(), shape.into_iter().collect(), bytes.into()).map(Step::one)
+    }
+}
+
+/// Each image of floats with a mean of 0 and a variance of 1, or less if it is nearly plain.
+pub struct PerImageStandardization;
+
+impl Kernel for PerImageStandardization {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        let [images] = expect_inputs(&inputs)?;
+        let shape = images.shape();
+        let num_samples = match shape[..] {
+            [.., height, width, channels] if height * width * channels > 0 => height * width * channels,
+            _ => {
+                return Err(Error::invalid_argument(format!(
+                    "assertion failed: [inner 3 dims of 'image.shape' must be > 0.] [{}]",
+                    bracketed(shape)
+                )));
+            }
+        };
+        let mut values = images.values::<f32>()?.to_vec();
+        for image in values.chunks_exact_mut(num_samples) {
+            let count = num_samples as f64;
+            let mean = image.iter().map(|value| f64::from(*value)).sum::<f64>() / count;
+            let variance = image.iter().map(|value| (f64::from(*value) - mean).powi(2)).sum::<f64>() / count;
+            let deviation = variance.sqrt().max(1.0 / count.sqrt()) as f32;
+            image.iter_mut().for_each(|value| *value = (*value - mean as f32) / deviation);
+        }
+        Tensor::from_values(shape.clone(), values).map(Step::one)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::testing::{error_text, run_one};
+    use crate::shape::Shape;
+
+    fn image(values: &[f32], shape: &[usize]) -> Tensor {
+        Tensor::from_values(Shape::new(shape), values.to_vec()).unwrap()
+    }
+
+    fn change(change: Change, colour: Colour, amount: Option<f32>) -> Vec<f32> {
+        let inputs = [Some(image(&colour, &[1, 1, 3])), amount.map(Tensor::scalar)];
+        run_one(&change, &inputs.into_iter().flatten().collect::<Vec<_>>()).unwrap().values::<f32>().unwrap().to_vec()
+    }
+
+    fn assert_close(a: &[f32], b: &[f32]) {
+        assert!(a.len() == b.len() && a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-5), "{a:?} {b:?}");
+    }
+
+    const COLOURS: [Colour; 9] = [
+        [1.0, 0.0, 0.0],
+        [0.2, 0.7, 0.4],
+        [0.2, 0.4, 0.7],
+        [0.7, 0.2, 0.4],
+        [0.7, 0.4, 0.2],
+        [0.4, 0.2, 0.7],
+        [0.4, 0.7, 0.2],
+        [0.5, 0.5, 0.5],
+        [0.0, 0.0, 0.0],
+    ];
+
+    #[test]
+    fn colours_come_back_from_hue_saturation_and_value() {
+        for colour in COLOURS {
+            let hsv = change(Change::RgbToHsv, colour, None);
+            assert_close(&change(Change::HsvToRgb, [hsv[0], hsv[1], hsv[2]], None), &colour);
+        }
+        assert_close(&change(Change::RgbToHsv, [0.2, 0.7, 0.4], None), &[0.4, 5.0 / 7.0, 0.7]);
+    }
+
+    #[test]
+    fn a_hue_is_turned() {
+        for colour in COLOURS {
+            for turns in [0.0, 1.0, -1.0] {
+                assert_close(&change(Change::AdjustHue, colour, Some(turns)), &colour);
+            }
+            let hsv = change(Change::RgbToHsv, colour, None);
+            let turned = change(Change::HsvToRgb, [(hsv[0] + 0.3) % 1.0, hsv[1], hsv[2]], None);
+            assert_close(&change(Change::AdjustHue, colour, Some(0.3)), &turned);
+        }
+        assert_close(&change(Change::AdjustHue, [10.0, 20.0, 40.0], Some(-1.0 / 3.0)), &[20.0, 40.0, 10.0]);
+    }
+
+    #[test]
+    fn saturation_is_multiplied_up_to_full() {
+        assert_close(&change(Change::AdjustSaturation, [0.4, 0.6, 0.8], Some(0.0)), &[0.8, 0.8, 0.8]);
+        assert_close(&change(Change::AdjustSaturation, [0.4, 0.6, 0.8], Some(9.0)), &[0.0, 0.4, 0.8]);
+    }
+
+    #[test]
+    fn contrast_is_a_matter_of_each_channel_of_each_image() {
+        let images = image(&[1.0, 10.0, 3.0, 20.0, 5.0, 5.0, 5.0, 7.0], &[2, 1, 2, 2]);
+        let adjusted = run_one(&Change::AdjustContrast, &[images, Tensor::scalar(2.0_f32)]).unwrap();
+        assert_close(adjusted.values().unwrap(), &[0.0, 5.0, 4.0, 25.0, 5.0, 4.0, 5.0, 8.0]);
+    }
+
+    #[test]
+    fn greys_are_made_and_repeated() {
+        let grey = run_one(&RgbToGrey, &[image(&[1.0, 0.0, 0.0, 0.0, 1.0, 1.0], &[2, 3])]).unwrap();
+        assert_eq!(grey.shape()[..], [2, 1]);
+        assert_close(grey.values().unwrap(), &[0.2989, 0.701]);
+        let rgb = run_one(&GreyToRgb, &[image(&[0.5, 0.25], &[2, 1])]).unwrap();
+        assert_eq!(rgb.values::<f32>().unwrap(), [0.5, 0.5, 0.5, 0.25, 0.25, 0.25]);
+    }
+
+    #[test]
+    fn each_image_is_standardized_alone() {
+        let images = image(&[1.0, 2.0, 3.0, 4.0, 7.0, 7.0, 7.0, 7.0], &[2, 2, 2, 1]);
+        let standard = run_one(&PerImageStandardization, &[images]).unwrap();
+        let unit = 1.25_f32.sqrt().recip();
+        assert_close(
+            standard.values().unwrap(),
+            &[-1.5 * unit, -0.5 * unit, 0.5 * unit, 1.5 * unit, 0.0, 0.0, 0.0, 0.0],
+        );
+    }
+
+    #[test]
+    fn what_is_no_image_of_colours_is_refused() {
+        let grey = image(&[1.0], &[1, 1, 1]);
+        let error = error_text(&Change::RgbToHsv, std::slice::from_ref(&grey));
+        assert!(error.contains("input must have 3 channels but instead has shape [1,1,1]."), "{error}");
+        let error = error_text(&Change::AdjustContrast, &[image(&[1.0], &[1]), Tensor::scalar(1.0_f32)]);
+        assert!(error.contains("input must be at least 3-D, got shape[1]"), "{error}");
+        assert!(error_text(&RgbToGrey, &[grey]).contains("is of shape [1,1,1], expected 3 channels"));
+        let error = error_text(&GreyToRgb, &[image(&[1.0, 2.0], &[1, 2])]);
+        assert!(error.contains("Last dimension of a grayscale image should be size 1."), "{error}");
+        assert!(error_text(&PerImageStandardization, &[image(&[], &[0, 1, 1])]).contains("must be > 0"));
+        let amounts = image(&[1.0, 2.0], &[2]);
+        let error = error_text(&Change::AdjustHue, &[image(&[0.0; 3], &[1, 1, 3]), amounts]);
+        assert!(error.contains("the amount must be scalar, got shape [2]"), "{error}");
+    }
+}

@@ -1,0 +1,204 @@
+//! Images mirrored, transposed and turned by right angles: each pixel moves, none changes.
+//!
+//! Source: `tf.image.flip_left_right` and its kin of TensorFlow 1.15.
+
+use super::frame::Frame;
+use crate::error::{Error, Result};
+use crate::kernel::{Kernel, Step, Tensors};
+use crate::kernels::attrs::Attrs;
+use crate::kernels::expect_inputs;
+use crate::run::Run;
+use crate::tensor::Tensor;
+
+/// Where the pixels of the result come from: pixel (y, x) from number `first + y * down + x * right`.
+#[derive(Clone, Copy)]
+struct Move {
+    height: usize,
+    width: usize,
+    first: isize,
+    down: isize,
+    right: isize,
+}
+
+impl Move {
+    fn left_right(frame: &Frame) -> Self {
+        let (height, width) = (frame.height, frame.width);
+        Self { height, width, first: width as isize - 1, down: width as isize, right: -1 }
+    }
+
+    fn up_down(frame: &Frame) -> Self {
+        let (height, width) = (frame.height, frame.width);
+        Self { height, width, first: ((height - 1) * width) as isize, down: -(width as isize), right: 1 }
+    }
+
+    fn transpose(frame: &Frame) -> Self {
+        Self { height: frame.width, width: frame.height, first: 0, down: 1, right: frame.width as isize }
+    }
+
+    /// Counter-clockwise by a quarter, half or three quarters of a turn; `None` for no turn.
+    fn turn(frame: &Frame, quarters: i64) -> Option<Self> {
+        let (height, width) = (frame.height, frame.width);
+        let row = width as isize;
+        match quarters.rem_euclid(4) {
+            0 => None,
+            1 => Some(Self { height: width, width: height, first: row - 1, down: -1, right: row }),
+            2 => Some(Self { height, width, first: (height * width) as isize - 1, down: -row, right: -1 }),
+            _ => {
+                let first = ((height - 1) * width) as isize;
+                Some(Self { height: width, width: height, first, down: 1, right: -row })
+            }
+        }
+    }
+
+    /// The images of a batch for which `is_moved`, moved; the others as they are.
+    fn apply(&self, image: &Tensor, frame: &Frame, is_moved: impl Fn(usize) -> bool) -> Result<Tensor> {
+        let pixel_bytes = frame.channels * image.dtype().size();
+        let image_bytes = frame.height * frame.width * pixel_bytes;
+        let mut bytes = Vec::with_capacity(image.bytes().len());
+        for (number, source) in image.bytes().chunks_exact(image_bytes).enumerate() {
+            if !is_moved(number) {
+                bytes.extend_from_slice(source);
+                continue;
+            }
+            match pixel_bytes {
+                1 => self.copy::<1>(source, &mut bytes),
+                2 => self.copy::<2>(source, &mut bytes),
+                3 => self.copy::<3>(source, &mut bytes),
+                4 => self.copy::<4>(source, &mut bytes),
+                6 => self.copy::<6>(source, &mut bytes),
+                8 => self.copy::<8>(source, &mut bytes),
+                12 => self.copy::<12>(source, &mut bytes),
+                16 => self.copy::<16>(source, &mut bytes),
+                _ => self.copy_any(source, pixel_bytes, &mut bytes),
+            }
+        }
+        let result = Frame { height: self.height, width: self.width, ..*frame };
+        Tensor::from_bytes(image.dtype(), result.shape(), bytes.into())
+    }
+
+    /// The numbers of the pixels that come one after the other in row `y`.
+    fn row(&self, y: usize) -> impl Iterator<Item = usize> + use<> {
+        let (first, right) = (self.first + y as isize * self.down, self.right);
+        (0..self.width as isize).map(move |x| (first + x * right) as usize)
+    }
+
+    fn copy<const BYTES: usize>(&self, source: &[u8], target: &mut Vec<u8>) {
+        let pixels = source.as_chunks::<BYTES>().0;
+        (0..self.height).for_each(|y| self.row(y).for_each(|pixel| target.extend_from_slice(&pixels[pixel])));
+    }
+
+    fn copy_any(&self, source: &[u8], pixel_bytes: usize, target: &mut Vec<u8>) {
+        let pixel = |number: usize| &source[number * pixel_bytes..(number + 1) * pixel_bytes];
+        (0..self.height).for_each(|y| self.row(y).for_each(|number| target.extend_from_slice(pixel(number))));
+    }
+}
+
+/// Each image mirrored; with a second input, only those for which a random number says so.
+pub struct FlipImage {
+    is_left_right: bool,
+}
+
+impl FlipImage {
+    pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
+        Ok(Self { is_left_right: attrs.int("axis")? == 1 })
+    }
+}
+
+impl Kernel for FlipImage {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        let image = inputs.first().ok_or_else(|| Error::internal("no image to flip"))?;
+        let frame = Frame::of(image)?;
+        let is_flipped: Vec<bool> = match (inputs.get(1), frame.batch) {
+            (None, _) => vec![true; frame.num_images()],
+            (Some(draws), None) => draws.values::<f32>()?.iter().map(|draw| *draw < 0.5).collect(),
+            // TensorFlow rounds the draws for a batch, to even in the middle.
+            (Some(draws), Some(_)) => draws.values::<f32>()?.iter().map(|draw| *draw > 0.5).collect(),
+        };
+        if is_flipped.len() != frame.num_images() {
+            let text = format!("{} random numbers for {} images", is_flipped.len(), frame.num_images());
+            return Err(Error::internal(text));
+        }
+        if !is_flipped.contains(&true) {
+            return Ok(Step::one(image.clone()));
+        }
+        let flip = if self.is_left_right { Move::left_right(&frame) } else { Move::up_down(&frame) };
+        flip.apply(image, &frame, |number| is_flipped[number]).map(Step::one)
+    }
+}
+
+/// Rows become columns.
+pub struct TransposeImage;
+
+impl Kernel for TransposeImage {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        let [image] = expect_inputs(&inputs)?;
+        let frame = Frame::of(image)?;
+        Move::transpose(&frame).apply(image, &frame, |_| true).map(Step::one)
+    }
+}
+
+/// Turned counter-clockwise by as many right angles as the second input says.
+pub struct RotateImage;
+
+impl Kernel for RotateImage {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        let [image, quarters] = expect_inputs(&inputs)?;
+        let frame = Frame::of(image)?;
+        match Move::turn(&frame, quarters.integer_scalar("k")?) {
+            None => Ok(Step::one(image.clone())),
+            Some(turn) => turn.apply(image, &frame, |_| true).map(Step::one),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::attrs::Attr;
+    use crate::kernels::testing::{attrs, run_one};
+    use crate::shape::Shape;
+
+    fn image() -> Tensor {
+        Tensor::from_values(Shape::new(&[2, 3, 1]), vec![0_u8, 1, 2, 3, 4, 5]).unwrap()
+    }
+
+    fn flip(axis: i64) -> FlipImage {
+        FlipImage::from_attrs(&attrs([("axis", Attr::Int(axis))])).unwrap()
+    }
+
+    #[test]
+    fn pixels_move() {
+        assert_eq!(run_one(&flip(1), &[image()]).unwrap().bytes(), [2, 1, 0, 5, 4, 3]);
+        assert_eq!(run_one(&flip(0), &[image()]).unwrap().bytes(), [3, 4, 5, 0, 1, 2]);
+        let transposed = run_one(&TransposeImage, &[image()]).unwrap();
+        assert_eq!((&transposed.shape()[..], transposed.bytes()), (&[3, 2, 1][..], &[0, 3, 1, 4, 2, 5][..]));
+        let turned = |k: i32| run_one(&RotateImage, &[image(), Tensor::scalar(k)]).unwrap();
+        assert_eq!((&turned(1).shape()[..], turned(1).bytes()), (&[3, 2, 1][..], &[2, 5, 1, 4, 0, 3][..]));
+        assert_eq!(turned(2).bytes(), [5, 4, 3, 2, 1, 0]);
+        assert_eq!(turned(-1).bytes(), [3, 0, 4, 1, 5, 2]);
+        assert_eq!(turned(4), image());
+    }
+
+    #[test]
+    fn pixels_of_any_size_move_whole() {
+        for channels in 1..=20 {
+            let values: Vec<u8> = (0..2 * channels).collect();
+            let shape = Shape::new(&[1, 2, usize::from(channels)]);
+            let flipped = run_one(&flip(1), &[Tensor::from_values(shape, values.clone()).unwrap()]).unwrap();
+            let (left, right) = values.split_at(usize::from(channels));
+            assert_eq!(flipped.bytes(), [right, left].concat());
+        }
+    }
+
+    #[test]
+    fn random_numbers_decide_for_each_image() {
+        let draw = |image: Tensor, draws: Vec<f32>| {
+            let shape = if draws.len() == 1 { Shape::scalar() } else { Shape::new(&[draws.len()]) };
+            run_one(&flip(1), &[image, Tensor::from_values(shape, draws).unwrap()]).unwrap()
+        };
+        assert_eq!(draw(image(), vec![0.4]).bytes(), [2, 1, 0, 5, 4, 3]);
+        assert_eq!(draw(image(), vec![0.5]), image());
+        let batch = image().reshaped(Shape::new(&[2, 1, 3, 1])).unwrap();
+        assert_eq!(draw(batch, vec![0.5, 0.6]).bytes(), [0, 1, 2, 5, 4, 3]);
+    }
+}

@@ -1,0 +1,66 @@
+//! What operations on pixels know of their input: one image, or a batch of images of one size.
+
+use super::{MAX_PIXELS, bracketed};
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::shape::Shape;
+use crate::tensor::Tensor;
+
+/// The sizes of one image of three dimensions, or of a batch of four.
+#[derive(Clone, Copy, Debug)]
+pub struct Frame {
+    /// `None` for an image alone.
+    pub batch: Option<usize>,
+    pub height: usize,
+    pub width: usize,
+    pub channels: usize,
+}
+
+impl Frame {
+    /// The sizes of `tensor`. Fails unless it has pixels.
+    pub fn of(tensor: &Tensor) -> Result<Self> {
+        if tensor.dtype() == DType::String {
+            return Err(Error::invalid_argument("strings are no pixels. Decode them first, by tf.image.decode_image"));
+        }
+        let frame = match tensor.shape()[..] {
+            [height, width, channels] => Self { batch: None, height, width, channels },
+            [batch, height, width, channels] => Self { batch: Some(batch), height, width, channels },
+            _ => {
+                let shape = bracketed(tensor.shape());
+                return Err(Error::invalid_argument(format!(
+                    "'image' (shape {shape}) must have either 3 or 4 dimensions."
+                )));
+            }
+        };
+        if frame.height == 0 || frame.width == 0 || frame.channels == 0 {
+            let shape = bracketed(tensor.shape());
+            return Err(Error::invalid_argument(format!(
+                "assertion failed: [inner 3 dims of 'image.shape' must be > 0.] [{shape}]"
+            )));
+        }
+        Ok(frame)
+    }
+
+    pub fn num_images(&self) -> usize {
+        self.batch.unwrap_or(1)
+    }
+
+    /// As many images of another size. Fails if that is past all reason.
+    pub fn resized(&self, height: usize, width: usize) -> Result<Self> {
+        if height.saturating_mul(width) > MAX_PIXELS {
+            return Err(Error::invalid_argument(format!(
+                "an image of {height}x{width} pixels was asked for, expected at most {MAX_PIXELS} pixels"
+            )));
+        }
+        Ok(Self { height, width, ..*self })
+    }
+
+    pub fn shape(&self) -> Shape {
+        self.batch.into_iter().chain([self.height, self.width, self.channels]).collect()
+    }
+
+    /// Where the window at `y`, `x` begins in each dimension.
+    pub fn begin(&self, y: usize, x: usize) -> Vec<usize> {
+        self.batch.map(|_| 0).into_iter().chain([y, x, 0]).collect()
+    }
+}

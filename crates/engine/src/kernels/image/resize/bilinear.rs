@@ -1,0 +1,85 @@
+//! Between the four nearest pixels, without regard for the others: in TensorFlow's order, so that every bit agrees.
+
+use super::{Grid, Pixel};
+use crate::kernels::image::frame::Frame;
+
+/// Between which two pixels a pixel of the result lies along one axis, and how far from the first.
+struct Between {
+    lower: usize,
+    upper: usize,
+    fraction: f32,
+}
+
+pub fn resize<T: Pixel>(values: &[T], frame: &Frame, target: &Frame, grid: Grid) -> Vec<f32> {
+    match frame.channels {
+        1 => resize_channels::<T, 1>(values, frame, target, grid),
+        3 => resize_channels::<T, 3>(values, frame, target, grid),
+        4 => resize_channels::<T, 4>(values, frame, target, grid),
+        _ => resize_channels::<T, 0>(values, frame, target, grid),
+    }
+}
+
+/// `CHANNELS` is 0 for any number of them.
+fn resize_channels<T: Pixel, const CHANNELS: usize>(
+    values: &[T],
+    frame: &Frame,
+    target: &Frame,
+    grid: Grid,
+) -> Vec<f32> {
+    let channels = if CHANNELS == 0 { frame.channels } else { CHANNELS };
+    let rows = neighbours(frame.height, target.height, grid);
+    let columns = neighbours(frame.width, target.width, grid);
+    let row_length = frame.width * channels;
+    let new_length = target.width * channels;
+    let mut result = Vec::with_capacity(target.num_images() * target.height * new_length);
+    // Two rows of the image, already at the new width, with their numbers: the next row may need them again.
+    let (mut upper, mut lower) = (vec![0.0; new_length], vec![0.0; new_length]);
+    for image in values.chunks_exact(frame.height * row_length) {
+        let narrow = |number: usize, row: &mut [f32]| {
+            narrow::<T, CHANNELS>(&image[number * row_length..(number + 1) * row_length], channels, &columns, row);
+        };
+        let (mut upper_number, mut lower_number) = (usize::MAX, usize::MAX);
+        for between in &rows {
+            if between.lower == lower_number {
+                std::mem::swap(&mut upper, &mut lower);
+                std::mem::swap(&mut upper_number, &mut lower_number);
+            }
+            if between.lower != upper_number {
+                narrow(between.lower, &mut upper);
+                upper_number = between.lower;
+            }
+            if between.upper != lower_number {
+                narrow(between.upper, &mut lower);
+                lower_number = between.upper;
+            }
+            let rows = upper.iter().zip(&lower);
+            result.extend(rows.map(|(upper, lower)| upper + (lower - upper) * between.fraction));
+        }
+    }
+    result
+}
+
+/// A row at the new width.
+fn narrow<T: Pixel, const CHANNELS: usize>(row: &[T], channels: usize, columns: &[Between], target: &mut [f32]) {
+    let channels = if CHANNELS == 0 { channels } else { CHANNELS };
+    for (between, target) in columns.iter().zip(target.chunks_exact_mut(channels)) {
+        let left = &row[between.lower * channels..][..channels];
+        let right = &row[between.upper * channels..][..channels];
+        for ((target, left), right) in target.iter_mut().zip(left).zip(right) {
+            let (left, right) = (left.value(), right.value());
+            *target = left + (right - left) * between.fraction;
+        }
+    }
+}
+
+fn neighbours(size: usize, new_size: usize, grid: Grid) -> Vec<Between> {
+    let scale = grid.scale(size, new_size);
+    let between = |index| {
+        let place = grid.place(index, scale);
+        let floor = place.floor();
+        let upper = (place.ceil() as usize).min(size - 1);
+        // Before the first pixel there is none: then both are the first.
+        Between { lower: (floor as usize).min(upper), upper, fraction: place - floor }
+    };
+    (0..new_size).map(between).collect()
+}

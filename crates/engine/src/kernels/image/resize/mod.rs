@@ -1,0 +1,190 @@
+//! Images at another size. A file for each way to compute a pixel from its neighbours.
+//!
+//! Source: `tf.image.resize_images` of TensorFlow 1.15, and `tf.image.resize` of TensorFlow 2 for the antialiased ones.
+
+mod bilinear;
+mod filter;
+mod nearest;
+mod taps;
+
+use super::bracketed;
+use super::frame::Frame;
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::kernel::{Kernel, Step, Tensors};
+use crate::kernels::attrs::Attrs;
+use crate::kernels::cast::cast;
+use crate::kernels::expect_inputs;
+use crate::run::Run;
+use crate::tensor::Tensor;
+use filter::Filter;
+use taps::Taps;
+
+/// Each image at the size that the second input says: int32, height and width.
+pub struct Resize {
+    method: Method,
+    /// The size is only the largest one: the image keeps its proportions.
+    preserve_aspect_ratio: bool,
+}
+
+enum Method {
+    Nearest(Grid),
+    Bilinear(Grid),
+    Bicubic(Grid),
+    Area { align_corners: bool },
+    Filter { filter: Filter, antialias: bool },
+}
+
+/// Which place of the image a pixel of the result stands for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Grid {
+    /// Both images share their upper left corner pixel: TensorFlow 1's default.
+    Legacy,
+    /// Both images share all four corner pixels.
+    AlignCorners,
+    /// Both images share their edges.
+    HalfPixelCenters,
+}
+
+impl Grid {
+    fn from_attrs(attrs: &Attrs) -> Result<Self> {
+        match (attrs.bool("align_corners")?, attrs.bool("half_pixel_centers")?) {
+            (false, false) => Ok(Self::Legacy),
+            (true, false) => Ok(Self::AlignCorners),
+            (false, true) => Ok(Self::HalfPixelCenters),
+            (true, true) => {
+                Err(Error::invalid_argument("If half_pixel_centers is True, align_corners must be False."))
+            }
+        }
+    }
+
+    /// How many pixels of the image one of the result covers, along one axis.
+    fn scale(self, size: usize, new_size: usize) -> f32 {
+        match self {
+            Self::AlignCorners if new_size > 1 => (size - 1) as f32 / (new_size - 1) as f32,
+            _ => size as f32 / new_size as f32,
+        }
+    }
+
+    /// The place in the image of pixel `index` of the result, along one axis.
+    fn place(self, index: usize, scale: f32) -> f32 {
+        match self {
+            Self::HalfPixelCenters => (index as f32 + 0.5) * scale - 0.5,
+            _ => index as f32 * scale,
+        }
+    }
+}
+
+impl Resize {
+    pub fn from_attrs(op_type: &str, attrs: &Attrs) -> Result<Self> {
+        let method = match op_type {
+            "ResizeNearestNeighbor" => Method::Nearest(Grid::from_attrs(attrs)?),
+            "ResizeBilinear" => Method::Bilinear(Grid::from_attrs(attrs)?),
+            "ResizeBicubic" => Method::Bicubic(Grid::from_attrs(attrs)?),
+            "ResizeArea" => Method::Area { align_corners: attrs.bool("align_corners")? },
+            _ => Method::Filter {
+                filter: Filter::from_name(attrs.string("kernel_type")?)?,
+                antialias: attrs.bool("antialias")?,
+            },
+        };
+        Ok(Self { method, preserve_aspect_ratio: attrs.bool("preserve_aspect_ratio")? })
+    }
+}
+
+impl Kernel for Resize {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        let [images, size] = expect_inputs(&inputs)?;
+        let frame = source_frame(images)?;
+        let target = self.target_frame(&frame, size)?;
+        if let Method::Nearest(grid) = self.method {
+            return nearest::resize(images, &frame, &target, grid).map(Step::one);
+        }
+        let values = match images.dtype() {
+            DType::UInt8 => self.resize(images.values::<u8>()?, &frame, &target),
+            _ => self.resize(cast(images, DType::Float32)?.values::<f32>()?, &frame, &target),
+        };
+        Tensor::from_values(target.shape(), values).map(Step::one)
+    }
+}
+
+impl Resize {
+    fn resize<T: Pixel>(&self, values: &[T], frame: &Frame, target: &Frame) -> Vec<f32> {
+        if let Method::Bilinear(grid) = self.method {
+            return bilinear::resize(values, frame, target, grid);
+        }
+        let taps = |size, new_size| match self.method {
+            Method::Bicubic(grid) => Taps::bicubic(size, new_size, grid),
+            Method::Area { align_corners } => Taps::area(size, new_size, align_corners),
+            Method::Filter { filter, antialias } => Taps::filter(size, new_size, filter, antialias),
+            Method::Nearest(_) | Method::Bilinear(_) => unreachable!("these have no weights"),
+        };
+        taps::resize(values, frame, &taps(frame.height, target.height), &taps(frame.width, target.width))
+    }
+
+    fn target_frame(&self, frame: &Frame, size: &Tensor) -> Result<Frame> {
+        let [height, width] = match (size.values::<i32>()?, size.shape().len()) {
+            ([height, width], 1) => [*height, *width],
+            (_, 1) => {
+                let text = format!("shape_t must have two elements{}", bracketed(size.shape()));
+                return Err(Error::invalid_argument(text));
+            }
+            _ => {
+                let text = format!("shape_t must be 1-dimensional{}", bracketed(size.shape()));
+                return Err(Error::invalid_argument(text));
+            }
+        };
+        let [height, width] = match self.preserve_aspect_ratio {
+            true => proportional([height, width], [frame.height, frame.width]),
+            false => [height, width],
+        };
+        if height <= 0 || width <= 0 {
+            let text = format!("output dimensions must be positive, got {height} and {width}");
+            return Err(Error::invalid_argument(text));
+        }
+        frame.resized(height as usize, width as usize)
+    }
+}
+
+fn source_frame(images: &Tensor) -> Result<Frame> {
+    let shape = images.shape();
+    if !matches!(shape.len(), 3 | 4) {
+        return Err(Error::invalid_argument(format!("input must be 4-dimensional{}", bracketed(shape))));
+    }
+    let [height, width, channels] = [3, 2, 1].map(|from_end| shape[shape.len() - from_end]);
+    if height == 0 || width == 0 {
+        return Err(Error::invalid_argument("input image must be of non-zero size"));
+    }
+    if channels == 0 {
+        return Err(Error::invalid_argument("image must have at least one channel"));
+    }
+    Frame::of(images)
+}
+
+/// The largest size inside `wanted` with the proportions of `size`; in single precision, as TensorFlow computes it.
+fn proportional(wanted: [i32; 2], size: [usize; 2]) -> [i32; 2] {
+    let size = size.map(|size| size as f32);
+    let scale = (wanted[0] as f32 / size[0]).min(wanted[1] as f32 / size[1]);
+    size.map(|size| (scale * size).round_ties_even() as i32)
+}
+
+/// A channel of a pixel that resizing reads.
+trait Pixel: Copy {
+    fn value(self) -> f32;
+}
+
+impl Pixel for u8 {
+    #[inline(always)]
+    fn value(self) -> f32 {
+        f32::from(self)
+    }
+}
+
+impl Pixel for f32 {
+    #[inline(always)]
+    fn value(self) -> f32 {
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,161 @@
+//! Weighted sums of neighbouring pixels: along the columns first, then along the rows.
+
+use super::{Filter, Grid, Pixel};
+use crate::kernels::image::frame::Frame;
+
+/// What each pixel of the result is made of, along one axis.
+pub struct Taps {
+    taps: Vec<Tap>,
+    /// Where the taps of a pixel end; they begin where those of the one before it end.
+    ends: Vec<usize>,
+}
+
+#[derive(Clone, Copy)]
+struct Tap {
+    index: usize,
+    weight: f32,
+}
+
+impl Taps {
+    fn new(num_pixels: usize) -> Self {
+        Self { taps: Vec::with_capacity(4 * num_pixels), ends: Vec::with_capacity(num_pixels) }
+    }
+
+    fn push(&mut self, taps: impl IntoIterator<Item = Tap>) {
+        self.taps.extend(taps);
+        self.ends.push(self.taps.len());
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &[Tap]> {
+        let begins = [0].into_iter().chain(self.ends.iter().copied());
+        begins.zip(&self.ends).map(|(begin, end)| &self.taps[begin..*end])
+    }
+
+    fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Four pixels, with the weights of a cubic that TensorFlow looks up in steps of 1/1024.
+    ///
+    /// On the legacy grids pixels at the edge count for those beyond it; else those beyond it count for nothing.
+    pub fn bicubic(size: usize, new_size: usize, grid: Grid) -> Self {
+        const STEPS: f32 = 1024.0;
+        let is_keys = grid == Grid::HalfPixelCenters;
+        let a = if is_keys { -0.5 } else { -0.75 };
+        let near = |x: f64| (((a + 2.0) * x - (a + 3.0)) * x * x + 1.0) as f32;
+        let far = |x: f64| {
+            let x = x + 1.0;
+            (((a * x - 5.0 * a) * x + 8.0 * a) * x - 4.0 * a) as f32
+        };
+        let scale = grid.scale(size, new_size);
+        let mut taps = Self::new(new_size);
+        for index in 0..new_size {
+            let place = grid.place(index, scale);
+            let first = place.floor();
+            let step = f64::from(((place - first) * STEPS).round_ties_even() / STEPS);
+            let mut weights = [far(step), near(step), near(1.0 - step), far(1.0 - step)];
+            let wanted = [-1, 0, 1, 2].map(|offset| first as i64 + offset);
+            let indices = wanted.map(|index| index.clamp(0, size as i64 - 1));
+            if is_keys {
+                (0..4).filter(|tap| indices[*tap] != wanted[*tap]).for_each(|tap| weights[tap] = 0.0);
+                let sum = weights[0] + weights[1] + weights[2] + weights[3];
+                if sum.abs() >= 1000.0 * f32::MIN_POSITIVE {
+                    let inverse = 1.0 / sum;
+                    weights.iter_mut().for_each(|weight| *weight *= inverse);
+                }
+            }
+            taps.push(indices.iter().zip(weights).map(|(index, weight)| Tap { index: *index as usize, weight }));
+        }
+        taps
+    }
+
+    /// All pixels that the pixel of the result covers, each as far as it does.
+    pub fn area(size: usize, new_size: usize, align_corners: bool) -> Self {
+        let grid = if align_corners { Grid::AlignCorners } else { Grid::Legacy };
+        let scale = grid.scale(size, new_size);
+        let mut taps = Self::new(new_size);
+        for index in 0..new_size {
+            let (start, end) = (index as f32 * scale, (index + 1) as f32 * scale);
+            let covered = |pixel: i64| {
+                let (left, right) = (pixel as f32, (pixel + 1) as f32);
+                match (left < start, right > end) {
+                    (true, true) => scale,
+                    (true, false) => right - start,
+                    (false, true) => end - left,
+                    (false, false) => 1.0,
+                }
+            };
+            let pixels = start.floor() as i64..end.ceil() as i64;
+            taps.push(pixels.map(|pixel| Tap {
+                index: pixel.clamp(0, size as i64 - 1) as usize,
+                weight: covered(pixel) / scale,
+            }));
+        }
+        taps
+    }
+
+    /// The pixels within the radius of a filter, which grows with the pixels of the result if they are not to alias.
+    pub fn filter(size: usize, new_size: usize, filter: Filter, antialias: bool) -> Self {
+        let inverse_scale = 1.0 / (new_size as f32 / size as f32);
+        let filter_scale = if antialias { inverse_scale.max(1.0) } else { 1.0 };
+        let radius = filter.radius() * filter_scale;
+        let mut taps = Self::new(new_size);
+        for index in 0..new_size {
+            let center = (index as f32 + 0.5) * inverse_scale;
+            let first = ((center - radius - 0.5).ceil() as i64).clamp(0, size as i64 - 1);
+            let last = ((center + radius - 0.5).floor() as i64).clamp(0, size as i64 - 1);
+            let weight = |pixel: i64| filter.weight(((pixel as f32 + 0.5 - center) * (1.0 / filter_scale)).abs());
+            let sum: f32 = (first..=last).map(weight).sum();
+            let inverse = if sum.abs() >= 1000.0 * f32::MIN_POSITIVE { 1.0 / sum } else { 0.0 };
+            taps.push((first..=last).map(|pixel| Tap { index: pixel as usize, weight: weight(pixel) * inverse }));
+        }
+        taps
+    }
+}
+
+pub fn resize<T: Pixel>(values: &[T], frame: &Frame, rows: &Taps, columns: &Taps) -> Vec<f32> {
+    let row_length = frame.width * frame.channels;
+    let mut result = Vec::with_capacity(frame.num_images() * rows.len() * columns.len() * frame.channels);
+    let mut sum = vec![0.0; row_length];
+    for image in values.chunks_exact(frame.height * row_length) {
+        for taps in rows.iter() {
+            add_rows(image, taps, &mut sum);
+            match frame.channels {
+                1 => narrow::<1>(&sum, columns, &mut result),
+                3 => narrow::<3>(&sum, columns, &mut result),
+                4 => narrow::<4>(&sum, columns, &mut result),
+                channels => narrow_any(&sum, channels, columns, &mut result),
+            }
+        }
+    }
+    result
+}
+
+/// The weighted sum of rows of an image.
+fn add_rows<T: Pixel>(image: &[T], taps: &[Tap], sum: &mut [f32]) {
+    let length = sum.len();
+    sum.fill(0.0);
+    for tap in taps {
+        let row = &image[tap.index * length..(tap.index + 1) * length];
+        sum.iter_mut().zip(row).for_each(|(sum, value)| *sum += value.value() * tap.weight);
+    }
+}
+
+fn narrow<const CHANNELS: usize>(row: &[f32], columns: &Taps, result: &mut Vec<f32>) {
+    let pixels = row.as_chunks::<CHANNELS>().0;
+    for taps in columns.iter() {
+        let mut sum = [0.0; CHANNELS];
+        for tap in taps {
+            let pixel = &pixels[tap.index];
+            (0..CHANNELS).for_each(|channel| sum[channel] += pixel[channel] * tap.weight);
+        }
+        result.extend_from_slice(&sum);
+    }
+}
+
+fn narrow_any(row: &[f32], channels: usize, columns: &Taps, result: &mut Vec<f32>) {
+    for taps in columns.iter() {
+        let weighted = |channel| taps.iter().map(move |tap| row[tap.index * channels + channel] * tap.weight);
+        result.extend((0..channels).map(|channel| weighted(channel).fold(0.0, |sum, value| sum + value)));
+    }
+}

@@ -1,0 +1,122 @@
+use super::*;
+use crate::kernels::attrs::Attr;
+use crate::kernels::testing::{attrs, error_text, run_one};
+use crate::shape::Shape;
+
+fn resize(op_type: &str, align_corners: bool, half_pixel_centers: bool) -> Resize {
+    let attrs = attrs([
+        ("align_corners", Attr::Bool(align_corners)),
+        ("half_pixel_centers", Attr::Bool(half_pixel_centers)),
+        ("preserve_aspect_ratio", Attr::Bool(false)),
+    ]);
+    Resize::from_attrs(op_type, &attrs).unwrap()
+}
+
+fn filtered(kernel_type: &str, preserve_aspect_ratio: bool) -> Resize {
+    let attrs = attrs([
+        ("kernel_type", Attr::String(kernel_type.into())),
+        ("antialias", Attr::Bool(true)),
+        ("preserve_aspect_ratio", Attr::Bool(preserve_aspect_ratio)),
+    ]);
+    Resize::from_attrs("ScaleAndTranslate", &attrs).unwrap()
+}
+
+fn size(height: i32, width: i32) -> Tensor {
+    Tensor::from_values(Shape::new(&[2]), vec![height, width]).unwrap()
+}
+
+fn ramp(height: usize, width: usize, channels: usize) -> Tensor {
+    let values = (0..(height * width * channels) as u32).map(|value| value as f32).collect();
+    Tensor::from_values(Shape::new(&[height, width, channels]), values).unwrap()
+}
+
+#[test]
+fn every_way_keeps_a_plain_image_plain() {
+    let plain = Tensor::from_values(Shape::new(&[5, 7, 3]), vec![9_u8; 105]).unwrap();
+    let kernels = [
+        resize("ResizeBilinear", false, false),
+        resize("ResizeBicubic", true, false),
+        resize("ResizeBicubic", false, true),
+        resize("ResizeArea", false, false),
+        filtered("lanczos5", false),
+        filtered("gaussian", false),
+        filtered("mitchellcubic", false),
+    ];
+    for kernel in &kernels {
+        for (height, width) in [(1, 1), (3, 4), (5, 7), (11, 20)] {
+            let resized = run_one(kernel, &[plain.clone(), size(height, width)]).unwrap();
+            assert_eq!(resized.shape()[..], [height as usize, width as usize, 3]);
+            assert!(resized.values::<f32>().unwrap().iter().all(|value| (value - 9.0).abs() < 1e-5));
+        }
+    }
+}
+
+#[test]
+fn images_of_a_batch_do_not_mix() {
+    let batch = ramp(8, 3, 2).reshaped(Shape::new(&[2, 4, 3, 2])).unwrap();
+    let kernels = [resize("ResizeBilinear", false, true), resize("ResizeArea", false, false), filtered("triangle", false)];
+    for kernel in &kernels {
+        let both = run_one(kernel, &[batch.clone(), size(3, 5)]).unwrap();
+        for number in 0..2 {
+            let one = run_one(kernel, &[batch.row(number).unwrap(), size(3, 5)]).unwrap();
+            assert_eq!(both.row(number).unwrap(), one);
+        }
+    }
+}
+
+#[test]
+fn any_number_of_channels_is_resized_as_each_alone() {
+    for op_type in ["ResizeBilinear", "ResizeBicubic", "ResizeArea", "ResizeNearestNeighbor"] {
+        let kernel = resize(op_type, false, false);
+        for channels in 1..6 {
+            let image = ramp(4, 6, channels);
+            let all = run_one(&kernel, &[image.clone(), size(3, 4)]).unwrap();
+            for channel in 0..channels {
+                let pick = |tensor: &Tensor| -> Vec<f32> {
+                    tensor.values::<f32>().unwrap().iter().skip(channel).step_by(channels).copied().collect()
+                };
+                let alone = Tensor::from_values(Shape::new(&[4, 6, 1]), pick(&image)).unwrap();
+                let alone = run_one(&kernel, &[alone, size(3, 4)]).unwrap();
+                assert_eq!(pick(&all), alone.values::<f32>().unwrap());
+            }
+        }
+    }
+}
+
+#[test]
+fn the_nearest_pixel_keeps_its_type() {
+    let image = Tensor::from_values(Shape::new(&[1, 4, 1]), vec![1_i64, 2, 3, 4]).unwrap();
+    let nearest = |align, half| run_one(&resize("ResizeNearestNeighbor", align, half), &[image.clone(), size(1, 3)]);
+    assert_eq!(nearest(false, false).unwrap().values::<i64>().unwrap(), [1, 2, 3]);
+    assert_eq!(nearest(true, false).unwrap().values::<i64>().unwrap(), [1, 3, 4]);
+    assert_eq!(nearest(false, true).unwrap().values::<i64>().unwrap(), [1, 3, 4]);
+}
+
+#[test]
+fn proportions_can_be_kept() {
+    let resized = run_one(&filtered("triangle", true), &[ramp(4, 8, 1), size(3, 3)]).unwrap();
+    assert_eq!(resized.shape()[..], [2, 3, 1]);
+}
+
+#[test]
+fn what_cannot_be_resized_is_refused() {
+    let kernel = resize("ResizeBilinear", false, false);
+    let image = ramp(2, 2, 1);
+    let numbers = |values: Vec<i32>, shape: &[usize]| Tensor::from_values(Shape::new(shape), values).unwrap();
+    for (image, size, text) in [
+        (image.clone(), size(0, 3), "output dimensions must be positive, got 0 and 3"),
+        (image.clone(), size(1 << 20, 1 << 20), "expected at most 178956970 pixels"),
+        (image.clone(), numbers(vec![1], &[1]), "shape_t must have two elements[1]"),
+        (image.clone(), numbers(vec![1, 2], &[1, 2]), "shape_t must be 1-dimensional[1,2]"),
+        (image.reshaped(Shape::new(&[4])).unwrap(), size(1, 1), "input must be 4-dimensional[4]"),
+        (ramp(0, 2, 1), size(1, 1), "input image must be of non-zero size"),
+        (ramp(2, 2, 0), size(1, 1), "image must have at least one channel"),
+        (Tensor::strings(Shape::new(&[1, 1, 1]), vec!["".into()]).unwrap(), size(1, 1), "strings are no pixels"),
+    ] {
+        let error = error_text(&kernel, &[image, size]);
+        assert!(error.contains(text), "{error}");
+    }
+    assert!(Filter::from_name("bogus").unwrap_err().message().contains("Unrecognized kernel type: bogus"));
+    let both = attrs([("align_corners", Attr::Bool(true)), ("half_pixel_centers", Attr::Bool(true))]);
+    assert!(Grid::from_attrs(&both).unwrap_err().message().contains("align_corners must be False"));
+}

@@ -1,0 +1,175 @@
+"""Images changed at random, for training.
+
+Each operation draws numbers of its own, as `headrace.ops.random` does: with a seed the same in every
+session, and TensorFlow's.
+
+Source: `tf.image.random_flip_left_right` and its kin, and `tf.random_crop`, of TensorFlow 1.15.
+"""
+
+from typing import Any
+
+from headrace import dtypes
+from headrace.graph import Tensor, name_scope
+from headrace.ops.arguments import Input, apply_op
+from headrace.ops.conversion import constant_value_as_shape, convert_to_tensor
+from headrace.ops.image.colour import (
+    adjust_brightness,
+    adjust_contrast,
+    adjust_hue,
+    adjust_saturation,
+)
+from headrace.ops.image.flipping import COLUMNS, ROWS, flip_if
+from headrace.ops.image.frames import require, to_image
+from headrace.ops.inference import ShapeConflict
+from headrace.ops.measures import shape as shape_of
+from headrace.ops.random import random_uniform
+
+__all__ = [
+    "random_brightness",
+    "random_contrast",
+    "random_crop",
+    "random_flip_left_right",
+    "random_flip_up_down",
+    "random_hue",
+    "random_saturation",
+]
+
+_INDEX_TYPES = (dtypes.int32, dtypes.int64)
+
+
+def random_flip_left_right(image: Any, seed: int | None = None) -> Tensor:
+    """Mirrors an image, or each image of a batch, with a chance of one half; left becomes right.
+
+    Args:
+        image: Any type, (height, width, channels) or (batch, height, width, channels).
+        seed: With the graph's seed, determines which; see `headrace.graph.get_seed`.
+
+    Raises:
+        ValueError: If the image has another rank, or it is not known.
+    """
+    return _flip_at_random("random_flip_left_right", image, COLUMNS, seed)
+
+
+def random_flip_up_down(image: Any, seed: int | None = None) -> Tensor:
+    """Mirrors an image, or each image of a batch, with a chance of one half; up becomes down.
+
+    Args:
+        image: Any type, (height, width, channels) or (batch, height, width, channels).
+        seed: With the graph's seed, determines which; see `headrace.graph.get_seed`.
+
+    Raises:
+        ValueError: If the image has another rank, or it is not known.
+    """
+    return _flip_at_random("random_flip_up_down", image, ROWS, seed)
+
+
+def _flip_at_random(scope: str, image: Any, axis: int, seed: int | None) -> Tensor:
+    with name_scope(None, scope, [image]):
+        pixels = to_image(image)
+        # What is not known counts for one image, which is what decoders give.
+        is_batch = pixels.shape.rank == 4
+        shape = shape_of(pixels)[:1] if is_batch else []
+        return flip_if(pixels, axis, random_uniform(shape, 0, 1.0, seed=seed))
+
+
+def random_brightness(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
+    """Adds a number at random; see `adjust_brightness`.
+
+    Args:
+        image: Floats or integers, any shape.
+        max_delta: The number is from `-max_delta` to `max_delta`, for channels from 0 to 1.
+        seed: With the graph's seed, determines which; see `headrace.graph.get_seed`.
+
+    Raises:
+        ValueError: If `max_delta` is negative.
+    """
+    require(max_delta >= 0, "max_delta must be non-negative.")
+    return adjust_brightness(image, random_uniform([], -max_delta, max_delta, seed=seed))
+
+
+def random_contrast(image: Any, lower: float, upper: float, seed: int | None = None) -> Tensor:
+    """Multiplies the contrast with a number at random; see `adjust_contrast`.
+
+    Args:
+        image: Floats or integers, (..., height, width, channels).
+        lower: The smallest number, not negative.
+        upper: The end of the range, which cannot come itself.
+        seed: With the graph's seed, determines which; see `headrace.graph.get_seed`.
+
+    Raises:
+        ValueError: If there is no such range.
+    """
+    return adjust_contrast(image, _factor(lower, upper, seed))
+
+
+def random_saturation(image: Any, lower: float, upper: float, seed: int | None = None) -> Tensor:
+    """Multiplies the saturation with a number at random; see `adjust_saturation`.
+
+    Args:
+        image: RGB, floats or integers, (..., 3).
+        lower: The smallest number, not negative.
+        upper: The end of the range, which cannot come itself.
+        seed: With the graph's seed, determines which; see `headrace.graph.get_seed`.
+
+    Raises:
+        ValueError: If there is no such range, or there are not 3 channels.
+    """
+    return adjust_saturation(image, _factor(lower, upper, seed))
+
+
+def random_hue(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
+    """Turns the hue by a number at random; see `adjust_hue`.
+
+    Args:
+        image: RGB, floats or integers, (..., 3).
+        max_delta: The number is from `-max_delta` to `max_delta`, in turns: 0 to 1/2.
+        seed: With the graph's seed, determines which; see `headrace.graph.get_seed`.
+
+    Raises:
+        ValueError: If there is no such range, or there are not 3 channels.
+    """
+    require(max_delta <= 0.5, "max_delta must be <= 0.5.")
+    require(max_delta >= 0, "max_delta must be non-negative.")
+    return adjust_hue(image, random_uniform([], -max_delta, max_delta, seed=seed))
+
+
+def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Tensor:
+    """Cuts a window out of a tensor of any rank, at a place at random.
+
+    Args:
+        value: Any type and shape.
+        size: The shape of the window, an integer vector.
+        seed: With the graph's seed, determines where; see `headrace.graph.get_seed`.
+        name: Name of the operation.
+
+    Returns:
+        The window. A run with a value that is too small ends with InvalidArgumentError.
+
+    Raises:
+        ValueError: If `size` has not one element for each dimension.
+    """
+
+    def infer(value: Tensor, draws: Tensor, size: Tensor) -> Any:
+        window = constant_value_as_shape(size)
+        ranks = (value.shape.rank, window.rank)
+        if None not in ranks and ranks[0] != ranks[1]:
+            raise ShapeConflict(f"Shape must be rank {ranks[1]} but is rank {ranks[0]}")
+        return [(value.dtype.base_dtype, window)]
+
+    with name_scope(name, "random_crop", [value, size]):
+        whole = convert_to_tensor(value, name="value")
+        window = convert_to_tensor(size, name="size", preferred_dtype=dtypes.int32)
+        kind = window.dtype.base_dtype
+        draws = random_uniform(shape_of(window), 0, kind.max, kind, seed)
+        inputs = [
+            Input("value", whole),
+            Input("draws", draws, var="Index", allowed=_INDEX_TYPES),
+            Input("size", window, var="Index", allowed=_INDEX_TYPES),
+        ]
+        return apply_op("RandomCrop", inputs, infer).outputs[0]
+
+
+def _factor(lower: float, upper: float, seed: int | None) -> Tensor:
+    require(upper > lower, "upper must be > lower.")
+    require(lower >= 0, "lower must be non-negative.")
+    return random_uniform([], lower, upper, seed=seed)
