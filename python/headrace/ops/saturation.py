@@ -30,9 +30,9 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
     with name_scope(name, "saturate_cast", [value]) as scope:
         tensor = convert_to_tensor(value, name="value")
         source, target = tensor.dtype.base_dtype, as_dtype(dtype).base_dtype
-        if source.min < target.min:
+        if float(source.min) < float(target.min):
             tensor = maximum(tensor, _nearest_inside(target.min, source, target))
-        if source.max > target.max:
+        if float(source.max) > float(target.max):
             tensor = minimum(tensor, _nearest_inside(target.max, source, target))
         return cast(tensor, target, name=scope)
 

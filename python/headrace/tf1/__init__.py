@@ -134,6 +134,9 @@ from headrace.ops.filling import *
 from headrace.ops.finiteness import *
 from headrace.ops.grids import *
 from headrace.ops.hashing import *
+from headrace.ops.image.random import (
+    random_crop as random_crop,
+)
 from headrace.ops.indexing import (
     newaxis as newaxis,
 )

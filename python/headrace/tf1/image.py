@@ -1,6 +1,31 @@
 """`tf.image`: decoding, encoding and changing images."""
 
-from headrace.ops.image.colour import convert_image_dtype
+from headrace.ops.image.colour import (
+    adjust_brightness,
+    adjust_contrast,
+    adjust_gamma,
+    adjust_hue,
+    adjust_saturation,
+    convert_image_dtype,
+    grayscale_to_rgb,
+    hsv_to_rgb,
+    per_image_standardization,
+    rgb_to_grayscale,
+    rgb_to_hsv,
+    rgb_to_yiq,
+    rgb_to_yuv,
+    yiq_to_rgb,
+    yuv_to_rgb,
+)
+from headrace.ops.image.cropping import (
+    central_crop,
+    crop_to_bounding_box,
+    pad_to_bounding_box,
+    resize_image_with_crop_or_pad,
+)
+from headrace.ops.image.cropping import (
+    resize_image_with_crop_or_pad as resize_with_crop_or_pad,
+)
 from headrace.ops.image.decoding import (
     decode_and_crop_jpeg,
     decode_bmp,
@@ -12,9 +37,38 @@ from headrace.ops.image.decoding import (
     is_jpeg,
 )
 from headrace.ops.image.encoding import encode_jpeg, encode_png
+from headrace.ops.image.flipping import flip_left_right, flip_up_down, rot90, transpose_image
+from headrace.ops.image.flipping import transpose_image as transpose
+from headrace.ops.image.random import (
+    random_brightness,
+    random_contrast,
+    random_crop,
+    random_flip_left_right,
+    random_flip_up_down,
+    random_hue,
+    random_saturation,
+)
+from headrace.ops.image.resizing import (
+    ResizeMethod,
+    resize_area,
+    resize_bicubic,
+    resize_bilinear,
+    resize_image_with_pad,
+    resize_images,
+    resize_nearest_neighbor,
+)
+from headrace.ops.image.resizing import resize_images as resize
 
 __all__ = [
+    "ResizeMethod",
+    "adjust_brightness",
+    "adjust_contrast",
+    "adjust_gamma",
+    "adjust_hue",
+    "adjust_saturation",
+    "central_crop",
     "convert_image_dtype",
+    "crop_to_bounding_box",
     "decode_and_crop_jpeg",
     "decode_bmp",
     "decode_gif",
@@ -24,5 +78,36 @@ __all__ = [
     "encode_jpeg",
     "encode_png",
     "extract_jpeg_shape",
+    "flip_left_right",
+    "flip_up_down",
+    "grayscale_to_rgb",
+    "hsv_to_rgb",
     "is_jpeg",
+    "pad_to_bounding_box",
+    "per_image_standardization",
+    "random_brightness",
+    "random_contrast",
+    "random_crop",
+    "random_flip_left_right",
+    "random_flip_up_down",
+    "random_hue",
+    "random_saturation",
+    "resize",
+    "resize_area",
+    "resize_bicubic",
+    "resize_bilinear",
+    "resize_image_with_crop_or_pad",
+    "resize_image_with_pad",
+    "resize_images",
+    "resize_nearest_neighbor",
+    "resize_with_crop_or_pad",
+    "rgb_to_grayscale",
+    "rgb_to_hsv",
+    "rgb_to_yiq",
+    "rgb_to_yuv",
+    "rot90",
+    "transpose",
+    "transpose_image",
+    "yiq_to_rgb",
+    "yuv_to_rgb",
 ]

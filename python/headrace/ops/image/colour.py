@@ -10,7 +10,7 @@ from headrace import dtypes
 from headrace.dtypes import as_dtype
 from headrace.graph import Tensor, name_scope
 from headrace.ops.arguments import Input, apply_op
-from headrace.ops.arithmetic import add, floordiv, multiply, pow, saturate_cast
+from headrace.ops.arithmetic import add, floordiv, multiply, pow
 from headrace.ops.casting import cast
 from headrace.ops.comparison import greater_equal
 from headrace.ops.control_flow import Assert, with_dependencies
@@ -19,6 +19,7 @@ from headrace.ops.elementwise import FLOATS
 from headrace.ops.image.frames import is_number, require
 from headrace.ops.inference import ShapeConflict, like
 from headrace.ops.placeholders import identity
+from headrace.ops.saturation import saturate_cast
 from headrace.shapes import TensorShape, dimension_value
 
 __all__ = [
@@ -33,6 +34,10 @@ __all__ = [
     "per_image_standardization",
     "rgb_to_grayscale",
     "rgb_to_hsv",
+    "rgb_to_yiq",
+    "rgb_to_yuv",
+    "yiq_to_rgb",
+    "yuv_to_rgb",
 ]
 
 
@@ -161,6 +166,60 @@ def hsv_to_rgb(images: Any, name: str | None = None) -> Tensor:
         ValueError: If there are not 3 channels.
     """
     return _change("HSVToRGB", images, name)
+
+
+def rgb_to_yiq(images: Any) -> Tensor:
+    """Turns red, green and blue into brightness (Y), and what is orange (I) and purple (Q).
+
+    Args:
+        images: Floats from 0 to 1, (..., 3).
+
+    Returns:
+        Of the type and shape of `images`; Y from 0 to 1, I and Q around 0.
+
+    Raises:
+        ValueError: If there are not 3 channels.
+    """
+    return _change("RGBToYIQ", images, None)
+
+
+def yiq_to_rgb(images: Any) -> Tensor:
+    """Undoes `rgb_to_yiq`.
+
+    Args:
+        images: Floats, (..., 3).
+
+    Raises:
+        ValueError: If there are not 3 channels.
+    """
+    return _change("YIQToRGB", images, None)
+
+
+def rgb_to_yuv(images: Any) -> Tensor:
+    """Turns red, green and blue into brightness (Y), and what is blue (U) and red (V).
+
+    Args:
+        images: Floats from 0 to 1, (..., 3).
+
+    Returns:
+        Of the type and shape of `images`; Y from 0 to 1, U and V around 0.
+
+    Raises:
+        ValueError: If there are not 3 channels.
+    """
+    return _change("RGBToYUV", images, None)
+
+
+def yuv_to_rgb(images: Any) -> Tensor:
+    """Undoes `rgb_to_yuv`.
+
+    Args:
+        images: Floats, (..., 3).
+
+    Raises:
+        ValueError: If there are not 3 channels.
+    """
+    return _change("YUVToRGB", images, None)
 
 
 def adjust_brightness(image: Any, delta: Any) -> Tensor:

@@ -8,8 +8,7 @@ from typing import Any
 from headrace import dtypes
 from headrace.graph import Tensor, name_scope
 from headrace.ops.arguments import Input, apply_op
-from headrace.ops.folding import fold_scalar
-from headrace.ops.image.frames import resized_shape, to_image
+from headrace.ops.image.frames import known_sizes, resized_shape, to_image
 from headrace.ops.inference import check_rank, like
 from headrace.shapes import TensorShape, unknown_shape
 
@@ -103,12 +102,9 @@ def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
 
         def infer(image: Tensor, quarters: Tensor) -> Any:
             check_rank(quarters.shape, 0)
-            known = fold_scalar(quarters)
-            shape = unknown_shape()
-            if known is not None:
-                shape = _transposed(image) if known % 2 else image.shape
-            elif image.shape.rank is not None:
-                shape = resized_shape(image, None, None)
+            # As in TensorFlow, k does not count even if it is known: only a square stays as it is.
+            is_square = len(set(known_sizes(image))) == 1
+            shape = image.shape if is_square else resized_shape(image, None, None)
             return [(image.dtype.base_dtype, shape)]
 
         inputs = [Input("image", pixels), Input("k", k, dtypes.int32)]

@@ -119,10 +119,7 @@ def resize_images(
         ValueError: If `images` has another rank, `size` is no pair of integers, or there is no such
             method.
     """
-    way = _Way(
-        _method(_OP_TYPES, method),
-        {"align_corners": bool(align_corners), "half_pixel_centers": False},
-    )
+    way = _way_of_tf1(method, align_corners)
     return _resize(images, size, way, preserve_aspect_ratio, name, is_skipped_if_same=True)
 
 
@@ -300,7 +297,8 @@ def resize_image_with_pad(
                 kernel=lambda shape, *target: tuple(_fit(*shape[-3:-1], *target)),
             )
             height, width, *offset = place.outputs
-        resized = resize_images(pixels, [height, width], method, align_corners)
+        way = _way_of_tf1(method, align_corners)
+        resized = _resize(pixels, [height, width], way, False, None, is_skipped_if_same=False)
         return pad_to_bounding_box(resized, *offset, target_height, target_width)
 
 
@@ -310,6 +308,11 @@ def _fit(height: int, width: int, target_height: int, target_width: int) -> Arra
     fitted = size / (size / target).max()
     zeros = np.maximum(np.floor((target - fitted) / 2), 0)
     return np.concatenate([np.floor(fitted), zeros]).astype(np.int32)
+
+
+def _way_of_tf1(method: Any, align_corners: bool) -> _Way:
+    attrs = {"align_corners": bool(align_corners), "half_pixel_centers": False}
+    return _Way(_method(_OP_TYPES, method), attrs)
 
 
 def _method(methods: dict[Any, str], method: Any) -> str:

@@ -25,7 +25,19 @@ pub enum Change {
     AdjustSaturation,
     /// The difference to the mean of the channel is multiplied by the second input.
     AdjustContrast,
+    /// Each colour is multiplied by a matrix: as many rows as it has channels before, columns as after.
+    Linear([Colour; 3]),
 }
+
+/// Brightness and two differences of colours; and back.
+pub const RGB_TO_YIQ: [Colour; 3] =
+    [[0.299, 0.595_900_59, 0.2115], [0.587, -0.274_556_67, -0.522_736_17], [0.114, -0.321_343_92, 0.311_199_55]];
+pub const YIQ_TO_RGB: [Colour; 3] =
+    [[1.0, 1.0, 1.0], [0.955_986_34, -0.272_012_83, -1.106_740_21], [0.620_824_8, -0.647_204_24, 1.704_230_49]];
+pub const RGB_TO_YUV: [Colour; 3] =
+    [[0.299, -0.147_141_19, 0.614_975_38], [0.587, -0.288_869_16, -0.514_965_12], [0.114, 0.436_010_35, -0.100_010_26]];
+pub const YUV_TO_RGB: [Colour; 3] =
+    [[1.0, 1.0, 1.0], [0.0, -0.394_642_334, 2.032_061_85], [1.139_883_03, -0.580_621_85, 0.0]];
 
 impl Kernel for Change {
     /// Half and double precision are computed in single precision.
@@ -47,6 +59,7 @@ impl Kernel for Change {
             Self::HsvToRgb => pixels.for_each(|pixel| *pixel = hsv_to_rgb(*pixel)),
             Self::AdjustHue => pixels.for_each(|pixel| *pixel = turn_hue(*pixel, amount)),
             Self::AdjustSaturation => pixels.for_each(|pixel| *pixel = saturate(*pixel, amount)),
+            Self::Linear(matrix) => pixels.for_each(|pixel| *pixel = transformed(*pixel, matrix)),
             Self::AdjustContrast => (),
         }
         cast(&Tensor::from_values(images.shape().clone(), values)?, images.dtype()).map(Step::one)
@@ -71,6 +84,15 @@ fn smallest(colour: Colour) -> f32 {
 }
 
 fn rgb_to_hsv(colour: Colour) -> Colour {
+    hue_saturation_value(colour, |range| 1.0 / range * (1.0 / 6.0), |part, thirds| part + thirds / 3.0)
+}
+
+/// TensorFlow computes a sixth of the inverse of a range, and adds thirds, in two ways; here every bit agrees.
+fn hue_saturation_value(
+    colour: Colour,
+    inverse_sixth: impl Fn(f32) -> f32,
+    add_thirds: impl Fn(f32, f32) -> f32,
+) -> Colour {
     let [red, green, blue] = colour;
     let value = largest(colour);
     let range = value - smallest(colour);
@@ -78,13 +100,13 @@ fn rgb_to_hsv(colour: Colour) -> Colour {
     if range <= 0.0 {
         return [0.0, saturation, value];
     }
-    let step = 1.0 / (6.0 * range);
+    let step = inverse_sixth(range);
     let hue = if red == value {
         step * (green - blue)
     } else if green == value {
-        step * (blue - red) + 2.0 / 6.0
+        add_thirds(step * (blue - red), 1.0)
     } else {
-        step * (red - green) + 4.0 / 6.0
+        add_thirds(step * (red - green), 2.0)
     };
     [if hue < 0.0 { hue + 1.0 } else { hue }, saturation, value]
 }
@@ -95,9 +117,28 @@ fn hsv_to_rgb([hue, saturation, value]: Colour) -> Colour {
     ramps.map(|ramp| ((1.0 - saturation) + saturation * ramp.clamp(0.0, 1.0)) * value)
 }
 
+/// There and back in another way than by `rgb_to_hsv` and `hsv_to_rgb`, so that every bit is TensorFlow's.
 fn saturate(colour: Colour, factor: f32) -> Colour {
-    let [hue, saturation, value] = rgb_to_hsv(colour);
-    hsv_to_rgb([hue, (saturation * factor).clamp(0.0, 1.0), value])
+    let add_thirds = |part, thirds| (f64::from(part) + f64::from(thirds) / 3.0) as f32;
+    let [hue, saturation, value] = hue_saturation_value(colour, |range| 1.0 / (6.0 * range), add_thirds);
+    let chroma = (saturation * factor).clamp(0.0, 1.0) * value;
+    let sixth = hue * 6.0;
+    let middle = chroma * (1.0 - (sixth % 2.0 - 1.0).abs());
+    let shares = match sixth as u8 {
+        0 => [chroma, middle, 0.0],
+        1 => [middle, chroma, 0.0],
+        2 => [0.0, chroma, middle],
+        3 => [0.0, middle, chroma],
+        4 => [middle, 0.0, chroma],
+        5 => [chroma, 0.0, middle],
+        _ => [0.0; 3],
+    };
+    shares.map(|share| share + (value - chroma))
+}
+
+fn transformed(colour: Colour, matrix: &[Colour; 3]) -> Colour {
+    let [red, green, blue] = colour;
+    [0, 1, 2].map(|to| red * matrix[0][to] + green * matrix[1][to] + blue * matrix[2][to])
 }
 
 /// Keeps the largest and the smallest channel, so that it works for values of any range.
@@ -258,6 +299,19 @@ mod tests {
             assert_close(&change(Change::HsvToRgb, [hsv[0], hsv[1], hsv[2]], None), &colour);
         }
         assert_close(&change(Change::RgbToHsv, [0.2, 0.7, 0.4], None), &[0.4, 5.0 / 7.0, 0.7]);
+    }
+
+    #[test]
+    fn colours_come_back_from_brightness_and_differences() {
+        for (there, back) in [(RGB_TO_YIQ, YIQ_TO_RGB), (RGB_TO_YUV, YUV_TO_RGB)] {
+            for colour in COLOURS {
+                let apart = change(Change::Linear(there), colour, None);
+                assert!((apart[0] - (0.299 * colour[0] + 0.587 * colour[1] + 0.114 * colour[2])).abs() < 1e-6);
+                let together = change(Change::Linear(back), [apart[0], apart[1], apart[2]], None);
+                // The published matrices are each other's inverses to four digits.
+                assert!(together.iter().zip(colour).all(|(a, b)| (a - b).abs() < 1e-3), "{together:?} {colour:?}");
+            }
+        }
     }
 
     #[test]

@@ -48,6 +48,8 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
         "PadToBoundingBox" => Arc::new(window::PadToBoundingBox),
         "PerImageStandardization" => Arc::new(colour::PerImageStandardization),
         "RGBToHSV" => Arc::new(Change::RgbToHsv),
+        "RGBToYIQ" => Arc::new(Change::Linear(colour::RGB_TO_YIQ)),
+        "RGBToYUV" => Arc::new(Change::Linear(colour::RGB_TO_YUV)),
         "RandomCrop" => Arc::new(window::RandomCrop),
         "ResizeArea" | "ResizeBicubic" | "ResizeBilinear" | "ResizeNearestNeighbor" | "ScaleAndTranslate" => {
             Arc::new(resize::Resize::from_attrs(op_type, attrs)?)
@@ -56,6 +58,8 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
         "RgbToGrey" => Arc::new(colour::RgbToGrey),
         "RotateImage" => Arc::new(flip::RotateImage),
         "TransposeImage" => Arc::new(flip::TransposeImage),
+        "YIQToRGB" => Arc::new(Change::Linear(colour::YIQ_TO_RGB)),
+        "YUVToRGB" => Arc::new(Change::Linear(colour::YUV_TO_RGB)),
         _ => return Ok(None),
     }))
 }

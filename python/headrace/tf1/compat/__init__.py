@@ -1,4 +1,4 @@
-"""`tf.compat`: text and bytes in either version of Python.
+"""`tf.compat`: text and bytes in either version of Python, and names of TensorFlow 2.
 
 Source: `tf.compat` of TensorFlow 1.15.
 """
@@ -8,6 +8,8 @@ import os
 from typing import Any, Final
 
 import numpy as np
+
+from headrace.tf1.compat import v2
 
 __all__ = [
     "as_bytes",
@@ -19,6 +21,7 @@ __all__ = [
     "integral_types",
     "path_to_str",
     "real_types",
+    "v2",
 ]
 
 bytes_or_text_types: Final = (bytes, str)
