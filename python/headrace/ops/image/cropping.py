@@ -24,7 +24,7 @@ def crop_to_bounding_box(
     """Cuts a window out of an image, or the same window out of each image of a batch.
 
     Args:
-        image: Any type, (height, width, channels) or (batch, height, width, channels).
+        image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).
         offset_height: First row of the window: an integer, or a scalar integer tensor, as all.
         offset_width: Its first column.
         target_height: Its height.
@@ -108,7 +108,7 @@ def central_crop(image: Any, central_fraction: float) -> Tensor:
     """Keeps the middle of an image, or of each image of a batch.
 
     Args:
-        image: Any type, (height, width, channels) or (batch, height, width, channels).
+        image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).
         central_fraction: How much of the height, and of the width, stays: above 0, up to 1.
 
     Returns:

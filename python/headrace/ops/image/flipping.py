@@ -21,7 +21,7 @@ def flip_left_right(image: Any) -> Tensor:
     """Mirrors an image, or each image of a batch, so that left becomes right.
 
     Args:
-        image: Any type, (height, width, channels) or (batch, height, width, channels).
+        image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).
 
     Raises:
         ValueError: If it has another rank.
@@ -34,7 +34,7 @@ def flip_up_down(image: Any) -> Tensor:
     """Mirrors an image, or each image of a batch, so that up becomes down.
 
     Args:
-        image: Any type, (height, width, channels) or (batch, height, width, channels).
+        image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).
 
     Raises:
         ValueError: If it has another rank.
@@ -67,7 +67,7 @@ def transpose_image(image: Any, name: str | None = None) -> Tensor:
     """Makes rows of the columns of an image, or of each image of a batch.
 
     Args:
-        image: Any type, (height, width, channels) or (batch, height, width, channels).
+        image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).
         name: Name of the scope.
 
     Returns:
@@ -90,7 +90,7 @@ def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
     """Turns an image, or each image of a batch, counter-clockwise by right angles.
 
     Args:
-        image: Any type, (height, width, channels) or (batch, height, width, channels).
+        image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).
         k: How many right angles: an integer, or a scalar integer tensor.
         name: Name of the scope.
 

@@ -1,7 +1,7 @@
 """What operations on pixels ask of their arguments when the graph is built.
 
-An image has the shape (height, width, channels); a batch of them one axis more in front. What is not
-known yet is checked again when the operation runs, in the same words.
+An image has the shape (height, width, channels); a batch of them one axis more in front. What
+is not known yet is checked again when the operation runs, in the same words.
 """
 
 from typing import Any

@@ -1,7 +1,7 @@
 """Images changed at random, for training.
 
-Each operation draws numbers of its own, as `headrace.ops.random` does: with a seed the same in every
-session, and TensorFlow's.
+Each operation draws numbers of its own, as `headrace.ops.random` does: with a seed the same in
+every session, and TensorFlow's.
 
 Source: `tf.image.random_flip_left_right` and its kin, and `tf.random_crop`, of TensorFlow 1.15.
 """
@@ -41,7 +41,7 @@ def random_flip_left_right(image: Any, seed: int | None = None) -> Tensor:
     """Mirrors an image, or each image of a batch, with a chance of one half; left becomes right.
 
     Args:
-        image: Any type, (height, width, channels) or (batch, height, width, channels).
+        image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).
         seed: With the graph's seed, determines which; see `headrace.graph.get_seed`.
 
     Raises:
@@ -54,7 +54,7 @@ def random_flip_up_down(image: Any, seed: int | None = None) -> Tensor:
     """Mirrors an image, or each image of a batch, with a chance of one half; up becomes down.
 
     Args:
-        image: Any type, (height, width, channels) or (batch, height, width, channels).
+        image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).
         seed: With the graph's seed, determines which; see `headrace.graph.get_seed`.
 
     Raises:
@@ -68,7 +68,7 @@ def _flip_at_random(scope: str, image: Any, axis: int, seed: int | None) -> Tens
         pixels = to_image(image)
         # What is not known counts for one image, which is what decoders give.
         is_batch = pixels.shape.rank == 4
-        shape = shape_of(pixels)[:1] if is_batch else []
+        shape: Any = shape_of(pixels)[:1] if is_batch else []
         return flip_if(pixels, axis, random_uniform(shape, 0, 1.0, seed=seed))
 
 

@@ -24,6 +24,7 @@ from headrace.ops.image.frames import is_number, known_sizes, require, resized_s
 from headrace.ops.inference import ShapeConflict, check_rank
 from headrace.ops.kernel import Array
 from headrace.ops.measures import shape as shape_of
+from headrace.ops.placeholders import identity
 from headrace.shapes import TensorShape, dimension_value
 
 __all__ = [
@@ -281,9 +282,12 @@ def resize_image_with_pad(
         pixels = to_image(image)
         for number, text in ((target_width, "target_width"), (target_height, "target_height")):
             require(number > 0 if is_number(number) else None, f"{text} must be > 0.")
-        sizes = (*known_sizes(pixels), target_height, target_width)
+        if pixels.shape.rank is None:  # then it counts for one image
+            pixels = identity(pixels)
+            pixels.set_shape([None, None, None])
+        sizes: Any = (*known_sizes(pixels), target_height, target_width)
         if all(is_number(size) for size in sizes):
-            height, width, *offset = _fit(*sizes).tolist()
+            height, width, above, left = _fit(*sizes).tolist()
         else:
             inputs = [
                 Input("shape", shape_of(pixels)),
@@ -296,15 +300,16 @@ def resize_image_with_pad(
                 lambda *_: [(dtypes.int32, TensorShape([]))] * 4,
                 kernel=lambda shape, *target: tuple(_fit(*shape[-3:-1], *target)),
             )
-            height, width, *offset = place.outputs
+            height, width, above, left = place.outputs
         way = _way_of_tf1(method, align_corners)
         resized = _resize(pixels, [height, width], way, False, None, is_skipped_if_same=False)
-        return pad_to_bounding_box(resized, *offset, target_height, target_width)
+        return pad_to_bounding_box(resized, above, left, target_height, target_width)
 
 
 def _fit(height: int, width: int, target_height: int, target_width: int) -> Array:
     """Returns height and width of an image that fits into a size, and the zeros above and left."""
-    size, target = np.float32([height, width]), np.float32([target_height, target_width])
+    size = np.array([height, width], np.float32)
+    target = np.array([target_height, target_width], np.float32)
     fitted = size / (size / target).max()
     zeros = np.maximum(np.floor((target - fitted) / 2), 0)
     return np.concatenate([np.floor(fitted), zeros]).astype(np.int32)
@@ -356,8 +361,9 @@ def _resize(
 
 
 def _proportional(wanted: Array, current: Any) -> Array:
-    size = np.float32(current)
-    return np.round((np.float32(wanted) / size).min() * size).astype(np.int32)
+    size = np.array(current, np.float32)
+    scaled: Array = (wanted.astype(np.float32) / size).min() * size
+    return np.round(scaled).astype(np.int32)
 
 
 def _resize_batch(

@@ -29,13 +29,17 @@ pub enum Change {
     Linear([Colour; 3]),
 }
 
-/// Brightness and two differences of colours; and back.
+/// Brightness and two differences of colours, and back: the digits are TensorFlow's.
+#[expect(clippy::excessive_precision)]
 pub const RGB_TO_YIQ: [Colour; 3] =
     [[0.299, 0.595_900_59, 0.2115], [0.587, -0.274_556_67, -0.522_736_17], [0.114, -0.321_343_92, 0.311_199_55]];
+#[expect(clippy::excessive_precision)]
 pub const YIQ_TO_RGB: [Colour; 3] =
     [[1.0, 1.0, 1.0], [0.955_986_34, -0.272_012_83, -1.106_740_21], [0.620_824_8, -0.647_204_24, 1.704_230_49]];
+#[expect(clippy::excessive_precision)]
 pub const RGB_TO_YUV: [Colour; 3] =
     [[0.299, -0.147_141_19, 0.614_975_38], [0.587, -0.288_869_16, -0.514_965_12], [0.114, 0.436_010_35, -0.100_010_26]];
+#[expect(clippy::excessive_precision)]
 pub const YUV_TO_RGB: [Colour; 3] =
     [[1.0, 1.0, 1.0], [0.0, -0.394_642_334, 2.032_061_85], [1.139_883_03, -0.580_621_85, 0.0]];
 
@@ -162,7 +166,7 @@ fn turn_hue(colour: Colour, turns: f32) -> Colour {
     let hue = (part as f32 + fraction + turns * 6.0).rem_euclid(6.0);
     let part = (hue as u8).min(5);
     let fraction = hue - f32::from(part);
-    let share = if part % 2 == 0 { fraction } else { 1.0 - fraction };
+    let share = if part.is_multiple_of(2) { fraction } else { 1.0 - fraction };
     let middle = low + share * (high - low);
     match part {
         0 => [high, middle, low],

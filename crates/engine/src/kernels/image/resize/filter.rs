@@ -7,7 +7,9 @@ use std::f32::consts::PI;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Filter {
-    Lanczos { radius: f32 },
+    Lanczos {
+        radius: f32,
+    },
     /// With a radius of 1.5 and a standard deviation of a third of it.
     Gaussian,
     Triangle,

@@ -52,9 +52,7 @@ impl Grid {
             (false, false) => Ok(Self::Legacy),
             (true, false) => Ok(Self::AlignCorners),
             (false, true) => Ok(Self::HalfPixelCenters),
-            (true, true) => {
-                Err(Error::invalid_argument("If half_pixel_centers is True, align_corners must be False."))
-            }
+            (true, true) => Err(Error::invalid_argument("If half_pixel_centers is True, align_corners must be False.")),
         }
     }
 

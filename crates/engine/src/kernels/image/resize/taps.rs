@@ -86,10 +86,12 @@ impl Taps {
                 }
             };
             let pixels = start.floor() as i64..end.ceil() as i64;
-            taps.push(pixels.map(|pixel| Tap {
-                index: pixel.clamp(0, size as i64 - 1) as usize,
-                weight: covered(pixel) / scale,
-            }));
+            taps.push(
+                pixels.map(|pixel| Tap {
+                    index: pixel.clamp(0, size as i64 - 1) as usize,
+                    weight: covered(pixel) / scale,
+                }),
+            );
         }
         taps
     }

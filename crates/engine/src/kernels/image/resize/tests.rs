@@ -54,7 +54,8 @@ fn every_way_keeps_a_plain_image_plain() {
 #[test]
 fn images_of_a_batch_do_not_mix() {
     let batch = ramp(8, 3, 2).reshaped(Shape::new(&[2, 4, 3, 2])).unwrap();
-    let kernels = [resize("ResizeBilinear", false, true), resize("ResizeArea", false, false), filtered("triangle", false)];
+    let kernels =
+        [resize("ResizeBilinear", false, true), resize("ResizeArea", false, false), filtered("triangle", false)];
     for kernel in &kernels {
         let both = run_one(kernel, &[batch.clone(), size(3, 5)]).unwrap();
         for number in 0..2 {
