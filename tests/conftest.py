@@ -4,11 +4,17 @@ import time
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from headrace.graph import reset_default_graph
 
 GRACE_SECONDS = 2.0
 """How long a thread that was asked to end may still take after its test."""
+
+
+# How long an example takes says how busy the machine is.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 
 def pytest_configure() -> None:

@@ -391,9 +391,7 @@ class TestHostileFiles:
         with pytest.raises(tf.errors.InvalidArgumentError, match="more than 100 scans"):
             run(tf.image.decode_jpeg(file))
 
-    @settings(
-        max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-    )
+    @settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(data=st.data())
     def test_damage_ends_as_pixels_or_as_an_error(self, decoders, files, data):
         session, contents, images = decoders
