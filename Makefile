@@ -30,6 +30,7 @@ check: dev ## formats, lints, types, stub, layers
 	@tools/check.sh
 
 bench: dev ## measure beside other libraries, as ratios inside one run; installs TensorFlow for that
+	$(PY) -m benchmarks
 	$(PY) -m benchmarks.queues
 
 clean: ## remove everything that the other targets made

@@ -8,13 +8,15 @@ their ratios are what counts, and only those of one contest.
 import json
 import os
 import statistics
-import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tqdm import tqdm
+
+from benchmarks import process
 
 
 @dataclass(frozen=True)
@@ -25,11 +27,15 @@ class Contender:
         name: Its row in the table.
         command: How it is run: arguments, the first being the interpreter.
         is_ours: Whether it is what the others are compared with in the last column.
+        variables: Added to its environment.
+        problem_of: Says what is wrong with the figures that it printed, if anything.
     """
 
     name: str
     command: Sequence[str | Path]
     is_ours: bool = False
+    variables: Mapping[str, str] = field(default_factory=dict)
+    problem_of: Callable[[dict[str, Any]], str] = lambda _: ""
 
 
 @dataclass(frozen=True)
@@ -51,17 +57,36 @@ class Scenario:
 
 @dataclass
 class Result:
-    """What one program printed, a figure each round."""
+    """What was measured of one program, a figure each round.
+
+    Attributes:
+        contender: The program.
+        rates: Examples or elements a second.
+        seconds: What a round took.
+        cpu_us: Microseconds of processor time each, of all processes.
+        first_batch_seconds: From the start of the process to the first batch, if the program
+            says when that came.
+        peak_mib: Memory, of all processes.
+        failure: Why there is no more of this.
+    """
 
     contender: Contender
     rates: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
     cpu_us: list[float] = field(default_factory=list)
+    first_batch_seconds: list[float] = field(default_factory=list)
+    peak_mib: list[float] = field(default_factory=list)
     failure: str = ""
 
     @property
     def rate(self) -> float:
         """The median of the rates."""
         return statistics.median(self.rates)
+
+    @property
+    def spread(self) -> float:
+        """How far the rates are apart, as a part of their median."""
+        return (max(self.rates) - min(self.rates)) / self.rate
 
 
 def hold(scenarios: Iterable[Scenario], rounds: int, timeout: float = 120.0) -> list[list[Result]]:
@@ -81,26 +106,29 @@ def hold(scenarios: Iterable[Scenario], rounds: int, timeout: float = 120.0) -> 
         turns = [result for _ in range(rounds) for result in results]
         for result in tqdm(turns, desc=scenario.title, leave=False, disable=None):
             if not result.failure:
-                _run(result, scenario.arguments, timeout)
+                measure(result, scenario.arguments, timeout)
         table.append(results)
     return table
 
 
-def _run(result: Result, arguments: Sequence[str], timeout: float) -> None:
-    command = [*map(str, result.contender.command), *arguments]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
-    except subprocess.TimeoutExpired:
-        result.failure = f"not done after {timeout:.0f} s"
+def measure(result: Result, arguments: Sequence[str], timeout: float) -> None:
+    """Runs a program once and adds what it took to its results."""
+    contender = result.contender
+    run = process.run([*contender.command, *arguments], timeout, contender.variables)
+    figures = {} if run.failure else json.loads(run.output.strip().splitlines()[-1])
+    result.failure = run.failure or contender.problem_of(figures)
+    if result.failure:
         return
-    if done.returncode:
-        result.failure = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[
-            -1
-        ]
-        return
-    figures = json.loads(done.stdout.strip().splitlines()[-1])
+    # A program that measures its own part of the time says so; else all counts but the set-up.
+    cpu_seconds = figures.get("cpu_seconds")
+    if cpu_seconds is None:
+        cpu_seconds = run.cpu_seconds - figures.get("cpu_seconds_before", 0.0)
     result.rates.append(figures["count"] / figures["seconds"])
-    result.cpu_us.append(figures["cpu_seconds"] / figures["count"] * 1e6)
+    result.seconds.append(figures["seconds"])
+    result.cpu_us.append(cpu_seconds / figures["count"] * 1e6)
+    result.peak_mib.append(run.peak_bytes / 2**20)
+    if "first_batch_at" in figures:
+        result.first_batch_seconds.append(figures["first_batch_at"] - run.started_at)
 
 
 def table_of(scenario: Scenario, results: Sequence[Result]) -> str:
@@ -114,12 +142,10 @@ def table_of(scenario: Scenario, results: Sequence[Result]) -> str:
         "|---|--:|--:|--:|--:|",
     ]
     for result in measured:
-        spread = (max(result.rates) - min(result.rates)) / result.rate
         ratio = "" if ours is None else f"{ours / result.rate:.2f}"
         cpu = f"{statistics.median(result.cpu_us):.2f}"
-        lines.append(
-            f"| {result.contender.name} | {result.rate:,.0f} | {spread:.0%} | {cpu} | {ratio} |"
-        )
+        figures = f"{result.rate:,.0f} | {result.spread:.0%} | {cpu} | {ratio}"
+        lines.append(f"| {result.contender.name} | {figures} |")
     lines += [
         f"| {result.contender.name} | failed: {result.failure} | | | |"
         for result in results

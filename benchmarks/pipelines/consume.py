@@ -1,0 +1,72 @@
+"""What every program of a benchmark does with its batches: it takes, adds up and times them."""
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Iterable
+
+from benchmarks.pipelines import dataset
+from benchmarks.pipelines.tally import TALLIES, Batch
+
+
+class Meter:
+    """Counts, adds up and times batches."""
+
+    def __init__(self, task: str) -> None:
+        self._tally = TALLIES[task]
+        self._sums: list[int] = []
+        self._count = 0
+        self._begin = self._first = self._last = 0.0
+        self._cpu_seconds = 0.0
+
+    def begin(self) -> None:
+        """Starts the clock: what was imported and described before does not count."""
+        self._cpu_seconds = time.process_time()
+        self._begin = time.monotonic()
+
+    def take(self, batch: Batch) -> None:
+        """Adds a batch."""
+        count, sums = self._tally(batch)
+        self._last = time.monotonic()
+        if self._count == 0:
+            self._first = self._last
+            self._sums = sums
+        else:
+            self._sums = [a + b for a, b in zip(self._sums, sums, strict=True)]
+        self._count += count
+
+    def report(self) -> None:
+        """Prints a line of JSON."""
+        figures = {
+            "count": self._count,
+            "sums": self._sums,
+            "seconds": self._last - self._begin,
+            "cpu_seconds_before": self._cpu_seconds,
+            "first_batch_at": self._first,
+        }
+        print(json.dumps(figures), flush=True)
+
+
+def parse_arguments() -> argparse.Namespace:
+    """Returns the arguments that every program has: `task`, `files`, `epochs`, `tensorflow`."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("task", choices=TALLIES)
+    parser.add_argument("--parts", type=int, default=0, help="How much to read; 0 for all, once.")
+    parser.add_argument("--tensorflow", action="store_true", help="Run under TensorFlow.")
+    arguments = parser.parse_args()
+    stem = dataset.stem_of(arguments.task)
+    parts = dataset.parts_of(stem)
+    selection = dataset.select(stem, parts, arguments.parts or len(parts))
+    arguments.files, arguments.epochs = selection.files, selection.num_epochs
+    return arguments
+
+
+def run(task: str, make: Callable[[list[str], int], Iterable[Batch]]) -> None:
+    """Takes all batches of an iterable, made of files and a number of epochs."""
+    arguments = parse_arguments()
+    meter = Meter(task)
+    batches = make(arguments.files, arguments.epochs)
+    meter.begin()
+    for batch in batches:
+        meter.take(batch)
+    meter.report()

@@ -1,0 +1,87 @@
+"""Runs the programs of a workload in turn, each with as much work as it does in a few seconds."""
+
+import math
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from tqdm import tqdm
+
+from benchmarks import contest
+from benchmarks.pipelines import dataset, tally
+from benchmarks.pipelines.contenders import Program, command_of
+from benchmarks.pipelines.workloads import Workload
+
+TIMEOUT = 600.0
+
+
+def run(
+    workload: Workload, programs: Sequence[Program], rounds: int, seconds: float
+) -> list[contest.Result]:
+    """Measures programs.
+
+    Args:
+        workload: What they do.
+        programs: Who does it.
+        rounds: How often each runs, in turn.
+        seconds: About how long each run should last.
+
+    Returns:
+        What was measured of each program that could be installed.
+    """
+    commands = [(program, command_of(program, workload.task)) for program in programs]
+    trials = [
+        _sized(workload, program, command, seconds)
+        for program, command in tqdm(
+            commands, f"{workload.name}, trials", leave=False, disable=None
+        )
+        if command is not None
+    ]
+    fit = [trial.contender for trial in trials if not trial.failure]
+    [results] = contest.hold([contest.Scenario(workload.name, fit)], rounds, TIMEOUT)
+    return results + [trial for trial in trials if trial.failure]
+
+
+def _sized(
+    workload: Workload, program: Program, command: Sequence[str | Path], seconds: float
+) -> contest.Result:
+    """The program with as much work as takes it about `seconds`, found by trying."""
+    parts = dataset.parts_of(dataset.stem_of(workload.task))
+    num_parts = workload.min_parts
+    while True:
+        trial = contest.Result(_contender(workload, program, command, parts, num_parts))
+        contest.measure(trial, (), TIMEOUT)
+        if trial.failure or trial.seconds[0] > 0.5 * seconds:
+            return trial
+        # A short trial mostly measures how the program begins, so one step goes only so far.
+        factor = min(0.9 * seconds / trial.seconds[0], 20.0)
+        wanted = math.ceil(num_parts * factor)
+        num_parts = wanted if wanted < len(parts) else math.ceil(wanted / len(parts)) * len(parts)
+
+
+def _contender(
+    workload: Workload,
+    program: Program,
+    command: Sequence[str | Path],
+    parts: Sequence[dataset.Part],
+    num_parts: int,
+) -> contest.Contender:
+    stem = dataset.stem_of(workload.task)
+    chosen = dataset.select(stem, parts, num_parts)
+    arguments = ["--parts", str(num_parts)]
+    if program.module is None:
+        arguments = [str(chosen.num_epochs), *chosen.files]
+    return contest.Contender(
+        name=program.title,
+        command=[*command, *arguments],
+        is_ours=program.key == "headrace",
+        variables=program.variables,
+        problem_of=_checker(workload.task, [chosen.count, *chosen.sums]),
+    )
+
+
+def _checker(task: str, expected: Sequence[int]) -> Callable[[dict[str, Any]], str]:
+    def problem_of(figures: dict[str, Any]) -> str:
+        return tally.difference(task, expected, [figures["count"], *figures["sums"]])
+
+    return problem_of

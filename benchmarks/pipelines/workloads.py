@@ -1,0 +1,47 @@
+"""What the pipelines of the benchmarks have to do."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A job that several programs do.
+
+    Attributes:
+        name: As on the command line.
+        task: What the programs call it; a key of `tally.TALLIES`.
+        title: What has to be done.
+        unit: What is counted.
+        min_parts: Of the data, the least that a program reads: enough to fill the shuffle.
+    """
+
+    name: str
+    task: str
+    title: str
+    unit: str
+    min_parts: int
+
+
+WORKLOADS = [
+    Workload(
+        "W1",
+        "examples",
+        "Digits in TFRecords: parse, convert to float, shuffle 10,000, batches of 128",
+        "examples",
+        4,
+    ),
+    Workload(
+        "W4",
+        "numbers",
+        "CSV lines of ten numbers and a label: parse, shuffle 10,000, batches of 256",
+        "lines",
+        1,
+    ),
+    Workload(
+        "W5",
+        "lines",
+        "Text lines of about 30 bytes: shuffle 10,000, batches of 1,024",
+        "lines",
+        1,
+    ),
+]

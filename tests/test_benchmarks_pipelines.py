@@ -1,0 +1,153 @@
+"""The parts of the pipeline benchmarks: what is read, checked, measured and shown."""
+
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))
+
+from benchmarks import contest, process  # noqa: E402
+from benchmarks.pipelines import contenders, data, dataset, report, tally  # noqa: E402
+from benchmarks.pipelines.workloads import WORKLOADS, Workload  # noqa: E402
+
+PARTS = [dataset.Part([f"{n}.txt"], 10, [n, 100]) for n in range(3)]
+
+
+@pytest.fixture
+def make_small(tmp_path, monkeypatch):
+    """Makes a data set with few examples."""
+    monkeypatch.setattr(dataset, "ROOT", tmp_path)
+
+    def make(stem):
+        maker = data.import_module(f"benchmarks.pipelines.data.{stem}")
+        monkeypatch.setattr(maker, "NUM_PARTS", 2)
+        monkeypatch.setattr(maker, "PART_COUNT", 300)
+        data.ensure(stem)
+        return dataset.parts_of(stem)
+
+    return make
+
+
+def test_fewer_parts_are_the_first_ones_once():
+    chosen = dataset.select("lines", PARTS, 2)
+    assert [Path(name).name for name in chosen.files] == ["0.txt", "1.txt"]
+    assert (chosen.num_epochs, chosen.count, chosen.sums) == (1, 20, [1, 200])
+
+
+def test_more_parts_than_there_are_become_epochs():
+    chosen = dataset.select("lines", PARTS, 9)
+    assert len(chosen.files) == 3
+    assert (chosen.num_epochs, chosen.count, chosen.sums) == (3, 90, [9, 900])
+
+
+@pytest.mark.parametrize(
+    ("task", "batch", "expected"),
+    [
+        ("examples", (np.full((2, 784), 0.5, np.float32), np.array([3, 4])), (2, [7, 2 * 4 * 255])),
+        ("numbers", (np.eye(2, 10, dtype=np.float32) / 4, [5, 6]), (2, [11, 250_000, 0])),
+        ("lines", np.array([b"ab", b"", b"c"], object), (3, [3])),
+        ("lines", [b"ab"], (1, [2])),
+        ("images", (np.ones((2, 32, 32, 3), np.uint8), np.array([200, 3])), (2, [203, 40_009, 6])),
+    ],
+)
+def test_a_tally_adds_up_what_a_batch_holds(task, batch, expected):
+    assert tally.TALLIES[task](batch) == expected
+
+
+def test_a_tally_refuses_images_that_are_not_standardised():
+    with pytest.raises(ValueError, match=r"images of mean 1\.0, deviation 0\.0"):
+        tally.TALLIES["augmented_images"]((np.ones((1, 24, 24, 3)), np.array([1])))
+
+
+def test_a_lost_example_is_noticed_and_rounding_is_not():
+    assert tally.difference("lines", [3, 10], [3, 10]) == ""
+    assert "[2, 10], expected [3, 10]" in tally.difference("lines", [3, 10], [2, 10])
+    assert "lost or doubled" in tally.difference("lines", [3, 10], [3, 11])
+    assert tally.difference("photos", [3, 10, 1_000], [3, 10, 1_015]) == ""
+    assert tally.difference("photos", [3, 10, 1_000], [3, 10, 1_025]) != ""
+
+
+def test_a_data_set_is_made_once_for_each_version_of_its_code(tmp_path, make_small, capsys):
+    make_small("numbers")
+    assert "making" in capsys.readouterr().err
+    for part in make_small("numbers"):
+        table = np.loadtxt(tmp_path / "numbers" / part.files[0], delimiter=",")
+        batch = (table[:, :10].astype(np.float32), table[:, 10].astype(int))
+        assert tally.numbers(batch) == (part.count, part.sums)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_process_is_measured_with_its_children():
+    child = "x = bytearray(120 << 20); import time; time.sleep(1)"
+    command = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"
+    run = process.run([sys.executable, "-c", command], timeout=30)
+    assert run.failure == ""
+    assert run.cpu_seconds > 0
+    assert run.peak_bytes > 120 << 20
+
+
+def test_a_failed_process_says_why():
+    run = process.run([sys.executable, "-c", "raise SystemExit('no data')"], timeout=30)
+    assert run.failure == "no data"
+    late = process.run([sys.executable, "-c", "import time; time.sleep(60)"], timeout=0.2)
+    assert "not done after 0 s" in late.failure
+
+
+def test_a_contender_that_loses_examples_has_failed(tmp_path):
+    def problem_of(figures):
+        return tally.difference("lines", [2, 6], [figures["count"], *figures["sums"]])
+
+    for count, failure in ((2, ""), (1, "examples were lost or doubled")):
+        figures = f'{{"count": {count}, "sums": [6], "seconds": 2.0}}'
+        command = [sys.executable, "-c", f"print({figures!r})"]
+        result = contest.Result(contest.Contender("it", command, problem_of=problem_of))
+        contest.measure(result, [], 30.0)
+        assert failure in result.failure
+        assert result.rates == ([] if failure else [1.0])
+
+
+def test_a_table_compares_with_the_limit():
+    def result(name, *rates):
+        made = contest.Result(contest.Contender(name, ["it"]))
+        for rate in rates:
+            made.rates.append(rate)
+            made.cpu_us.append(1.5)
+            made.peak_mib.append(20.0)
+        return made
+
+    slow = result("slow", 10.0, 30.0, 20.0)
+    slow.first_batch_seconds.append(0.25)
+    failed = contest.Result(contest.Contender("broken", ["it"]), failure="no such module")
+    table = report.table_of(WORKLOADS[0], [slow, failed, result("limit", 400.0)], "limit")
+    assert table.splitlines()[4:] == [
+        "| limit | 400 | 0% | 100% | 1.5 | 20 |  |",
+        "| slow | 20 | 100% | 5.0% | 1.5 | 20 | 0.25 |",
+        "| broken | failed: no such module | | | | | |",
+    ]
+
+
+@pytest.mark.parametrize("workload", WORKLOADS, ids=lambda workload: workload.name)
+def test_each_workload_has_the_limit_and_our_two_programs(workload: Workload):
+    keys = [program.key for program in contenders.programs_for(workload, [])]
+    assert {"limit", "headrace", "headrace-best", "tensorflow"} <= set(keys)
+    assert contenders.programs_for(workload, ["limit"])[0].key == "limit"
+
+
+@pytest.mark.parametrize("way", ["tf1", "best"])
+@pytest.mark.parametrize("workload", WORKLOADS, ids=lambda workload: workload.name)
+def test_our_programs_move_each_example_once(tmp_path, make_small, way, workload):
+    parts = make_small(dataset.stem_of(workload.task))
+    expected = dataset.select(workload.task, parts, 4)
+    program = contenders.Program("it", "it", way, None, [workload.task], "")
+    command = [*contenders.command_of(program, workload.task), "--parts", "4"]
+    variables = {"HEADRACE_BENCH_DATA": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    run = process.run(command, 50.0, variables)
+    assert run.failure == ""
+    figures = json.loads(run.output)
+    got = [figures["count"], *figures["sums"]]
+    assert tally.difference(workload.task, [expected.count, *expected.sums], got) == ""
+    assert figures["first_batch_at"] > run.started_at
