@@ -6,29 +6,32 @@ A key is the name of a case, or the beginning of several names followed by "*".
 WANTED: dict[str, str] = {
     "arrays.linspace_of_unknown*": "TensorFlow 1.15 knows that the result has one dimension, and "
     "refuses to make none; 2 computes it in another way",
-    "arrays.range_of_another_type": "TensorFlow 1.15 refuses it; 2 casts",
+    "arrays.range_of_another_type": "TensorFlow 1.15 converts tensors to no other type; 2 casts",
     "decoding.csv_of_no_columns": "Python's IndexError comes out of TensorFlow; here a ValueError "
     "says what is wrong",
     "parsing.known_before_of_other_ranks*": "TensorFlow 1.15 takes vectors only; 2 any rank",
     "parsing.sparse_with_too_few_indices*": "an error instead of a sparse tensor that is broken",
     "session.fed_with_too_large_a_number": "refused; TensorFlow cuts it off without a word",
     "sparse.fed_with_a_list": "a TypeError that says what to feed, not a failure to unpack",
-    "sparse.partly_known*": "of a shape with an open size only the rank is known",
-    "variables.empty_name*": "an empty name counts as none for an operation, and is refused for a "
-    "variable, which is found by its name",
+    "sparse.partly_known*": "TensorFlow 1.15 feeds a shape that is known in part through a "
+    "placeholder, so only its rank is known; 2 gives that placeholder the known sizes as default",
+    "variables.empty_name*": "an empty name counts as none, as it does in TensorFlow for all "
+    "operations but constants; there a variable takes the name of its scope, here it is refused",
     "variables.names_in_a_random_operation": "TensorFlow 1.15 always moves and scales the numbers; "
     "2 leaves that out if it changes nothing",
     "control.stopped_with_an_error_that_is_not_handled": "the error is recorded; a TypeError "
     "comes out of TensorFlow and nothing stops",
     "control.function_of_python_that_returns_an_object": "what the function gave is wrong, nothing "
     "inside the library: InvalidArgumentError, not InternalError",
-    "math.cast_by_division*": "TensorFlow 1.15 takes fractions only; 2 casts",
+    "math.cast_by_division*": "`div_no_nan` of TensorFlow 1.15 takes fractions only; 2 casts",
     "math.operators_on_bits*": "TensorFlow 1.15 takes truth values only; 2 computes with bits",
     "math.without_a_kernel*": "refused when the graph is built, not when it runs",
     "random_numbers.numbers_of_the_graphs_seed*": "the seed is the number of all operations so "
     "far, as in TensorFlow 1.15; 2 counts those with seeds",
-    "strings.nothing_joined": "TensorFlow 1.15 refuses it; 2 gives an empty string",
-    "arrays.one_hot_of_an_integer_as_a_fraction": "TensorFlow 1.15 refuses it; 2 casts",
+    "strings.nothing_joined": "in TensorFlow 1.15 the operation has one input at least; 2 allows "
+    "none",
+    "arrays.one_hot_of_an_integer_as_a_fraction": "TensorFlow 1.15 compares the value's own type "
+    "with the one asked for; 2 converts it",
 }
 
 

@@ -119,6 +119,19 @@ class TestAssert:
         with pytest.raises(tf.errors.InvalidArgumentError, match=re.escape(words)):
             run(tf.Assert(False, data, summarize))
 
+    @pytest.mark.parametrize(
+        ("data", "error", "words"),
+        [
+            ([], ValueError, "'Assert' Op passed list of length 0 less than minimum 1."),
+            ((), ValueError, "passed list of length 0"),
+            ("a", TypeError, "Expected list for 'data' argument to 'Assert' Op, not a."),
+            (None, TypeError, "Expected list for 'data' argument"),
+        ],
+    )
+    def test_needs_a_list_of_what_to_show(self, data, error, words):
+        with pytest.raises(error, match=re.escape(words)):
+            tf.Assert(True, data)
+
     def test_needs_a_scalar(self, run):
         with pytest.raises(
             tf.errors.InvalidArgumentError, match=re.escape("In[0] should be a scalar: [2]")

@@ -22,6 +22,7 @@ FEATURES = {"a": tf.FixedLenFeature([], tf.int64, 0)}
         (lambda c: tf.concat([c, c], 0), "concat"),
         (lambda c: tf.stack([c, c]), "stack"),
         (lambda c: tf.gather(c, [0]), "GatherV2"),
+        (lambda c: tf.boolean_mask(c, [True, False]), "boolean_mask/GatherV2"),
         (lambda _: tf.range(3), "range"),
         (tf.shape, "Shape"),
         (tf.size, "Size"),

@@ -51,6 +51,26 @@ def test_an_impossible_computation_is_left_for_the_run():
     assert constant_value(tf.constant(1) // 0) is None
 
 
+def test_large_values_are_not_computed_before_the_run():
+    large, small = tf.range(2_000_000), tf.range(20)
+    assert constant_value(large) is None
+    assert constant_value(tf.fill([1000, 1000], 0.5)) is None
+    calls = []
+    for tensor in (large, small):
+        kernel = tensor.op.kernel
+
+        def counted(*inputs, kernel=kernel):
+            calls.append(kernel)
+            return kernel(*inputs)
+
+        tensor.op.kernel = counted
+    with tf.Session() as session:
+        for _ in range(3):
+            assert session.run([large, small])[0][-1] == 1_999_999
+    # The large one in each run, the small one before them.
+    assert len(calls) == 4
+
+
 def test_parts_of_a_stack_may_be_known():
     x = tf.placeholder(tf.int32, [])
     assert constant_value(tf.stack([x, 2])) is None

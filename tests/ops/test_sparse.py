@@ -78,6 +78,13 @@ class TestSparsePlaceholder:
         assert partly.shape.as_list() == [None, None]
         assert partly.indices.shape.as_list() == [None, 2]
 
+    def test_takes_its_shape_from_a_tensor(self, run):
+        shape = tf.placeholder(tf.int64, [2])
+        sparse = tf.sparse_placeholder(tf.int32, shape)
+        assert sparse.indices.shape.as_list() == [None, 2]
+        feed = {sparse.indices: [[0, 1]], sparse.values: [5], shape: [2, 3]}
+        assert run(sparse, feed).dense_shape.tolist() == [2, 3]
+
 
 class TestToDense:
     def test_puts_the_elements_in_their_places(self, run):

@@ -110,14 +110,25 @@ def Assert(
 
     Args:
         condition: A bool scalar.
-        data: The tensors to show when it does not hold.
+        data: The tensors to show when it does not hold, a list of at least one.
         summarize: How many elements of each to show; None for 3.
         name: Name of the scope.
 
     Returns:
         The operation. Run it, or let others wait for it: a failing one ends the run with
         InvalidArgumentError.
+
+    Raises:
+        TypeError: If `data` is no list.
+        ValueError: If it is empty.
     """
+    if not isinstance(data, (list, builtins.tuple)):
+        raise TypeError(f"Expected list for 'data' argument to 'Assert' Op, not {data}.")
+    if not data:
+        raise ValueError(
+            "Attr 'T' of 'Assert' Op passed list of length 0 less than minimum 1. Give a tensor to "
+            "show."
+        )
     shown = 3 if summarize is None else summarize
     with name_scope(name, "Assert", [condition, data]):
         inputs: list[Input | InputList] = [

@@ -20,8 +20,12 @@ __all__ = [
     "constant_value_as_shape",
     "fold",
     "fold_scalar",
+    "is_small",
     "register_folding",
 ]
+
+# What is computed before a run is kept with the graph or the program: nothing larger is.
+_MAX_FOLDED_BYTES: Final = 1 << 20
 
 # op type -> (operation, values of the inputs) -> values of the outputs.
 _folders: Final[dict[str, Callable[..., Any]]] = {}
@@ -38,8 +42,15 @@ def register_folding(op_type: str, function: Callable[..., Any] | None = None) -
     _folders[op_type] = function or _run_kernel
 
 
+def is_small(tensor: Tensor) -> bool:
+    """Says whether a tensor is known to be small enough to be computed before the run."""
+    count = tensor.shape.num_elements()
+    itemsize = np.dtype(tensor.dtype.as_numpy_dtype).itemsize
+    return count is not None and count * itemsize <= _MAX_FOLDED_BYTES
+
+
 def fold(tensor: Tensor) -> Array | None:
-    """Returns the value of a tensor, or None if it depends on what is not known yet."""
+    """Returns the value of a tensor, or None if it is large or depends on what is not known yet."""
     return _Evaluation().value(tensor)
 
 
@@ -130,7 +141,7 @@ class _Evaluation:
         if op.type in _SHAPE_READERS:
             found = _SHAPE_READERS[op.type](op.inputs[0].shape)
             return None if found is None else _as_value(found, tensor)
-        folder = _folders.get(op.type)
+        folder = _folders.get(op.type) if is_small(tensor) else None
         inputs = [] if folder is None else [self.value(item) for item in op.inputs]
         if folder is None or any(item is None for item in inputs):
             sizes = self._read_sizes(tensor)

@@ -121,7 +121,7 @@ def boolean_mask(
         tensor: The tensor.
         mask: Bools, or numbers that count as true unless zero; its shape is that of the first axes
             of `tensor`, counted from `axis`. Its rank must be known.
-        name: Name of the operation.
+        name: Name of the scope of the operation.
         axis: Where the mask begins; None for 0.
 
     Returns:
@@ -131,7 +131,7 @@ def boolean_mask(
     Raises:
         ValueError: If the mask is a scalar, has no known rank, or its shape does not fit.
     """
-    with name_scope(name, values=[tensor, mask]) as scope:
+    with name_scope(name, values=[tensor, mask]):
         tensor = convert_to_tensor(tensor, name="tensor")
         mask = convert_to_tensor(mask, name="mask")
         rank = mask.shape.rank
@@ -161,7 +161,8 @@ def boolean_mask(
             return _gather(flat, np.flatnonzero(wanted), first, 0)
 
         inputs = [Input("tensor", tensor), Input("mask", mask, var="Tmask", allowed=_MASKS)]
-        return apply_op("BooleanMask", inputs, infer, name=scope, kernel=kernel).outputs[0]
+        # Its name is that of the last of the operations of which TensorFlow makes it.
+        return apply_op("BooleanMask", inputs, infer, name="GatherV2", kernel=kernel).outputs[0]
 
 
 def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:

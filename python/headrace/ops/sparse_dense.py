@@ -13,7 +13,7 @@ from headrace.ops.conversion import constant_value_as_shape, convert_to_tensor
 from headrace.ops.inference import check_rank
 from headrace.ops.placeholders import identity, placeholder
 from headrace.ops.sparse import SparseTensor
-from headrace.shapes import TensorShape, as_shape
+from headrace.shapes import as_shape
 
 __all__ = [
     "sparse_placeholder",
@@ -30,27 +30,27 @@ def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -
 
     Args:
         dtype: Type of the elements.
-        shape: The shape of the whole; None for any.
+        shape: The shape of the whole, or an integer vector that will say it; None for any.
         name: Name of its parts: `name/values`, `name/indices` and `name/shape`.
     """
 
     def part(suffix: str) -> str | None:
         return None if name is None else f"{name}/{suffix}"
 
-    static = as_shape(shape)
-    if static.rank is None:
-        dense_shape = placeholder(dtypes.int64, shape=[None], name=part("shape"))
-    else:
-        dense_shape = _shape_part(static, part("shape"))
+    dense_shape = _shape_part(shape, part("shape"))
+    rank = dense_shape.shape[0].value
     values = placeholder(dtype, shape=[None], name=part("values"))
-    indices = placeholder(dtypes.int64, shape=[None, static.rank], name=part("indices"))
+    indices = placeholder(dtypes.int64, shape=[None, rank], name=part("indices"))
     return SparseTensor(indices, values, dense_shape)
 
 
-def _shape_part(shape: TensorShape, name: str | None) -> Tensor:
-    if not shape.is_fully_defined():
-        return placeholder(dtypes.int64, shape=[shape.rank], name=name)
-    return convert_to_tensor(shape.as_list(), dtype=dtypes.int64, name=name)
+def _shape_part(shape: Any, name: str | None) -> Tensor:
+    if isinstance(shape, Tensor):
+        return convert_to_tensor(shape, dtype=dtypes.int64, name=name)
+    static = as_shape(shape)
+    if not static.is_fully_defined():
+        return placeholder(dtypes.int64, shape=[static.rank], name=name)
+    return convert_to_tensor(static.as_list(), dtype=dtypes.int64, name=name)
 
 
 def sparse_to_dense(

@@ -9,6 +9,7 @@ import numpy as np
 from headrace import engine, errors
 from headrace.dtypes import DType
 from headrace.graph import Operation, Tensor
+from headrace.ops.folding import is_small
 from headrace.session.feeding import as_array
 from headrace.session.resources import RESOURCE_TYPES, Resource, Resources
 from headrace.shapes import TensorShape
@@ -46,10 +47,6 @@ _COMPARES_ELEMENTS: Final = frozenset(
 
 # What they return changes with the files there are.
 _SEES_FILES = frozenset({"MatchingFiles"})
-
-# Larger results are computed in each run and not kept with the program.
-_MAX_FOLDED_BYTES: Final = 1 << 20
-
 
 # What a node waits for, and the slots of the bool scalars that have to have the values beside them,
 # outermost branch first, for it to run at all.
@@ -192,21 +189,19 @@ class _Assembly:
         """Computes an operation over constants now, so that a loop with it needs no Python.
 
         Returns:
-            Its outputs; None if they are not the same in every run, or large, or if it fails: that
-            is for the run to say.
+            Its outputs; None if they are not the same in every run, or not known to be small, or if
+            it fails: that is for the run to say.
         """
         if op.type == "Const":
             return [as_array(op.attrs["value"], op.outputs[0].dtype)]
         is_pure = op.kernel is not None and op.inputs and "python_function" not in op.attrs
-        is_pure = is_pure and op.type not in _SEES_FILES
+        is_pure = is_pure and op.type not in _SEES_FILES and all(map(is_small, op.outputs))
         if not is_pure or any(tensor not in self._constants for tensor in op.inputs):
             return None
         try:
-            values = _NumpyKernel(op)(*[self._constants[tensor] for tensor in op.inputs])
+            return _NumpyKernel(op)(*[self._constants[tensor] for tensor in op.inputs])
         except Exception:
             return None
-        is_small = sum(value.nbytes for value in values) <= _MAX_FOLDED_BYTES
-        return values if is_small else None
 
 
 def _make_kernel(op: Operation, operands: Sequence[_Operand]) -> engine.Kernel:
