@@ -1,12 +1,15 @@
 """Event files: written by `FileWriter`, read back by TensorBoard's own code."""
 
+import io
 import re
 import subprocess
 import sys
 import threading
 import weakref
 
+import numpy as np
 import pytest
+from PIL import Image
 from tensorboard import context
 from tensorboard.backend.event_processing.data_provider import MultiplexerDataProvider
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
@@ -47,6 +50,21 @@ def events(logdir):
         assert first.file_version == "brain.Event:2"
         found += rest
     return found
+
+
+def test_tensorboard_shows_images(logdir):
+    images = tf.placeholder(tf.uint8, [None, 4, 5, 3])
+    summary = tf.summary.image("seen", images, max_outputs=2)
+    with tf.Session() as session, tf.summary.FileWriter(logdir) as writer:
+        for step in range(2):
+            batch = np.full((3, 4, 5, 3), 10 * step, np.uint8)
+            writer.add_summary(session.run(summary, {images: batch}), step)
+    view = tensorboard_s_view(logdir)
+    assert view.Tags()["images"] == ["seen/image/0", "seen/image/1"]
+    shown = view.Images("seen/image/1")
+    assert [(event.step, event.height, event.width) for event in shown] == [(0, 4, 5), (1, 4, 5)]
+    pixels = np.asarray(Image.open(io.BytesIO(shown[1].encoded_image_string)))
+    assert np.array_equal(pixels, np.full((4, 5, 3), 10))
 
 
 def test_tensorboard_shows_how_full_the_queues_are(logdir):

@@ -1,5 +1,6 @@
 import re
 
+import numpy as np
 import pytest
 
 import headrace.tf1 as tf
@@ -106,3 +107,10 @@ def test_type_variables_become_attributes():
     assert op.get_attr("Tparams") == tf.float32
     assert op.get_attr("Tindices") == tf.int64
     assert op.get_attr("Taxis") == tf.int32
+
+
+@pytest.mark.parametrize(
+    ("size", "dtype"), [([3], tf.int32), (np.int64([3]), tf.int64), (np.int32([3]), tf.int32)]
+)
+def test_an_array_keeps_a_type_that_is_allowed(size, dtype):
+    assert tf.fill(size, 1.0).op.inputs[0].dtype == dtype

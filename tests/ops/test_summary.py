@@ -1,10 +1,12 @@
 """Summaries: numbers under a tag. The expected buckets were computed by TensorFlow."""
 
+import io
 import re
 import sys
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import headrace.tf1 as tf
 
@@ -155,3 +157,87 @@ def test_a_histogram_counts_values_by_size(run, values, limits, counts):
 def test_a_histogram_is_of_finite_numbers(run, value, what):
     with pytest.raises(tf.errors.InvalidArgumentError, match=f"{what} in summary histogram for: h"):
         run(tf.summary.histogram("h", [1.0, value]))
+
+
+IMAGES = np.random.default_rng(0).integers(0, 256, (5, 2, 3, 3)).astype(np.uint8)
+
+
+def pixels_of(serialized):
+    """Tags and pixels of a summary of images."""
+    shown = {}
+    for value in values_of(serialized):
+        pixels = np.asarray(Image.open(io.BytesIO(value.image.encoded_image_string)))
+        channels = 1 if pixels.ndim == 2 else pixels.shape[2]
+        size = value.image.height, value.image.width, value.image.colorspace
+        assert size == (*pixels.shape[:2], channels)
+        shown[value.tag] = pixels.reshape(size)
+    return shown
+
+
+@pytest.mark.parametrize("channels", [1, 3, 4])
+@pytest.mark.parametrize(
+    ("max_outputs", "tags"),
+    [
+        (1, ["scope/a_b/image"]),
+        (2, ["scope/a_b/image/0", "scope/a_b/image/1"]),
+        (9, [f"scope/a_b/image/{number}" for number in range(5)]),
+    ],
+)
+def test_images_are_shown_under_tags_of_their_own(run, channels, max_outputs, tags):
+    images = np.concatenate([IMAGES, IMAGES], -1)[..., :channels]
+    with tf.name_scope("scope"):
+        summary = tf.summary.image("a b", images, max_outputs)
+    assert (summary.op.name, summary.op.type) == ("scope/a_b", "ImageSummary")
+    assert tf.get_collection(tf.GraphKeys.SUMMARIES) == [summary]
+    shown = pixels_of(run(summary))
+    assert list(shown) == tags
+    assert all(
+        np.array_equal(pixels, image) for pixels, image in zip(shown.values(), images, strict=False)
+    )
+    family = run(tf.summary.image("a", images, 1, collections=[], family="f"))
+    assert list(pixels_of(family)) == ["f/f/a/image"]
+
+
+# As TensorFlow shows them.
+SHOWN = [
+    ([0.0, 0.5, 1.0, 2.0], [0, 63, 127, 255]),
+    ([0.0, 0.5, -1.0, 1.0], [128, 191, 1, 255]),
+    ([0.0, 1e-9], [0, 0]),
+    ([1.0, np.nan, np.inf, 0.5], [255, 255, 255, 127]),
+]
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize(("values", "expected"), SHOWN)
+def test_floats_are_scaled_in_each_image(run, dtype, values, expected):
+    images = np.array([values, np.zeros(len(values))], dtype).reshape(2, 1, -1, 1)
+    shown = pixels_of(run(tf.summary.image("x", images)))
+    assert shown["x/image/0"].ravel().tolist() == expected
+    assert not shown["x/image/1"].any()
+
+
+def test_a_pixel_that_is_not_finite_is_red(run):
+    image = np.full((1, 1, 2, 3), 0.5, np.float32)
+    image[0, 0, 1, 2] = np.nan
+    shown = pixels_of(run(tf.summary.image("x", image, 1)))
+    assert shown["x/image"].tolist() == [[[255, 255, 255], [255, 0, 0]]]
+
+
+@pytest.mark.parametrize("shape", [(2, 3, 3), (1, 2, 3, 2), (1, 2, 3, 5), ()])
+def test_what_is_no_batch_of_images_is_not_shown(run, shape):
+    text = "Tensor must be 4-D with last dim 1, 3, or 4, not ["
+    with pytest.raises(tf.errors.InvalidArgumentError, match=re.escape(text)):
+        run(tf.summary.image("x", np.zeros(shape, np.uint8)))
+
+
+def test_images_without_pixels_are_not_shown(run):
+    assert values_of(run(tf.summary.image("x", IMAGES[:0]))) == []
+    with pytest.raises(tf.errors.InvalidArgumentError, match="PNG encoding failed"):
+        run(tf.summary.image("x", IMAGES[:, :0]))
+
+
+def test_arguments_that_images_cannot_have_are_refused():
+    with pytest.raises(ValueError, match="passed 0 less than minimum 1"):
+        tf.summary.image("x", IMAGES, 0)
+    with pytest.raises(TypeError, match="not in list of allowed values"):
+        tf.summary.image("x", tf.constant(IMAGES, tf.int32))

@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from headrace.dtypes import DType
 from headrace.graph import Operation, Tensor, get_default_graph, name_scope
 from headrace.ops.attributes import check_allowed
@@ -35,7 +37,8 @@ class Input:
         dtype: The type it must have; None if it may vary.
         var: Name of the type variable: inputs with the same one have the same type.
         allowed: The types it may have; None for all.
-        default: The type that a Python value takes if it can.
+        default: The type that a Python value takes if it can, and an array whose own type is not
+            allowed.
     """
 
     name: str
@@ -44,6 +47,13 @@ class Input:
     var: str = "T"
     allowed: Sequence[DType] | None = None
     default: DType | None = None
+
+    def preferred(self) -> DType | None:
+        """Returns the type to try first."""
+        is_array = isinstance(self.value, (np.ndarray, np.generic))
+        own = self.value.dtype if is_array else None
+        is_allowed = own in [dtype.as_numpy_dtype for dtype in self.allowed or ()]
+        return None if is_allowed else self.default
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +145,7 @@ def _convert_one(op_type: str, item: Input, types: dict[str, tuple[DType, str]])
     if wanted is None and item.var in types:
         wanted = types[item.var][0]
     try:
-        tensor = convert_to_tensor(item.value, wanted, item.name, preferred_dtype=item.default)
+        tensor = convert_to_tensor(item.value, wanted, item.name, preferred_dtype=item.preferred())
     except TypeError as error:
         if wanted is None:
             raise

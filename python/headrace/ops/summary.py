@@ -1,4 +1,4 @@
-"""Summaries: numbers for TensorBoard, as serialized `Summary` messages under a tag.
+"""Summaries: numbers and images for TensorBoard, as serialized `Summary` messages under a tag.
 
 Source: `tf.summary` of TensorFlow 1.15.
 """
@@ -14,9 +14,10 @@ from headrace.ops.arguments import Input, InputList, apply_op
 from headrace.ops.elementwise import FLOATS, INTEGERS
 from headrace.shapes import TensorShape
 
-__all__ = ["histogram", "merge", "merge_all", "scalar"]
+__all__ = ["histogram", "image", "merge", "merge_all", "scalar"]
 
 _NUMBERS: Final = (*FLOATS, *INTEGERS)
+_PIXELS: Final = (dtypes.uint8, dtypes.float32, dtypes.float16, dtypes.float64)
 _NOT_IN_TAGS: Final = re.compile(r"[^-/\w.]", re.ASCII)
 
 
@@ -38,7 +39,8 @@ def scalar(
         InvalidArgumentError: When run: `tensor` is no scalar.
         TypeError: If it is not a number.
     """
-    return _summarize("ScalarSummary", ("tags", "values"), name, tensor, collections, family)
+    values = Input("values", tensor, allowed=_NUMBERS)
+    return _summarize("ScalarSummary", "tags", name, values, collections, family)
 
 
 def histogram(
@@ -59,7 +61,47 @@ def histogram(
         InvalidArgumentError: When run: a value is not finite.
         TypeError: If they are not numbers.
     """
-    return _summarize("HistogramSummary", ("tag", "values"), name, values, collections, family)
+    given = Input("values", values, allowed=_NUMBERS)
+    return _summarize("HistogramSummary", "tag", name, given, collections, family)
+
+
+def image(
+    name: str,
+    tensor: Any,
+    max_outputs: int = 3,
+    collections: Sequence[str] | None = None,
+    family: str | None = None,
+) -> Tensor:
+    """Makes a summary of images, as PNG files.
+
+    Bytes are shown as they are. Floats are scaled, in each image alone: from 0 to 255, so that its
+    largest value is 255; with negative values so that 0 is 128 and the value furthest from it 1 or
+    255. A pixel with a channel that is not finite is red.
+
+    Args:
+        name: As for `scalar`. The images' tags are `name/image/0`, `name/image/1` and so on; with
+            `max_outputs=1` the one is `name/image`.
+        tensor: uint8 or floats, (batch, height, width, channels): 1 channel for grey, 3 for RGB,
+            4 with alpha.
+        max_outputs: The most images to take, the first of the batch.
+        collections: As for `scalar`.
+        family: As for `scalar`.
+
+    Returns:
+        As `scalar`.
+
+    Raises:
+        InvalidArgumentError: When run: `tensor` is of another shape.
+        TypeError: If it is of another type.
+        ValueError: If `max_outputs` is less than 1.
+    """
+    if max_outputs < 1:
+        raise ValueError(
+            f"Attr 'max_images' of 'ImageSummary' Op passed {max_outputs} less than minimum 1."
+        )
+    attrs = {"max_images": int(max_outputs)}
+    pixels = Input("tensor", tensor, allowed=_PIXELS, default=dtypes.float32)
+    return _summarize("ImageSummary", "tag", name, pixels, collections, family, attrs)
 
 
 def merge(
@@ -110,18 +152,16 @@ def merge_all(
 
 def _summarize(
     op_type: str,
-    parameters: tuple[str, str],
+    tag_parameter: str,
     name: str,
-    values: Any,
+    values: Input,
     collections: Sequence[str] | None,
     family: str | None,
+    attrs: dict[str, Any] | None = None,
 ) -> Tensor:
-    with _tag_scope(name, family, values) as (tag, scope):
-        inputs = [
-            Input(parameters[0], tag, dtypes.string),
-            Input(parameters[1], values, allowed=_NUMBERS),
-        ]
-        op = apply_op(op_type, inputs, _infer_string, name=scope)
+    with _tag_scope(name, family, values.value) as (tag, scope):
+        inputs = [Input(tag_parameter, tag, dtypes.string), values]
+        op = apply_op(op_type, inputs, _infer_string, name=scope, attrs=attrs)
     summary = op.outputs[0]
     add_to_collections([GraphKeys.SUMMARIES] if collections is None else collections, summary)
     return summary

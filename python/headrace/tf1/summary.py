@@ -1,9 +1,9 @@
-"""`tf.summary`: numbers for TensorBoard."""
+"""`tf.summary`: numbers and images for TensorBoard."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from headrace.ops.summary import histogram, merge, merge_all, scalar
+from headrace.ops.summary import histogram, image, merge, merge_all, scalar
 
 if TYPE_CHECKING:
     from headrace.events import FileWriter
@@ -15,6 +15,7 @@ __all__ = [
     "SessionLog",
     "Summary",
     "histogram",
+    "image",
     "merge",
     "merge_all",
     "scalar",

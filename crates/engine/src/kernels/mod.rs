@@ -61,6 +61,7 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
         "GreaterEqual" => Arc::new(compare::Compare::GreaterEqual),
         "HistogramSummary" => Arc::new(summary::histogram::HistogramSummary::from_attrs(attrs)?),
         "Identity" | "PlaceholderWithDefault" => Arc::new(shape::Identity),
+        "ImageSummary" => Arc::new(summary::image::ImageSummary::from_attrs(attrs)?),
         "KeepRows" => Arc::new(keep_rows::KeepRows),
         "Less" => Arc::new(compare::Compare::Less),
         "LessEqual" => Arc::new(compare::Compare::LessEqual),

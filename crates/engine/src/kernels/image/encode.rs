@@ -12,6 +12,10 @@ use crate::run::Run;
 use crate::tensor::Tensor;
 use headrace_jpeg::{Colours, Density, EncodeOptions};
 use png::{BitDepth, ColorType, DeflateCompression, Encoder, Filter};
+use std::borrow::Cow;
+
+/// How much a PNG is compressed if nobody says.
+pub const DEFAULT_COMPRESSION: u8 = 6;
 
 /// Height, width and channels of an image.
 fn sizes(image: &Tensor) -> Result<[usize; 3]> {
@@ -101,7 +105,7 @@ pub struct EncodePng {
 impl EncodePng {
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         match attrs.int("compression")? {
-            -1 => Ok(Self { compression: 6 }),
+            -1 => Ok(Self { compression: DEFAULT_COMPRESSION }),
             compression @ 0..=9 => Ok(Self { compression: compression as u8 }),
             other => Err(Error::invalid_argument(format!("compression should be in [-1,9], got {other}"))),
         }
@@ -111,39 +115,44 @@ impl EncodePng {
 impl Kernel for EncodePng {
     fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
         let [image] = expect_inputs(&inputs)?;
-        let [height, width, channels] = sizes(image)?;
-        let colours = match channels {
-            1 => ColorType::Grayscale,
-            2 => ColorType::GrayscaleAlpha,
-            3 => ColorType::Rgb,
-            4 => ColorType::Rgba,
-            other => {
-                let text = format!("image must have 1, 2, 3, or 4 channels, got {other}");
-                return Err(Error::invalid_argument(text));
-            }
-        };
-        let failed = |reason: &dyn std::fmt::Display| {
-            let text = format!("PNG encoding failed: {reason}, image of shape {}", bracketed(image.shape()));
-            Error::invalid_argument(text)
-        };
-        let size = |size: usize| u32::try_from(size).map_err(|error| failed(&error));
-        let mut file = Vec::new();
-        let mut encoder = Encoder::new(&mut file, size(width)?, size(height)?);
-        encoder.set_color(colours);
-        encoder.set_filter(Filter::Adaptive);
-        encoder.set_deflate_compression(match self.compression {
-            0 => DeflateCompression::NoCompression,
-            level => DeflateCompression::Level(level),
-        });
-        let bytes = match image.dtype() {
-            DType::UInt8 => image.bytes().to_vec(),
-            _ => {
-                encoder.set_depth(BitDepth::Sixteen);
-                image.values::<u16>()?.iter().flat_map(|sample| sample.to_be_bytes()).collect()
-            }
-        };
-        let mut writer = encoder.write_header().map_err(|error| failed(&error))?;
-        writer.write_image_data(&bytes).and_then(|()| writer.finish()).map_err(|error| failed(&error))?;
-        Ok(Step::one(Tensor::string(file)))
+        encode_png(image, self.compression).map(|file| Step::one(Tensor::string(file)))
     }
+}
+
+/// A PNG file of pixels of 8 or 16 bits; `compression` is from 0, none, to 9.
+pub fn encode_png(image: &Tensor, compression: u8) -> Result<Vec<u8>> {
+    let [height, width, channels] = sizes(image)?;
+    let colours = match channels {
+        1 => ColorType::Grayscale,
+        2 => ColorType::GrayscaleAlpha,
+        3 => ColorType::Rgb,
+        4 => ColorType::Rgba,
+        other => {
+            let text = format!("image must have 1, 2, 3, or 4 channels, got {other}");
+            return Err(Error::invalid_argument(text));
+        }
+    };
+    let failed = |reason: &dyn std::fmt::Display| {
+        let text = format!("PNG encoding failed: {reason}, image of shape {}", bracketed(image.shape()));
+        Error::invalid_argument(text)
+    };
+    let size = |size: usize| u32::try_from(size).map_err(|error| failed(&error));
+    let mut file = Vec::new();
+    let mut encoder = Encoder::new(&mut file, size(width)?, size(height)?);
+    encoder.set_color(colours);
+    encoder.set_filter(Filter::Adaptive);
+    encoder.set_deflate_compression(match compression {
+        0 => DeflateCompression::NoCompression,
+        level => DeflateCompression::Level(level),
+    });
+    let bytes = match image.dtype() {
+        DType::UInt8 => Cow::Borrowed(image.bytes()),
+        _ => {
+            encoder.set_depth(BitDepth::Sixteen);
+            image.values::<u16>()?.iter().flat_map(|sample| sample.to_be_bytes()).collect()
+        }
+    };
+    let mut writer = encoder.write_header().map_err(|error| failed(&error))?;
+    writer.write_image_data(&bytes).and_then(|()| writer.finish()).map_err(|error| failed(&error))?;
+    Ok(file)
 }

@@ -3,7 +3,7 @@
 mod bmp;
 mod colour;
 mod decode;
-mod encode;
+pub mod encode;
 mod flip;
 mod frame;
 mod gif;
@@ -88,7 +88,7 @@ fn contents(tensor: &Tensor) -> Result<&Bytes> {
 }
 
 /// A shape as TensorFlow's kernels print it: `[2,3]`.
-fn bracketed(shape: &Shape) -> String {
+pub fn bracketed(shape: &Shape) -> String {
     let sizes: Vec<String> = shape.iter().map(usize::to_string).collect();
     format!("[{}]", sizes.join(","))
 }
