@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::run::Run;
 use crate::tensor::Tensor;
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 /// The inputs or outputs of one operation, in order.
 pub type Tensors = SmallVec<[Tensor; 4]>;
@@ -33,6 +34,11 @@ impl Step {
 pub trait Kernel: Send + Sync {
     /// Computes the outputs from the inputs; must not block, but return [`Step::Pending`] instead.
     fn run(&self, run: &Run, inputs: Tensors) -> Result<Step>;
+
+    /// The same kernel for the inputs that are `None` here, if it is quicker where the others never change.
+    fn with_constants(&self, _inputs: &[Option<&Tensor>]) -> Option<Arc<dyn Kernel>> {
+        None
+    }
 }
 
 /// An operation that waits. Whoever can let it go on unparks the run's parker.

@@ -9,17 +9,43 @@ use crate::dtype::Numeric;
 pub trait FromText: Numeric {
     /// The number, or `None` if the whole text is not one, or not one of this type.
     fn from_text(text: &[u8]) -> Option<Self>;
+
+    /// The number that `text` begins with and the length of its text, or `None` if there is none in the usual form.
+    fn from_start(text: &[u8]) -> Option<(Self, usize)>;
 }
 
 impl FromText for i32 {
     fn from_text(text: &[u8]) -> Option<Self> {
         std::str::from_utf8(trimmed(text)).ok()?.parse().ok()
     }
+
+    #[inline]
+    fn from_start(text: &[u8]) -> Option<(Self, usize)> {
+        let (value, length) = i64::from_start(text)?;
+        Some((value.try_into().ok()?, length))
+    }
 }
 
 impl FromText for i64 {
     fn from_text(text: &[u8]) -> Option<Self> {
         std::str::from_utf8(trimmed(text)).ok()?.parse().ok()
+    }
+
+    #[inline]
+    fn from_start(text: &[u8]) -> Option<(Self, usize)> {
+        const MAX_DIGITS: usize = 18; // So many always fit.
+        let (is_negative, digits) = match text {
+            [b'-', digits @ ..] => (true, digits),
+            digits => (false, digits),
+        };
+        let mut value = 0;
+        let mut count = 0;
+        while let Some(digit @ b'0'..=b'9') = digits.get(count).filter(|_| count < MAX_DIGITS) {
+            value = value * 10 + i64::from(digit - b'0');
+            count += 1;
+        }
+        let value = if is_negative { -value } else { value };
+        Some((value, count + usize::from(is_negative))).filter(|_| count > 0)
     }
 }
 
@@ -28,11 +54,21 @@ impl FromText for f32 {
         let round = |mantissa| f64::from(mantissa as f32);
         usual_float(text).or_else(|| special(trimmed(text), round).map(|value| value as f32))
     }
+
+    #[inline]
+    fn from_start(text: &[u8]) -> Option<(Self, usize)> {
+        fast_float2::parse_partial(text).ok()
+    }
 }
 
 impl FromText for f64 {
     fn from_text(text: &[u8]) -> Option<Self> {
         usual_float(text).or_else(|| special(trimmed(text), |mantissa| mantissa as f64))
+    }
+
+    #[inline]
+    fn from_start(text: &[u8]) -> Option<(Self, usize)> {
+        fast_float2::parse_partial(text).ok()
     }
 }
 
@@ -172,6 +208,25 @@ mod tests {
         assert_eq!(f32::from_text(b"0x7fffff8"), Some(134_217_720.0));
         assert_eq!(f32::from_text(b"0x1.000001000000000000000000000001"), Some(1.000_000_1));
         assert_eq!(f32::from_text(b"3.5e38"), Some(f32::INFINITY));
+    }
+
+    #[test]
+    fn a_number_ends_where_its_text_does() {
+        for (text, expected) in [
+            ("12,3", Some((12, 2))),
+            ("-7", Some((-7, 2))),
+            ("-", None),
+            ("", None),
+            (" 1", None),
+            ("999999999999999999", Some((999_999_999_999_999_999, 18))),
+            ("9999999999999999999", Some((999_999_999_999_999_999, 18))),
+        ] {
+            assert_eq!(i64::from_start(text.as_bytes()), expected, "{text:?}");
+        }
+        assert_eq!(i32::from_start(b"-2147483648,"), Some((i32::MIN, 11)));
+        assert_eq!(i32::from_start(b"2147483648"), None);
+        assert_eq!(f32::from_start(b"-1.5e1,2"), Some((-15.0, 6)));
+        assert_eq!(f64::from_start(b",2"), None);
     }
 
     proptest! {

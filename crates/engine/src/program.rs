@@ -38,6 +38,8 @@ struct Node {
     guards: Vec<Guard>,
     first_output: Slot,
     num_outputs: usize,
+    /// Which outputs a later node or a fetch reads, a bit each.
+    read_outputs: u64,
 }
 
 enum Work {
@@ -115,7 +117,15 @@ impl ProgramBuilder {
         guards: &[(Slot, bool)],
         num_outputs: usize,
     ) -> Result<(usize, Slot)> {
-        self.add(name, Work::Call(kernel), inputs, controls, guards, num_outputs)
+        let constant = |slot: &Slot| self.initial.get(*slot).and_then(Option::as_ref);
+        let constants: Vec<_> = inputs.iter().map(constant).collect();
+        match kernel.with_constants(&constants) {
+            Some(kernel) => {
+                let others: Vec<_> = inputs.iter().copied().filter(|slot| constant(slot).is_none()).collect();
+                self.add(name, Work::Call(kernel), &others, controls, guards, num_outputs)
+            }
+            None => self.add(name, Work::Call(kernel), inputs, controls, guards, num_outputs),
+        }
     }
 
     /// A node that hands on `if_true` or `if_false`, as the bool scalar `predicate` says; see [`ProgramBuilder::node`].
@@ -159,7 +169,16 @@ impl ProgramBuilder {
             .iter()
             .map(|(slot, wanted)| Guard { slot: *slot, producer: self.producers[*slot], wanted: *wanted })
             .collect();
-        self.nodes.push(Node { name, work, inputs, controls: controls.to_vec(), guards, first_output, num_outputs });
+        self.nodes.push(Node {
+            name,
+            work,
+            inputs,
+            controls: controls.to_vec(),
+            guards,
+            first_output,
+            num_outputs,
+            read_outputs: 0,
+        });
         Ok((node, first_output))
     }
 
@@ -176,6 +195,12 @@ impl ProgramBuilder {
             for input in node.inputs.iter_mut().rev() {
                 input.is_last_use = !std::mem::replace(&mut is_read_later[input.slot], true);
             }
+        }
+        for node in &mut self.nodes {
+            let is_read = |output: &usize| is_read_later[node.first_output + output];
+            node.read_outputs = (0..node.num_outputs.min(u64::BITS as usize))
+                .filter(is_read)
+                .fold(0, |bits, output| bits | 1 << output);
         }
         let has_branches = self.nodes.iter().any(|node| !node.guards.is_empty() || matches!(node.work, Work::Merge));
         Ok(Program { nodes: self.nodes, has_branches, initial: self.initial, feeds: self.feeds, fetches })
@@ -362,6 +387,7 @@ impl<'p> Frame<'p> {
             inputs.push(value.map_or_else(|| self.value(input.slot), Ok)?);
         }
         run.node.set(index);
+        run.read_outputs.set(node.read_outputs);
         match kernel.run(run, inputs).map_err(explain)? {
             Step::Done(outputs) => self.finish(index, outputs),
             Step::Pending(pending) => {

@@ -11,6 +11,9 @@ use std::time::{Duration, Instant};
 /// How often a waiting run asks its [`Interrupt`].
 const INTERRUPT_INTERVAL: Duration = Duration::from_millis(50);
 
+/// Outputs beyond the bits of a word count as read.
+const MAX_BITS: usize = u64::BITS as usize;
+
 /// Something outside the engine that may end a wait: a signal that the host language has to look for.
 pub trait Interrupt {
     /// Fails if the run is to end. Called from the waiting thread, which holds no lock then.
@@ -47,6 +50,8 @@ pub struct Run<'a> {
     interrupt: Option<&'a dyn Interrupt>,
     /// The node being executed, set by the program for [`Run::set_origin`].
     pub(crate) node: Cell<usize>,
+    /// Which outputs of that node anybody reads, a bit each.
+    pub(crate) read_outputs: Cell<u64>,
     /// For each reading node that has read in this run, the record it read last.
     origins: RefCell<Vec<(usize, Origin)>>,
 }
@@ -59,6 +64,7 @@ impl<'a> Run<'a> {
             deadline: None,
             interrupt: None,
             node: Cell::new(0),
+            read_outputs: Cell::new(u64::MAX),
             origins: RefCell::default(),
         }
     }
@@ -77,6 +83,11 @@ impl<'a> Run<'a> {
 
     pub fn parker(&self) -> &Arc<Parker> {
         &self.parker
+    }
+
+    /// Whether anybody reads an output of the current node: what nobody reads may be anything.
+    pub fn is_read(&self, output: usize) -> bool {
+        output >= MAX_BITS || self.read_outputs.get() >> output & 1 == 1
     }
 
     /// Says which record the current node has read, for the errors of everything computed from it.

@@ -199,6 +199,46 @@ fn a_control_input_runs_before() {
     assert_eq!(*order.lock().unwrap(), [1, 2, 3]);
 }
 
+#[test]
+fn a_kernel_knows_which_outputs_are_read() {
+    struct Three(Arc<std::sync::Mutex<[bool; 3]>>);
+    impl Kernel for Three {
+        fn run(&self, run: &Run, _inputs: Tensors) -> Result<Step> {
+            *self.0.lock().unwrap() = [0, 1, 2].map(|output| run.is_read(output));
+            Ok(Step::Done(Tensors::from_iter([1_i64, 2, 3].map(Tensor::scalar))))
+        }
+    }
+    let seen = Arc::default();
+    let mut builder = ProgramBuilder::new();
+    let (_, first) = builder.node("three".into(), Arc::new(Three(Arc::clone(&seen))), &[], &[], &[], 3).unwrap();
+    add(&mut builder, "Neg", &[first]);
+    assert_eq!(run(&builder.build(vec![first + 2]).unwrap(), vec![]).unwrap(), [Tensor::scalar(3_i64)]);
+    assert_eq!(*seen.lock().unwrap(), [true, false, true]);
+}
+
+#[test]
+fn a_kernel_may_take_in_what_never_changes() {
+    /// Adds its input to what it took in, and says how many inputs it was given.
+    struct Sum(i64);
+    impl Kernel for Sum {
+        fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+            let sum = inputs.iter().map(|input| input.integer_scalar("input")).sum::<Result<i64>>()?;
+            Ok(Step::Done(Tensors::from_iter([self.0 + sum, inputs.len() as i64].map(Tensor::scalar))))
+        }
+
+        fn with_constants(&self, inputs: &[Option<&Tensor>]) -> Option<Arc<dyn Kernel>> {
+            let constants = inputs.iter().flatten().map(|input| input.integer_scalar("input"));
+            Some(Arc::new(Self(constants.sum::<Result<i64>>().ok()?)))
+        }
+    }
+    let mut builder = ProgramBuilder::new();
+    let (ten, fed) = (builder.constant(Tensor::scalar(10_i64)), builder.feed());
+    let (_, first) = builder.node("sum".into(), Arc::new(Sum(0)), &[ten, fed, ten], &[], &[], 2).unwrap();
+    let program = builder.build(vec![first, first + 1]).unwrap();
+    let outputs = run(&program, vec![Tensor::scalar(3_i64)]).unwrap();
+    assert_eq!(outputs, [Tensor::scalar(23_i64), Tensor::scalar(1_i64)]);
+}
+
 /// A program over a bool that adds 1 to a number if it is true, and else takes the square: (sum, square, merged).
 fn conditional() -> Program {
     let mut builder = ProgramBuilder::new();

@@ -6,12 +6,14 @@ use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Pending, Step, Tensors};
 use crate::queue::Queue;
 use crate::reader::{
-    Answer, Call, FixedLengthFormat, Format, IdentityFormat, Reader, Record, Records, Request, TextLineFormat,
-    TfRecordFormat, WholeFileFormat, check_names,
+    Answer, Call, FixedLengthFormat, Format, IdentityFormat, Reader, Records, Request, TextLineFormat, TfRecordFormat,
+    WholeFileFormat, check_names,
 };
 use crate::run::Run;
 use crate::shape::Shape;
 use crate::tensor::Tensor;
+use bytes::Bytes;
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// The format that a reader of type `op_type` reads. Fails if the attributes contradict themselves.
@@ -36,6 +38,9 @@ pub fn format(op_type: &str, attrs: &Attrs) -> Result<Box<dyn Format>> {
         _ => return Err(Error::unimplemented(format!("there is no reader {op_type}"))),
     })
 }
+
+/// The place of the keys among the outputs of a read.
+const KEYS: usize = 0;
 
 struct ReaderKernel {
     reader: Arc<Reader>,
@@ -75,7 +80,7 @@ pub fn build(
 
 impl Kernel for ReaderKernel {
     fn run(&self, run: &Run, inputs: Tensors) -> Result<Step> {
-        let (request, is_single) = self.request(&inputs)?;
+        let (request, is_single) = self.request(&inputs, run.is_read(KEYS))?;
         let mut call = PendingCall { call: self.reader.call(request, run), is_single };
         match call.poll(run)? {
             Some(outputs) => Ok(Step::Done(outputs)),
@@ -86,18 +91,19 @@ impl Kernel for ReaderKernel {
 
 impl ReaderKernel {
     /// The request, and whether its answer is one record and not a batch.
-    fn request(&self, inputs: &Tensors) -> Result<(Request, bool)> {
+    fn request(&self, inputs: &Tensors, wants_keys: bool) -> Result<(Request, bool)> {
         Ok(match &self.action {
             Action::Read(queue) => {
                 check_names(queue)?;
-                (Request::Read { queue: Arc::clone(queue), limit: 1 }, true)
+                (Request::Read { queue: Arc::clone(queue), limit: 1, wants_keys }, true)
             }
             Action::ReadUpTo(queue) => {
                 check_names(queue)?;
                 let limit = inputs.first().ok_or_else(|| Error::internal("num_records is missing"))?;
                 let limit = limit.integer_scalar("num_records")?;
                 let negative = |_| Error::invalid_argument(format!("num_records must be >= 0 not {limit}"));
-                (Request::Read { queue: Arc::clone(queue), limit: usize::try_from(limit).map_err(negative)? }, false)
+                let limit = usize::try_from(limit).map_err(negative)?;
+                (Request::Read { queue: Arc::clone(queue), limit, wants_keys }, false)
             }
             Action::NumRecordsProduced => (Request::NumRecordsProduced, false),
             Action::NumWorkUnitsCompleted => (Request::NumWorkUnitsCompleted, false),
@@ -137,12 +143,10 @@ impl Pending for PendingCall {
 }
 
 /// Keys and values: scalars for one record, vectors for a batch.
-fn outputs(mut records: Records, is_single: bool) -> Result<Tensors> {
-    if is_single {
-        let one = records.pop().ok_or_else(|| Error::internal("a read without a record"))?;
-        return Ok(Tensors::from_iter([Tensor::string(one.key), Tensor::string(one.value)]));
-    }
-    let shape = Shape::new(&[records.len()]);
-    let (keys, values) = records.into_iter().map(|Record { key, value, .. }| (key, value)).unzip();
-    Ok(Tensors::from_iter([Tensor::strings(shape.clone(), keys)?, Tensor::strings(shape, values)?]))
+fn outputs(records: Records, is_single: bool) -> Result<Tensors> {
+    let tensor = |mut values: SmallVec<[Bytes; 1]>| match is_single {
+        true => Ok(Tensor::string(values.pop().unwrap_or_default())),
+        false => Tensor::strings_from_small_vec(Shape::new(&[values.len()]), values),
+    };
+    Ok(Tensors::from_iter([tensor(records.keys)?, tensor(records.values)?]))
 }

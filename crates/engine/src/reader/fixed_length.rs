@@ -4,7 +4,7 @@
 
 use super::block::BlockFile;
 use super::format::{Format, Position, Record, RecordFile};
-use super::name::{FileName, Keys};
+use super::name::FileName;
 use crate::compression::Compression;
 use crate::error::{Error, Result};
 use bytes::Bytes;
@@ -72,14 +72,13 @@ impl Format for FixedLengthFormat {
             block.seek(self.record_offset(last)?)?;
             to_skip = self.hop_bytes;
         }
-        Ok(Box::new(FixedLengthFile { format: *self, block, keys: Keys::new(name), to_skip }))
+        Ok(Box::new(FixedLengthFile { format: *self, block, to_skip }))
     }
 }
 
 struct FixedLengthFile {
     format: FixedLengthFormat,
     block: BlockFile,
-    keys: Keys,
     /// From the start of the last record, where the file still is, to that of the next one.
     to_skip: u64,
 }
@@ -105,7 +104,7 @@ impl RecordFile for FixedLengthFile {
         }
         let value = Bytes::copy_from_slice(&buffered[..record_bytes]);
         self.to_skip = hop_bytes;
-        Ok(Some(Record { key: self.keys.key(number), value, offset_bytes, next_bytes: offset_bytes + hop_bytes }))
+        Ok(Some(Record { number: Some(number), value, offset_bytes, next_bytes: offset_bytes + hop_bytes }))
     }
 }
 

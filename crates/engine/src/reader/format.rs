@@ -6,8 +6,8 @@ use bytes::Bytes;
 
 /// One record of a file.
 pub struct Record {
-    /// What names the record to a user: `PATH:LINE`, `PATH:OFFSET`.
-    pub key: Bytes,
+    /// What follows the path in the record's key: `PATH:LINE`, `PATH:OFFSET`. Without it the key is the path.
+    pub number: Option<u64>,
     pub value: Bytes,
     /// Offset of the record's first byte in the (uncompressed) file.
     pub offset_bytes: u64,

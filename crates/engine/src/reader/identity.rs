@@ -24,7 +24,7 @@ struct Item(FileName);
 impl RecordFile for Item {
     fn next(&mut self, _number: u64) -> Result<Option<Record>> {
         let item = self.0.bytes();
-        Ok(Some(Record { key: item.clone(), value: item.clone(), offset_bytes: 0, next_bytes: item.len() as u64 }))
+        Ok(Some(Record { number: None, value: item.clone(), offset_bytes: 0, next_bytes: item.len() as u64 }))
     }
 
     fn is_over(&self) -> bool {

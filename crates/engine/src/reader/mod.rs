@@ -59,7 +59,12 @@ struct State {
 }
 
 /// The records of one read.
-pub type Records = SmallVec<[Record; 1]>;
+#[derive(Default)]
+pub struct Records {
+    pub values: SmallVec<[Bytes; 1]>,
+    /// One for each record, or none if nobody asked for them.
+    pub keys: SmallVec<[Bytes; 1]>,
+}
 
 /// What is asked of a reader.
 pub enum Request {
@@ -67,6 +72,7 @@ pub enum Request {
     Read {
         queue: Arc<Queue>,
         limit: usize,
+        wants_keys: bool,
     },
     NumRecordsProduced,
     NumWorkUnitsCompleted,
@@ -147,12 +153,12 @@ impl Call {
                 *state = State::default();
                 Answer::Nothing
             }
-            Request::Read { limit: 0, .. } => Answer::Records(Records::new()),
-            Request::Read { queue, limit } => {
-                let (queue, limit) = (Arc::clone(queue), *limit);
+            Request::Read { limit: 0, .. } => Answer::Records(Records::default()),
+            Request::Read { queue, limit, wants_keys } => {
+                let (queue, limit, wants_keys) = (Arc::clone(queue), *limit, *wants_keys);
                 loop {
-                    let records = state.read(limit, run)?;
-                    if !records.is_empty() {
+                    let records = state.read(limit, wants_keys, run)?;
+                    if !records.values.is_empty() {
                         break Answer::Records(records);
                     }
                     match self.next_work(&queue, run) {
@@ -196,28 +202,33 @@ impl Call {
 
 impl State {
     /// Reads from the current file; nothing if there is none or it has ended.
-    fn read(&mut self, limit: usize, run: &Run) -> Result<Records> {
-        let mut records = Records::new();
+    fn read(&mut self, limit: usize, wants_keys: bool, run: &Run) -> Result<Records> {
+        let mut records = Records::default();
         let Some(file) = self.file.as_mut() else { return Ok(records) };
+        let mut first_bytes = None;
         let mut is_over = false;
-        while records.len() < limit && !is_over {
+        while records.values.len() < limit && !is_over {
             match file.read() {
                 Ok(Some(record)) => {
-                    records.push(record);
+                    first_bytes.get_or_insert(record.offset_bytes);
+                    if wants_keys {
+                        records.keys.push(file.key(&record));
+                    }
+                    records.values.push(record.value);
                     is_over = file.is_over();
                 }
                 Ok(None) => is_over = true,
                 // What was read before the damage is good; the next read fails.
-                Err(_) if !records.is_empty() => break,
+                Err(_) if !records.values.is_empty() => break,
                 Err(error) => return Err(error),
             }
         }
-        if let Some(first) = records.first() {
-            let (num_records, offset_bytes) = (records.len() as u64, first.offset_bytes);
+        let num_records = records.values.len() as u64;
+        if let Some(offset_bytes) = first_bytes {
             let record = file.position().record - num_records;
             run.set_origin(Origin { file: Arc::clone(file.name().text()), record, num_records, offset_bytes });
         }
-        self.num_records += records.len() as i64;
+        self.num_records += num_records as i64;
         if is_over {
             self.file = None;
             self.num_finished = self.num_started;

@@ -1,12 +1,14 @@
 //! The file a reader is reading: where it is in it, and how reading it has failed.
 
 use super::format::{Format, Position, Record, RecordFile};
-use super::name::FileName;
+use super::name::{FileName, Keys};
 use crate::error::{Error, Result};
+use bytes::Bytes;
 
 /// An open file, read record by record. Once a read has failed, all others fail in the same way.
 pub struct OpenFile {
     name: FileName,
+    keys: Keys,
     records: Box<dyn RecordFile>,
     position: Position,
     failure: Option<Error>,
@@ -17,7 +19,8 @@ impl OpenFile {
     pub fn open(format: &dyn Format, name: FileName, at: Option<Position>) -> Result<Self> {
         let at = at.filter(|position| position.record > 0);
         let records = format.open(&name, at)?;
-        Ok(Self { name, records, position: at.unwrap_or_default(), failure: None })
+        let keys = Keys::new(&name);
+        Ok(Self { name, keys, records, position: at.unwrap_or_default(), failure: None })
     }
 
     /// The next record, or `None` at the end.
@@ -33,6 +36,11 @@ impl OpenFile {
             Ok(None) => Ok(None),
             Err(error) => Err(self.failure.insert(error).clone()),
         }
+    }
+
+    /// The key of a record of this file.
+    pub fn key(&self, record: &Record) -> Bytes {
+        record.number.map_or_else(|| self.name.bytes().clone(), |number| self.keys.key(number))
     }
 
     /// Whether the file is known to have ended with the record just given.

@@ -4,7 +4,7 @@
 
 use super::block::BlockFile;
 use super::format::{Format, Position, Record, RecordFile};
-use super::name::{FileName, Keys};
+use super::name::FileName;
 use crate::compression::Compression;
 use crate::error::{Error, Result};
 use bytes::Bytes;
@@ -33,13 +33,12 @@ impl Format for TextLineFormat {
             Some(position) => block.seek(position.offset_bytes)?,
             None => skip_lines(&mut block, self.num_header_lines)?,
         }
-        Ok(Box::new(TextLineFile { block, keys: Keys::new(name), num_header_lines: self.num_header_lines }))
+        Ok(Box::new(TextLineFile { block, num_header_lines: self.num_header_lines }))
     }
 }
 
 struct TextLineFile {
     block: BlockFile,
-    keys: Keys,
     num_header_lines: u64,
 }
 
@@ -59,8 +58,8 @@ impl RecordFile for TextLineFile {
                 None => return Ok(None),
             },
         };
-        let key = self.keys.key(self.num_header_lines + number + 1);
-        Ok(Some(Record { key, value, offset_bytes, next_bytes: self.block.offset_bytes() }))
+        let number = Some(self.num_header_lines + number + 1);
+        Ok(Some(Record { number, value, offset_bytes, next_bytes: self.block.offset_bytes() }))
     }
 }
 

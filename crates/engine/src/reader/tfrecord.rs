@@ -4,7 +4,7 @@
 
 use super::block::BlockFile;
 use super::format::{Format, Position, Record, RecordFile};
-use super::name::{FileName, Keys};
+use super::name::FileName;
 use crate::compression::Compression;
 use crate::error::{Error, Result};
 use crate::tfrecord::{FOOTER_BYTES, HEADER_BYTES, masked_crc32c};
@@ -24,13 +24,12 @@ impl Format for TfRecordFormat {
         if let Some(position) = at {
             block.seek(position.offset_bytes)?;
         }
-        Ok(Box::new(TfRecordFile { block, keys: Keys::new(name), compression: self.compression }))
+        Ok(Box::new(TfRecordFile { block, compression: self.compression }))
     }
 }
 
 struct TfRecordFile {
     block: BlockFile,
-    keys: Keys,
     compression: Compression,
 }
 
@@ -56,8 +55,8 @@ impl RecordFile for TfRecordFile {
             return Err(self.corrupted(start + HEADER_BYTES as u64, number, "data", &header));
         }
         self.block.consume(FOOTER_BYTES);
-        let (key, next_bytes) = (self.keys.key(start), self.block.offset_bytes());
-        Ok(Some(Record { key, value, offset_bytes: start, next_bytes }))
+        let next_bytes = self.block.offset_bytes();
+        Ok(Some(Record { number: Some(start), value, offset_bytes: start, next_bytes }))
     }
 }
 

@@ -33,7 +33,7 @@ impl RecordFile for WholeFile {
     fn next(&mut self, _number: u64) -> Result<Option<Record>> {
         let value = read_to_end(&self.name, &mut self.file, self.length_bytes)?;
         let next_bytes = value.len() as u64;
-        Ok(Some(Record { key: self.name.bytes().clone(), value, offset_bytes: 0, next_bytes }))
+        Ok(Some(Record { number: None, value, offset_bytes: 0, next_bytes }))
     }
 
     fn is_over(&self) -> bool {

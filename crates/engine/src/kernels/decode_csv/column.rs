@@ -1,5 +1,6 @@
 //! One column: what a field is in every record.
 
+use super::split::Fields;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::excerpt::excerpt;
@@ -17,6 +18,15 @@ pub enum Column {
     Float32(Vec<f32>),
     Float64(Vec<f64>),
     String(Vec<Bytes>),
+}
+
+/// What a field stands for.
+pub enum Value {
+    Int32(i32),
+    Int64(i64),
+    Float32(f32),
+    Float64(f64),
+    String(Bytes),
 }
 
 /// Which field of which record.
@@ -38,26 +48,16 @@ impl Column {
         }
     }
 
-    /// Adds the value that `text`, a field of `record`, stands for.
-    pub fn push(&mut self, text: Cow<[u8]>, record: &Bytes, place: Place) -> Result<()> {
-        match self {
-            Self::Int32(values) => values.push(number(&text, place)?),
-            Self::Int64(values) => values.push(number(&text, place)?),
-            Self::Float32(values) => values.push(number(&text, place)?),
-            Self::Float64(values) => values.push(number(&text, place)?),
-            Self::String(values) => values.push(string(text, record)),
-        }
-        Ok(())
-    }
-
-    /// Adds the element of `default`, if it has one.
-    pub fn push_default(&mut self, default: &Tensor, place: Place) -> Result<()> {
-        match self {
-            Self::Int32(values) => values.push(*the_default(default.values()?, place)?),
-            Self::Int64(values) => values.push(*the_default(default.values()?, place)?),
-            Self::Float32(values) => values.push(*the_default(default.values()?, place)?),
-            Self::Float64(values) => values.push(*the_default(default.values()?, place)?),
-            Self::String(values) => values.push(the_default(default.string_values(), place)?.clone()),
+    /// Adds a value, which must be of the type of the column.
+    #[inline]
+    pub fn push(&mut self, value: Value) -> Result<()> {
+        match (self, value) {
+            (Self::Int32(values), Value::Int32(value)) => values.push(value),
+            (Self::Int64(values), Value::Int64(value)) => values.push(value),
+            (Self::Float32(values), Value::Float32(value)) => values.push(value),
+            (Self::Float64(values), Value::Float64(value)) => values.push(value),
+            (Self::String(values), Value::String(value)) => values.push(value),
+            _ => return Err(Error::internal("a value of another type than its column")),
         }
         Ok(())
     }
@@ -73,35 +73,60 @@ impl Column {
     }
 }
 
-/// The value that `text`, a field of `record`, stands for.
-pub fn scalar(dtype: DType, text: Cow<[u8]>, record: &Bytes, place: Place) -> Result<Tensor> {
-    match dtype {
-        DType::Int32 => number::<i32>(&text, place).map(Tensor::scalar),
-        DType::Int64 => number::<i64>(&text, place).map(Tensor::scalar),
-        DType::Float32 => number::<f32>(&text, place).map(Tensor::scalar),
-        DType::Float64 => number::<f64>(&text, place).map(Tensor::scalar),
-        DType::String => Ok(Tensor::string(string(text, record))),
-        _ => Err(unsupported(dtype)),
+impl Value {
+    /// The next field as a number of the given type, if it has the usual form and is not `na_value`; otherwise `fields`
+    /// stay as they are.
+    #[inline]
+    pub fn usual(dtype: DType, fields: &mut Fields, na_value: &[u8]) -> Option<Self> {
+        match dtype {
+            DType::Int32 => fields.number(na_value).map(Self::Int32),
+            DType::Int64 => fields.number(na_value).map(Self::Int64),
+            DType::Float32 => fields.number(na_value).map(Self::Float32),
+            DType::Float64 => fields.number(na_value).map(Self::Float64),
+            _ => None,
+        }
     }
-}
 
-/// The element of `default`, if it has one.
-pub fn scalar_default(default: &Tensor, place: Place) -> Result<Tensor> {
-    match default.num_elements() {
-        0 => Err(required(place)),
-        _ => default.clone().reshaped(Shape::scalar()),
+    /// What `text`, a field of `record`, stands for.
+    pub fn of(dtype: DType, text: Cow<[u8]>, record: &Bytes, place: Place) -> Result<Self> {
+        match dtype {
+            DType::Int32 => number(&text, place).map(Self::Int32),
+            DType::Int64 => number(&text, place).map(Self::Int64),
+            DType::Float32 => number(&text, place).map(Self::Float32),
+            DType::Float64 => number(&text, place).map(Self::Float64),
+            DType::String => Ok(Self::String(match text {
+                Cow::Borrowed(text) => retain(text, record),
+                Cow::Owned(text) => text.into(),
+            })),
+            _ => Err(unsupported(dtype)),
+        }
+    }
+
+    /// The element of `default`, if it has one.
+    pub fn default(default: &Tensor, place: Place) -> Result<Self> {
+        match default.dtype() {
+            DType::Int32 => first(default.values()?, place).map(Self::Int32),
+            DType::Int64 => first(default.values()?, place).map(Self::Int64),
+            DType::Float32 => first(default.values()?, place).map(Self::Float32),
+            DType::Float64 => first(default.values()?, place).map(Self::Float64),
+            DType::String => first(default.string_values(), place).map(Self::String),
+            dtype => Err(unsupported(dtype)),
+        }
+    }
+
+    pub fn into_tensor(self) -> Tensor {
+        match self {
+            Self::Int32(value) => Tensor::scalar(value),
+            Self::Int64(value) => Tensor::scalar(value),
+            Self::Float32(value) => Tensor::scalar(value),
+            Self::Float64(value) => Tensor::scalar(value),
+            Self::String(value) => Tensor::string(value),
+        }
     }
 }
 
 fn unsupported(dtype: DType) -> Error {
     Error::invalid_argument(format!("csv: data type {dtype} not supported"))
-}
-
-fn string(text: Cow<[u8]>, record: &Bytes) -> Bytes {
-    match text {
-        Cow::Borrowed(text) => retain(text, record),
-        Cow::Owned(text) => text.into(),
-    }
 }
 
 fn number<T: FromText>(text: &[u8], Place { field, record }: Place) -> Result<T> {
@@ -114,12 +139,10 @@ fn number<T: FromText>(text: &[u8], Place { field, record }: Place) -> Result<T>
     })
 }
 
-fn the_default<T>(elements: &[T], place: Place) -> Result<&T> {
-    elements.first().ok_or_else(|| required(place))
-}
-
-fn required(Place { field, record }: Place) -> Error {
-    Error::invalid_argument(format!(
-        "Field {field} is required but missing in record {record}! Give the field a default in record_defaults"
-    ))
+fn first<T: Clone>(elements: &[T], Place { field, record }: Place) -> Result<T> {
+    elements.first().cloned().ok_or_else(|| {
+        Error::invalid_argument(format!(
+            "Field {field} is required but missing in record {record}! Give the field a default in record_defaults"
+        ))
+    })
 }

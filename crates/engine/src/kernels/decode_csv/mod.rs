@@ -16,24 +16,24 @@ use crate::run::Run;
 use crate::shape::Shape;
 use crate::tensor::Tensor;
 use bytes::Bytes;
-use column::{Column, Place, scalar, scalar_default};
-use smallvec::SmallVec;
-use split::{Dialect, Misfit};
-use std::borrow::Cow;
+use column::{Column, Place, Value};
+use split::{Dialect, Fields, Misfit};
+use std::sync::Arc;
 
 /// `(records, default of each column)` to the columns, each of the shape of `records`.
 ///
 /// A default without elements says that the field must be there.
+#[derive(Clone)]
 pub struct DecodeCsv {
     dialect: Dialect,
     dtypes: Vec<DType>,
     /// A field of these bytes is missing, as an empty one is.
     na_value: Vec<u8>,
-    /// The fields that become columns, in ascending order; all of them if `None`.
-    selected: Option<Vec<usize>>,
+    /// For each column, how many fields lie between it and the one before. Empty if every field is a column.
+    gaps: Vec<usize>,
+    /// The defaults, if they are the same in every call; then the records are the only input.
+    defaults: Option<Vec<Tensor>>,
 }
-
-type FieldsOfOne<'a> = SmallVec<[Cow<'a, [u8]>; 16]>;
 
 impl DecodeCsv {
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
@@ -46,11 +46,14 @@ impl DecodeCsv {
             Attr::Int(number) => usize::try_from(*number).ok(),
             _ => None,
         })?;
+        let befores = std::iter::once(0).chain(selected.iter().map(|field| field + 1));
+        let gaps = selected.iter().zip(befores).map(|(field, before)| field.saturating_sub(before)).collect();
         Ok(Self {
             dialect: Dialect::new(attrs.string("field_delim")?, attrs.bool("use_quote_delim")?)?,
             dtypes,
             na_value: attrs.string("na_value")?.as_bytes().to_vec(),
-            selected: Some(selected).filter(|selected| !selected.is_empty()),
+            gaps,
+            defaults: None,
         })
     }
 
@@ -82,51 +85,104 @@ impl Kernel for DecodeCsv {
         if records.dtype() != DType::String {
             return Err(Error::internal(format!("DecodeCSV of {} tensor, expected strings", records.dtype())));
         }
-        self.check_defaults(defaults)?;
+        let defaults = match &self.defaults {
+            Some(defaults) => defaults,
+            None => {
+                self.check_defaults(defaults)?;
+                defaults
+            }
+        };
         match (records.string_values(), records.shape().is_empty()) {
             ([row], true) => self.decode_one(row, defaults),
             (rows, _) => self.decode_all(rows, records.shape(), defaults),
         }
         .map(Step::Done)
     }
+
+    fn with_constants(&self, inputs: &[Option<&Tensor>]) -> Option<Arc<dyn Kernel>> {
+        let (None, defaults) = inputs.split_first()? else { return None };
+        let defaults = defaults.iter().map(|default| default.cloned()).collect::<Option<Vec<_>>>()?;
+        self.check_defaults(&defaults).ok()?;
+        Some(Arc::new(Self { defaults: Some(defaults), ..self.clone() }))
+    }
 }
 
 impl DecodeCsv {
     fn decode_one(&self, row: &Bytes, defaults: &[Tensor]) -> Result<Tensors> {
-        let mut fields = FieldsOfOne::new();
-        self.split(row, 0, &mut fields)?;
-        let mut outputs = Tensors::with_capacity(fields.len());
-        for (field, ((text, default), dtype)) in fields.drain(..).zip(defaults).zip(&self.dtypes).enumerate() {
-            let place = Place { field, record: 0 };
-            outputs.push(match self.is_missing(&text) {
-                true => scalar_default(default, place)?,
-                false => scalar(*dtype, text, row, place)?,
-            });
-        }
+        let mut outputs = Tensors::with_capacity(self.dtypes.len());
+        self.decode(row, 0, defaults, |_, value| {
+            outputs.push(value.into_tensor());
+            Ok(())
+        })?;
         Ok(outputs)
     }
 
     fn decode_all(&self, rows: &[Bytes], shape: &Shape, defaults: &[Tensor]) -> Result<Tensors> {
         let columns = self.dtypes.iter().map(|dtype| Column::new(*dtype, rows.len()));
         let mut columns = columns.collect::<Result<Vec<_>>>()?;
-        let mut fields = FieldsOfOne::new();
         for (record, row) in rows.iter().enumerate() {
-            self.split(row, record, &mut fields)?;
-            for (field, ((text, default), column)) in fields.drain(..).zip(defaults).zip(&mut columns).enumerate() {
-                let place = Place { field, record };
-                match self.is_missing(&text) {
-                    true => column.push_default(default, place)?,
-                    false => column.push(text, row, place)?,
-                }
-            }
+            self.decode(row, record, defaults, |column, value| columns[column].push(value))?;
         }
         columns.into_iter().map(|column| column.into_tensor(shape.clone())).collect()
     }
 
-    /// Takes the fields of a record that become columns. Fails if there is another number of them.
-    fn split<'a>(&'a self, row: &'a [u8], record: usize, found: &mut FieldsOfOne<'a>) -> Result<()> {
-        self.select(row, found).map_err(|misfit| unsplit(misfit, record, row))?;
-        let (count, expected) = (found.len(), self.dtypes.len());
+    /// Hands on what the fields of a record stand for, in the order of the columns.
+    #[inline]
+    fn decode(
+        &self,
+        row: &Bytes,
+        record: usize,
+        defaults: &[Tensor],
+        mut take: impl FnMut(usize, Value) -> Result<()>,
+    ) -> Result<()> {
+        let mut fields = self.dialect.split(row);
+        for (column, (dtype, default)) in self.dtypes.iter().zip(defaults).enumerate() {
+            for _ in 0..self.gaps.get(column).copied().unwrap_or(0) {
+                fields.next();
+            }
+            let value = match Value::usual(*dtype, &mut fields, &self.na_value) {
+                Some(value) => value,
+                None => self
+                    .value(&mut fields, *dtype, default, row, Place { field: column, record })
+                    .map_err(|error| self.check(row, record).err().unwrap_or(error))?,
+            };
+            take(column, value)?;
+        }
+        match self.gaps.is_empty() && fields.next().is_some() {
+            true => self.check(row, record),
+            false => Ok(()),
+        }
+    }
+
+    /// What the next field stands for.
+    fn value(&self, fields: &mut Fields, dtype: DType, default: &Tensor, row: &Bytes, place: Place) -> Result<Value> {
+        let missing = || Error::internal("a field is missing");
+        let text = fields.next().ok_or_else(missing)?.map_err(Error::internal)?;
+        match text.is_empty() || *text == self.na_value {
+            true => Value::default(default, place),
+            false => Value::of(dtype, text, row, place),
+        }
+    }
+
+    /// Fails if a record cannot be split, or not into as many fields as there are columns. What its fields stand for
+    /// only counts after that.
+    #[cold]
+    fn check(&self, row: &[u8], record: usize) -> Result<()> {
+        let unsplit = |misfit| unsplit(misfit, record, row);
+        let mut fields = self.dialect.split(row);
+        let expected = self.dtypes.len();
+        let mut count = 0;
+        if self.gaps.is_empty() {
+            while fields.next().transpose().map_err(unsplit)?.is_some() {
+                count += 1;
+            }
+        }
+        for gap in &self.gaps {
+            for _ in 0..*gap {
+                fields.next().transpose().map_err(unsplit)?;
+            }
+            count += usize::from(fields.next().transpose().map_err(unsplit)?.is_some());
+        }
         match count == expected {
             true => Ok(()),
             false => Err(Error::invalid_argument(format!(
@@ -134,32 +190,6 @@ impl DecodeCsv {
                  record_defaults, or name the wanted ones in select_cols"
             ))),
         }
-    }
-
-    fn select<'a>(&'a self, row: &'a [u8], found: &mut FieldsOfOne<'a>) -> std::result::Result<(), Misfit> {
-        found.clear();
-        let mut fields = self.dialect.split(row);
-        let Some(selected) = &self.selected else {
-            return fields.try_for_each(|field| {
-                found.push(field?);
-                Ok(())
-            });
-        };
-        let mut number = 0;
-        for wanted in selected {
-            while let Some(field) = fields.next().transpose()? {
-                number += 1;
-                if number > *wanted {
-                    found.push(field);
-                    break;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn is_missing(&self, text: &[u8]) -> bool {
-        text.is_empty() || text == self.na_value
     }
 }
 

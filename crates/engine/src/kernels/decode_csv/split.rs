@@ -1,6 +1,7 @@
 //! One record of comma-separated values, taken apart into fields.
 
 use crate::error::{Error, Result};
+use crate::number::FromText;
 use std::borrow::Cow;
 
 const QUOTE: u8 = b'"';
@@ -9,8 +10,11 @@ const QUOTE: u8 = b'"';
 pub type Misfit = &'static str;
 
 /// How a record is split.
+#[derive(Clone)]
 pub struct Dialect {
     delimiter: u8,
+    /// No number has the delimiter in its text.
+    ends_numbers: bool,
     has_quotes: bool,
     /// For each byte, whether an unquoted field goes on after it.
     is_plain: [bool; 256],
@@ -27,7 +31,8 @@ impl Dialect {
             is_plain[usize::from(byte)] = false;
         }
         is_plain[usize::from(QUOTE)] &= !has_quotes;
-        Ok(Self { delimiter, has_quotes, is_plain })
+        let ends_numbers = !delimiter.is_ascii_alphanumeric() && !b"+-._()".contains(&delimiter);
+        Ok(Self { delimiter, ends_numbers, has_quotes, is_plain })
     }
 
     /// The fields of `record`. After a failure there are no more.
@@ -64,6 +69,17 @@ impl<'a> Iterator for Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
+    /// Takes the next field if it is an unquoted number in the usual form, as most are, and not `na_value`.
+    #[inline]
+    pub fn number<T: FromText>(&mut self, na_value: &[u8]) -> Option<T> {
+        let rest = self.record.get(self.at..).filter(|_| self.dialect.ends_numbers)?;
+        let (value, length) = T::from_start(rest)?;
+        let is_whole = rest.get(length).is_none_or(|next| *next == self.dialect.delimiter);
+        let is_number = is_whole && rest[..length] != *na_value;
+        self.at += if is_number { length + 1 } else { 0 };
+        is_number.then_some(value)
+    }
+
     fn end(&mut self, misfit: Misfit) -> Misfit {
         self.at = self.record.len();
         self.ends_open = false;
