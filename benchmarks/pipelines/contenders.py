@@ -3,16 +3,20 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
 from peers.environments import python_of
 
+from benchmarks.pipelines.dataset import stem_of
+from benchmarks.pipelines.tally import TALLIES
 from benchmarks.pipelines.workloads import Workload
 
 ROOT = Path(__file__).parent.parent.parent
+LIMIT = "limit"
+"""The key of what all others are compared with."""
 
 
 @dataclass(frozen=True)
@@ -22,43 +26,61 @@ class Program:
     Attributes:
         key: Its name on the command line.
         title: Its row in the table.
-        module: The Python module to run; None for the native loop.
+        source: The Python module to run, of this package; if it is a package, its module that is
+            named as the data set. None for a native loop.
         environment: A key of `peers.environments.REQUIREMENTS`; None for our own environment.
         tasks: The tasks that it does.
         setting: How it is set up, for the reader of the table.
+        variant: What to do, if that is not called as the task is.
         arguments: Of the command.
         variables: Of the environment.
     """
 
     key: str
     title: str
-    module: str | None
+    source: str | None
     environment: str | None
     tasks: Sequence[str]
     setting: str
+    variant: str | None = None
     arguments: Sequence[str] = ()
     variables: dict[str, str] = field(default_factory=dict)
 
 
-QUEUES = ["examples", "numbers", "lines"]
-SAME = "the program of TensorFlow 1's guide: one example at a time, `num_threads=4`"
-BEST = "`read_up_to`, batches parsed at once"
+SAME = "one example at a time, as TensorFlow 1's guide writes it; `num_threads=4`"
+BEST = "`read_up_to`, 128 to 1,024 at a time; two readers; what is left is done for whole batches"
+HALF = "photos are decoded at half of their size (`ratio=2`); two threads"
 TENSORFLOW = {"TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": ""}
+WITHOUT_PHOTOS = [task for task in TALLIES if task != "photos"]
+
+
+def _native(key: str, title: str, tasks: Sequence[str], setting: str, variant: str) -> Program:
+    return Program(key, title, None, None, tasks, setting, variant=variant)
+
+
+def _queues(key: str, title: str, source: str, tasks: Sequence[str], setting: str) -> list[Program]:
+    """A program with the names of TensorFlow 1, under headrace and under TensorFlow."""
+    ours = Program(f"headrace{key}", f"headrace, {title}", source, None, tasks, setting)
+    theirs = Program(
+        f"tensorflow{key}",
+        f"TensorFlow 1 queues, {title}",
+        source,
+        "tensorflow",
+        tasks,
+        setting,
+        arguments=["--tensorflow"],
+        variables=TENSORFLOW,
+    )
+    return [ours, theirs]
+
 
 PROGRAMS = [
-    Program("limit", "limit of the machine", None, None, QUEUES, "a native loop on all cores"),
-    Program("headrace", "headrace, same program", "tf1", None, QUEUES, SAME),
-    Program(
-        "tensorflow",
-        "TensorFlow 1 queues, same program",
-        "tf1",
-        "tensorflow",
-        QUEUES,
-        SAME,
-        ["--tensorflow"],
-        TENSORFLOW,
-    ),
-    Program("headrace-best", "headrace, best program", "best", None, QUEUES, BEST),
+    Program(LIMIT, "limit of the machine", None, None, list(TALLIES), "a native loop on all cores"),
+    _native("limit-half", "limit, at half size", ["photos"], HALF, "photos_half"),
+    _native("limit-decode", "libjpeg-turbo alone", ["photos"], "without resize", "photos_decoded"),
+    *_queues("", "the TensorFlow 1 program", "tf1", list(TALLIES), SAME),
+    *_queues("-best", "best program", "best", WITHOUT_PHOTOS, BEST),
+    *_queues("-best", "at half size", "best", ["photos"], HALF),
 ]
 
 
@@ -74,18 +96,19 @@ def programs_for(workload: Workload, names: Sequence[str]) -> list[Program]:
 
 def command_of(program: Program, task: str) -> list[str | Path] | None:
     """Returns how to run a program, without how much to do; None if it cannot be installed."""
-    if program.module is None:
-        return [build_limits(), task]
+    variant = program.variant or task
+    if program.source is None:
+        return [build_limits(), variant]
     python = Path(sys.executable)
     if program.environment is not None:
         found = _python_of(program.environment)
         if found is None:
             return None
         python = found
-    module = f"benchmarks.pipelines.{program.module}"
+    module = f"benchmarks.pipelines.{program.source}"
     if (ROOT / module.replace(".", "/")).is_dir():
-        module = f"{module}.{task}"
-    return [python, "-m", module, task, *program.arguments]
+        module = f"{module}.{stem_of(task)}"
+    return [python, "-m", module, variant, *program.arguments]
 
 
 _python_of = cache(python_of)
@@ -101,8 +124,3 @@ def build_limits() -> Path:
     path = os.pathsep.join([os.environ["PATH"], str(Path(sys.executable).parent)])
     subprocess.run(command, cwd=ROOT, env={**os.environ, **flags, "PATH": path}, check=True)
     return target / "release" / "headrace-limits"
-
-
-def keys() -> Iterator[str]:
-    """Yields the keys of all programs."""
-    yield from (program.key for program in PROGRAMS)

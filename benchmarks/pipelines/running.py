@@ -69,7 +69,7 @@ def _contender(
     stem = dataset.stem_of(workload.task)
     chosen = dataset.select(stem, parts, num_parts)
     arguments = ["--parts", str(num_parts)]
-    if program.module is None:
+    if program.source is None:
         arguments = [str(chosen.num_epochs), *chosen.files]
     return contest.Contender(
         name=program.title,

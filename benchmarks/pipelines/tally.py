@@ -89,8 +89,8 @@ def difference(task: str, expected: Sequence[int], got: Sequence[int]) -> str:
         expected: The number of examples, then the sums over the data; there may be more of them.
         got: The number of examples that came, then their sums.
     """
-    tolerances = [0.0, *TOLERANCES.get(task, [0.0] * (len(got) - 1))]
     expected = expected[: len(got)]
+    tolerances = [0.0, *TOLERANCES.get(task, [0.0] * len(got))][: len(got)]
     if all(
         abs(value - wanted) <= tolerance * wanted
         for wanted, value, tolerance in zip(expected, got, tolerances, strict=True)

@@ -31,6 +31,27 @@ WORKLOADS = [
         4,
     ),
     Workload(
+        "W2",
+        "augmented_images",
+        "CIFAR's files: crop 24x24, mirror, standardise, shuffle 10,000, batches of 128",
+        "images",
+        2,
+    ),
+    Workload(
+        "W2-plain",
+        "images",
+        "CIFAR's files without augmentation: shuffle 10,000, batches of 128",
+        "images",
+        2,
+    ),
+    Workload(
+        "W3",
+        "photos",
+        "A folder of JPEG photos, 640x480: decode, resize to 224x224, shuffle, batches of 64",
+        "photos",
+        2,
+    ),
+    Workload(
         "W4",
         "numbers",
         "CSV lines of ten numbers and a label: parse, shuffle 10,000, batches of 256",

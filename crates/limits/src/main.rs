@@ -5,8 +5,10 @@
 
 mod batch;
 mod examples;
+mod images;
 mod lines;
 mod numbers;
+mod photos;
 mod pool;
 
 use std::time::Instant;
@@ -52,6 +54,11 @@ fn main() {
     };
     let body: fn(&Share) -> Tally = match task.as_str() {
         "examples" => examples::run,
+        "images" => images::run,
+        "augmented_images" => images::run_augmented,
+        "photos" => photos::run,
+        "photos_half" => photos::run_half,
+        "photos_decoded" => photos::decode_only,
         "numbers" => numbers::run,
         "lines" => lines::run,
         _ => {
