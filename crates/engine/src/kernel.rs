@@ -6,13 +6,16 @@ use crate::tensor::Tensor;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// The inputs or outputs of one operation, in order.
+/// The inputs of one operation, in order.
 pub type Tensors = SmallVec<[Tensor; 4]>;
+
+/// The outputs of one operation, in order. They move several times; most operations have one.
+pub type Outputs = SmallVec<[Tensor; 1]>;
 
 /// How far a kernel came.
 #[allow(clippy::large_enum_variant, reason = "made and taken apart at once; a box would cost an allocation a call")]
 pub enum Step {
-    Done(Tensors),
+    Done(Outputs),
     /// It would have blocked. The run polls it again when its parker is unparked, and meanwhile goes on
     /// with operations that do not depend on this one.
     Pending(Box<dyn Pending>),
@@ -21,7 +24,7 @@ pub enum Step {
 impl Step {
     /// A finished step with one output.
     pub fn one(output: Tensor) -> Self {
-        Self::Done(SmallVec::from_iter([output]))
+        Self::Done(SmallVec::from_buf([output]))
     }
 
     /// A finished step without output.
@@ -44,7 +47,7 @@ pub trait Kernel: Send + Sync {
 /// An operation that waits. Whoever can let it go on unparks the run's parker.
 pub trait Pending {
     /// Tries again; `None` while it still has to wait.
-    fn poll(&mut self, run: &Run) -> Result<Option<Tensors>>;
+    fn poll(&mut self, run: &Run) -> Result<Option<Outputs>>;
 
     /// Gives up waiting, because the run was cancelled or failed elsewhere; the error says so in the
     /// operation's words.

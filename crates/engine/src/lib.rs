@@ -5,6 +5,7 @@
 mod beside;
 pub mod cancellation;
 pub mod compression;
+mod deferred;
 pub mod dtype;
 pub mod error;
 mod excerpt;

@@ -1,7 +1,7 @@
 //! Programs: a flat list of kernel calls in topological order, run once or in a loop.
 
 use crate::error::{Code, Error, Result};
-use crate::kernel::{Kernel, Pending, Step, Tensors};
+use crate::kernel::{Kernel, Outputs, Pending, Step, Tensors};
 use crate::run::Run;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::tensor::Tensor;
@@ -286,13 +286,15 @@ impl<'p> Frame<'p> {
     fn clear(&mut self) {
         self.is_done.fill(false);
         self.is_skipped.fill(false);
+        // Most values were moved to who read them.
         for node in &self.program.nodes {
-            self.values[node.first_output..node.first_output + node.num_outputs].fill(None);
+            let outputs = &mut self.values[node.first_output..node.first_output + node.num_outputs];
+            outputs.iter_mut().filter(|value| value.is_some()).for_each(|value| *value = None);
         }
     }
 
     fn value(&self, slot: Slot) -> Result<Tensor> {
-        self.values[slot].clone().ok_or_else(|| Error::internal(format!("slot {slot} was read before it was filled")))
+        self.values[slot].clone().ok_or_else(|| unfilled(slot))
     }
 
     fn fetched(&self, index: usize, slot: Slot) -> Result<Tensor> {
@@ -377,14 +379,15 @@ impl<'p> Frame<'p> {
         }
         let Work::Call(kernel) = &node.work else {
             let value = self.value(node.inputs[self.branch(node)?].slot)?;
-            return self.finish(index, Tensors::from_iter([value]));
+            return self.finish(index, Outputs::from_buf([value]));
         };
         // Moving is right only in program order; once something waits, later nodes may run before earlier ones.
         let may_move = waiting.is_empty();
         let mut inputs = Tensors::with_capacity(node.inputs.len());
         for input in &node.inputs {
-            let value = if may_move && input.is_last_use { self.values[input.slot].take() } else { None };
-            inputs.push(value.map_or_else(|| self.value(input.slot), Ok)?);
+            let place = &mut self.values[input.slot];
+            let value = if may_move && input.is_last_use { place.take() } else { place.clone() };
+            inputs.push(value.ok_or_else(|| unfilled(input.slot))?);
         }
         run.node.set(index);
         run.read_outputs.set(node.read_outputs);
@@ -419,14 +422,14 @@ impl<'p> Frame<'p> {
         Ok(waiting.len() < before)
     }
 
-    fn finish(&mut self, index: usize, outputs: Tensors) -> Result<()> {
+    fn finish(&mut self, index: usize, mut outputs: Outputs) -> Result<()> {
         let node = &self.program.nodes[index];
         if outputs.len() != node.num_outputs {
             let text = format!("{} gave {} outputs, expected {}", node.name, outputs.len(), node.num_outputs);
             return Err(Error::internal(text));
         }
-        for (offset, output) in outputs.into_iter().enumerate() {
-            self.values[node.first_output + offset] = Some(output);
+        for value in self.values[node.first_output..node.first_output + node.num_outputs].iter_mut().rev() {
+            *value = outputs.pop();
         }
         self.is_done[index] = true;
         Ok(())
@@ -442,4 +445,9 @@ impl<'p> Frame<'p> {
         let is_cancelled = error.code() == Code::Cancelled && error.op().is_none();
         first.filter(|_| is_cancelled).unwrap_or(error)
     }
+}
+
+#[cold]
+fn unfilled(slot: Slot) -> Error {
+    Error::internal(format!("slot {slot} was read before it was filled"))
 }

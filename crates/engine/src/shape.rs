@@ -5,8 +5,15 @@ use std::fmt;
 use std::ops::Deref;
 
 /// The size of a tensor in each dimension; empty for a scalar.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Debug, Default, PartialEq, Eq, Hash)]
 pub struct Shape(SmallVec<[usize; 4]>);
+
+impl Clone for Shape {
+    /// Plain copying: the derived one goes element by element.
+    fn clone(&self) -> Self {
+        Self(SmallVec::from_slice(&self.0))
+    }
+}
 
 impl Shape {
     pub fn scalar() -> Self {

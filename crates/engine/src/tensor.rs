@@ -1,5 +1,6 @@
 //! Tensors: an element type, a shape and shared bytes. Cloning one copies no element.
 
+use crate::deferred::{self, Deferred};
 use crate::dtype::{DType, Numeric};
 use crate::error::{Error, Result};
 use crate::shape::Shape;
@@ -27,6 +28,8 @@ pub struct Tensor {
 enum Data {
     Inline([u64; INLINE_BYTES / 8]),
     Buffer(Memory),
+    /// Floats that are computed when they are read.
+    Deferred(Arc<Deferred>),
     String(Bytes),
     Strings(Arc<[Bytes]>),
 }
@@ -45,6 +48,15 @@ impl Memory {
             Self::Bytes(bytes) => bytes.is_unique(),
             Self::Numbers(numbers) => Arc::strong_count(numbers) == 1,
         }
+    }
+
+    fn numbers<T: Numeric>(values: Vec<T>) -> Self {
+        let length_bytes = size_of_val(&values[..]);
+        Self::Numbers(Arc::new(Numbers { values, length_bytes }))
+    }
+
+    pub fn copied(bytes: &[u8]) -> Self {
+        Self::Bytes(Bytes::copy_from_slice(bytes))
     }
 
     /// A copy that is aligned for every element type.
@@ -80,10 +92,7 @@ impl Tensor {
     /// A tensor of `values` in row-major order. Fails if the shape holds another number of elements.
     pub fn from_values<T: Numeric>(shape: Shape, values: Vec<T>) -> Result<Self> {
         check_length(&shape, values.len())?;
-        let data = inline(bytemuck::cast_slice(&values)).unwrap_or_else(|| {
-            let length_bytes = size_of_val(&values[..]);
-            Data::Buffer(Memory::Numbers(Arc::new(Numbers { values, length_bytes })))
-        });
+        let data = inline(bytemuck::cast_slice(&values)).unwrap_or_else(|| Data::Buffer(Memory::numbers(values)));
         Ok(Self { dtype: T::DTYPE, shape, data })
     }
 
@@ -185,6 +194,7 @@ impl Tensor {
         match &self.data {
             Data::Inline(words) => &bytemuck::bytes_of(words)[..self.num_elements() * self.dtype.size()],
             Data::Buffer(memory) => memory.as_ref(),
+            Data::Deferred(deferred) => (**deferred).as_ref(),
             Data::String(_) | Data::Strings(_) => &[],
         }
     }
@@ -194,7 +204,7 @@ impl Tensor {
         match &self.data {
             Data::String(value) => std::slice::from_ref(value),
             Data::Strings(values) => values,
-            Data::Inline(_) | Data::Buffer(_) => &[],
+            Data::Inline(_) | Data::Buffer(_) | Data::Deferred(_) => &[],
         }
     }
 
@@ -224,7 +234,11 @@ impl Tensor {
     /// The elements of an int32 or int64 tensor.
     pub fn integers(&self) -> Result<SmallVec<[i64; 4]>> {
         match self.dtype {
-            DType::Int32 => Ok(self.values::<i32>()?.iter().map(|value| i64::from(*value)).collect()),
+            DType::Int32 => {
+                let mut integers = SmallVec::new();
+                self.values::<i32>()?.iter().for_each(|value| integers.push(i64::from(*value)));
+                Ok(integers)
+            }
             _ => Ok(SmallVec::from_slice(self.values::<i64>()?)),
         }
     }
@@ -236,6 +250,35 @@ impl Tensor {
             _ => {
                 Err(Error::invalid_argument(format!("{what} must be a scalar bool, got {} {}", self.dtype, self.shape)))
             }
+        }
+    }
+
+    /// The elements as floats, to be computed when they are read; `None` where that is not worth it.
+    pub fn deferred_floats(&self) -> Option<Self> {
+        let Data::Buffer(memory) = &self.data else { return None };
+        let is_large = self.num_elements() >= deferred::MIN_ELEMENTS;
+        let deferred = Deferred::new(memory.clone(), self.dtype).filter(|_| is_large)?;
+        Some(Self { dtype: DType::Float32, shape: self.shape.clone(), data: Data::Deferred(Arc::new(deferred)) })
+    }
+
+    /// Whether the elements are yet to be computed.
+    pub fn is_deferred(&self) -> bool {
+        matches!(&self.data, Data::Deferred(deferred) if deferred.is_open())
+    }
+
+    /// These floats after one step more. Fails if they were never put off.
+    pub fn then(mut self, step: deferred::Step) -> Result<Self> {
+        let Data::Deferred(deferred) = &mut self.data else {
+            return Err(Error::internal("a step after floats that are there"));
+        };
+        Arc::make_mut(deferred).push(step);
+        Ok(self)
+    }
+
+    /// Computes the elements now, if that was put off.
+    pub fn settle(&self) {
+        if let Data::Deferred(deferred) = &self.data {
+            deferred.values();
         }
     }
 
@@ -282,6 +325,12 @@ impl Tensor {
         }
         if self.dtype == DType::String {
             return Self::strings(shape, self.string_values()[elements].to_vec());
+        }
+        if let Data::Deferred(deferred) = &self.data
+            && deferred.is_open()
+            && length >= deferred::MIN_ELEMENTS
+        {
+            return Ok(Self { dtype: self.dtype, shape, data: Data::Deferred(Arc::new(deferred.part(elements))) });
         }
         let size = self.dtype.size();
         Self::copied(self.dtype, shape, &self.bytes()[elements.start * size..elements.end * size])
@@ -332,27 +381,39 @@ impl Tensor {
     /// Stacks tensors of one type and shape on a new first dimension; each element is copied once.
     pub fn stack<'a>(dtype: DType, row: &Shape, rows: impl ExactSizeIterator<Item = &'a Tensor>) -> Result<Self> {
         let shape = row.batched(rows.len());
-        let mut strings = Vec::new();
-        let mut bytes = Vec::new();
-        if dtype == DType::String {
-            strings.reserve_exact(shape.num_elements());
-        } else {
-            bytes.reserve_exact(shape.num_elements() * dtype.size());
-        }
-        for (index, tensor) in rows.enumerate() {
-            if tensor.dtype != dtype || tensor.shape != *row {
-                return Err(Error::invalid_argument(format!(
-                    "element {index} is {} {}, expected {dtype} {row} as the elements before it",
-                    tensor.dtype, tensor.shape
-                )));
+        let rows = rows.enumerate().map(|(index, tensor)| match tensor.dtype == dtype && tensor.shape == *row {
+            true => Ok(tensor),
+            false => Err(Error::invalid_argument(format!(
+                "element {index} is {} {}, expected {dtype} {row} as the elements before it",
+                tensor.dtype, tensor.shape
+            ))),
+        });
+        match dtype {
+            DType::String => {
+                let mut strings = Vec::with_capacity(shape.num_elements());
+                for tensor in rows {
+                    strings.extend_from_slice(tensor?.string_values());
+                }
+                Self::strings(shape, strings)
             }
-            strings.extend_from_slice(tensor.string_values());
-            bytes.extend_from_slice(tensor.bytes());
-        }
-        if dtype == DType::String {
-            Self::strings(shape, strings)
-        } else {
-            Self::from_bytes(dtype, shape, bytes.into())
+            DType::Float32 => {
+                let mut floats = Vec::with_capacity(shape.num_elements());
+                for tensor in rows {
+                    let tensor = tensor?;
+                    match &tensor.data {
+                        Data::Deferred(deferred) => deferred.extend(&mut floats),
+                        _ => floats.extend_from_slice(tensor.values()?),
+                    }
+                }
+                Self::from_values(shape, floats)
+            }
+            _ => {
+                let mut bytes = Vec::with_capacity(shape.num_elements() * dtype.size());
+                for tensor in rows {
+                    bytes.extend_from_slice(tensor?.bytes());
+                }
+                Self::from_bytes(dtype, shape, bytes.into())
+            }
         }
     }
 
@@ -390,6 +451,10 @@ impl Tensor {
     pub fn into_memory(self) -> Memory {
         match self.data {
             Data::Buffer(memory) => memory,
+            Data::Deferred(deferred) => match Arc::try_unwrap(deferred) {
+                Ok(deferred) => Memory::numbers(deferred.into_values()),
+                Err(shared) => Memory::Numbers(shared),
+            },
             _ => Memory::aligned_copy(self.bytes()),
         }
     }
@@ -464,7 +529,7 @@ mod tests {
         assert_eq!(Tensor::scalar(7).window(&[], Shape::scalar()).unwrap(), Tensor::scalar(7));
         assert!(whole.window(&[0, 0, 0], Shape::new(&[2, 0, 4])).unwrap().bytes().is_empty());
         let error = whole.window(&[0, 2, 0], Shape::new(&[1, 2, 1])).unwrap_err();
-        assert_eq!(error.message(), "a window of (1, 2, 1) at [0, 2, 0] in (2, 3, 4)");
+        assert_eq!(error.message(), "a window of [1,2,1] at [0, 2, 0] in [2,3,4]");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use crate::error::from_python;
 use crate::view::to_tensor;
 use headrace_engine::dtype::DType;
 use headrace_engine::error::{Error, Result};
-use headrace_engine::kernel::{Kernel, Step, Tensors};
+use headrace_engine::kernel::{Kernel, Outputs, Step, Tensors};
 use headrace_engine::run::Run;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -33,7 +33,7 @@ impl PythonFunction {
             .try_iter()?
             .zip(&self.dtypes)
             .map(|(result, dtype)| to_tensor(&result?, *dtype))
-            .collect::<PyResult<Tensors>>()?;
+            .collect::<PyResult<Outputs>>()?;
         Ok(Step::Done(outputs))
     }
 }

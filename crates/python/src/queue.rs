@@ -68,7 +68,7 @@ impl Queue {
             let Some(view) = View::of_component(part, spec, index, false) else { return Ok(false) };
             components.push(detached_if_large(py, view.num_bytes(), || view.into_tensor())?);
         }
-        let rows = Rows::one(components);
+        let rows = Rows::one(components.into());
         let call = Call { queue: &self.0, verb: "enqueue", count: 1, timeout };
         call.make(py, |parker| self.0.enqueue(rows, parker), |_| Ok(true))
     }

@@ -29,11 +29,16 @@ impl Kernel for Cast {
 }
 
 /// `tensor` as elements of type `target`. Integers wrap; floats lose their fraction; a bool is 0 or 1, and a number
-/// is true unless it is 0. Copies nothing where the bits stay the same.
+/// is true unless it is 0. Copies nothing where the bits stay the same, and may put off what makes small integers floats.
 pub fn cast(tensor: &Tensor, target: DType) -> Result<Tensor> {
     let source = tensor.dtype();
     if is_same_bits(source, target) {
         return tensor.clone().with_dtype(target);
+    }
+    if target == DType::Float32
+        && let Some(floats) = tensor.deferred_floats()
+    {
+        return Ok(floats);
     }
     let unsupported = || Error::unimplemented(format!("Cast {source} to {target} is not supported"));
     // A bool is the byte 0 or 1.

@@ -1,5 +1,6 @@
 //! Element-wise arithmetic of one or two tensors of one real type, with NumPy's broadcasting.
 
+use crate::deferred;
 use crate::dispatch_numeric;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -36,7 +37,10 @@ pub enum Unary {
 }
 
 impl Kernel for Binary {
-    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+    fn run(&self, _run: &Run, mut inputs: Tensors) -> Result<Step> {
+        if let Some((step, place)) = self.deferred_step(&inputs) {
+            return inputs.swap_remove(place).then(step).map(Step::one);
+        }
         let [x, y] = expect_inputs(&inputs)?;
         let dtype = x.dtype();
         if y.dtype() != dtype {
@@ -58,6 +62,26 @@ impl Kernel for Unary {
 }
 
 impl Binary {
+    /// What this does with each element of the input whose place is returned, if the other one is a finite float.
+    fn deferred_step(self, inputs: &Tensors) -> Option<(deferred::Step, usize)> {
+        let [x, y] = inputs.as_slice() else { return None };
+        let place = usize::from(x.num_elements() == 1);
+        let (tensor, operand) = if place == 0 { (x, y) } else { (y, x) };
+        if !tensor.is_deferred() || operand.num_elements() != 1 || operand.shape().len() > tensor.shape().len() {
+            return None;
+        }
+        let operand = operand.values::<f32>().ok()?.first().copied().filter(|operand| operand.is_finite())?;
+        let step = match (self, place) {
+            (Self::Add, _) => deferred::Step::add(operand),
+            (Self::Sub, 0) => deferred::Step::add(-operand),
+            (Self::Sub, _) => deferred::Step::Affine { scale: -1.0, shift: operand },
+            (Self::Mul, _) => deferred::Step::multiply(operand),
+            (Self::RealDiv, 0) => deferred::Step::Divide(operand),
+            _ => return None,
+        };
+        Some((step, place))
+    }
+
     fn apply<T: Arithmetic>(self, x: &Tensor, y: &Tensor) -> Result<Tensor> {
         match self {
             Self::Add => map_pairs(x, y, T::add),

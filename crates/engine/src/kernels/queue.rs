@@ -2,7 +2,7 @@
 
 use super::attrs::Attrs;
 use crate::error::{Error, Result};
-use crate::kernel::{Kernel, Pending, Step, Tensors};
+use crate::kernel::{Kernel, Outputs, Pending, Step, Tensors};
 use crate::queue::{Elements, Progress, Queue, Rows, Waiting};
 use crate::run::Run;
 use crate::tensor::Tensor;
@@ -37,6 +37,9 @@ pub fn build(op_type: &str, attrs: &Attrs, queue: &Arc<Queue>) -> Result<Option<
         "QueueIsClosedV2" => Action::IsClosed,
         _ => return Ok(None),
     };
+    if matches!(action, Action::DequeueMany { .. }) {
+        queue.expect_batches();
+    }
     Ok(Some(Arc::new(QueueKernel { queue: Arc::clone(queue), action })))
 }
 
@@ -44,7 +47,13 @@ impl Kernel for QueueKernel {
     fn run(&self, run: &Run, inputs: Tensors) -> Result<Step> {
         let queue = &self.queue;
         let progress = match self.action {
-            Action::Enqueue => queue.enqueue(Rows::one(inputs), run.parker())?,
+            Action::Enqueue => {
+                // Who takes single elements is not to compute them; batches are computed while they are assembled.
+                if !queue.is_batched() {
+                    inputs.iter().for_each(Tensor::settle);
+                }
+                queue.enqueue(Rows::one(inputs), run.parker())?
+            }
             Action::EnqueueMany => queue.enqueue(Rows::many(inputs), run.parker())?,
             Action::Dequeue => queue.dequeue(1, false, run.parker())?,
             Action::DequeueMany { is_up_to } => {
@@ -75,11 +84,11 @@ impl QueueKernel {
     }
 
     /// What the operation returns of what the queue gave: nothing, one element, or a batch of them.
-    fn outputs(&self, elements: Elements) -> Result<Tensors> {
+    fn outputs(&self, elements: Elements) -> Result<Outputs> {
         match self.action {
             Action::Dequeue => Ok(elements.into_iter().flatten().collect()),
             Action::DequeueMany { .. } => self.queue.spec().batch(&elements),
-            _ => Ok(Tensors::new()),
+            _ => Ok(Outputs::new()),
         }
     }
 }
@@ -90,7 +99,7 @@ struct PendingRequest {
 }
 
 impl Pending for PendingRequest {
-    fn poll(&mut self, _run: &Run) -> Result<Option<Tensors>> {
+    fn poll(&mut self, _run: &Run) -> Result<Option<Outputs>> {
         match self.waiting.poll() {
             Some(outcome) => self.kernel.outputs(outcome?).map(Some),
             None => Ok(None),

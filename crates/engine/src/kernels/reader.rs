@@ -3,7 +3,7 @@
 use super::attrs::Attrs;
 use crate::compression::Compression;
 use crate::error::{Error, Result};
-use crate::kernel::{Kernel, Pending, Step, Tensors};
+use crate::kernel::{Kernel, Outputs, Pending, Step, Tensors};
 use crate::queue::Queue;
 use crate::reader::{
     Answer, Call, FixedLengthFormat, Format, IdentityFormat, Reader, Records, Request, TextLineFormat, TfRecordFormat,
@@ -127,12 +127,12 @@ struct PendingCall {
 }
 
 impl Pending for PendingCall {
-    fn poll(&mut self, run: &Run) -> Result<Option<Tensors>> {
+    fn poll(&mut self, run: &Run) -> Result<Option<Outputs>> {
         Ok(match self.call.poll(run)? {
             None => None,
-            Some(Answer::Nothing) => Some(Tensors::new()),
-            Some(Answer::Count(count)) => Some(Tensors::from_iter([Tensor::scalar(count)])),
-            Some(Answer::State(state)) => Some(Tensors::from_iter([Tensor::string(state)])),
+            Some(Answer::Nothing) => Some(Outputs::new()),
+            Some(Answer::Count(count)) => Some(Outputs::from_iter([Tensor::scalar(count)])),
+            Some(Answer::State(state)) => Some(Outputs::from_iter([Tensor::string(state)])),
             Some(Answer::Records(records)) => Some(outputs(records, self.is_single)?),
         })
     }
@@ -143,10 +143,21 @@ impl Pending for PendingCall {
 }
 
 /// Keys and values: scalars for one record, vectors for a batch.
+<<<<<<< HEAD
 fn outputs(records: Records, is_single: bool) -> Result<Tensors> {
     let tensor = |mut values: SmallVec<[Bytes; 1]>| match is_single {
         true => Ok(Tensor::string(values.pop().unwrap_or_default())),
         false => Tensor::strings_from_small_vec(Shape::new(&[values.len()]), values),
     };
     Ok(Tensors::from_iter([tensor(records.keys)?, tensor(records.values)?]))
+=======
+fn outputs(mut records: Records, is_single: bool) -> Result<Outputs> {
+    if is_single {
+        let one = records.pop().ok_or_else(|| Error::internal("a read without a record"))?;
+        return Ok(Outputs::from_iter([Tensor::string(one.key), Tensor::string(one.value)]));
+    }
+    let shape = Shape::new(&[records.len()]);
+    let (keys, values) = records.into_iter().map(|Record { key, value, .. }| (key, value)).unzip();
+    Ok(Outputs::from_iter([Tensor::strings(shape.clone(), keys)?, Tensor::strings(shape, values)?]))
+>>>>>>> 1d1304d (Scaling of small integers is put off until a batch is assembled; less work for each node)
 }

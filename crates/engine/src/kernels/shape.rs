@@ -37,9 +37,9 @@ impl Placeholder {
 }
 
 impl Kernel for Identity {
-    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+    fn run(&self, _run: &Run, mut inputs: Tensors) -> Result<Step> {
         expect_inputs::<1>(&inputs)?;
-        Ok(Step::Done(inputs))
+        Ok(Step::one(inputs.swap_remove(0)))
     }
 }
 
@@ -110,9 +110,8 @@ fn requested_shape(tensor: &Tensor, sizes: &[i64]) -> Result<Shape> {
 /// The size at the place of the -1. Where both shapes have zeros, these cancel out as in TensorFlow.
 fn missing_size(shape: &[usize], dims: &[usize]) -> Result<usize> {
     let has_zero = dims.contains(&0);
-    let known: SmallVec<[usize; 4]> = dims.iter().copied().filter(|dim| *dim > 0).collect();
     let available: usize = shape.iter().filter(|dim| **dim > 0 || !has_zero).product();
-    let known = product(&known)?;
+    let known = product_of_positive(dims)?;
     if !available.is_multiple_of(known) {
         return Err(Error::invalid_argument(format!(
             "Input to reshape is a tensor with {available} values, but the requested shape requires a multiple of {known}"
@@ -122,12 +121,15 @@ fn missing_size(shape: &[usize], dims: &[usize]) -> Result<usize> {
 }
 
 fn product(dims: &[usize]) -> Result<usize> {
-    let product = dims.iter().filter(|dim| **dim > 0).try_fold(1_usize, |product, dim| product.checked_mul(*dim));
-    match product.filter(|product| i64::try_from(*product).is_ok()) {
-        Some(_) if dims.contains(&0) => Ok(0),
-        Some(product) => Ok(product),
-        None => Err(Error::invalid_argument("the requested shape has too many elements")),
-    }
+    let product = product_of_positive(dims)?;
+    Ok(if dims.contains(&0) { 0 } else { product })
+}
+
+fn product_of_positive(dims: &[usize]) -> Result<usize> {
+    let too_many = || Error::invalid_argument("the requested shape has too many elements");
+    let mut positive = dims.iter().filter(|dim| **dim > 0);
+    let product = positive.try_fold(1_usize, |product, dim| product.checked_mul(*dim)).ok_or_else(too_many)?;
+    i64::try_from(product).map(|_| product).map_err(|_| too_many())
 }
 
 #[cfg(test)]

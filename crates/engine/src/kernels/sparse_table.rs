@@ -3,7 +3,7 @@
 use super::attrs::Attrs;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::kernel::{Kernel, Step, Tensors};
+use crate::kernel::{Kernel, Outputs, Step, Tensors};
 use crate::run::Run;
 use crate::shape::Shape;
 use crate::sparse::{SparseTable, SparseTensor};
@@ -49,7 +49,7 @@ impl Kernel for TableKernel {
             }
             (Action::TakeMany(dtype), [handles]) => {
                 let rows = self.table.take(handles.values()?)?;
-                SparseTensor::stack(&rows, *dtype)?.into_parts().map(|parts| Step::Done(Tensors::from_iter(parts)))
+                SparseTensor::stack(&rows, *dtype)?.into_parts().map(|parts| Step::Done(Outputs::from_iter(parts)))
             }
             _ => Err(Error::internal(format!("{} inputs given to a table of sparse tensors", inputs.len()))),
         }

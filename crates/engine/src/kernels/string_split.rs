@@ -1,7 +1,7 @@
 //! StringSplit and StringSplitV2: a vector of strings, each split into parts, as a sparse tensor.
 
 use crate::error::{Error, Result};
-use crate::kernel::{Kernel, Step, Tensors};
+use crate::kernel::{Kernel, Outputs, Step, Tensors};
 use crate::kernels::attrs::Attrs;
 use crate::kernels::expect_inputs;
 use crate::retain::retain;
@@ -103,7 +103,7 @@ impl Kernel for StringSplit {
             values.extend(parts.into_iter().map(|part| retain(part, text)));
         }
         let count = values.len();
-        Ok(Step::Done(Tensors::from_iter([
+        Ok(Step::Done(Outputs::from_iter([
             Tensor::from_values(Shape::new(&[count, 2]), indices)?,
             Tensor::strings(Shape::new(&[count]), values)?,
             Tensor::from_values(Shape::new(&[2]), vec![strings.num_elements() as i64, longest as i64])?,

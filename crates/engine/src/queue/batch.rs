@@ -2,7 +2,7 @@
 
 use super::{Element, QueueSpec};
 use crate::error::{Error, Result};
-use crate::kernel::Tensors;
+use crate::kernel::Outputs;
 use crate::shape::{PartialShape, Shape};
 use crate::tensor::Tensor;
 
@@ -22,7 +22,7 @@ impl QueueSpec {
     }
 
     /// Copies elements of this kind into one batch for each component. Fails if the shapes are not known.
-    pub fn batch(&self, elements: &[Element]) -> Result<Tensors> {
+    pub fn batch(&self, elements: &[Element]) -> Result<Outputs> {
         if !elements.is_empty() {
             self.check_batch()?;
         }

@@ -34,8 +34,8 @@ struct Many {
 
 impl Rows {
     /// A single element.
-    pub fn one(components: impl IntoIterator<Item = Tensor>) -> Self {
-        Self(Source::One(Some(components.into_iter().collect())))
+    pub fn one(components: Tensors) -> Self {
+        Self(Source::One(Some(components.into_boxed_slice())))
     }
 
     /// The rows of `batch`, whose components have the same size in the first dimension.

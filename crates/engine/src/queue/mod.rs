@@ -27,6 +27,7 @@ use self::core::{Close, Core, Request};
 use crate::error::Result;
 use crate::parker::Parker;
 use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use ticket::Line;
 
@@ -35,6 +36,8 @@ pub struct Queue {
     spec: QueueSpec,
     /// Everything that changes. Locked for a few moves at a time by every caller.
     core: Mutex<Core>,
+    /// Somebody puts elements into batches, which computes what was put off until then.
+    is_batched: AtomicBool,
 }
 
 /// An operation on a queue that is either finished or waits in a line.
@@ -48,11 +51,21 @@ impl Queue {
     pub fn new(spec: QueueSpec) -> Result<Arc<Self>> {
         spec.check()?;
         let core = Mutex::new(Core::new(&spec));
-        Ok(Arc::new(Self { spec, core }))
+        Ok(Arc::new(Self { spec, core, is_batched: AtomicBool::new(false) }))
     }
 
     pub fn spec(&self) -> &QueueSpec {
         &self.spec
+    }
+
+    /// Says that elements will be put into batches.
+    pub fn expect_batches(&self) {
+        self.is_batched.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether [`Queue::expect_batches`] was called.
+    pub fn is_batched(&self) -> bool {
+        self.is_batched.load(Ordering::Relaxed)
     }
 
     /// Adds `rows` in order, as space appears, uninterrupted by other enqueues. Waits while the queue is full.

@@ -5,7 +5,7 @@ use super::features::Features;
 use super::wire::Feature;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::kernel::{Kernel, Step, Tensors};
+use crate::kernel::{Kernel, Outputs, Step, Tensors};
 use crate::kernels::attrs::Attrs;
 use crate::run::Run;
 use crate::tensor::Tensor;
@@ -48,7 +48,7 @@ impl Kernel for ParseExample {
                 column.push_dense(feature, Feature::parse(found.unwrap_or_default())?, default, &example)?;
             }
         }
-        let mut outputs = Tensors::new();
+        let mut outputs = Outputs::new();
         for column in &sparse_columns {
             outputs.push(column.indices()?);
         }

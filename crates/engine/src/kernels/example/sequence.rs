@@ -8,7 +8,7 @@ use super::values::MALFORMED_LIST;
 use super::wire::{Feature, for_each_entry};
 use crate::error::{Error, Result};
 use crate::excerpt::excerpt;
-use crate::kernel::{Kernel, Step, Tensors};
+use crate::kernel::{Kernel, Outputs, Step, Tensors};
 use crate::kernels::attrs::Attrs;
 use crate::run::Run;
 use crate::tensor::Tensor;
@@ -62,7 +62,7 @@ impl Kernel for ParseSingleSequenceExample {
         self.context.check_defaults(defaults)?;
         let (context, lists) = self.find(example.bytes)?;
         let failure = |key: &str, text: &str| example.failure(&format!("Context feature: {key}"), text);
-        let mut outputs = Tensors::new();
+        let mut outputs = Outputs::new();
         push_sparse(&self.context, &context, example.bytes, &failure, &mut outputs)?;
         for ((feature, found), default) in self.context.with_dense(&context).zip(defaults) {
             let found = Feature::parse(found.unwrap_or_default())?;
@@ -84,7 +84,7 @@ impl Kernel for ParseSingleSequenceExample {
 }
 
 impl ParseSingleSequenceExample {
-    fn push_sparse_lists(&self, lists: &Found, example: &Example, outputs: &mut Tensors) -> Result<()> {
+    fn push_sparse_lists(&self, lists: &Found, example: &Example, outputs: &mut Outputs) -> Result<()> {
         let columns = self.lists.with_sparse(lists).map(|(feature, found)| sparse_list(feature, found, example));
         let columns = columns.collect::<Result<Vec<_>>>()?;
         for column in &columns {

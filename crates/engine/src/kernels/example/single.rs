@@ -5,7 +5,7 @@ use super::features::{Features, Found};
 use super::values::{MALFORMED_LIST, Values};
 use super::wire::Feature;
 use crate::error::{Error, Result};
-use crate::kernel::{Kernel, Step, Tensors};
+use crate::kernel::{Kernel, Outputs, Step, Tensors};
 use crate::kernels::attrs::Attrs;
 use crate::run::Run;
 use crate::shape::Shape;
@@ -35,7 +35,7 @@ impl Kernel for ParseSingleExample {
         let example = scalar(serialized)?;
         self.features.check_defaults(defaults)?;
         let found = self.features.find(example)?;
-        let mut outputs = Tensors::new();
+        let mut outputs = Outputs::new();
         push_sparse(&self.features, &found, example, &failure, &mut outputs)?;
         for ((feature, found), default) in self.features.with_dense(&found).zip(defaults) {
             let found = Feature::parse(found.unwrap_or_default())?;
@@ -69,7 +69,7 @@ pub fn push_sparse(
     found: &Found,
     example: &Bytes,
     failure: Failure,
-    outputs: &mut Tensors,
+    outputs: &mut Outputs,
 ) -> Result<()> {
     let mut all_values = Vec::new();
     let mut shapes = Vec::new();

@@ -2,7 +2,7 @@
 
 use super::{numbers, sorted_rows};
 use crate::error::{Error, Result};
-use crate::kernel::{Kernel, Step, Tensors};
+use crate::kernel::{Kernel, Outputs, Step, Tensors};
 use crate::kernels::attrs::Attrs;
 use crate::run::Run;
 use crate::shape::Shape;
@@ -58,7 +58,7 @@ impl Kernel for SparseMerge {
         }
         let order = if self.is_sorted { None } else { Some(sorted_rows(&indices, num_values)) };
         let indices = Tensor::from_values(Shape::new(&[num_values, width]), indices)?;
-        Ok(Step::Done(Tensors::from_iter(match order {
+        Ok(Step::Done(Outputs::from_iter(match order {
             None => [indices, values.clone()],
             Some(order) => [indices.take_rows(&order, &[num_values])?, values.take_rows(&order, &[num_values])?],
         })))

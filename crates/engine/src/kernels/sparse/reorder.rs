@@ -2,7 +2,7 @@
 
 use super::{numbers, sorted_rows};
 use crate::error::{Error, Result};
-use crate::kernel::{Kernel, Step, Tensors};
+use crate::kernel::{Kernel, Outputs, Step, Tensors};
 use crate::kernels::expect_inputs;
 use crate::run::Run;
 use crate::tensor::Tensor;
@@ -27,7 +27,7 @@ impl Kernel for SparseReorder {
         let order = sorted_rows(places, values.num_elements());
         let outputs: [Tensor; 2] =
             [indices.take_rows(&order, &[order.len()])?, values.take_rows(&order, &[order.len()])?];
-        Ok(Step::Done(Tensors::from_iter(outputs)))
+        Ok(Step::Done(Outputs::from_iter(outputs)))
     }
 }
 

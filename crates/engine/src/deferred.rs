@@ -1,0 +1,255 @@
+//! Element-wise arithmetic that is put off until somebody reads the elements.
+//!
+//! A picture decoded to bytes, made floats, scaled and shifted, takes four times its memory and three passes over it.
+//! Put off, it waits in a queue as bytes, and is computed in one pass, straight into the batch it becomes part of.
+//! What is computed is the same to the last bit: the same operations on the same elements in the same order.
+
+use crate::dtype::DType;
+use crate::tensor::Memory;
+use smallvec::SmallVec;
+use std::ops::Range;
+use std::sync::OnceLock;
+
+/// Below this many elements, computing at once costs less than putting it off.
+pub const MIN_ELEMENTS: usize = 64;
+
+/// Floats to be computed from small integers.
+pub struct Deferred {
+    source: Memory,
+    source_dtype: DType,
+    steps: SmallVec<[Step; 2]>,
+    values: OnceLock<Vec<f32>>,
+}
+
+/// What is done with each element. No operand is NaN, so that signs of NaN are nobody's concern.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Step {
+    /// `x * scale + shift`, rounded after each operation.
+    Affine {
+        scale: f32,
+        shift: f32,
+    },
+    Divide(f32),
+}
+
+/// What is added where nothing is: it also keeps the sign of a zero.
+const NOTHING: f32 = -0.0;
+
+impl Step {
+    pub fn add(shift: f32) -> Self {
+        Self::Affine { scale: 1.0, shift }
+    }
+
+    pub fn multiply(scale: f32) -> Self {
+        Self::Affine { scale, shift: NOTHING }
+    }
+
+    fn of(self, x: f32) -> f32 {
+        match self {
+            Self::Affine { scale, shift } => x * scale + shift,
+            Self::Divide(divisor) => x / divisor,
+        }
+    }
+}
+
+impl Deferred {
+    /// The elements of `source` as floats; `None` for types that are not worth it.
+    pub fn new(source: Memory, source_dtype: DType) -> Option<Self> {
+        matches!(source_dtype, DType::UInt8 | DType::Int8 | DType::UInt16 | DType::Int16).then(|| Self {
+            source,
+            source_dtype,
+            steps: SmallVec::new(),
+            values: OnceLock::new(),
+        })
+    }
+
+    /// Whether the elements are yet to be computed.
+    pub fn is_open(&self) -> bool {
+        self.values.get().is_none()
+    }
+
+    /// Adds a step.
+    pub fn push(&mut self, step: Step) {
+        self.values.take();
+        match (self.steps.last_mut(), step) {
+            // A product that a sum follows is one step.
+            (Some(Step::Affine { shift, .. }), Step::Affine { scale: 1.0, shift: added })
+                if shift.to_bits() == NOTHING.to_bits() =>
+            {
+                *shift = added;
+            }
+            _ => self.steps.push(step),
+        }
+    }
+
+    /// The same of the elements at `places`, which are copied.
+    pub fn part(&self, places: Range<usize>) -> Self {
+        let size = self.source_dtype.size();
+        self.over(Memory::copied(&self.source.as_ref()[places.start * size..places.end * size]))
+    }
+
+    /// The same steps over other elements.
+    fn over(&self, source: Memory) -> Self {
+        Self { source, source_dtype: self.source_dtype, steps: self.steps.clone(), values: OnceLock::new() }
+    }
+
+    /// The elements, computed once.
+    pub fn values(&self) -> &[f32] {
+        self.values.get_or_init(|| {
+            let mut values = Vec::with_capacity(self.source.as_ref().len() / self.source_dtype.size());
+            self.compute(&mut values);
+            values
+        })
+    }
+
+    /// Adds the elements to `out`.
+    pub fn extend(&self, out: &mut Vec<f32>) {
+        match self.values.get() {
+            Some(values) => out.extend_from_slice(values),
+            None => self.compute(out),
+        }
+    }
+
+    pub fn into_values(mut self) -> Vec<f32> {
+        self.values();
+        self.values.take().unwrap_or_default()
+    }
+
+    fn compute(&self, out: &mut Vec<f32>) {
+        let bytes = self.source.as_ref();
+        match self.source_dtype {
+            DType::UInt8 => self.compute_from(bytes.iter().map(|x| f32::from(*x)), out),
+            DType::Int8 => self.compute_from(bytes.iter().map(|x| f32::from(*x as i8)), out),
+            _ => {
+                let words = bytes.as_chunks::<2>().0.iter();
+                match self.source_dtype {
+                    DType::UInt16 => self.compute_from(words.map(|x| f32::from(u16::from_ne_bytes(*x))), out),
+                    _ => self.compute_from(words.map(|x| f32::from(i16::from_ne_bytes(*x))), out),
+                }
+            }
+        }
+    }
+
+    fn compute_from(&self, source: impl ExactSizeIterator<Item = f32>, out: &mut Vec<f32>) {
+        let start = out.len();
+        let rest = match self.steps[..] {
+            [] => {
+                out.extend(source);
+                return;
+            }
+            [Step::Affine { scale, shift }, ref rest @ ..] => {
+                out.extend(source.map(|x| x * scale + shift));
+                rest
+            }
+            [Step::Divide(divisor), ref rest @ ..] => {
+                out.extend(source.map(|x| x / divisor));
+                rest
+            }
+        };
+        for step in rest {
+            out[start..].iter_mut().for_each(|x| *x = step.of(*x));
+        }
+    }
+}
+
+impl Clone for Deferred {
+    fn clone(&self) -> Self {
+        self.over(self.source.clone())
+    }
+}
+
+impl AsRef<[u8]> for Deferred {
+    fn as_ref(&self) -> &[u8] {
+        bytemuck::cast_slice(self.values())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::cast::cast;
+    use crate::kernels::math::Binary;
+    use crate::kernels::testing::run_one;
+    use crate::shape::Shape;
+    use crate::tensor::Tensor;
+    use proptest::prelude::*;
+
+    /// `values`, enough of them to be put off, as a tensor of one of the types.
+    fn source(dtype: DType, values: &[u16]) -> Tensor {
+        let shape = Shape::new(&[values.len()]);
+        let tensor = match dtype {
+            DType::UInt8 => Tensor::from_values(shape, values.iter().map(|value| *value as u8).collect()),
+            DType::Int8 => Tensor::from_values(shape, values.iter().map(|value| *value as i8).collect()),
+            DType::UInt16 => Tensor::from_values(shape, values.to_vec()),
+            _ => Tensor::from_values(shape, values.iter().map(|value| *value as i16).collect()),
+        };
+        tensor.unwrap()
+    }
+
+    fn bits(tensor: &Tensor) -> Vec<u32> {
+        tensor.values::<f32>().unwrap().iter().map(|value| value.to_bits()).collect()
+    }
+
+    const FUNCTIONS: [Binary; 4] = [Binary::Add, Binary::Sub, Binary::Mul, Binary::RealDiv];
+    const OPERANDS: [f32; 9] = [0.0, -0.0, 1.0, -1.5, 1.0 / 255.0, 1e-40, 3.4e38, f32::INFINITY, f32::NAN];
+
+    proptest! {
+        #[test]
+        fn what_is_put_off_is_the_same_to_the_last_bit(
+            dtype in prop::sample::select(vec![DType::UInt8, DType::Int8, DType::UInt16, DType::Int16]),
+            values in prop::collection::vec(any::<u16>(), MIN_ELEMENTS..80),
+            steps in prop::collection::vec(
+                (prop::sample::select(&FUNCTIONS[..]), prop::sample::select(&OPERANDS[..]), any::<bool>()),
+                0..5,
+            ),
+        ) {
+            let mut deferred = cast(&source(dtype, &values), DType::Float32).unwrap();
+            prop_assert!(deferred.is_deferred());
+            // The same numbers, which are there.
+            let mut eager = Tensor::from_values(deferred.shape().clone(), deferred.values::<f32>().unwrap().to_vec());
+            deferred = cast(&source(dtype, &values), DType::Float32).unwrap();
+            for (function, operand, is_left) in steps {
+                let apply = |tensor: Tensor| {
+                    let mut inputs = [tensor, Tensor::scalar(operand)];
+                    if is_left {
+                        inputs.reverse();
+                    }
+                    run_one(&function, &inputs)
+                };
+                (deferred, eager) = (apply(deferred).unwrap(), apply(eager.unwrap()));
+            }
+            let eager = eager.unwrap();
+            let batch = Tensor::stack(DType::Float32, deferred.shape(), [&deferred, &eager].into_iter()).unwrap();
+            let both = bits(&batch);
+            let (first, second) = both.split_at(values.len());
+            prop_assert_eq!(first, second);
+            prop_assert_eq!(bits(&deferred), bits(&eager));
+        }
+    }
+
+    #[test]
+    fn steps_do_not_change_what_others_hold() {
+        let floats = cast(&source(DType::UInt8, &[7; MIN_ELEMENTS]), DType::Float32).unwrap();
+        let shared = floats.clone();
+        let more = floats.then(Step::add(1.0)).unwrap();
+        assert_eq!((shared.values::<f32>().unwrap()[0], more.values::<f32>().unwrap()[0]), (7.0, 8.0));
+        assert!(!more.is_deferred());
+        let again = more.then(Step::multiply(2.0)).unwrap();
+        assert_eq!(again.values::<f32>().unwrap()[0], 16.0);
+    }
+
+    #[test]
+    fn a_row_is_put_off_as_its_batch_is() {
+        let batch = source(DType::UInt8, &(0..200).collect::<Vec<u16>>()).reshaped(Shape::new(&[2, 100])).unwrap();
+        let batch = cast(&batch, DType::Float32).unwrap().then(Step::add(0.5)).unwrap();
+        let row = batch.row(1).unwrap();
+        assert!(row.is_deferred());
+        assert_eq!(row.values::<f32>().unwrap()[..2], [100.5, 101.5]);
+    }
+
+    #[test]
+    fn little_is_computed_at_once() {
+        let few = source(DType::UInt8, &[1; MIN_ELEMENTS - 1]);
+        assert!(!cast(&few, DType::Float32).unwrap().is_deferred());
+    }
+}
