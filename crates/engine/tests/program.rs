@@ -3,7 +3,7 @@
 use headrace_engine::cancellation::Cancellation;
 use headrace_engine::dtype::DType;
 use headrace_engine::error::{Code, Error, Result};
-use headrace_engine::kernel::{Kernel, Step, Tensors};
+use headrace_engine::kernel::{Kernel, Outputs, Step, Tensors};
 use headrace_engine::kernels::attrs::{Attr, Attrs};
 use headrace_engine::kernels::{self, queue as queue_kernels};
 use headrace_engine::program::{Program, ProgramBuilder, Slot, StopFlag};
@@ -205,7 +205,7 @@ fn a_kernel_knows_which_outputs_are_read() {
     impl Kernel for Three {
         fn run(&self, run: &Run, _inputs: Tensors) -> Result<Step> {
             *self.0.lock().unwrap() = [0, 1, 2].map(|output| run.is_read(output));
-            Ok(Step::Done(Tensors::from_iter([1_i64, 2, 3].map(Tensor::scalar))))
+            Ok(Step::Done(Outputs::from_iter([1_i64, 2, 3].map(Tensor::scalar))))
         }
     }
     let seen = Arc::default();
@@ -223,7 +223,7 @@ fn a_kernel_may_take_in_what_never_changes() {
     impl Kernel for Sum {
         fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
             let sum = inputs.iter().map(|input| input.integer_scalar("input")).sum::<Result<i64>>()?;
-            Ok(Step::Done(Tensors::from_iter([self.0 + sum, inputs.len() as i64].map(Tensor::scalar))))
+            Ok(Step::Done(Outputs::from_iter([self.0 + sum, inputs.len() as i64].map(Tensor::scalar))))
         }
 
         fn with_constants(&self, inputs: &[Option<&Tensor>]) -> Option<Arc<dyn Kernel>> {

@@ -143,21 +143,10 @@ impl Pending for PendingCall {
 }
 
 /// Keys and values: scalars for one record, vectors for a batch.
-<<<<<<< HEAD
-fn outputs(records: Records, is_single: bool) -> Result<Tensors> {
+fn outputs(records: Records, is_single: bool) -> Result<Outputs> {
     let tensor = |mut values: SmallVec<[Bytes; 1]>| match is_single {
         true => Ok(Tensor::string(values.pop().unwrap_or_default())),
         false => Tensor::strings_from_small_vec(Shape::new(&[values.len()]), values),
     };
-    Ok(Tensors::from_iter([tensor(records.keys)?, tensor(records.values)?]))
-=======
-fn outputs(mut records: Records, is_single: bool) -> Result<Outputs> {
-    if is_single {
-        let one = records.pop().ok_or_else(|| Error::internal("a read without a record"))?;
-        return Ok(Outputs::from_iter([Tensor::string(one.key), Tensor::string(one.value)]));
-    }
-    let shape = Shape::new(&[records.len()]);
-    let (keys, values) = records.into_iter().map(|Record { key, value, .. }| (key, value)).unzip();
-    Ok(Outputs::from_iter([Tensor::strings(shape.clone(), keys)?, Tensor::strings(shape, values)?]))
->>>>>>> 1d1304d (Scaling of small integers is put off until a batch is assembled; less work for each node)
+    Ok(Outputs::from_iter([tensor(records.keys)?, tensor(records.values)?]))
 }

@@ -108,26 +108,12 @@ impl Kernel for DecodeCsv {
 }
 
 impl DecodeCsv {
-<<<<<<< HEAD
-    fn decode_one(&self, row: &Bytes, defaults: &[Tensor]) -> Result<Tensors> {
-        let mut outputs = Tensors::with_capacity(self.dtypes.len());
+    fn decode_one(&self, row: &Bytes, defaults: &[Tensor]) -> Result<Outputs> {
+        let mut outputs = Outputs::with_capacity(self.dtypes.len());
         self.decode(row, 0, defaults, |_, value| {
             outputs.push(value.into_tensor());
             Ok(())
         })?;
-=======
-    fn decode_one(&self, row: &Bytes, defaults: &[Tensor]) -> Result<Outputs> {
-        let mut fields = FieldsOfOne::new();
-        self.split(row, 0, &mut fields)?;
-        let mut outputs = Outputs::with_capacity(fields.len());
-        for (field, ((text, default), dtype)) in fields.drain(..).zip(defaults).zip(&self.dtypes).enumerate() {
-            let place = Place { field, record: 0 };
-            outputs.push(match self.is_missing(&text) {
-                true => scalar_default(default, place)?,
-                false => scalar(*dtype, text, row, place)?,
-            });
-        }
->>>>>>> 1d1304d (Scaling of small integers is put off until a batch is assembled; less work for each node)
         Ok(outputs)
     }
 
