@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.strategies import SearchStrategy
 
-from peers import messages, strategies
+from peers import messages, pictures, strategies
 
 # For each key that `peers.table.generated` is given: how the arguments are made, and how many.
 STRATEGIES = {
@@ -22,6 +22,11 @@ STRATEGIES = {
     "pipelines": (strategies.pipelines(), 25),
     "examples": (messages.examples(), 60),
     "sequence_examples": (messages.sequence_examples(), 25),
+    "jpegs": (pictures.jpegs(), 40),
+    "pngs": (pictures.pngs(), 40),
+    "damaged_images": (pictures.damaged_images(), 60),
+    "sizes": (pictures.sizes(), 25),
+    "windows": (pictures.windows(), 40),
 }
 
 

@@ -34,8 +34,6 @@ __all__ = [
     "random_saturation",
 ]
 
-_INDEX_TYPES = (dtypes.int32, dtypes.int64)
-
 
 def random_flip_left_right(image: Any, seed: int | None = None) -> Tensor:
     """Mirrors an image, or each image of a batch, with a chance of one half; left becomes right.
@@ -138,7 +136,7 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
 
     Args:
         value: Any type and shape.
-        size: The shape of the window, an integer vector.
+        size: The shape of the window, an int32 vector.
         seed: With the graph's seed, determines where; see `headrace.graph.get_seed`.
         name: Name of the operation.
 
@@ -158,13 +156,12 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
 
     with name_scope(name, "random_crop", [value, size]):
         whole = convert_to_tensor(value, name="value")
-        window = convert_to_tensor(size, name="size", preferred_dtype=dtypes.int32)
-        kind = window.dtype.base_dtype
-        draws = random_uniform(shape_of(window), 0, kind.max, kind, seed)
+        window = convert_to_tensor(size, dtypes.int32, name="size")
+        draws = random_uniform(shape_of(window), 0, dtypes.int32.max, dtypes.int32, seed)
         inputs = [
             Input("value", whole),
-            Input("draws", draws, var="Index", allowed=_INDEX_TYPES),
-            Input("size", window, var="Index", allowed=_INDEX_TYPES),
+            Input("draws", draws, dtypes.int32),
+            Input("size", window, dtypes.int32),
         ]
         return apply_op("RandomCrop", inputs, infer).outputs[0]
 

@@ -113,15 +113,16 @@ def resize_images(
 
     Returns:
         float32, in the range of the input; of its type for NEAREST_NEIGHBOR. The images themselves,
-        if it is known that they have the size already. A run with a size that is not positive ends
-        with InvalidArgumentError.
+        if it is known that they have `size` already and proportions are not asked for. A run with
+        a size that is not positive ends with InvalidArgumentError.
 
     Raises:
         ValueError: If `images` has another rank, `size` is no pair of integers, or there is no such
             method.
     """
     way = _way_of_tf1(method, align_corners)
-    return _resize(images, size, way, preserve_aspect_ratio, name, is_skipped_if_same=True)
+    is_skipped_if_same = not preserve_aspect_ratio
+    return _resize(images, size, way, preserve_aspect_ratio, name, is_skipped_if_same)
 
 
 def resize(

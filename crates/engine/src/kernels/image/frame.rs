@@ -6,6 +6,9 @@ use crate::error::{Error, Result};
 use crate::shape::Shape;
 use crate::tensor::Tensor;
 
+/// The most values that an image or a batch of them may be resized or padded to.
+const MAX_VALUES: usize = 1 << 31;
+
 /// The sizes of one image of three dimensions, or of a batch of four.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
@@ -50,6 +53,14 @@ impl Frame {
         if height.saturating_mul(width) > MAX_PIXELS {
             return Err(Error::invalid_argument(format!(
                 "an image of {height}x{width} pixels was asked for, expected at most {MAX_PIXELS} pixels"
+            )));
+        }
+        let num_values = (height * width * self.channels).saturating_mul(self.num_images());
+        if num_values > MAX_VALUES {
+            return Err(Error::invalid_argument(format!(
+                "{} images of {height}x{width} pixels and {} channels make {num_values} values, expected at most {MAX_VALUES}",
+                self.num_images(),
+                self.channels
             )));
         }
         Ok(Self { height, width, ..*self })

@@ -136,10 +136,7 @@ impl Kernel for RandomCrop {
 }
 
 fn integers(tensor: &Tensor) -> Result<Vec<i64>> {
-    match tensor.values::<i32>() {
-        Ok(values) => Ok(values.iter().map(|value| i64::from(*value)).collect()),
-        Err(_) => Ok(tensor.values::<i64>()?.to_vec()),
-    }
+    Ok(tensor.values::<i32>()?.iter().map(|value| i64::from(*value)).collect())
 }
 
 fn spaced<T: ToString>(values: impl Iterator<Item = T>) -> String {

@@ -74,6 +74,11 @@ impl Taps {
         let grid = if align_corners { Grid::AlignCorners } else { Grid::Legacy };
         let scale = grid.scale(size, new_size);
         let mut taps = Self::new(new_size);
+        if scale == 0.0 {
+            // The corners of one pixel are all the same.
+            (0..new_size).for_each(|_| taps.push([Tap { index: 0, weight: 1.0 }]));
+            return taps;
+        }
         for index in 0..new_size {
             let (start, end) = (index as f32 * scale, (index + 1) as f32 * scale);
             let covered = |pixel: i64| {

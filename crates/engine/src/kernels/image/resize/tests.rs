@@ -32,21 +32,27 @@ fn ramp(height: usize, width: usize, channels: usize) -> Tensor {
 
 #[test]
 fn every_way_keeps_a_plain_image_plain() {
-    let plain = Tensor::from_values(Shape::new(&[5, 7, 3]), vec![9_u8; 105]).unwrap();
+    let plain = |height, width| {
+        let image = Tensor::from_values(Shape::new(&[height, width, 3]), vec![9_u8; height * width * 3]);
+        image.unwrap()
+    };
     let kernels = [
         resize("ResizeBilinear", false, false),
         resize("ResizeBicubic", true, false),
         resize("ResizeBicubic", false, true),
         resize("ResizeArea", false, false),
+        resize("ResizeArea", true, false),
         filtered("lanczos5", false),
         filtered("gaussian", false),
         filtered("mitchellcubic", false),
     ];
     for kernel in &kernels {
         for (height, width) in [(1, 1), (3, 4), (5, 7), (11, 20)] {
-            let resized = run_one(kernel, &[plain.clone(), size(height, width)]).unwrap();
-            assert_eq!(resized.shape()[..], [height as usize, width as usize, 3]);
-            assert!(resized.values::<f32>().unwrap().iter().all(|value| (value - 9.0).abs() < 1e-5));
+            for image in [plain(5, 7), plain(1, 7), plain(1, 1)] {
+                let resized = run_one(kernel, &[image, size(height, width)]).unwrap();
+                assert_eq!(resized.shape()[..], [height as usize, width as usize, 3]);
+                assert!(resized.values::<f32>().unwrap().iter().all(|value| (value - 9.0).abs() < 1e-5));
+            }
         }
     }
 }
@@ -107,6 +113,7 @@ fn what_cannot_be_resized_is_refused() {
     for (image, size, text) in [
         (image.clone(), size(0, 3), "output dimensions must be positive, got 0 and 3"),
         (image.clone(), size(1 << 20, 1 << 20), "expected at most 178956970 pixels"),
+        (ramp(1, 1, 40), size(13_000, 13_000), "40 channels make 6760000000 values, expected at most 2147483648"),
         (image.clone(), numbers(vec![1], &[1]), "shape_t must have two elements[1]"),
         (image.clone(), numbers(vec![1, 2], &[1, 2]), "shape_t must be 1-dimensional[1,2]"),
         (image.reshaped(Shape::new(&[4])).unwrap(), size(1, 1), "input must be 4-dimensional[4]"),
