@@ -37,12 +37,14 @@ struct Inner {
     code: Code,
     message: String,
     op: Option<Arc<str>>,
+    /// Which element of its input the operation failed at.
+    element: Option<usize>,
     cause: Option<Arc<dyn Any + Send + Sync>>,
 }
 
 impl Error {
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner { code, message: message.into(), op: None, cause: None }))
+        Self(Box::new(Inner { code, message: message.into(), op: None, element: None, cause: None }))
     }
 
     pub fn cancelled(message: impl Into<String>) -> Self {
@@ -97,6 +99,20 @@ impl Error {
         self
     }
 
+    /// Says which element of a batch it was.
+    pub fn at_element(mut self, index: usize) -> Self {
+        self.0.element = Some(index);
+        self
+    }
+
+    /// Adds which element of a batch it was to the text: ` [element I of the batch]`.
+    pub fn with_element(mut self) -> Self {
+        if let Some(index) = self.0.element {
+            self.0.message.push_str(&format!(" [element {index} of the batch]"));
+        }
+        self
+    }
+
     /// Names the operation that failed; the first name given stays.
     pub fn in_op(mut self, name: &Arc<str>) -> Self {
         self.0.op.get_or_insert_with(|| Arc::clone(name));
@@ -126,6 +142,10 @@ impl Error {
 
     pub fn op(&self) -> Option<&Arc<str>> {
         self.0.op.as_ref()
+    }
+
+    pub fn element(&self) -> Option<usize> {
+        self.0.element
     }
 
     pub fn cause(&self) -> Option<&Arc<dyn Any + Send + Sync>> {

@@ -265,13 +265,24 @@ impl Program {
         None
     }
 
+    /// The record that an element of a node's input is, if a reading node gave the node its input.
+    fn record_of_element(&self, node: usize, run: &Run, error: &Error) -> Option<crate::run::Origin> {
+        let reading = self.nodes[node].inputs.first()?.producer?;
+        run.origin(reading)?.of_element(error.element()?)
+    }
+
     /// Completes the error of a node: its name, and the record its inputs came from.
     fn explain(&self, node: usize, run: &Run, error: Error) -> Error {
         // Ends of input and cancellations are no fault of a record.
         let is_about_data = !matches!(error.code(), Code::OutOfRange | Code::Cancelled | Code::DeadlineExceeded);
-        let error = match self.origin(node, run).filter(|_| is_about_data && run.origin(node).is_none()) {
-            Some(origin) => error.while_reading(&origin),
-            None => error,
+        let origin = self.origin(node, run).filter(|_| is_about_data && run.origin(node).is_none());
+        let error = match origin {
+            Some(origin) => match self.record_of_element(node, run, &error) {
+                Some(record) => error.while_reading(&record),
+                None if origin.offsets_bytes.len() == 1 => error.while_reading(&origin),
+                None => error.with_element().while_reading(&origin),
+            },
+            None => error.with_element(),
         };
         error.in_op(&self.nodes[node].name)
     }

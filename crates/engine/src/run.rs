@@ -3,6 +3,7 @@
 use crate::cancellation::Cancellation;
 use crate::error::{Code, Error, Result};
 use crate::parker::Parker;
+use smallvec::{SmallVec, smallvec};
 use std::cell::{Cell, RefCell};
 use std::fmt;
 use std::sync::Arc;
@@ -26,18 +27,32 @@ pub struct Origin {
     pub file: Arc<str>,
     /// Number of the record in the file, from 0; of the first one in a batch.
     pub record: u64,
-    /// How many records it is.
-    pub num_records: u64,
-    /// Offset of the (first) record's first byte in the (uncompressed) file.
-    pub offset_bytes: u64,
+    /// For each record, the offset of its first byte in the (uncompressed) file.
+    pub offsets_bytes: SmallVec<[u64; 1]>,
+}
+
+impl Origin {
+    /// Where one record of a batch came from.
+    pub fn of_element(&self, index: usize) -> Option<Self> {
+        let offset_bytes = *self.offsets_bytes.get(index)?;
+        Some(Self {
+            file: Arc::clone(&self.file),
+            record: self.record + index as u64,
+            offsets_bytes: smallvec![offset_bytes],
+        })
+    }
 }
 
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { file, record, num_records, offset_bytes } = self;
-        match num_records {
-            0 | 1 => write!(f, "{file}: record {record} at byte {offset_bytes}"),
-            _ => write!(f, "{file}: records {record} to {} from byte {offset_bytes}", record + num_records - 1),
+        let Self { file, record, offsets_bytes } = self;
+        match offsets_bytes[..] {
+            [] => write!(f, "{file}"),
+            [offset] => write!(f, "{file}: record {record} at byte {offset}"),
+            [first, .., _] => {
+                let last = record + offsets_bytes.len() as u64 - 1;
+                write!(f, "{file}: records {record} to {last} from byte {first}")
+            }
         }
     }
 }

@@ -39,11 +39,14 @@ def decode_json_example(json_examples: Any, name: str | None = None) -> Tensor:
 
 def _decode_all(texts: Array) -> Array:
     decoded = np.empty(texts.size, dtype=object)
-    decoded[:] = [_decode(text) for text in texts.ravel().tolist()]
+    where = " in element {}" if texts.ndim else ""
+    decoded[:] = [
+        _decode(text, where.format(index)) for index, text in enumerate(texts.ravel().tolist())
+    ]
     return decoded.reshape(texts.shape)
 
 
-def _decode(text: bytes) -> bytes:
+def _decode(text: bytes, where: str) -> bytes:
     try:
         # The library takes an empty list for an empty message.
         if not text.lstrip().startswith(b"{"):
@@ -52,6 +55,9 @@ def _decode(text: bytes) -> bytes:
     except (json_format.ParseError, UnicodeDecodeError, RecursionError) as error:
         shown = text[:_SHOWN_BYTES].decode(errors="replace")
         dots = "..." if len(text) > _SHOWN_BYTES else ""
-        fail(f"Error while parsing JSON: {error}, got '{shown}'{dots}")
+        fail(
+            f"Error while parsing JSON: {error}, got '{shown}'{dots}{where}. Give one object with "
+            "'features' for each Example."
+        )
     serialized: bytes = message.SerializeToString(deterministic=True)
     return serialized

@@ -31,7 +31,13 @@ impl Kernel for DecodeCompressed {
         if self.compression == Compression::None {
             return Ok(Step::one(strings.clone()));
         }
-        let values = strings.string_values().iter().map(|value| self.inflate(value)).collect::<Result<_>>()?;
+        let inflate = |(index, value): (usize, &Bytes)| {
+            self.inflate(value).map_err(|error| match strings.shape().is_empty() {
+                true => error,
+                false => error.at_element(index),
+            })
+        };
+        let values = strings.string_values().iter().enumerate().map(inflate).collect::<Result<_>>()?;
         Tensor::strings(strings.shape().clone(), values).map(Step::one)
     }
 }

@@ -69,7 +69,8 @@ fn row_length(values: &[Bytes], dtype: DType) -> Result<usize> {
             "DecodeRaw requires input strings to all be the same size, but element {index} has size {first} != {}. \
              Decode each record before it is batched",
             other.len()
-        )));
+        ))
+        .at_element(index));
     }
     let size = dtype.size();
     if !first.is_multiple_of(size) {

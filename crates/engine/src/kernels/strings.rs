@@ -47,14 +47,19 @@ impl Kernel for StringToNumber {
 }
 
 fn numbers<T: FromText>(strings: &Tensor) -> Result<Tensor> {
-    let number = |text: &bytes::Bytes| T::from_text(text).ok_or_else(|| misfit(text));
-    let numbers: SmallVec<[T; 1]> = strings.string_values().iter().map(number).collect::<Result<_>>()?;
+    let number = |(index, text): (usize, &bytes::Bytes)| {
+        T::from_text(text).ok_or_else(|| match strings.shape().is_empty() {
+            true => misfit(text),
+            false => misfit(text).at_element(index),
+        })
+    };
+    let numbers: SmallVec<[T; 1]> = strings.string_values().iter().enumerate().map(number).collect::<Result<_>>()?;
     Tensor::from_small_vec(strings.shape().clone(), numbers)
 }
 
 fn misfit(text: &[u8]) -> Error {
     let text = excerpt(text);
-    Error::invalid_argument(format!("StringToNumberOp could not correctly convert string: {text}"))
+    Error::invalid_argument(format!("StringToNumberOp could not correctly convert string: {text}. Correct the record"))
 }
 
 #[cfg(test)]
@@ -75,7 +80,7 @@ mod tests {
     fn what_is_no_number_is_shown() {
         assert_eq!(
             error_text(&StringToNumber::Float64, &[Tensor::string("1 2")]),
-            "InvalidArgument: StringToNumberOp could not correctly convert string: 1 2"
+            "InvalidArgument: StringToNumberOp could not correctly convert string: 1 2. Correct the record"
         );
     }
 }

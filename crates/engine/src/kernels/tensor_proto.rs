@@ -94,7 +94,9 @@ struct Header<'a> {
 fn parse(message: &Bytes) -> Result<Tensor> {
     let malformed = || {
         let text = excerpt(message);
-        Error::invalid_argument(format!("Could not parse `serialized` as TensorProto: '{text}'"))
+        Error::invalid_argument(format!(
+            "Could not parse `serialized` as TensorProto: '{text}'. Give what tf.serialize_tensor has made, whole"
+        ))
     };
     let header = parse_header(message).ok_or_else(malformed)?;
     let dtype = u8::try_from(header.dtype).ok().and_then(|code| DType::from_code(code).ok());
@@ -331,7 +333,8 @@ mod tests {
         let remedy = "Check that it was serialized as a tensor";
         assert_eq!(
             text(DType::Int32, Tensor::string("bogus")),
-            "InvalidArgument: Could not parse `serialized` as TensorProto: 'bogus'"
+            "InvalidArgument: Could not parse `serialized` as TensorProto: 'bogus'. Give what tf.serialize_tensor has \
+             made, whole"
         );
         assert_eq!(
             text(DType::Float32, message(DType::Int32, &[], b"")),

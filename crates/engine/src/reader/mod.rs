@@ -205,12 +205,12 @@ impl State {
     fn read(&mut self, limit: usize, wants_keys: bool, run: &Run) -> Result<Records> {
         let mut records = Records::default();
         let Some(file) = self.file.as_mut() else { return Ok(records) };
-        let mut first_bytes = None;
+        let mut offsets_bytes = SmallVec::new();
         let mut is_over = false;
         while records.values.len() < limit && !is_over {
             match file.read() {
                 Ok(Some(record)) => {
-                    first_bytes.get_or_insert(record.offset_bytes);
+                    offsets_bytes.push(record.offset_bytes);
                     if wants_keys {
                         records.keys.push(file.key(&record));
                     }
@@ -224,9 +224,9 @@ impl State {
             }
         }
         let num_records = records.values.len() as u64;
-        if let Some(offset_bytes) = first_bytes {
+        if num_records > 0 {
             let record = file.position().record - num_records;
-            run.set_origin(Origin { file: Arc::clone(file.name().text()), record, num_records, offset_bytes });
+            run.set_origin(Origin { file: Arc::clone(file.name().text()), record, offsets_bytes });
         }
         self.num_records += num_records as i64;
         if is_over {

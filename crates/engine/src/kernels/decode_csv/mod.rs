@@ -121,7 +121,8 @@ impl DecodeCsv {
         let columns = self.dtypes.iter().map(|dtype| Column::new(*dtype, rows.len()));
         let mut columns = columns.collect::<Result<Vec<_>>>()?;
         for (record, row) in rows.iter().enumerate() {
-            self.decode(row, record, defaults, |column, value| columns[column].push(value))?;
+            self.decode(row, record, defaults, |column, value| columns[column].push(value))
+                .map_err(|error| error.at_element(record))?;
         }
         columns.into_iter().map(|column| column.into_tensor(shape.clone())).collect()
     }

@@ -39,14 +39,8 @@ impl Kernel for ParseExample {
         let mut dense_columns = dense.iter().map(|key| Column::new(key.dtype)).collect::<Result<Vec<_>>>()?;
         for (index, bytes) in serialized.string_values().iter().enumerate() {
             let example = Example { bytes, index, name: names.string_values().get(index) };
-            let found = self.features.find(bytes)?;
-            for ((feature, found), column) in self.features.with_sparse(&found).zip(&mut sparse_columns) {
-                column.push_sparse(feature, Feature::parse(found.unwrap_or_default())?, &example)?;
-            }
-            let dense = self.features.with_dense(&found).zip(defaults);
-            for (((feature, found), default), column) in dense.zip(&mut dense_columns) {
-                column.push_dense(feature, Feature::parse(found.unwrap_or_default())?, default, &example)?;
-            }
+            self.parse(&example, defaults, &mut sparse_columns, &mut dense_columns)
+                .map_err(|error| error.at_element(index))?;
         }
         let mut outputs = Outputs::new();
         for column in &sparse_columns {
@@ -61,6 +55,20 @@ impl Kernel for ParseExample {
             outputs.push(column.into_dense(feature, default)?);
         }
         Ok(Step::Done(outputs))
+    }
+}
+
+impl ParseExample {
+    /// Adds what is found in one Example to the columns.
+    fn parse(&self, example: &Example, defaults: &[Tensor], sparse: &mut [Column], dense: &mut [Column]) -> Result<()> {
+        let found = self.features.find(example.bytes).map_err(|error| example.named(error))?;
+        for ((feature, found), column) in self.features.with_sparse(&found).zip(sparse) {
+            column.push_sparse(feature, Feature::parse(found.unwrap_or_default())?, example)?;
+        }
+        for (((feature, found), default), column) in self.features.with_dense(&found).zip(defaults).zip(dense) {
+            column.push_dense(feature, Feature::parse(found.unwrap_or_default())?, default, example)?;
+        }
+        Ok(())
     }
 }
 

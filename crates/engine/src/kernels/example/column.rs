@@ -21,6 +21,14 @@ impl Example<'_> {
         self.name.map_or("<unknown>".to_owned(), |name| String::from_utf8_lossy(name).into_owned())
     }
 
+    /// An error about the whole Example, with its name if it has one.
+    pub fn named(&self, error: Error) -> Error {
+        match self.name {
+            Some(_) => Error::new(error.code(), format!("Name: {}, {}", self.name(), error.message())),
+            None => error,
+        }
+    }
+
     fn failure(&self, key: &str, text: &str) -> Error {
         let (name, index) = (self.name(), self.index);
         Error::invalid_argument(format!("Name: {name}, Key: {key}, Index: {index}.  {text}"))

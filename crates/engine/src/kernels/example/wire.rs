@@ -56,6 +56,9 @@ pub struct Feature<'a> {
     list: Cursor<'a>,
 }
 
+const UNSUPPORTED: &str = "Unsupported datatype. A feature holds bytes, floats or integers; check that the file has \
+                           such messages, and copy it again";
+
 impl<'a> Feature<'a> {
     /// The feature, or `None` if no list is set in it.
     pub fn parse(feature: &'a [u8]) -> Result<Option<Self>> {
@@ -68,7 +71,7 @@ impl<'a> Feature<'a> {
             Some(BYTES_LIST) => DType::String,
             Some(FLOAT_LIST) => DType::Float32,
             Some(INT64_LIST) => DType::Int64,
-            Some(_) => return Err(Error::invalid_argument("Unsupported datatype.")),
+            Some(_) => return Err(Error::invalid_argument(UNSUPPORTED)),
         };
         Ok(Some(Self { dtype, list }))
     }
@@ -136,7 +139,11 @@ mod tests {
         assert_eq!(dtype(b"\x0a\0").unwrap(), Some(DType::String));
         assert_eq!(dtype(b"\x12\0").unwrap(), Some(DType::Float32));
         assert_eq!(dtype(b"\x1a\0").unwrap(), Some(DType::Int64));
-        assert_eq!(format!("{:?}", dtype(b"\x22\0").unwrap_err()), "InvalidArgument: Unsupported datatype.");
+        assert_eq!(
+            format!("{:?}", dtype(b"\x22\0").unwrap_err()),
+            "InvalidArgument: Unsupported datatype. A feature holds bytes, floats or integers; check that the file has such \
+             messages, and copy it again"
+        );
     }
 
     proptest! {
