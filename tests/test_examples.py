@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
+from PIL import Image, ImageStat
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
@@ -66,3 +67,37 @@ def test_every_line_comes_in_a_batch_of_its_bucket():
     got, expected, padding = re.search(r"(\d+) lines of (\d+), padding (\d+)%", output).groups()
     assert got == expected
     assert int(padding) < 30
+
+
+def test_a_trainer_and_an_evaluator_of_pictures_run_side_by_side(tmp_path):
+    evaluator = subprocess.Popen(
+        [sys.executable, EXAMPLES / "cifar_eval.py", tmp_path, "--until-step", "60"],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with evaluator:
+        try:
+            output = run(
+                "cifar_train.py",
+                *(tmp_path, "--steps", 60, "--checkpoint-every", 20, "--examples", 1_000),
+            )
+            assert re.findall(r"step (\d+): loss", output) == ["20", "40", "60"]
+            lines, _ = evaluator.communicate(timeout=50)
+        finally:
+            evaluator.kill()
+    evaluated = re.findall(r"step (\d+): accuracy (0\.\d+)", lines)
+    assert evaluated[-1][0] == "60"
+    assert float(evaluated[-1][1]) > 0.4
+
+
+def test_photographs_are_shown_on_one_sheet(tmp_path):
+    output = run("photo_contact_sheet.py", tmp_path / "sheet.png", "--side", 32, "--columns", 4)
+    num_shown, num_found, height, width = map(
+        int, re.search(r"(\d+) photographs of (\d+) on .*\((\d+), (\d+)\)", output).groups()
+    )
+    assert num_shown == num_found > 10
+    assert (height, width) == (-(-num_shown // 4) * 32, 4 * 32)
+    with Image.open(tmp_path / "sheet.png") as sheet:
+        assert sheet.size == (width, height)
+        cells = [sheet.crop((x, 0, x + 32, 32)) for x in range(0, width, 32)]
+        assert all(ImageStat.Stat(cell).stddev[0] > 10 for cell in cells), "no cell is blank"
