@@ -3,13 +3,14 @@
 //! Source: `tf.image.decode_bmp` of TensorFlow 1.15, which reads four fields of the header and takes everything else
 //! for granted: no palette, no compression, no masks.
 
-use super::{Pixels, Samples, check_size};
+use super::sniff::{Format, describe_unknown};
+use super::{Pixels, Samples, check_size, damaged};
 use crate::error::{Error, Result};
 
 /// Decodes to `channels`, or as many as are stored if that is 0.
 pub fn decode(contents: &[u8], channels: usize) -> Result<Pixels> {
     if contents.len() < 32 {
-        return Err(Error::invalid_argument(format!(
+        return Err(damaged(&format!(
             "Incomplete bmp content, requires at least 32 bytes to find the header size, width, height, and bpp, \
              got {} bytes",
             contents.len()
@@ -24,9 +25,13 @@ pub fn decode(contents: &[u8], channels: usize) -> Result<Pixels> {
         )));
     }
     if !matches!(stored_channels, 1 | 3 | 4) {
+        let reason = match Format::of(contents) {
+            Some(Format::Bmp) => "Only BMP files of 8 bits of grey, 24 or 32 bits a pixel can be read".to_owned(),
+            Some(format) => format!("The file is a {format}: decode it by tf.image.decode_image"),
+            None => format!("The file is no BMP: {}", describe_unknown(contents)),
+        };
         return Err(Error::invalid_argument(format!(
-            "Number of channels must be 1, 3 or 4, was {stored_channels}. Only BMP files of 8 bits of grey, 24 or 32 \
-             bits a pixel can be read"
+            "Number of channels must be 1, 3 or 4, was {stored_channels}. {reason}"
         )));
     }
     // 1 and 2 are run lengths; a short header has no such field, and means none.
@@ -50,7 +55,7 @@ pub fn decode(contents: &[u8], channels: usize) -> Result<Pixels> {
     let stride = row_bytes.next_multiple_of(4);
     let expected = header_size + (height - 1) * stride + row_bytes;
     if contents.len() < expected {
-        return Err(Error::invalid_argument(format!(
+        return Err(damaged(&format!(
             "Incomplete bmp content, requires at least {expected} bytes, got {} bytes",
             contents.len()
         )));

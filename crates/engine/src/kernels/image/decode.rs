@@ -64,14 +64,19 @@ impl Decode {
             (Op::Bmp, _) => Format::Bmp,
             (Op::Any { .. }, Some(format)) => format,
             (_, Some(format @ (Format::Jpeg | Format::Png | Format::Gif))) => format,
-            (op, _) => {
-                let prefix = if matches!(op, Op::Any { .. }) {
-                    "Unable to decode bytes as JPEG, PNG, GIF, or BMP: "
-                } else {
-                    ""
+            (op, format) => {
+                let prefix = match op {
+                    Op::Any { .. } => "Unable to decode bytes as JPEG, PNG, GIF, or BMP: ",
+                    _ => "",
+                };
+                let remedy = match format {
+                    Some(format) => format!("The file is a {format}: decode it by tf.image.decode_image"),
+                    None if contents.is_empty() => "Look at what should have written it".to_owned(),
+                    None => "Look at where the contents come from".to_owned(),
                 };
                 let got = describe_unknown(contents);
-                return Err(Error::invalid_argument(format!("{prefix}Expected image (JPEG, PNG, or GIF), got {got}")));
+                let text = format!("{prefix}Expected image (JPEG, PNG, or GIF), got {got}. {remedy}");
+                return Err(Error::invalid_argument(text));
             }
         };
         self.check_channels(format)?;

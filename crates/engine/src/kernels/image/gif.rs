@@ -2,8 +2,8 @@
 //!
 //! Source: `tf.image.decode_gif` of TensorFlow 1.15; transparent pixels as TensorFlow 2 has them.
 
-use super::{MAX_PIXELS, check_size};
-use crate::error::{Error, Result};
+use super::{MAX_PIXELS, check_size, damaged};
+use crate::error::Result;
 use gif::{ColorOutput, DecodeOptions, Frame, MemoryLimit};
 use std::num::NonZeroU64;
 
@@ -20,7 +20,7 @@ pub struct Frames {
 /// black in the first.
 pub fn decode(contents: &[u8], max_frames: usize) -> Result<Frames> {
     let what = || format!("Invalid GIF data (size {})", contents.len());
-    let invalid = |reason: &dyn std::fmt::Display| Error::invalid_argument(format!("{}, {reason}", what()));
+    let invalid = |reason: &dyn std::fmt::Display| damaged(&format!("{}, {reason}", what()));
     let mut options = DecodeOptions::new();
     options.set_color_output(ColorOutput::Indexed);
     options.set_memory_limit(MemoryLimit::Bytes(NonZeroU64::MIN.saturating_add(MAX_PIXELS as u64)));
@@ -125,7 +125,7 @@ mod tests {
         let error = decode(&file[..file.len() - 6], usize::MAX).unwrap_err();
         assert!(error.message().starts_with(&format!("Invalid GIF data (size {}), ", file.len() - 6)), "{error}");
         let error = decode(&[&gif(&[])[..], b";"].concat(), usize::MAX).unwrap_err();
-        assert!(error.message().ends_with("), the file has no image"), "{error}");
+        assert!(error.message().contains("), the file has no image. Copy"), "{error}");
         let frame = Frame { width: 1, height: 1, buffer: Cow::Borrowed(&[3]), ..Frame::default() };
         assert_eq!(draw(&frame, &PALETTE, &mut [0; 3], 1), Err(3));
     }

@@ -2,7 +2,7 @@
 //!
 //! Source: `tf.image.decode_jpeg` and its kin of TensorFlow 1.15.
 
-use super::{Pixels, Samples, check_size};
+use super::{Pixels, Samples, check_size, damaged};
 use crate::error::{Error, Result};
 use crate::kernels::attrs::Attrs;
 use headrace_jpeg::{Colours, DecodeOptions, Decoder, Window};
@@ -55,7 +55,6 @@ impl Options {
 /// Decodes to 1 or 3 channels, or as stored if `channels` is 0.
 pub fn decode(contents: &[u8], channels: usize, options: &Options, window: Option<Window>) -> Result<Pixels> {
     let what = format!("Invalid JPEG data or crop window, data size {}", contents.len());
-    let invalid = |reason: &dyn std::fmt::Display| Error::invalid_argument(format!("{what}: {reason}"));
     let colours = match channels {
         0 => None,
         1 => Some(Colours::Grey),
@@ -64,7 +63,7 @@ pub fn decode(contents: &[u8], channels: usize, options: &Options, window: Optio
             return Err(Error::invalid_argument(format!("channels must be 0, 1, or 3 for JPEG, got {channels}")));
         }
     };
-    let decoder = Decoder::new(contents, MAX_SCANS).map_err(|error| invalid(&error))?;
+    let decoder = Decoder::new(contents, MAX_SCANS).map_err(|error| damaged(&format!("{what}: {error}")))?;
     check_size(&what, decoder.height(), decoder.width(), 1)?;
     let image = decoder
         .decode(&DecodeOptions {
@@ -75,12 +74,15 @@ pub fn decode(contents: &[u8], channels: usize, options: &Options, window: Optio
             is_recovering: options.is_recovering,
             window,
         })
-        .map_err(|error| invalid(&error))?;
+        .map_err(|error| match window {
+            Some(_) => Error::invalid_argument(format!("{what}: {error}")),
+            None => damaged(&format!("{what}: {error}")),
+        })?;
     let fraction = image.num_rows_read as f32 / image.height as f32;
     let is_enough = options.is_recovering || image.is_complete || options.acceptable_fraction < 1.0;
     if !is_enough || fraction < options.acceptable_fraction.min(1.0) {
-        return Err(invalid(&format!(
-            "the data end after {} of {} rows. Copy the file again, or accept less: try_recover_truncated, \
+        return Err(Error::invalid_argument(format!(
+            "{what}: the data end after {} of {} rows. Copy the file again, or accept less: try_recover_truncated, \
              acceptable_fraction",
             image.num_rows_read, image.height
         )));
@@ -91,8 +93,7 @@ pub fn decode(contents: &[u8], channels: usize, options: &Options, window: Optio
 
 /// Height, width and channels, from the header alone.
 pub fn shape(contents: &[u8]) -> Result<[usize; 3]> {
-    let decoder = Decoder::new(contents, MAX_SCANS).map_err(|error| {
-        Error::invalid_argument(format!("Invalid JPEG data, data size {}: {error}", contents.len()))
-    })?;
+    let decoder = Decoder::new(contents, MAX_SCANS)
+        .map_err(|error| damaged(&format!("Invalid JPEG data, data size {}: {error}", contents.len())))?;
     Ok([decoder.height(), decoder.width(), decoder.num_components()])
 }

@@ -93,6 +93,11 @@ pub fn bracketed(shape: &Shape) -> String {
     format!("[{}]", sizes.join(","))
 }
 
+/// The error for a file that is not as its format wants it; `text` says which file and why.
+fn damaged(text: &str) -> Error {
+    Error::invalid_argument(format!("{}. Copy the file again, or leave it out", text.trim_end_matches('.')))
+}
+
 /// Refuses an image by the size that its header claims; `what` begins the error.
 fn check_size(what: &str, height: usize, width: usize, num_frames: usize) -> Result<()> {
     let num_pixels = height.saturating_mul(width).saturating_mul(num_frames);

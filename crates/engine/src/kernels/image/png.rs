@@ -3,8 +3,8 @@
 //! Source: `tf.image.decode_png` of TensorFlow 1.15.
 
 use super::luma::{Luma, Sample};
-use super::{Pixels, Samples, check_size};
-use crate::error::{Error, Result};
+use super::{Pixels, Samples, check_size, damaged};
+use crate::error::Result;
 use png::{BitDepth, ColorType, Decoder, Info, ScaledFloat, Transformations};
 use std::io::Cursor;
 
@@ -19,7 +19,7 @@ pub fn decode(contents: &[u8], channels: usize, is_wide: bool) -> Result<Pixels>
     decoder.set_transformations(Transformations::EXPAND);
     decoder.set_ignore_text_chunk(true);
     decoder.set_ignore_iccp_chunk(true);
-    let mut reader = decoder.read_info().map_err(|error| Error::invalid_argument(format!("{header}: {error}")))?;
+    let mut reader = decoder.read_info().map_err(|error| damaged(&format!("{header}: {error}")))?;
     let info = reader.info();
     let (height, width) = (info.height as usize, info.width as usize);
     check_size(&header, height, width, 1)?;
@@ -34,9 +34,8 @@ pub fn decode(contents: &[u8], channels: usize, is_wide: bool) -> Result<Pixels>
     // What libpng adds where there was no alpha: opaque for the depth as stored, also where it is below 8 bits.
     let opaque = ((1_u32 << info.bit_depth as u8) - 1) as u16;
 
-    let invalid = |reason: &dyn std::fmt::Display| {
-        Error::invalid_argument(format!("Invalid PNG data, size {}: {reason}", contents.len()))
-    };
+    let invalid =
+        |reason: &dyn std::fmt::Display| damaged(&format!("Invalid PNG data, size {}: {reason}", contents.len()));
     let num_bytes = reader.output_buffer_size().ok_or_else(|| invalid(&"the image does not fit into memory"))?;
     let mut bytes = vec![0; num_bytes];
     let frame = reader.next_frame(&mut bytes).map_err(|error| invalid(&error))?;
