@@ -14,6 +14,7 @@ from peers.environments import python_of
 from peers.wanted import WANTED, reason_for
 
 TIMEOUT_SECONDS = 900
+UNREADABLE = ["error", "UnicodeDecodeError"]
 ARGUMENTS = "arguments.pickle"
 
 
@@ -50,7 +51,7 @@ def outcomes(python: Path, library: str, directory: Path) -> dict[str, Any]:
 
 def compare(ours: dict[str, Any], theirs: dict[str, Any], only: str) -> int:
     """Prints the differences and returns how many there are that nobody wants."""
-    differing = [name for name in theirs if ours[name] != theirs[name]]
+    differing = [name for name in theirs if not are_same(ours[name], theirs[name])]
     unwanted = [name for name in differing if reason_for(name) is None]
     for name in unwanted:
         print(f"{name}\n  TensorFlow: {_short(theirs[name])}\n  headrace:   {_short(ours[name])}")
@@ -67,6 +68,14 @@ def compare(ours: dict[str, Any], theirs: dict[str, Any], only: str) -> int:
         f"wanted, {len(unwanted)} differ"
     )
     return len(unwanted) + len(WANTED.keys() - used)
+
+
+def are_same(ours: Any, theirs: Any) -> bool:
+    """Says whether two outcomes are equal.
+
+    Where TensorFlow cannot make a text of the bytes in its own error, any error is.
+    """
+    return bool(ours == theirs or (theirs == UNREADABLE and ours[:1] == ["error"]))
 
 
 def _short(outcome: Any) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.strategies import SearchStrategy
 
-from peers import messages, pictures, strategies
+from peers import checkpoints, messages, pictures, strategies
 
 # For each key that `peers.table.generated` is given: how the arguments are made, and how many.
 STRATEGIES = {
@@ -19,8 +19,11 @@ STRATEGIES = {
     "texts": (strategies.texts(), 40),
     "fixed_lengths": (strategies.fixed_lengths(), 40),
     "record_files": (strategies.record_files(), 25),
+    "lines_of_words": (strategies.lines_of_words(), 40),
     "pipelines": (strategies.pipelines(), 25),
+    "checkpoints": (checkpoints.checkpoints(), 15),
     "examples": (messages.examples(), 60),
+    "json_examples": (messages.json_examples(), 60),
     "sequence_examples": (messages.sequence_examples(), 25),
     "jpegs": (pictures.jpegs(), 40),
     "pngs": (pictures.pngs(), 40),

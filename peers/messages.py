@@ -1,5 +1,6 @@
 """Messages that hypothesis makes up: examples as bytes, in all the ways their format allows."""
 
+import json
 from typing import Any
 
 from hypothesis import strategies as st
@@ -47,6 +48,26 @@ def _fitting(made: Feature) -> st.SearchStrategy[Any]:
         st.just(("FixedLen", kind, shape, False)),
         st.just(("Sequence", kind, (), True)),
     )
+
+
+@st.composite
+def json_examples(draw: st.DrawFn) -> Any:
+    """An example as JSON, most of whose values are what its kinds allow."""
+    number = (
+        st.integers(-9, 9)
+        | st.integers(-(2**65), 2**65)
+        | st.floats(width=32, allow_nan=False, allow_infinity=False)
+        | st.none()
+    )
+    text = st.sampled_from(["1", "-2", "1.5", "YQ==", "YWI", "NaN", "", " 1"])
+    lists = {"int64List": number | text, "floatList": number | text, "bytesList": text}
+    features = {
+        name: {kind: {"value": draw(st.lists(lists[kind], max_size=3))}}
+        for name in NAMES
+        for kind in [draw(st.sampled_from([*lists]))]
+    }
+    written = json.dumps({"features": {"feature": features}})
+    return (written,)
 
 
 @st.composite

@@ -64,6 +64,14 @@ def csv_lines(draw: st.DrawFn) -> Any:
     return lines, defaults, options
 
 
+def lines_of_words() -> st.SearchStrategy[Any]:
+    """Lines of bytes, and what separates their words."""
+    letters = st.sampled_from([b"a", b"b", b" ", b"  ", b",", b"\t", b"\xff", b"\xc3\xa9", b"\0"])
+    line = st.lists(letters, max_size=8).map(b"".join)
+    separator = st.sampled_from([b"", b" ", b",", b"a", b"ab", b", ", b"\xc3", b"\t"])
+    return st.tuples(st.lists(line, min_size=1, max_size=4), separator)
+
+
 def _csv_field(kind: str, delimiter: str) -> st.SearchStrategy[str]:
     numbers = {
         "int32": st.integers(-(2**31), 2**31 - 1).map(str),

@@ -7,6 +7,13 @@ WANTED: dict[str, str] = {
     "arrays.linspace_of_unknown*": "TensorFlow 1.15 knows that the result has one dimension, and "
     "refuses to make none; 2 computes it in another way",
     "arrays.range_of_another_type": "TensorFlow 1.15 converts tensors to no other type; 2 casts",
+    "checkpoints.of_a_number": "a TypeError that says what was given; Python's "
+    "AttributeError comes out of TensorFlow",
+    "checkpoints.restored_of_no_checkpoint*": "ValueError, as for whatever is no checkpoint; "
+    "TensorFlow takes any file for one of the format before 1.0, which does not exist here",
+    "checkpoints.saved_where_no_directory_is": "TensorFlow 1.15 refuses it; 2 makes the directory",
+    "checkpoints.states_that_are_damaged*": "an error: with TensorFlow, which only warns, a "
+    "program would begin its training anew",
     "decoding.csv_of_no_columns": "Python's IndexError comes out of TensorFlow; here a ValueError "
     "says what is wrong",
     "parsing.known_before_of_other_ranks*": "TensorFlow 1.15 takes vectors only; 2 any rank",
@@ -23,11 +30,20 @@ WANTED: dict[str, str] = {
     "comes out of TensorFlow and nothing stops",
     "control.function_of_python_that_returns_an_object": "what the function gave is wrong, nothing "
     "inside the library: InvalidArgumentError, not InternalError",
+    "gfile.directory_copied*": "FailedPreconditionError, as in TensorFlow 1.15; 2 leaves an "
+    "empty file",
+    "json_examples.decoded_though_it_is_no_json*": "an error says what is wrong with it",
+    "summaries.not_written": "the file is made at once, as TensorFlow's documentation says",
+    "summaries.written_without_a_summary*": "a TypeError that says what was given, not the missing "
+    "attribute of something else",
     "math.cast_by_division*": "`div_no_nan` of TensorFlow 1.15 takes fractions only; 2 casts",
     "math.operators_on_bits*": "TensorFlow 1.15 takes truth values only; 2 computes with bits",
     "math.without_a_kernel*": "refused when the graph is built, not when it runs",
     "random_numbers.numbers_of_the_graphs_seed*": "the seed is the number of all operations so "
     "far, as in TensorFlow 1.15; 2 counts those with seeds",
+    "strings_apart.replaced_by_letters_of_unicode*": "not among the expressions here: an "
+    "error says so",
+    "strings_apart.replaced_badly*": "an error; TensorFlow logs it and takes the match out",
     "strings.nothing_joined": "in TensorFlow 1.15 the operation has one input at least; 2 allows "
     "none",
     "arrays.one_hot_of_an_integer_as_a_fraction": "TensorFlow 1.15 compares the value's own type "

@@ -32,6 +32,36 @@ class TestGFile:
                 file.flush()
         assert (directory / "new").read_bytes() == "ö".encode() + b"\xff!"
 
+    def test_lines_lose_their_carriage_returns_and_no_more(self, directory):
+        (directory / "lines").write_bytes(b"a\r\nb\rc\n")
+        with gfile.GFile("lines") as file:
+            assert file.readlines() == ["a\n", "bc\n"]
+            file.seek(-3, 2)
+            assert file.read() == "\rc\n"
+
+    def test_reads_from_the_beginning_what_it_has_written(self, directory):
+        with gfile.GFile("new", "w+") as file:
+            file.write("abc")
+            file.flush()
+            assert (file.tell(), file.read(), file.tell()) == (0, "abc", 3)
+        with gfile.GFile("new", "w") as file:
+            file.write("de")
+            assert file.tell() == 2
+
+    @pytest.mark.parametrize(
+        ("byte", "error", "text"),
+        [
+            (6, "OutOfRangeError", "cannot go to byte 6 of 5"),
+            (-1, "InvalidArgumentError", "cannot go to byte -1. Give one from 0 on"),
+        ],
+    )
+    def test_does_not_go_outside_the_file(self, byte, error, text):
+        with (
+            gfile.GFile("file") as file,
+            pytest.raises(getattr(tf.errors, error), match=re.escape(text)),
+        ):
+            file.seek(byte)
+
     def test_is_opened_when_it_is_used(self):
         file = gfile.GFile("no")
         with pytest.raises(tf.errors.NotFoundError, match=NO_FILE):
@@ -54,9 +84,17 @@ def test_names_are_found():
     assert gfile.Glob(["s*", "file"]) == ["./sub", "file"]
 
 
+def test_what_the_system_says_of_a_file_is_told(directory):
+    found = gfile.Stat("file")
+    assert (found.length, found.is_directory) == (5, False)
+    assert found.mtime_nsec == (directory / "file").stat().st_mtime_ns
+    assert gfile.Stat("sub").is_directory
+
+
 def test_files_and_directories_are_made_moved_and_removed(directory):
     gfile.MakeDirs("a/b")
     gfile.MakeDirs("a/b")
+    gfile.MkDir("a/c")
     gfile.MkDir("a/c")
     gfile.Copy("file", "a/b/copy")
     gfile.Rename("a/b/copy", "a/c/moved")
@@ -71,7 +109,9 @@ def test_files_and_directories_are_made_moved_and_removed(directory):
     ("call", "error", "text"),
     [
         (lambda: gfile.ListDirectory("no"), "NotFoundError", "Could not find directory no"),
-        (lambda: gfile.MkDir("sub"), "AlreadyExistsError", "sub; File exists"),
+        (lambda: gfile.Stat("no"), "NotFoundError", NO_FILE),
+        (lambda: gfile.GFile("file").write("x"), "PermissionDeniedError", "open for writing: its"),
+        (lambda: gfile.GFile("file", "w").read(), "PermissionDeniedError", "open for reading: its"),
         (lambda: gfile.MkDir("no/x"), "NotFoundError", "no/x; No such file or directory"),
         (lambda: gfile.MakeDirs("file/x"), "FailedPreconditionError", "file/x; Not a directory"),
         (lambda: gfile.Remove("no"), "NotFoundError", NO_FILE),

@@ -406,6 +406,11 @@ class TestList:
         ):
             tf.train.latest_checkpoint(tmp_path)
 
+    def test_that_is_empty_is_an_error(self, tmp_path):
+        (tmp_path / "checkpoint").touch()
+        with pytest.raises(ValueError, match=r"Invalid checkpoint state loaded from .*Delete it"):
+            tf.train.latest_checkpoint(tmp_path)
+
 
 class TestReader:
     def test_tells_what_is_in_a_checkpoint(self, session, v, tmp_path):

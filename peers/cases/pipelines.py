@@ -212,6 +212,64 @@ PIPELINES: list[Make] = [
 ]
 
 
+def _mixed(tf: Any, number: Any) -> dict[str, Any]:
+    return {"sparse": _sparse_row(tf, number), "dense": number, "text": tf.as_string(number)}
+
+
+# Their order is left to chance: one batch of all, whose rows are sorted.
+SHUFFLED: list[Make] = [
+    lambda tf: tf.train.maybe_shuffle_batch(
+        [numbers(tf, 9)], 3, 20, 5, tf.equal(numbers(tf, 9) % 3, 0), allow_smaller_final_batch=True
+    ),
+    lambda tf: tf.train.maybe_batch_join(
+        [[numbers(tf, 5)], [numbers(tf, 3) + 10]], tf.constant(True), 8
+    ),
+    lambda tf: tf.train.maybe_batch_join(
+        [[tf.stack([numbers(tf, 5)] * 2)], [tf.stack([numbers(tf, 3)] * 2)]],
+        [True, False], 8, enqueue_many=True,
+    ),
+    lambda tf: tf.train.maybe_shuffle_batch_join(
+        [[numbers(tf, 5)], [numbers(tf, 3) + 10]], 8, 20, 5, True
+    ),
+    lambda tf: tf.train.maybe_shuffle_batch_join(
+        [[tf.stack([numbers(tf, 5)] * 2)]], 5, 20, 5, [False, True], enqueue_many=True
+    ),
+    lambda tf: tf.train.shuffle_batch_join([[numbers(tf, 5)], [numbers(tf, 5)]], 10, 20, 5),
+    lambda tf: tf.train.shuffle_batch([numbers(tf, 9)], 20, 20, 5, allow_smaller_final_batch=True),
+]  # fmt: skip
+
+
+@case(*[(number,) for number in range(len(SHUFFLED))])
+def drained_in_any_order(tf: Any, number: int) -> Any:
+    """What comes out of a batcher in an order that is left to chance."""
+    *batches, end = to_the_end(tf, SHUFFLED[number](tf))
+    return sorted(value for batch in batches for value in batch.tolist()), end
+
+
+SPARSE_PIPELINES: list[Make] = [
+    lambda tf: tf.train.batch(_mixed(tf, numbers(tf, 5)), 2, allow_smaller_final_batch=True),
+    lambda tf: tf.train.batch_join([_mixed(tf, numbers(tf, 5))], 3),
+    lambda tf: tf.train.maybe_batch(
+        _mixed(tf, numbers(tf, 6)), tf.placeholder_with_default(True, []), 2
+    ),
+    lambda tf: tf.train.maybe_batch(
+        [_sparse_row(tf, numbers(tf, 6))], tf.placeholder_with_default(False, []), 2
+    ),
+    lambda tf: tf.train.shuffle_batch([_sparse_row(tf, numbers(tf, 1))], 1, 20, 5),
+    lambda tf: tf.train.shuffle_batch_join([[tf.SparseTensor(*SPARSE)]] * 2, 4, 20, 5),
+    lambda tf: tf.train.batch([_sparse_row(tf, numbers(tf, 4)), tf.SparseTensor(*SPARSE)], 2),
+    lambda tf: tf.train.batch(
+        [tf.SparseTensor(tf.zeros([0, 2], tf.int64), tf.zeros([0]), [3, 4])], 2
+    ),
+]
+
+
+@case(*[(number,) for number in range(len(SPARSE_PIPELINES))])
+def sparse_drained(tf: Any, number: int) -> Any:
+    """What comes out of a batcher of sparse tensors, the first few batches."""
+    return to_the_end(tf, SPARSE_PIPELINES[number](tf), limit=4)
+
+
 @case(*[(number,) for number in range(len(PIPELINES))])
 def drained(tf: Any, number: int) -> Any:
     """What comes out of a batcher with one thread, and how it ends."""

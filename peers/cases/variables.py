@@ -176,7 +176,11 @@ def names(tf: Any, number: int) -> Any:
     return SCOPES[number](tf)
 
 
-@case((lambda tf: tf.constant(1, name=""),), (lambda tf: tf.get_variable("", [1]),))
+@case(
+    (lambda tf: tf.constant(1, name=""),),
+    (lambda tf: tf.get_variable("", [1]),),
+    (lambda tf: tf.get_variable(None, [1]),),
+)
 def empty_name(tf: Any, make: Any) -> Any:
     """A name without a letter."""
     with tf.variable_scope("scope"):

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
-from headrace import engine
+from headrace import engine, gfile
 from headrace.errors import AlreadyExistsError
 from headrace.graph import Graph, GraphDef
 from headrace.protos import Event, NodeDef, SessionLog, Summary
@@ -48,8 +48,8 @@ class FileWriter:
         session: Accepted for TensorFlow's sake.
 
     Raises:
-        OSError: If the directory cannot be made.
-        PermissionDeniedError: If the file may not be written.
+        FailedPreconditionError: If there is a file where the directory has to be.
+        PermissionDeniedError: If the directory or file may not be made.
         TypeError: If `graph` is no graph.
     """
 
@@ -185,7 +185,7 @@ class _EventFile:
     """One event file, written by one thread at a time."""
 
     def __init__(self, logdir: str, suffix: str, flush_secs: float) -> None:
-        Path(logdir).mkdir(parents=True, exist_ok=True)
+        gfile.MakeDirs(logdir)
         self._writer = _create(logdir, suffix)
         # Also writes what is left if the program ends, or forgets the file, without closing it.
         self.close = weakref.finalize(self, self._writer.close)

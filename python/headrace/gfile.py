@@ -7,9 +7,10 @@ import errno
 import os
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from types import TracebackType
-from typing import IO, Any, Final
+from typing import IO, Any, Final, NoReturn
 
 from headrace import errors
 from headrace.ops.patterns import matching_paths
@@ -28,6 +29,7 @@ __all__ = [
     "Open",
     "Remove",
     "Rename",
+    "Stat",
     "Walk",
 ]
 
@@ -47,15 +49,17 @@ _MODES: Final = ("r", "w", "a", "r+", "w+", "a+")
 
 
 class GFile:
-    """A file, opened when it is first used.
+    """A file, opened when it is first used: for reading, from its beginning, and for writing apart.
 
     Args:
         name: Its name.
         mode: "r", "w", "a", each with a "+" and a "b" or without. With "b" what is read is bytes,
-            without it text in UTF-8. Both can be written.
+            without it text in UTF-8. Both can be written. "r+" and "w" begin an empty file when
+            something is first written.
 
     Raises:
         InvalidArgumentError: If there is no such mode.
+        PermissionDeniedError: From the methods, if the file is not open for what they do.
     """
 
     def __init__(self, name: _Path, mode: str = "r") -> None:
@@ -64,7 +68,8 @@ class GFile:
             raise errors.InvalidArgumentError(None, None, text)
         self.name = os.fsdecode(name)
         self.mode = mode
-        self._file: IO[bytes] | None = None
+        self._reader: IO[bytes] | None = None
+        self._writer: IO[bytes] | None = None
 
     def size(self) -> int:
         """Returns the size of the file in bytes."""
@@ -74,12 +79,12 @@ class GFile:
     def read(self, n: int = -1) -> Any:
         """Returns the next `n` bytes, or all that are left, as bytes or text."""
         with _os_errors(self.name):
-            return self._as_given(self._opened().read(n))
+            return self._as_given(self._reading().read(n))
 
     def readline(self) -> Any:
-        """Returns the next line, as bytes or text; empty at the end."""
+        """Returns the next line without carriage returns, as bytes or text; empty at the end."""
         with _os_errors(self.name):
-            return self._as_given(self._opened().readline())
+            return self._as_given(self._reading().readline().replace(b"\r", b""))
 
     def readlines(self) -> list[Any]:
         """Returns all lines that are left."""
@@ -89,30 +94,46 @@ class GFile:
         """Appends bytes, or text in UTF-8."""
         data = file_content.encode() if isinstance(file_content, str) else file_content
         with _os_errors(self.name):
-            self._opened().write(data)
+            self._writing().write(data)
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> None:
-        """Moves to a byte."""
+        """Moves the next read to a byte.
+
+        Raises:
+            InvalidArgumentError: If it is before the beginning.
+            OutOfRangeError: If it is past the end.
+        """
         with _os_errors(self.name):
-            self._opened().seek(offset, whence)
+            reader = self._reading()
+            size = os.fstat(reader.fileno()).st_size
+            start = {os.SEEK_SET: 0, os.SEEK_CUR: reader.tell(), os.SEEK_END: size}[whence]
+            if start + offset < 0:
+                text = f"{self.name}: cannot go to byte {start + offset}. Give one from 0 on."
+                raise errors.InvalidArgumentError(None, None, text)
+            if start + offset > size:
+                text = f"{self.name}: cannot go to byte {start + offset} of {size}"
+                raise errors.OutOfRangeError(None, None, text)
+            reader.seek(start + offset)
 
     def tell(self) -> int:
-        """Returns at which byte the file is."""
+        """Returns at which byte the next read is; the next write, if it cannot be read."""
         with _os_errors(self.name):
-            return self._opened().tell()
+            return (self._reading() if self._is_for("r+") else self._writing()).tell()
 
     def flush(self) -> None:
         """Hands what was written to the system."""
-        if self._file is not None:
+        if self._writer is not None:
             with _os_errors(self.name):
-                self._file.flush()
+                self._writer.flush()
 
     def close(self) -> None:
         """Closes the file; the next use opens it again."""
-        file, self._file = self._file, None
-        if file is not None:
-            with _os_errors(self.name):
-                file.close()
+        files = (self._reader, self._writer)
+        self._reader = self._writer = None
+        with _os_errors(self.name):
+            for file in files:
+                if file is not None:
+                    file.close()
 
     def __iter__(self) -> "GFile":
         return self
@@ -134,16 +155,58 @@ class GFile:
     ) -> None:
         self.close()
 
-    def _opened(self) -> IO[bytes]:
-        if self._file is None:
-            self._file = open(self.name, self.mode.replace("b", "") + "b")  # noqa: SIM115
-        return self._file
+    def _reading(self) -> IO[bytes]:
+        if self._reader is None:
+            if not self._is_for("r+"):
+                self._refuse("reading")
+            self._reader = open(self.name, "rb")  # noqa: SIM115
+        return self._reader
+
+    def _writing(self) -> IO[bytes]:
+        if self._writer is None:
+            if not self._is_for("wa+"):
+                self._refuse("writing")
+            self._writer = open(self.name, "ab" if "a" in self.mode else "wb")  # noqa: SIM115
+        return self._writer
+
+    def _is_for(self, letters: str) -> bool:
+        return bool(set(letters) & set(self.mode))
+
+    def _refuse(self, use: str) -> NoReturn:
+        text = f"{self.name}: File isn't open for {use}: its mode is {self.mode!r}"
+        raise errors.PermissionDeniedError(None, None, text)
 
     def _as_given(self, data: bytes) -> bytes | str:
         return data if "b" in self.mode else data.decode()
 
 
 Open = FastGFile = GFile
+
+
+@dataclass(frozen=True, slots=True)
+class FileStatistics:
+    """What the system says of a file.
+
+    Attributes:
+        length: How many bytes it has.
+        mtime_nsec: When it was changed, in nanoseconds since 1970.
+        is_directory: Whether it is a directory.
+    """
+
+    length: int
+    mtime_nsec: int
+    is_directory: bool
+
+
+def Stat(filename: _Path) -> FileStatistics:
+    """Returns what the system says of a file or directory.
+
+    Raises:
+        NotFoundError: If there is none of that name.
+    """
+    with _os_errors(filename):
+        found = os.stat(filename)
+    return FileStatistics(found.st_size, found.st_mtime_ns, os.path.isdir(filename))
 
 
 def Exists(filename: _Path) -> bool:
@@ -157,10 +220,13 @@ def IsDirectory(dirname: _Path) -> bool:
 
 
 def Glob(filename: _Path | Sequence[_Path]) -> list[str]:
-    """Returns the names that match a pattern, or several, sorted; see `matching_files`."""
+    """Returns the names that match a pattern, sorted; of several, those of one after the other.
+
+    See `matching_files` for patterns.
+    """
     patterns = [filename] if isinstance(filename, (str, bytes, os.PathLike)) else filename
-    found = [path for pattern in patterns for path in matching_paths(os.fspath(pattern))]
-    return [os.fsdecode(path) for path in sorted(found)]
+    found = [path for pattern in patterns for path in sorted(matching_paths(os.fspath(pattern)))]
+    return [os.fsdecode(path) for path in found]
 
 
 def ListDirectory(dirname: _Path) -> list[str]:
@@ -204,13 +270,12 @@ def MakeDirs(dirname: _Path) -> None:
 
 
 def MkDir(dirname: _Path) -> None:
-    """Makes a directory.
+    """Makes a directory, unless there is a file or directory of that name.
 
     Raises:
-        AlreadyExistsError: If it is there.
         NotFoundError: If there is no directory to make it in.
     """
-    with _os_errors(dirname):
+    with _os_errors(dirname), suppress(FileExistsError):
         os.mkdir(dirname)
 
 

@@ -61,6 +61,8 @@ class TestStack:
         words = "Shapes of all inputs must match: values[0].shape = [1] != values[1].shape = [2]"
         with pytest.raises(IAE, match=re.escape(words)):
             run(tf.stack([hidden([1]), hidden([1, 2])]))
+        with pytest.raises(IAE, match=re.escape("axis = 3 not in [-2, 2)")):
+            run(tf.stack([hidden([1]), hidden([2])], axis=3))
 
 
 class TestUnstack:

@@ -40,6 +40,9 @@ def test_json_becomes_a_serialized_example(run):
             [1.5, float("inf"), 1e5, 2],
         ),
         ({"int64List": {"value": [1.0, 1e2]}}, "int64_list", [1, 100]),
+        ({"int64List": {"value": [[3], None, "-4"]}, "floatList": None}, "int64_list", [3, 0, -4]),
+        ({"floatList": {"value": 5}}, "float_list", [5]),
+        ({"bytesList": {"value": None}}, "bytes_list", []),
     ],
 )
 def test_every_kind_of_list_is_read(run, feature, kind, values):
@@ -64,7 +67,14 @@ def test_every_kind_of_list_is_read(run, feature, kind, values):
         of_feature({"int64List": {"value": [1.5]}}),
         of_feature({"int64List": {"value": [10**20]}}),
         of_feature({"bytesList": {"value": [1]}}),
+        of_feature({"bytesList": {"value": ["*"]}}),
+        of_feature({"floatList": {"value": [True]}}),
+        of_feature({"floatList": {"value": [1e39]}}),
         of_feature({"int64List": {}, "floatList": {}}),
+        of_feature({"int64List": {"values": []}}),
+        of_feature({"int32List": {}}),
+        '{"features": {}, "features": {}}',
+        "null",
         '{"a":' * 100_000,
     ],
 )

@@ -23,6 +23,11 @@ IAE = tf.errors.InvalidArgumentError
         ("ABC", "(?i)b", "x", "AxC"),
         ("٣3", r"\d", "#", "٣#"),
         ("ab", "(a)|(b)", r"<\1>", "<a><>"),
+        ("a1_", "[[:alpha:]_]", "x", "x1x"),
+        ("a1", "[^[:digit:]]", "x", "x1"),
+        ("a.b+", r"\Q.b+\E", "x", "ax"),
+        ("ab", r"b\z", "x", "ax"),
+        (r"\z", r"\\z", "x", "x"),
     ],
 )
 def test_matches_are_replaced(run, text, pattern, rewrite, expected):
@@ -51,6 +56,14 @@ def test_a_whole_string_matches_or_not(run):
     ("make", "error", "words"),
     [
         (lambda h: tf.regex_replace("a", "(", "b"), IAE, "Invalid pattern: (, error: "),
+        (lambda h: tf.regex_replace("a", "[[:no:]]", "b"), IAE, "Invalid pattern: [[:no:]]"),
+        (lambda h: tf.regex_replace("a", r"\p{L}", "b"), IAE, r"Invalid pattern: \p{L}"),
+        (
+            lambda h: tf.regex_replace("a", "a", r"\x"),
+            IAE,
+            r"Invalid rewrite: \x, expected a digit",
+        ),
+        (lambda h: tf.regex_replace("a", "a", "\\"), IAE, "Invalid rewrite: \\, expected a digit"),
         (lambda h: tf.strings.regex_full_match("a", "("), IAE, "Invalid pattern: (, error: "),
         (
             lambda h: tf.regex_replace("a", h(["a"]), "b"),

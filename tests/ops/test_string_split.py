@@ -65,7 +65,7 @@ def test_static_shapes_and_names(hidden, split, op_type):
         (lambda: tf.string_split("a"), ValueError, "Shape must be rank 1 but is rank 0"),
         (lambda: tf.strings.split([["a"]]), ValueError, "Shape must be rank 1 but is rank 2"),
         (lambda: tf.string_split(["a"], sep=["b"]), ValueError, "Shape must be rank 0 but is ra"),
-        (lambda: tf.string_split([5]), TypeError, "Expected string passed to parameter 'input'"),
+        (lambda: tf.string_split([5]), TypeError, "Expected string, got 5 of type 'int' instead"),
         (lambda: tf.string_split(["a"], " ", True, " "), ValueError, "both 'delimiter' and 'sep'"),
         (lambda: tf.strings.split(["a"], source=["a"]), ValueError, "both 'source' and 'input'"),
         (

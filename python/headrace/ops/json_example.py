@@ -3,10 +3,14 @@
 Source: `tf.decode_json_example` of TensorFlow 1.15.
 """
 
+import base64
+import json
+import math
+import re
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import numpy as np
-from google.protobuf import json_format
 
 from headrace import dtypes
 from headrace.graph import Tensor
@@ -18,6 +22,10 @@ from headrace.protos import Example
 __all__ = ["decode_json_example"]
 
 _SHOWN_BYTES: Final = 256
+_LARGEST_EXACT: Final = 2**53
+_LARGEST_FLOAT: Final = float(np.finfo(np.float32).max)
+_NO_NUMBERS: Final = ("NaN", "nan", "Infinity", "-Infinity", "inf", "-inf")
+_NUMBER: Final = r"-?\d+(\.\d+)?([eE][-+]?\d+)?"
 
 
 def decode_json_example(json_examples: Any, name: str | None = None) -> Tensor:
@@ -48,16 +56,107 @@ def _decode_all(texts: Array) -> Array:
 
 def _decode(text: bytes, where: str) -> bytes:
     try:
-        # The library takes an empty list for an empty message.
-        if not text.lstrip().startswith(b"{"):
-            raise json_format.ParseError("expected '{'")
-        message = json_format.Parse(text, Example())
-    except (json_format.ParseError, UnicodeDecodeError, RecursionError) as error:
+        given = json.loads(text.decode(), object_pairs_hook=_without_doubles)
+        if given is None:
+            raise ValueError("null is no object")
+        serialized: bytes = _example(given).SerializeToString(deterministic=True)
+    except (ValueError, RecursionError) as error:
         shown = text[:_SHOWN_BYTES].decode(errors="replace")
         dots = "..." if len(text) > _SHOWN_BYTES else ""
         fail(
             f"Error while parsing JSON: {error}, got '{shown}'{dots}{where}. Give one object with "
             "'features' for each Example."
         )
-    serialized: bytes = message.SerializeToString(deterministic=True)
     return serialized
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError(f"an object has a name twice among {[name for name, _ in pairs]}")
+    return found
+
+
+def _example(given: Any) -> Example:
+    example = Example()
+    features = _member(_member(given, "features"), "feature")
+    for name, lists in _object(features).items():
+        feature = example.features.feature[name]
+        given_lists = {key: values for key, values in _object(lists).items() if values is not None}
+        if len(given_lists) > 1 or given_lists.keys() - _KINDS.keys():
+            raise ValueError(f"a feature has {[*given_lists]}, expected one of {', '.join(_KINDS)}")
+        for key, values in given_lists.items():
+            read, found = _READERS[_KINDS[key]], getattr(feature, _KINDS[key])
+            found.SetInParent()
+            found.value.extend(read(value) for value in _flat(_member(values, "value")))
+    return example
+
+
+def _object(given: Any) -> dict[str, Any]:
+    if given is None:
+        return {}
+    if not isinstance(given, dict):
+        raise ValueError(f"{given!r} is no object")
+    return given
+
+
+def _member(given: Any, name: str) -> Any:
+    """The only member that an object may have."""
+    members = _object(given)
+    if members.keys() - {name}:
+        raise ValueError(f"an object has {sorted(members)}, expected {name!r} only")
+    return members.get(name)
+
+
+def _flat(given: Any) -> Iterator[Any]:
+    """The elements of a list, of lists in it; a value alone counts as a list of one."""
+    if isinstance(given, list):
+        for item in given:
+            yield from _flat(item) if isinstance(item, list) else (item,)
+    elif given is not None:
+        yield given
+
+
+def _read_int(value: Any) -> int:
+    if isinstance(value, str) and re.fullmatch(r"-?\d+", value, re.ASCII):
+        value = int(value)
+    if isinstance(value, float) and value.is_integer() and abs(value) <= _LARGEST_EXACT:
+        value = int(value)
+    if value is None:
+        return 0
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError(f"{value!r} is no integer")
+    return value
+
+
+def _read_float(value: Any) -> float:
+    if isinstance(value, str) and (value in _NO_NUMBERS or re.fullmatch(_NUMBER, value, re.ASCII)):
+        value = float(value)
+    if value is None:
+        return 0.0
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ValueError(f"{value!r} is no number")
+    if _LARGEST_FLOAT < abs(value) < math.inf:
+        raise ValueError(f"{value!r} is out of range")
+    return value
+
+
+def _read_bytes(value: Any) -> bytes:
+    if value is None:
+        return b""
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r} is no string")
+    text = value.replace("-", "+").replace("_", "/").rstrip("=")
+    return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
+
+
+_KINDS: Final = {
+    name: kind
+    for kind in ("bytes_list", "float_list", "int64_list")
+    for name in (kind, kind.replace("_l", "L"))
+}
+_READERS: Final[dict[str, Callable[[Any], Any]]] = {
+    "bytes_list": _read_bytes,
+    "float_list": _read_float,
+    "int64_list": _read_int,
+}

@@ -1,7 +1,9 @@
 r"""Strings searched and changed by regular expressions.
 
-The expressions are those of Python's `re`, with classes such as `\d` for ASCII alone. TensorFlow's
-have nearly the same syntax; what it does not know (looking around, references back) works here.
+The expressions are those of Python's `re`, with classes such as `\d` for ASCII alone, and with
+`[[:alpha:]]`, `\z` and `\Q...\E`, which only TensorFlow's have. Otherwise these have nearly the
+same syntax; what they do not know (looking around, references back) works here, and classes of
+Unicode (`\p{L}`) do not.
 
 Source: `tf.strings.regex_replace` and `tf.strings.regex_full_match` of TensorFlow 1.15.
 """
@@ -22,6 +24,26 @@ from headrace.shapes import bracketed
 __all__ = ["regex_full_match", "regex_replace"]
 
 _REFERENCE: Final = re.compile(r"\\(.?)", re.DOTALL)
+_GOOD_REWRITE: Final = re.compile(r"(?:[^\\]|\\[\d\\])*", re.DOTALL)
+
+# What Python writes in another way; what is escaped is passed over.
+_OF_TENSORFLOW: Final = re.compile(r"\\Q(.*?)(?:\\E|\Z)|\\(z)|\[:(\w+):\]|\\.", re.DOTALL)
+_CLASSES: Final = {
+    "alnum": "0-9A-Za-z",
+    "alpha": "A-Za-z",
+    "ascii": r"\x00-\x7f",
+    "blank": r"\t ",
+    "cntrl": r"\x00-\x1f\x7f",
+    "digit": "0-9",
+    "graph": "!-~",
+    "lower": "a-z",
+    "print": " -~",
+    "punct": r"!-/:-@\[-`{-~",
+    "space": r"\t\n\v\f\r ",
+    "upper": "A-Z",
+    "word": "0-9A-Za-z_",
+    "xdigit": "0-9A-Fa-f",
+}
 
 
 def regex_replace(
@@ -38,8 +60,8 @@ def regex_replace(
         name: Name of the operation.
 
     Returns:
-        Strings of the same shape. A run with an expression that is not valid ends with
-        InvalidArgumentError.
+        Strings of the same shape. A run with an expression or a `rewrite` that is not valid ends
+        with InvalidArgumentError.
     """
 
     def infer(strings: Tensor, *others: Tensor) -> Any:
@@ -51,6 +73,8 @@ def regex_replace(
         if substitute.ndim:
             fail(f"Rewrite must be scalar, but received {bracketed(substitute.shape)}")
         compiled, text = _compile(expression), _decode(substitute.item())
+        if not _GOOD_REWRITE.fullmatch(text):
+            fail(f"Invalid rewrite: {text}, expected a digit or a backslash after each backslash")
         changed = [_replace(item, compiled, text, replace_global) for item in strings.flat]
         return string_array(changed, strings.shape)
 
@@ -95,9 +119,20 @@ def _compile(expression: Array) -> re.Pattern[str]:
         fail(f"Pattern must be scalar, but received {bracketed(expression.shape)}")
     text = _decode(expression.item())
     try:
-        return re.compile(text, re.ASCII)
+        return re.compile(_OF_TENSORFLOW.sub(_as_in_python, text), re.ASCII)
     except re.error as error:
         fail(f"Invalid pattern: {text}, error: {error}")
+
+
+def _as_in_python(found: re.Match[str]) -> str:
+    literal, end, name = found.groups()
+    if literal is not None:
+        return re.escape(literal)
+    if name is not None:
+        if name not in _CLASSES:
+            fail(f"Invalid pattern: {found.string}, error: there is no class [:{name}:]")
+        return _CLASSES[name]
+    return r"\Z" if end else found.group()
 
 
 def _decode(text: bytes) -> str:

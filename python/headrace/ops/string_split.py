@@ -49,6 +49,7 @@ def string_split(
     separator = " " if given is None else given
     attrs = {"skip_empty": bool_attr("skip_empty", skip_empty)}
     with name_scope(name, "StringSplit", [source, separator]):
+        source = convert_to_tensor(source, dtype=dtypes.string)
         return _split("StringSplit", source, ("delimiter", separator), attrs)
 
 

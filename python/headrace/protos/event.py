@@ -39,7 +39,7 @@ _MESSAGES: Final = build_messages(
             Field("node_name", 7, "string"),
         ],
         "SessionLog": [
-            Field("status", 1, "int32"),  # 1 start, 2 stop, 3 checkpoint
+            Field("status", 1, "enum SessionStatus"),
             Field("checkpoint_path", 2, "string"),
             Field("msg", 3, "string"),
         ],
@@ -51,6 +51,9 @@ _MESSAGES: Final = build_messages(
             Field("summary", 5, "Summary", oneof="what"),
             Field("session_log", 7, "SessionLog", oneof="what"),
         ],
+    },
+    enums={
+        "SessionLog.SessionStatus": ("STATUS_UNSPECIFIED", "START", "STOP", "CHECKPOINT"),
     },
 )
 

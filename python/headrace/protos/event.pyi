@@ -1,5 +1,5 @@
 from collections.abc import Iterable
-from typing import Literal, final
+from typing import Final, Literal, final
 
 from google.protobuf.descriptor import Descriptor
 from google.protobuf.internal.containers import (
@@ -83,6 +83,10 @@ class Summary(Message):
 @final
 class SessionLog(Message):
     DESCRIPTOR: Descriptor
+    STATUS_UNSPECIFIED: Final[int]
+    START: Final[int]
+    STOP: Final[int]
+    CHECKPOINT: Final[int]
     status: int
     checkpoint_path: str
     msg: str

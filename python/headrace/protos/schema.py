@@ -25,6 +25,7 @@ _SCALARS: Final = {
     "int64": FieldDescriptorProto.TYPE_INT64,
     "string": FieldDescriptorProto.TYPE_STRING,
 }
+_ENUM_OF: Final = "enum "
 _MAP_OF: Final = "map<string, "
 
 # Not the default one: TensorFlow may be imported in the same process.
@@ -39,7 +40,7 @@ class Field:
         name: Its name.
         number: Its number on the wire.
         type: A scalar type, a message of the same file or an imported one (`Outer.Inner` for a
-            nested one), or `map<string, MESSAGE>`.
+            nested one), `map<string, MESSAGE>`, or `enum NAME` for an enumeration of the message.
         is_repeated: Whether it is a list; lists of numbers are packed.
         oneof: The group of fields of which at most one is set, or None.
     """
@@ -56,6 +57,7 @@ def build_messages(
     file_name: str,
     schema: Mapping[str, Sequence[Field]],
     imports: Sequence[str] = (),
+    enums: Mapping[str, Sequence[str]] | None = None,
 ) -> dict[str, type[Message]]:
     """Makes the message classes of a proto3 file in the package `headrace`.
 
@@ -64,6 +66,7 @@ def build_messages(
         file_name: Name of the file in the pool.
         schema: Fields of each message; `Outer.Inner` after `Outer` nests a message.
         imports: Names of files made before, whose messages the fields may have.
+        enums: Names of the values of each enumeration from 0 on; those are named `Message.Enum`.
 
     Returns:
         The classes of the messages that are not nested, by name.
@@ -77,6 +80,11 @@ def build_messages(
         messages[full_name] = siblings.add(name=name)
         for field in fields:
             _add_field(messages[full_name], full_name, field)
+    for full_name, values in (enums or {}).items():
+        outer, _, name = full_name.rpartition(".")
+        enum = messages[outer].enum_type.add(name=name)
+        for number, value in enumerate(values):
+            enum.value.add(name=value, number=number)
     _POOL.AddSerializedFile(file.SerializeToString())
     classes = {
         name: GetMessageClass(_POOL.FindMessageTypeByName(f"headrace.{name}"))
@@ -98,6 +106,9 @@ def _add_field(message: DescriptorProto, message_name: str, field: Field) -> Non
     )
     if field.type in _SCALARS:
         added.type = _SCALARS[field.type]
+    elif field.type.startswith(_ENUM_OF):
+        added.type = FieldDescriptorProto.TYPE_ENUM
+        added.type_name = f".headrace.{message_name}.{field.type.removeprefix(_ENUM_OF)}"
     else:
         added.type = FieldDescriptorProto.TYPE_MESSAGE
         type_name = _add_map_entry(message, message_name, field) if is_map else field.type

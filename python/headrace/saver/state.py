@@ -53,9 +53,10 @@ def latest_checkpoint(
 
     Raises:
         DataLossError: If the list cannot be read.
+        ValueError: If it is empty.
     """
     state = get_checkpoint_state(checkpoint_dir, latest_filename)
-    if state is None or not state.model_checkpoint_path:
+    if state is None:
         return None
     path = str(state.model_checkpoint_path)
     return path if checkpoint_exists(path) else None
@@ -75,6 +76,7 @@ def get_checkpoint_state(
 
     Raises:
         DataLossError: If the list cannot be read.
+        ValueError: If it is empty.
     """
     directory = os.fspath(checkpoint_dir)
     path = Path(directory, latest_filename or _LIST)
@@ -89,6 +91,11 @@ def get_checkpoint_state(
         raise errors.DataLossError(
             None, None, f"{path}: the list of checkpoints cannot be read: {error}. Delete it."
         ) from None
+    if not state.model_checkpoint_path:
+        raise ValueError(
+            f"Invalid checkpoint state loaded from {directory}: {path} names no checkpoint. Delete "
+            "it."
+        )
     state.model_checkpoint_path = _from(directory, state.model_checkpoint_path)
     kept = [_from(directory, item) for item in state.all_model_checkpoint_paths]
     del state.all_model_checkpoint_paths[:]
@@ -158,4 +165,4 @@ def _data_files(prefix: str) -> list[str]:
 
 
 def _from(directory: str, path: str) -> str:
-    return path if not path or os.path.isabs(path) else os.path.join(directory, path)
+    return path if os.path.isabs(path) else os.path.join(directory, path)

@@ -36,9 +36,9 @@ impl Kernel for Pack {
                 other.shape()
             )));
         }
-        let rank = first.shape().len();
-        let axis = place(self.axis, rank + 1)
-            .ok_or_else(|| Error::internal(format!("axis {} of tensors of rank {rank}", self.axis)))?;
+        let rank = first.shape().len() + 1;
+        let axis = place(self.axis, rank)
+            .ok_or_else(|| Error::invalid_argument(format!("axis = {} not in [-{rank}, {rank})", self.axis)))?;
         let (before, after) = first.shape().split_at(axis);
         let shape = before.iter().chain(&[inputs.len()]).chain(after).copied().collect();
         join(first.dtype(), shape, before.iter().product(), &inputs).map(Step::one)
