@@ -88,8 +88,13 @@ impl Deferred {
         self.over(Memory::copied(&self.source.as_ref()[places.start * size..places.end * size]))
     }
 
+    /// What the floats are computed from, and its type.
+    pub fn source(&self) -> (DType, &Memory) {
+        (self.source_dtype, &self.source)
+    }
+
     /// The same steps over other elements.
-    fn over(&self, source: Memory) -> Self {
+    pub fn over(&self, source: Memory) -> Self {
         Self { source, source_dtype: self.source_dtype, steps: self.steps.clone(), values: OnceLock::new() }
     }
 
@@ -245,6 +250,18 @@ mod tests {
         let row = batch.row(1).unwrap();
         assert!(row.is_deferred());
         assert_eq!(row.values::<f32>().unwrap()[..2], [100.5, 101.5]);
+    }
+
+    #[test]
+    fn what_moves_elements_leaves_them_to_be_computed() {
+        let bytes = source(DType::UInt8, &(0..192).collect::<Vec<u16>>()).reshaped(Shape::new(&[3, 8, 8])).unwrap();
+        let shifted = |tensor: &Tensor| cast(tensor, DType::Float32).unwrap().then(Step::add(0.5)).unwrap();
+        let window = |tensor: &Tensor| tensor.window(&[0, 1, 2], Shape::new(&[3, 6, 5])).unwrap();
+        let moved = window(&shifted(&bytes));
+        assert!(moved.is_deferred());
+        assert_eq!(moved, shifted(&window(&bytes)));
+        let tiny = shifted(&bytes).window(&[1, 0, 0], Shape::new(&[1, 1, 1])).unwrap();
+        assert_eq!(tiny.values::<f32>().unwrap(), [64.5]);
     }
 
     #[test]

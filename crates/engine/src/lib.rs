@@ -26,4 +26,5 @@ pub mod sync;
 pub mod tensor;
 pub mod tfrecord;
 pub mod variable;
+mod view;
 mod wire;

@@ -4,6 +4,7 @@ use crate::deferred::{self, Deferred};
 use crate::dtype::{DType, Numeric};
 use crate::error::{Error, Result};
 use crate::shape::Shape;
+use crate::view::{Dim, View, steps_of};
 use bytes::Bytes;
 use smallvec::SmallVec;
 use std::fmt;
@@ -261,6 +262,28 @@ impl Tensor {
         Some(Self { dtype: DType::Float32, shape: self.shape.clone(), data: Data::Deferred(Arc::new(deferred)) })
     }
 
+    /// What `work`, which moves elements and changes none, makes of these; of those put off, of what they are computed from.
+    pub fn moved(&self, work: impl FnOnce(&Self) -> Result<Self>) -> Result<Self> {
+        let Data::Deferred(deferred) = &self.data else { return work(self) };
+        let (dtype, source) = deferred.source();
+        let moved = work(&Self { dtype, shape: self.shape.clone(), data: Data::Buffer(source.clone()) })?;
+        let shape = moved.shape.clone();
+        let data = Data::Deferred(Arc::new(deferred.over(moved.into_memory())));
+        Ok(Self { dtype: self.dtype, shape, data })
+    }
+
+    /// The elements of a float tensor, in a vector of its own.
+    pub fn to_floats(&self) -> Result<Vec<f32>> {
+        match &self.data {
+            Data::Deferred(deferred) => {
+                let mut floats = Vec::with_capacity(self.num_elements());
+                deferred.extend(&mut floats);
+                Ok(floats)
+            }
+            _ => self.values().map(<[f32]>::to_vec),
+        }
+    }
+
     /// Whether the elements are yet to be computed.
     pub fn is_deferred(&self) -> bool {
         matches!(&self.data, Data::Deferred(deferred) if deferred.is_open())
@@ -355,7 +378,7 @@ impl Tensor {
         Self::from_bytes(self.dtype, shape, bytes.into())
     }
 
-    /// The part of shape `shape` that begins at `begin`, copied. Fails unless it lies inside.
+    /// The part of shape `shape` that begins at `begin`. Fails unless it lies inside.
     pub fn window(&self, begin: &[usize], shape: Shape) -> Result<Self> {
         let fits = |((begin, size), whole): ((&usize, &usize), &usize)| {
             begin.checked_add(*size).is_some_and(|end| end <= *whole)
@@ -366,16 +389,10 @@ impl Tensor {
         {
             return Err(Error::internal(format!("a window of {shape} at {begin:?} in {}", self.shape)));
         }
-        let offset = begin.iter().zip(self.shape.iter()).fold(0, |offset, (begin, size)| offset * size + begin);
-        let runs = runs(&shape, &self.shape).into_iter().map(|(_, from, length)| offset + from..offset + from + length);
-        if self.dtype == DType::String {
-            let values = self.string_values();
-            return Self::strings(shape, runs.flat_map(|run| values[run].iter().cloned()).collect());
-        }
-        let size = self.dtype.size();
-        let mut bytes = Vec::with_capacity(shape.num_elements() * size);
-        runs.for_each(|run| bytes.extend_from_slice(&self.bytes()[run.start * size..run.end * size]));
-        Self::from_bytes(self.dtype, shape, bytes.into())
+        let steps = steps_of(&self.shape);
+        let start = begin.iter().zip(&steps).map(|(begin, step)| *begin as isize * step).sum();
+        let dims = shape.iter().zip(&steps).map(|(length, step)| Dim { length: *length, step: *step });
+        View::new(start, dims).of(self, shape.clone())
     }
 
     /// Stacks tensors of one type and shape on a new first dimension; each element is copied once.

@@ -31,7 +31,6 @@ pub mod summary;
 pub mod tensor_proto;
 mod transpose;
 pub mod variable;
-mod view;
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Tensors};

@@ -2,12 +2,12 @@
 
 use super::attrs::Attrs;
 use super::expect_inputs;
-use super::view::{Dim, View, steps_of};
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
 use crate::run::Run;
 use crate::shape::Shape;
 use crate::tensor::Tensor;
+use crate::view::{Dim, View, steps_of};
 use smallvec::SmallVec;
 
 /// `(tensor, begin, end, strides)`: what Python's `tensor[begin:end:strides, ...]` names.

@@ -1,10 +1,10 @@
 //! Transpose: the axes of a tensor in another order.
 
 use super::expect_inputs;
-use super::view::{Dim, View, steps_of};
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
 use crate::run::Run;
+use crate::view::{Dim, View, steps_of};
 
 /// `(tensor, perm)`: for each new axis the old one.
 ///

@@ -52,6 +52,10 @@ impl Move {
 
     /// The images of a batch for which `is_moved`, moved; the others as they are.
     fn apply(&self, image: &Tensor, frame: &Frame, is_moved: impl Fn(usize) -> bool) -> Result<Tensor> {
+        image.moved(|image| self.apply_to(image, frame, is_moved))
+    }
+
+    fn apply_to(&self, image: &Tensor, frame: &Frame, is_moved: impl Fn(usize) -> bool) -> Result<Tensor> {
         let pixel_bytes = frame.channels * image.dtype().size();
         let image_bytes = frame.height * frame.width * pixel_bytes;
         let mut bytes = Vec::with_capacity(image.bytes().len());

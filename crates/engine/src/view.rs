@@ -67,6 +67,9 @@ impl View {
         if self.num_elements == 0 {
             return Tensor::empty(tensor.dtype(), shape);
         }
+        if tensor.is_deferred() {
+            return tensor.moved(|source| self.of(source, shape));
+        }
         if let Some(run) = self.run() {
             return tensor.part(run, shape);
         }
