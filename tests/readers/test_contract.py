@@ -5,10 +5,9 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
-from reading import KINDS, Kind, Reading, unprivileged
+from reading import KINDS, Kind
 
 import headrace.tf1 as tf
 
@@ -209,56 +208,6 @@ class TestStates:
 def kinds(condition: Callable[[Kind], bool]) -> pytest.MarkDecorator:
     chosen = [kind for kind in KINDS if condition(kind)]
     return pytest.mark.parametrize("kind", chosen, ids=[kind.name for kind in chosen])
-
-
-@kinds(lambda kind: kind.write is not None)
-class TestFilesThatCannotBeOpened:
-    """A reader goes on with the next file, after one error."""
-
-    @pytest.fixture
-    def make_reading(self, kind, files, reading) -> Callable[[Any], Reading]:
-        return lambda name: reading(kind.make, [name, files.paths[1]])
-
-    def check(self, one: Reading, error_type: type[Exception], text: str, record: Any) -> None:
-        error = one.error()
-        assert type(error) is error_type
-        assert error.message.split("\n")[0] == text
-        assert one.counts() == (0, 0)
-        assert one.read() == record
-
-    def test_a_missing_one(self, make_reading, files):
-        text = "/no/such; No such file or directory. Check the file names and the directory the "
-        text += "program runs in."
-        error_type = tf.errors.NotFoundError
-        self.check(make_reading("/no/such"), error_type, text, files.expected[1][0])
-
-    def test_a_directory(self, make_reading, files, tmp_path):
-        text = f"{tmp_path}; Is a directory. Name the files in it, a pattern such as 'DIRECTORY/*' "
-        text += "for example."
-        error_type = tf.errors.FailedPreconditionError
-        self.check(make_reading(tmp_path), error_type, text, files.expected[1][0])
-
-    def test_one_below_a_file(self, make_reading, files):
-        name = files.paths[1] + b"/x"
-        text = f"{name.decode()}; Not a directory. "
-        assert make_reading(name).text().startswith(text)
-
-    def test_one_that_may_not_be_read(self, make_reading, files):
-        path = Path(files.paths[0].decode())
-        path.chmod(0)
-        one = make_reading(path)
-        with unprivileged():
-            error = one.error()
-        assert type(error) is tf.errors.PermissionDeniedError
-        text = f"{path}; Permission denied. Give the user who runs the program the right to read it"
-        assert error.message.startswith(text)
-        assert one.read() == files.expected[1][0]
-
-    @pytest.mark.parametrize("name", [b"/no/\xff\xfe", b"", b"/no/\0", b"x" * 5000])
-    def test_one_with_a_strange_name(self, make_reading, files, name):
-        one = make_reading(name)
-        assert isinstance(one.error(), (tf.errors.NotFoundError, IAE))
-        assert one.read() == files.expected[1][0]
 
 
 @kinds(lambda kind: not kind.has_whole_files)

@@ -1,6 +1,11 @@
-"""Damaged files: what is read of them, and how the error names file, record, byte and remedy."""
+"""Damaged files: what is read of them, and how the error names file, record, byte and remedy.
+
+A table for each kind of file. Files that cannot be opened are in `test_contract.py`, records that
+cannot be decoded in `tests/ops/test_bad_records.py`.
+"""
 
 import gzip
+import itertools
 import zlib
 
 import pytest
@@ -12,6 +17,9 @@ import headrace.tf1 as tf
 
 RECORDS = [b"one", b"two", b"three"]
 PLAIN = tfrecords(RECORDS)
+HEADER_BYTES = 12
+STARTS = list(itertools.accumulate((len(record) + 16 for record in RECORDS), initial=0))
+"""Where the records of the file begin, and where it ends."""
 GZIP = gzip.compress(PLAIN, mtime=0)
 ZLIB = zlib.compress(PLAIN)
 COPY = "copy the file again."
@@ -120,7 +128,12 @@ TFRECORD = {
 }
 
 
-@pytest.mark.parametrize(("compression", "data", "count", "text"), TFRECORD.values(), ids=TFRECORD)
+every_damage = pytest.mark.parametrize(
+    ("compression", "data", "count", "text"), TFRECORD.values(), ids=TFRECORD
+)
+
+
+@every_damage
 def test_tfrecord(make_file, reading, compression, data, count, text):
     path = make_file("a.tfrecord", data)
     assert outcome(reading(lambda: tf.TFRecordReader(options=compression), [path]), path) == (
@@ -129,40 +142,116 @@ def test_tfrecord(make_file, reading, compression, data, count, text):
     )
 
 
+@every_damage
+def test_tfrecord_by_the_iterator(make_file, compression, data, count, text):
+    path = make_file("a.tfrecord", data)
+    records, message = [], None
+    try:
+        records.extend(tf.python_io.tf_record_iterator(path, compression))
+    except tf.errors.DataLossError as error:
+        message = error.message.removeprefix(f"{path}: ")
+    # What `extend` had taken before an error is in the list, too.
+    assert (len(records), message) == (count, text)
+
+
+@pytest.mark.parametrize("size", range(len(PLAIN)))
+def test_tfrecord_cut_at_any_byte(make_file, reading, size):
+    path = make_file("a.tfrecord", PLAIN[:size])
+    count = sum(end <= size for end in STARTS[1:])
+    start = STARTS[count]
+    text = truncated(start, count, len(RECORDS[count]), f"{size} bytes")
+    # As in TensorFlow, less than a length and its checksum is no record.
+    expected = (count, text if size - start >= HEADER_BYTES else None)
+    assert outcome(reading(tf.TFRecordReader, [path]), path) == expected
+
+
+@pytest.mark.parametrize("position", range(len(PLAIN)))
+def test_tfrecord_with_any_byte_changed(make_file, reading, position):
+    path = make_file("a.tfrecord", flipped(PLAIN, position))
+    count = sum(end <= position for end in STARTS[1:])
+    start = STARTS[count]
+    if position < start + HEADER_BYTES:
+        remedy = NO_RECORDS if count == 0 else f"; {COPY}"
+        text = corrupted(start, count, "length", remedy)
+    else:
+        remedy = NO_RECORDS if count == 0 else f"; {COPY}"
+        text = corrupted(start + HEADER_BYTES, count, "data", remedy)
+    assert outcome(reading(tf.TFRecordReader, [path]), path) == (count, text)
+
+
+# Records of four bytes between a header and a footer of two.
 FIXED = {
-    "empty": ("", b"", 0, None),
-    "cut in a record": ("", b"aaaabbbbcc", 2, None),
-    "plain read as GZIP": ("GZIP", b"aaaabbbb", 0, inflating("header", 0, 0, LOOKS[""])),
+    "empty": ("", b"", [], "reached end of file after 0 bytes, expected a header of 2 bytes. "),
+    "cut in the header": ("", b"h", [], "reached end of file after 1 bytes, expected a header of"),
+    "nothing but a header and a footer": ("", b"hhff", [], None),
+    "cut in a record": ("", b"hhaaaab", [], None),
+    "cut in the footer": ("", b"hhaaaabbbbf", [b"aaaa"], None),
+    "a flipped bit": ("", flipped(b"hhaaaaff", 2), [b"iaaa"], None),
+    "unexpected GZIP": ("", b"\x1f\x8b" + bytes(10), [bytes(4)] * 2, None),
+    "TFRecord": ("", tfrecords([b"abc"])[:8], [b"\0" * 4], None),
+    "plain read as GZIP": ("GZIP", b"hhaaaaff", [], inflating("header", 0, 0, LOOKS[""])),
     "GZIP read as ZLIB": (
-        "ZLIB",
-        gzip.compress(b"aaaa"),
-        0,
+        *("ZLIB", gzip.compress(b"hhaaaaff"), []),
         inflating("header", 0, 0, LOOKS["GZIP"]),
     ),
-    "GZIP cut in a record": ("GZIP", gzip.compress(b"aaaabbbbcccc", 0)[:-12], 2, None),
-    "junk after GZIP": ("GZIP", gzip.compress(b"aaaabbbb") + b"junk", 2, inflating("header", 2, 8)),
-    "unexpected GZIP": ("", gzip.compress(b"aaaabbbb"), 6, None),
+    "GZIP cut in the header": (
+        *("GZIP", gzip.compress(b"hhaaaaff", 0)[:16], []),
+        "reached end of file after 1 bytes, expected a header of 2 bytes. Check header_bytes.",
+    ),
+    "GZIP cut in a record": (
+        *("GZIP", gzip.compress(b"hhaaaabbbbff", 0)[:-12], [b"aaaa"]),
+        None,
+    ),
+    "junk after GZIP": (
+        *("GZIP", gzip.compress(b"hhaaaabbbbff") + b"junk", [b"aaaa", b"bbbb"]),
+        inflating("header", 2, 12),
+    ),
+    "a wrong checksum of GZIP": (
+        *("GZIP", flipped(gzip.compress(b"hhaaaaff"), -6), []),
+        inflating("data", 0, 0),
+    ),
     "a wrong checksum of ZLIB": (
-        "ZLIB",
-        flipped(zlib.compress(b"aaaa"), -1),
-        0,
+        *("ZLIB", flipped(zlib.compress(b"hhaaaaff"), -1), []),
         inflating("data", 0, 0),
     ),
 }
 
 
-@pytest.mark.parametrize(("encoding", "data", "count", "text"), FIXED.values(), ids=FIXED)
-def test_fixed_length(make_file, reading, encoding, data, count, text):
+@pytest.mark.parametrize(("encoding", "data", "records", "text"), FIXED.values(), ids=FIXED)
+def test_fixed_length(make_file, reading, encoding, data, records, text):
     path = make_file("data", data)
-    one = reading(lambda: tf.FixedLengthRecordReader(4, encoding=encoding), [path])
-    assert outcome(one, path) == (count, text)
+    one = reading(lambda: tf.FixedLengthRecordReader(4, 2, 2, encoding=encoding), [path])
+    assert [one.read()[1] for _ in records] == records
+    # A header that is not there ends the input as in TensorFlow.
+    error = one.error()
+    is_loss = text is not None and "inflate" in text
+    assert isinstance(error, tf.errors.DataLossError if is_loss else tf.errors.OutOfRangeError)
+    if text is not None:
+        assert error.message.startswith(f"{path}: {text}")
 
 
-@pytest.mark.parametrize("data", [b"", b"\xff\xfe\0\n\x80", GZIP, bytes(1000)])
-def test_text_and_whole_files_are_never_damaged(make_file, reading, data):
+TEXT = {
+    "empty": (b"", []),
+    "no line end at the end": (b"one\ntwo", [b"one", b"two"]),
+    "ends of Windows": (b"one\r\ntwo\r\n", [b"one", b"two"]),
+    "ends of an old Mac": (b"one\rtwo\r", [b"one\rtwo"]),
+    "a mark of the byte order": (b"\xef\xbb\xbfone\n", [b"\xef\xbb\xbfone"]),
+    "UTF-16": ("é\n".encode("utf-16-le"), [b"\xe9\0", b"\0"]),
+    "no UTF-8": (b"\xff\xfe\n\x80\n", [b"\xff\xfe", b"\x80"]),
+    "zeros": (bytes(1000), [bytes(1000)]),
+    "GZIP": (GZIP, [line.removesuffix(b"\r") for line in GZIP.split(b"\n")]),
+    "TFRecord": (PLAIN, [line.removesuffix(b"\r") for line in PLAIN.split(b"\n")]),
+}
+
+
+@pytest.mark.parametrize(("data", "lines"), TEXT.values(), ids=TEXT)
+def test_text_and_whole_files_take_any_bytes(make_file, reading, data, lines):
     path = make_file("data", data)
-    for make in (tf.TextLineReader, tf.WholeFileReader, tf.IdentityReader):
-        assert outcome(reading(make, [path]), path)[1] is None
+    assert [line for _, line in reading(tf.TextLineReader, [path]).read_all()] == lines
+    assert [content for _, content in reading(tf.WholeFileReader, [path]).read_all()] == [data]
+    assert [name for _, name in reading(tf.IdentityReader, [path]).read_all()] == [bytes(path)]
+    with tf.Session() as session:
+        assert session.run(tf.read_file(bytes(path))) == data
 
 
 def test_records_before_the_damage_are_not_lost(make_file, reading):

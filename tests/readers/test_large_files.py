@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from reading import COMPRESS, tfrecords
+from reading import COMPRESS, frame_length, tfrecords
 
 from headrace import engine
 
@@ -45,6 +45,39 @@ restore, save = reader.restore_state(bytes.fromhex(sys.argv[2])), reader.seriali
 with tf.Session() as session:
     session.run(restore)
     print(*session.run(read), session.run(save).hex().encode())
+"""
+
+# Gives operations what claims to be huge; prints the classes of the errors and how much it grew.
+CLAIM_MUCH = """
+import resource, sys
+import headrace.tf1 as tf
+def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+names = tf.FIFOQueue(9, [tf.string], [[]])
+plain, packed = sys.argv[1:]
+example = b"\\x0a\\xff\\xff\\xff\\xff\\x0f" * 2 + b"\\x0a\\xff\\xff\\xff\\xff\\x7f"
+tensor = b"\\x08\\x03\\x12\\x08\\x12\\x06\\x08\\x80\\x80\\x80\\x80\\x7f"
+claims = [
+    (tf.TFRecordReader().read(names), plain),
+    (tf.TFRecordReader(options="GZIP").read(names), packed),
+    (tf.FixedLengthRecordReader(2**40).read(names), plain),
+    (tf.FixedLengthRecordReader(2**40, encoding="GZIP").read(names), packed),
+    (tf.FixedLengthRecordReader(1, 2**40, encoding="GZIP").read(names), packed),
+    (tf.TextLineReader(skip_header_lines=2**40).read(names), plain),
+    (tf.parse_single_example(example, {"a": tf.VarLenFeature(tf.int64)}), None),
+    (tf.parse_tensor(tensor, tf.int32), None),
+    (tf.sparse_tensor_to_dense(tf.SparseTensor([[0]], [1], [2**45])), None),
+]
+with tf.Session() as session:
+    session.run(tf.constant(0))
+    before = peak()
+    for fetches, name in claims:
+        if name is not None:
+            session.run(names.enqueue(name))
+        try:
+            session.run(fetches, options=tf.RunOptions(timeout_in_ms=500))
+        except tf.errors.OpError as error:
+            print(type(error).__name__)
+    print(peak() - before)
 """
 
 
@@ -121,6 +154,20 @@ def test_what_lies_between_records_is_not_read(tmp_path):
     total, growth = map(int, run(READ_ALL, reader, str(path)).split())
     assert total == 8 * 2**40 // 2**32
     assert growth < MAX_GROWTH_BYTES
+
+
+def test_what_claims_to_be_huge_takes_no_memory(tmp_path):
+    plain, packed = tmp_path / "plain", tmp_path / "packed"
+    plain.write_bytes(frame_length(2**40) + b"data")
+    packed.write_bytes(gzip.compress(frame_length(2**40) + b"data"))
+    *errors, growth = run(CLAIM_MUCH, str(plain), str(packed)).split()
+    # No name comes after a file in which there is no record: the time is up.
+    end = "DeadlineExceededError"
+    assert errors == [
+        *("DataLossError", "DataLossError", end, end, "OutOfRangeError", end),
+        *("InvalidArgumentError", "InvalidArgumentError", "ResourceExhaustedError"),
+    ]
+    assert int(growth) < MAX_GROWTH_BYTES
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,9 @@
 //! The names of files, as bytes, and the keys of their records.
 
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, Result};
 use bytes::Bytes;
 use std::fs::{File, Metadata};
+use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -42,22 +43,21 @@ impl FileName {
             let file = File::open(self.path())?;
             let metadata = file.metadata()?;
             if metadata.is_dir() {
-                return Err(std::io::ErrorKind::IsADirectory.into());
+                return Err(ErrorKind::IsADirectory.into());
             }
             Ok((file, metadata))
         };
-        open().map_err(|error| {
-            let error = Error::io(&self.text, &error);
-            error.with_remedy(remedy(error.code()))
-        })
+        open().map_err(|error| Error::io(&self.text, &error).with_remedy(remedy(error.kind())))
     }
 }
 
-fn remedy(code: Code) -> &'static str {
-    match code {
-        Code::NotFound => "Check the file names and the directory the program runs in.",
-        Code::PermissionDenied => "Give the user who runs the program the right to read it.",
-        Code::FailedPrecondition => "Name the files in it, a pattern such as 'DIRECTORY/*' for example.",
+fn remedy(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::NotFound => "Check the file names and the directory the program runs in.",
+        ErrorKind::PermissionDenied => "Give the user who runs the program the right to read it.",
+        ErrorKind::IsADirectory => "Name the files in it, with a pattern such as 'DIRECTORY/*' for example.",
+        ErrorKind::NotADirectory => "A part of the path is a file. Check the file names.",
+        ErrorKind::InvalidFilename | ErrorKind::InvalidInput => "Check the file names.",
         _ => "Check that the file can be read.",
     }
 }
