@@ -297,6 +297,7 @@ class TestCollections:
         assert graph.get_collection("b") == [2, 3]
         assert graph.get_collection("none") == []
         assert sorted(graph.get_all_collection_keys()) == ["a", "b"]
+        assert sorted(graph.collections) == ["a", "b"]
 
     def test_are_copied_unless_a_reference_is_asked_for(self):
         graph = Graph()

@@ -134,6 +134,9 @@ class TestConstruction:
 
 
 class TestInitialization:
+    def test_of_tables_does_nothing(self, run):
+        assert run([tf.tables_initializer(), tf.initialize_all_tables()]) == [None, None]
+
     def test_reading_comes_after_it(self, run):
         v = tf.Variable(1, name="v")
         for fetch in (v, v.value(), v + 1, v.assign_add(1), v.count_up_to(3)):

@@ -382,6 +382,11 @@ class Graph:
         with self._lock:
             return self._collections.setdefault(name, [])
 
+    @property
+    def collections(self) -> list[str]:
+        """The names of all collections that have a string for a name."""
+        return self.get_all_collection_keys()
+
     def get_all_collection_keys(self) -> list[str]:
         """Returns the names of all collections that have a string for a name."""
         with self._lock:

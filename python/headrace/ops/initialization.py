@@ -19,7 +19,7 @@ from headrace.graph import (
     name_scope,
 )
 from headrace.ops.assignment import is_variable_initialized
-from headrace.ops.control_flow import group
+from headrace.ops.control_flow import group, no_op
 from headrace.ops.conversion import constant
 from headrace.ops.kernel import NumpyKernel
 from headrace.shapes import TensorShape
@@ -28,6 +28,7 @@ __all__ = [
     "all_variables",
     "global_variables",
     "global_variables_initializer",
+    "initialize_all_tables",
     "initialize_all_variables",
     "initialize_local_variables",
     "initialize_variables",
@@ -36,6 +37,7 @@ __all__ = [
     "model_variables",
     "moving_average_variables",
     "report_uninitialized_variables",
+    "tables_initializer",
     "trainable_variables",
     "variables_initializer",
 ]
@@ -104,6 +106,16 @@ def initialize_local_variables() -> Operation:
 def initialize_variables(var_list: Sequence[Any], name: str = "init") -> Operation:
     """The old name of `variables_initializer`."""
     return variables_initializer(var_list, name)
+
+
+def tables_initializer(name: str = "init_all_tables") -> Operation:
+    """Adds an operation that does nothing: there are no lookup tables here."""
+    return no_op(name)
+
+
+def initialize_all_tables(name: str = "init_all_tables") -> Operation:
+    """The old name of `tables_initializer`."""
+    return tables_initializer(name)
 
 
 def report_uninitialized_variables(

@@ -189,6 +189,9 @@ from headrace.ops.sparse import (
 from headrace.ops.sparse import (
     SparseTensorValue as SparseTensorValue,
 )
+from headrace.ops.sparse import (
+    convert_to_tensor_or_sparse_tensor as convert_to_tensor_or_sparse_tensor,
+)
 from headrace.ops.sparse_dense import *
 from headrace.ops.static_assertions import *
 from headrace.ops.string_split import (
