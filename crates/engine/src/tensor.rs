@@ -347,7 +347,10 @@ impl Tensor {
             return Err(Error::internal(format!("row {index} of shape {}", self.shape)));
         }
         if self.dtype == DType::String {
-            return Self::strings(shape, self.string_values()[elements].to_vec());
+            return match &self.string_values()[elements] {
+                [value] => Self::string(value.clone()).reshaped(shape),
+                values => Self::strings(shape, values.to_vec()),
+            };
         }
         if let Data::Deferred(deferred) = &self.data
             && deferred.is_open()
@@ -357,6 +360,18 @@ impl Tensor {
         }
         let size = self.dtype.size();
         Self::copied(self.dtype, shape, &self.bytes()[elements.start * size..elements.end * size])
+    }
+
+    /// As [`Tensor::row`]; a string leaves this tensor for it, if nobody else has the tensor.
+    pub fn take_row(&mut self, index: usize) -> Result<Self> {
+        if let Data::Strings(values) = &mut self.data
+            && let [rows] = self.shape[..]
+            && index < rows
+            && let Some(values) = Arc::get_mut(values)
+        {
+            return Ok(Self::string(std::mem::take(&mut values[index])));
+        }
+        self.row(index)
     }
 
     /// The rows of the first dimension whose numbers are in `order`, which must exist, copied; `leading` takes the
@@ -395,24 +410,11 @@ impl Tensor {
         View::new(start, dims).of(self, shape.clone())
     }
 
-    /// Stacks tensors of one type and shape on a new first dimension; each element is copied once.
+    /// Stacks tensors of one numeric type and shape on a new first dimension; each element is copied once.
     pub fn stack<'a>(dtype: DType, row: &Shape, rows: impl ExactSizeIterator<Item = &'a Tensor>) -> Result<Self> {
         let shape = row.batched(rows.len());
-        let rows = rows.enumerate().map(|(index, tensor)| match tensor.dtype == dtype && tensor.shape == *row {
-            true => Ok(tensor),
-            false => Err(Error::invalid_argument(format!(
-                "element {index} is {} {}, expected {dtype} {row} as the elements before it",
-                tensor.dtype, tensor.shape
-            ))),
-        });
+        let rows = rows.enumerate().map(|(index, tensor)| tensor.check_row(index, dtype, row).map(|()| tensor));
         match dtype {
-            DType::String => {
-                let mut strings = Vec::with_capacity(shape.num_elements());
-                for tensor in rows {
-                    strings.extend_from_slice(tensor?.string_values());
-                }
-                Self::strings(shape, strings)
-            }
             DType::Float32 => {
                 let mut floats = Vec::with_capacity(shape.num_elements());
                 for tensor in rows {
@@ -432,6 +434,34 @@ impl Tensor {
                 Self::from_bytes(dtype, shape, bytes.into())
             }
         }
+    }
+
+    /// As [`Tensor::stack`], of strings, which leave the tensors if nobody else has them.
+    pub fn stack_strings<'a>(row: &Shape, rows: impl ExactSizeIterator<Item = &'a mut Tensor>) -> Result<Self> {
+        let shape = row.batched(rows.len());
+        let mut strings = Vec::with_capacity(shape.num_elements());
+        for (index, tensor) in rows.enumerate() {
+            tensor.check_row(index, DType::String, row)?;
+            match &mut tensor.data {
+                Data::String(value) => strings.push(std::mem::take(value)),
+                Data::Strings(values) => match Arc::get_mut(values) {
+                    Some(values) => strings.extend(values.iter_mut().map(std::mem::take)),
+                    None => strings.extend_from_slice(values),
+                },
+                _ => {}
+            }
+        }
+        Self::strings(shape, strings)
+    }
+
+    /// Fails if this is not of the type and shape of the other elements of a batch.
+    fn check_row(&self, index: usize, dtype: DType, row: &Shape) -> Result<()> {
+        if self.dtype == dtype && self.shape == *row {
+            return Ok(());
+        }
+        let Self { dtype: got, shape, .. } = self;
+        let text = format!("element {index} is {got} {shape}, expected {dtype} {row} as the elements before it");
+        Err(Error::invalid_argument(text))
     }
 
     /// As [`Tensor::stack`], of tensors of the rank of `row` that are at most as large in each dimension; what they do

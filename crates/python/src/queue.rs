@@ -119,7 +119,7 @@ impl Queue {
         spec.check_batch().into_python(py)?;
         let verb = if is_up_to { "dequeue_up_to" } else { "dequeue_many" };
         let call = Call { queue: &self.0, verb, count, timeout };
-        let stack = |elements: Elements| spec.batch(&elements);
+        let stack = |elements: Elements| spec.batch(elements);
         let batch = call.make(py, |parker| self.0.dequeue(count, is_up_to, parker), stack)?;
         to_element(py, batch)
     }

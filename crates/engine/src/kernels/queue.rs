@@ -87,7 +87,7 @@ impl QueueKernel {
     fn outputs(&self, elements: Elements) -> Result<Outputs> {
         match self.action {
             Action::Dequeue => Ok(elements.into_iter().flatten().collect()),
-            Action::DequeueMany { .. } => self.queue.spec().batch(&elements),
+            Action::DequeueMany { .. } => self.queue.spec().batch(elements),
             _ => Ok(Outputs::new()),
         }
     }

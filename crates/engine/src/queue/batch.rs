@@ -1,6 +1,7 @@
 //! Batches: what a dequeue of several elements gives.
 
-use super::{Element, QueueSpec};
+use super::{Elements, QueueSpec};
+use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::kernel::Outputs;
 use crate::shape::{PartialShape, Shape};
@@ -21,16 +22,21 @@ impl QueueSpec {
         }
     }
 
-    /// Copies elements of this kind into one batch for each component. Fails if the shapes are not known.
-    pub fn batch(&self, elements: &[Element]) -> Result<Outputs> {
+    /// Puts elements of this kind into one batch for each component: numbers are copied, strings move. Fails if the shapes
+    /// are not known.
+    pub fn batch(&self, mut elements: Elements) -> Result<Outputs> {
         if !elements.is_empty() {
             self.check_batch()?;
         }
         let components = self.dtypes.iter().zip(self.known_shapes()?).enumerate();
         components
             .map(|(index, (dtype, shape))| {
+                let row = shape.to_shape();
+                if let (DType::String, Some(row)) = (dtype, &row) {
+                    return Tensor::stack_strings(row, elements.iter_mut().map(|element| &mut element[index]));
+                }
                 let column = elements.iter().map(|element| &element[index]);
-                match shape.to_shape() {
+                match row {
                     Some(row) => Tensor::stack(*dtype, &row, column),
                     None => Tensor::stack_padded(*dtype, &largest(shape, column.clone()), column),
                 }

@@ -109,6 +109,6 @@ impl Many {
     fn make_next(&mut self) -> Result<Element> {
         let row = self.next;
         self.next += 1;
-        self.batch.iter().map(|component| component.row(row)).collect()
+        self.batch.iter_mut().map(|component| component.take_row(row)).collect()
     }
 }
