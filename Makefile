@@ -29,9 +29,8 @@ test-frameworks: dev ## run the examples for PyTorch and JAX; installs both, sev
 check: dev ## formats, lints, types, stub, layers
 	@tools/check.sh
 
-bench: dev ## measure beside other libraries, as ratios inside one run; installs TensorFlow for that
+bench: dev ## measure beside other libraries, as ratios inside one run; installs them; takes an hour
 	$(PY) -m benchmarks
-	$(PY) -m benchmarks.queues
 
 clean: ## remove everything that the other targets made
 	rm -rf .venv .peers .frameworks target .mypy_cache .ruff_cache .pytest_cache .hypothesis python/headrace/_native*.so

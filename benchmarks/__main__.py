@@ -1,14 +1,23 @@
 """Measures headrace beside other libraries: `python -m benchmarks`."""
 
-from collections.abc import Sequence
+import subprocess
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import click
+from peers.environments import python_of
 
-from benchmarks.contest import describe_machine
-from benchmarks.pipelines import contenders, data, dataset, report, running
+from benchmarks.contest import describe_machine, hold, table_of
+from benchmarks.pipelines import data, dataset, report, running
+from benchmarks.pipelines.programs import LIMIT, PROGRAMS, programs_for
 from benchmarks.pipelines.workloads import WORKLOADS
+from benchmarks.queues.__main__ import scenarios_for
 
-NAMES = [workload.name for workload in WORKLOADS]
+OURS = "headrace"
+QUEUE_SECONDS = 1.0
+QUEUES = "W6"
+"""The workload that is no pipeline: single operations of queues."""
+PLOT = Path(__file__).parent / "pipelines" / "plot.py"
 
 
 @click.command()
@@ -17,20 +26,52 @@ NAMES = [workload.name for workload in WORKLOADS]
 @click.option("--seconds", default=4.0, show_default=True, help="About how long each run lasts.")
 @click.option(
     "--contenders",
-    "chosen",
     default="",
-    help="Run only programs of these names, with commas between.",
+    help="Run only programs whose names begin with one of these, with commas between.",
 )
-def main(names: Sequence[str], rounds: int, seconds: float, chosen: str) -> None:
-    """Runs the programs of each WORKLOAD in turn, or of all, and compares them."""
-    print(f"{describe_machine()}; medians of {rounds} rounds in turn\n", flush=True)
+def main(names: Sequence[str], rounds: int, seconds: float, contenders: str) -> None:
+    """Runs the programs of each WORKLOAD in turn, or of all, and compares them.
+
+    Writes tables and a plot to benchmarks/results. All of it takes about an hour, and some minutes
+    more the first time, for libraries and data.
+    """
+    known = [*(workload.name for workload in WORKLOADS), QUEUES]
+    if unknown := sorted(set(names) - set(known)):
+        raise click.BadParameter(f"{', '.join(unknown)}: the workloads are {', '.join(known)}")
+    prefixes = [name for name in contenders.split(",") if name]
+    if contenders and not any(p.key.startswith(tuple(prefixes)) for p in PROGRAMS):
+        keys = ", ".join(dict.fromkeys(program.key for program in PROGRAMS))
+        raise click.BadParameter(f"{contenders}: the programs are {keys}")
+    machine = f"{describe_machine()}; medians of {rounds} rounds in turn."
+    print(f"{machine}\n", flush=True)
+    tables, measured = [], []
     for workload in WORKLOADS:
         if names and workload.name not in names:
             continue
         data.ensure(dataset.stem_of(workload.task))
-        programs = contenders.programs_for(workload, chosen.split(",") if chosen else [])
+        programs = programs_for(workload, prefixes)
         results = running.run(workload, programs, rounds, seconds)
-        print(report.table_of(workload, results, contenders.PROGRAMS[0].title), flush=True)
+        rows = [report.row_of(*pair) for pair in zip(programs, results, strict=True)]
+        measured.append((workload, rows))
+        tables.append(report.table_of(workload, rows, LIMIT, OURS))
+        print(tables[-1], flush=True)
+    if not names or QUEUES in names:
+        for table in tables_of_queues(rounds, prefixes):
+            tables.append(table)
+            print(table, flush=True)
+    path = report.write(machine, tables, measured)
+    plotter = python_of("plot")
+    if plotter is not None:
+        subprocess.run([plotter, PLOT, path], check=True)
+    print(f"written to {path.parent}")
+
+
+def tables_of_queues(rounds: int, prefixes: Sequence[str]) -> Iterator[str]:
+    """Yields the tables of queue operations, without TensorFlow if it was not asked for."""
+    has_peers = not prefixes or "tensorflow".startswith(tuple(prefixes))
+    scenarios = list(scenarios_for(python_of("tensorflow") if has_peers else None, QUEUE_SECONDS))
+    for scenario, results in zip(scenarios, hold(scenarios, rounds), strict=True):
+        yield table_of(scenario, results)
 
 
 if __name__ == "__main__":

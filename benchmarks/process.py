@@ -107,11 +107,12 @@ def _family(pid: int) -> list[int]:
     """A process and its descendants."""
     found = [pid]
     for member in found:
-        for task in Path(f"/proc/{member}/task").glob("*/children"):
-            try:
-                found += map(int, task.read_text().split())
-            except OSError:
-                pass  # it has just ended
+        try:
+            for task in os.listdir(f"/proc/{member}/task"):
+                children = Path(f"/proc/{member}/task/{task}/children").read_text()
+                found += map(int, children.split())
+        except OSError:
+            pass  # it has just ended
     return found
 
 

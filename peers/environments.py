@@ -11,11 +11,12 @@ PHOTO_TOOLS = ["opencv-python-headless>=4.10,<6", "simplejpeg>=1.7,<2"]
 
 REQUIREMENTS = {
     "tensorflow": ["tensorflow-cpu>=2.16,<3"],
-    "torch": ["torch>=2.5,<3", "webdataset>=1.0,<2", "protobuf>=5.26", *PHOTO_TOOLS],
+    "torch": ["torch>=2.5,<3", "webdataset>=1.0,<2", "pyarrow>=18", "protobuf>=5.26", *PHOTO_TOOLS],
     "grain": ["grain>=0.2.10,<0.3", "protobuf>=5.26", *PHOTO_TOOLS],
     "spdl": ["spdl>=0.1", "protobuf>=5.26", *PHOTO_TOOLS],
-    "datasets": ["datasets>=3,<6", *PHOTO_TOOLS],
+    "datasets": ["datasets>=3,<6", "protobuf>=5.26"],
     "polars": ["polars>=1.20,<3", "pyarrow>=18", "numpy>=1.26"],
+    "numpy": ["numpy>=1.26", "protobuf>=5.26", *PHOTO_TOOLS],
     # Not peers: where real photographs come from, and what draws.
     "photographs": ["--no-deps", "scikit-image>=0.24,<1"],
     "plot": ["matplotlib>=3.8,<4"],

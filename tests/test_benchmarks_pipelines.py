@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
 from benchmarks import contest, process  # noqa: E402
-from benchmarks.pipelines import contenders, data, dataset, report, tally  # noqa: E402
+from benchmarks.pipelines import contenders, data, dataset, programs, report, tally  # noqa: E402
 from benchmarks.pipelines.workloads import WORKLOADS, Workload  # noqa: E402
 
 PARTS = [dataset.Part([f"{n}.txt"], 10, [n, 100]) for n in range(3)]
@@ -114,31 +114,57 @@ def test_a_contender_that_loses_examples_has_failed(tmp_path):
         assert result.rates == ([] if failure else [1.0])
 
 
-def test_a_table_compares_with_the_limit():
-    def result(name, *rates):
-        made = contest.Result(contest.Contender(name, ["it"]))
-        for rate in rates:
-            made.rates.append(rate)
-            made.cpu_us.append(1.5)
-            made.peak_mib.append(20.0)
-        return made
+def result_of(name, *rates):
+    result = contest.Result(contest.Contender(name, ["it"]))
+    result.rates += rates
+    result.cpu_us += [1.5, 2.5]
+    result.peak_mib.append(20.0)
+    return result
 
-    slow = result("slow", 10.0, 30.0, 20.0)
+
+def program_of(key):
+    return contenders.Program(key, f"the {key}", None, None, [], f"as {key} is")
+
+
+def test_a_table_compares_with_the_limit_and_with_ours():
+    slow = result_of("slow", 10.0, 30.0, 20.0)
     slow.first_batch_seconds.append(0.25)
-    failed = contest.Result(contest.Contender("broken", ["it"]), failure="no such module")
-    table = report.table_of(WORKLOADS[0], [slow, failed, result("limit", 400.0)], "limit")
-    assert table.splitlines()[4:] == [
-        "| limit | 400 | 0% | 100% | 1.5 | 20 |  |",
-        "| slow | 20 | 100% | 5.0% | 1.5 | 20 | 0.25 |",
-        "| broken | failed: no such module | | | | | |",
+    broken = contest.Result(contest.Contender("broken", ["it"]), failure="no such module")
+    rows = [
+        report.row_of(program_of("slow"), slow),
+        report.row_of(program_of("broken"), broken),
+        report.row_of(program_of("absent"), None),
+        report.row_of(program_of("limit"), result_of("limit", 400.0)),
     ]
+    table = report.table_of(WORKLOADS[0], rows, limit="limit", ours="slow")
+    assert table.splitlines()[2:] == [
+        "| | examples/s | spread | of limit | slow ÷ this | CPU µs each | peak MiB "
+        "| first batch, s |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|",
+        "| the limit | 400 | 0% | 100% | 0.05 | 2 | 20 |  |",
+        "| the slow | 20 | 100% | 5.0% | 1 | 2 | 20 | 0.25 |",
+        "",
+        "- the limit: as limit is",
+        "- the slow: as slow is",
+        "- the broken: left out: no such module",
+        "- the absent: left out: could not be installed",
+    ]
+
+
+def test_results_are_written_for_a_reader_and_for_the_plot(tmp_path, monkeypatch):
+    monkeypatch.setattr(report, "HOME", tmp_path / "results")
+    rows = [report.row_of(program_of("it"), result_of("it", 2.0))]
+    path = report.write("two cores", ["a table"], [(WORKLOADS[0], rows)])
+    assert "two cores" in (path.parent / "results.md").read_text()
+    [workload] = json.loads(path.read_text())["workloads"]
+    assert (workload["name"], workload["rows"][0]["rate"]) == ("W1", 2.0)
 
 
 @pytest.mark.parametrize("workload", WORKLOADS, ids=lambda workload: workload.name)
 def test_each_workload_has_the_limit_and_our_two_programs(workload: Workload):
-    keys = [program.key for program in contenders.programs_for(workload, [])]
-    assert {"limit", "headrace", "headrace-best", "tensorflow"} <= set(keys)
-    assert contenders.programs_for(workload, ["limit"])[0].key == "limit"
+    keys = [program.key for program in programs.programs_for(workload, [])]
+    assert {"limit", "headrace", "headrace-best", "tensorflow", "tf.data"} <= set(keys)
+    assert programs.programs_for(workload, ["limit"])[0].key == "limit"
 
 
 @pytest.mark.parametrize("way", ["tf1", "best"])

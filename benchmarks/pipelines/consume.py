@@ -53,7 +53,8 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("task", choices=TALLIES)
     parser.add_argument("--parts", type=int, default=0, help="How much to read; 0 for all, once.")
     parser.add_argument("--tensorflow", action="store_true", help="Run under TensorFlow.")
-    arguments = parser.parse_args()
+    # A program may have options of its own.
+    arguments, _ = parser.parse_known_args()
     stem = dataset.stem_of(arguments.task)
     parts = dataset.parts_of(stem)
     selection = dataset.select(stem, parts, arguments.parts or len(parts))
@@ -61,11 +62,11 @@ def parse_arguments() -> argparse.Namespace:
     return arguments
 
 
-def run(task: str, make: Callable[[list[str], int], Iterable[Batch]]) -> None:
-    """Takes all batches of an iterable, made of files and a number of epochs."""
+def run(make: Callable[[str, list[str], int], Iterable[Batch]]) -> None:
+    """Takes all batches of an iterable, made of a task, files and a number of epochs."""
     arguments = parse_arguments()
-    meter = Meter(task)
-    batches = make(arguments.files, arguments.epochs)
+    meter = Meter(arguments.task)
+    batches = make(arguments.task, arguments.files, arguments.epochs)
     meter.begin()
     for batch in batches:
         meter.take(batch)

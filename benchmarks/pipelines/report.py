@@ -1,48 +1,120 @@
-"""What was measured of pipelines, as a table."""
+"""What was measured of pipelines: as tables for a reader, and as JSON for the plot."""
 
+import json
 import statistics
 from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 from benchmarks.contest import Result
+from benchmarks.pipelines.contenders import Program
 from benchmarks.pipelines.workloads import Workload
 
+HOME = Path(__file__).parent.parent / "results"
 
-def table_of(workload: Workload, results: Sequence[Result], limit: str) -> str:
-    """Returns a Markdown table: medians, the fastest first.
+
+@dataclass(frozen=True)
+class Row:
+    """What was measured of one program: medians of all rounds.
+
+    Attributes:
+        key: Of the program.
+        title: Of the program.
+        setting: How it was set up.
+        rate: Examples a second.
+        spread: How far the rates are apart, as a part of `rate`.
+        cpu_us: Microseconds of processor time an example.
+        peak_mib: Memory, of all processes.
+        first_batch_seconds: From the start of the process; None if it does not say.
+        failure: Why there is nothing, if so.
+    """
+
+    key: str
+    title: str
+    setting: str
+    rate: float = 0.0
+    spread: float = 0.0
+    cpu_us: float = 0.0
+    peak_mib: float = 0.0
+    first_batch_seconds: float | None = None
+    failure: str = ""
+
+
+def row_of(program: Program, result: Result | None) -> Row:
+    """Returns the row of a program; `result` is None if it could not be installed."""
+    if result is None or not result.rates:
+        failure = "could not be installed" if result is None else result.failure
+        return Row(program.key, program.title, program.setting, failure=failure)
+    first = result.first_batch_seconds
+    return Row(
+        program.key,
+        program.title,
+        program.setting,
+        rate=result.rate,
+        spread=result.spread,
+        cpu_us=statistics.median(result.cpu_us),
+        peak_mib=statistics.median(result.peak_mib),
+        first_batch_seconds=statistics.median(first) if first else None,
+        failure=result.failure,
+    )
+
+
+def table_of(workload: Workload, rows: Sequence[Row], limit: str, ours: str) -> str:
+    """Returns a Markdown table, the fastest first, and how each program was set up.
 
     Args:
         workload: What was done.
-        results: What was measured.
-        limit: The row that the last column compares with.
+        rows: What was measured.
+        limit: The key of the row that all are compared with, as parts of it.
+        ours: The key of the row that says how often it is as fast as the others.
     """
-    measured = sorted((r for r in results if r.rates), key=lambda r: -r.rate)
-    top = next((result.rate for result in measured if result.contender.name == limit), None)
+    rates = {row.key: row.rate for row in rows}
+    measured = sorted((row for row in rows if row.rate), key=lambda row: -row.rate)
     lines = [
         f"### {workload.name}. {workload.title}",
         "",
-        f"| | {workload.unit}/s | spread | of limit | CPU µs each | peak MiB | first batch, s |",
-        "|---|--:|--:|--:|--:|--:|--:|",
+        f"| | {workload.unit}/s | spread | of limit | {ours} ÷ this | CPU µs each | peak MiB "
+        "| first batch, s |",
+        "|---|--:|--:|--:|--:|--:|--:|--:|",
     ]
-    for result in measured:
+    for row in measured:
         cells = [
-            result.contender.name,
-            f"{result.rate:,.0f}",
-            f"{result.spread:.0%}",
-            "" if top is None else _percent(result.rate / top),
-            f"{statistics.median(result.cpu_us):.3g}",
-            f"{statistics.median(result.peak_mib):,.0f}",
-            f"{statistics.median(result.first_batch_seconds):.2f}"
-            if result.first_batch_seconds
-            else "",
+            row.title,
+            f"{row.rate:,.0f}",
+            f"{row.spread:.0%}",
+            _percent(row.rate / rates[limit]) if rates.get(limit) else "",
+            f"{rates[ours] / row.rate:.2g}" if rates.get(ours) else "",
+            f"{row.cpu_us:,.3g}" if row.cpu_us < 100 else f"{row.cpu_us:,.0f}",
+            f"{row.peak_mib:,.0f}",
+            "" if row.first_batch_seconds is None else f"{row.first_batch_seconds:.2f}",
         ]
         lines.append(f"| {' | '.join(cells)} |")
-    lines += [
-        f"| {result.contender.name} | failed: {result.failure} | | | | | |"
-        for result in results
-        if result.failure
-    ]
+    lines += ["", *(f"- {row.title}: {row.setting}" for row in measured)]
+    lines += [f"- {row.title}: left out: {row.failure}" for row in rows if row.failure]
     return "\n".join([*lines, ""])
 
 
 def _percent(ratio: float) -> str:
     return f"{ratio:.1%}" if ratio < 0.1 else f"{ratio:.0%}"
+
+
+def write(
+    machine: str, tables: Sequence[str], measured: Sequence[tuple[Workload, Sequence[Row]]]
+) -> Path:
+    """Writes all tables into one file, and the rows of each workload into another.
+
+    Returns:
+        The file of rows.
+    """
+    HOME.mkdir(exist_ok=True)
+    (HOME / "results.md").write_text("\n".join([f"# Benchmarks\n\n{machine}\n", *tables]))
+    contents = {
+        "machine": machine,
+        "workloads": [
+            {**asdict(workload), "rows": [asdict(row) for row in rows]}
+            for workload, rows in measured
+        ],
+    }
+    path = HOME / "results.json"
+    path.write_text(json.dumps(contents, indent=1))
+    return path

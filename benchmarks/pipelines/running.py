@@ -17,7 +17,7 @@ TIMEOUT = 600.0
 
 def run(
     workload: Workload, programs: Sequence[Program], rounds: int, seconds: float
-) -> list[contest.Result]:
+) -> list[contest.Result | None]:
     """Measures programs.
 
     Args:
@@ -27,19 +27,21 @@ def run(
         seconds: About how long each run should last.
 
     Returns:
-        What was measured of each program that could be installed.
+        What was measured of each program; None if it cannot be installed.
     """
-    commands = [(program, command_of(program, workload.task)) for program in programs]
+    commands = [command_of(program, workload.task) for program in programs]
+    pairs = zip(programs, commands, strict=True)
     trials = [
-        _sized(workload, program, command, seconds)
+        None if command is None else _sized(workload, program, command, seconds)
         for program, command in tqdm(
-            commands, f"{workload.name}, trials", leave=False, disable=None
+            list(pairs), f"{workload.name}, trials", leave=False, disable=None
         )
-        if command is not None
     ]
-    fit = [trial.contender for trial in trials if not trial.failure]
-    [results] = contest.hold([contest.Scenario(workload.name, fit)], rounds, TIMEOUT)
-    return results + [trial for trial in trials if trial.failure]
+    fit = [trial for trial in trials if trial is not None and not trial.failure]
+    scenario = contest.Scenario(workload.name, [trial.contender for trial in fit])
+    [measured] = contest.hold([scenario], rounds, TIMEOUT)
+    results = {id(trial): result for trial, result in zip(fit, measured, strict=True)}
+    return [results.get(id(trial), trial) for trial in trials]
 
 
 def _sized(
@@ -47,11 +49,12 @@ def _sized(
 ) -> contest.Result:
     """The program with as much work as takes it about `seconds`, found by trying."""
     parts = dataset.parts_of(dataset.stem_of(workload.task))
-    num_parts = workload.min_parts
+    num_parts = workload.num_parts or workload.min_parts
     while True:
         trial = contest.Result(_contender(workload, program, command, parts, num_parts))
         contest.measure(trial, (), TIMEOUT)
-        if trial.failure or trial.seconds[0] > 0.5 * seconds:
+        is_sized = workload.num_parts is not None
+        if trial.failure or is_sized or trial.seconds[0] > 0.5 * seconds:
             return trial
         # A short trial mostly measures how the program begins, so one step goes only so far.
         factor = min(0.9 * seconds / trial.seconds[0], 20.0)

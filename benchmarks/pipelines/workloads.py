@@ -13,6 +13,7 @@ class Workload:
         title: What has to be done.
         unit: What is counted.
         min_parts: Of the data, the least that a program reads: enough to fill the shuffle.
+        num_parts: How much every program reads; None if as much as takes it a while.
     """
 
     name: str
@@ -20,6 +21,7 @@ class Workload:
     title: str
     unit: str
     min_parts: int
+    num_parts: int | None = None
 
 
 WORKLOADS = [
@@ -64,5 +66,13 @@ WORKLOADS = [
         "Text lines of about 30 bytes: shuffle 10,000, batches of 1,024",
         "lines",
         1,
+    ),
+    Workload(
+        "W7",
+        "examples",
+        "The digits of W1, once: how soon the first batch comes, and how much memory it takes",
+        "examples",
+        8,
+        num_parts=8,
     ),
 ]
