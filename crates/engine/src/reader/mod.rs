@@ -39,7 +39,7 @@ use turn::{Turn, Turns};
 /// Reads the records of the files whose names come out of a queue.
 ///
 /// A call has the reader to itself from its start to its end, the wait for a file name included: calls of several
-/// threads take turns in order of arrival.
+/// threads take turns, in no order that is promised.
 pub struct Reader {
     name: String,
     format: Box<dyn Format>,
