@@ -123,7 +123,7 @@ def measure(result: Result, arguments: Sequence[str], timeout: float) -> None:
     cpu_seconds = figures.get("cpu_seconds")
     if cpu_seconds is None:
         cpu_seconds = run.cpu_seconds - figures.get("cpu_seconds_before", 0.0)
-    result.rates.append(figures["count"] / figures["seconds"])
+    result.rates.append(figures.get("rate") or figures["count"] / figures["seconds"])
     result.seconds.append(figures["seconds"])
     result.cpu_us.append(cpu_seconds / figures["count"] * 1e6)
     result.peak_mib.append(run.peak_bytes / 2**20)

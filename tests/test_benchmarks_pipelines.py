@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
 from benchmarks import contest, process  # noqa: E402
-from benchmarks.pipelines import contenders, data, dataset, programs, report, tally  # noqa: E402
+from benchmarks.pipelines import consume, contenders, data, dataset, programs, report, tally  # noqa: E402
 from benchmarks.pipelines.workloads import WORKLOADS, Workload  # noqa: E402
 
 PARTS = [dataset.Part([f"{n}.txt"], 10, [n, 100]) for n in range(3)]
@@ -65,6 +65,13 @@ def test_a_tally_adds_up_what_a_batch_holds(task, batch, expected):
 def test_a_tally_refuses_images_that_are_not_standardised():
     with pytest.raises(ValueError, match=r"images of mean 1\.0, deviation 0\.0"):
         tally.TALLIES["augmented_images"]((np.ones((1, 24, 24, 3)), np.array([1])))
+
+
+def test_the_rate_leaves_out_how_a_program_begins_and_ends():
+    times = [5.0, *np.arange(5.1, 6.0, 0.1), *[5.9] * 2]
+    marks = [(time, 10 * number) for number, time in enumerate(times)]
+    assert consume.steady_rate(marks) == pytest.approx(100)
+    assert consume.steady_rate(marks[:9]) is None
 
 
 def test_a_lost_example_is_noticed_and_rounding_is_not():
@@ -144,10 +151,8 @@ def test_a_table_compares_with_the_limit_and_with_ours():
         "| the limit | 400 | 0% | 100% | 0.05 | 2 | 20 |  |",
         "| the slow | 20 | 100% | 5.0% | 1 | 2 | 20 | 0.25 |",
         "",
-        "- the limit: as limit is",
-        "- the slow: as slow is",
-        "- the broken: left out: no such module",
-        "- the absent: left out: could not be installed",
+        "the broken is left out: no such module.",
+        "the absent is left out: could not be installed.",
     ]
 
 
@@ -155,7 +160,8 @@ def test_results_are_written_for_a_reader_and_for_the_plot(tmp_path, monkeypatch
     monkeypatch.setattr(report, "HOME", tmp_path / "results")
     rows = [report.row_of(program_of("it"), result_of("it", 2.0))]
     path = report.write("two cores", ["a table"], [(WORKLOADS[0], rows)])
-    assert "two cores" in (path.parent / "results.md").read_text()
+    text = (path.parent / "results.md").read_text()
+    assert all(part in text for part in ("two cores", "a table", "- the it: as it is."))
     [workload] = json.loads(path.read_text())["workloads"]
     assert (workload["name"], workload["rows"][0]["rate"]) == ("W1", 2.0)
 

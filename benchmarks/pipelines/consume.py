@@ -3,7 +3,7 @@
 import argparse
 import json
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from benchmarks.pipelines import dataset
 from benchmarks.pipelines.tally import TALLIES, Batch
@@ -16,7 +16,8 @@ class Meter:
         self._tally = TALLIES[task]
         self._sums: list[int] = []
         self._count = 0
-        self._begin = self._first = self._last = 0.0
+        self._begin = 0.0
+        self._marks: list[tuple[float, int]] = []
         self._cpu_seconds = 0.0
 
     def begin(self) -> None:
@@ -27,24 +28,36 @@ class Meter:
     def take(self, batch: Batch) -> None:
         """Adds a batch."""
         count, sums = self._tally(batch)
-        self._last = time.monotonic()
-        if self._count == 0:
-            self._first = self._last
-            self._sums = sums
-        else:
-            self._sums = [a + b for a, b in zip(self._sums, sums, strict=True)]
         self._count += count
+        self._marks.append((time.monotonic(), self._count))
+        self._sums = [a + b for a, b in zip(self._sums or [0] * len(sums), sums, strict=True)]
 
     def report(self) -> None:
         """Prints a line of JSON."""
         figures = {
             "count": self._count,
             "sums": self._sums,
-            "seconds": self._last - self._begin,
+            "seconds": self._marks[-1][0] - self._begin,
+            "rate": steady_rate(self._marks),
             "cpu_seconds_before": self._cpu_seconds,
-            "first_batch_at": self._first,
+            "first_batch_at": self._marks[0][0],
         }
         print(json.dumps(figures), flush=True)
+
+
+def steady_rate(marks: Sequence[tuple[float, int]]) -> float | None:
+    """Returns examples a second, without how a program begins and how its queues run empty.
+
+    Args:
+        marks: After each batch the time and the number of examples so far.
+
+    Returns:
+        The rate from the first fifth of the batches to the last; None for less than ten batches.
+    """
+    if len(marks) < 10:
+        return None
+    (begin, count_before), (end, count) = marks[len(marks) // 5], marks[len(marks) * 4 // 5]
+    return (count - count_before) / (end - begin)
 
 
 def parse_arguments() -> argparse.Namespace:

@@ -17,7 +17,7 @@ CIFAR = ["augmented_images", "images"]
 SAME = "one example at a time, as TensorFlow 1's guide writes it; `num_threads=4`"
 BEST = "`read_up_to`, 128 to 1,024 at a time; two readers; what is left is done for whole batches"
 HALF = "photos are decoded at half of their size (`ratio=2`); two threads"
-BY_HAND = "parsing and shuffling by hand: protobuf, NumPy, simplejpeg and OpenCV, pyarrow"
+BY_HAND = "parsed and shuffled by hand, with NumPy, protobuf, simplejpeg and OpenCV, pyarrow"
 
 NO_GPU = {"CUDA_VISIBLE_DEVICES": "", "TF_CPP_MIN_LOG_LEVEL": "3", "PYTHONWARNINGS": "ignore"}
 

@@ -60,7 +60,7 @@ def row_of(program: Program, result: Result | None) -> Row:
 
 
 def table_of(workload: Workload, rows: Sequence[Row], limit: str, ours: str) -> str:
-    """Returns a Markdown table, the fastest first, and how each program was set up.
+    """Returns a Markdown table, the fastest first.
 
     Args:
         workload: What was done.
@@ -89,8 +89,7 @@ def table_of(workload: Workload, rows: Sequence[Row], limit: str, ours: str) -> 
             "" if row.first_batch_seconds is None else f"{row.first_batch_seconds:.2f}",
         ]
         lines.append(f"| {' | '.join(cells)} |")
-    lines += ["", *(f"- {row.title}: {row.setting}" for row in measured)]
-    lines += [f"- {row.title}: left out: {row.failure}" for row in rows if row.failure]
+    lines += ["", *(f"{row.title} is left out: {row.failure}." for row in rows if row.failure)]
     return "\n".join([*lines, ""])
 
 
@@ -107,7 +106,11 @@ def write(
         The file of rows.
     """
     HOME.mkdir(exist_ok=True)
-    (HOME / "results.md").write_text("\n".join([f"# Benchmarks\n\n{machine}\n", *tables]))
+    settings = {row.title: row.setting for _, rows in measured for row in rows if row.rate}
+    ending = ["### How the programs are set up", ""]
+    ending += [f"- {title}: {setting}." for title, setting in settings.items()]
+    text = "\n".join([f"# Benchmarks\n\n{machine}\n", *tables, *ending, ""])
+    (HOME / "results.md").write_text(text)
     contents = {
         "machine": machine,
         "workloads": [

@@ -12,7 +12,8 @@ class Workload:
         task: What the programs call it; a key of `tally.TALLIES`.
         title: What has to be done.
         unit: What is counted.
-        min_parts: Of the data, the least that a program reads: enough to fill the shuffle.
+        min_parts: Of the data, the least that a program reads: several times what waits in the
+            shuffle, so that the rate of its being emptied at the end does not count.
         num_parts: How much every program reads; None if as much as takes it a while.
     """
 
@@ -30,21 +31,21 @@ WORKLOADS = [
         "examples",
         "Digits in TFRecords: parse, convert to float, shuffle 10,000, batches of 128",
         "examples",
-        4,
+        8,
     ),
     Workload(
         "W2",
         "augmented_images",
         "CIFAR's files: crop 24x24, mirror, standardise, shuffle 10,000, batches of 128",
         "images",
-        2,
+        5,
     ),
     Workload(
         "W2-plain",
         "images",
         "CIFAR's files without augmentation: shuffle 10,000, batches of 128",
         "images",
-        2,
+        5,
     ),
     Workload(
         "W3",
