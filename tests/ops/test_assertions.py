@@ -88,3 +88,15 @@ class TestNear:
     def test_only_floats_are_near(self):
         with pytest.raises(ValueError, match="assert_near: x is of type int32, expected floats"):
             tf.assert_near(1, 1)
+
+
+def test_what_a_branch_asserts_is_checked_when_the_branch_is_taken(run):
+    def guarded():
+        with tf.control_dependencies([tf.assert_positive(tf.constant(3) // 4)]):
+            return tf.constant(5)
+
+    wanted = tf.placeholder(tf.bool, [])
+    result = tf.cond(wanted, guarded, lambda: tf.constant(7))
+    assert run(result, {wanted: False}) == 7
+    with pytest.raises(tf.errors.InvalidArgumentError, match="x > 0 did not hold"):
+        run(result, {wanted: True})

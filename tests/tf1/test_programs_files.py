@@ -62,6 +62,26 @@ def test_the_guide_reads_csv_files(tmp_path, put_together):
     assert taken[-1][2].endswith(b"file0.csv:5")
 
 
+# Sparse features as text
+
+
+def test_lines_of_libsvm_are_taken_apart(tmp_path):
+    (tmp_path / "a.svm").write_text("1 3:0.5 7:1\n0 1:2\n1 2:-1 4:1e2 9:.5\n")
+    filename_queue = tf.train.string_input_producer([str(tmp_path / "a.svm")], num_epochs=1)
+    _, line = tf.TextLineReader().read(filename_queue)
+    columns = tf.string_split([line], " ")
+    label = tf.string_to_number(columns.values[0], out_type=tf.float32)
+    splits = tf.string_split(columns.values[1:], ":")
+    id_vals = tf.reshape(splits.values, splits.dense_shape)
+    feat_ids, feat_vals = tf.split(id_vals, num_or_size_splits=2, axis=1)
+    feat_ids = tf.string_to_number(feat_ids, out_type=tf.int32)
+    feat_vals = tf.string_to_number(feat_vals, out_type=tf.float32)
+    examples = run_to_the_end([label, feat_ids, feat_vals])
+    assert [float(label) for label, _, _ in examples] == [1, 0, 1]
+    assert [ids[:, 0].tolist() for _, ids, _ in examples] == [[3, 7], [1], [2, 4, 9]]
+    assert [values[:, 0].tolist() for _, _, values in examples] == [[0.5, 1], [2], [-1, 100, 0.5]]
+
+
 # ImageNet: shards, several readers behind one queue of serialized examples, batch_join
 
 

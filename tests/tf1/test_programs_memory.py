@@ -1,6 +1,7 @@
 """Programs whose data is text or in memory, as users of TensorFlow 1 wrote them."""
 
 import collections
+import threading
 
 import numpy as np
 import pytest
@@ -268,3 +269,49 @@ def test_the_course_note_enqueues_from_four_threads():
             coord.join(enqueue_threads)
     assert one_data.tolist() in data.astype(np.float32).tolist()
     assert one_label in (0, 1)
+
+
+class CustomRunner:
+    """Threads of the program feed a queue that shuffles: what was done where a runner cannot."""
+
+    def __init__(self):
+        self.dataX = tf.placeholder(dtype=tf.float32, shape=[None, 4])
+        self.dataY = tf.placeholder(dtype=tf.int64, shape=[None])
+        self.queue = tf.RandomShuffleQueue(
+            shapes=[[4], []], dtypes=[tf.float32, tf.int64], capacity=60, min_after_dequeue=10
+        )
+        self.enqueue_op = self.queue.enqueue_many([self.dataX, self.dataY])
+        self.close_op = self.queue.close(cancel_pending_enqueues=True)
+
+    def get_inputs(self):
+        return self.queue.dequeue_many(8)
+
+    def thread_main(self, sess):
+        try:
+            while True:
+                dataX = np.random.default_rng().random((16, 4))
+                sess.run(self.enqueue_op, {self.dataX: dataX, self.dataY: dataX[:, 0] > 0.5})
+        except tf.errors.CancelledError:
+            pass
+
+    def start_threads(self, sess, n_threads=1):
+        threads = []
+        for _ in range(n_threads):
+            t = threading.Thread(target=self.thread_main, args=(sess,))
+            t.daemon = True
+            t.start()
+            threads.append(t)
+        return threads
+
+
+def test_threads_of_the_program_feed_a_queue():
+    custom_runner = CustomRunner()
+    images_batch, labels_batch = custom_runner.get_inputs()
+    with tf.Session() as sess:
+        threads = custom_runner.start_threads(sess, n_threads=3)
+        for _ in range(30):
+            images, labels = sess.run([images_batch, labels_batch])
+            assert ((images[:, 0] > 0.5) == labels).all()
+        sess.run(custom_runner.close_op)
+        for t in threads:
+            t.join()

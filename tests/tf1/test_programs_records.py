@@ -186,3 +186,33 @@ def test_mnist_is_converted_and_read(tmp_path):
         )
     assert log[0].startswith("Step 0: ")
     assert log[-1] == "Done training for 2 epochs, 10 steps."
+
+
+def test_records_are_read_and_parsed_many_at_a_time(tmp_path):
+    images = np.arange(25 * 784).astype(np.uint8).reshape(25, 28, 28, 1)
+    convert_to(images, np.arange(25), str(tmp_path / "a.tfrecords"))
+    filename_queue = tf.train.string_input_producer([str(tmp_path / "a.tfrecords")], num_epochs=2)
+    _, serialized = tf.TFRecordReader().read_up_to(filename_queue, 10)
+    features = tf.parse_example(
+        serialized,
+        {"label": tf.FixedLenFeature([], tf.int64), "image_raw": tf.FixedLenFeature([], tf.string)},
+    )
+    batch = tf.train.batch(
+        features, 20, enqueue_many=True, capacity=100, allow_smaller_final_batch=True
+    )
+    pixels = tf.decode_raw(batch["image_raw"], tf.uint8)
+    taken = []
+    with tf.Session() as sess:
+        sess.run(tf.local_variables_initializer())
+        coord = tf.train.Coordinator()
+        threads = tf.train.start_queue_runners(sess, coord)
+        for size in (20, 20, 10):
+            labels, values = sess.run([batch["label"], pixels])
+            assert values.shape == (size, 784)
+            assert np.array_equal(values, images.reshape(25, 784)[labels])
+            taken += labels.tolist()
+        with pytest.raises(tf.errors.OutOfRangeError):
+            sess.run(pixels)
+        coord.request_stop()
+        coord.join(threads)
+    assert sorted(taken) == sorted([*range(25)] * 2)

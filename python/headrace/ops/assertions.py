@@ -169,7 +169,8 @@ def _compare_to_zero(
 
 def _assert_all(holds: Tensor, data: Any, summarize: int | None) -> Operation:
     condition = reduce_all(holds)
-    known = [fold(tensor) for tensor in holds.op.inputs]
+    # More is known here than TensorFlow finds out: what a branch asserts may never be run.
+    known = [None if holds.op.branch else fold(tensor) for tensor in holds.op.inputs]
     if all(value is not None for value in known) and holds.op.kernel is not None:
         is_true = np.all(holds.op.kernel(*known))
         if not is_true:
