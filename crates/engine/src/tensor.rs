@@ -477,13 +477,14 @@ impl Tensor {
         let mut bytes = vec![0; shape.num_elements() * size];
         for (index, tensor) in rows.enumerate() {
             let start = index * row.num_elements();
+            let source = tensor.bytes();
             for (from, to, length) in runs(&tensor.shape, row) {
                 let to = start + to;
                 if dtype == DType::String {
                     strings[to..to + length].clone_from_slice(&tensor.string_values()[from..from + length]);
                 } else {
-                    let source = &tensor.bytes()[from * size..(from + length) * size];
-                    bytes[to * size..(to + length) * size].copy_from_slice(source);
+                    let run = &source[from * size..(from + length) * size];
+                    bytes[to * size..(to + length) * size].copy_from_slice(run);
                 }
             }
         }
@@ -531,19 +532,22 @@ fn check_length(shape: &Shape, length: usize) -> Result<()> {
 }
 
 /// Where the elements of a tensor of shape `small` lie in one of shape `large`: (from, to, length) of each run.
-fn runs(small: &Shape, large: &Shape) -> Vec<(usize, usize, usize)> {
-    let Some(length) = small.last().copied() else { return vec![(0, 0, 1)] };
-    let num_runs = small.num_elements().checked_div(length).unwrap_or(0);
-    let position = |run: usize| {
-        let (mut rest, mut stride, mut to) = (run, large[large.len() - 1], 0);
-        for axis in (0..small.len() - 1).rev() {
+fn runs(small: &Shape, large: &Shape) -> impl Iterator<Item = (usize, usize, usize)> {
+    // A run goes on over the axes that are as long in both, and over one more.
+    let num_equal = small.iter().rev().zip(large.iter().rev()).take_while(|(small, large)| small == large).count();
+    let outer = small.len().saturating_sub(num_equal + 1);
+    let length: usize = small[outer..].iter().product();
+    let inner_size: usize = large[outer..].iter().product();
+    let position = move |run: usize| {
+        let (mut rest, mut stride, mut to) = (run, inner_size, 0);
+        for axis in (0..outer).rev() {
             to += rest % small[axis] * stride;
             rest /= small[axis];
             stride *= large[axis];
         }
         to
     };
-    (0..num_runs).map(|run| (run * length, position(run), length)).collect()
+    (0..small[..outer].iter().product()).map(move |run| (run * length, position(run), length))
 }
 
 fn inline(bytes: &[u8]) -> Option<Data> {
@@ -575,6 +579,8 @@ mod tests {
         assert_eq!(words.window(&[1], Shape::new(&[2])).unwrap().string_values(), ["b", "c"]);
         assert_eq!(Tensor::scalar(7).window(&[], Shape::scalar()).unwrap(), Tensor::scalar(7));
         assert!(whole.window(&[0, 0, 0], Shape::new(&[2, 0, 4])).unwrap().bytes().is_empty());
+        let rows = whole.window(&[1, 0, 0], Shape::new(&[1, 3, 4])).unwrap();
+        assert_eq!(rows.values::<i32>().unwrap(), (12..24).collect::<Vec<_>>());
         let error = whole.window(&[0, 2, 0], Shape::new(&[1, 2, 1])).unwrap_err();
         assert_eq!(error.message(), "a window of [1,2,1] at [0, 2, 0] in [2,3,4]");
     }

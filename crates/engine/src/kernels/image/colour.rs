@@ -3,6 +3,7 @@
 //! Source: `tf.image.rgb_to_hsv`, `adjust_hue` and their kin of TensorFlow 1.15.
 
 use super::bracketed;
+use super::sums::{lane_sums, sum};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -48,7 +49,7 @@ impl Kernel for Change {
     fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
         let images = inputs.first().ok_or_else(|| Error::internal("no image"))?;
         let amount = inputs.get(1).map_or(Ok(0.0), scalar)?;
-        let mut values = cast(images, DType::Float32)?.values::<f32>()?.to_vec();
+        let mut values = cast(images, DType::Float32)?.to_floats()?;
         if let Self::AdjustContrast = self {
             adjust_contrast(images, &mut values, amount)?;
         } else if images.shape().last() != Some(&3) {
@@ -163,7 +164,12 @@ fn turn_hue(colour: Colour, turns: f32) -> Colour {
     };
     let share = (middle - low) / (high - low);
     let fraction = if part % 2 == 0 { share } else { 1.0 - share };
-    let hue = (part as f32 + fraction + turns * 6.0).rem_euclid(6.0);
+    let hue = match part as f32 + fraction + turns * 6.0 {
+        hue @ 0.0..6.0 => hue,
+        hue @ 6.0..12.0 => hue - 6.0,
+        hue @ -6.0..0.0 => hue + 6.0,
+        hue => hue.rem_euclid(6.0), // the same, slowly
+    };
     let part = (hue as u8).min(5);
     let fraction = hue - f32::from(part);
     let share = if part.is_multiple_of(2) { fraction } else { 1.0 - fraction };
@@ -183,16 +189,34 @@ fn adjust_contrast(images: &Tensor, values: &mut [f32], factor: f32) -> Result<(
     let [.., height, width, channels] = shape[..] else {
         return Err(Error::invalid_argument(format!("input must be at least 3-D, got shape{}", bracketed(shape))));
     };
-    let num_pixels = height * width;
-    for image in values.chunks_exact_mut((num_pixels * channels).max(1)) {
-        for channel in 0..channels {
-            let sum: f64 = image.iter().skip(channel).step_by(channels).map(|value| f64::from(*value)).sum();
-            let mean = (sum / num_pixels as f64) as f32;
-            let channel = image.iter_mut().skip(channel).step_by(channels);
-            channel.for_each(|value| *value = (*value - mean) * factor + mean);
+    for image in values.chunks_exact_mut((height * width * channels).max(1)) {
+        match channels {
+            1 => scale_contrast::<1, 16>(image, factor),
+            3 => scale_contrast::<3, 24>(image, factor),
+            4 => scale_contrast::<4, 16>(image, factor),
+            _ => (0..channels).for_each(|channel| {
+                let mut values: Vec<f32> = image.iter().skip(channel).step_by(channels).copied().collect();
+                scale_contrast::<1, 16>(&mut values, factor);
+                image.iter_mut().skip(channel).step_by(channels).zip(values).for_each(|(old, new)| *old = new);
+            }),
         }
     }
     Ok(())
+}
+
+/// `LANES` is a multiple of `CHANNELS`, so that each lane holds values of one channel.
+fn scale_contrast<const CHANNELS: usize, const LANES: usize>(image: &mut [f32], factor: f32) {
+    let mut totals = [0.0; CHANNELS];
+    let sums = lane_sums::<LANES>(image, |value| value);
+    sums.iter().enumerate().for_each(|(lane, sum)| totals[lane % CHANNELS] += sum);
+    let num_pixels = (image.len() / CHANNELS) as f64;
+    let means: [f32; LANES] = std::array::from_fn(|lane| (totals[lane % CHANNELS] / num_pixels) as f32);
+    let (rows, rest) = image.as_chunks_mut::<LANES>();
+    let scale = |value: &mut f32, mean: f32| *value = (*value - mean) * factor + mean;
+    for row in rows {
+        (0..LANES).for_each(|lane| scale(&mut row[lane], means[lane]));
+    }
+    rest.iter_mut().zip(means).for_each(|(value, mean)| scale(value, mean));
 }
 
 /// The grey of colours: one channel of floats out of three.
@@ -256,23 +280,13 @@ impl Kernel for PerImageStandardization {
         let mut values = images.to_floats()?;
         for image in values.chunks_exact_mut(num_samples) {
             let count = num_samples as f64;
-            let mean = sum(image, f64::from) / count;
-            let variance = sum(image, |value| (f64::from(value) - mean).powi(2)) / count;
+            let mean = (sum(image, |value| value) / count) as f32;
+            let variance = sum(image, |value| (value - mean) * (value - mean)) / count;
             let deviation = variance.sqrt().max(1.0 / count.sqrt()) as f32;
-            image.iter_mut().for_each(|value| *value = (*value - mean as f32) / deviation);
+            image.iter_mut().for_each(|value| *value = (*value - mean) / deviation);
         }
         Tensor::from_values(shape.clone(), values).map(Step::one)
     }
-}
-
-/// The sum of a function of each value, in eight parts, so that no addition waits for the one before it.
-fn sum(values: &[f32], function: impl Fn(f32) -> f64) -> f64 {
-    let (chunks, rest) = values.as_chunks::<8>();
-    let mut sums = [0.0; 8];
-    for chunk in chunks {
-        sums.iter_mut().zip(chunk).for_each(|(sum, value)| *sum += function(*value));
-    }
-    sums.iter().sum::<f64>() + rest.iter().map(|value| function(*value)).sum::<f64>()
 }
 
 #[cfg(test)]

@@ -58,42 +58,63 @@ impl Move {
     fn apply_to(&self, image: &Tensor, frame: &Frame, is_moved: impl Fn(usize) -> bool) -> Result<Tensor> {
         let pixel_bytes = frame.channels * image.dtype().size();
         let image_bytes = frame.height * frame.width * pixel_bytes;
-        let mut bytes = Vec::with_capacity(image.bytes().len());
-        for (number, source) in image.bytes().chunks_exact(image_bytes).enumerate() {
+        let mut bytes = vec![0; image.bytes().len()];
+        let images = image.bytes().chunks_exact(image_bytes).zip(bytes.chunks_exact_mut(image_bytes));
+        for (number, (source, target)) in images.enumerate() {
             if !is_moved(number) {
-                bytes.extend_from_slice(source);
-                continue;
-            }
-            match pixel_bytes {
-                1 => self.copy::<1>(source, &mut bytes),
-                2 => self.copy::<2>(source, &mut bytes),
-                3 => self.copy::<3>(source, &mut bytes),
-                4 => self.copy::<4>(source, &mut bytes),
-                6 => self.copy::<6>(source, &mut bytes),
-                8 => self.copy::<8>(source, &mut bytes),
-                12 => self.copy::<12>(source, &mut bytes),
-                16 => self.copy::<16>(source, &mut bytes),
-                _ => self.copy_any(source, pixel_bytes, &mut bytes),
+                target.copy_from_slice(source);
+            } else if self.right == 1 {
+                self.copy_rows(source, self.width * pixel_bytes, pixel_bytes, target);
+            } else {
+                match pixel_bytes {
+                    1 => self.copy::<1>(source, target),
+                    2 => self.copy::<2>(source, target),
+                    3 => self.copy::<3>(source, target),
+                    4 => self.copy::<4>(source, target),
+                    6 => self.copy::<6>(source, target),
+                    8 => self.copy::<8>(source, target),
+                    12 => self.copy::<12>(source, target),
+                    16 => self.copy::<16>(source, target),
+                    _ => self.copy_any(source, pixel_bytes, target),
+                }
             }
         }
         let result = Frame { height: self.height, width: self.width, ..*frame };
         Tensor::from_bytes(image.dtype(), result.shape(), bytes.into())
     }
 
-    /// The numbers of the pixels that come one after the other in row `y`.
-    fn row(&self, y: usize) -> impl Iterator<Item = usize> + use<> {
-        let (first, right) = (self.first + y as isize * self.down, self.right);
-        (0..self.width as isize).map(move |x| (first + x * right) as usize)
+    /// The number of the first pixel of each row.
+    fn firsts(&self) -> impl Iterator<Item = usize> + use<> {
+        let (first, down) = (self.first, self.down);
+        (0..self.height as isize).map(move |y| (first + y * down) as usize)
     }
 
-    fn copy<const BYTES: usize>(&self, source: &[u8], target: &mut Vec<u8>) {
-        let pixels = source.as_chunks::<BYTES>().0;
-        (0..self.height).for_each(|y| self.row(y).for_each(|pixel| target.extend_from_slice(&pixels[pixel])));
+    fn copy_rows(&self, source: &[u8], row_bytes: usize, pixel_bytes: usize, target: &mut [u8]) {
+        for (first, row) in self.firsts().zip(target.chunks_exact_mut(row_bytes)) {
+            row.copy_from_slice(&source[first * pixel_bytes..][..row_bytes]);
+        }
     }
 
-    fn copy_any(&self, source: &[u8], pixel_bytes: usize, target: &mut Vec<u8>) {
-        let pixel = |number: usize| &source[number * pixel_bytes..(number + 1) * pixel_bytes];
-        (0..self.height).for_each(|y| self.row(y).for_each(|number| target.extend_from_slice(pixel(number))));
+    fn copy<const BYTES: usize>(&self, source: &[u8], target: &mut [u8]) {
+        let (source, target) = (source.as_chunks::<BYTES>().0, target.as_chunks_mut::<BYTES>().0);
+        for (first, row) in self.firsts().zip(target.chunks_exact_mut(self.width)) {
+            if self.right == -1 {
+                let pixels = source[first + 1 - self.width..=first].iter().rev();
+                row.iter_mut().zip(pixels).for_each(|(target, source)| *target = *source);
+            } else {
+                let pixel = |x: usize| source[(first as isize + x as isize * self.right) as usize];
+                row.iter_mut().enumerate().for_each(|(x, target)| *target = pixel(x));
+            }
+        }
+    }
+
+    fn copy_any(&self, source: &[u8], pixel_bytes: usize, target: &mut [u8]) {
+        for (first, row) in self.firsts().zip(target.chunks_exact_mut(self.width * pixel_bytes)) {
+            for (x, pixel) in row.chunks_exact_mut(pixel_bytes).enumerate() {
+                let number = (first as isize + x as isize * self.right) as usize;
+                pixel.copy_from_slice(&source[number * pixel_bytes..][..pixel_bytes]);
+            }
+        }
     }
 }
 

@@ -12,6 +12,7 @@ mod luma;
 mod png;
 mod resize;
 mod sniff;
+mod sums;
 mod window;
 
 use crate::error::{Error, Result};

@@ -2,6 +2,7 @@
 
 use super::{Grid, Pixel};
 use crate::kernels::image::frame::Frame;
+use std::array::from_fn;
 
 /// Between which two pixels a pixel of the result lies along one axis, and how far from the first.
 struct Between {
@@ -35,8 +36,9 @@ fn resize_channels<T: Pixel, const CHANNELS: usize>(
     // Two rows of the image, already at the new width, with their numbers: the next row may need them again.
     let (mut upper, mut lower) = (vec![0.0; new_length], vec![0.0; new_length]);
     for image in values.chunks_exact(frame.height * row_length) {
-        let narrow = |number: usize, row: &mut [f32]| {
-            narrow::<T, CHANNELS>(&image[number * row_length..(number + 1) * row_length], channels, &columns, row);
+        let narrow = |number: usize, row: &mut [f32]| match CHANNELS {
+            3 => narrow_colours(&image[number * row_length..], &columns, row),
+            _ => narrow::<T, CHANNELS>(&image[number * row_length..], channels, &columns, row),
         };
         let (mut upper_number, mut lower_number) = (usize::MAX, usize::MAX);
         for between in &rows {
@@ -70,6 +72,23 @@ fn narrow<T: Pixel, const CHANNELS: usize>(row: &[T], channels: usize, columns: 
             *target = left + (right - left) * between.fraction;
         }
     }
+}
+
+/// The same for three channels: four values are computed side by side, the fourth in vain, for as long as there is one.
+fn narrow_colours<T: Pixel>(row: &[T], columns: &[Between], target: &mut [f32]) {
+    let num_fours = columns.partition_point(|between| between.upper * 3 + 4 <= row.len()).min(columns.len() - 1);
+    let (fours, rest) = columns.split_at(num_fours);
+    for (number, between) in fours.iter().enumerate() {
+        let (left, right) = (four(row, between.lower * 3), four(row, between.upper * 3));
+        let pixel: [f32; 4] = from_fn(|channel| left[channel] + (right[channel] - left[channel]) * between.fraction);
+        target[number * 3..][..4].copy_from_slice(&pixel);
+    }
+    narrow::<T, 3>(row, 3, rest, &mut target[num_fours * 3..]);
+}
+
+fn four<T: Pixel>(row: &[T], start: usize) -> [f32; 4] {
+    let values = &row[start..start + 4];
+    from_fn(|index| values[index].value())
 }
 
 fn neighbours(size: usize, new_size: usize, grid: Grid) -> Vec<Between> {

@@ -123,14 +123,16 @@ impl Taps {
 pub fn resize<T: Pixel>(values: &[T], frame: &Frame, rows: &Taps, columns: &Taps) -> Vec<f32> {
     let row_length = frame.width * frame.channels;
     let mut result = Vec::with_capacity(frame.num_images() * rows.len() * columns.len() * frame.channels);
-    let mut sum = vec![0.0; row_length];
+    // One more than a row, so that four values can be read where the last three are.
+    let mut sum = vec![0.0; row_length + 1];
     for image in values.chunks_exact(frame.height * row_length) {
         for taps in rows.iter() {
-            add_rows(image, taps, &mut sum);
+            sum.fill(0.0);
+            taps.chunks(4).for_each(|taps| add_rows(image, taps, &mut sum[..row_length]));
             match frame.channels {
-                1 => narrow::<1>(&sum, columns, &mut result),
-                3 => narrow::<3>(&sum, columns, &mut result),
-                4 => narrow::<4>(&sum, columns, &mut result),
+                1 => narrow::<1, 1>(&sum, columns, &mut result),
+                3 => narrow::<3, 4>(&sum, columns, &mut result),
+                4 => narrow::<4, 4>(&sum, columns, &mut result),
                 channels => narrow_any(&sum, channels, columns, &mut result),
             }
         }
@@ -138,25 +140,36 @@ pub fn resize<T: Pixel>(values: &[T], frame: &Frame, rows: &Taps, columns: &Taps
     result
 }
 
-/// The weighted sum of rows of an image.
+/// Adds up to four rows of an image, each multiplied by its weight, one after the other.
 fn add_rows<T: Pixel>(image: &[T], taps: &[Tap], sum: &mut [f32]) {
     let length = sum.len();
-    sum.fill(0.0);
-    for tap in taps {
-        let row = &image[tap.index * length..(tap.index + 1) * length];
-        sum.iter_mut().zip(row).for_each(|(sum, value)| *sum += value.value() * tap.weight);
+    let row = |tap: &Tap| &image[tap.index * length..(tap.index + 1) * length];
+    match taps {
+        [a, b, c, d] => {
+            let weights = [a, b, c, d].map(|tap| tap.weight);
+            let rows = row(a).iter().zip(row(b)).zip(row(c)).zip(row(d));
+            for (sum, (((a, b), c), d)) in sum.iter_mut().zip(rows) {
+                *sum += a.value() * weights[0];
+                *sum += b.value() * weights[1];
+                *sum += c.value() * weights[2];
+                *sum += d.value() * weights[3];
+            }
+        }
+        _ => taps.iter().for_each(|tap| {
+            sum.iter_mut().zip(row(tap)).for_each(|(sum, value)| *sum += value.value() * tap.weight);
+        }),
     }
 }
 
-fn narrow<const CHANNELS: usize>(row: &[f32], columns: &Taps, result: &mut Vec<f32>) {
-    let pixels = row.as_chunks::<CHANNELS>().0;
+/// `LANES` values are computed side by side for each pixel, of which `CHANNELS` are kept.
+fn narrow<const CHANNELS: usize, const LANES: usize>(row: &[f32], columns: &Taps, result: &mut Vec<f32>) {
     for taps in columns.iter() {
-        let mut sum = [0.0; CHANNELS];
+        let mut sum = [0.0; LANES];
         for tap in taps {
-            let pixel = &pixels[tap.index];
-            (0..CHANNELS).for_each(|channel| sum[channel] += pixel[channel] * tap.weight);
+            let pixel = &row[tap.index * CHANNELS..][..LANES];
+            (0..LANES).for_each(|lane| sum[lane] += pixel[lane] * tap.weight);
         }
-        result.extend_from_slice(&sum);
+        result.extend_from_slice(&sum[..CHANNELS]);
     }
 }
 
