@@ -270,6 +270,34 @@ def sparse_drained(tf: Any, number: int) -> Any:
     return to_the_end(tf, SPARSE_PIPELINES[number](tf), limit=4)
 
 
+WHOLE: list[Make] = [
+    lambda tf: tf.train.string_input_producer(["a", "b"], num_epochs=2),
+    lambda tf: tf.train.string_input_producer(["a", "b"], shuffle=False, name="x"),
+    lambda tf: tf.train.range_input_producer(5),
+    lambda tf: tf.train.slice_input_producer([[1, 2], [3, 4]], num_epochs=1),
+    lambda tf: tf.train.batch([tf.constant(1)], 2),
+    lambda tf: tf.train.batch([tf.constant(1), tf.constant("a")], 2, dynamic_pad=True),
+    lambda tf: tf.train.batch([tf.constant([1])], 2, enqueue_many=True),
+    lambda tf: tf.train.shuffle_batch([tf.constant(1)], 2, 10, 5, num_threads=2),
+    lambda tf: tf.train.shuffle_batch_join([[tf.constant(1)], [tf.constant(2)]], 2, 10, 5),
+    lambda tf: tf.train.maybe_batch([tf.constant(1)], tf.constant(True), 2),
+    lambda tf: tf.train.limit_epochs(tf.constant(1), 2),
+    lambda tf: tf.train.match_filenames_once("*"),
+    lambda tf: tf.TextLineReader().read(tf.train.string_input_producer(["a"])),
+    lambda tf: tf.TFRecordReader().read_up_to(tf.FIFOQueue(1, [tf.string]), 3),
+    lambda tf: tf.decode_csv("1,2", [[0], [0.0]]),
+    lambda tf: tf.train.get_or_create_global_step(),
+    lambda tf: tf.summary.histogram("h", [1.0]),
+]
+
+
+@case(*[(number,) for number in range(len(WHOLE))])
+def operations(tf: Any, number: int) -> Any:
+    """All operations that a function adds: seeds depend on how many there are."""
+    WHOLE[number](tf)
+    return [(op.name, op.type) for op in tf.get_default_graph().get_operations()]
+
+
 @case(*[(number,) for number in range(len(PIPELINES))])
 def drained(tf: Any, number: int) -> Any:
     """What comes out of a batcher with one thread, and how it ends."""

@@ -184,8 +184,6 @@ class Batcher:
 
 def _check_keep_input(keep_input: Any, enqueue_many: bool) -> Tensor | None:
     """The condition as a tensor; None if everything is kept."""
-    if keep_input is True:
-        return None
     keep = convert_to_tensor(keep_input)
     if keep.shape.rank is None:
         raise ValueError("`keep_input` dimensions must be known at graph construction.")

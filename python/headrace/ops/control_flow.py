@@ -16,7 +16,7 @@ from headrace.graph import (
     name_scope,
 )
 from headrace.ops.arguments import Input, InputList, apply_op
-from headrace.ops.conversion import convert_to_tensor, is_tensor
+from headrace.ops.conversion import convert_n_to_tensor, convert_to_tensor, is_tensor
 from headrace.ops.excerpt import write_excerpt
 from headrace.ops.kernel import Array, fail
 from headrace.ops.placeholders import identity
@@ -131,6 +131,8 @@ def Assert(
         )
     shown = 3 if summarize is None else summarize
     with name_scope(name, "Assert", [condition, data]):
+        # TensorFlow converts them twice, and seeds depend on how many operations there are.
+        convert_n_to_tensor(data)
         inputs: list[Input | InputList] = [
             Input("condition", condition, dtypes.bool),
             InputList("data", data, is_mixed=True),
