@@ -33,4 +33,4 @@ bench: dev ## measure beside other libraries, as ratios inside one run; installs
 	$(PY) -m benchmarks
 
 clean: ## remove everything that the other targets made
-	rm -rf .venv .peers .frameworks target .mypy_cache .ruff_cache .pytest_cache .hypothesis python/headrace/_native*.so
+	rm -rf .venv .peers .frameworks .bench benchmarks/results target .mypy_cache .ruff_cache .pytest_cache .hypothesis python/headrace/_native*.so

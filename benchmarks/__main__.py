@@ -1,6 +1,7 @@
 """Measures headrace beside other libraries: `python -m benchmarks`."""
 
 import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -33,7 +34,7 @@ def main(names: Sequence[str], rounds: int, seconds: float, contenders: str) -> 
     """Runs the programs of each WORKLOAD in turn, or of all, and compares them.
 
     Writes tables and a plot to benchmarks/results. All of it takes about an hour, and some minutes
-    more the first time, for libraries and data.
+    more the first time, when libraries are installed and data are made.
     """
     known = [*(workload.name for workload in WORKLOADS), QUEUES]
     if unknown := sorted(set(names) - set(known)):
@@ -48,7 +49,11 @@ def main(names: Sequence[str], rounds: int, seconds: float, contenders: str) -> 
     for workload in WORKLOADS:
         if names and workload.name not in names:
             continue
-        data.ensure(dataset.stem_of(workload.task))
+        try:
+            data.ensure(dataset.stem_of(workload.task))
+        except data.MissingSourceError as error:
+            print(f"{workload.name} is left out: {error}", file=sys.stderr)
+            continue
         programs = programs_for(workload, prefixes)
         results = running.run(workload, programs, rounds, seconds)
         rows = [report.row_of(*pair) for pair in zip(programs, results, strict=True)]

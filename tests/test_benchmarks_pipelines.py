@@ -92,6 +92,15 @@ def test_a_data_set_is_made_once_for_each_version_of_its_code(tmp_path, make_sma
     assert capsys.readouterr().err == ""
 
 
+def test_without_photographs_there_is_no_data_set(tmp_path, monkeypatch):
+    monkeypatch.setattr(dataset, "ROOT", tmp_path)
+    maker = data.import_module("benchmarks.pipelines.data.photographs")
+    monkeypatch.setattr(maker, "python_of", lambda peer: None)
+    maker.photographs.cache_clear()
+    with pytest.raises(data.MissingSourceError, match="scikit-image could not be installed"):
+        data.ensure("photos")
+
+
 def test_a_process_is_measured_with_its_children():
     child = "x = bytearray(120 << 20); import time; time.sleep(1)"
     command = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {child!r}])"

@@ -7,10 +7,15 @@ from importlib import import_module
 from pathlib import Path
 
 from benchmarks.pipelines import dataset
+from benchmarks.pipelines.data.photographs import MissingSourceError as MissingSourceError
 
 
 def ensure(stem: str) -> None:
-    """Makes a data set, unless there is one that this very code made."""
+    """Makes a data set, unless there is one that this very code made.
+
+    Raises:
+        MissingSourceError: What it is made of cannot be had.
+    """
     maker = import_module(f"{__name__}.{stem}")
     source = hashlib.sha256(Path(str(maker.__file__)).read_bytes()).hexdigest()
     home = dataset.ROOT / stem

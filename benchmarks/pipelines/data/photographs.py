@@ -24,16 +24,20 @@ NAMES = [
 ]
 
 
+class MissingSourceError(Exception):
+    """What data are made of cannot be had."""
+
+
 @cache
 def photographs() -> list[Image.Image]:
     """Returns the photographs, RGB, of several sizes.
 
     Raises:
-        RuntimeError: The package that has them cannot be installed.
+        MissingSourceError: The package that has them cannot be installed.
     """
     python = python_of("photographs")
     if python is None:
-        raise RuntimeError("the photographs of scikit-image could not be installed")
+        raise MissingSourceError("the photographs of scikit-image could not be installed")
     [home] = Path(python).parent.parent.glob("lib/python*/site-packages/skimage/data")
     return [Image.open(home / name).convert("RGB") for name in NAMES]
 
