@@ -140,8 +140,11 @@ impl Kernel for FlipImage {
             (Some(draws), Some(_)) => draws.values::<f32>()?.iter().map(|draw| *draw > 0.5).collect(),
         };
         if is_flipped.len() != frame.num_images() {
-            let text = format!("{} random numbers for {} images", is_flipped.len(), frame.num_images());
-            return Err(Error::internal(text));
+            return Err(Error::invalid_argument(format!(
+                "{} random numbers for a batch of {} images, of whose rank nothing was known. Make it known by set_shape",
+                is_flipped.len(),
+                frame.num_images()
+            )));
         }
         if !is_flipped.contains(&true) {
             return Ok(Step::one(image.clone()));
