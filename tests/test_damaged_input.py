@@ -175,7 +175,10 @@ def read_csv(path, reader, defaults):
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("3", "Expect 2 fields but have 1 in record 0. Give a default for each field"),
+        (
+            "3",
+            "Expect 2 fields but have 1 in record 0. Correct the record; or give a default",
+        ),
         ("x,3", "Field 0 in record 0 is not a valid int32: x. Correct the record"),
         (
             '1,"a',

@@ -68,7 +68,7 @@ CASES = {
     ),
     "decode_csv, a field too many": Case(
         *(lambda lines: tf.decode_csv(lines, [[0]]), b"1", b"1,2"),
-        "Expect 1 fields but have 2 in record 0. Give a default for each field in record_defaults",
+        "Expect 1 fields but have 2 in record 0. Correct the record; or give a default for",
         is_batched=True,
         words_of_batch="Expect 1 fields but have 2 in record 2.",
     ),

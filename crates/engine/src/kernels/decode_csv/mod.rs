@@ -187,8 +187,8 @@ impl DecodeCsv {
         match count == expected {
             true => Ok(()),
             false => Err(Error::invalid_argument(format!(
-                "Expect {expected} fields but have {count} in record {record}. Give a default for each field in \
-                 record_defaults, or name the wanted ones in select_cols"
+                "Expect {expected} fields but have {count} in record {record}. Correct the record; or give a default \
+                 for each field in record_defaults, or name the wanted ones in select_cols"
             ))),
         }
     }
