@@ -6,12 +6,21 @@ cd "$(dirname "$0")/.."
 python=.venv/bin/python
 failed=()
 
+say() { printf '== %s\n' "$*"; }
+fail() {
+    printf 'check: %s\n' "$*" >&2
+    exit 1
+}
+. tools/install_package.sh
+
 check() { # name, command...
     local name=$1
     shift
-    printf '== %s\n' "$name"
+    say "$name"
     "$@" || failed+=("$name")
 }
+
+command -v valgrind >/dev/null || install_package valgrind "no valgrind found, which counts instructions"
 
 check "ruff format" $python -m ruff format --check .
 check "ruff check" $python -m ruff check .
@@ -20,6 +29,7 @@ check "stubtest" $python -m mypy.stubtest headrace._native
 check "layers" $python -m pytest --quiet tests/test_layers.py
 check "cargo fmt" cargo fmt --all --check
 check "cargo clippy" cargo clippy --quiet --workspace --all-targets -- -D warnings
+check "instructions" $python -m benchmarks.instructions
 
 if [ ${#failed[@]} -gt 0 ]; then
     printf 'failed: %s\n' "${failed[@]}" >&2

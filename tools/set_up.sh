@@ -16,6 +16,8 @@ fail() {
     exit 1
 }
 
+. tools/install_package.sh
+
 is_new_enough() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }
 
 find_python() {
@@ -27,16 +29,6 @@ find_python() {
         fi
     done
     fail "no Python 3.11 or newer found. Install one (Debian 12, Ubuntu 24.04: apt-get install -y python3) or name it: make PYTHON=/path/to/python3"
-}
-
-install_package() { # package, what is wrong without it
-    if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
-        say "installing $1"
-        apt-get update -qq
-        DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "$1" >/dev/null
-    else
-        fail "$2. Install it: sudo apt-get install -y $1"
-    fi
 }
 
 check_compilers() {

@@ -1,0 +1,81 @@
+"""One of the measured programs: so many examples through an input pipeline, in one thread.
+
+Its operations are run one by one, so that the same instructions are executed each time. Nothing is
+counted but what the native engine does with a program.
+"""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import headrace.tf1 as tf
+from benchmarks.pipelines.tf1 import examples, images, numbers
+
+NUM_BATCHES = 8
+
+Write = Callable[[Path, np.random.Generator, int], None]
+
+
+def write_examples(path: Path, rng: np.random.Generator, count: int) -> None:
+    """Writes `Example`s of the size of MNIST's digits."""
+    with tf.python_io.TFRecordWriter(str(path)) as writer:
+        for label in range(count):
+            image = tf.train.Feature(bytes_list=tf.train.BytesList(value=[rng.bytes(784)]))
+            number = tf.train.Feature(int64_list=tf.train.Int64List(value=[label % 10]))
+            features = tf.train.Features(feature={"image": image, "label": number})
+            example = tf.train.Example(features=features)
+            writer.write(example.SerializeToString(deterministic=True))
+
+
+def write_images(path: Path, rng: np.random.Generator, count: int) -> None:
+    """Writes records of CIFAR-10's format."""
+    path.write_bytes(rng.bytes(count * 3_073))
+
+
+def write_numbers(path: Path, rng: np.random.Generator, count: int) -> None:
+    """Writes lines of ten floats and a label."""
+    lines = [
+        ",".join(["%.6f"] * 10 + ["%d"]) % (*row, row[0] * 10) for row in rng.random((count, 10))
+    ]
+    path.write_text("\n".join(lines) + "\n")
+
+
+PROGRAMS: dict[str, tuple[Any, Callable[..., Any], Write]] = {
+    "examples": (examples, examples.examples, write_examples),
+    "augmented images": (images, images.augmented_images, write_images),
+    "numbers": (numbers, numbers.numbers, write_numbers),
+}
+
+
+def num_examples(name: str) -> int:
+    """Returns how many examples a program handles."""
+    return int(NUM_BATCHES * PROGRAMS[name][0].BATCH_SIZE)
+
+
+def write(name: str, path: Path) -> None:
+    """Writes the file that a program reads."""
+    PROGRAMS[name][2](path, np.random.default_rng(1), num_examples(name))
+
+
+def main(name: str, path: str) -> None:
+    """Runs a program."""
+    tf.set_random_seed(1)
+    batch = PROGRAMS[name][1]([path], 1)
+    names, batcher = tf.get_collection(tf.GraphKeys.QUEUE_RUNNERS)
+    with tf.Session() as session:
+        session.run(tf.local_variables_initializer())
+        session.run(names.enqueue_ops[0])
+        enqueue = session.make_callable(batcher.enqueue_ops[0])
+        for _ in range(num_examples(name)):
+            enqueue()
+        session.run(batcher.queue.close())
+        dequeue = session.make_callable(batch)
+        count = sum(len(dequeue()[1]) for _ in range(NUM_BATCHES))
+    assert count == num_examples(name), count
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
