@@ -20,13 +20,15 @@ ARGUMENTS = "arguments.pickle"
 
 @click.command()
 @click.option("--only", default="", help="Show cases whose names contain this in full.")
-def main(only: str) -> None:
+@click.option("--seed", type=int, help="Make up other arguments than the usual ones.")
+@click.option("--times", default=1, help="Make up so many times as many arguments.")
+def main(only: str, seed: int | None, times: int) -> None:
     """Runs one table of programs under headrace and under TensorFlow and compares the outcomes."""
     tensorflow = python_of("tensorflow")
     if tensorflow is None:
         sys.exit("TensorFlow could not be installed: nothing was compared")
     with TemporaryDirectory() as directory:
-        generate.write(Path(directory) / ARGUMENTS)
+        generate.write(Path(directory) / ARGUMENTS, seed, times)
         ours = outcomes(Path(sys.executable), "headrace", Path(directory))
         theirs = outcomes(tensorflow, "tensorflow", Path(directory))
     sys.exit(compare(ours, theirs, only))

@@ -1,9 +1,10 @@
-"""Arguments that hypothesis makes up, the same ones in each run."""
+"""Arguments that hypothesis makes up."""
 
 import pickle
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.strategies import SearchStrategy
 
@@ -33,19 +34,28 @@ STRATEGIES = {
 }
 
 
-def write(path: Path) -> None:
-    """Writes the arguments of all keys to a file for `peers.table.load`."""
-    made = {key: examples(strategy, count) for key, (strategy, count) in STRATEGIES.items()}
+def write(path: Path, seed: int | None = None, times: int = 1) -> None:
+    """Writes the arguments of all keys to a file for `peers.table.load`.
+
+    Args:
+        path: The file.
+        seed: Makes others up; None for the same ones in each run.
+        times: How many times as many as are usual.
+    """
+    made = {
+        key: examples(strategy, count * times, seed)
+        for key, (strategy, count) in STRATEGIES.items()
+    }
     path.write_bytes(pickle.dumps(made))
 
 
-def examples(strategy: SearchStrategy[Any], count: int) -> list[Any]:
+def examples(strategy: SearchStrategy[Any], count: int, seed: int | None = None) -> list[Any]:
     """Returns `count` examples or fewer, different ones."""
     found: dict[str, Any] = {}
 
     @settings(
         max_examples=count,
-        derandomize=True,
+        derandomize=seed is None,
         database=None,
         deadline=None,
         phases=[Phase.generate],
@@ -55,5 +65,5 @@ def examples(strategy: SearchStrategy[Any], count: int) -> list[Any]:
     def collect(example: Any) -> None:
         found.setdefault(repr(example), example)
 
-    collect()
+    (collect if seed is None else hypothesis.seed(seed)(collect))()
     return list(found.values())

@@ -35,9 +35,9 @@ def test_json_becomes_a_serialized_example(run):
     [
         ({"bytes_list": {"value": ["YWI=", "_-8="]}}, "bytes_list", [b"ab", b"\xff\xef"]),
         (
-            {"floatList": {"value": [1.5, "Infinity", 1e5, "2"]}},
+            {"floatList": {"value": [1.5, "Infinity", 1e5, "2", " +.5 "]}},
             "float_list",
-            [1.5, float("inf"), 1e5, 2],
+            [1.5, float("inf"), 1e5, 2, 0.5],
         ),
         ({"int64List": {"value": [1.0, 1e2]}}, "int64_list", [1, 100]),
         ({"int64List": {"value": [[3], None, "-4"]}, "floatList": None}, "int64_list", [3, 0, -4]),
@@ -70,6 +70,7 @@ def test_every_kind_of_list_is_read(run, feature, kind, values):
         of_feature({"bytesList": {"value": ["*"]}}),
         of_feature({"floatList": {"value": [True]}}),
         of_feature({"floatList": {"value": [1e39]}}),
+        of_feature({"floatList": {"value": ["1_0"]}}),
         of_feature({"int64List": {}, "floatList": {}}),
         of_feature({"int64List": {"values": []}}),
         of_feature({"int32List": {}}),

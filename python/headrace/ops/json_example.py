@@ -24,8 +24,6 @@ __all__ = ["decode_json_example"]
 _SHOWN_BYTES: Final = 256
 _LARGEST_EXACT: Final = 2**53
 _LARGEST_FLOAT: Final = float(np.finfo(np.float32).max)
-_NO_NUMBERS: Final = ("NaN", "nan", "Infinity", "-Infinity", "inf", "-inf")
-_NUMBER: Final = r"-?\d+(\.\d+)?([eE][-+]?\d+)?"
 
 
 def decode_json_example(json_examples: Any, name: str | None = None) -> Tensor:
@@ -130,7 +128,7 @@ def _read_int(value: Any) -> int:
 
 
 def _read_float(value: Any) -> float:
-    if isinstance(value, str) and (value in _NO_NUMBERS or re.fullmatch(_NUMBER, value, re.ASCII)):
+    if isinstance(value, str) and value.isascii() and "_" not in value:
         value = float(value)
     if value is None:
         return 0.0
