@@ -31,7 +31,7 @@ _SELECTION: Final = "QueueSelect"
 _Operand: TypeAlias = Resource | list[Resource]
 
 # These have a native kernel beside the NumPy one, which folds constants. Of those that look at the
-# elements, the native one knows no complex numbers.
+# elements, the native one knows no complex numbers; powers of integers are NumPy's.
 _MOVES_ELEMENTS: Final = frozenset(
     {
         *("ConcatV2", "ExpandDims", "Pack", "Rank", "Shape", "Size", "Slice", "Squeeze"),
@@ -233,8 +233,9 @@ def _make_kernel(op: Operation, operands: Sequence[_Operand]) -> engine.Kernel:
 
 
 def _is_native_too(op: Operation) -> bool:
-    is_complex = op.inputs and op.inputs[0].dtype.is_complex
-    return op.type in _MOVES_ELEMENTS or (op.type in _COMPARES_ELEMENTS and not is_complex)
+    if op.type in _COMPARES_ELEMENTS:
+        return not op.inputs[0].dtype.is_complex
+    return op.type in _MOVES_ELEMENTS or (op.type == "Pow" and op.inputs[0].dtype.is_floating)
 
 
 class _NumpyKernel:

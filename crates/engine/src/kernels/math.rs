@@ -26,6 +26,8 @@ pub enum Binary {
     FloorMod,
     Maximum,
     Minimum,
+    /// Of floats only.
+    Pow,
 }
 
 /// A function of one tensor.
@@ -48,6 +50,7 @@ impl Kernel for Binary {
         }
         let result = match self {
             Self::RealDiv => real_div(x, y),
+            Self::Pow => pow(x, y),
             _ => dispatch_numeric!(dtype, T => self.apply::<T>(x, y), else => Err(unsupported(self, dtype))),
         };
         result.map(Step::one)
@@ -91,7 +94,7 @@ impl Binary {
             Self::FloorMod => divide(x, y, T::floor_mod),
             Self::Maximum => map_pairs(x, y, T::larger),
             Self::Minimum => map_pairs(x, y, T::smaller),
-            Self::RealDiv => Err(unsupported(&self, T::DTYPE)),
+            Self::RealDiv | Self::Pow => Err(unsupported(&self, T::DTYPE)),
         }
     }
 }
@@ -116,6 +119,15 @@ fn real_div(x: &Tensor, y: &Tensor) -> Result<Tensor> {
         DType::Float32 => map_pairs(x, y, |x: f32, y: f32| x / y),
         DType::Float64 => map_pairs(x, y, |x: f64, y: f64| x / y),
         dtype => Err(unsupported(&Binary::RealDiv, dtype)),
+    }
+}
+
+fn pow(x: &Tensor, y: &Tensor) -> Result<Tensor> {
+    match x.dtype() {
+        DType::Float16 => map_pairs(x, y, |x: f16, y: f16| f16::from_f32(x.to_f32().powf(y.to_f32()))),
+        DType::Float32 => map_pairs(x, y, f32::powf),
+        DType::Float64 => map_pairs(x, y, f64::powf),
+        dtype => Err(unsupported(&Binary::Pow, dtype)),
     }
 }
 
@@ -165,6 +177,7 @@ mod tests {
         assert_eq!(compute(Binary::RealDiv), (vec![3.5, -3.5], vec![]));
         assert_eq!(compute(Binary::FloorDiv), (vec![3.0, -4.0], vec![3, -4]));
         assert_eq!(compute(Binary::FloorMod), (vec![1.0, 1.0], vec![1, 1]));
+        assert_eq!(compute(Binary::Pow), (vec![49.0, 49.0], vec![]));
         assert_eq!(compute(Binary::Maximum), (vec![7.0, 2.0], vec![7, 2]));
         assert_eq!(compute(Binary::Minimum), (vec![2.0, -7.0], vec![2, -7]));
     }

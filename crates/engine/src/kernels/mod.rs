@@ -80,6 +80,7 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
         "ParseSingleSequenceExample" => Arc::new(example::sequence::ParseSingleSequenceExample::from_attrs(attrs)?),
         "ParseTensor" => Arc::new(tensor_proto::ParseTensor::from_attrs(attrs)?),
         "Placeholder" => Arc::new(shape::Placeholder::from_attrs(attrs)?),
+        "Pow" => Arc::new(math::Binary::Pow),
         "RandomShuffle" => Arc::new(random::shuffle::RandomShuffle::from_attrs(attrs)?),
         "RandomStandardNormal" => Arc::new(RandomFloats::from_attrs(Distribution::Normal, attrs)?),
         "RandomUniform" => Arc::new(RandomFloats::from_attrs(Distribution::Uniform, attrs)?),

@@ -287,33 +287,28 @@ def resize_image_with_pad(
             pixels = identity(pixels)
             pixels.set_shape([None, None, None])
         sizes: Any = (*known_sizes(pixels), target_height, target_width)
-        if all(is_number(size) for size in sizes):
-            height, width, above, left = _fit(*sizes).tolist()
+        if all(map(is_number, sizes)):
+            place: Any = _fit(*sizes)
         else:
             inputs = [
                 Input("shape", shape_of(pixels)),
                 Input("target_height", target_height, dtypes.int32),
                 Input("target_width", target_width, dtypes.int32),
             ]
-            place = apply_op(
-                "FitImage",
-                inputs,
-                lambda *_: [(dtypes.int32, TensorShape([]))] * 4,
-                kernel=lambda shape, *target: tuple(_fit(*shape[-3:-1], *target)),
-            )
-            height, width, above, left = place.outputs
+            four = [(dtypes.int32, TensorShape([]))] * 4
+            place = apply_op("FitImage", inputs, lambda *_: four).outputs
+        height, width, above, left = place
         way = _way_of_tf1(method, align_corners)
         resized = _resize(pixels, [height, width], way, False, None, is_skipped_if_same=False)
         return pad_to_bounding_box(resized, above, left, target_height, target_width)
 
 
-def _fit(height: int, width: int, target_height: int, target_width: int) -> Array:
-    """Returns height and width of an image that fits into a size, and the zeros above and left."""
+def _fit(height: int, width: int, target_height: int, target_width: int) -> list[int]:
+    """Computes what "FitImage" does: the new height and width, and the zeros above and left."""
     size = np.array([height, width], np.float32)
     target = np.array([target_height, target_width], np.float32)
     fitted = size / (size / target).max()
-    zeros = np.maximum(np.floor((target - fitted) / 2), 0)
-    return np.concatenate([np.floor(fitted), zeros]).astype(np.int32)
+    return [int(x) for x in (*fitted, *np.maximum(np.floor((target - fitted) / 2), 0))]
 
 
 def _way_of_tf1(method: Any, align_corners: bool) -> _Way:

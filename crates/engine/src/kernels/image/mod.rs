@@ -43,6 +43,7 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
         "EncodeJpeg" => Arc::new(encode::EncodeJpeg::from_attrs(attrs)?),
         "EncodePng" => Arc::new(encode::EncodePng::from_attrs(attrs)?),
         "ExtractJpegShape" => Arc::new(decode::ExtractJpegShape::from_attrs(attrs)?),
+        "FitImage" => Arc::new(resize::fit::FitImage),
         "FlipImage" => Arc::new(flip::FlipImage::from_attrs(attrs)?),
         "GreyToRgb" => Arc::new(colour::GreyToRgb),
         "HSVToRGB" => Arc::new(Change::HsvToRgb),

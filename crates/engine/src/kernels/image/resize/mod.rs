@@ -4,6 +4,7 @@
 
 mod bilinear;
 mod filter;
+pub mod fit;
 mod nearest;
 mod taps;
 
