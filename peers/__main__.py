@@ -1,6 +1,7 @@
 """Compares headrace with TensorFlow, case by case: `python -m peers`."""
 
 import json
+import math
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ import click
 
 from peers import generate
 from peers.environments import python_of
+from peers.table import NEARLY
 from peers.wanted import WANTED, reason_for
 
 TIMEOUT_SECONDS = 900
@@ -77,7 +79,17 @@ def are_same(ours: Any, theirs: Any) -> bool:
 
     Where TensorFlow cannot make a text of the bytes in its own error, any error is.
     """
-    return bool(ours == theirs or (theirs == UNREADABLE and ours[:1] == ["error"]))
+    if theirs == UNREADABLE and ours[:1] == ["error"]:
+        return True
+    if isinstance(ours, list) and isinstance(theirs, list):
+        return len(ours) == len(theirs) and all(map(are_same, ours, theirs))
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        return ours.keys() == theirs.keys() and all(are_same(ours[k], theirs[k]) for k in ours)
+    both = [ours, theirs]
+    if ours == theirs or not all(isinstance(o, str) and o.startswith(NEARLY) for o in both):
+        return bool(ours == theirs)
+    (digits, first), (_, second) = (outcome.removeprefix(NEARLY).split() for outcome in both)
+    return math.isclose(float(first), float(second), rel_tol=10.0 ** (1 - int(digits)))
 
 
 def _short(outcome: Any) -> str:

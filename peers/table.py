@@ -17,6 +17,9 @@ import numpy as np
 
 Program = Callable[..., Any]
 
+# Begins a number that is compared up to some digits, which are next, and a space.
+NEARLY = "~"
+
 
 @dataclass(frozen=True)
 class Case:
@@ -27,7 +30,7 @@ class Case:
         program: Called with `tf`, the arguments, and a directory of its own if it is `with_files`.
         arguments: What this case is about.
         with_files: Whether it needs a directory.
-        digits: How many digits of numbers with a fraction are compared; None for all of them.
+        digits: Up to one in which digit numbers with a fraction may differ; None for not at all.
     """
 
     name: str
@@ -153,7 +156,7 @@ class _Describer:
     def _text(self, item: Any) -> str:
         number = item.item() if isinstance(item, np.generic) else item
         if self._digits is not None and isinstance(number, float):
-            return f"{number:.{self._digits}g}"
+            return f"{NEARLY}{self._digits} {number!r}"
         return repr(number)
 
 

@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from peers.__main__ import are_same
 
 ROOT = Path(__file__).parent.parent
 
@@ -65,3 +66,20 @@ def test_each_family_is_loaded(lines: list[str]) -> None:
 def test_a_sample_of_the_programs_runs(lines: list[str]) -> None:
     good, refused = lines[4].split(), lines[5].split()
     assert len(good) > len(refused)
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "same"),
+    [
+        (["list", {"a": ["1", "2"]}], ["list", {"a": ["1", "2"]}], True),
+        (["list", {"a": ["1", "2"]}], ["list", {"a": ["1", "3"]}], False),
+        (["list", "1"], ["list"], False),
+        (["~4 0.12345"], ["~4 0.12349"], True),
+        (["~4 0.12345"], ["~4 0.1239"], False),
+        (["~4 nan"], ["~4 nan"], True),
+        (["~4 0.5"], ["0.5"], False),
+        (["error", "tf.errors.DataLossError"], ["error", "UnicodeDecodeError"], True),
+    ],
+)
+def test_outcomes_are_compared_up_to_some_digits(ours, theirs, same) -> None:
+    assert are_same(ours, theirs) == same
