@@ -25,6 +25,7 @@ pub mod sparse;
 pub mod sync;
 pub mod tensor;
 pub mod tfrecord;
+pub mod turn;
 pub mod variable;
 mod view;
 mod wire;

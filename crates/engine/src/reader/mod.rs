@@ -12,7 +12,6 @@ mod open_file;
 mod state;
 mod text_line;
 mod tfrecord;
-mod turn;
 mod whole_file;
 
 pub use fixed_length::FixedLengthFormat;
@@ -30,11 +29,11 @@ use crate::queue::{Elements, Progress, Queue, Waiting};
 use crate::run::{Origin, Run};
 use crate::sync::Mutex;
 use crate::tensor::Tensor;
+use crate::turn::{Turn, Turns};
 use bytes::Bytes;
 use smallvec::SmallVec;
 use state::{SavedState, escape};
 use std::sync::Arc;
-use turn::{Turn, Turns};
 
 /// Reads the records of the files whose names come out of a queue.
 ///

@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// Lets one holder at a time go on.
 #[derive(Default)]
-pub(super) struct Turns {
+pub struct Turns {
     state: Mutex<State>,
 }
 
@@ -36,7 +36,7 @@ impl State {
 }
 
 /// A turn, or a place in the line for one. Dropping it ends the turn or leaves the line.
-pub(super) struct Turn<T: AsRef<Turns>> {
+pub struct Turn<T: AsRef<Turns>> {
     owner: T,
     /// None once the turn has come.
     place: Option<Arc<Place>>,
@@ -44,7 +44,7 @@ pub(super) struct Turn<T: AsRef<Turns>> {
 
 impl Turns {
     /// Asks for a turn; `parker` is unparked when it is worth looking whether it has come.
-    pub(super) fn enter<T: AsRef<Turns>>(owner: T, parker: &Arc<Parker>) -> Turn<T> {
+    pub fn enter<T: AsRef<Turns>>(owner: T, parker: &Arc<Parker>) -> Turn<T> {
         let mut state = owner.as_ref().state.lock();
         let place = if state.is_taken {
             let place = Arc::new(Place { is_called: AtomicBool::new(false), parker: Arc::clone(parker) });
@@ -61,7 +61,7 @@ impl Turns {
 
 impl<T: AsRef<Turns>> Turn<T> {
     /// Whether the turn has come; takes it if it is free.
-    pub(super) fn has_come(&mut self) -> bool {
+    pub fn has_come(&mut self) -> bool {
         let Some(place) = &self.place else { return true };
         let mut state = self.owner.as_ref().state.lock();
         place.is_called.store(false, Ordering::Relaxed);

@@ -1,0 +1,79 @@
+//! Turns under every interleaving of two and three threads: one holder at a time, and nobody sleeps on.
+//!
+//! Run with `RUSTFLAGS="--cfg loom" cargo test --release -p headrace-engine --test loom_turn`.
+#![cfg(loom)]
+
+use headrace_engine::parker::Parker;
+use headrace_engine::turn::Turns;
+use loom::sync::atomic::{AtomicUsize, Ordering};
+use loom::thread;
+use std::sync::Arc;
+
+#[derive(Default)]
+struct Shared {
+    turns: Turns,
+    num_inside: AtomicUsize,
+}
+
+#[derive(Clone, Default)]
+struct Handle(Arc<Shared>);
+
+impl AsRef<Turns> for Handle {
+    fn as_ref(&self) -> &Turns {
+        &self.0.turns
+    }
+}
+
+fn take_a_turn(shared: &Handle, parker: &Arc<Parker>) {
+    let mut turn = Turns::enter(shared.clone(), parker);
+    while !turn.has_come() {
+        parker.park();
+    }
+    assert_eq!(shared.0.num_inside.fetch_add(1, Ordering::Relaxed), 0);
+    shared.0.num_inside.fetch_sub(1, Ordering::Relaxed);
+}
+
+fn spawn(shared: &Handle, work: impl FnOnce(&Handle, &Arc<Parker>) + 'static) -> thread::JoinHandle<()> {
+    let shared = shared.clone();
+    thread::spawn(move || work(&shared, &Arc::new(Parker::new())))
+}
+
+#[test]
+fn two_threads_that_come_again_all_get_their_turns() {
+    loom::model(|| {
+        let shared = Handle::default();
+        let twice = |shared: &Handle, parker: &Arc<Parker>| (0..2).for_each(|_| take_a_turn(shared, parker));
+        let other = spawn(&shared, twice);
+        twice(&shared, &Arc::new(Parker::new()));
+        other.join().unwrap();
+    });
+}
+
+/// Three threads are explored with at most three preemptions: more take minutes.
+fn model_of_three(work: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(3);
+    builder.check(work);
+}
+
+#[test]
+fn three_threads_all_get_their_turns() {
+    model_of_three(|| {
+        let shared = Handle::default();
+        let others = [(); 2].map(|()| spawn(&shared, take_a_turn));
+        take_a_turn(&shared, &Arc::new(Parker::new()));
+        others.into_iter().for_each(|other| other.join().unwrap());
+    });
+}
+
+#[test]
+fn who_leaves_the_line_leaves_nobody_asleep() {
+    model_of_three(|| {
+        let shared = Handle::default();
+        let leaver = spawn(&shared, |shared, parker| drop(Turns::enter(shared.clone(), parker)));
+        let taker = spawn(&shared, take_a_turn);
+        take_a_turn(&shared, &Arc::new(Parker::new()));
+        leaver.join().unwrap();
+        taker.join().unwrap();
+    });
+}
