@@ -397,8 +397,14 @@ impl<'p> Frame<'p> {
         let mut inputs = Tensors::with_capacity(node.inputs.len());
         for input in &node.inputs {
             let place = &mut self.values[input.slot];
-            let value = if may_move && input.is_last_use { place.take() } else { place.clone() };
-            inputs.push(value.ok_or_else(|| unfilled(input.slot))?);
+            // In two branches, and without a `Result` between: each would copy the tensor once more.
+            if may_move && input.is_last_use {
+                let Some(value) = place.take() else { return Err(unfilled(input.slot)) };
+                inputs.push(value);
+            } else {
+                let Some(value) = place else { return Err(unfilled(input.slot)) };
+                inputs.push(value.clone());
+            }
         }
         run.node.set(index);
         run.read_outputs.set(node.read_outputs);
