@@ -1,0 +1,323 @@
+//! Tensors: an element type, a shape and shared bytes. Cloning one copies no element.
+
+mod memory;
+mod rows;
+
+pub use memory::Memory;
+
+use crate::deferred::{self, Deferred};
+use crate::dtype::{DType, Numeric};
+use crate::error::{Error, Result};
+use crate::shape::Shape;
+use bytes::Bytes;
+use smallvec::SmallVec;
+use std::fmt;
+use std::sync::Arc;
+
+/// Numeric values of at most this many bytes live in the tensor itself: labels, ids, counters.
+const INLINE_BYTES: usize = 16;
+
+/// An immutable array of one element type.
+///
+/// Numeric elements are stored in row-major order in the machine's byte order, aligned for their type;
+/// booleans as bytes 0 and 1; strings as reference-counted slices of bytes.
+#[derive(Clone)]
+pub struct Tensor {
+    dtype: DType,
+    shape: Shape,
+    data: Data,
+}
+
+#[derive(Clone)]
+enum Data {
+    Inline([u64; INLINE_BYTES / 8]),
+    Buffer(Memory),
+    /// Floats that are computed when they are read.
+    Deferred(Arc<Deferred>),
+    String(Bytes),
+    Strings(Arc<[Bytes]>),
+}
+
+impl Tensor {
+    /// A tensor of `values` in row-major order. Fails if the shape holds another number of elements.
+    pub fn from_values<T: Numeric>(shape: Shape, values: Vec<T>) -> Result<Self> {
+        check_length(&shape, values.len())?;
+        let data = inline(bytemuck::cast_slice(&values)).unwrap_or_else(|| Data::Buffer(Memory::numbers(values)));
+        Ok(Self { dtype: T::DTYPE, shape, data })
+    }
+
+    pub fn scalar<T: Numeric>(value: T) -> Self {
+        let data = inline(bytemuck::bytes_of(&value)).unwrap_or(Data::Inline([0; 2]));
+        Self { dtype: T::DTYPE, shape: Shape::scalar(), data }
+    }
+
+    pub fn bool(value: bool) -> Self {
+        Self { dtype: DType::Bool, ..Self::scalar(u8::from(value)) }
+    }
+
+    /// A numeric, boolean or complex tensor over `bytes`, which are copied only where they are not aligned.
+    pub fn from_bytes(dtype: DType, shape: Shape, bytes: Bytes) -> Result<Self> {
+        if dtype == DType::String {
+            return Err(Error::internal("a string tensor is not made from one run of bytes"));
+        }
+        if bytes.len() != shape.num_elements() * dtype.size() {
+            return Err(Error::internal(format!("{} bytes for {dtype} of shape {shape}", bytes.len())));
+        }
+        let data = match inline(&bytes) {
+            Some(data) => data,
+            None if bytes.as_ptr().align_offset(dtype.alignment()) == 0 => Data::Buffer(Memory::Bytes(bytes)),
+            None => Data::Buffer(Memory::aligned_copy(&bytes)),
+        };
+        Ok(Self { dtype, shape, data })
+    }
+
+    /// A numeric, boolean or complex tensor of a copy of `bytes`.
+    pub fn copied(dtype: DType, shape: Shape, bytes: &[u8]) -> Result<Self> {
+        match inline(bytes) {
+            Some(data) if dtype != DType::String && bytes.len() == shape.num_elements() * dtype.size() => {
+                Ok(Self { dtype, shape, data })
+            }
+            _ => Self::from_bytes(dtype, shape, Bytes::copy_from_slice(bytes)),
+        }
+    }
+
+    /// A scalar string.
+    pub fn string(value: impl Into<Bytes>) -> Self {
+        Self { dtype: DType::String, shape: Shape::scalar(), data: Data::String(value.into()) }
+    }
+
+    /// Strings in row-major order. Fails if the shape holds another number of elements.
+    pub fn strings(shape: Shape, values: Vec<Bytes>) -> Result<Self> {
+        check_length(&shape, values.len())?;
+        let data = match <[Bytes; 1]>::try_from(values) {
+            Ok([value]) => Data::String(value),
+            Err(values) => Data::Strings(values.into()),
+        };
+        Ok(Self { dtype: DType::String, shape, data })
+    }
+
+    /// As [`Tensor::from_values`], without an allocation for one value.
+    pub fn from_small_vec<T: Numeric, A: smallvec::Array<Item = T>>(shape: Shape, values: SmallVec<A>) -> Result<Self> {
+        match values[..] {
+            [value] => Self::scalar(value).reshaped(shape),
+            _ => Self::from_values(shape, values.into_vec()),
+        }
+    }
+
+    /// As [`Tensor::strings`], without an allocation for one value.
+    pub fn strings_from_small_vec(shape: Shape, mut values: SmallVec<[Bytes; 1]>) -> Result<Self> {
+        match (values.len(), values.pop()) {
+            (1, Some(value)) => Self::string(value).reshaped(shape),
+            (_, last) => Self::strings(shape, values.into_iter().chain(last).collect()),
+        }
+    }
+
+    /// A tensor without elements, of the given type, whose shape has a 0 in it.
+    pub fn empty(dtype: DType, shape: Shape) -> Result<Self> {
+        check_length(&shape, 0)?;
+        let data = if dtype == DType::String { Data::Strings(Arc::new([])) } else { Data::Inline([0; 2]) };
+        Ok(Self { dtype, shape, data })
+    }
+
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    pub fn num_elements(&self) -> usize {
+        self.shape.num_elements()
+    }
+
+    /// The elements of a numeric tensor. Fails if they are of another type than `T`.
+    pub fn values<T: Numeric>(&self) -> Result<&[T]> {
+        if self.dtype != T::DTYPE {
+            return Err(Error::internal(format!("{} tensor read as {}", self.dtype, T::DTYPE)));
+        }
+        Ok(bytemuck::cast_slice(self.bytes()))
+    }
+
+    /// The bytes of the elements; empty for strings.
+    pub fn bytes(&self) -> &[u8] {
+        match &self.data {
+            Data::Inline(words) => &bytemuck::bytes_of(words)[..self.num_elements() * self.dtype.size()],
+            Data::Buffer(memory) => memory.as_ref(),
+            Data::Deferred(deferred) => (**deferred).as_ref(),
+            Data::String(_) | Data::Strings(_) => &[],
+        }
+    }
+
+    /// The elements of a string tensor; empty for others.
+    pub fn string_values(&self) -> &[Bytes] {
+        match &self.data {
+            Data::String(value) => std::slice::from_ref(value),
+            Data::Strings(values) => values,
+            Data::Inline(_) | Data::Buffer(_) | Data::Deferred(_) => &[],
+        }
+    }
+
+    /// The only element of a string tensor; `what` names the argument in the error.
+    pub fn string_scalar(&self, what: &str) -> Result<&Bytes> {
+        match self.string_values() {
+            [value] => Ok(value),
+            _ => Err(Error::invalid_argument(format!(
+                "{what} must be a scalar string, got {} {}",
+                self.dtype, self.shape
+            ))),
+        }
+    }
+
+    /// The only element of an int32 or int64 tensor; `what` names the argument in the error.
+    pub fn integer_scalar(&self, what: &str) -> Result<i64> {
+        match (self.dtype, self.num_elements()) {
+            (DType::Int32, 1) => Ok(i64::from(self.values::<i32>()?[0])),
+            (DType::Int64, 1) => Ok(self.values::<i64>()?[0]),
+            _ => Err(Error::invalid_argument(format!(
+                "{what} must be a scalar integer, got {} {}",
+                self.dtype, self.shape
+            ))),
+        }
+    }
+
+    /// The elements of an int32 or int64 tensor.
+    pub fn integers(&self) -> Result<SmallVec<[i64; 4]>> {
+        match self.dtype {
+            DType::Int32 => {
+                let mut integers = SmallVec::new();
+                self.values::<i32>()?.iter().for_each(|value| integers.push(i64::from(*value)));
+                Ok(integers)
+            }
+            _ => Ok(SmallVec::from_slice(self.values::<i64>()?)),
+        }
+    }
+
+    /// The only element of a boolean tensor; `what` names the argument in the error.
+    pub fn bool_scalar(&self, what: &str) -> Result<bool> {
+        match (self.dtype, self.bytes()) {
+            (DType::Bool, [value]) => Ok(*value != 0),
+            _ => {
+                Err(Error::invalid_argument(format!("{what} must be a scalar bool, got {} {}", self.dtype, self.shape)))
+            }
+        }
+    }
+
+    /// The elements as floats, to be computed when they are read; `None` where that is not worth it.
+    pub fn deferred_floats(&self) -> Option<Self> {
+        let Data::Buffer(memory) = &self.data else { return None };
+        let is_large = self.num_elements() >= deferred::MIN_ELEMENTS;
+        let deferred = Deferred::new(memory.clone(), self.dtype).filter(|_| is_large)?;
+        Some(Self { dtype: DType::Float32, shape: self.shape.clone(), data: Data::Deferred(Arc::new(deferred)) })
+    }
+
+    /// What `work`, which moves elements and changes none, makes of these; of those put off, of what they are computed from.
+    pub fn moved(&self, work: impl FnOnce(&Self) -> Result<Self>) -> Result<Self> {
+        let Data::Deferred(deferred) = &self.data else { return work(self) };
+        let (dtype, source) = deferred.source();
+        let moved = work(&Self { dtype, shape: self.shape.clone(), data: Data::Buffer(source.clone()) })?;
+        let shape = moved.shape.clone();
+        let data = Data::Deferred(Arc::new(deferred.over(moved.into_memory())));
+        Ok(Self { dtype: self.dtype, shape, data })
+    }
+
+    /// The elements of a float tensor, in a vector of its own.
+    pub fn to_floats(&self) -> Result<Vec<f32>> {
+        match &self.data {
+            Data::Deferred(deferred) => {
+                let mut floats = Vec::with_capacity(self.num_elements());
+                deferred.extend(&mut floats);
+                Ok(floats)
+            }
+            _ => self.values().map(<[f32]>::to_vec),
+        }
+    }
+
+    /// Whether the elements are yet to be computed.
+    pub fn is_deferred(&self) -> bool {
+        matches!(&self.data, Data::Deferred(deferred) if deferred.is_open())
+    }
+
+    /// These floats after one step more. Fails if they were never put off.
+    pub fn then(mut self, step: deferred::Step) -> Result<Self> {
+        let Data::Deferred(deferred) = &mut self.data else {
+            return Err(Error::internal("a step after floats that are there"));
+        };
+        Arc::make_mut(deferred).push(step);
+        Ok(self)
+    }
+
+    /// Computes the elements now, if that was put off.
+    pub fn settle(&self) {
+        if let Data::Deferred(deferred) = &self.data {
+            deferred.values();
+        }
+    }
+
+    /// The same elements under another shape of as many elements.
+    pub fn reshaped(self, shape: Shape) -> Result<Self> {
+        check_length(&shape, self.num_elements())?;
+        Ok(Self { shape, ..self })
+    }
+
+    /// The same bytes as elements of another type of equal size.
+    pub fn with_dtype(self, dtype: DType) -> Result<Self> {
+        if dtype.size() != self.dtype.size() || (dtype == DType::String) != (self.dtype == DType::String) {
+            return Err(Error::internal(format!("{} bytes taken for {dtype}", self.dtype)));
+        }
+        Ok(Self { dtype, ..self })
+    }
+
+    /// The memory of a numeric tensor's elements; none for strings.
+    pub fn into_memory(self) -> Memory {
+        match self.data {
+            Data::Buffer(memory) => memory,
+            Data::Deferred(deferred) => match Arc::try_unwrap(deferred) {
+                Ok(deferred) => Memory::numbers(deferred.into_values()),
+                Err(shared) => Memory::Numbers(shared),
+            },
+            _ => Memory::aligned_copy(self.bytes()),
+        }
+    }
+}
+
+impl fmt::Debug for Tensor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Tensor({}, {})", self.dtype, self.shape)
+    }
+}
+
+impl PartialEq for Tensor {
+    /// Whether type, shape and every byte agree (so a NaN equals itself).
+    fn eq(&self, other: &Self) -> bool {
+        self.dtype == other.dtype
+            && self.shape == other.shape
+            && self.bytes() == other.bytes()
+            && self.string_values() == other.string_values()
+    }
+}
+
+fn check_length(shape: &Shape, length: usize) -> Result<()> {
+    match shape.num_elements() == length {
+        true => Ok(()),
+        false => Err(Error::internal(format!("{length} elements for shape {shape}"))),
+    }
+}
+
+fn inline(bytes: &[u8]) -> Option<Data> {
+    let mut words = [0_u64; INLINE_BYTES / 8];
+    bytemuck::bytes_of_mut(&mut words).get_mut(..bytes.len())?.copy_from_slice(bytes);
+    Some(Data::Inline(words))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_at_an_odd_address_are_moved_to_an_aligned_one() {
+        let bytes = Bytes::from(vec![1_u8; 65]).slice(1..);
+        let tensor = Tensor::from_bytes(DType::Float64, Shape::new(&[8]), bytes).unwrap();
+        assert_eq!(tensor.values::<f64>().unwrap().len(), 8);
+    }
+}

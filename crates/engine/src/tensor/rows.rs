@@ -1,0 +1,252 @@
+//! Parts of tensors, their rows, and rows put together into batches.
+
+use super::{Data, Memory, Tensor};
+use crate::deferred;
+use crate::dtype::DType;
+use crate::error::{Error, Result};
+use crate::shape::Shape;
+use crate::view::{Dim, View, steps_of};
+use bytes::Bytes;
+use std::ops::Range;
+use std::sync::Arc;
+
+impl Tensor {
+    /// The elements at places `run` in row-major order, under `shape`. At least half of this tensor's bytes may be shared
+    /// with it, fewer are copied.
+    pub fn part(&self, run: Range<usize>, shape: Shape) -> Result<Self> {
+        if run.len() == self.num_elements() {
+            return self.clone().reshaped(shape);
+        }
+        if self.dtype == DType::String {
+            return Self::strings(shape, self.string_values()[run].to_vec());
+        }
+        let size = self.dtype.size();
+        let place = run.start * size..run.end * size;
+        match &self.data {
+            Data::Buffer(Memory::Bytes(bytes)) if 2 * place.len() >= bytes.len() => {
+                Self::from_bytes(self.dtype, shape, bytes.slice(place))
+            }
+            _ => Self::copied(self.dtype, shape, &self.bytes()[place]),
+        }
+    }
+
+    /// Row `index` of the first dimension, copied, so that it keeps nothing else alive.
+    pub fn row(&self, index: usize) -> Result<Self> {
+        let shape = self.shape.row();
+        let length = shape.num_elements();
+        let elements = index * length..(index + 1) * length;
+        if self.shape.first().is_none_or(|rows| index >= *rows) {
+            return Err(Error::internal(format!("row {index} of shape {}", self.shape)));
+        }
+        if self.dtype == DType::String {
+            return match &self.string_values()[elements] {
+                [value] => Self::string(value.clone()).reshaped(shape),
+                values => Self::strings(shape, values.to_vec()),
+            };
+        }
+        if let Data::Deferred(deferred) = &self.data
+            && deferred.is_open()
+            && length >= deferred::MIN_ELEMENTS
+        {
+            return Ok(Self { dtype: self.dtype, shape, data: Data::Deferred(Arc::new(deferred.part(elements))) });
+        }
+        let size = self.dtype.size();
+        Self::copied(self.dtype, shape, &self.bytes()[elements.start * size..elements.end * size])
+    }
+
+    /// As [`Tensor::row`]; a string leaves this tensor for it, if nobody else has the tensor.
+    pub fn take_row(&mut self, index: usize) -> Result<Self> {
+        if let Data::Strings(values) = &mut self.data
+            && let [rows] = self.shape[..]
+            && index < rows
+            && let Some(values) = Arc::get_mut(values)
+        {
+            return Ok(Self::string(std::mem::take(&mut values[index])));
+        }
+        self.row(index)
+    }
+
+    /// The rows of the first dimension whose numbers are in `order`, which must exist, copied; `leading` takes the
+    /// place of the first dimension.
+    pub fn take_rows(&self, order: &[usize], leading: &[usize]) -> Result<Self> {
+        let row = self.shape.row();
+        let length = row.num_elements();
+        let shape = leading.iter().chain(row.iter()).copied().collect();
+        if self.dtype == DType::String {
+            let rows = order.iter().flat_map(|row| &self.string_values()[row * length..(row + 1) * length]);
+            return Self::strings(shape, rows.cloned().collect());
+        }
+        let row_bytes = length * self.dtype.size();
+        if let [row] = order {
+            return Self::copied(self.dtype, shape, &self.bytes()[row * row_bytes..(row + 1) * row_bytes]);
+        }
+        let mut bytes = Vec::with_capacity(order.len() * row_bytes);
+        order.iter().for_each(|row| bytes.extend_from_slice(&self.bytes()[row * row_bytes..(row + 1) * row_bytes]));
+        Self::from_bytes(self.dtype, shape, bytes.into())
+    }
+
+    /// The part of shape `shape` that begins at `begin`. Fails unless it lies inside.
+    pub fn window(&self, begin: &[usize], shape: Shape) -> Result<Self> {
+        let fits = |((begin, size), whole): ((&usize, &usize), &usize)| {
+            begin.checked_add(*size).is_some_and(|end| end <= *whole)
+        };
+        if begin.len() != self.shape.len()
+            || shape.len() != self.shape.len()
+            || !begin.iter().zip(shape.iter()).zip(self.shape.iter()).all(fits)
+        {
+            return Err(Error::internal(format!("a window of {shape} at {begin:?} in {}", self.shape)));
+        }
+        let steps = steps_of(&self.shape);
+        let start = begin.iter().zip(&steps).map(|(begin, step)| *begin as isize * step).sum();
+        let dims = shape.iter().zip(&steps).map(|(length, step)| Dim { length: *length, step: *step });
+        View::new(start, dims).of(self, shape.clone())
+    }
+
+    /// Stacks tensors of one numeric type and shape on a new first dimension; each element is copied once.
+    pub fn stack<'a>(dtype: DType, row: &Shape, rows: impl ExactSizeIterator<Item = &'a Tensor>) -> Result<Self> {
+        let shape = row.batched(rows.len());
+        let rows = rows.enumerate().map(|(index, tensor)| tensor.check_row(index, dtype, row).map(|()| tensor));
+        match dtype {
+            DType::Float32 => {
+                let mut floats = Vec::with_capacity(shape.num_elements());
+                for tensor in rows {
+                    let tensor = tensor?;
+                    match &tensor.data {
+                        Data::Deferred(deferred) => deferred.extend(&mut floats),
+                        _ => floats.extend_from_slice(tensor.values()?),
+                    }
+                }
+                Self::from_values(shape, floats)
+            }
+            _ => {
+                let mut bytes = Vec::with_capacity(shape.num_elements() * dtype.size());
+                for tensor in rows {
+                    bytes.extend_from_slice(tensor?.bytes());
+                }
+                Self::from_bytes(dtype, shape, bytes.into())
+            }
+        }
+    }
+
+    /// As [`Tensor::stack`], of strings, which leave the tensors if nobody else has them.
+    pub fn stack_strings<'a>(row: &Shape, rows: impl ExactSizeIterator<Item = &'a mut Tensor>) -> Result<Self> {
+        let shape = row.batched(rows.len());
+        let mut strings = Vec::with_capacity(shape.num_elements());
+        for (index, tensor) in rows.enumerate() {
+            tensor.check_row(index, DType::String, row)?;
+            match &mut tensor.data {
+                Data::String(value) => strings.push(std::mem::take(value)),
+                Data::Strings(values) => match Arc::get_mut(values) {
+                    Some(values) => strings.extend(values.iter_mut().map(std::mem::take)),
+                    None => strings.extend_from_slice(values),
+                },
+                _ => {}
+            }
+        }
+        Self::strings(shape, strings)
+    }
+
+    /// Fails if this is not of the type and shape of the other elements of a batch.
+    fn check_row(&self, index: usize, dtype: DType, row: &Shape) -> Result<()> {
+        if self.dtype == dtype && self.shape == *row {
+            return Ok(());
+        }
+        let Self { dtype: got, shape, .. } = self;
+        let text = format!("element {index} is {got} {shape}, expected {dtype} {row} as the elements before it");
+        Err(Error::invalid_argument(text))
+    }
+
+    /// As [`Tensor::stack`], of tensors of the rank of `row` that are at most as large in each dimension; what they do
+    /// not fill is 0, false or the empty string.
+    pub fn stack_padded<'a>(
+        dtype: DType,
+        row: &Shape,
+        rows: impl ExactSizeIterator<Item = &'a Tensor>,
+    ) -> Result<Self> {
+        let shape = row.batched(rows.len());
+        let size = dtype.size();
+        let mut strings = vec![Bytes::new(); if dtype == DType::String { shape.num_elements() } else { 0 }];
+        let mut bytes = vec![0; shape.num_elements() * size];
+        for (index, tensor) in rows.enumerate() {
+            let start = index * row.num_elements();
+            let source = tensor.bytes();
+            for (from, to, length) in runs(&tensor.shape, row) {
+                let to = start + to;
+                if dtype == DType::String {
+                    strings[to..to + length].clone_from_slice(&tensor.string_values()[from..from + length]);
+                } else {
+                    let run = &source[from * size..(from + length) * size];
+                    bytes[to * size..(to + length) * size].copy_from_slice(run);
+                }
+            }
+        }
+        if dtype == DType::String {
+            Self::strings(shape, strings)
+        } else {
+            Self::from_bytes(dtype, shape, bytes.into())
+        }
+    }
+}
+
+/// Where the elements of a tensor of shape `small` lie in one of shape `large`: (from, to, length) of each run.
+fn runs(small: &Shape, large: &Shape) -> impl Iterator<Item = (usize, usize, usize)> {
+    // A run goes on over the axes that are as long in both, and over one more.
+    let num_equal = small.iter().rev().zip(large.iter().rev()).take_while(|(small, large)| small == large).count();
+    let outer = small.len().saturating_sub(num_equal + 1);
+    let length: usize = small[outer..].iter().product();
+    let inner_size: usize = large[outer..].iter().product();
+    let position = move |run: usize| {
+        let (mut rest, mut stride, mut to) = (run, inner_size, 0);
+        for axis in (0..outer).rev() {
+            to += rest % small[axis] * stride;
+            rest /= small[axis];
+            stride *= large[axis];
+        }
+        to
+    };
+    (0..small[..outer].iter().product()).map(move |run| (run * length, position(run), length))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn padding_puts_each_row_where_it_lies_in_the_larger_shape() {
+        let small = Tensor::from_values(Shape::new(&[2, 1]), vec![1_i32, 2]).unwrap();
+        let large = Tensor::from_values(Shape::new(&[1, 3]), vec![3_i32, 4, 5]).unwrap();
+        let row = Shape::new(&[2, 3]);
+        let batch = Tensor::stack_padded(DType::Int32, &row, [&small, &large].into_iter()).unwrap();
+        assert_eq!(batch.shape()[..], [2, 2, 3]);
+        assert_eq!(batch.values::<i32>().unwrap(), [1, 0, 0, 2, 0, 0, 3, 4, 5, 0, 0, 0]);
+    }
+
+    #[test]
+    fn a_window_is_cut_out_of_every_dimension() {
+        let whole = Tensor::from_values(Shape::new(&[2, 3, 4]), (0..24_i32).collect()).unwrap();
+        let part = whole.window(&[1, 1, 2], Shape::new(&[1, 2, 2])).unwrap();
+        assert_eq!(part.values::<i32>().unwrap(), [18, 19, 22, 23]);
+        let words = Tensor::strings(Shape::new(&[3]), vec!["a".into(), "b".into(), "c".into()]).unwrap();
+        assert_eq!(words.window(&[1], Shape::new(&[2])).unwrap().string_values(), ["b", "c"]);
+        assert_eq!(Tensor::scalar(7).window(&[], Shape::scalar()).unwrap(), Tensor::scalar(7));
+        assert!(whole.window(&[0, 0, 0], Shape::new(&[2, 0, 4])).unwrap().bytes().is_empty());
+        let rows = whole.window(&[1, 0, 0], Shape::new(&[1, 3, 4])).unwrap();
+        assert_eq!(rows.values::<i32>().unwrap(), (12..24).collect::<Vec<_>>());
+        let error = whole.window(&[0, 2, 0], Shape::new(&[1, 2, 1])).unwrap_err();
+        assert_eq!(error.message(), "a window of [1,2,1] at [0, 2, 0] in [2,3,4]");
+    }
+
+    #[test]
+    fn padded_strings_are_empty() {
+        let words = Tensor::strings(Shape::new(&[1]), vec!["a".into()]).unwrap();
+        let batch = Tensor::stack_padded(DType::String, &Shape::new(&[2]), [&words].into_iter()).unwrap();
+        assert_eq!(batch.string_values(), ["a", ""]);
+    }
+
+    #[test]
+    fn a_row_keeps_nothing_of_its_batch_alive() {
+        let batch = Tensor::from_values(Shape::new(&[2, 100]), vec![1_u8; 200]).unwrap();
+        let row = batch.row(1).unwrap();
+        assert!(batch.into_memory().is_unique() && row.bytes() == [1; 100]);
+    }
+}
