@@ -5,7 +5,7 @@
 //! What is computed is the same to the last bit: the same operations on the same elements in the same order.
 
 use crate::dtype::DType;
-use crate::tensor::Memory;
+use crate::memory::Memory;
 use smallvec::SmallVec;
 use std::ops::Range;
 use std::sync::OnceLock;

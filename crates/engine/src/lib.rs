@@ -12,6 +12,7 @@ mod excerpt;
 mod farmhash;
 pub mod kernel;
 pub mod kernels;
+pub mod memory;
 pub mod number;
 pub mod parker;
 pub mod philox;

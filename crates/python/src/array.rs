@@ -3,8 +3,9 @@
 
 use headrace_engine::dispatch_numeric;
 use headrace_engine::dtype::DType;
+use headrace_engine::memory::Memory;
 use headrace_engine::shape::Shape;
-use headrace_engine::tensor::{Memory, Tensor};
+use headrace_engine::tensor::Tensor;
 use numpy::npyffi::{
     NPY_ARRAY_CARRAY, NPY_ARRAY_CARRAY_RO, NpyTypes, PY_ARRAY_API, PyArrayObject, get_type_object, npy_intp,
 };

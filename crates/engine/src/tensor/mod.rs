@@ -1,13 +1,11 @@
 //! Tensors: an element type, a shape and shared bytes. Cloning one copies no element.
 
-mod memory;
 mod rows;
-
-pub use memory::Memory;
 
 use crate::deferred::{self, Deferred};
 use crate::dtype::{DType, Numeric};
 use crate::error::{Error, Result};
+use crate::memory::Memory;
 use crate::shape::Shape;
 use bytes::Bytes;
 use smallvec::SmallVec;

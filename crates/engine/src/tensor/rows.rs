@@ -1,9 +1,10 @@
 //! Parts of tensors, their rows, and rows put together into batches.
 
-use super::{Data, Memory, Tensor};
+use super::{Data, Tensor};
 use crate::deferred;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
+use crate::memory::Memory;
 use crate::shape::Shape;
 use crate::view::{Dim, View, steps_of};
 use bytes::Bytes;

@@ -20,7 +20,7 @@ impl Memory {
         }
     }
 
-    pub(super) fn numbers<T: Numeric>(values: Vec<T>) -> Self {
+    pub(crate) fn numbers<T: Numeric>(values: Vec<T>) -> Self {
         let length_bytes = size_of_val(&values[..]);
         Self::Numbers(Arc::new(Numbers { values, length_bytes }))
     }
@@ -30,7 +30,7 @@ impl Memory {
     }
 
     /// A copy that is aligned for every element type.
-    pub(super) fn aligned_copy(bytes: &[u8]) -> Self {
+    pub(crate) fn aligned_copy(bytes: &[u8]) -> Self {
         let mut words = vec![0_u64; bytes.len().div_ceil(8)];
         bytemuck::cast_slice_mut(&mut words)[..bytes.len()].copy_from_slice(bytes);
         Self::Numbers(Arc::new(Numbers { values: words, length_bytes: bytes.len() }))
