@@ -68,11 +68,12 @@ def main(name: str, path: str) -> None:
     with tf.Session() as session:
         session.run(tf.local_variables_initializer())
         session.run(names.enqueue_ops[0])
+        # Made before anything is put in, as in a program whose consumer waits already.
+        dequeue = session.make_callable(batch)
         enqueue = session.make_callable(batcher.enqueue_ops[0])
         for _ in range(num_examples(name)):
             enqueue()
         session.run(batcher.queue.close())
-        dequeue = session.make_callable(batch)
         count = sum(len(dequeue()[1]) for _ in range(NUM_BATCHES))
     assert count == num_examples(name), count
 

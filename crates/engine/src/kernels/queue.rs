@@ -46,14 +46,12 @@ pub fn build(op_type: &str, attrs: &Attrs, queue: &Arc<Queue>) -> Result<Option<
 impl Kernel for QueueKernel {
     fn run(&self, run: &Run, inputs: Tensors) -> Result<Step> {
         let queue = &self.queue;
+        if !queue.is_batched() {
+            // Who takes single elements is not to compute them; batches are computed while they are assembled.
+            inputs.iter().for_each(Tensor::settle);
+        }
         let progress = match self.action {
-            Action::Enqueue => {
-                // Who takes single elements is not to compute them; batches are computed while they are assembled.
-                if !queue.is_batched() {
-                    inputs.iter().for_each(Tensor::settle);
-                }
-                queue.enqueue(Rows::one(inputs), run.parker())?
-            }
+            Action::Enqueue => queue.enqueue(Rows::one(inputs), run.parker())?,
             Action::EnqueueMany => queue.enqueue(Rows::many(inputs), run.parker())?,
             Action::Dequeue => queue.dequeue(1, false, run.parker())?,
             Action::DequeueMany { is_up_to } => {

@@ -6,7 +6,6 @@ use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
 use crate::run::Run;
 use crate::shape::Shape;
-use crate::tensor::Tensor;
 use crate::view::{Dim, View, steps_of};
 use smallvec::SmallVec;
 
@@ -123,9 +122,7 @@ fn python_slice(
 impl Kernel for StridedSlice {
     fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
         let [tensor, begin, end, strides] = expect_inputs(&inputs)?;
-        let bounds = [begin, end, strides].map(Tensor::integers);
-        let [begin, end, strides] = bounds;
-        let (begin, end, strides) = (begin?, end?, strides?);
+        let (begin, end, strides) = (begin.integers()?, end.integers()?, strides.integers()?);
         if begin.len() != end.len() || begin.len() != strides.len() {
             return Err(Error::invalid_argument(format!(
                 "Expected begin, end, and strides to be 1D equal size tensors, but got sizes {}, {} and {} instead.",
