@@ -66,6 +66,7 @@ struct Input {
 pub struct Program {
     nodes: Vec<Node>,
     has_branches: bool,
+    is_plain: bool,
     /// The values before a run: constants are in place.
     initial: Vec<Option<Tensor>>,
     feeds: Vec<Slot>,
@@ -79,11 +80,18 @@ pub struct ProgramBuilder {
     initial: Vec<Option<Tensor>>,
     producers: Vec<Option<usize>>,
     feeds: Vec<Slot>,
+    is_plain: bool,
 }
 
 impl ProgramBuilder {
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// For programs without rewrites: nothing is moved, left out, put off or done once for all runs. They do the same as
+    /// others, only slower; tests compare them. Whatever makes a program do its work in another way asks for this.
+    pub fn plain() -> Self {
+        Self { is_plain: true, ..Self::default() }
     }
 
     fn slot(&mut self, producer: Option<usize>, value: Option<Tensor>) -> Slot {
@@ -119,7 +127,8 @@ impl ProgramBuilder {
     ) -> Result<(usize, Slot)> {
         let constant = |slot: &Slot| self.initial.get(*slot).and_then(Option::as_ref);
         let constants: Vec<_> = inputs.iter().map(constant).collect();
-        match kernel.with_constants(&constants) {
+        let specialised = if self.is_plain { None } else { kernel.with_constants(&constants) };
+        match specialised {
             Some(kernel) => {
                 let others: Vec<_> = inputs.iter().copied().filter(|slot| constant(slot).is_none()).collect();
                 self.add(name, Work::Call(kernel), &others, controls, guards, num_outputs)
@@ -188,7 +197,8 @@ impl ProgramBuilder {
             return Err(Error::internal(format!("fetched slot {unknown} does not exist")));
         }
         // A value is moved to its last reader; fetched values, feeds and constants stay where they are.
-        let mut is_read_later: Vec<bool> = self.producers.iter().map(Option::is_none).collect();
+        let mut is_read_later: Vec<bool> =
+            self.producers.iter().map(|producer| self.is_plain || producer.is_none()).collect();
         fetches.iter().for_each(|slot| is_read_later[*slot] = true);
         self.nodes.iter().flat_map(|node| &node.guards).for_each(|guard| is_read_later[guard.slot] = true);
         for node in self.nodes.iter_mut().rev() {
@@ -203,7 +213,8 @@ impl ProgramBuilder {
                 .fold(0, |bits, output| bits | 1 << output);
         }
         let has_branches = self.nodes.iter().any(|node| !node.guards.is_empty() || matches!(node.work, Work::Merge));
-        Ok(Program { nodes: self.nodes, has_branches, initial: self.initial, feeds: self.feeds, fetches })
+        let Self { nodes, initial, feeds, is_plain, .. } = self;
+        Ok(Program { nodes, has_branches, is_plain, initial, feeds, fetches })
     }
 }
 
@@ -345,6 +356,7 @@ impl<'p> Frame<'p> {
 
     fn execute(&mut self, run: &Run) -> Result<()> {
         run.check()?;
+        run.is_plain.set(self.program.is_plain);
         let mut waiting = Vec::new();
         let result = self.execute_nodes(run, &mut waiting);
         match result {

@@ -67,6 +67,8 @@ pub struct Run<'a> {
     pub(crate) node: Cell<usize>,
     /// Which outputs of that node anybody reads, a bit each.
     pub(crate) read_outputs: Cell<u64>,
+    /// Whether the program has no rewrites.
+    pub(crate) is_plain: Cell<bool>,
     /// For each reading node that has read in this run, the record it read last.
     origins: RefCell<Vec<(usize, Origin)>>,
 }
@@ -80,6 +82,7 @@ impl<'a> Run<'a> {
             interrupt: None,
             node: Cell::new(0),
             read_outputs: Cell::new(u64::MAX),
+            is_plain: Cell::new(false),
             origins: RefCell::default(),
         }
     }
@@ -103,6 +106,11 @@ impl<'a> Run<'a> {
     /// Whether anybody reads an output of the current node: what nobody reads may be anything.
     pub fn is_read(&self, output: usize) -> bool {
         output >= MAX_BITS || self.read_outputs.get() >> output & 1 == 1
+    }
+
+    /// Whether kernels are to do their work at once, in the plain way: see [`crate::program::ProgramBuilder::plain`].
+    pub fn is_plain(&self) -> bool {
+        self.is_plain.get()
     }
 
     /// Says which record the current node has read, for the errors of everything computed from it.

@@ -231,12 +231,13 @@ fn a_kernel_may_take_in_what_never_changes() {
             Some(Arc::new(Self(constants.sum::<Result<i64>>().ok()?)))
         }
     }
-    let mut builder = ProgramBuilder::new();
-    let (ten, fed) = (builder.constant(Tensor::scalar(10_i64)), builder.feed());
-    let (_, first) = builder.node("sum".into(), Arc::new(Sum(0)), &[ten, fed, ten], &[], &[], 2).unwrap();
-    let program = builder.build(vec![first, first + 1]).unwrap();
-    let outputs = run(&program, vec![Tensor::scalar(3_i64)]).unwrap();
-    assert_eq!(outputs, [Tensor::scalar(23_i64), Tensor::scalar(1_i64)]);
+    for (mut builder, num_inputs) in [(ProgramBuilder::new(), 1_i64), (ProgramBuilder::plain(), 3)] {
+        let (ten, fed) = (builder.constant(Tensor::scalar(10_i64)), builder.feed());
+        let (_, first) = builder.node("sum".into(), Arc::new(Sum(0)), &[ten, fed, ten], &[], &[], 2).unwrap();
+        let program = builder.build(vec![first, first + 1]).unwrap();
+        let outputs = run(&program, vec![Tensor::scalar(3_i64)]).unwrap();
+        assert_eq!(outputs, [Tensor::scalar(23_i64), Tensor::scalar(num_inputs)]);
+    }
 }
 
 /// A program over a bool that adds 1 to a number if it is true, and else takes the square: (sum, square, merged).

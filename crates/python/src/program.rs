@@ -82,9 +82,12 @@ type Gate = (Vec<usize>, Vec<(usize, bool)>);
 
 #[pymethods]
 impl ProgramBuilder {
+    /// Without `rewrites`, programs do everything in the plain way, for comparison.
     #[new]
-    fn new() -> Self {
-        Self(Mutex::default())
+    #[pyo3(signature = (rewrites=true))]
+    fn new(rewrites: bool) -> Self {
+        let builder = if rewrites { program::ProgramBuilder::new() } else { program::ProgramBuilder::plain() };
+        Self(Mutex::new(Building { builder, feeds: Vec::new() }))
     }
 
     /// A value of the type with number `code`, given with each run; returns its slot.

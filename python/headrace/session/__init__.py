@@ -1,12 +1,21 @@
 """Sessions: where graphs run and what belongs to one execution of them lives."""
 
-from headrace.session.options import ConfigProto, GPUOptions, RunMetadata, RunOptions
+from headrace.session.options import (
+    ConfigProto,
+    GPUOptions,
+    GraphOptions,
+    OptimizerOptions,
+    RunMetadata,
+    RunOptions,
+)
 from headrace.session.session import InteractiveSession, Session
 
 __all__ = [
     "ConfigProto",
     "GPUOptions",
+    "GraphOptions",
     "InteractiveSession",
+    "OptimizerOptions",
     "RunMetadata",
     "RunOptions",
     "Session",

@@ -58,9 +58,15 @@ class Lowering:
 
     A kernel is made once for each operation and shared by all programs: it may hold state, such as
     the position of a random generator.
+
+    Args:
+        rewrites: Whether programs may do their work in other ways than it is written, which nothing
+            but time and memory may show. Whatever does so asks here, or in the engine, where
+            `ProgramBuilder` is told; `tests/session/test_rewrites.py` compares.
     """
 
-    def __init__(self, resources: Resources) -> None:
+    def __init__(self, resources: Resources, rewrites: bool) -> None:
+        self.rewrites: Final = rewrites
         self._resources = resources
         self._lock = threading.Lock()
         # Guarded by the lock.
@@ -92,7 +98,7 @@ class Lowering:
         with self._lock:
             kernel = self._kernels.get(op)
         if kernel is None:
-            made = _make_kernel(op, resources)
+            made = _make_kernel(op, resources, self.rewrites)
             with self._lock:
                 kernel = self._kernels.setdefault(op, made)
         return kernel
@@ -107,7 +113,7 @@ class _Assembly:
 
     def __init__(self, lowering: Lowering, feeds: Sequence[Tensor]) -> None:
         self._lowering = lowering
-        self._builder = engine.ProgramBuilder()
+        self._builder = engine.ProgramBuilder(lowering.rewrites)
         self.slots = {tensor: self._builder.feed(_code(tensor)) for tensor in feeds}
         self._nodes: dict[Operation, int] = {}
         # The tensors whose values are the same in every run.
@@ -194,7 +200,12 @@ class _Assembly:
         """
         if op.type == "Const":
             return [as_array(op.attrs["value"], op.outputs[0].dtype)]
-        is_pure = op.kernel is not None and op.inputs and "python_function" not in op.attrs
+        is_pure = (
+            self._lowering.rewrites
+            and op.kernel is not None
+            and op.inputs
+            and "python_function" not in op.attrs
+        )
         is_pure = is_pure and op.type not in _SEES_FILES and all(map(is_small, op.outputs))
         if not is_pure or any(tensor not in self._constants for tensor in op.inputs):
             return None
@@ -204,15 +215,16 @@ class _Assembly:
             return None
 
 
-def _make_kernel(op: Operation, operands: Sequence[_Operand]) -> engine.Kernel:
+def _make_kernel(op: Operation, operands: Sequence[_Operand], rewrites: bool) -> engine.Kernel:
     resources: list[Resource] = []
     for place, operand in enumerate(operands):
         if isinstance(operand, list):
             before, after = operands[:place], operands[place + 1 :]
-            kernels = [_make_kernel(op, [*before, choice, *after]) for choice in operand]
+            choices = [[*before, choice, *after] for choice in operand]
+            kernels = [_make_kernel(op, choice, rewrites) for choice in choices]
             return engine.ProgramBuilder.select(kernels)
         resources.append(operand)
-    if op.kernel is not None and not _is_native_too(op):
+    if op.kernel is not None and not _is_native_too(op, rewrites):
         codes = [_code(tensor) for tensor in op.outputs]
         return engine.ProgramBuilder.function(_NumpyKernel(op), codes)
     if op.type == "Const":
@@ -232,10 +244,12 @@ def _make_kernel(op: Operation, operands: Sequence[_Operand]) -> engine.Kernel:
     return kernel
 
 
-def _is_native_too(op: Operation) -> bool:
+def _is_native_too(op: Operation, rewrites: bool) -> bool:
+    if op.type == "Pow":
+        return op.inputs[0].dtype.is_floating
     if op.type in _COMPARES_ELEMENTS:
-        return not op.inputs[0].dtype.is_complex
-    return op.type in _MOVES_ELEMENTS or (op.type == "Pow" and op.inputs[0].dtype.is_floating)
+        return rewrites and not op.inputs[0].dtype.is_complex
+    return rewrites and op.type in _MOVES_ELEMENTS
 
 
 class _NumpyKernel:

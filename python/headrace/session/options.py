@@ -6,7 +6,14 @@ field is accepted and kept; the ones that mean something here are named in each 
 
 from typing import Any
 
-__all__ = ["ConfigProto", "GPUOptions", "RunMetadata", "RunOptions"]
+__all__ = [
+    "ConfigProto",
+    "GPUOptions",
+    "GraphOptions",
+    "OptimizerOptions",
+    "RunMetadata",
+    "RunOptions",
+]
 
 
 class Options:
@@ -26,10 +33,37 @@ class GPUOptions(Options):
     """Accepted and ignored."""
 
 
+class OptimizerOptions(Options):
+    """How a session may do its work in other ways than it is written.
+
+    Attributes:
+        opt_level: `L0` for programs without rewrites: they do the same, only slower.
+    """
+
+    L1 = 0
+    L0 = -1
+
+    opt_level: int | None
+
+
+class GraphOptions(Options):
+    """Options of a graph's execution.
+
+    Attributes:
+        optimizer_options: See `OptimizerOptions`.
+    """
+
+    def __init__(self, **fields: Any) -> None:
+        self.optimizer_options = OptimizerOptions()
+        self.rewrite_options = Options()
+        super().__init__(**fields)
+
+
 class ConfigProto(Options):
     """Options of a session.
 
     Attributes:
+        graph_options: See `GraphOptions`.
         operation_timeout_in_ms: How long a run may wait; None or 0 for ever.
     """
 
@@ -39,8 +73,14 @@ class ConfigProto(Options):
         self.device_count: dict[str, int] = {}
         self.experimental = Options()
         self.gpu_options = GPUOptions()
-        self.graph_options = Options(optimizer_options=Options(), rewrite_options=Options())
+        self.graph_options = GraphOptions()
         super().__init__(**fields)
+
+    @property
+    def rewrites(self) -> bool:
+        """Whether programs may do their work in other ways than it is written."""
+        options = getattr(self.graph_options, "optimizer_options", None)
+        return getattr(options, "opt_level", None) != OptimizerOptions.L0
 
 
 class RunOptions(Options):

@@ -66,7 +66,8 @@ class Session:
         self._graph = get_default_graph() if graph is None else graph
         self._timeout_ms = None if config is None else config.operation_timeout_in_ms
         self._resources = Resources()
-        self._lowering = Lowering(self._resources)
+        rewrites = True if config is None else config.rewrites
+        self._lowering = Lowering(self._resources, rewrites)
         self._cancellation = engine.Cancellation()
         self._lock = threading.Lock()
         self._programs: dict[_ProgramKey, engine.Program] = {}  # Guarded by the lock.

@@ -219,7 +219,13 @@ from headrace.session import (
     GPUOptions as GPUOptions,
 )
 from headrace.session import (
+    GraphOptions as GraphOptions,
+)
+from headrace.session import (
     InteractiveSession as InteractiveSession,
+)
+from headrace.session import (
+    OptimizerOptions as OptimizerOptions,
 )
 from headrace.session import (
     RunMetadata as RunMetadata,

@@ -22,8 +22,9 @@ impl Cast {
 }
 
 impl Kernel for Cast {
-    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+    fn run(&self, run: &Run, inputs: Tensors) -> Result<Step> {
         let [tensor] = expect_inputs(&inputs)?;
+        let cast = if run.is_plain() { cast_at_once } else { cast };
         cast(tensor, self.target).map(Step::one)
     }
 }
@@ -31,14 +32,15 @@ impl Kernel for Cast {
 /// `tensor` as elements of type `target`. Integers wrap; floats lose their fraction; a bool is 0 or 1, and a number
 /// is true unless it is 0. Copies nothing where the bits stay the same, and may put off what makes small integers floats.
 pub fn cast(tensor: &Tensor, target: DType) -> Result<Tensor> {
+    let deferred = if target == DType::Float32 { tensor.deferred_floats() } else { None };
+    deferred.map_or_else(|| cast_at_once(tensor, target), Ok)
+}
+
+/// As [`cast`], but puts off nothing.
+fn cast_at_once(tensor: &Tensor, target: DType) -> Result<Tensor> {
     let source = tensor.dtype();
     if is_same_bits(source, target) {
         return tensor.clone().with_dtype(target);
-    }
-    if target == DType::Float32
-        && let Some(floats) = tensor.deferred_floats()
-    {
-        return Ok(floats);
     }
     let unsupported = || Error::unimplemented(format!("Cast {source} to {target} is not supported"));
     // A bool is the byte 0 or 1.
