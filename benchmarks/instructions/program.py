@@ -4,6 +4,7 @@ Its operations are run one by one, so that the same instructions are executed ea
 counted but what the native engine does with a program.
 """
 
+import contextlib
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -68,8 +69,10 @@ def main(name: str, path: str) -> None:
     with tf.Session() as session:
         session.run(tf.local_variables_initializer())
         session.run(names.enqueue_ops[0])
-        # Made before anything is put in, as in a program whose consumer waits already.
+        # It is tried before anything is put in, as in a program whose consumer waits already.
         dequeue = session.make_callable(batch)
+        with contextlib.suppress(tf.errors.DeadlineExceededError):
+            session.run(batch, options=tf.RunOptions(timeout_in_ms=1))
         enqueue = session.make_callable(batcher.enqueue_ops[0])
         for _ in range(num_examples(name)):
             enqueue()

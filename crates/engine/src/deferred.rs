@@ -53,14 +53,15 @@ impl Step {
 }
 
 impl Deferred {
-    /// The elements of `source` as floats; `None` for types that are not worth it.
-    pub fn new(source: Memory, source_dtype: DType) -> Option<Self> {
-        matches!(source_dtype, DType::UInt8 | DType::Int8 | DType::UInt16 | DType::Int16).then(|| Self {
-            source,
-            source_dtype,
-            steps: SmallVec::new(),
-            values: OnceLock::new(),
-        })
+    /// Whether so many elements of a type are worth putting off.
+    pub fn is_worth_it(source_dtype: DType, num_elements: usize) -> bool {
+        let is_small_integer = matches!(source_dtype, DType::UInt8 | DType::Int8 | DType::UInt16 | DType::Int16);
+        is_small_integer && num_elements >= MIN_ELEMENTS
+    }
+
+    /// The elements of `source`, which must be worth it, as floats.
+    pub fn new(source: Memory, source_dtype: DType) -> Self {
+        Self { source, source_dtype, steps: SmallVec::new(), values: OnceLock::new() }
     }
 
     /// Whether the elements are yet to be computed.
@@ -191,6 +192,11 @@ mod tests {
         tensor.unwrap()
     }
 
+    fn then(mut floats: Tensor, step: Step) -> Tensor {
+        floats.push_step(step).unwrap();
+        floats
+    }
+
     fn bits(tensor: &Tensor) -> Vec<u32> {
         tensor.values::<f32>().unwrap().iter().map(|value| value.to_bits()).collect()
     }
@@ -236,17 +242,17 @@ mod tests {
     fn steps_do_not_change_what_others_hold() {
         let floats = cast(&source(DType::UInt8, &[7; MIN_ELEMENTS]), DType::Float32).unwrap();
         let shared = floats.clone();
-        let more = floats.then(Step::add(1.0)).unwrap();
+        let more = then(floats, Step::add(1.0));
         assert_eq!((shared.values::<f32>().unwrap()[0], more.values::<f32>().unwrap()[0]), (7.0, 8.0));
         assert!(!more.is_deferred());
-        let again = more.then(Step::multiply(2.0)).unwrap();
+        let again = then(more, Step::multiply(2.0));
         assert_eq!(again.values::<f32>().unwrap()[0], 16.0);
     }
 
     #[test]
     fn a_row_is_put_off_as_its_batch_is() {
         let batch = source(DType::UInt8, &(0..200).collect::<Vec<u16>>()).reshaped(Shape::new(&[2, 100])).unwrap();
-        let batch = cast(&batch, DType::Float32).unwrap().then(Step::add(0.5)).unwrap();
+        let batch = then(cast(&batch, DType::Float32).unwrap(), Step::add(0.5));
         let row = batch.row(1).unwrap();
         assert!(row.is_deferred());
         assert_eq!(row.values::<f32>().unwrap()[..2], [100.5, 101.5]);
@@ -255,7 +261,7 @@ mod tests {
     #[test]
     fn what_moves_elements_leaves_them_to_be_computed() {
         let bytes = source(DType::UInt8, &(0..192).collect::<Vec<u16>>()).reshaped(Shape::new(&[3, 8, 8])).unwrap();
-        let shifted = |tensor: &Tensor| cast(tensor, DType::Float32).unwrap().then(Step::add(0.5)).unwrap();
+        let shifted = |tensor: &Tensor| then(cast(tensor, DType::Float32).unwrap(), Step::add(0.5));
         let window = |tensor: &Tensor| tensor.window(&[0, 1, 2], Shape::new(&[3, 6, 5])).unwrap();
         let moved = window(&shifted(&bytes));
         assert!(moved.is_deferred());

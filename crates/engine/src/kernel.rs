@@ -6,11 +6,11 @@ use crate::tensor::Tensor;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// The inputs of one operation, in order.
-pub type Tensors = SmallVec<[Tensor; 4]>;
+/// The inputs of one operation, in order. Most have one or two, and every move copies the room for them.
+pub type Tensors = SmallVec<[Tensor; 2]>;
 
-/// The outputs of one operation, in order. They move several times; most operations have one.
-pub type Outputs = SmallVec<[Tensor; 1]>;
+/// The outputs of one operation, in order.
+pub type Outputs = SmallVec<[Tensor; 2]>;
 
 /// How far a kernel came.
 #[allow(clippy::large_enum_variant, reason = "made and taken apart at once; a box would cost an allocation a call")]
@@ -24,7 +24,9 @@ pub enum Step {
 impl Step {
     /// A finished step with one output.
     pub fn one(output: Tensor) -> Self {
-        Self::Done(SmallVec::from_buf([output]))
+        let mut outputs = Outputs::new();
+        outputs.push(output);
+        Self::Done(outputs)
     }
 
     /// A finished step without output.
@@ -42,6 +44,26 @@ pub trait Kernel: Send + Sync {
     fn with_constants(&self, _inputs: &[Option<&Tensor>]) -> Option<Arc<dyn Kernel>> {
         None
     }
+
+    /// The same kernel as one that changes its only input, where nobody else reads that; `None` if it cannot.
+    fn in_place(self: Arc<Self>) -> Option<Arc<dyn InPlace>> {
+        None
+    }
+}
+
+/// A kernel of one input whose only output takes the input's place, so that no tensor moves.
+pub trait InPlace: Send + Sync {
+    /// Makes `value` what [`Kernel::run`] returns for it. After an error it may be anything.
+    fn change(&self, value: &mut Tensor) -> Result<()>;
+}
+
+/// A [`Kernel::run`] that is the same as [`InPlace::change`].
+pub fn run_in_place(kernel: &impl InPlace, mut inputs: Tensors) -> Result<Step> {
+    let [value] = inputs.as_mut_slice() else {
+        return Err(Error::internal(format!("{} inputs given, expected 1", inputs.len())));
+    };
+    kernel.change(value)?;
+    Ok(Step::Done(inputs))
 }
 
 /// An operation that waits. Whoever can let it go on unparks the run's parker.

@@ -36,6 +36,13 @@ impl Shape {
         Self(dims)
     }
 
+    /// This shape above a new last dimension of `length`.
+    pub fn of_rows(&self, length: usize) -> Self {
+        let mut dims = self.clone();
+        dims.0.push(length);
+        dims
+    }
+
     /// This shape without its first dimension; of a scalar, a scalar.
     pub fn row(&self) -> Self {
         Self::new(self.get(1..).unwrap_or_default())

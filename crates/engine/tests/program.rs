@@ -3,7 +3,7 @@
 use headrace_engine::cancellation::Cancellation;
 use headrace_engine::dtype::DType;
 use headrace_engine::error::{Code, Error, Result};
-use headrace_engine::kernel::{Kernel, Outputs, Step, Tensors};
+use headrace_engine::kernel::{InPlace, Kernel, Outputs, Step, Tensors};
 use headrace_engine::kernels::attrs::{Attr, Attrs};
 use headrace_engine::kernels::{self, queue as queue_kernels};
 use headrace_engine::program::{Program, ProgramBuilder, Slot, StopFlag};
@@ -237,6 +237,49 @@ fn a_kernel_may_take_in_what_never_changes() {
         let program = builder.build(vec![first, first + 1]).unwrap();
         let outputs = run(&program, vec![Tensor::scalar(3_i64)]).unwrap();
         assert_eq!(outputs, [Tensor::scalar(23_i64), Tensor::scalar(num_inputs)]);
+    }
+}
+
+#[test]
+fn a_value_is_changed_in_place_unless_somebody_else_reads_it() {
+    /// Adds 1 and counts how often it does so in place; fails at 100.
+    struct Increment(Arc<AtomicUsize>);
+    impl Kernel for Increment {
+        fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+            Ok(Step::one(Tensor::scalar(inputs[0].integer_scalar("input")? + 1)))
+        }
+
+        fn in_place(self: Arc<Self>) -> Option<Arc<dyn InPlace>> {
+            Some(self)
+        }
+    }
+    impl InPlace for Increment {
+        fn change(&self, value: &mut Tensor) -> Result<()> {
+            self.0.fetch_add(1, Ordering::Relaxed);
+            let number = value.integer_scalar("value")?;
+            *value = Tensor::scalar(number + 1);
+            if number == 100 { Err(Error::invalid_argument("too many")) } else { Ok(()) }
+        }
+    }
+    let programs = [(ProgramBuilder::new as fn() -> _, [2, 1]), (ProgramBuilder::plain, [0, 0])];
+    for (builder, expected) in programs {
+        for (fetches, expected) in [&[2][..], &[1, 2]].into_iter().zip(expected) {
+            let (mut builder, num_changes) = (builder(), Arc::default());
+            let mut slots = vec![builder.feed()];
+            slots[0] = add(&mut builder, "Neg", &slots);
+            for name in ["first", "second"] {
+                let kernel = Arc::new(Increment(Arc::clone(&num_changes)));
+                slots.push(builder.node(name.into(), kernel, &slots[slots.len() - 1..], &[], &[], 1).unwrap().1);
+            }
+            let program = builder.build(fetches.iter().map(|fetch| slots[*fetch]).collect()).unwrap();
+            let wanted: Vec<_> = fetches.iter().map(|fetch| Tensor::scalar(*fetch as i64 - 7)).collect();
+            assert_eq!(run(&program, vec![Tensor::scalar(7_i64)]).unwrap(), wanted);
+            assert_eq!(num_changes.load(Ordering::Relaxed), expected, "{fetches:?}");
+            if expected == 2 {
+                let error = run(&program, vec![Tensor::scalar(-99_i64)]).unwrap_err();
+                assert_eq!((error.message(), error.op().map(|op| &**op)), ("too many", Some("second")));
+            }
+        }
     }
 }
 

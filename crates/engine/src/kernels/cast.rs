@@ -3,12 +3,13 @@
 use crate::dispatch_numeric;
 use crate::dtype::{DType, Numeric};
 use crate::error::{Error, Result};
-use crate::kernel::{Kernel, Step, Tensors};
+use crate::kernel::{InPlace, Kernel, Step, Tensors, run_in_place};
 use crate::kernels::attrs::Attrs;
 use crate::kernels::expect_inputs;
 use crate::run::Run;
 use crate::tensor::Tensor;
 use half::f16;
+use std::sync::Arc;
 
 /// Its input as elements of `target`.
 pub struct Cast {
@@ -23,17 +24,33 @@ impl Cast {
 
 impl Kernel for Cast {
     fn run(&self, run: &Run, inputs: Tensors) -> Result<Step> {
+        if !run.is_plain() {
+            return run_in_place(self, inputs);
+        }
         let [tensor] = expect_inputs(&inputs)?;
-        let cast = if run.is_plain() { cast_at_once } else { cast };
-        cast(tensor, self.target).map(Step::one)
+        cast_at_once(tensor, self.target).map(Step::one)
+    }
+
+    fn in_place(self: Arc<Self>) -> Option<Arc<dyn InPlace>> {
+        Some(self)
+    }
+}
+
+impl InPlace for Cast {
+    fn change(&self, value: &mut Tensor) -> Result<()> {
+        if self.target != DType::Float32 || !value.put_off() {
+            *value = cast_at_once(value, self.target)?;
+        }
+        Ok(())
     }
 }
 
 /// `tensor` as elements of type `target`. Integers wrap; floats lose their fraction; a bool is 0 or 1, and a number
 /// is true unless it is 0. Copies nothing where the bits stay the same, and may put off what makes small integers floats.
 pub fn cast(tensor: &Tensor, target: DType) -> Result<Tensor> {
-    let deferred = if target == DType::Float32 { tensor.deferred_floats() } else { None };
-    deferred.map_or_else(|| cast_at_once(tensor, target), Ok)
+    let mut cast = tensor.clone();
+    Cast { target }.change(&mut cast)?;
+    Ok(cast)
 }
 
 /// As [`cast`], but puts off nothing.

@@ -2,12 +2,12 @@
 
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::kernel::{Kernel, Step, Tensors};
+use crate::kernel::{InPlace, Kernel, Step, Tensors, run_in_place};
 use crate::kernels::attrs::Attrs;
-use crate::kernels::expect_inputs;
 use crate::run::Run;
 use crate::tensor::Tensor;
 use bytes::Bytes;
+use std::sync::Arc;
 
 /// Strings of one length, each as a row of `dtype`.
 ///
@@ -32,17 +32,27 @@ impl DecodeRaw {
 
 impl Kernel for DecodeRaw {
     fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
-        let [strings] = expect_inputs(&inputs)?;
+        run_in_place(self, inputs)
+    }
+
+    fn in_place(self: Arc<Self>) -> Option<Arc<dyn InPlace>> {
+        Some(self)
+    }
+}
+
+impl InPlace for DecodeRaw {
+    fn change(&self, strings: &mut Tensor) -> Result<()> {
         if strings.dtype() != DType::String {
             return Err(Error::internal(format!("DecodeRaw of {} tensor, expected strings", strings.dtype())));
         }
         let length = row_length(strings.string_values(), self.dtype)?;
-        let shape = strings.shape().iter().copied().chain([length]).collect();
-        let bytes = match strings.string_values() {
-            [value] => value.clone(),
-            values => values.concat().into(),
+        let shape = strings.shape().of_rows(length);
+        let bytes = match strings.only_string_mut() {
+            Some(value) => std::mem::take(value),
+            None => strings.string_values().concat().into(),
         };
-        Tensor::from_bytes(self.dtype, shape, self.in_machine_form(bytes)).map(Step::one)
+        *strings = Tensor::from_bytes(self.dtype, shape, self.in_machine_form(bytes))?;
+        Ok(())
     }
 }
 

@@ -4,13 +4,14 @@ use crate::deferred;
 use crate::dispatch_numeric;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::kernel::{Kernel, Step, Tensors};
+use crate::kernel::{InPlace, Kernel, Step, Tensors, run_in_place};
 use crate::kernels::arithmetic::Arithmetic;
 use crate::kernels::broadcast::Broadcast;
 use crate::kernels::expect_inputs;
 use crate::run::Run;
 use crate::tensor::Tensor;
 use half::f16;
+use std::sync::Arc;
 
 /// A function of two tensors of the same type.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +31,15 @@ pub enum Binary {
     Pow,
 }
 
+/// A [`Binary`] of which input number `place` is the same in every run.
+struct WithOperand {
+    function: Binary,
+    operand: Tensor,
+    place: usize,
+    /// What it does with each element of floats that are put off.
+    step: Option<deferred::Step>,
+}
+
 /// A function of one tensor.
 #[derive(Clone, Copy, Debug)]
 pub enum Unary {
@@ -41,19 +51,58 @@ pub enum Unary {
 impl Kernel for Binary {
     fn run(&self, _run: &Run, mut inputs: Tensors) -> Result<Step> {
         if let Some((step, place)) = self.deferred_step(&inputs) {
-            return inputs.swap_remove(place).then(step).map(Step::one);
+            let mut floats = inputs.swap_remove(place);
+            floats.push_step(step)?;
+            return Ok(Step::one(floats));
         }
         let [x, y] = expect_inputs(&inputs)?;
+        self.compute(x, y).map(Step::one)
+    }
+
+    fn with_constants(&self, inputs: &[Option<&Tensor>]) -> Option<Arc<dyn Kernel>> {
+        let (operand, place) = match inputs {
+            [Some(operand), None] => (*operand, 0),
+            [None, Some(operand)] => (*operand, 1),
+            _ => return None,
+        };
+        let step = self.step(operand, place);
+        Some(Arc::new(WithOperand { function: *self, operand: operand.clone(), place, step }))
+    }
+}
+
+impl Kernel for WithOperand {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        run_in_place(self, inputs)
+    }
+
+    fn in_place(self: Arc<Self>) -> Option<Arc<dyn InPlace>> {
+        Some(self)
+    }
+}
+
+impl InPlace for WithOperand {
+    fn change(&self, value: &mut Tensor) -> Result<()> {
+        let Self { function, operand, place, step } = self;
+        match step {
+            Some(step) if can_take_step(value, operand) => value.push_step(*step)?,
+            _ if *place == 0 => *value = function.compute(operand, value)?,
+            _ => *value = function.compute(value, operand)?,
+        }
+        Ok(())
+    }
+}
+
+impl Binary {
+    fn compute(self, x: &Tensor, y: &Tensor) -> Result<Tensor> {
         let dtype = x.dtype();
         if y.dtype() != dtype {
             return Err(Error::internal(format!("{self:?} of {dtype} and {}, expected one type", y.dtype())));
         }
-        let result = match self {
+        match self {
             Self::RealDiv => real_div(x, y),
             Self::Pow => pow(x, y),
-            _ => dispatch_numeric!(dtype, T => self.apply::<T>(x, y), else => Err(unsupported(self, dtype))),
-        };
-        result.map(Step::one)
+            _ => dispatch_numeric!(dtype, T => self.apply::<T>(x, y), else => Err(unsupported(&self, dtype))),
+        }
     }
 }
 
@@ -70,19 +119,24 @@ impl Binary {
         let [x, y] = inputs.as_slice() else { return None };
         let place = usize::from(x.num_elements() == 1);
         let (tensor, operand) = if place == 0 { (x, y) } else { (y, x) };
-        if !tensor.is_deferred() || operand.num_elements() != 1 || operand.shape().len() > tensor.shape().len() {
+        if !can_take_step(tensor, operand) {
             return None;
         }
-        let operand = operand.values::<f32>().ok()?.first().copied().filter(|operand| operand.is_finite())?;
-        let step = match (self, place) {
+        Some((self.step(operand, 1 - place)?, place))
+    }
+
+    /// What this does with each element of another tensor, if `operand` is input number `place` and one finite float.
+    fn step(self, operand: &Tensor, place: usize) -> Option<deferred::Step> {
+        let [operand] = operand.values::<f32>().ok()? else { return None };
+        let operand = Some(*operand).filter(|operand| operand.is_finite())?;
+        Some(match (self, place) {
             (Self::Add, _) => deferred::Step::add(operand),
-            (Self::Sub, 0) => deferred::Step::add(-operand),
+            (Self::Sub, 1) => deferred::Step::add(-operand),
             (Self::Sub, _) => deferred::Step::Affine { scale: -1.0, shift: operand },
             (Self::Mul, _) => deferred::Step::multiply(operand),
-            (Self::RealDiv, 0) => deferred::Step::Divide(operand),
+            (Self::RealDiv, 1) => deferred::Step::Divide(operand),
             _ => return None,
-        };
-        Some((step, place))
+        })
     }
 
     fn apply<T: Arithmetic>(self, x: &Tensor, y: &Tensor) -> Result<Tensor> {
@@ -107,6 +161,11 @@ impl Unary {
             Self::Square => map(x, |value: T| value.mul(value)),
         }
     }
+}
+
+/// Whether `tensor` is put off, and an operation with a single `operand` leaves its shape.
+fn can_take_step(tensor: &Tensor, operand: &Tensor) -> bool {
+    tensor.is_deferred() && operand.shape().len() <= tensor.shape().len()
 }
 
 fn unsupported(function: &impl std::fmt::Debug, dtype: DType) -> Error {

@@ -2,13 +2,14 @@
 
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::kernel::{Kernel, Step, Tensors};
+use crate::kernel::{InPlace, Kernel, Step, Tensors, run_in_place};
 use crate::kernels::attrs::Attrs;
 use crate::kernels::expect_inputs;
 use crate::run::Run;
 use crate::shape::{PartialShape, Shape};
 use crate::tensor::Tensor;
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 /// Its input as it is; also `PlaceholderWithDefault` that was not fed.
 pub struct Identity;
@@ -18,6 +19,13 @@ pub struct NoOp;
 
 /// `(tensor, shape)`: the elements of `tensor` under `shape`, in which one size may be -1 and is then computed.
 pub struct Reshape;
+
+/// [`Reshape`] to sizes that are the same in every run.
+struct ReshapeTo {
+    sizes: SmallVec<[i64; 4]>,
+    /// The shape, if none of the sizes is -1.
+    shape: Option<Shape>,
+}
 
 /// A value that has to be fed: to run it is an error.
 pub struct Placeholder {
@@ -37,9 +45,18 @@ impl Placeholder {
 }
 
 impl Kernel for Identity {
-    fn run(&self, _run: &Run, mut inputs: Tensors) -> Result<Step> {
-        expect_inputs::<1>(&inputs)?;
-        Ok(Step::one(inputs.swap_remove(0)))
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        run_in_place(self, inputs)
+    }
+
+    fn in_place(self: Arc<Self>) -> Option<Arc<dyn InPlace>> {
+        Some(self)
+    }
+}
+
+impl InPlace for Identity {
+    fn change(&self, _value: &mut Tensor) -> Result<()> {
+        Ok(())
     }
 }
 
@@ -54,6 +71,33 @@ impl Kernel for Reshape {
         let [tensor, sizes] = expect_inputs(&inputs)?;
         let shape = requested_shape(tensor, &sizes_of(sizes)?)?;
         inputs.swap_remove(0).reshaped(shape).map(Step::one)
+    }
+
+    fn with_constants(&self, inputs: &[Option<&Tensor>]) -> Option<Arc<dyn Kernel>> {
+        let [None, Some(sizes)] = inputs else { return None };
+        let sizes = sizes_of(sizes).ok()?;
+        let shape = sizes.iter().map(|size| usize::try_from(*size).ok()).collect();
+        Some(Arc::new(ReshapeTo { sizes, shape }))
+    }
+}
+
+impl Kernel for ReshapeTo {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        run_in_place(self, inputs)
+    }
+
+    fn in_place(self: Arc<Self>) -> Option<Arc<dyn InPlace>> {
+        Some(self)
+    }
+}
+
+impl InPlace for ReshapeTo {
+    fn change(&self, tensor: &mut Tensor) -> Result<()> {
+        match &self.shape {
+            // It fits, as nearly always.
+            Some(shape) if tensor.set_shape(shape.clone()).is_ok() => Ok(()),
+            _ => tensor.set_shape(requested_shape(tensor, &self.sizes)?),
+        }
     }
 }
 

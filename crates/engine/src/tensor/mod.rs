@@ -156,6 +156,14 @@ impl Tensor {
         }
     }
 
+    /// The only element of a string tensor, to be changed.
+    pub fn only_string_mut(&mut self) -> Option<&mut Bytes> {
+        match &mut self.data {
+            Data::String(value) => Some(value),
+            _ => None,
+        }
+    }
+
     /// The only element of a string tensor; `what` names the argument in the error.
     pub fn string_scalar(&self, what: &str) -> Result<&Bytes> {
         match self.string_values() {
@@ -201,12 +209,16 @@ impl Tensor {
         }
     }
 
-    /// The elements as floats, to be computed when they are read; `None` where that is not worth it.
-    pub fn deferred_floats(&self) -> Option<Self> {
-        let Data::Buffer(memory) = &self.data else { return None };
-        let is_large = self.num_elements() >= deferred::MIN_ELEMENTS;
-        let deferred = Deferred::new(memory.clone(), self.dtype).filter(|_| is_large)?;
-        Some(Self { dtype: DType::Float32, shape: self.shape.clone(), data: Data::Deferred(Arc::new(deferred)) })
+    /// Makes the elements floats that are computed when they are read; says whether, for it is not always worth it.
+    pub fn put_off(&mut self) -> bool {
+        let is_worth_it = Deferred::is_worth_it(self.dtype, self.num_elements());
+        let Data::Buffer(memory) = &mut self.data else { return false };
+        if is_worth_it {
+            let source = std::mem::replace(memory, Memory::Bytes(Bytes::new()));
+            self.data = Data::Deferred(Arc::new(Deferred::new(source, self.dtype)));
+            self.dtype = DType::Float32;
+        }
+        is_worth_it
     }
 
     /// What `work`, which moves elements and changes none, makes of these; of those put off, of what they are computed from.
@@ -236,13 +248,13 @@ impl Tensor {
         matches!(&self.data, Data::Deferred(deferred) if deferred.is_open())
     }
 
-    /// These floats after one step more. Fails if they were never put off.
-    pub fn then(mut self, step: deferred::Step) -> Result<Self> {
+    /// Adds a step to what is to be done with these floats. Fails if they were never put off.
+    pub fn push_step(&mut self, step: deferred::Step) -> Result<()> {
         let Data::Deferred(deferred) = &mut self.data else {
             return Err(Error::internal("a step after floats that are there"));
         };
         Arc::make_mut(deferred).push(step);
-        Ok(self)
+        Ok(())
     }
 
     /// Computes the elements now, if that was put off.
@@ -253,9 +265,16 @@ impl Tensor {
     }
 
     /// The same elements under another shape of as many elements.
-    pub fn reshaped(self, shape: Shape) -> Result<Self> {
+    pub fn reshaped(mut self, shape: Shape) -> Result<Self> {
+        self.set_shape(shape)?;
+        Ok(self)
+    }
+
+    /// Puts the elements under another shape of as many elements.
+    pub fn set_shape(&mut self, shape: Shape) -> Result<()> {
         check_length(&shape, self.num_elements())?;
-        Ok(Self { shape, ..self })
+        self.shape = shape;
+        Ok(())
     }
 
     /// The same bytes as elements of another type of equal size.

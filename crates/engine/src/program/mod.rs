@@ -1,0 +1,150 @@
+//! Programs: a flat list of kernel calls in topological order, run once or in a loop.
+
+mod builder;
+mod frame;
+
+pub use builder::ProgramBuilder;
+
+use crate::error::{Code, Error, Result};
+use crate::kernel::{InPlace, Kernel};
+use crate::run::Run;
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::tensor::Tensor;
+use frame::Frame;
+use std::sync::Arc;
+
+/// The place of one value in a run of a program.
+pub type Slot = usize;
+
+/// Asks a [`Program::run_loop`] to end; set by any thread, read between two runs.
+#[derive(Debug, Default)]
+pub struct StopFlag(AtomicBool);
+
+impl StopFlag {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    pub fn set(&self) {
+        self.0.store(true, Ordering::Release);
+    }
+
+    pub fn is_set(&self) -> bool {
+        self.0.load(Ordering::Acquire)
+    }
+}
+
+struct Node {
+    name: Arc<str>,
+    work: Work,
+    inputs: Vec<Input>,
+    /// Nodes that must have run before, besides those that produce the inputs.
+    controls: Vec<usize>,
+    /// What must hold for the node to run, outermost first; otherwise it is skipped, and with it what depends on it.
+    guards: Vec<Guard>,
+    first_output: Slot,
+    num_outputs: usize,
+    /// Which outputs a later node or a fetch reads, a bit each.
+    read_outputs: u64,
+}
+
+enum Work {
+    Call(Arc<dyn Kernel>),
+    /// Its output has the slot of its input, which nobody else reads.
+    Change(Arc<dyn InPlace>),
+    /// Hands on its second input if the first one is false, else its third: the other one may have been skipped.
+    Merge,
+}
+
+/// Lets a node run only if a bool scalar has a certain value.
+struct Guard {
+    slot: Slot,
+    producer: Option<usize>,
+    wanted: bool,
+}
+
+struct Input {
+    slot: Slot,
+    producer: Option<usize>,
+    /// No later node and no fetch reads the slot: the value can be moved out of it.
+    is_last_use: bool,
+}
+
+/// A compiled set of operations. Immutable; any number of threads may run it at once.
+pub struct Program {
+    nodes: Vec<Node>,
+    has_branches: bool,
+    /// Outputs that no node moves away: they are there until somebody clears them.
+    kept: Vec<Slot>,
+    is_plain: bool,
+    /// The values before a run: constants are in place.
+    initial: Vec<Option<Tensor>>,
+    feeds: Vec<Slot>,
+    fetches: Vec<Slot>,
+}
+
+impl Program {
+    /// Runs every node once and returns the fetched values.
+    pub fn run(&self, feeds: Vec<Tensor>, run: &Run) -> Result<Vec<Tensor>> {
+        if feeds.len() != self.feeds.len() {
+            return Err(Error::internal(format!("{} feeds given, {} expected", feeds.len(), self.feeds.len())));
+        }
+        let mut frame = Frame::new(self);
+        for (slot, value) in self.feeds.iter().zip(feeds) {
+            frame.values[*slot] = Some(value);
+        }
+        frame.execute(run)?;
+        self.fetches.iter().enumerate().map(|(index, slot)| frame.fetched(index, *slot)).collect()
+    }
+
+    /// Repeats runs until `stop` is set (then it returns) or a run fails (then with that error).
+    pub fn run_loop(&self, stop: &StopFlag, run: &Run) -> Result<()> {
+        if !self.feeds.is_empty() {
+            return Err(Error::internal("a program that is fed cannot run in a loop"));
+        }
+        let mut frame = Frame::new(self);
+        while !stop.is_set() {
+            frame.execute(run)?;
+            frame.clear();
+        }
+        Ok(())
+    }
+
+    /// The reading nodes that `node` depends on, itself included, nearest first.
+    fn origin(&self, node: usize, run: &Run) -> Option<crate::run::Origin> {
+        let mut is_seen = vec![false; self.nodes.len()];
+        let mut stack = vec![node];
+        while let Some(node) = stack.pop() {
+            if std::mem::replace(&mut is_seen[node], true) {
+                continue;
+            }
+            if let Some(origin) = run.origin(node) {
+                return Some(origin);
+            }
+            stack.extend(self.nodes[node].inputs.iter().filter_map(|input| input.producer));
+        }
+        None
+    }
+
+    /// The record that an element of a node's input is, if a reading node gave the node its input.
+    fn record_of_element(&self, node: usize, run: &Run, error: &Error) -> Option<crate::run::Origin> {
+        let reading = self.nodes[node].inputs.first()?.producer?;
+        run.origin(reading)?.of_element(error.element()?)
+    }
+
+    /// Completes the error of a node: its name, and the record its inputs came from.
+    fn explain(&self, node: usize, run: &Run, error: Error) -> Error {
+        // Ends of input and cancellations are no fault of a record.
+        let is_about_data = !matches!(error.code(), Code::OutOfRange | Code::Cancelled | Code::DeadlineExceeded);
+        let origin = self.origin(node, run).filter(|_| is_about_data && run.origin(node).is_none());
+        let error = match origin {
+            Some(origin) => match self.record_of_element(node, run, &error) {
+                Some(record) => error.while_reading(&record),
+                None if origin.offsets_bytes.len() == 1 => error.while_reading(&origin),
+                None => error.with_element().while_reading(&origin),
+            },
+            None => error.with_element(),
+        };
+        error.in_op(&self.nodes[node].name)
+    }
+}
