@@ -31,7 +31,7 @@ _SELECTION: Final = "QueueSelect"
 _Operand: TypeAlias = Resource | list[Resource]
 
 # These have a native kernel beside the NumPy one, which folds constants. Of those that look at the
-# elements, the native one knows no complex numbers; powers of integers are NumPy's.
+# elements, the native one knows no complex numbers.
 _MOVES_ELEMENTS: Final = frozenset(
     {
         *("ConcatV2", "ExpandDims", "Pack", "Rank", "Shape", "Size", "Slice", "Squeeze"),
@@ -206,7 +206,8 @@ class _Assembly:
             and op.inputs
             and "python_function" not in op.attrs
         )
-        is_pure = is_pure and op.type not in _SEES_FILES and all(map(is_small, op.outputs))
+        is_pure = is_pure and op.type not in _SEES_FILES and not _is_native(op)
+        is_pure = is_pure and all(map(is_small, op.outputs))
         if not is_pure or any(tensor not in self._constants for tensor in op.inputs):
             return None
         try:
@@ -224,7 +225,7 @@ def _make_kernel(op: Operation, operands: Sequence[_Operand], rewrites: bool) ->
             kernels = [_make_kernel(op, choice, rewrites) for choice in choices]
             return engine.ProgramBuilder.select(kernels)
         resources.append(operand)
-    if op.kernel is not None and not _is_native_too(op, rewrites):
+    if op.kernel is not None and not (_is_native(op) or (rewrites and _is_native_too(op))):
         codes = [_code(tensor) for tensor in op.outputs]
         return engine.ProgramBuilder.function(_NumpyKernel(op), codes)
     if op.type == "Const":
@@ -244,12 +245,16 @@ def _make_kernel(op: Operation, operands: Sequence[_Operand], rewrites: bool) ->
     return kernel
 
 
-def _is_native_too(op: Operation, rewrites: bool) -> bool:
-    if op.type == "Pow":
-        return op.inputs[0].dtype.is_floating
+def _is_native(op: Operation) -> bool:
+    """Whether the NumPy function is not to be used: its powers differ in the last bit."""
+    return op.type == "Pow" and op.inputs[0].dtype.is_floating
+
+
+def _is_native_too(op: Operation) -> bool:
+    """Whether a native kernel gives the same bits as the NumPy function."""
     if op.type in _COMPARES_ELEMENTS:
-        return rewrites and not op.inputs[0].dtype.is_complex
-    return rewrites and op.type in _MOVES_ELEMENTS
+        return not op.inputs[0].dtype.is_complex
+    return op.type in _MOVES_ELEMENTS
 
 
 class _NumpyKernel:
