@@ -16,10 +16,15 @@ MIN_AFTER_DEQUEUE = 10_000
 NUM_THREADS = 4
 
 
-def lines(files, num_epochs):
-    names = tf.train.string_input_producer(files, num_epochs=num_epochs)
+def read_line(names):
     reader = tf.TextLineReader()
     _, line = reader.read(names)
+    return line
+
+
+def lines(files, num_epochs):
+    names = tf.train.string_input_producer(files, num_epochs=num_epochs)
+    line = read_line(names)
     return tf.train.shuffle_batch(
         [line],
         batch_size=BATCH_SIZE,

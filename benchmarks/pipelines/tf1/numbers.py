@@ -16,13 +16,18 @@ MIN_AFTER_DEQUEUE = 10_000
 NUM_THREADS = 4
 
 
-def numbers(files, num_epochs):
-    names = tf.train.string_input_producer(files, num_epochs=num_epochs)
+def read_and_decode(names):
     reader = tf.TextLineReader()
     _, line = reader.read(names)
     *columns, label = tf.decode_csv(line, record_defaults=[[0.0]] * 10 + [[0]])
+    return tf.stack(columns), label
+
+
+def numbers(files, num_epochs):
+    names = tf.train.string_input_producer(files, num_epochs=num_epochs)
+    features, label = read_and_decode(names)
     return tf.train.shuffle_batch(
-        [tf.stack(columns), label],
+        [features, label],
         batch_size=BATCH_SIZE,
         num_threads=NUM_THREADS,
         capacity=MIN_AFTER_DEQUEUE + (NUM_THREADS + 3) * BATCH_SIZE,

@@ -57,3 +57,35 @@ impl Condvar {
         self.0.notify_one();
     }
 }
+
+/// How long to look again for what is about to come, before sleeping for it.
+///
+/// First the processor pauses, for no longer than it takes to fall asleep and be woken; then other threads get the
+/// processor, since whoever is waited for may not have one.
+#[derive(Default)]
+pub struct Patience {
+    #[cfg(not(loom))]
+    round: u32,
+}
+
+impl Patience {
+    /// Waits a moment; false, at once, if it is time to sleep. A model checker sleeps at once.
+    #[cfg(loom)]
+    pub fn wait(&mut self) -> bool {
+        false
+    }
+
+    /// Waits a moment; false, at once, if it is time to sleep.
+    #[cfg(not(loom))]
+    pub fn wait(&mut self) -> bool {
+        const PAUSES: u32 = 6;
+        const YIELDS: u32 = 4;
+        self.round += 1;
+        match self.round {
+            round if round <= PAUSES => (0..1 << round).for_each(|_| std::hint::spin_loop()),
+            round if round <= PAUSES + YIELDS => std::thread::yield_now(),
+            _ => return false,
+        }
+        true
+    }
+}

@@ -1,38 +1,34 @@
 //! Taking turns: a lock that a run can wait for without blocking its thread.
 //!
 //! Whoever comes when nobody has the turn gets it, even if others have been woken for it and are still on their way:
-//! handing it to a sleeping thread would make all wait for that thread to wake, at every turn.
+//! handing it to a sleeping thread would make all wait for that thread to wake, at every turn. A turn is mostly shorter
+//! than it takes to fall asleep and be woken, so whoever comes too early looks again a few times before it does.
 
 use crate::parker::Parker;
-use crate::sync::Mutex;
-use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use crate::sync::{Mutex, Patience};
 use std::collections::VecDeque;
 use std::sync::Arc;
+
+/// Somebody has the turn.
+const TAKEN: u8 = 1;
+/// Somebody waits in the line.
+const HAS_LINE: u8 = 2;
 
 /// Lets one holder at a time go on.
 #[derive(Default)]
 pub struct Turns {
-    state: Mutex<State>,
-}
-
-#[derive(Default)]
-struct State {
-    is_taken: bool,
+    /// `TAKEN` is set by whoever takes the turn and cleared by the same; `HAS_LINE` changes under the line's lock. In one
+    /// word, so that of one who ends a turn and one who joins the line either sees what the other did.
+    state: AtomicU8,
     /// Those who wait, longest first. If the turn is free, the first of them was called and has yet to look.
-    line: VecDeque<Arc<Place>>,
+    line: Mutex<VecDeque<Arc<Place>>>,
 }
 
 struct Place {
     /// The first in line was unparked, and has not looked since. Changed under the lock.
     is_called: AtomicBool,
     parker: Arc<Parker>,
-}
-
-impl State {
-    /// Wakes the first in line, unless it is awake already.
-    fn call_first(&self) -> Option<Arc<Place>> {
-        self.line.front().filter(|place| !place.is_called.swap(true, Ordering::Relaxed)).cloned()
-    }
 }
 
 /// A turn, or a place in the line for one. Dropping it ends the turn or leaves the line.
@@ -45,17 +41,61 @@ pub struct Turn<T: AsRef<Turns>> {
 impl Turns {
     /// Asks for a turn; `parker` is unparked when it is worth looking whether it has come.
     pub fn enter<T: AsRef<Turns>>(owner: T, parker: &Arc<Parker>) -> Turn<T> {
-        let mut state = owner.as_ref().state.lock();
-        let place = if state.is_taken {
-            let place = Arc::new(Place { is_called: AtomicBool::new(false), parker: Arc::clone(parker) });
-            state.line.push_back(Arc::clone(&place));
-            Some(place)
-        } else {
-            state.is_taken = true;
-            None
-        };
-        drop(state);
+        let turns = owner.as_ref();
+        let place = if turns.take() || turns.take_patiently() { None } else { turns.join(parker) };
         Turn { owner, place }
+    }
+
+    fn take(&self) -> bool {
+        self.state.fetch_or(TAKEN, Ordering::Acquire) & TAKEN == 0
+    }
+
+    fn take_patiently(&self) -> bool {
+        let mut patience = Patience::default();
+        while patience.wait() {
+            if self.take() {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Joins the line, unless the turn has become free.
+    fn join(&self, parker: &Arc<Parker>) -> Option<Arc<Place>> {
+        let mut line = self.line.lock();
+        let before = self.state.fetch_or(HAS_LINE | TAKEN, Ordering::Acquire);
+        if before & TAKEN == 0 {
+            self.say_whether_there_is(&line);
+            return None;
+        }
+        let place = Arc::new(Place { is_called: AtomicBool::new(false), parker: Arc::clone(parker) });
+        line.push_back(Arc::clone(&place));
+        Some(place)
+    }
+
+    fn leave(&self, place: &Arc<Place>) {
+        let mut line = self.line.lock();
+        line.retain(|waiting| !Arc::ptr_eq(waiting, place));
+        self.say_whether_there_is(&line);
+    }
+
+    fn say_whether_there_is(&self, line: &VecDeque<Arc<Place>>) {
+        if line.is_empty() {
+            self.state.fetch_and(!HAS_LINE, Ordering::Relaxed);
+        }
+    }
+
+    /// Wakes the first in line if the turn is free, unless it is awake already.
+    fn call_first(&self) {
+        let line = self.line.lock();
+        if self.state.load(Ordering::Relaxed) & TAKEN != 0 {
+            return;
+        }
+        let first = line.front().filter(|place| !place.is_called.swap(true, Ordering::Relaxed)).cloned();
+        drop(line);
+        if let Some(first) = first {
+            first.parker.unpark();
+        }
     }
 }
 
@@ -63,14 +103,18 @@ impl<T: AsRef<Turns>> Turn<T> {
     /// Whether the turn has come; takes it if it is free.
     pub fn has_come(&mut self) -> bool {
         let Some(place) = &self.place else { return true };
-        let mut state = self.owner.as_ref().state.lock();
-        place.is_called.store(false, Ordering::Relaxed);
-        if state.is_taken {
-            return false;
+        let turns = self.owner.as_ref();
+        if !turns.take_patiently() {
+            // Whoever has the turn now calls again when it ends; it may have ended since.
+            let line = turns.line.lock();
+            place.is_called.store(false, Ordering::Relaxed);
+            let is_taken = !turns.take();
+            drop(line);
+            if is_taken {
+                return false;
+            }
         }
-        state.is_taken = true;
-        state.line.retain(|waiting| !Arc::ptr_eq(waiting, place));
-        drop(state);
+        turns.leave(place);
         self.place = None;
         true
     }
@@ -78,16 +122,18 @@ impl<T: AsRef<Turns>> Turn<T> {
 
 impl<T: AsRef<Turns>> Drop for Turn<T> {
     fn drop(&mut self) {
-        let mut state = self.owner.as_ref().state.lock();
+        let turns = self.owner.as_ref();
         match self.place.take() {
-            Some(place) => state.line.retain(|waiting| !Arc::ptr_eq(waiting, &place)),
-            None => state.is_taken = false,
-        }
-        // If who leaves the line was called, the next one has to be.
-        let next = if state.is_taken { None } else { state.call_first() };
-        drop(state);
-        if let Some(next) = next {
-            next.parker.unpark();
+            // If who leaves the line was called, the next one has to be.
+            Some(place) => {
+                turns.leave(&place);
+                turns.call_first();
+            }
+            None => {
+                if turns.state.fetch_and(!TAKEN, Ordering::Release) & HAS_LINE != 0 {
+                    turns.call_first();
+                }
+            }
         }
     }
 }
@@ -164,6 +210,7 @@ mod tests {
         };
         let threads: Vec<_> = (0..4).map(|_| work()).collect();
         threads.into_iter().for_each(|thread| thread.join().unwrap());
-        assert!(owner.turns.state.lock().line.is_empty());
+        assert!(owner.turns.line.lock().is_empty());
+        assert_eq!(owner.turns.state.load(Ordering::Relaxed), 0);
     }
 }

@@ -40,7 +40,7 @@ fn spawn(shared: &Handle, work: impl FnOnce(&Handle, &Arc<Parker>) + 'static) ->
 
 #[test]
 fn two_threads_that_come_again_all_get_their_turns() {
-    loom::model(|| {
+    model(|| {
         let shared = Handle::default();
         let twice = |shared: &Handle, parker: &Arc<Parker>| (0..2).for_each(|_| take_a_turn(shared, parker));
         let other = spawn(&shared, twice);
@@ -49,8 +49,8 @@ fn two_threads_that_come_again_all_get_their_turns() {
     });
 }
 
-/// Three threads are explored with at most three preemptions: more take minutes.
-fn model_of_three(work: impl Fn() + Send + Sync + 'static) {
+/// Explores what at most three preemptions can do: more take minutes.
+fn model(work: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(3);
     builder.check(work);
@@ -58,7 +58,7 @@ fn model_of_three(work: impl Fn() + Send + Sync + 'static) {
 
 #[test]
 fn three_threads_all_get_their_turns() {
-    model_of_three(|| {
+    model(|| {
         let shared = Handle::default();
         let others = [(); 2].map(|()| spawn(&shared, take_a_turn));
         take_a_turn(&shared, &Arc::new(Parker::new()));
@@ -68,7 +68,7 @@ fn three_threads_all_get_their_turns() {
 
 #[test]
 fn who_leaves_the_line_leaves_nobody_asleep() {
-    model_of_three(|| {
+    model(|| {
         let shared = Handle::default();
         let leaver = spawn(&shared, |shared, parker| drop(Turns::enter(shared.clone(), parker)));
         let taker = spawn(&shared, take_a_turn);
