@@ -57,7 +57,11 @@ impl FromText for f32 {
 
     #[inline]
     fn from_start(text: &[u8]) -> Option<(Self, usize)> {
-        fast_float2::parse_partial(text).ok()
+        match short_decimal(text) {
+            // Rounded twice, and yet as if once: only halfway between two floats could the first rounding mislead the second.
+            Some((wide, length)) if wide.to_bits() & HALF_ULP_MASK != HALF_ULP => Some((wide as f32, length)),
+            _ => any_decimal(text),
+        }
     }
 }
 
@@ -68,7 +72,76 @@ impl FromText for f64 {
 
     #[inline]
     fn from_start(text: &[u8]) -> Option<(Self, usize)> {
-        fast_float2::parse_partial(text).ok()
+        short_decimal(text).or_else(|| any_decimal(text))
+    }
+}
+
+/// The bits of a double that a float has no room for, and what they are halfway between two floats.
+const HALF_ULP_MASK: u64 = (1 << 29) - 1;
+const HALF_ULP: u64 = 1 << 28;
+
+#[cold]
+fn any_decimal<T: fast_float2::FastFloat>(text: &[u8]) -> Option<(T, usize)> {
+    fast_float2::parse_partial(text).ok()
+}
+
+/// The number that `text` begins with, rounded once, and the length of its text; `None` if it has an exponent, or no digits
+/// or many. Most numbers in files are short, and this is quicker than what reads all of them.
+#[inline(always)]
+fn short_decimal(text: &[u8]) -> Option<(f64, usize)> {
+    /// So many digits make an integer that a double holds exactly, as it does the power of ten to divide it by.
+    const MAX_DIGITS: usize = 15;
+    let start = usize::from(text.first() == Some(&b'-'));
+    let (mut mantissa, point) = digit_by_digit(text, start, 0);
+    let (mut end, mut num_decimals) = (point, 0);
+    if text.get(point) == Some(&b'.') {
+        (mantissa, end) = eight_digits(text, point + 1, mantissa);
+        num_decimals = end - (point + 1);
+    }
+    let num_digits = point - start + num_decimals;
+    if !(1..=MAX_DIGITS).contains(&num_digits) || matches!(text.get(end), Some(b'e' | b'E')) {
+        return None;
+    }
+    let value = mantissa as f64 / POWERS_OF_TEN[num_decimals];
+    Some((if start == 1 { -value } else { value }, end))
+}
+
+const POWERS_OF_TEN: [f64; 16] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+
+/// `before` continued by the digits of `text` from place `at` on, and where they end. Of many digits, the lowest bits.
+#[inline]
+fn digit_by_digit(text: &[u8], mut at: usize, before: u64) -> (u64, usize) {
+    let mut value = before;
+    while let Some(digit @ b'0'..=b'9') = text.get(at) {
+        value = value.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'));
+        at += 1;
+    }
+    (value, at)
+}
+
+/// As [`digit_by_digit`], the first eight at once where so many bytes are left.
+///
+/// Source: pairs of digits, then pairs of those, are added up within one word; Daniel Lemire, "Quickly parsing eight
+/// digits" (2018).
+#[inline]
+fn eight_digits(text: &[u8], at: usize, before: u64) -> (u64, usize) {
+    const POWERS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
+    let Some(chunk) = text.get(at..).and_then(|rest| rest.first_chunk()) else {
+        return digit_by_digit(text, at, before);
+    };
+    let digits = u64::from_le_bytes(*chunk) ^ 0x3030_3030_3030_3030;
+    // The high bit of the first byte that is no digit; a carry out of it only gets into bytes behind it.
+    let others = (digits.wrapping_add(0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080;
+    let count = (others.trailing_zeros() / 8) as usize;
+    // Zeros in front of fewer digits.
+    let digits = digits.checked_shl(64 - 8 * count as u32).unwrap_or(0);
+    let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
+    let high = (pairs & 0xff_0000_00ff).wrapping_mul(100 + (1_000_000 << 32));
+    let low = (pairs >> 16 & 0xff_0000_00ff).wrapping_mul(1 + (10_000 << 32));
+    let value = before.wrapping_mul(POWERS[count]).wrapping_add(high.wrapping_add(low) >> 32);
+    match count {
+        8 => digit_by_digit(text, at + 8, value),
+        _ => (value, at + count),
     }
 }
 
@@ -236,6 +309,24 @@ mod tests {
             let float = f64::from_bits(bits);
             let read = f64::from_text(float.to_string().as_bytes()).unwrap();
             prop_assert!(read == float || read.is_nan() && float.is_nan());
+        }
+
+        #[test]
+        fn short_numbers_are_rounded_as_any(
+            text in "-?[0-9]{0,10}[.]?[0-9]{0,18}(e-?[0-9])?[,.e-]?[0-9]{0,8}"
+        ) {
+            let both = |text: &[u8]| (f32::from_start(text), f64::from_start(text));
+            let expected =
+                (fast_float2::parse_partial(&text).ok(), fast_float2::parse_partial(&text).ok());
+            prop_assert_eq!(both(text.as_bytes()), expected);
+        }
+
+        #[test]
+        fn floats_near_halfway_are_rounded_once(bits: u32, power in -4..12_i32, off in -1..2_i64, decimals in 0..8_usize) {
+            let float = f64::from((1 << 24 | bits >> 8) as f32) * f64::from(2_f32.powi(power)) + 2_f64.powi(power - 1);
+            let near = f64::from_bits(float.to_bits().wrapping_add_signed(off));
+            let text = format!("{near:.decimals$}");
+            prop_assert_eq!(f32::from_start(text.as_bytes()), Some((text.parse().unwrap(), text.len())));
         }
 
         #[test]

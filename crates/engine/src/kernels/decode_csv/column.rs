@@ -1,9 +1,10 @@
-//! One column: what a field is in every record.
+//! The columns: what a field is in every record, or in the only one.
 
 use super::split::Fields;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::excerpt::excerpt;
+use crate::kernel::Outputs;
 use crate::number::FromText;
 use crate::retain::retain;
 use crate::shape::Shape;
@@ -18,6 +19,22 @@ pub enum Column {
     Float32(Vec<f32>),
     Float64(Vec<f64>),
     String(Vec<Bytes>),
+}
+
+/// The only value of each column, as scalars.
+pub struct Scalars<'a> {
+    pub dtypes: &'a [DType],
+    pub outputs: Outputs,
+}
+
+/// Where the values of a record go, column after column.
+pub trait Columns {
+    /// Adds the next field to a column of numbers if it has the usual form and is not `na_value`; otherwise `fields` stay as
+    /// they are. Says which.
+    fn push_usual(&mut self, column: usize, fields: &mut Fields, na_value: &[u8]) -> bool;
+
+    /// Adds a value, which must be of the type of the column.
+    fn push(&mut self, column: usize, value: Value) -> Result<()>;
 }
 
 /// What a field stands for.
@@ -48,20 +65,6 @@ impl Column {
         }
     }
 
-    /// Adds a value, which must be of the type of the column.
-    #[inline]
-    pub fn push(&mut self, value: Value) -> Result<()> {
-        match (self, value) {
-            (Self::Int32(values), Value::Int32(value)) => values.push(value),
-            (Self::Int64(values), Value::Int64(value)) => values.push(value),
-            (Self::Float32(values), Value::Float32(value)) => values.push(value),
-            (Self::Float64(values), Value::Float64(value)) => values.push(value),
-            (Self::String(values), Value::String(value)) => values.push(value),
-            _ => return Err(Error::internal("a value of another type than its column")),
-        }
-        Ok(())
-    }
-
     pub fn into_tensor(self, shape: Shape) -> Result<Tensor> {
         match self {
             Self::Int32(values) => Tensor::from_values(shape, values),
@@ -73,20 +76,58 @@ impl Column {
     }
 }
 
-impl Value {
-    /// The next field as a number of the given type, if it has the usual form and is not `na_value`; otherwise `fields`
-    /// stay as they are.
+impl Columns for [Column] {
     #[inline]
-    pub fn usual(dtype: DType, fields: &mut Fields, na_value: &[u8]) -> Option<Self> {
-        match dtype {
-            DType::Int32 => fields.number(na_value).map(Self::Int32),
-            DType::Int64 => fields.number(na_value).map(Self::Int64),
-            DType::Float32 => fields.number(na_value).map(Self::Float32),
-            DType::Float64 => fields.number(na_value).map(Self::Float64),
-            _ => None,
+    fn push_usual(&mut self, column: usize, fields: &mut Fields, na_value: &[u8]) -> bool {
+        match &mut self[column] {
+            Column::Int32(values) => fields.number(na_value).map(|value| values.push(value)),
+            Column::Int64(values) => fields.number(na_value).map(|value| values.push(value)),
+            Column::Float32(values) => fields.number(na_value).map(|value| values.push(value)),
+            Column::Float64(values) => fields.number(na_value).map(|value| values.push(value)),
+            Column::String(_) => None,
         }
+        .is_some()
     }
 
+    fn push(&mut self, column: usize, value: Value) -> Result<()> {
+        match (&mut self[column], value) {
+            (Column::Int32(values), Value::Int32(value)) => values.push(value),
+            (Column::Int64(values), Value::Int64(value)) => values.push(value),
+            (Column::Float32(values), Value::Float32(value)) => values.push(value),
+            (Column::Float64(values), Value::Float64(value)) => values.push(value),
+            (Column::String(values), Value::String(value)) => values.push(value),
+            _ => return Err(Error::internal("a value of another type than its column")),
+        }
+        Ok(())
+    }
+}
+
+impl Columns for Scalars<'_> {
+    #[inline]
+    fn push_usual(&mut self, column: usize, fields: &mut Fields, na_value: &[u8]) -> bool {
+        let scalar = match self.dtypes[column] {
+            DType::Int32 => fields.number::<i32>(na_value).map(Tensor::scalar),
+            DType::Int64 => fields.number::<i64>(na_value).map(Tensor::scalar),
+            DType::Float32 => fields.number::<f32>(na_value).map(Tensor::scalar),
+            DType::Float64 => fields.number::<f64>(na_value).map(Tensor::scalar),
+            _ => None,
+        };
+        scalar.map(|scalar| self.outputs.push(scalar)).is_some()
+    }
+
+    fn push(&mut self, _column: usize, value: Value) -> Result<()> {
+        self.outputs.push(match value {
+            Value::Int32(value) => Tensor::scalar(value),
+            Value::Int64(value) => Tensor::scalar(value),
+            Value::Float32(value) => Tensor::scalar(value),
+            Value::Float64(value) => Tensor::scalar(value),
+            Value::String(value) => Tensor::string(value),
+        });
+        Ok(())
+    }
+}
+
+impl Value {
     /// What `text`, a field of `record`, stands for.
     pub fn of(dtype: DType, text: Cow<[u8]>, record: &Bytes, place: Place) -> Result<Self> {
         match dtype {
@@ -111,16 +152,6 @@ impl Value {
             DType::Float64 => first(default.values()?, place).map(Self::Float64),
             DType::String => first(default.string_values(), place).map(Self::String),
             dtype => Err(unsupported(dtype)),
-        }
-    }
-
-    pub fn into_tensor(self) -> Tensor {
-        match self {
-            Self::Int32(value) => Tensor::scalar(value),
-            Self::Int64(value) => Tensor::scalar(value),
-            Self::Float32(value) => Tensor::scalar(value),
-            Self::Float64(value) => Tensor::scalar(value),
-            Self::String(value) => Tensor::string(value),
         }
     }
 }

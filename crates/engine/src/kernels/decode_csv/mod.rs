@@ -16,7 +16,7 @@ use crate::run::Run;
 use crate::shape::Shape;
 use crate::tensor::Tensor;
 use bytes::Bytes;
-use column::{Column, Place, Value};
+use column::{Column, Columns, Place, Scalars, Value};
 use split::{Dialect, Fields, Misfit};
 use std::sync::Arc;
 
@@ -109,45 +109,39 @@ impl Kernel for DecodeCsv {
 
 impl DecodeCsv {
     fn decode_one(&self, row: &Bytes, defaults: &[Tensor]) -> Result<Outputs> {
-        let mut outputs = Outputs::with_capacity(self.dtypes.len());
-        self.decode(row, 0, defaults, |_, value| {
-            outputs.push(value.into_tensor());
-            Ok(())
-        })?;
-        Ok(outputs)
+        let mut outputs = Scalars { dtypes: &self.dtypes, outputs: Outputs::with_capacity(self.dtypes.len()) };
+        self.decode(row, 0, defaults, &mut outputs)?;
+        Ok(outputs.outputs)
     }
 
     fn decode_all(&self, rows: &[Bytes], shape: &Shape, defaults: &[Tensor]) -> Result<Outputs> {
         let columns = self.dtypes.iter().map(|dtype| Column::new(*dtype, rows.len()));
         let mut columns = columns.collect::<Result<Vec<_>>>()?;
         for (record, row) in rows.iter().enumerate() {
-            self.decode(row, record, defaults, |column, value| columns[column].push(value))
-                .map_err(|error| error.at_element(record))?;
+            self.decode(row, record, defaults, &mut columns[..]).map_err(|error| error.at_element(record))?;
         }
         columns.into_iter().map(|column| column.into_tensor(shape.clone())).collect()
     }
 
-    /// Hands on what the fields of a record stand for, in the order of the columns.
+    /// Gives each column what its field of a record stands for.
     #[inline]
     fn decode(
         &self,
         row: &Bytes,
         record: usize,
         defaults: &[Tensor],
-        mut take: impl FnMut(usize, Value) -> Result<()>,
+        columns: &mut (impl Columns + ?Sized),
     ) -> Result<()> {
         let mut fields = self.dialect.split(row);
-        for (column, (dtype, default)) in self.dtypes.iter().zip(defaults).enumerate() {
+        for (column, default) in defaults.iter().enumerate() {
             for _ in 0..self.gaps.get(column).copied().unwrap_or(0) {
                 fields.next();
             }
-            let value = match Value::usual(*dtype, &mut fields, &self.na_value) {
-                Some(value) => value,
-                None => self
-                    .value(&mut fields, *dtype, default, row, Place { field: column, record })
-                    .map_err(|error| self.check(row, record).err().unwrap_or(error))?,
-            };
-            take(column, value)?;
+            if !columns.push_usual(column, &mut fields, &self.na_value) {
+                let place = Place { field: column, record };
+                let value = self.value(&mut fields, self.dtypes[column], default, row, place);
+                columns.push(column, value.map_err(|error| self.check(row, record).err().unwrap_or(error))?)?;
+            }
         }
         match self.gaps.is_empty() && fields.next().is_some() {
             true => self.check(row, record),
