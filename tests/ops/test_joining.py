@@ -23,6 +23,15 @@ class TestStack:
         assert result.shape == shape
         assert np.array_equal(run(result), np.stack([[1, 2], [3, 4], [5, 6]], axis))
 
+    @pytest.mark.parametrize("dtype", ["int8", "float32", "complex64", "complex128"])
+    @pytest.mark.parametrize("shape", [(), (0,), (5,), (2, 3), (0, 3)])
+    def test_joins_elements_of_any_size(self, run, dtype, shape):
+        parts = [np.arange(np.prod(shape)).reshape(shape).astype(dtype) + n for n in range(3)]
+        for axis in range(len(shape) + 1):
+            result = run(tf.stack([tf.identity(part) for part in parts], axis))
+            assert result.dtype == dtype
+            assert np.array_equal(result, np.stack(parts, axis))
+
     def test_of_constants_is_a_constant(self):
         assert tf.stack([1, 2]).op.type == "Const"
         assert names() == ["stack"]

@@ -7,6 +7,7 @@ use crate::kernel::{Kernel, Step, Tensors};
 use crate::run::Run;
 use crate::shape::Shape;
 use crate::tensor::Tensor;
+use smallvec::SmallVec;
 
 /// Tensors of one shape along a new axis.
 ///
@@ -92,8 +93,25 @@ fn join(dtype: DType, shape: Shape, num_rows: usize, tensors: &[Tensor]) -> Resu
         let parts: Vec<_> = tensors.iter().map(Tensor::string_values).collect();
         return Tensor::strings(shape, interleaved(num_rows, &parts));
     }
-    let parts: Vec<_> = tensors.iter().map(Tensor::bytes).collect();
-    Tensor::from_bytes(dtype, shape, interleaved(num_rows, &parts).into())
+    let parts: SmallVec<[_; 16]> = tensors.iter().map(Tensor::bytes).collect();
+    // Single numbers, as columns have that become rows, are too small to be copied as slices.
+    let is_single = parts.iter().all(|part| part.len() == num_rows * dtype.size());
+    let bytes = match dtype.size() {
+        4 if is_single => interleaved_words::<4>(num_rows, &parts),
+        8 if is_single => interleaved_words::<8>(num_rows, &parts),
+        _ => interleaved(num_rows, &parts),
+    };
+    Tensor::from_bytes(dtype, shape, bytes.into())
+}
+
+/// As [`interleaved`], of `N` bytes for each row of each part.
+fn interleaved_words<const N: usize>(num_rows: usize, parts: &[&[u8]]) -> Vec<u8> {
+    let mut out = vec![[0; N]; num_rows * parts.len()];
+    for (index, part) in parts.iter().enumerate() {
+        let places = out.iter_mut().skip(index).step_by(parts.len());
+        places.zip(part.as_chunks().0).for_each(|(place, word)| *place = *word);
+    }
+    out.into_flattened()
 }
 
 fn interleaved<T: Clone>(num_rows: usize, parts: &[&[T]]) -> Vec<T> {
