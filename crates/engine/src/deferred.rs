@@ -16,13 +16,19 @@ pub const MIN_ELEMENTS: usize = 64;
 /// Floats to be computed from small integers.
 pub struct Deferred {
     source: Memory,
-    source_dtype: DType,
-    steps: SmallVec<[Step; 2]>,
+    recipe: Recipe,
     values: OnceLock<Vec<f32>>,
 }
 
+/// How floats are computed: from elements of a type, in steps.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recipe {
+    source_dtype: DType,
+    steps: SmallVec<[Step; 2]>,
+}
+
 /// What is done with each element. No operand is NaN, so that signs of NaN are nobody's concern.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub enum Step {
     /// `x * scale + shift`, rounded after each operation.
     Affine {
@@ -52,6 +58,19 @@ impl Step {
     }
 }
 
+impl PartialEq for Step {
+    /// Whether both do the same to the last bit: the sign of a zero matters.
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Affine { scale, shift }, Self::Affine { scale: other_scale, shift: other_shift }) => {
+                scale.to_bits() == other_scale.to_bits() && shift.to_bits() == other_shift.to_bits()
+            }
+            (Self::Divide(divisor), Self::Divide(other)) => divisor.to_bits() == other.to_bits(),
+            _ => false,
+        }
+    }
+}
+
 impl Deferred {
     /// Whether so many elements of a type are worth putting off.
     pub fn is_worth_it(source_dtype: DType, num_elements: usize) -> bool {
@@ -61,7 +80,12 @@ impl Deferred {
 
     /// The elements of `source`, which must be worth it, as floats.
     pub fn new(source: Memory, source_dtype: DType) -> Self {
-        Self { source, source_dtype, steps: SmallVec::new(), values: OnceLock::new() }
+        Recipe { source_dtype, steps: SmallVec::new() }.of(source)
+    }
+
+    /// How many floats they are.
+    pub fn len(&self) -> usize {
+        self.source.as_ref().len() / self.recipe.source_size()
     }
 
     /// Whether the elements are yet to be computed.
@@ -72,38 +96,42 @@ impl Deferred {
     /// Adds a step.
     pub fn push(&mut self, step: Step) {
         self.values.take();
-        match (self.steps.last_mut(), step) {
+        match (self.recipe.steps.last_mut(), step) {
             // A product that a sum follows is one step.
             (Some(Step::Affine { shift, .. }), Step::Affine { scale: 1.0, shift: added })
                 if shift.to_bits() == NOTHING.to_bits() =>
             {
                 *shift = added;
             }
-            _ => self.steps.push(step),
+            _ => self.recipe.steps.push(step),
         }
+    }
+
+    pub fn recipe(&self) -> &Recipe {
+        &self.recipe
     }
 
     /// The same of the elements at `places`, which are copied.
     pub fn part(&self, places: Range<usize>) -> Self {
-        let size = self.source_dtype.size();
+        let size = self.recipe.source_size();
         self.over(Memory::copied(&self.source.as_ref()[places.start * size..places.end * size]))
     }
 
     /// What the floats are computed from, and its type.
     pub fn source(&self) -> (DType, &Memory) {
-        (self.source_dtype, &self.source)
+        (self.recipe.source_dtype, &self.source)
     }
 
     /// The same steps over other elements.
     pub fn over(&self, source: Memory) -> Self {
-        Self { source, source_dtype: self.source_dtype, steps: self.steps.clone(), values: OnceLock::new() }
+        self.recipe.clone().of(source)
     }
 
     /// The elements, computed once.
     pub fn values(&self) -> &[f32] {
         self.values.get_or_init(|| {
-            let mut values = Vec::with_capacity(self.source.as_ref().len() / self.source_dtype.size());
-            self.compute(&mut values);
+            let mut values = Vec::with_capacity(self.len());
+            self.recipe.compute(self.source.as_ref(), &mut values);
             values
         })
     }
@@ -112,7 +140,7 @@ impl Deferred {
     pub fn extend(&self, out: &mut Vec<f32>) {
         match self.values.get() {
             Some(values) => out.extend_from_slice(values),
-            None => self.compute(out),
+            None => self.recipe.compute(self.source.as_ref(), out),
         }
     }
 
@@ -120,9 +148,21 @@ impl Deferred {
         self.values();
         self.values.take().unwrap_or_default()
     }
+}
 
-    fn compute(&self, out: &mut Vec<f32>) {
-        let bytes = self.source.as_ref();
+impl Recipe {
+    /// Floats that are computed from `source` when they are read.
+    pub fn of(self, source: Memory) -> Deferred {
+        Deferred { source, recipe: self, values: OnceLock::new() }
+    }
+
+    /// Size in bytes of the element that a float is computed from.
+    pub fn source_size(&self) -> usize {
+        self.source_dtype.size()
+    }
+
+    /// Adds what is computed from `bytes` to `out`.
+    pub fn compute(&self, bytes: &[u8], out: &mut Vec<f32>) {
         match self.source_dtype {
             DType::UInt8 => self.compute_from(bytes.iter().map(|x| f32::from(*x)), out),
             DType::Int8 => self.compute_from(bytes.iter().map(|x| f32::from(*x as i8)), out),
@@ -230,10 +270,9 @@ mod tests {
                 (deferred, eager) = (apply(deferred).unwrap(), apply(eager.unwrap()));
             }
             let eager = eager.unwrap();
-            let batch = Tensor::stack(DType::Float32, deferred.shape(), [&deferred, &eager].into_iter()).unwrap();
-            let both = bits(&batch);
-            let (first, second) = both.split_at(values.len());
-            prop_assert_eq!(first, second);
+            let floats = deferred.to_floats().unwrap();
+            let floats = Tensor::from_values(deferred.shape().clone(), floats).unwrap();
+            prop_assert_eq!(bits(&floats), bits(&eager));
             prop_assert_eq!(bits(&deferred), bits(&eager));
         }
     }

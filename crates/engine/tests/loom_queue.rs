@@ -8,7 +8,7 @@ use headrace_engine::dtype::DType;
 use headrace_engine::error::{Code, Result};
 use headrace_engine::kernel::Tensors;
 use headrace_engine::parker::Parker;
-use headrace_engine::queue::{Left, Order, Progress, Queue, QueueSpec, Rows};
+use headrace_engine::queue::{Element, Left, Order, Progress, Queue, QueueSpec};
 use headrace_engine::shape::{PartialShape, Shape};
 use headrace_engine::tensor::Tensor;
 use loom::thread;
@@ -25,6 +25,13 @@ fn queue(order: Order, capacity: usize) -> Arc<Queue> {
     .unwrap()
 }
 
+fn number(element: &Element) -> i64 {
+    match element {
+        Element::Short { bytes, .. } => i64::from_ne_bytes(*bytes.first_chunk().unwrap()),
+        _ => panic!("an element of another form"),
+    }
+}
+
 /// Waits for a request as a run does.
 fn wait(progress: Result<Progress>, parker: &Parker) -> Result<Vec<i64>> {
     let elements = match progress? {
@@ -36,13 +43,13 @@ fn wait(progress: Result<Progress>, parker: &Parker) -> Result<Vec<i64>> {
             parker.park();
         },
     };
-    Ok(elements.iter().map(|element| element[0].integer_scalar("element").unwrap()).collect())
+    Ok(elements.iter().map(number).collect())
 }
 
 fn enqueue(queue: &Arc<Queue>, values: &[i64]) -> Result<Vec<i64>> {
     let parker = Arc::new(Parker::new());
     let batch = Tensor::from_values(Shape::new(&[values.len()]), values.to_vec()).unwrap();
-    wait(queue.enqueue(Rows::many(Tensors::from_iter([batch])), &parker), &parker)
+    wait(queue.enqueue_many(Tensors::from_iter([batch]), &parker), &parker)
 }
 
 fn dequeue(queue: &Arc<Queue>, count: usize) -> Result<Vec<i64>> {
@@ -130,7 +137,7 @@ fn a_consumer_that_leaves_while_it_is_served_loses_nothing() {
         let taken = match q.dequeue(2, false, &Arc::new(Parker::new())).unwrap() {
             Progress::Done(_) => vec![1, 2],
             Progress::Waiting(mut waiting) => match waiting.leave() {
-                Left::Served(outcome) => outcome.unwrap().iter().map(|e| e[0].integer_scalar("e").unwrap()).collect(),
+                Left::Served(outcome) => outcome.unwrap().iter().map(number).collect(),
                 Left::Unserved(_) => Vec::new(),
             },
         };

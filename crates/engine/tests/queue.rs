@@ -5,7 +5,7 @@ use headrace_engine::dtype::DType;
 use headrace_engine::error::{Code, Error, Result};
 use headrace_engine::kernel::Tensors;
 use headrace_engine::parker::Parker;
-use headrace_engine::queue::{Elements, Left, Order, Progress, Queue, QueueSpec, Rows, Unfinished, Waiting};
+use headrace_engine::queue::{Element, Elements, Left, Order, Progress, Queue, QueueSpec, Unfinished, Waiting};
 use headrace_engine::run::{Interrupt, Run};
 use headrace_engine::shape::{PartialShape, Shape};
 use headrace_engine::tensor::Tensor;
@@ -34,7 +34,11 @@ fn fifo(capacity: usize) -> Fixture {
 }
 
 fn numbers(elements: &Elements) -> Vec<i64> {
-    elements.iter().map(|element| element[0].integer_scalar("element").unwrap()).collect()
+    let number = |element: &Element| match element {
+        Element::Short { bytes, .. } => i64::from_ne_bytes(*bytes.first_chunk().unwrap()),
+        _ => panic!("an element of another form"),
+    };
+    elements.iter().map(number).collect()
 }
 
 fn done(progress: Result<Progress>) -> Vec<i64> {
@@ -61,13 +65,13 @@ fn failure(waiting: &mut Waiting) -> Error {
 
 impl Fixture {
     fn enqueue(&self, value: i64) -> Result<Progress> {
-        self.queue.enqueue(Rows::one(Tensors::from_iter([Tensor::scalar(value)])), &self.parker)
+        self.queue.enqueue(Tensors::from_iter([Tensor::scalar(value)]), &self.parker)
     }
 
     fn enqueue_many(&self, values: impl Iterator<Item = i64>) -> Result<Progress> {
         let values: Vec<i64> = values.collect();
         let batch = Tensor::from_values(Shape::new(&[values.len()]), values).unwrap();
-        self.queue.enqueue(Rows::many(Tensors::from_iter([batch])), &self.parker)
+        self.queue.enqueue_many(Tensors::from_iter([batch]), &self.parker)
     }
 
     fn dequeue(&self, count: usize) -> Result<Progress> {
@@ -399,8 +403,7 @@ fn a_priority_queue_takes_nothing_until_it_has_all() {
 fn types_and_shapes_are_checked_before_anything_moves() {
     let q = fifo(10);
     let text = |component: Tensor| {
-        let rows = Rows::one(Tensors::from_iter([component]));
-        q.queue.enqueue(rows, &q.parker).err().unwrap().message().to_owned()
+        q.queue.enqueue(Tensors::from_iter([component]), &q.parker).err().unwrap().message().to_owned()
     };
     let vector = Tensor::from_values(Shape::new(&[3]), vec![1_i64, 2, 3]).unwrap();
     assert_eq!(text(vector), "Shape mismatch in tuple component 0. Expected [], got [3]");

@@ -6,7 +6,7 @@ use headrace_engine::dtype::DType;
 use headrace_engine::error::{Code, Error, Result};
 use headrace_engine::kernel::Tensors;
 use headrace_engine::parker::Parker;
-use headrace_engine::queue::{Order, Progress, Queue, QueueSpec, Rows};
+use headrace_engine::queue::{Order, Progress, Queue, QueueSpec};
 use headrace_engine::reader::{
     Answer, FileName, FixedLengthFormat, Format, OpenFile, Reader, Request, TextLineFormat, TfRecordFormat,
 };
@@ -261,7 +261,7 @@ impl Reading {
         };
         let (names, parker) = (Queue::new(spec).unwrap(), Arc::new(Parker::new()));
         for path in paths {
-            let rows = Rows::one(Tensors::from_iter([Tensor::string(path.clone().into_bytes())]));
+            let rows = Tensors::from_iter([Tensor::string(path.clone().into_bytes())]);
             assert!(matches!(names.enqueue(rows, &parker), Ok(Progress::Done(_))));
         }
         assert!(matches!(names.close(false, &parker), Ok(Progress::Done(_))));

@@ -6,7 +6,7 @@ use crate::error::{IntoPython, to_python};
 use headrace_engine::cancellation::Cancellation;
 use headrace_engine::error::{Code, Error, Result};
 use headrace_engine::parker::Parker;
-use headrace_engine::queue::{Elements, Progress, Queue, Unfinished, Waiting};
+use headrace_engine::queue::{Element, Elements, Progress, Queue, Unfinished, Waiting};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::sync::Arc;
@@ -126,5 +126,5 @@ impl Call<'_> {
 }
 
 fn num_bytes(elements: &Elements) -> usize {
-    elements.iter().flatten().map(|component| component.bytes().len()).sum()
+    elements.iter().map(Element::num_bytes).sum()
 }

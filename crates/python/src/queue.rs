@@ -6,7 +6,7 @@ use crate::call::{Call, detached_if_large};
 use crate::error::IntoPython;
 use crate::view::{View, parts};
 use headrace_engine::error::{Error, Result};
-use headrace_engine::queue::{self, Elements, Order, QueueSpec, Rows};
+use headrace_engine::queue::{self, Order, QueueSpec};
 use headrace_engine::tensor::Tensor;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -68,9 +68,8 @@ impl Queue {
             let Some(view) = View::of_component(part, spec, index, false) else { return Ok(false) };
             components.push(detached_if_large(py, view.num_bytes(), || view.into_tensor())?);
         }
-        let rows = Rows::one(components.into());
         let call = Call { queue: &self.0, verb: "enqueue", count: 1, timeout };
-        call.make(py, |parker| self.0.enqueue(rows, parker), |_| Ok(true))
+        call.make(py, |parker| self.0.enqueue(components.into(), parker), |_| Ok(true))
     }
 
     /// As `enqueue`, of the rows of a batch.
@@ -90,18 +89,17 @@ impl Queue {
             return Ok(true);
         }
         let num_bytes = views.iter().map(View::num_bytes).sum();
-        let element = |index| views.iter().map(|view| view.row(index)).collect::<Result<_>>();
-        let make = || Ok(Rows::made((0..count).map(element).collect::<Result<_>>()?));
-        let rows = detached_if_large(py, num_bytes, make)?;
+        let element = |index| self.0.element(views.iter().map(|view| view.row(index)).collect::<Result<_>>()?);
+        let elements = detached_if_large(py, num_bytes, || (0..count).map(element).collect::<Result<_>>())?;
         let call = Call { queue: &self.0, verb: "enqueue_many", count, timeout };
-        call.make(py, |parker| self.0.enqueue(rows, parker), |_| Ok(true))
+        call.make(py, |parker| self.0.enqueue_elements(elements, parker), |_| Ok(true))
     }
 
     /// Takes an element: its components, or the only one alone.
     #[pyo3(signature = (timeout=None))]
     fn dequeue<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
         let call = Call { queue: &self.0, verb: "dequeue", count: 1, timeout };
-        let take = |elements: Elements| Ok(elements.into_iter().next().unwrap_or_default());
+        let take = |elements| self.0.one(elements);
         let element = call.make(py, |parker| self.0.dequeue(1, false, parker), take)?;
         to_element(py, element)
     }
@@ -119,7 +117,7 @@ impl Queue {
         spec.check_batch().into_python(py)?;
         let verb = if is_up_to { "dequeue_up_to" } else { "dequeue_many" };
         let call = Call { queue: &self.0, verb, count, timeout };
-        let stack = |elements: Elements| spec.batch(elements);
+        let stack = |elements| self.0.batch(elements);
         let batch = call.make(py, |parker| self.0.dequeue(count, is_up_to, parker), stack)?;
         to_element(py, batch)
     }

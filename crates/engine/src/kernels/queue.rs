@@ -3,7 +3,7 @@
 use super::attrs::Attrs;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Outputs, Pending, Step, Tensors};
-use crate::queue::{Elements, Progress, Queue, Rows, Waiting};
+use crate::queue::{Elements, Progress, Queue, Waiting};
 use crate::run::Run;
 use crate::tensor::Tensor;
 use std::sync::Arc;
@@ -51,8 +51,8 @@ impl Kernel for QueueKernel {
             inputs.iter().for_each(Tensor::settle);
         }
         let progress = match self.action {
-            Action::Enqueue => queue.enqueue(Rows::one(inputs), run.parker())?,
-            Action::EnqueueMany => queue.enqueue(Rows::many(inputs), run.parker())?,
+            Action::Enqueue => queue.enqueue(inputs, run.parker())?,
+            Action::EnqueueMany => queue.enqueue_many(inputs, run.parker())?,
             Action::Dequeue => queue.dequeue(1, false, run.parker())?,
             Action::DequeueMany { is_up_to } => {
                 queue.dequeue(self.count(&inputs, is_up_to)?, is_up_to, run.parker())?
@@ -84,8 +84,8 @@ impl QueueKernel {
     /// What the operation returns of what the queue gave: nothing, one element, or a batch of them.
     fn outputs(&self, elements: Elements) -> Result<Outputs> {
         match self.action {
-            Action::Dequeue => Ok(elements.into_iter().flatten().collect()),
-            Action::DequeueMany { .. } => self.queue.spec().batch(elements),
+            Action::Dequeue => self.queue.one(elements),
+            Action::DequeueMany { .. } => self.queue.batch(elements),
             _ => Ok(Outputs::new()),
         }
     }

@@ -1,7 +1,6 @@
 //! Batches: what a dequeue of several elements gives.
 
-use super::{Elements, QueueSpec};
-use crate::dtype::DType;
+use super::{Elements, Queue, QueueSpec};
 use crate::error::{Error, Result};
 use crate::kernel::Outputs;
 use crate::shape::{PartialShape, Shape};
@@ -21,25 +20,24 @@ impl QueueSpec {
             _ => Ok(()),
         }
     }
+}
 
-    /// Puts elements of this kind into one batch for each component: numbers are copied, strings move. Fails if the shapes
-    /// are not known.
+impl Queue {
+    /// Puts elements of this queue into one batch for each component: numbers are copied, large strings move. Fails if the
+    /// shapes are not known.
     pub fn batch(&self, mut elements: Elements) -> Result<Outputs> {
         if !elements.is_empty() {
-            self.check_batch()?;
+            self.spec.check_batch()?;
         }
-        let components = self.dtypes.iter().zip(self.known_shapes()?).enumerate();
+        if let Some(batch) = self.packing.batch(&mut elements) {
+            return batch;
+        }
+        let rows = elements.into_iter().map(|element| self.packing.unpack(element)).collect::<Result<Vec<_>>>()?;
+        let components = self.spec.dtypes.iter().zip(self.spec.known_shapes()?).enumerate();
         components
             .map(|(index, (dtype, shape))| {
-                let row = shape.to_shape();
-                if let (DType::String, Some(row)) = (dtype, &row) {
-                    return Tensor::stack_strings(row, elements.iter_mut().map(|element| &mut element[index]));
-                }
-                let column = elements.iter().map(|element| &element[index]);
-                match row {
-                    Some(row) => Tensor::stack(*dtype, &row, column),
-                    None => Tensor::stack_padded(*dtype, &largest(shape, column.clone()), column),
-                }
+                let column = rows.iter().map(|row| &row[index]);
+                Tensor::stack_padded(*dtype, &largest(shape, column.clone()), column)
             })
             .collect()
     }

@@ -1,12 +1,17 @@
 //! The state machine of a queue: sequential code, run under the queue's lock.
 
+use super::element::Rows;
+use super::packing::Packing;
 use super::store::Store;
 use super::ticket::{Line, Ticket, Woken};
-use super::{Elements, QueueSpec, QueueStats, Rows};
+use super::{Elements, QueueSpec, QueueStats};
 use crate::error::{Error, Result};
 use crate::parker::Parker;
 use std::collections::VecDeque;
 use std::sync::Arc;
+
+/// Elements that a dequeue makes room for at once; for more, as they come.
+const MAX_RESERVED: usize = 4096;
 
 /// A plain close, which takes its turn among the enqueues.
 pub(super) struct Close;
@@ -20,7 +25,7 @@ pub(super) enum Request {
 
 impl Request {
     pub(super) fn dequeue(count: usize, is_up_to: bool) -> Self {
-        Self::Dequeue { missing: count, is_up_to, held: Elements::new() }
+        Self::Dequeue { missing: count, is_up_to, held: Elements::with_capacity(count.min(MAX_RESERVED)) }
     }
 
     /// How many elements it is still about.
@@ -55,6 +60,7 @@ enum Attempt {
 
 pub(super) struct Core {
     spec: QueueSpec,
+    packing: Arc<Packing>,
     store: Store,
     is_closed: bool,
     enqueues: VecDeque<(Request, Arc<Ticket>)>,
@@ -64,9 +70,10 @@ pub(super) struct Core {
 }
 
 impl Core {
-    pub(super) fn new(spec: &QueueSpec) -> Self {
+    pub(super) fn new(spec: &QueueSpec, packing: &Arc<Packing>) -> Self {
         Self {
             spec: spec.clone(),
+            packing: Arc::clone(packing),
             store: Store::new(spec.order),
             is_closed: false,
             enqueues: VecDeque::new(),
@@ -224,8 +231,8 @@ impl Core {
         }
         let mut attempt = Attempt::Stuck;
         while self.spec.capacity.is_none_or(|capacity| self.store.len() < capacity) {
-            match rows.pop() {
-                Ok(Some(element)) => self.store.push(element),
+            match rows.pop(&self.packing) {
+                Ok(Some(element)) => self.store.push(element, self.spec.capacity),
                 Ok(None) => return Attempt::Complete(Ok(Elements::new())),
                 Err(error) => return Attempt::Complete(Err(error)),
             }

@@ -1,19 +1,59 @@
 //! What goes through a queue: elements, one at a time or as the rows of a batch.
 
+use super::packing::Packing;
 use crate::error::Result;
 use crate::kernel::Tensors;
 use crate::tensor::Tensor;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 
-/// One element: its components in order. Boxed, since it moves often between here and the store.
-pub type Element = Box<[Tensor]>;
+/// One element, as it lies in a queue; see [`super::packing`].
+#[derive(Debug)]
+pub enum Element {
+    /// Few bytes, in place.
+    Short {
+        layout: u8,
+        length: u8,
+        bytes: [u8; Element::MAX_SHORT_BYTES],
+    },
+    Long {
+        layout: u8,
+        bytes: Box<[u8]>,
+    },
+    /// The components, where they are large or of shapes that are not the same for all.
+    Tensors(Box<[Tensor]>),
+}
 
 /// What one dequeue took.
 pub type Elements = SmallVec<[Element; 1]>;
 
 /// Rows made ahead of the queue's lock; longer batches make the rest as space appears.
 const PREPARED_ROWS: usize = 256;
+
+impl Element {
+    /// What makes an element 48 bytes.
+    pub(super) const MAX_SHORT_BYTES: usize = 45;
+
+    /// The bytes of its numbers and strings. Of floats that are put off, of what they are computed from.
+    pub fn num_bytes(&self) -> usize {
+        match self {
+            Self::Short { length, .. } => usize::from(*length),
+            Self::Long { bytes, .. } => bytes.len(),
+            Self::Tensors(components) => components.iter().map(Tensor::num_bytes).sum(),
+        }
+    }
+
+    /// Component 0 as the priority: checked to be a scalar int64 before the element comes in.
+    pub(super) fn priority(&self) -> i64 {
+        let packed = |bytes: &[u8]| bytes.first_chunk().copied().map(i64::from_ne_bytes);
+        match self {
+            Self::Short { bytes, .. } => packed(bytes),
+            Self::Long { bytes, .. } => packed(bytes),
+            Self::Tensors(components) => components.first().and_then(|first| first.integer_scalar("priority").ok()),
+        }
+        .unwrap_or_default()
+    }
+}
 
 /// The elements of one enqueue, in order.
 pub struct Rows(Source);
@@ -28,26 +68,28 @@ struct Many {
     ready: VecDeque<Element>,
     /// The batch the others are rows of.
     batch: Tensors,
+    /// How the rows are packed.
+    layout: Option<u8>,
     next: usize,
     end: usize,
 }
 
 impl Rows {
-    /// A single element.
-    pub fn one(components: Tensors) -> Self {
-        Self(Source::One(Some(components.into_boxed_slice())))
+    pub(super) fn one(element: Element) -> Self {
+        Self(Source::One(Some(element)))
     }
 
-    /// The rows of `batch`, whose components have the same size in the first dimension.
-    pub fn many(batch: Tensors) -> Self {
+    /// The rows of `batch`, whose components fit the queue.
+    pub(super) fn many(batch: Tensors, packing: &Packing) -> Self {
         let end = batch.first().and_then(|component| component.shape().first().copied()).unwrap_or(0);
-        Self(Source::Many(Box::new(Many { ready: VecDeque::new(), batch, next: 0, end })))
+        let layout = packing.layout_for(&batch);
+        Self(Source::Many(Box::new(Many { ready: VecDeque::new(), batch, layout, next: 0, end })))
     }
 
-    /// Elements made before, all of the same types and shapes.
-    pub fn made(elements: VecDeque<Element>) -> Self {
+    /// Elements made before.
+    pub(super) fn made(elements: VecDeque<Element>) -> Self {
         let end = elements.len();
-        Self(Source::Many(Box::new(Many { ready: elements, batch: Tensors::new(), next: end, end })))
+        Self(Source::Many(Box::new(Many { ready: elements, batch: Tensors::new(), layout: None, next: end, end })))
     }
 
     /// How many elements are still to come.
@@ -70,35 +112,25 @@ impl Rows {
         }
     }
 
-    pub(super) fn is_batch(&self) -> bool {
-        matches!(&self.0, Source::Many(many) if !many.batch.is_empty())
-    }
-
-    /// The components as they were given; those of the first element if they were given as elements.
-    pub(super) fn components(&self) -> &[Tensor] {
-        match &self.0 {
-            Source::One(element) => element.as_deref().unwrap_or_default(),
-            Source::Many(many) => many.ready.front().map_or(&many.batch, |element| element),
-        }
-    }
-
     /// Copies the next rows out of the batch, outside the queue's lock.
-    pub(super) fn prepare(&mut self) -> Result<()> {
+    pub(super) fn prepare(&mut self, packing: &Packing) -> Result<()> {
         if let Source::Many(many) = &mut self.0 {
-            while many.ready.len() < PREPARED_ROWS && many.next < many.end {
-                let element = many.make_next()?;
+            let num_missing = PREPARED_ROWS.min(many.end - many.next).saturating_sub(many.ready.len());
+            many.ready.reserve_exact(num_missing);
+            for _ in 0..num_missing {
+                let element = many.make_next(packing)?;
                 many.ready.push_back(element);
             }
         }
         Ok(())
     }
 
-    pub(super) fn pop(&mut self) -> Result<Option<Element>> {
+    pub(super) fn pop(&mut self, packing: &Packing) -> Result<Option<Element>> {
         match &mut self.0 {
             Source::One(element) => Ok(element.take()),
             Source::Many(many) => match many.ready.pop_front() {
                 Some(element) => Ok(Some(element)),
-                None if many.next < many.end => many.make_next().map(Some),
+                None if many.next < many.end => many.make_next(packing).map(Some),
                 None => Ok(None),
             },
         }
@@ -106,9 +138,9 @@ impl Rows {
 }
 
 impl Many {
-    fn make_next(&mut self) -> Result<Element> {
+    fn make_next(&mut self, packing: &Packing) -> Result<Element> {
         let row = self.next;
         self.next += 1;
-        self.batch.iter_mut().map(|component| component.take_row(row)).collect()
+        packing.pack_row(self.layout, &mut self.batch, row)
     }
 }

@@ -15,7 +15,7 @@ impl Heap {
     }
 
     pub(super) fn push(&mut self, element: Element) {
-        self.0.push((priority(&element), element));
+        self.0.push((element.priority(), element));
         self.sift_up(self.0.len() - 1);
     }
 
@@ -47,22 +47,21 @@ impl Heap {
     }
 }
 
-/// The priority; checked to be a scalar int64 before the element comes in.
-fn priority(element: &Element) -> i64 {
-    element.first().and_then(|tensor| tensor.integer_scalar("the priority").ok()).unwrap_or_default()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::tensor::Tensor;
 
     fn element(priority: i64, id: i64) -> Element {
-        Element::from_iter([Tensor::scalar(priority), Tensor::scalar(id)])
+        Element::Tensors([Tensor::scalar(priority), Tensor::scalar(id)].into())
     }
 
     fn ids(heap: &mut Heap) -> Vec<i64> {
-        std::iter::from_fn(|| heap.pop()).map(|element| element[1].integer_scalar("id").unwrap()).collect()
+        let id = |element| match element {
+            Element::Tensors(components) => components[1].integer_scalar("id").unwrap(),
+            _ => panic!("a packed element"),
+        };
+        std::iter::from_fn(|| heap.pop()).map(id).collect()
     }
 
     #[test]

@@ -9,31 +9,38 @@
 //! of TensorFlow 1.15, as documented for `tf.QueueBase`.
 
 mod batch;
+mod column;
 mod core;
 mod element;
 mod heap;
+mod packing;
 mod spec;
 mod stats;
 mod store;
 mod ticket;
 mod waiting;
 
-pub use element::{Element, Elements, Rows};
+pub use element::{Element, Elements};
 pub use spec::{Order, QueueSpec};
 pub use stats::QueueStats;
 pub use waiting::{Left, Unfinished, Waiting};
 
 use self::core::{Close, Core, Request};
 use crate::error::Result;
+use crate::kernel::{Outputs, Tensors};
 use crate::parker::Parker;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, Ordering};
+use element::Rows;
+use packing::Packing;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use ticket::Line;
 
 /// A queue of elements, shared by any number of threads.
 pub struct Queue {
     spec: QueueSpec,
+    packing: Arc<Packing>,
     /// Everything that changes. Locked for a few moves at a time by every caller.
     core: Mutex<Core>,
     /// Somebody puts elements into batches, which computes what was put off until then.
@@ -49,9 +56,10 @@ pub enum Progress {
 impl Queue {
     /// An open, empty queue. Fails if `spec` contradicts itself.
     pub fn new(spec: QueueSpec) -> Result<Arc<Self>> {
-        spec.check()?;
-        let core = Mutex::new(Core::new(&spec));
-        Ok(Arc::new(Self { spec, core, is_batched: AtomicBool::new(false) }))
+        spec.check_order()?;
+        let packing = Arc::new(Packing::new(&spec));
+        let core = Mutex::new(Core::new(&spec, &packing));
+        Ok(Arc::new(Self { spec, packing, core, is_batched: AtomicBool::new(false) }))
     }
 
     pub fn spec(&self) -> &QueueSpec {
@@ -68,16 +76,43 @@ impl Queue {
         self.is_batched.load(Ordering::Relaxed)
     }
 
-    /// Adds `rows` in order, as space appears, uninterrupted by other enqueues. Waits while the queue is full.
+    /// Adds an element. Waits while the queue is full.
     ///
     /// Fails with `InvalidArgument` if types or shapes do not fit and with `Cancelled` if the queue is closed.
-    pub fn enqueue(self: &Arc<Self>, mut rows: Rows, parker: &Arc<Parker>) -> Result<Progress> {
-        self.spec.check_rows(&rows)?;
+    pub fn enqueue(self: &Arc<Self>, components: Tensors, parker: &Arc<Parker>) -> Result<Progress> {
+        self.spec.check(&components, false)?;
+        self.enqueue_rows(Rows::one(self.packing.pack(components)?), parker)
+    }
+
+    /// As [`Queue::enqueue`], of the rows of `batch`, whose components have the same size in the first dimension: in order,
+    /// as space appears, uninterrupted by other enqueues.
+    pub fn enqueue_many(self: &Arc<Self>, batch: Tensors, parker: &Arc<Parker>) -> Result<Progress> {
+        self.spec.check(&batch, true)?;
+        self.enqueue_rows(Rows::many(batch, &self.packing), parker)
+    }
+
+    /// As [`Queue::enqueue_many`], of elements made with [`Queue::element`].
+    pub fn enqueue_elements(self: &Arc<Self>, elements: VecDeque<Element>, parker: &Arc<Parker>) -> Result<Progress> {
+        self.enqueue_rows(Rows::made(elements), parker)
+    }
+
+    fn enqueue_rows(self: &Arc<Self>, mut rows: Rows, parker: &Arc<Parker>) -> Result<Progress> {
         if rows.is_empty() {
             return Ok(Progress::Done(Elements::new()));
         }
-        rows.prepare()?;
+        rows.prepare(&self.packing)?;
         self.request(Line::Enqueue, Request::Enqueue(rows), parker)
+    }
+
+    /// Components as an element. Fails with `InvalidArgument` if types or shapes do not fit.
+    pub fn element(&self, components: Tensors) -> Result<Element> {
+        self.spec.check(&components, false)?;
+        self.packing.pack(components)
+    }
+
+    /// The components of the only element that a dequeue gave.
+    pub fn one(&self, elements: Elements) -> Result<Outputs> {
+        elements.into_iter().next().map_or_else(|| Ok(Outputs::new()), |element| self.packing.unpack(element))
     }
 
     /// Takes `count` elements, as they arrive. Waits until it has them all.

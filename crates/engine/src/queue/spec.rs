@@ -1,9 +1,9 @@
 //! What a queue is made for: order, capacity, and the types and shapes of its components.
 
-use super::Rows;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::shape::{PartialShape, Shape};
+use crate::tensor::Tensor;
 
 /// In which order elements come out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ impl QueueSpec {
         }
     }
 
-    pub(super) fn check(&self) -> Result<()> {
+    pub(super) fn check_order(&self) -> Result<()> {
         match (self.order, self.capacity) {
             (Order::Shuffle { min_after_dequeue, .. }, Some(capacity)) if min_after_dequeue >= capacity => Err(
                 Error::invalid_argument(format!("min_after_dequeue {min_after_dequeue} must be < capacity {capacity}")),
@@ -82,9 +82,9 @@ impl QueueSpec {
         self.shapes.as_ref().is_none_or(|shapes| shapes[index].is_compatible_with(dims))
     }
 
-    /// Whether the components of an enqueue have the types and shapes of this queue's.
-    pub(super) fn check_rows(&self, rows: &Rows) -> Result<()> {
-        let got = rows.components().iter().map(|component| component.dtype());
+    /// Whether the components of an element, or of the rows of a batch, have the types and shapes of this queue's.
+    pub(super) fn check(&self, components: &[Tensor], is_batch: bool) -> Result<()> {
+        let got = components.iter().map(Tensor::dtype);
         if !got.clone().eq(self.dtypes.iter().copied()) {
             let got: Vec<DType> = got.collect();
             let names = |dtypes: &[DType]| dtypes.iter().map(|dtype| dtype.to_string()).collect::<Vec<_>>().join(",");
@@ -94,18 +94,17 @@ impl QueueSpec {
                 names(&self.dtypes)
             )));
         }
-        let rows_of = |index: usize| rows.components()[index].shape().first().copied();
-        for (index, component) in rows.components().iter().enumerate() {
+        let length = components.first().and_then(|first| first.shape().first().copied()).unwrap_or_default();
+        for (index, component) in components.iter().enumerate() {
             let shape = component.shape();
-            if rows.is_batch() && shape.is_empty() {
+            if is_batch && shape.is_empty() {
                 return Err(Error::invalid_argument(format!(
                     "Shape mismatch in tuple component {index}. Expected a batch of elements, got a scalar"
                 )));
             }
-            let length = rows_of(0).unwrap_or_default();
             match &self.shapes {
-                Some(shapes) => check_shape(index, &shapes[index], shape, rows.is_batch().then_some(length))?,
-                None if rows.is_batch() && shape[0] != length => {
+                Some(shapes) => check_shape(index, &shapes[index], shape, is_batch.then_some(length))?,
+                None if is_batch && shape[0] != length => {
                     return Err(Error::invalid_argument(format!(
                         "All input tensors must have the same size in the 0th dimension. Component {index} has {}, \
                          and should have {length}",

@@ -5,6 +5,9 @@ use super::{Element, Elements, Order};
 use crate::philox::Philox;
 use std::collections::VecDeque;
 
+/// The first elements that there is room for.
+const MIN_RESERVED: usize = 4;
+
 pub(super) enum Store {
     Fifo(VecDeque<Element>),
     Priority(Heap),
@@ -57,11 +60,22 @@ impl Store {
         }
     }
 
-    pub(super) fn push(&mut self, element: Element) {
+    /// Adds an element, of at most `capacity`.
+    pub(super) fn push(&mut self, element: Element, capacity: Option<usize>) {
         match self {
-            Self::Fifo(elements) => elements.push_back(element),
+            Self::Fifo(elements) => {
+                if elements.len() == elements.capacity() {
+                    elements.reserve_exact(num_to_reserve(elements.len(), capacity));
+                }
+                elements.push_back(element);
+            }
             Self::Priority(heap) => heap.push(element),
-            Self::Shuffle(shuffle) => shuffle.elements.push(element),
+            Self::Shuffle(shuffle) => {
+                if shuffle.elements.len() == shuffle.elements.capacity() {
+                    shuffle.elements.reserve_exact(num_to_reserve(shuffle.elements.len(), capacity));
+                }
+                shuffle.elements.push(element);
+            }
         }
     }
 
@@ -89,4 +103,10 @@ impl Store {
             }
         }
     }
+}
+
+/// For how many elements more than `length` there is to be room: twice as many, but not more than will ever come.
+fn num_to_reserve(length: usize, capacity: Option<usize>) -> usize {
+    let most = capacity.map_or(usize::MAX, |capacity| capacity.saturating_sub(length));
+    length.max(MIN_RESERVED).min(most).max(1)
 }

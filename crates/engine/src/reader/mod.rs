@@ -25,7 +25,7 @@ pub use whole_file::{WholeFileFormat, read_whole_file};
 
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::queue::{Elements, Progress, Queue, Waiting};
+use crate::queue::{Progress, Queue, Waiting};
 use crate::run::{Origin, Run};
 use crate::sync::Mutex;
 use crate::tensor::Tensor;
@@ -195,7 +195,7 @@ impl Call {
         };
         let Some(elements) = elements else { return Ok(None) };
         self.waiting = None;
-        work_item(&elements).map(Some)
+        work_item(&queue.one(elements)?).map(Some)
     }
 }
 
@@ -263,8 +263,8 @@ pub fn check_names(queue: &Queue) -> Result<()> {
     }
 }
 
-fn work_item(elements: &Elements) -> Result<Bytes> {
-    let item = elements.first().and_then(|element| element.first()).map(Tensor::string_values);
+fn work_item(components: &[Tensor]) -> Result<Bytes> {
+    let item = components.first().map(Tensor::string_values);
     match item {
         Some([item]) => Ok(item.clone()),
         _ => Err(Error::invalid_argument("Expected to dequeue a one-element string tensor")),

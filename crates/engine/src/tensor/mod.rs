@@ -2,7 +2,7 @@
 
 mod rows;
 
-use crate::deferred::{self, Deferred};
+use crate::deferred::{self, Deferred, Recipe};
 use crate::dtype::{DType, Numeric};
 use crate::error::{Error, Result};
 use crate::memory::Memory;
@@ -137,6 +137,15 @@ impl Tensor {
         Ok(bytemuck::cast_slice(self.bytes()))
     }
 
+    /// The bytes that the elements take; of floats that are put off, those that they are computed from.
+    pub fn num_bytes(&self) -> usize {
+        match &self.data {
+            Data::Deferred(deferred) => deferred.source().1.as_ref().len(),
+            Data::String(_) | Data::Strings(_) => self.string_values().iter().map(Bytes::len).sum(),
+            _ => self.num_elements() * self.dtype.size(),
+        }
+    }
+
     /// The bytes of the elements; empty for strings.
     pub fn bytes(&self) -> &[u8] {
         match &self.data {
@@ -221,6 +230,28 @@ impl Tensor {
         is_worth_it
     }
 
+    /// Floats of shape `shape` that are computed when they are read. Fails if their number is another.
+    pub fn deferred(shape: Shape, floats: Deferred) -> Result<Self> {
+        check_length(&shape, floats.len())?;
+        Ok(Self { dtype: DType::Float32, shape, data: Data::Deferred(Arc::new(floats)) })
+    }
+
+    /// How the elements will be computed, if that is yet to be done.
+    pub fn recipe(&self) -> Option<&Recipe> {
+        match &self.data {
+            Data::Deferred(deferred) if deferred.is_open() => Some(deferred.recipe()),
+            _ => None,
+        }
+    }
+
+    /// What elements that were put off are computed from; nothing for others.
+    pub fn deferred_source(&self) -> &[u8] {
+        match &self.data {
+            Data::Deferred(deferred) => deferred.source().1.as_ref(),
+            _ => &[],
+        }
+    }
+
     /// What `work`, which moves elements and changes none, makes of these; of those put off, of what they are computed from.
     pub fn moved(&self, work: impl FnOnce(&Self) -> Result<Self>) -> Result<Self> {
         let Data::Deferred(deferred) = &self.data else { return work(self) };
@@ -233,19 +264,35 @@ impl Tensor {
 
     /// The elements of a float tensor, in a vector of its own.
     pub fn to_floats(&self) -> Result<Vec<f32>> {
+        let mut floats = Vec::with_capacity(self.num_elements());
+        self.extend_floats(&mut floats)?;
+        Ok(floats)
+    }
+
+    /// Adds the elements of a float tensor to `floats`.
+    pub fn extend_floats(&self, floats: &mut Vec<f32>) -> Result<()> {
         match &self.data {
-            Data::Deferred(deferred) => {
-                let mut floats = Vec::with_capacity(self.num_elements());
-                deferred.extend(&mut floats);
-                Ok(floats)
-            }
-            _ => self.values().map(<[f32]>::to_vec),
+            Data::Deferred(deferred) => deferred.extend(floats),
+            _ => floats.extend_from_slice(self.values()?),
+        }
+        Ok(())
+    }
+
+    /// Adds the elements of a string tensor to `strings`. They leave the tensor if nobody else has it.
+    pub fn take_strings(&mut self, strings: &mut Vec<Bytes>) {
+        match &mut self.data {
+            Data::String(value) => strings.push(std::mem::take(value)),
+            Data::Strings(values) => match Arc::get_mut(values) {
+                Some(values) => strings.extend(values.iter_mut().map(std::mem::take)),
+                None => strings.extend_from_slice(values),
+            },
+            _ => {}
         }
     }
 
     /// Whether the elements are yet to be computed.
     pub fn is_deferred(&self) -> bool {
-        matches!(&self.data, Data::Deferred(deferred) if deferred.is_open())
+        self.recipe().is_some()
     }
 
     /// Adds a step to what is to be done with these floats. Fails if they were never put off.

@@ -103,62 +103,8 @@ impl Tensor {
         View::new(start, dims).of(self, shape.clone())
     }
 
-    /// Stacks tensors of one numeric type and shape on a new first dimension; each element is copied once.
-    pub fn stack<'a>(dtype: DType, row: &Shape, rows: impl ExactSizeIterator<Item = &'a Tensor>) -> Result<Self> {
-        let shape = row.batched(rows.len());
-        let rows = rows.enumerate().map(|(index, tensor)| tensor.check_row(index, dtype, row).map(|()| tensor));
-        match dtype {
-            DType::Float32 => {
-                let mut floats = Vec::with_capacity(shape.num_elements());
-                for tensor in rows {
-                    let tensor = tensor?;
-                    match &tensor.data {
-                        Data::Deferred(deferred) => deferred.extend(&mut floats),
-                        _ => floats.extend_from_slice(tensor.values()?),
-                    }
-                }
-                Self::from_values(shape, floats)
-            }
-            _ => {
-                let mut bytes = Vec::with_capacity(shape.num_elements() * dtype.size());
-                for tensor in rows {
-                    bytes.extend_from_slice(tensor?.bytes());
-                }
-                Self::from_bytes(dtype, shape, bytes.into())
-            }
-        }
-    }
-
-    /// As [`Tensor::stack`], of strings, which leave the tensors if nobody else has them.
-    pub fn stack_strings<'a>(row: &Shape, rows: impl ExactSizeIterator<Item = &'a mut Tensor>) -> Result<Self> {
-        let shape = row.batched(rows.len());
-        let mut strings = Vec::with_capacity(shape.num_elements());
-        for (index, tensor) in rows.enumerate() {
-            tensor.check_row(index, DType::String, row)?;
-            match &mut tensor.data {
-                Data::String(value) => strings.push(std::mem::take(value)),
-                Data::Strings(values) => match Arc::get_mut(values) {
-                    Some(values) => strings.extend(values.iter_mut().map(std::mem::take)),
-                    None => strings.extend_from_slice(values),
-                },
-                _ => {}
-            }
-        }
-        Self::strings(shape, strings)
-    }
-
-    /// Fails if this is not of the type and shape of the other elements of a batch.
-    fn check_row(&self, index: usize, dtype: DType, row: &Shape) -> Result<()> {
-        if self.dtype == dtype && self.shape == *row {
-            return Ok(());
-        }
-        let Self { dtype: got, shape, .. } = self;
-        let text = format!("element {index} is {got} {shape}, expected {dtype} {row} as the elements before it");
-        Err(Error::invalid_argument(text))
-    }
-
-    /// As [`Tensor::stack`], of tensors of the rank of `row` that are at most as large in each dimension; what they do
-    /// not fill is 0, false or the empty string.
+    /// Stacks tensors of one type on a new first dimension. They have the rank of `row` and are at most as large in each
+    /// dimension; what they do not fill is 0, false or the empty string.
     pub fn stack_padded<'a>(
         dtype: DType,
         row: &Shape,

@@ -1,0 +1,92 @@
+//! One component of a batch while its elements are put together.
+
+use crate::deferred::Recipe;
+use crate::dtype::DType;
+use crate::error::Result;
+use crate::shape::Shape;
+use crate::tensor::Tensor;
+use bytes::Bytes;
+
+pub(super) enum Column {
+    Floats(Vec<f32>),
+    /// Numbers of any other type.
+    Numbers(Vec<u8>),
+    Strings(Strings),
+}
+
+/// Strings, some of which lie one after the other in a buffer of their own.
+pub(super) struct Strings {
+    /// Empty where they are in the buffer.
+    values: Vec<Bytes>,
+    buffer: Vec<u8>,
+    /// Which these are, and where they end.
+    buffered: Vec<(usize, usize)>,
+}
+
+impl Column {
+    /// Room for `num_rows` times `row_length` values.
+    pub(super) fn new(dtype: DType, row_length: usize, num_rows: usize) -> Self {
+        let length = row_length * num_rows;
+        match dtype {
+            DType::Float32 => Self::Floats(Vec::with_capacity(length)),
+            DType::String => Self::Strings(Strings {
+                values: Vec::with_capacity(length),
+                buffer: Vec::new(),
+                buffered: Vec::with_capacity(length),
+            }),
+            _ => Self::Numbers(Vec::with_capacity(length * dtype.size())),
+        }
+    }
+
+    /// Adds the bytes of numbers, or one string.
+    pub(super) fn push_bytes(&mut self, bytes: &[u8]) {
+        match self {
+            Self::Floats(floats) => floats.extend(bytes.as_chunks().0.iter().map(|bytes| f32::from_ne_bytes(*bytes))),
+            Self::Numbers(numbers) => numbers.extend_from_slice(bytes),
+            Self::Strings(strings) => strings.push_copy(bytes),
+        }
+    }
+
+    /// Adds the floats that are computed from `bytes`.
+    pub(super) fn push_deferred(&mut self, recipe: &Recipe, bytes: &[u8]) {
+        if let Self::Floats(floats) = self {
+            recipe.compute(bytes, floats);
+        }
+    }
+
+    /// Adds the elements of a tensor, whose strings it takes.
+    pub(super) fn push(&mut self, component: &mut Tensor) -> Result<()> {
+        match self {
+            Self::Floats(floats) => component.extend_floats(floats)?,
+            Self::Numbers(numbers) => numbers.extend_from_slice(component.bytes()),
+            Self::Strings(strings) => component.take_strings(&mut strings.values),
+        }
+        Ok(())
+    }
+
+    pub(super) fn into_tensor(self, dtype: DType, shape: Shape) -> Result<Tensor> {
+        match self {
+            Self::Floats(floats) => Tensor::from_values(shape, floats),
+            Self::Numbers(numbers) => Tensor::from_bytes(dtype, shape, numbers.into()),
+            Self::Strings(strings) => Tensor::strings(shape, strings.into_values()),
+        }
+    }
+}
+
+impl Strings {
+    fn push_copy(&mut self, string: &[u8]) {
+        self.buffer.extend_from_slice(string);
+        self.buffered.push((self.values.len(), self.buffer.len()));
+        self.values.push(Bytes::new());
+    }
+
+    fn into_values(self) -> Vec<Bytes> {
+        let Self { mut values, buffer, buffered } = self;
+        let (buffer, mut start) = (Bytes::from(buffer), 0);
+        for (index, end) in buffered {
+            values[index] = buffer.slice(start..end);
+            start = end;
+        }
+        values
+    }
+}
