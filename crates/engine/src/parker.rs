@@ -1,6 +1,7 @@
 //! A thread's place to sleep: one token, set by whoever has news for the thread, taken when it wakes.
 
-use crate::sync::{Condvar, Mutex};
+use crate::sync::{Condvar, Mutex, MutexGuard};
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -10,14 +11,23 @@ use std::time::{Duration, Instant};
 /// without news: the owner looks again at everything it waits for.
 #[derive(Debug, Default)]
 pub struct Parker {
-    /// Set by [`Parker::unpark`] from any thread, taken by the owner alone.
-    token: Mutex<bool>,
+    state: Mutex<State>,
     awake: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Set by [`Parker::unpark`] from any thread, taken by the owner alone.
+    has_token: bool,
+    /// The owner is between the start and the end of a park.
+    is_parked: bool,
+    /// Whom the owner unparks when it wakes.
+    others: VecDeque<Arc<Parker>>,
 }
 
 impl Parker {
     pub fn new() -> Self {
-        Self { token: Mutex::new(false), awake: Condvar::new() }
+        Self::default()
     }
 
     /// Calls `work` with the parker of this thread.
@@ -30,35 +40,91 @@ impl Parker {
 
     /// Lets the owner go on: now if it is parked, or at its next park.
     pub fn unpark(&self) {
-        let mut token = self.token.lock();
-        if !*token {
-            *token = true;
-            drop(token);
+        self.unpark_with(&mut VecDeque::new());
+    }
+
+    /// Unparks all of them: one is woken here, and wakes the next one before it does anything else.
+    ///
+    /// So a thread that serves many does not pay for all their wakes, and on a machine with few cores those that are
+    /// awake have work to do before the last ones come and find none.
+    pub fn unpark_all(mut parkers: VecDeque<Arc<Self>>) {
+        while let Some(first) = parkers.pop_front() {
+            first.unpark_with(&mut parkers);
+        }
+    }
+
+    /// Unparks the owner, who takes `others` over if it is parked.
+    fn unpark_with(&self, others: &mut VecDeque<Arc<Self>>) {
+        let mut state = self.state.lock();
+        let is_asleep = state.is_parked && !state.has_token;
+        state.has_token = true;
+        if state.is_parked {
+            state.others.append(others);
+        }
+        drop(state);
+        if is_asleep {
             self.awake.notify_one();
         }
     }
 
     /// Blocks the owner until the token is there, and takes it.
     pub fn park(&self) {
-        let mut token = self.token.lock();
-        while !*token {
-            token = self.awake.wait(token);
+        let mut state = self.state.lock();
+        state.is_parked = true;
+        while !state.has_token {
+            state = self.awake.wait(state);
         }
-        *token = false;
+        Self::end_park(state);
     }
 
     /// As [`Parker::park`] for at most `timeout`; says whether the token was there.
     pub fn park_timeout(&self, timeout: Duration) -> bool {
         let end = Instant::now() + timeout;
-        let mut token = self.token.lock();
-        while !*token {
+        let mut state = self.state.lock();
+        state.is_parked = true;
+        while !state.has_token {
             let now = Instant::now();
             if now >= end {
-                return false;
+                break;
             }
-            token = self.awake.wait_timeout(token, end - now);
+            state = self.awake.wait_timeout(state, end - now);
         }
-        *token = false;
-        true
+        Self::end_park(state)
+    }
+
+    /// Takes the token and wakes the others; says whether the token was there.
+    fn end_park(mut state: MutexGuard<'_, State>) -> bool {
+        state.is_parked = false;
+        let had_token = std::mem::take(&mut state.has_token);
+        let others = std::mem::take(&mut state.others);
+        drop(state);
+        Self::unpark_all(others);
+        had_token
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    #[test]
+    fn all_are_unparked_whether_they_sleep_or_not() {
+        let parkers: VecDeque<_> = (0..5).map(|_| Arc::new(Parker::new())).collect();
+        let sleepers = parkers.iter().skip(1).step_by(2).cloned();
+        let threads: Vec<_> = sleepers
+            .map(|parker| {
+                let it = Arc::clone(&parker);
+                let thread = thread::spawn(move || it.park());
+                while !parker.state.lock().is_parked {
+                    thread::yield_now();
+                }
+                thread
+            })
+            .collect();
+        Parker::unpark_all(parkers.clone());
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        parkers.iter().step_by(2).for_each(|parker| parker.park());
+        assert!(parkers.iter().all(|parker| !parker.park_timeout(Duration::ZERO)));
     }
 }

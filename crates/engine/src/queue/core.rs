@@ -137,7 +137,7 @@ impl Core {
     pub(super) fn close_and_cancel(&mut self) {
         self.is_closed = true;
         for (request, ticket) in std::mem::take(&mut self.enqueues) {
-            self.complete(Line::Enqueue, ticket, Err(request.cancelled()));
+            self.complete(Line::Enqueue, &ticket, Err(request.cancelled()));
         }
         self.flush();
     }
@@ -192,7 +192,7 @@ impl Core {
         while let Some((mut request, ticket)) = self.line(line).pop_front() {
             match self.attempt(&mut request) {
                 Attempt::Complete(result) => {
-                    self.complete(line, ticket, result);
+                    self.complete(line, &ticket, result);
                     has_moved = true;
                 }
                 attempt => {
@@ -204,8 +204,8 @@ impl Core {
         has_moved
     }
 
-    fn complete(&mut self, line: Line, ticket: Arc<Ticket>, result: Result<Elements>) {
-        self.count_blocked(line, &ticket);
+    fn complete(&mut self, line: Line, ticket: &Ticket, result: Result<Elements>) {
+        self.count_blocked(line, ticket);
         ticket.put(result);
         self.woken.push(ticket);
     }

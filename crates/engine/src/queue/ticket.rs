@@ -4,6 +4,7 @@ use super::Elements;
 use crate::error::{Error, Result};
 use crate::parker::Parker;
 use crate::sync::Mutex;
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -50,16 +51,16 @@ impl Ticket {
     }
 }
 
-/// Tickets whose outcome was put while the queue was locked, to be woken after.
+/// The owners of tickets whose outcome was put while the queue was locked, to be woken after.
 #[derive(Default)]
-pub(super) struct Woken(Vec<Arc<Ticket>>);
+pub(super) struct Woken(VecDeque<Arc<Parker>>);
 
 impl Woken {
-    pub(super) fn push(&mut self, ticket: Arc<Ticket>) {
-        self.0.push(ticket);
+    pub(super) fn push(&mut self, ticket: &Ticket) {
+        self.0.push_back(Arc::clone(&ticket.parker));
     }
 
     pub(super) fn wake(self) {
-        self.0.iter().for_each(|ticket| ticket.parker.unpark());
+        Parker::unpark_all(self.0);
     }
 }
