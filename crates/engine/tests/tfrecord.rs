@@ -8,7 +8,7 @@ use headrace_engine::kernel::Tensors;
 use headrace_engine::parker::Parker;
 use headrace_engine::queue::{Order, Progress, Queue, QueueSpec};
 use headrace_engine::reader::{
-    Answer, FileName, FixedLengthFormat, Format, OpenFile, Reader, Request, TextLineFormat, TfRecordFormat,
+    Answer, FileName, FixedLengthFormat, Format, OpenFile, Reader, Records, Request, TextLineFormat, TfRecordFormat,
 };
 use headrace_engine::run::Run;
 use headrace_engine::tensor::Tensor;
@@ -71,12 +71,21 @@ fn read(path: &str) -> Result<Vec<Vec<u8>>> {
 }
 
 fn read_as(format: &dyn Format, path: &str) -> Result<Vec<Vec<u8>>> {
+    Ok(read_by(format, path, 1)?.values.iter().map(|value| value.to_vec()).collect())
+}
+
+fn read_by(format: &dyn Format, path: &str, limit: usize) -> Result<Records> {
     let mut file = open(format, path)?;
-    let mut records = Vec::new();
-    while let Some(record) = file.read()? {
-        records.push(record.value.to_vec());
+    let mut all = Records::default();
+    let mut is_over = false;
+    while !is_over {
+        let mut records = Records::default();
+        is_over = file.read(limit, true, &mut records)?;
+        assert!(is_over || records.values.len() == limit);
+        all.values.append(&mut records.values);
+        all.keys.append(&mut records.keys);
     }
-    Ok(records)
+    Ok(all)
 }
 
 /// Writes "one", "two", "three", damages the bytes, and returns the error of reading them.
@@ -154,7 +163,10 @@ fn a_damaged_file_gives_the_same_error_again() {
     let path = directory.file("a.tfrecord");
     fs::write(&path, [1; 40]).unwrap();
     let mut file = open(&PLAIN, &path).unwrap();
-    let texts = [file.read(), file.read()].map(|result| result.err().unwrap().message().to_owned());
+    let texts = [1, 2].map(|limit| {
+        let result = file.read(limit, false, &mut Records::default());
+        result.err().unwrap().message().to_owned()
+    });
     assert_eq!(texts[0], texts[1]);
 }
 
@@ -218,12 +230,30 @@ fn a_record_keeps_nothing_but_itself_alive() {
     let path = directory.file("a");
     fs::write(&path, "a line\n".repeat(100_000)).unwrap();
     let mut file = open(&TextLineFormat::new(0).unwrap(), &path).unwrap();
-    let record = file.read().unwrap().unwrap();
-    assert!(record.value.is_unique());
-    assert_eq!(Vec::from(record.value).capacity(), "a line".len());
+    let mut records = Records::default();
+    file.read(2, false, &mut records).unwrap();
+    let line = records.values.pop().unwrap();
+    assert!(line.is_unique());
+    assert_eq!(Vec::from(line).capacity(), "a line".len());
 }
 
 proptest! {
+    #[test]
+    fn lines_are_the_same_however_many_are_read_at_once(
+        lines in prop::collection::vec((0..700_usize, "\\r?\\n"), 0..20), end in "\\r?|x\\r?", limit in 1..30_usize
+    ) {
+        let directory = Directory::new();
+        let path = directory.file("a");
+        let text: String = lines.iter().map(|(length, end)| "-".repeat(*length) + end).collect();
+        fs::write(&path, text + &end).unwrap();
+        let lines = lines.into_iter().map(|(length, _)| "-".repeat(length));
+        let lines: Vec<_> = lines.chain(end.contains('x').then(|| "x".to_owned())).collect();
+        let records = read_by(&TextLineFormat::new(0).unwrap(), &path, limit).unwrap();
+        prop_assert_eq!(&records.values[..], &lines[..]);
+        let keys: Vec<_> = (1..=lines.len()).map(|number| format!("{path}:{number}")).collect();
+        prop_assert_eq!(&records.keys[..], &keys[..]);
+    }
+
     #[test]
     fn what_is_written_is_read(records: Vec<Vec<u8>>, gzip: Option<bool>) {
         let directory = Directory::new();

@@ -4,7 +4,7 @@ use crate::error::IntoPython;
 use bytes::Bytes;
 use headrace_engine::compression::Compression;
 use headrace_engine::error::{Error, Result};
-use headrace_engine::reader::{FileName, OpenFile, TfRecordFormat};
+use headrace_engine::reader::{FileName, OpenFile, Records, TfRecordFormat};
 use headrace_engine::tfrecord::{self, TfRecordWriter};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -125,15 +125,16 @@ impl Iteration {
     fn next(&mut self) -> Result<Option<Bytes>> {
         let mut length = 0;
         while self.ready.len() < AHEAD_RECORDS && length < AHEAD_BYTES {
-            match self.file.read() {
-                Ok(Some(record)) => {
-                    length += record.value.len();
-                    self.ready.push_back(record.value);
-                }
+            let mut records = Records::default();
+            match self.file.read(1, false, &mut records) {
                 // It comes again when the records before it are gone.
                 Err(_) if !self.ready.is_empty() => break,
-                Ok(None) => break,
                 Err(error) => return Err(error),
+                Ok(_) => {
+                    let Some(record) = records.values.pop() else { break };
+                    length += record.len();
+                    self.ready.push_back(record);
+                }
             }
         }
         Ok(self.ready.pop_front())

@@ -42,4 +42,19 @@ pub trait RecordFile: Send {
     fn is_over(&self) -> bool {
         false
     }
+
+    /// Hands on up to `limit` records, the first of them that of number `number`; says whether the file is known to have
+    /// ended. Those handed on before an error are good.
+    fn next_up_to(&mut self, number: u64, limit: usize, take: &mut dyn FnMut(Record)) -> Result<bool> {
+        for index in 0..limit as u64 {
+            match self.next(number + index)? {
+                Some(record) => take(record),
+                None => return Ok(true),
+            }
+            if self.is_over() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
 }

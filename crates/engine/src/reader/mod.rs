@@ -63,6 +63,7 @@ pub struct Records {
     pub values: SmallVec<[Bytes; 1]>,
     /// One for each record, or none if nobody asked for them.
     pub keys: SmallVec<[Bytes; 1]>,
+    offsets_bytes: SmallVec<[u64; 1]>,
 }
 
 /// What is asked of a reader.
@@ -204,27 +205,11 @@ impl State {
     fn read(&mut self, limit: usize, wants_keys: bool, run: &Run) -> Result<Records> {
         let mut records = Records::default();
         let Some(file) = self.file.as_mut() else { return Ok(records) };
-        let mut offsets_bytes = SmallVec::new();
-        let mut is_over = false;
-        while records.values.len() < limit && !is_over {
-            match file.read() {
-                Ok(Some(record)) => {
-                    offsets_bytes.push(record.offset_bytes);
-                    if wants_keys {
-                        records.keys.push(file.key(&record));
-                    }
-                    records.values.push(record.value);
-                    is_over = file.is_over();
-                }
-                Ok(None) => is_over = true,
-                // What was read before the damage is good; the next read fails.
-                Err(_) if !records.values.is_empty() => break,
-                Err(error) => return Err(error),
-            }
-        }
+        let is_over = file.read(limit, wants_keys, &mut records)?;
         let num_records = records.values.len() as u64;
         if num_records > 0 {
             let record = file.position().record - num_records;
+            let offsets_bytes = std::mem::take(&mut records.offsets_bytes);
             run.set_origin(Origin { file: Arc::clone(file.name().text()), record, offsets_bytes });
         }
         self.num_records += num_records as i64;

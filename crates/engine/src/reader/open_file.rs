@@ -1,9 +1,9 @@
 //! The file a reader is reading: where it is in it, and how reading it has failed.
 
-use super::format::{Format, Position, Record, RecordFile};
+use super::Records;
+use super::format::{Format, Position, RecordFile};
 use super::name::{FileName, Keys};
 use crate::error::{Error, Result};
-use bytes::Bytes;
 
 /// An open file, read record by record. Once a read has failed, all others fail in the same way.
 pub struct OpenFile {
@@ -23,29 +23,26 @@ impl OpenFile {
         Ok(Self { name, keys, records, position: at.unwrap_or_default(), failure: None })
     }
 
-    /// The next record, or `None` at the end.
-    pub fn read(&mut self) -> Result<Option<Record>> {
+    /// Adds up to `limit` records to `records`; says whether the file is known to have ended. What was read before some
+    /// damage is good; the next read fails then.
+    pub fn read(&mut self, limit: usize, wants_keys: bool, records: &mut Records) -> Result<bool> {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
         }
-        match self.records.next(self.position.record) {
-            Ok(Some(record)) => {
-                self.position = Position { record: self.position.record + 1, offset_bytes: record.next_bytes };
-                Ok(Some(record))
+        let Self { name, keys, position, .. } = self;
+        let result = self.records.next_up_to(position.record, limit, &mut |record| {
+            position.record += 1;
+            position.offset_bytes = record.next_bytes;
+            if wants_keys {
+                records.keys.push(record.number.map_or_else(|| name.bytes().clone(), |number| keys.key(number)));
             }
-            Ok(None) => Ok(None),
-            Err(error) => Err(self.failure.insert(error).clone()),
-        }
-    }
-
-    /// The key of a record of this file.
-    pub fn key(&self, record: &Record) -> Bytes {
-        record.number.map_or_else(|| self.name.bytes().clone(), |number| self.keys.key(number))
-    }
-
-    /// Whether the file is known to have ended with the record just given.
-    pub fn is_over(&self) -> bool {
-        self.records.is_over()
+            records.offsets_bytes.push(record.offset_bytes);
+            records.values.push(record.value);
+        });
+        result.or_else(|error| match (self.failure.insert(error), records.values.is_empty()) {
+            (_, false) => Ok(false),
+            (failure, true) => Err(failure.clone()),
+        })
     }
 
     pub fn name(&self) -> &FileName {

@@ -8,7 +8,7 @@ use super::name::FileName;
 use crate::compression::Compression;
 use crate::error::{Error, Result};
 use bytes::Bytes;
-use memchr::memchr;
+use memchr::{memchr, memchr_iter};
 
 /// Text files: bytes between line feeds, in no particular encoding.
 pub struct TextLineFormat {
@@ -46,25 +46,43 @@ impl RecordFile for TextLineFile {
     fn next(&mut self, number: u64) -> Result<Option<Record>> {
         self.block.begin(number);
         let offset_bytes = self.block.offset_bytes();
-        let buffered = self.block.fill(1)?;
-        let value = match memchr(b'\n', buffered) {
-            Some(end) => {
-                let line = Bytes::copy_from_slice(without_return(&buffered[..end]));
-                self.block.consume(end + 1);
-                line
-            }
-            None => match long_line(&mut self.block)? {
-                Some(line) => line,
-                None => return Ok(None),
-            },
-        };
+        let Some(value) = line(&mut self.block)? else { return Ok(None) };
         let number = Some(self.num_header_lines + number + 1);
         Ok(Some(Record { number, value, offset_bytes, next_bytes: self.block.offset_bytes() }))
     }
+
+    fn next_up_to(&mut self, number: u64, limit: usize, take: &mut dyn FnMut(Record)) -> Result<bool> {
+        let last = number.saturating_add(limit as u64);
+        let mut number = number;
+        while number < last {
+            self.block.begin(number);
+            let offset_bytes = self.block.offset_bytes();
+            let buffered = self.block.fill(1)?;
+            let mut start = 0;
+            for end in memchr_iter(b'\n', buffered).take((last - number) as usize) {
+                take(Record {
+                    number: Some(self.num_header_lines + number + 1),
+                    value: Bytes::copy_from_slice(without_return(&buffered[start..end])),
+                    offset_bytes: offset_bytes + start as u64,
+                    next_bytes: offset_bytes + end as u64 + 1,
+                });
+                number += 1;
+                start = end + 1;
+            }
+            self.block.consume(start);
+            // The next line begins in this block and does not end there.
+            if number < last {
+                let Some(record) = self.next(number)? else { return Ok(true) };
+                take(record);
+                number += 1;
+            }
+        }
+        Ok(false)
+    }
 }
 
-/// A line that ends in a later block or with the file; `None` if there is nothing left but a carriage return.
-fn long_line(block: &mut BlockFile) -> Result<Option<Bytes>> {
+/// The next line, which may end in a later block or with the file; `None` if there is nothing left but a carriage return.
+fn line(block: &mut BlockFile) -> Result<Option<Bytes>> {
     let mut line = Vec::new();
     let has_end = loop {
         let buffered = block.fill(1)?;

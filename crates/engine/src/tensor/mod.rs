@@ -103,10 +103,10 @@ impl Tensor {
     }
 
     /// As [`Tensor::strings`], without an allocation for one value.
-    pub fn strings_from_small_vec(shape: Shape, mut values: SmallVec<[Bytes; 1]>) -> Result<Self> {
-        match (values.len(), values.pop()) {
-            (1, Some(value)) => Self::string(value).reshaped(shape),
-            (_, last) => Self::strings(shape, values.into_iter().chain(last).collect()),
+    pub fn strings_from_small_vec(shape: Shape, values: SmallVec<[Bytes; 1]>) -> Result<Self> {
+        match values.into_inner() {
+            Ok([value]) => Self::string(value).reshaped(shape),
+            Err(values) => Self::strings(shape, values.into_vec()),
         }
     }
 
