@@ -1,7 +1,7 @@
 """One of the measured programs: so many examples through an input pipeline, in one thread.
 
-Its operations are run one by one, so that the same instructions are executed each time. Nothing is
-counted but what the native engine does with a program.
+A queue runner's thread fills the queue and only then is it emptied, so that the same instructions
+are executed each time. Nothing is counted but what the native engine does with programs.
 """
 
 import contextlib
@@ -69,14 +69,15 @@ def main(name: str, path: str) -> None:
     with tf.Session() as session:
         session.run(tf.local_variables_initializer())
         session.run(names.enqueue_ops[0])
-        # It is tried before anything is put in, as in a program whose consumer waits already.
+        session.run(names.queue.close())
+        # Tried before anything is put in, as by a consumer that waits already.
         dequeue = session.make_callable(batch)
         with contextlib.suppress(tf.errors.DeadlineExceededError):
             session.run(batch, options=tf.RunOptions(timeout_in_ms=1))
-        enqueue = session.make_callable(batcher.enqueue_ops[0])
-        for _ in range(num_examples(name)):
-            enqueue()
-        session.run(batcher.queue.close())
+        # The queue holds all: the thread fills it without waiting, and closes it.
+        runner = tf.train.QueueRunner(batcher.queue, batcher.enqueue_ops[:1])
+        for thread in runner.create_threads(session, start=True):
+            thread.join()
         count = sum(len(dequeue()[1]) for _ in range(NUM_BATCHES))
     assert count == num_examples(name), count
 
