@@ -33,12 +33,26 @@ impl Step {
     pub fn none() -> Self {
         Self::Done(SmallVec::new())
     }
+
+    /// Puts the outputs into their places; see [`Kernel::run_into`].
+    pub fn store(self, places: &mut [Option<Tensor>]) -> Result<Option<Box<dyn Pending>>> {
+        match self {
+            Self::Done(outputs) => store(outputs, places).map(|()| None),
+            Self::Pending(pending) => Ok(Some(pending)),
+        }
+    }
 }
 
 /// One operation of a program. Kernels are shared by all threads that run the program.
 pub trait Kernel: Send + Sync {
     /// Computes the outputs from the inputs; must not block, but return [`Step::Pending`] instead.
     fn run(&self, run: &Run, inputs: Tensors) -> Result<Step>;
+
+    /// As [`Kernel::run`], but puts the outputs into their places, of which there is one for each, or says that it has to
+    /// wait. What is called most does so without moving them through a [`Step`].
+    fn run_into(&self, run: &Run, inputs: Tensors, places: &mut [Option<Tensor>]) -> Result<Option<Box<dyn Pending>>> {
+        self.run(run, inputs)?.store(places)
+    }
 
     /// The same kernel for the inputs that are `None` here, if it is quicker where the others never change.
     fn with_constants(&self, _inputs: &[Option<&Tensor>]) -> Option<Arc<dyn Kernel>> {
@@ -64,6 +78,15 @@ pub fn run_in_place(kernel: &impl InPlace, mut inputs: Tensors) -> Result<Step> 
     };
     kernel.change(value)?;
     Ok(Step::Done(inputs))
+}
+
+/// Puts the outputs of an operation into their places. Fails if there is not one for each.
+pub fn store(mut outputs: Outputs, places: &mut [Option<Tensor>]) -> Result<()> {
+    if outputs.len() != places.len() {
+        return Err(Error::internal(format!("{} outputs given, expected {}", outputs.len(), places.len())));
+    }
+    places.iter_mut().rev().for_each(|place| *place = outputs.pop());
+    Ok(())
 }
 
 /// An operation that waits. Whoever can let it go on unparks the run's parker.

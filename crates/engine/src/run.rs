@@ -113,6 +113,20 @@ impl<'a> Run<'a> {
         self.is_plain.get()
     }
 
+    /// As [`Run::set_origin`], of one record.
+    pub fn set_origin_record(&self, file: &Arc<str>, record: u64, offset_bytes: u64) {
+        let node = self.node.get();
+        if let Some((_, origin)) = self.origins.borrow_mut().iter_mut().find(|(reader, _)| *reader == node)
+            && Arc::ptr_eq(&origin.file, file)
+        {
+            origin.record = record;
+            origin.offsets_bytes.clear();
+            origin.offsets_bytes.push(offset_bytes);
+            return;
+        }
+        self.set_origin(Origin { file: Arc::clone(file), record, offsets_bytes: smallvec![offset_bytes] });
+    }
+
     /// Says which record the current node has read, for the errors of everything computed from it.
     pub fn set_origin(&self, origin: Origin) {
         let node = self.node.get();

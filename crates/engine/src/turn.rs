@@ -46,6 +46,12 @@ impl Turns {
         Turn { owner, place }
     }
 
+    /// A turn, if nobody has it, or not for long.
+    pub fn try_enter<T: AsRef<Turns>>(owner: T) -> Option<Turn<T>> {
+        let has_come = owner.as_ref().take() || owner.as_ref().take_patiently();
+        has_come.then(|| Turn { owner, place: None })
+    }
+
     fn take(&self) -> bool {
         self.state.fetch_or(TAKEN, Ordering::Acquire) & TAKEN == 0
     }
@@ -176,6 +182,17 @@ mod tests {
         assert!(!second.has_come(), "the third came while the second was on its way");
         drop(third);
         assert!(!is_parked_forever(&parker) && second.has_come() && second.has_come());
+    }
+
+    #[test]
+    fn who_only_tries_gets_no_turn_that_somebody_has() {
+        let (owner, parker) = (turns(), Arc::new(Parker::new()));
+        let first = Turns::try_enter(Arc::clone(&owner)).unwrap();
+        assert!(Turns::try_enter(Arc::clone(&owner)).is_none());
+        let mut second = Turns::enter(Arc::clone(&owner), &parker);
+        assert!(!second.has_come());
+        drop(first);
+        assert!(second.has_come() && Turns::try_enter(owner).is_none());
     }
 
     #[test]

@@ -241,6 +241,17 @@ fn a_kernel_may_take_in_what_never_changes() {
 }
 
 #[test]
+fn a_kernel_gives_as_many_outputs_as_its_node_has() {
+    let mut builder = ProgramBuilder::new();
+    let one = builder.constant(Tensor::scalar(1_i64));
+    let negative = kernels::build("Neg", &Attrs::default()).unwrap().unwrap();
+    let (_, slot) = builder.node("minus".into(), negative, &[one], &[], &[], 2).unwrap();
+    let error = run(&builder.build(vec![slot]).unwrap(), vec![]).unwrap_err();
+    let op = error.op().map(|op| &**op);
+    assert_eq!((error.code(), error.message(), op), (Code::Internal, "1 outputs given, expected 2", Some("minus")));
+}
+
+#[test]
 fn a_value_is_changed_in_place_unless_somebody_else_reads_it() {
     /// Adds 1 and counts how often it does so in place; fails at 100.
     struct Increment(Arc<AtomicUsize>);

@@ -2,9 +2,10 @@
 
 use super::{Node, Program, Slot, Work};
 use crate::error::{Code, Error, Result};
-use crate::kernel::{Outputs, Pending, Step, Tensors};
+use crate::kernel::{Kernel, Pending, Tensors, store};
 use crate::run::Run;
 use crate::tensor::Tensor;
+use std::sync::Arc;
 
 /// The values of one run, reused by the next run of a loop.
 pub(super) struct Frame<'p> {
@@ -126,18 +127,22 @@ impl<'p> Frame<'p> {
             (self.is_done[index], self.is_skipped[index]) = (true, true);
             return Ok(());
         }
-        let kernel = match &node.work {
-            Work::Call(kernel) => kernel,
+        self.is_done[index] = true;
+        match &node.work {
+            Work::Call(kernel) => self.call(index, kernel, run, waiting).map_err(explain),
             Work::Change(kernel) => {
                 let Some(value) = &mut self.values[node.first_output] else { return Err(unfilled(node.first_output)) };
-                self.is_done[index] = true;
-                return kernel.change(value).map_err(explain);
+                kernel.change(value).map_err(explain)
             }
             Work::Merge => {
-                let value = self.value(node.inputs[self.branch(node)?].slot)?;
-                return self.finish(index, Outputs::from_iter([value]));
+                self.values[node.first_output] = Some(self.value(node.inputs[self.branch(node)?].slot)?);
+                Ok(())
             }
-        };
+        }
+    }
+
+    fn call(&mut self, index: usize, kernel: &Arc<dyn Kernel>, run: &Run, waiting: &mut Vec<Waiting>) -> Result<()> {
+        let node = &self.program.nodes[index];
         // Moving is right only in program order; once something waits, later nodes may run before earlier ones.
         let may_move = waiting.is_empty();
         let mut inputs = Tensors::new();
@@ -154,14 +159,12 @@ impl<'p> Frame<'p> {
         }
         run.node.set(index);
         run.read_outputs.set(node.read_outputs);
-        match kernel.run(run, inputs).map_err(explain)? {
-            Step::Done(outputs) => self.finish(index, outputs),
-            Step::Pending(pending) => {
-                self.has_waited = true;
-                waiting.push(Waiting { node: index, pending });
-                Ok(())
-            }
+        let places = &mut self.values[node.first_output..node.first_output + node.num_outputs];
+        if let Some(pending) = kernel.run_into(run, inputs, places)? {
+            (self.is_done[index], self.has_waited) = (false, true);
+            waiting.push(Waiting { node: index, pending });
         }
+        Ok(())
     }
 
     /// Tries everything that waits; says whether anything could be finished.
@@ -171,31 +174,23 @@ impl<'p> Frame<'p> {
         while index < waiting.len() {
             let node = waiting[index].node;
             run.node.set(node);
+            let explain = |error| self.program.explain(node, run, error);
             match waiting[index].pending.poll(run) {
                 Ok(None) => index += 1,
                 Ok(Some(outputs)) => {
                     waiting.remove(index);
-                    self.finish(node, outputs)?;
+                    let Node { first_output, num_outputs, .. } = self.program.nodes[node];
+                    let places = &mut self.values[first_output..first_output + num_outputs];
+                    store(outputs, places).map_err(explain)?;
+                    self.is_done[node] = true;
                 }
                 Err(error) => {
                     waiting.remove(index);
-                    return Err(self.program.explain(node, run, error));
+                    return Err(explain(error));
                 }
             }
         }
         Ok(waiting.len() < before)
-    }
-
-    fn finish(&mut self, index: usize, mut outputs: Outputs) -> Result<()> {
-        let node = &self.program.nodes[index];
-        if outputs.len() != node.num_outputs {
-            let text = format!("{} gave {} outputs, expected {}", node.name, outputs.len(), node.num_outputs);
-            return Err(Error::internal(text));
-        }
-        let places = &mut self.values[node.first_output..node.first_output + node.num_outputs];
-        places.iter_mut().rev().for_each(|place| *place = outputs.pop());
-        self.is_done[index] = true;
-        Ok(())
     }
 
     /// Ends what still waits; of a cancelled run, the first waiting operation says how it ended.

@@ -94,6 +94,14 @@ impl BlockFile {
         self.offset_bytes += count as u64;
     }
 
+    /// The next `count` bytes, if they are no more than a block and the file does not end before.
+    pub fn whole(&mut self, count: u64) -> Result<Option<&[u8]>> {
+        match usize::try_from(count) {
+            Ok(count @ ..=BLOCK_BYTES) => Ok(self.fill(count)?.get(..count)),
+            _ => Ok(None),
+        }
+    }
+
     /// The next `count` bytes, in memory of their own, or `None` if the file ends before.
     pub fn take(&mut self, count: u64) -> Result<Option<Bytes>> {
         if count > BLOCK_BYTES as u64 {

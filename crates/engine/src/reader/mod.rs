@@ -107,6 +107,15 @@ impl Reader {
         Call { reader: Arc::clone(self), request, turn, waiting: None }
     }
 
+    /// The next record and its key, if that is to be had without waiting: then no [`Call`] is needed.
+    ///
+    /// The key is empty if nobody wants it. There is none to be had if another call has the reader, or the next record is
+    /// not one of the current file.
+    pub fn read_at_once(self: &Arc<Self>, wants_key: bool, run: &Run) -> Result<Option<(Bytes, Bytes)>> {
+        let Some(_turn) = Turns::try_enter(self) else { return Ok(None) };
+        self.state.lock().read_one(wants_key, run)
+    }
+
     /// The state that `bytes` stand for, its file open where it was.
     fn restored(&self, bytes: &[u8]) -> Result<State> {
         let who = format!("{} '{}'", self.format.class(), self.name);
@@ -214,10 +223,30 @@ impl State {
         }
         self.num_records += num_records as i64;
         if is_over {
-            self.file = None;
-            self.num_finished = self.num_started;
+            self.end_file();
         }
         Ok(records)
+    }
+
+    /// The key and the value of the next record of the current file; `None` if there is no file or it has ended.
+    fn read_one(&mut self, wants_key: bool, run: &Run) -> Result<Option<(Bytes, Bytes)>> {
+        let Some(file) = self.file.as_mut() else { return Ok(None) };
+        let Some(record) = file.read()? else {
+            self.end_file();
+            return Ok(None);
+        };
+        let key = if wants_key { file.key(&record) } else { Bytes::new() };
+        run.set_origin_record(file.name().text(), file.position().record - 1, record.offset_bytes);
+        self.num_records += 1;
+        if file.is_over() {
+            self.end_file();
+        }
+        Ok(Some((key, record.value)))
+    }
+
+    fn end_file(&mut self) {
+        self.file = None;
+        self.num_finished = self.num_started;
     }
 
     /// Opens the file of a new work item.

@@ -8,6 +8,7 @@ use super::name::FileName;
 use crate::compression::Compression;
 use crate::error::{Error, Result};
 use crate::tfrecord::{FOOTER_BYTES, HEADER_BYTES, masked_crc32c};
+use bytes::Bytes;
 
 /// TFRecord files, as a whole compressed or not.
 pub struct TfRecordFormat {
@@ -46,6 +47,19 @@ impl RecordFile for TfRecordFile {
             return Err(self.corrupted(start, number, "length", &header));
         }
         let length = u64::from_le_bytes(length.try_into().unwrap_or_default());
+        let num_bytes = length.saturating_add((HEADER_BYTES + FOOTER_BYTES) as u64);
+        if let Some(record) = self.block.whole(num_bytes)?
+            && let Some((value, checksum)) = record[HEADER_BYTES..].split_last_chunk::<FOOTER_BYTES>()
+        {
+            if masked_crc32c(value).to_le_bytes() != *checksum {
+                return Err(self.corrupted(start + HEADER_BYTES as u64, number, "data", &header));
+            }
+            let value = Bytes::copy_from_slice(value);
+            self.block.consume(num_bytes as usize);
+            let next_bytes = self.block.offset_bytes();
+            return Ok(Some(Record { number: Some(start), value, offset_bytes: start, next_bytes }));
+        }
+        // It is larger than a block, or the file ends before it does.
         self.block.consume(HEADER_BYTES);
         let Some(value) = self.block.take(length)? else { return Err(self.truncated(start, number, length)) };
         let Some(checksum) = self.block.fill(FOOTER_BYTES)?.first_chunk::<FOOTER_BYTES>().copied() else {

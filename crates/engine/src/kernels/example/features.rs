@@ -43,6 +43,16 @@ impl Features {
         })
     }
 
+    /// How many outputs there are when they are parsed.
+    pub fn num_outputs(&self) -> usize {
+        self.num_sparse_outputs() + self.dense.len()
+    }
+
+    /// How many of them are indices, values and shapes.
+    pub fn num_sparse_outputs(&self) -> usize {
+        3 * self.sparse.len()
+    }
+
     /// Finds the features in a serialized Example: of those with the same key the last one in which a list is set.
     pub fn find<'a>(&self, example: &'a [u8]) -> Result<Found<'a>> {
         let mut found = self.nothing();

@@ -2,15 +2,17 @@
 
 use super::feature::{DenseFeature, Extent};
 use super::features::{Features, Found};
-use super::values::{MALFORMED_LIST, Values};
+use super::values::{MALFORMED_LIST, Values, only_value};
 use super::wire::Feature;
 use crate::error::{Error, Result};
-use crate::kernel::{Kernel, Outputs, Step, Tensors};
+use crate::kernel::{Kernel, Outputs, Pending, Step, Tensors, store};
 use crate::kernels::attrs::Attrs;
+use crate::kernels::expect_inputs;
 use crate::run::Run;
 use crate::shape::Shape;
 use crate::tensor::Tensor;
 use bytes::Bytes;
+use std::sync::Arc;
 
 /// `(serialized, default of each dense feature)` to the indices, then the values, then the shapes of the sparse
 /// features, then the dense ones.
@@ -18,12 +20,18 @@ use bytes::Bytes;
 /// A missing dense feature is its default, without rows if their number is open, and an error if the default has no
 /// elements; a missing sparse feature is empty. Every error names the key.
 pub struct ParseSingleExample {
-    features: Features,
+    features: Arc<Features>,
+}
+
+/// [`ParseSingleExample`] with defaults that are the same in every run, and fit.
+struct ParseWithDefaults {
+    features: Arc<Features>,
+    defaults: Vec<Tensor>,
 }
 
 impl ParseSingleExample {
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
-        Ok(Self { features: Features::from_attrs(attrs, "")? })
+        Ok(Self { features: Arc::new(Features::from_attrs(attrs, "")?) })
     }
 }
 
@@ -34,19 +42,63 @@ impl Kernel for ParseSingleExample {
         };
         let example = scalar(serialized)?;
         self.features.check_defaults(defaults)?;
-        let found = self.features.find(example)?;
-        let mut outputs = Outputs::new();
-        push_sparse(&self.features, &found, example, &failure, &mut outputs)?;
-        for ((feature, found), default) in self.features.with_dense(&found).zip(defaults) {
-            let found = Feature::parse(found.unwrap_or_default())?;
-            if let Some(found) = found {
-                feature.check_type(found.dtype).map_err(|misfit| failure(&feature.key, &misfit))?;
-            }
-            let value = dense(feature, found, default, example, &failure)?;
-            outputs.push(value.ok_or_else(|| Error::invalid_argument(feature.missing(example)))?);
-        }
-        Ok(Step::Done(outputs))
+        let mut places = vec![None; self.features.num_outputs()];
+        parse(&self.features, example, defaults, &mut places)?;
+        Ok(Step::Done(places.into_iter().flatten().collect()))
     }
+
+    fn with_constants(&self, inputs: &[Option<&Tensor>]) -> Option<Arc<dyn Kernel>> {
+        let [None, defaults @ ..] = inputs else { return None };
+        let defaults: Vec<_> = defaults.iter().map(|default| default.cloned()).collect::<Option<_>>()?;
+        // What does not fit is for each run to say.
+        self.features.check_defaults(&defaults).ok()?;
+        Some(Arc::new(ParseWithDefaults { features: Arc::clone(&self.features), defaults }))
+    }
+}
+
+impl Kernel for ParseWithDefaults {
+    fn run(&self, run: &Run, inputs: Tensors) -> Result<Step> {
+        let mut places = vec![None; self.features.num_outputs()];
+        self.run_into(run, inputs, &mut places)?;
+        Ok(Step::Done(places.into_iter().flatten().collect()))
+    }
+
+    fn run_into(&self, _run: &Run, inputs: Tensors, places: &mut [Option<Tensor>]) -> Result<Option<Box<dyn Pending>>> {
+        let [serialized] = expect_inputs(&inputs)?;
+        parse(&self.features, scalar(serialized)?, &self.defaults, places)?;
+        Ok(None)
+    }
+}
+
+/// Puts what is in `example` into the places of the outputs. The defaults must fit.
+fn parse(features: &Features, example: &Bytes, defaults: &[Tensor], places: &mut [Option<Tensor>]) -> Result<()> {
+    let found = features.find(example)?;
+    let (sparse, dense) = places.split_at_mut_checked(features.num_sparse_outputs()).unwrap_or_default();
+    if !sparse.is_empty() {
+        let mut outputs = Outputs::new();
+        push_sparse(features, &found, example, &failure, &mut outputs)?;
+        store(outputs, sparse)?;
+    }
+    for (((feature, found), default), place) in features.with_dense(&found).zip(defaults).zip(dense) {
+        *place = Some(parse_dense(feature, found, default, example)?);
+    }
+    Ok(())
+}
+
+fn parse_dense(feature: &DenseFeature, found: Option<&[u8]>, default: &Tensor, example: &Bytes) -> Result<Tensor> {
+    let found = Feature::parse(found.unwrap_or_default())?;
+    if let (Some(found), Extent::Fixed(shape)) = (found, &feature.extent)
+        && found.dtype == feature.dtype
+        && shape.num_elements() == 1
+        && let Some(value) = only_value(found, example)
+    {
+        return value.reshaped(shape.clone());
+    }
+    if let Some(found) = found {
+        feature.check_type(found.dtype).map_err(|misfit| failure(&feature.key, &misfit))?;
+    }
+    let value = dense(feature, found, default, example, &failure)?;
+    value.ok_or_else(|| Error::invalid_argument(feature.missing(example)))
 }
 
 /// Makes the error for the feature of a key.

@@ -85,6 +85,25 @@ impl Values {
     }
 }
 
+/// The value of a list that has only one, as a scalar; `None` for any other list.
+pub fn only_value(feature: Feature, record: &Bytes) -> Option<Tensor> {
+    let mut list = feature.values()?;
+    let value = match (feature.dtype, list.byte()?) {
+        (DType::String, DELIMITED_VALUE) => Tensor::string(retain(list.delimited()?, record)),
+        (DType::Int64, VARINT_VALUE) => Tensor::scalar(list.varint()? as i64),
+        (DType::Int64, DELIMITED_VALUE) => {
+            let mut packed = Cursor::new(list.delimited()?);
+            Some(packed.varint()?).filter(|_| packed.is_at_end()).map(|value| Tensor::scalar(value as i64))?
+        }
+        (DType::Float32, tag @ (FIXED32_VALUE | DELIMITED_VALUE)) => {
+            let value = if tag == FIXED32_VALUE { list.take(4)? } else { list.delimited()? };
+            Tensor::scalar(f32::from_le_bytes(value.try_into().ok()?))
+        }
+        _ => return None,
+    };
+    list.is_at_end().then_some(value)
+}
+
 fn pad<T: Clone, A: smallvec::Array<Item = T>>(values: &[T], ends: &[usize], width: usize, filler: &T) -> SmallVec<A> {
     let mut padded = SmallVec::with_capacity(ends.len() * width);
     let mut start = 0;
@@ -149,13 +168,38 @@ mod tests {
     use crate::kernels::example::testing::{floats, int64s, strings, unpacked_floats, unpacked_int64s};
     use proptest::prelude::*;
 
+    /// The values of a list; where there is only one, both ways to decode it agree.
     fn decode(feature: Vec<u8>) -> Option<Tensor> {
         let record = Bytes::from(feature);
         let feature = Feature::parse(&record).unwrap().unwrap();
         let mut values = Values::new(feature.dtype).unwrap();
-        values.decode(feature, &record)?;
-        let shape = Shape::new(&[values.len()]);
-        Some(values.into_tensor(shape).unwrap())
+        let decoded = values.decode(feature, &record).map(|()| {
+            let shape = Shape::new(&[values.len()]);
+            values.into_tensor(shape).unwrap()
+        });
+        if let Some(only) = only_value(feature, &record) {
+            assert_eq!(Some(only.reshaped(Shape::new(&[1])).unwrap()), decoded);
+        }
+        decoded
+    }
+
+    #[test]
+    fn only_values_are_found_packed_and_not() {
+        let only = |feature: Vec<u8>| {
+            let record = Bytes::from(feature);
+            only_value(Feature::parse(&record).unwrap().unwrap(), &record)
+        };
+        for feature in [int64s(&[-7]), unpacked_int64s(&[-7])] {
+            assert_eq!(only(feature), Some(Tensor::scalar(-7_i64)));
+        }
+        for feature in [floats(&[0.5]), unpacked_floats(&[0.5])] {
+            assert_eq!(only(feature), Some(Tensor::scalar(0.5_f32)));
+        }
+        assert_eq!(only(strings(&[b"x"])), Some(Tensor::string("x")));
+        for feature in [int64s(&[]), int64s(&[1, 2]), unpacked_int64s(&[1, 2]), floats(&[]), floats(&[1.0, 2.0])] {
+            assert_eq!(only(feature), None);
+        }
+        assert_eq!(only(strings(&[b"x", b"y"])), None);
     }
 
     #[test]
