@@ -231,7 +231,7 @@ impl State {
     /// The key and the value of the next record of the current file; `None` if there is no file or it has ended.
     fn read_one(&mut self, wants_key: bool, run: &Run) -> Result<Option<(Bytes, Bytes)>> {
         let Some(file) = self.file.as_mut() else { return Ok(None) };
-        let Some(record) = file.read()? else {
+        let Some(record) = file.read_one()? else {
             self.end_file();
             return Ok(None);
         };

@@ -1,9 +1,10 @@
 //! The file a reader is reading: where it is in it, and how reading it has failed.
 
 use super::Records;
-use super::format::{Format, Position, RecordFile};
+use super::format::{Format, Position, Record, RecordFile};
 use super::name::{FileName, Keys};
 use crate::error::{Error, Result};
+use bytes::Bytes;
 
 /// An open file, read record by record. Once a read has failed, all others fail in the same way.
 pub struct OpenFile {
@@ -43,6 +44,28 @@ impl OpenFile {
             (_, false) => Ok(false),
             (failure, true) => Err(failure.clone()),
         })
+    }
+
+    /// The next record, or `None` at the end.
+    pub fn read_one(&mut self) -> Result<Option<Record>> {
+        if let Some(failure) = &self.failure {
+            return Err(failure.clone());
+        }
+        let record = self.records.next(self.position.record).map_err(|error| self.failure.insert(error).clone())?;
+        if let Some(record) = &record {
+            self.position = Position { record: self.position.record + 1, offset_bytes: record.next_bytes };
+        }
+        Ok(record)
+    }
+
+    /// The key of a record of this file.
+    pub fn key(&self, record: &Record) -> Bytes {
+        record.number.map_or_else(|| self.name.bytes().clone(), |number| self.keys.key(number))
+    }
+
+    /// Whether the file is known to have ended with the record that [`OpenFile::read_one`] has just given.
+    pub fn is_over(&self) -> bool {
+        self.records.is_over()
     }
 
     pub fn name(&self) -> &FileName {
