@@ -32,6 +32,7 @@ check: dev ## formats, lints, types, stub, layers
 bench: dev ## measure beside other libraries, as ratios inside one run; installs them; takes an hour
 	$(PY) -m benchmarks
 	$(PY) -m benchmarks.scaling
+	$(PY) -m benchmarks.memory
 
 clean: ## remove everything that the other targets made
 	rm -rf .venv .peers .frameworks .bench benchmarks/results target .mypy_cache .ruff_cache .pytest_cache .hypothesis python/headrace/_native*.so

@@ -1,0 +1,1 @@
+"""How much memory queues and long runs take."""
