@@ -21,9 +21,13 @@ MIB = 2**20
 
 
 def figures_of(program, *arguments):
-    command = [sys.executable, "-m", f"benchmarks.memory.{program}", *map(str, arguments)]
+    return json.loads(output_of("-m", f"benchmarks.memory.{program}", *map(str, arguments)))
+
+
+def output_of(*arguments):
+    """What Python prints."""
     done = subprocess.run(
-        command,
+        [sys.executable, *arguments],
         cwd=ROOT,
         env={**os.environ, **waiting.HELD},
         capture_output=True,
@@ -31,13 +35,54 @@ def figures_of(program, *arguments):
         timeout=50,
         check=True,
     )
-    return json.loads(done.stdout)
+    return done.stdout
 
 
 @pytest.mark.parametrize("kind", waiting.KINDS)
 def test_records_take_little_more_than_their_bytes(kind):
     figures = figures_of("waiting", kind, "many", "--mib=8")
     assert figures["grown_bytes"] < 2 * figures["count"] * figures["record_bytes"]
+
+
+PARTS = """
+import sys
+import headrace.tf1 as tf
+from benchmarks.memory.anonymous import anonymous_bytes
+
+large = tf.train.Feature(bytes_list=tf.train.BytesList(value=[b"x" * 100_000]))
+small = tf.train.Feature(bytes_list=tf.train.BytesList(value=[b"y" * 10]))
+features = tf.train.Features(feature={"large": large, "small": small})
+record = tf.placeholder(tf.string, [])
+kinds = {name: tf.FixedLenFeature((), tf.string) for name in features.feature}
+example = tf.parse_single_example(record, kinds)
+pixels = tf.decode_raw(example["large"], tf.uint8)
+part = eval(sys.argv[1])
+queue = tf.FIFOQueue(300, [part.dtype])
+enqueue = queue.enqueue([part])
+serialized = tf.train.Example(features=features).SerializeToString()
+with tf.Session() as session:
+    session.run(enqueue, {record: serialized})
+    before = anonymous_bytes()
+    for _ in range(299):
+        session.run(enqueue, {record: serialized})
+    print(anonymous_bytes() - before)
+"""
+
+
+@pytest.mark.parametrize(
+    ("part", "num_bytes"),
+    [
+        ("example['small']", 10),
+        ("pixels[:99_000]", 99_000),
+        ("pixels[:75_000]", 75_000),
+        ("pixels[:75_000][:50_000][:30_000]", 30_000),
+        ("pixels[:95_000][:90_000][:80_000][:70_000][:60_000][:50_000][:40_000]", 40_000),
+        ("pixels[20_000:][::-1][:50_000]", 50_000),
+    ],
+)
+def test_a_part_of_a_record_keeps_no_more_than_twice_its_bytes_alive(part, num_bytes):
+    grown_bytes = int(output_of("-c", PARTS, part))
+    assert grown_bytes < 2 * 299 * num_bytes + MIB
 
 
 def test_a_long_run_ends_with_the_memory_that_it_had_soon(tmp_path):

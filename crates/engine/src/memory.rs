@@ -1,13 +1,17 @@
 //! The memory of numeric tensors.
 
 use crate::dtype::Numeric;
+use crate::retain::is_to_share;
 use bytes::Bytes;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Shared, immutable bytes: a slice of something larger, or a vector of numbers.
 #[derive(Clone)]
 pub enum Memory {
     Bytes(Bytes),
+    /// The greater part of something larger, of which no part shares the memory.
+    Part(Bytes),
     Numbers(Arc<dyn AsRef<[u8]> + Send + Sync>),
 }
 
@@ -15,8 +19,16 @@ impl Memory {
     /// Whether nobody else holds these bytes.
     pub fn is_unique(&self) -> bool {
         match self {
-            Self::Bytes(bytes) => bytes.is_unique(),
+            Self::Bytes(bytes) | Self::Part(bytes) => bytes.is_unique(),
             Self::Numbers(numbers) => Arc::strong_count(numbers) == 1,
+        }
+    }
+
+    /// The bytes at `place` without a copy, if they are worth keeping all of these alive.
+    pub(crate) fn shared_part(&self, place: Range<usize>) -> Option<Self> {
+        match self {
+            Self::Bytes(bytes) if is_to_share(place.len(), bytes.len()) => Some(Self::Part(bytes.slice(place))),
+            _ => None,
         }
     }
 
@@ -40,7 +52,7 @@ impl Memory {
 impl AsRef<[u8]> for Memory {
     fn as_ref(&self) -> &[u8] {
         match self {
-            Self::Bytes(bytes) => bytes,
+            Self::Bytes(bytes) | Self::Part(bytes) => bytes,
             Self::Numbers(numbers) => (**numbers).as_ref(),
         }
     }

@@ -61,8 +61,8 @@ impl View {
         }
     }
 
-    /// A tensor of these elements of `tensor` under `shape`. It may share the memory of `tensor` if it has at least
-    /// half of its elements.
+    /// A tensor of these elements of `tensor` under `shape`. It may share the memory of `tensor` if it has most
+    /// of its elements.
     pub fn of(&self, tensor: &Tensor, shape: Shape) -> Result<Tensor> {
         if self.num_elements == 0 {
             return Tensor::empty(tensor.dtype(), shape);

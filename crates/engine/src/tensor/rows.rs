@@ -4,7 +4,6 @@ use super::{Data, Tensor};
 use crate::deferred;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::memory::Memory;
 use crate::shape::Shape;
 use crate::view::{Dim, View, steps_of};
 use bytes::Bytes;
@@ -12,8 +11,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 impl Tensor {
-    /// The elements at places `run` in row-major order, under `shape`. At least half of this tensor's bytes may be shared
-    /// with it, fewer are copied.
+    /// The elements at places `run` in row-major order, under `shape`. They share the memory of this tensor only where
+    /// they are most of it.
     pub fn part(&self, run: Range<usize>, shape: Shape) -> Result<Self> {
         if run.len() == self.num_elements() {
             return self.clone().reshaped(shape);
@@ -23,12 +22,13 @@ impl Tensor {
         }
         let size = self.dtype.size();
         let place = run.start * size..run.end * size;
-        match &self.data {
-            Data::Buffer(Memory::Bytes(bytes)) if 2 * place.len() >= bytes.len() => {
-                Self::from_bytes(self.dtype, shape, bytes.slice(place))
-            }
-            _ => Self::copied(self.dtype, shape, &self.bytes()[place]),
+        if let Data::Buffer(memory) = &self.data
+            && let Some(part) = memory.shared_part(place.clone())
+            && part.as_ref().as_ptr().align_offset(self.dtype.alignment()) == 0
+        {
+            return Ok(Self { dtype: self.dtype, shape, data: Data::Buffer(part) });
         }
+        Self::copied(self.dtype, shape, &self.bytes()[place])
     }
 
     /// Row `index` of the first dimension, copied, so that it keeps nothing else alive.
@@ -188,6 +188,18 @@ mod tests {
         let words = Tensor::strings(Shape::new(&[1]), vec!["a".into()]).unwrap();
         let batch = Tensor::stack_padded(DType::String, &Shape::new(&[2]), [&words].into_iter()).unwrap();
         assert_eq!(batch.string_values(), ["a", ""]);
+    }
+
+    #[test]
+    fn a_part_of_a_part_keeps_nothing_else_alive() {
+        let whole = Tensor::from_bytes(DType::UInt8, Shape::new(&[100]), vec![1; 100].into()).unwrap();
+        let part = whole.part(10..90, Shape::new(&[80])).unwrap();
+        assert_eq!(part.bytes().as_ptr(), whole.bytes()[10..].as_ptr());
+        let inner = part.part(5..75, Shape::new(&[70])).unwrap();
+        assert_eq!(inner.bytes(), [1; 70]);
+        drop(part);
+        assert!(whole.clone().part(0..79, Shape::new(&[79])).unwrap().into_memory().is_unique());
+        assert!(inner.into_memory().is_unique() && whole.into_memory().is_unique());
     }
 
     #[test]
