@@ -4,6 +4,7 @@ Source: `tf.FIFOQueue`, `tf.RandomShuffleQueue`, `tf.PaddingFIFOQueue` and `tf.P
 TensorFlow 1.15.
 """
 
+from hashlib import md5
 from typing import Any
 
 from headrace.dtypes import DType, int64, resource
@@ -97,9 +98,6 @@ class RandomShuffleQueue(QueueBase):
         seed1, seed2 = get_seed(seed)
         if seed is None and seed1 is not None and shared_name is not None:
             # All operations of one shared queue must agree on its seed.
-            # Imported here since it brings OpenSSL, 2 MB that hardly anybody needs.
-            from hashlib import md5  # noqa: PLC0415
-
             digest = md5(f"{seed1}{as_shared_name(shared_name)}".encode()).hexdigest()
             seed2 = int(digest[:8], 16) & 0x7FFFFFFF
         ref = _create(
