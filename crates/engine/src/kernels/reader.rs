@@ -92,7 +92,7 @@ impl Kernel for ReaderKernel {
         if let (Action::Read(queue), [key, value]) = (&self.action, &mut *places) {
             check_names(queue)?;
             if let Some(record) = self.reader.read_at_once(run.is_read(KEYS), run)? {
-                *key = Some(Tensor::string(record.0));
+                *key = run.is_read(KEYS).then(|| Tensor::string(record.0));
                 *value = Some(Tensor::string(record.1));
                 return Ok(None);
             }

@@ -119,6 +119,7 @@ impl<'p> Frame<'p> {
         Ok(())
     }
 
+    #[inline(always)]
     fn start(&mut self, index: usize, run: &Run, waiting: &mut Vec<Waiting>) -> Result<()> {
         let program = self.program;
         let node = &program.nodes[index];
@@ -141,6 +142,8 @@ impl<'p> Frame<'p> {
         }
     }
 
+    /// Calls a kernel with what it needs. On its own, so that the nodes that change a value in place stay cheap.
+    #[inline(never)]
     fn call(&mut self, index: usize, kernel: &Arc<dyn Kernel>, run: &Run, waiting: &mut Vec<Waiting>) -> Result<()> {
         let node = &self.program.nodes[index];
         // Moving is right only in program order; once something waits, later nodes may run before earlier ones.

@@ -38,6 +38,10 @@ impl<'a> Cursor<'a> {
                 self.0 = rest;
                 Some(u64::from(*first))
             }
+            [first, second, rest @ ..] if *second < 0x80 => {
+                self.0 = rest;
+                Some(u64::from(*first & 0x7f) | u64::from(*second) << 7)
+            }
             _ => self.long_varint(),
         }
     }

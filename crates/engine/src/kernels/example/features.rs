@@ -12,6 +12,9 @@ use crate::tensor::Tensor;
 use smallvec::SmallVec;
 use std::cmp::Ordering;
 
+/// A table of so many keys is scanned, a longer one searched.
+const MAX_SCANNED: usize = 8;
+
 /// The features asked for, and a table of their keys.
 pub struct Features {
     pub sparse: Vec<SparseFeature>,
@@ -94,8 +97,13 @@ impl Features {
     }
 
     fn slot(&self, key: &[u8]) -> Option<usize> {
-        let index = self.table.binary_search_by(|(other, _)| compare(other, key)).ok()?;
-        Some(self.table[index].1)
+        if self.table.len() > MAX_SCANNED {
+            let index = self.table.binary_search_by(|(other, _)| compare(other, key)).ok()?;
+            return Some(self.table[index].1);
+        }
+        // Most keys differ in their length or their first byte.
+        let is_like = |other: &[u8]| other.len() == key.len() && other.first() == key.first();
+        self.table.iter().find(|(other, _)| is_like(other) && other == key).map(|(_, slot)| *slot)
     }
 
     /// Checks the default tensors, one for each dense feature.
@@ -179,6 +187,18 @@ mod tests {
         assert_eq!(sparse, [("b", None), ("long", Some(&strings(&[b"v"])[..]))]);
         let dense: Vec<_> = features.with_dense(&found).map(|(feature, bytes)| (&feature.key[..], bytes)).collect();
         assert_eq!(dense, [("a", Some(&int64s(&[])[..])), ("c", None)]);
+    }
+
+    #[test]
+    fn many_features_are_found_as_few_are() {
+        for count in [1, MAX_SCANNED, MAX_SCANNED + 1, 40] {
+            let keys: Vec<String> = (0..count).map(|number| format!("{}{number}", "k".repeat(number % 3))).collect();
+            let asked: Vec<_> = keys.iter().map(|key| (&key[..], DType::Int64, &[][..])).collect();
+            let features = Features::from_attrs(&asking_for(&[], &asked), "").unwrap();
+            let slots: Vec<_> = keys.iter().map(|key| features.slot(key.as_bytes())).collect();
+            assert_eq!(slots, (0..count).map(Some).collect::<Vec<_>>());
+            assert_eq!(["", "k", "x0", "kk"].map(|key| features.slot(key.as_bytes())), [None; 4]);
+        }
     }
 
     #[test]

@@ -92,7 +92,7 @@ fn parse_dense(feature: &DenseFeature, found: Option<&[u8]>, default: &Tensor, e
         && shape.num_elements() == 1
         && let Some(value) = only_value(found, example)
     {
-        return value.reshaped(shape.clone());
+        return if shape.is_empty() { Ok(value) } else { value.reshaped(shape.clone()) };
     }
     if let Some(found) = found {
         feature.check_type(found.dtype).map_err(|misfit| failure(&feature.key, &misfit))?;
