@@ -13,7 +13,7 @@ from benchmarks.pipelines import loop
 
 BATCH_SIZE = 256
 MIN_AFTER_DEQUEUE = 10_000
-NUM_LINES = 256
+NUM_LINES = 1_024
 NUM_READERS = 2
 
 

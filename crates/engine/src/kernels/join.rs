@@ -106,6 +106,11 @@ fn join(dtype: DType, shape: Shape, num_rows: usize, tensors: &[Tensor]) -> Resu
 
 /// As [`interleaved`], of `N` bytes for each row of each part.
 fn interleaved_words<const N: usize>(num_rows: usize, parts: &[&[u8]]) -> Vec<u8> {
+    if num_rows == 1 {
+        let mut out = Vec::with_capacity(N * parts.len());
+        parts.iter().flat_map(|part| part.first_chunk::<N>()).for_each(|word| out.extend_from_slice(word));
+        return out;
+    }
     let mut out = vec![[0; N]; num_rows * parts.len()];
     for (index, part) in parts.iter().enumerate() {
         let places = out.iter_mut().skip(index).step_by(parts.len());
