@@ -22,6 +22,10 @@ const MAX_PACKED_BYTES: usize = 1024;
 /// Layouts besides the first: as many different ways of putting off that one queue's elements may have.
 const NUM_OTHER_LAYOUTS: usize = 3;
 
+/// Elements of a batch whose memory is asked for at a time.
+const GROUP_LENGTH: usize = 16;
+const CACHE_LINE_BYTES: usize = 64;
+
 /// How the elements of one queue are packed.
 pub(super) struct Packing {
     /// Of elements that are not put off; `None` if shapes are not known.
@@ -131,22 +135,38 @@ impl Packing {
         let count = elements.len();
         let mut columns: Vec<_> =
             first.parts.iter().map(|part| Column::new(part.dtype, part.shape.num_elements(), count)).collect();
-        for element in elements {
-            match element {
-                Element::Tensors(components) => {
-                    for (column, component) in columns.iter_mut().zip(components) {
-                        column.push(component)?;
-                    }
-                }
-                Element::Short { layout, length, bytes } => {
-                    self.layout(*layout)?.add_to(&mut columns, &bytes[..usize::from(*length)])?;
-                }
-                Element::Long { layout, bytes } => self.layout(*layout)?.add_to(&mut columns, bytes)?,
-            }
+        for group in elements.chunks_mut(GROUP_LENGTH) {
+            fetch(group);
+            group.iter_mut().try_for_each(|element| self.unpack_into(&mut columns, element))?;
         }
         let parts = columns.into_iter().zip(&first.parts);
         parts.map(|(column, part)| column.into_tensor(part.dtype, part.shape.batched(count))).collect()
     }
+
+    fn unpack_into(&self, columns: &mut [Column], element: &mut Element) -> Result<()> {
+        match element {
+            Element::Tensors(components) => {
+                columns.iter_mut().zip(components).try_for_each(|(column, component)| column.push(component))
+            }
+            Element::Short { layout, length, bytes } => {
+                self.layout(*layout)?.add_to(columns, &bytes[..usize::from(*length)])
+            }
+            Element::Long { layout, bytes } => self.layout(*layout)?.add_to(columns, bytes),
+        }
+    }
+}
+
+/// Reads a byte of each line of memory of some elements.
+///
+/// What waited long in a large queue is in no cache, and the processor can wait for many lines at a time, if it is asked
+/// for them all before the first is needed.
+fn fetch(elements: &[Element]) {
+    let long = elements.iter().filter_map(|element| match element {
+        Element::Long { bytes, .. } => Some(bytes),
+        _ => None,
+    });
+    let lines = long.flat_map(|bytes| bytes.iter().step_by(CACHE_LINE_BYTES));
+    std::hint::black_box(lines.fold(0, |sum, byte| sum ^ byte));
 }
 
 impl Part {
