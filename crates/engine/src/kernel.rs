@@ -54,6 +54,11 @@ pub trait Kernel: Send + Sync {
         self.run(run, inputs)?.store(places)
     }
 
+    /// Whether a run takes a microsecond at most, waiting aside: it moves what is there and computes nothing.
+    fn is_brief(&self) -> bool {
+        false
+    }
+
     /// The same kernel for the inputs that are `None` here, if it is quicker where the others never change.
     fn with_constants(&self, _inputs: &[Option<&Tensor>]) -> Option<Arc<dyn Kernel>> {
         None

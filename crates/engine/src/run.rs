@@ -21,6 +21,12 @@ pub trait Interrupt {
     fn check(&self) -> Result<()>;
 }
 
+/// How a thread blocks that holds something of the host language's, which others need meanwhile.
+pub trait Blocking {
+    /// Calls `sleep`, which blocks, without what is held.
+    fn block(&self, sleep: &mut (dyn FnMut() + Send));
+}
+
 /// Where a record came from, or the records of a batch.
 #[derive(Clone, Debug)]
 pub struct Origin {
@@ -63,6 +69,7 @@ pub struct Run<'a> {
     cancellation: &'a Cancellation,
     deadline: Option<Instant>,
     interrupt: Option<&'a dyn Interrupt>,
+    blocking: Option<&'a dyn Blocking>,
     /// The node being executed, set by the program for [`Run::set_origin`].
     pub(crate) node: Cell<usize>,
     /// Which outputs of that node anybody reads, a bit each.
@@ -80,6 +87,7 @@ impl<'a> Run<'a> {
             cancellation,
             deadline: None,
             interrupt: None,
+            blocking: None,
             node: Cell::new(0),
             read_outputs: Cell::new(u64::MAX),
             is_plain: Cell::new(false),
@@ -96,6 +104,12 @@ impl<'a> Run<'a> {
     /// Asks `interrupt` while the run waits.
     pub fn with_interrupt(mut self, interrupt: Option<&'a dyn Interrupt>) -> Self {
         self.interrupt = interrupt;
+        self
+    }
+
+    /// Blocks with the help of `blocking`.
+    pub fn with_blocking(mut self, blocking: &'a dyn Blocking) -> Self {
+        self.blocking = Some(blocking);
         self
     }
 
@@ -166,17 +180,29 @@ impl<'a> Run<'a> {
             self.check()?;
             let interval = self.interrupt.map(|_| INTERRUPT_INTERVAL);
             let rest = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-            let is_awake = match [interval, rest].into_iter().flatten().min() {
-                Some(timeout) => self.parker.park_timeout(timeout),
-                None => {
-                    self.parker.park();
-                    true
-                }
-            };
-            if is_awake {
+            if self.park([interval, rest].into_iter().flatten().min()) {
                 // What others let go when they were cancelled is not to reach this run, if it was cancelled too.
                 return self.check_not_cancelled();
             }
         }
+    }
+
+    /// Parks for at most `timeout`; says whether it was unparked.
+    fn park(&self, timeout: Option<Duration>) -> bool {
+        let (parker, mut is_awake) = (&self.parker, false);
+        let mut sleep = || {
+            is_awake = match timeout {
+                Some(timeout) => parker.park_timeout(timeout),
+                None => {
+                    parker.park();
+                    true
+                }
+            }
+        };
+        match self.blocking {
+            Some(blocking) => blocking.block(&mut sleep),
+            None => sleep(),
+        }
+        is_awake
     }
 }

@@ -8,7 +8,7 @@ use headrace_engine::kernels::attrs::{Attr, Attrs};
 use headrace_engine::kernels::{self, queue as queue_kernels};
 use headrace_engine::program::{Program, ProgramBuilder, Slot, StopFlag};
 use headrace_engine::queue::{Order, Queue, QueueSpec};
-use headrace_engine::run::{Interrupt, Run};
+use headrace_engine::run::{Blocking, Interrupt, Run};
 use headrace_engine::shape::PartialShape;
 use headrace_engine::tensor::Tensor;
 use std::sync::Arc;
@@ -356,4 +356,42 @@ fn a_branch_waits_for_its_predicate_and_others_go_on() {
     let (_, _) = on_queue(&mut builder, "QueueEnqueueV2", &predicates, &[element]);
     run(&builder.build(vec![]).unwrap(), vec![]).unwrap();
     assert_eq!((predicates.size(), results.size()), (0, 1));
+}
+
+/// Gives the element that a run waits for as soon as it blocks.
+struct Fill<'a> {
+    enqueue: &'a Program,
+    num_blocks: AtomicUsize,
+}
+
+impl Blocking for Fill<'_> {
+    fn block(&self, sleep: &mut (dyn FnMut() + Send)) {
+        self.num_blocks.fetch_add(1, Ordering::Relaxed);
+        run(self.enqueue, vec![]).unwrap();
+        sleep();
+    }
+}
+
+#[test]
+fn a_run_blocks_as_its_host_says() {
+    let queue = queue(1);
+    let mut builder = ProgramBuilder::new();
+    let seven = builder.constant(Tensor::scalar(7_i64));
+    on_queue(&mut builder, "QueueEnqueueV2", &queue, &[seven]);
+    let enqueue = builder.build(vec![]).unwrap();
+    let fill = Fill { enqueue: &enqueue, num_blocks: AtomicUsize::new(0) };
+    let cancellation = Cancellation::new();
+    let program = dequeue(&queue);
+    let values = program.run(vec![], &Run::new(&cancellation).with_blocking(&fill)).unwrap();
+    assert_eq!((values[0].integer_scalar("element").unwrap(), fill.num_blocks.into_inner()), (7, 1));
+}
+
+#[test]
+fn what_only_moves_an_element_is_brief() {
+    let queue = queue(1);
+    assert!(dequeue(&queue).is_brief());
+    let mut builder = ProgramBuilder::new();
+    let (_, taken) = on_queue(&mut builder, "QueueDequeueV2", &queue, &[]);
+    let sum = add(&mut builder, "AddV2", &[taken, taken]);
+    assert!(!builder.build(vec![sum]).unwrap().is_brief());
 }

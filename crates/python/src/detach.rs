@@ -1,9 +1,9 @@
-//! The only way out of the GIL: runs engine code detached, lets Ctrl-C in, and maps errors.
+//! The only way out of the GIL: runs engine code detached, or detached where it waits, lets Ctrl-C in, and maps errors.
 
 use crate::error::{IntoPython, from_python};
 use headrace_engine::cancellation::Cancellation;
 use headrace_engine::error::{Error, Result};
-use headrace_engine::run::{Interrupt, Run};
+use headrace_engine::run::{Blocking, Interrupt, Run};
 use pyo3::prelude::*;
 use std::sync::OnceLock;
 use std::thread::{self, ThreadId};
@@ -43,9 +43,31 @@ pub fn detached<T: Send>(
     deadline: Option<Instant>,
     work: impl FnOnce(&Run) -> Result<T> + Send,
 ) -> PyResult<T> {
-    let result = py.detach(|| {
-        let signals: Option<&dyn Interrupt> = if is_interruptible() { Some(&Signals) } else { None };
-        work(&Run::new(cancellation).with_deadline(deadline).with_interrupt(signals))
-    });
+    let result = py.detach(|| work(&Run::new(cancellation).with_deadline(deadline).with_interrupt(signals())));
     result.into_python(py)
+}
+
+/// As [`detached`], of work that takes no time but where it waits: that alone is done without the GIL.
+pub fn attached<T>(
+    py: Python<'_>,
+    cancellation: &Cancellation,
+    deadline: Option<Instant>,
+    work: impl FnOnce(&Run) -> Result<T>,
+) -> PyResult<T> {
+    let waits = Detached(py);
+    let run = Run::new(cancellation).with_deadline(deadline).with_interrupt(signals()).with_blocking(&waits);
+    work(&run).into_python(py)
+}
+
+fn signals() -> Option<&'static dyn Interrupt> {
+    if is_interruptible() { Some(&Signals) } else { None }
+}
+
+/// Sleeps without the GIL.
+struct Detached<'py>(Python<'py>);
+
+impl Blocking for Detached<'_> {
+    fn block(&self, sleep: &mut (dyn FnMut() + Send)) {
+        self.0.detach(sleep);
+    }
 }

@@ -2,7 +2,7 @@
 
 use crate::array::to_python;
 use crate::attrs::{attrs, dtype};
-use crate::detach::detached;
+use crate::detach::{attached, detached};
 use crate::error::IntoPython;
 use crate::function::PythonFunction;
 use crate::queue::Queue;
@@ -12,6 +12,7 @@ use headrace_engine::dtype::DType;
 use headrace_engine::error::Error;
 use headrace_engine::kernel::Kernel;
 use headrace_engine::kernels::select::Select;
+use headrace_engine::run::Run;
 use headrace_engine::{cancellation, kernels, program};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -197,7 +198,7 @@ pub struct Program {
 
 #[pymethods]
 impl Program {
-    /// Runs once with one array a feed; returns one array a fetch. Blocks without the GIL.
+    /// Runs once with one array a feed; returns one array a fetch. Whatever takes time is done without the GIL.
     #[pyo3(signature = (feeds, cancellation, timeout=None))]
     fn run<'py>(
         &self,
@@ -209,7 +210,12 @@ impl Program {
         let feeds =
             feeds.iter().zip(&self.feeds).map(|(feed, dtype)| to_tensor(feed, *dtype)).collect::<PyResult<Vec<_>>>()?;
         let deadline = timeout.and_then(|timeout| Some(Instant::now() + Duration::try_from_secs_f64(timeout).ok()?));
-        let values = detached(py, &cancellation.get().0, deadline, |run| self.program.run(feeds, run))?;
+        let cancellation = &cancellation.get().0;
+        let run = |run: &Run| self.program.run(feeds, run);
+        let values = match self.program.is_brief() {
+            true => attached(py, cancellation, deadline, run)?,
+            false => detached(py, cancellation, deadline, run)?,
+        };
         let arrays = values.into_iter().map(|value| to_python(py, value)).collect::<PyResult<Vec<_>>>()?;
         PyList::new(py, arrays)
     }

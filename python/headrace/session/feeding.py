@@ -26,12 +26,16 @@ def convert_feeds(graph: Graph, feed_dict: Any) -> dict[Tensor, np.ndarray[Any, 
     """
     if feed_dict is None:
         return {}
-    if not isinstance(feed_dict, Mapping):
+    # A plain dict is told at once; looking for other mappings takes longer.
+    if not isinstance(feed_dict, (dict, Mapping)):
         raise TypeError(
             f"feed_dict must be a dictionary mapping tensors to values, got {type(feed_dict)}."
         )
     feeds: dict[Tensor, np.ndarray[Any, Any]] = {}
     for key, value in feed_dict.items():
+        if isinstance(key, Tensor) and key.graph is graph:
+            feeds[key] = _convert(graph, key, value)
+            continue
         for item, part in _expand(key, value):
             tensor = _find(graph, item)
             feeds[tensor] = _convert(graph, tensor, part)
@@ -65,8 +69,6 @@ def _flatten(value: Any) -> list[Any]:
 
 
 def _find(graph: Graph, key: Any) -> Tensor:
-    if isinstance(key, Tensor) and key.graph is graph:
-        return key
     try:
         tensor: Tensor = graph.as_graph_element(key, allow_operation=False)
     except Exception as error:

@@ -1,7 +1,7 @@
 """Sessions run graphs.
 
 A run lowers what is asked of it once into a native program, cached by fetches and feeds; running
-the program is one native call with the GIL released.
+the program is one native call. It releases the GIL; if it only moves an element, where it waits.
 
 Source: `tf.Session` of TensorFlow 1.15.
 """
@@ -73,6 +73,8 @@ class Session:
         self._programs: dict[_ProgramKey, engine.Program] = {}  # Guarded by the lock.
         # The programs that fetch one thing and are fed nothing. Entries are only ever added.
         self._single: dict[Tensor | Operation, engine.Program] = {}
+        # The plans of single fetches, likewise.
+        self._plans: dict[Tensor | Operation, FetchPlan] = {}
         self._scopes: list[ExitStack] = []
         _open_sessions.add(self)
 
@@ -119,7 +121,7 @@ class Session:
         if feed_dict is None and isinstance(fetches, (Tensor, Operation)):
             return self._run_one(fetches, self._timeout(options))
         self._check_usable()
-        plan = FetchPlan(self._graph, fetches)
+        plan = self._plan(fetches)
         feeds = convert_feeds(self._graph, feed_dict)
         return self._run(plan, feeds, self._timeout(options))
 
@@ -239,12 +241,20 @@ class Session:
         timeout_ms = (options and options.timeout_in_ms) or self._timeout_ms
         return timeout_ms / 1000 if timeout_ms else None
 
+    def _plan(self, fetches: Any) -> FetchPlan:
+        if not isinstance(fetches, (Tensor, Operation)):
+            return FetchPlan(self._graph, fetches)
+        plan = self._plans.get(fetches)
+        if plan is None or not self._graph.is_fetchable(fetches):
+            plan = self._plans[fetches] = FetchPlan(self._graph, fetches)
+        return plan
+
     def _run_one(self, fetch: Tensor | Operation, timeout: float | None) -> Any:
         """The way of most runs: one fetch, nothing fed. As little as possible happens here."""
         program = self._single.get(fetch)
         if program is None or not self._graph.is_fetchable(fetch):
             self._check_usable()
-            plan = FetchPlan(self._graph, fetch)
+            plan = self._plan(fetch)
             program = self._single[fetch] = self._program((plan.tensors, plan.targets, ()))
         self._check_open()
         results = self._execute(program, [], timeout)

@@ -44,6 +44,11 @@ pub fn build(op_type: &str, attrs: &Attrs, queue: &Arc<Queue>) -> Result<Option<
 }
 
 impl Kernel for QueueKernel {
+    /// One element moves, or is at most a kilobyte.
+    fn is_brief(&self) -> bool {
+        !matches!(self.action, Action::EnqueueMany | Action::DequeueMany { .. })
+    }
+
     fn run(&self, run: &Run, inputs: Tensors) -> Result<Step> {
         let queue = &self.queue;
         if !queue.is_batched() {

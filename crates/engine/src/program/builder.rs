@@ -130,12 +130,13 @@ impl ProgramBuilder {
             return Err(Error::internal(format!("fetched slot {unknown} does not exist")));
         }
         let has_branches = self.nodes.iter().any(|node| !node.guards.is_empty() || matches!(node.work, Work::Merge));
+        let is_brief = self.nodes.iter().all(|node| matches!(&node.work, Work::Call(kernel) if kernel.is_brief()));
         if !has_branches && !self.is_plain {
             self.change_in_place(&mut fetches);
         }
         let kept = self.note_readers(&fetches);
         let Self { nodes, initial, feeds, is_plain, .. } = self;
-        Ok(Program { nodes, has_branches, kept, is_plain, initial, feeds, fetches })
+        Ok(Program { nodes, has_branches, is_brief, kept, is_plain, initial, feeds, fetches })
     }
 
     /// Lets kernels that can do so change their input, where it is a node's output and nobody else reads it.

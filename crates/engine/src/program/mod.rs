@@ -74,6 +74,7 @@ struct Input {
 pub struct Program {
     nodes: Vec<Node>,
     has_branches: bool,
+    is_brief: bool,
     /// Outputs that no node moves away: they are there until somebody clears them.
     kept: Vec<Slot>,
     is_plain: bool,
@@ -84,6 +85,11 @@ pub struct Program {
 }
 
 impl Program {
+    /// Whether a run takes no time to speak of, but where it waits.
+    pub fn is_brief(&self) -> bool {
+        self.is_brief
+    }
+
     /// Runs every node once and returns the fetched values.
     pub fn run(&self, feeds: Vec<Tensor>, run: &Run) -> Result<Vec<Tensor>> {
         if feeds.len() != self.feeds.len() {

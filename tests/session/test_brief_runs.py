@@ -1,0 +1,68 @@
+"""Runs that only move an element: done with the interpreter's lock held, but where they wait."""
+
+import sys
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+import headrace.tf1 as tf
+
+TIMEOUT = 30
+
+
+@pytest.fixture
+def long_turns() -> Iterator[None]:
+    """The interpreter's lock changes hands only where a thread gives it away."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1_000)
+    yield
+    sys.setswitchinterval(before)
+
+
+@pytest.mark.usefixtures("long_turns")
+def test_no_other_python_runs_while_an_element_moves() -> None:
+    queue = tf.FIFOQueue(100, [tf.int64], shapes=[()])
+    value = tf.placeholder(tf.int64, [])
+    enqueue, dequeue = queue.enqueue(value), queue.dequeue()
+    has_started, may_go, has_run = threading.Event(), threading.Event(), threading.Event()
+
+    def other() -> None:
+        has_started.set()
+        may_go.wait(TIMEOUT)
+        has_run.set()
+
+    with tf.Session() as session:
+        session.run(enqueue, {value: -1})
+        session.run(dequeue)
+        thread = threading.Thread(target=other)
+        thread.start()
+        has_started.wait(TIMEOUT)
+        may_go.set()
+        numbers = []
+        for number in range(50):
+            session.run(enqueue, {value: number})
+            numbers.append(session.run(dequeue))
+        has_run_meanwhile = has_run.is_set()
+        thread.join(TIMEOUT)
+    assert numbers == list(range(50))
+    assert not has_run_meanwhile
+    assert has_run.is_set()
+
+
+@pytest.mark.usefixtures("long_turns")
+def test_a_run_that_waits_lets_other_python_run() -> None:
+    queue = tf.FIFOQueue(1, [tf.int64], shapes=[()])
+    value = tf.placeholder(tf.int64, [])
+    enqueue, dequeue = queue.enqueue(value), queue.dequeue()
+    with tf.Session() as session:
+
+        def produce() -> None:
+            for number in range(100):
+                session.run(enqueue, {value: number})
+
+        thread = threading.Thread(target=produce)
+        thread.start()
+        numbers = [session.run(dequeue) for _ in range(100)]
+        thread.join(TIMEOUT)
+    assert numbers == list(range(100))
