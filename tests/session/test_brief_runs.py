@@ -9,6 +9,7 @@ import pytest
 import headrace.tf1 as tf
 
 TIMEOUT = 30
+NUM_RUNS = 5_000
 
 
 @pytest.fixture
@@ -40,12 +41,12 @@ def test_no_other_python_runs_while_an_element_moves() -> None:
         has_started.wait(TIMEOUT)
         may_go.set()
         numbers = []
-        for number in range(50):
+        for number in range(NUM_RUNS):
             session.run(enqueue, {value: number})
             numbers.append(session.run(dequeue))
         has_run_meanwhile = has_run.is_set()
         thread.join(TIMEOUT)
-    assert numbers == list(range(50))
+    assert numbers == list(range(NUM_RUNS))
     assert not has_run_meanwhile
     assert has_run.is_set()
 
