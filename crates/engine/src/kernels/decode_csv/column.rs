@@ -4,7 +4,6 @@ use super::split::Fields;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::excerpt::excerpt;
-use crate::kernel::Outputs;
 use crate::number::FromText;
 use crate::retain::retain;
 use crate::shape::Shape;
@@ -21,10 +20,10 @@ pub enum Column {
     String(Vec<Bytes>),
 }
 
-/// The only value of each column, as scalars.
+/// The only value of each column, as scalars; a place for each.
 pub struct Scalars<'a> {
     pub dtypes: &'a [DType],
-    pub outputs: Outputs,
+    pub places: &'a mut [Option<Tensor>],
 }
 
 /// Where the values of a record go, column after column.
@@ -105,18 +104,18 @@ impl Columns for [Column] {
 impl Columns for Scalars<'_> {
     #[inline]
     fn push_usual(&mut self, column: usize, fields: &mut Fields, na_value: &[u8]) -> bool {
-        let scalar = match self.dtypes[column] {
+        self.places[column] = match self.dtypes[column] {
             DType::Int32 => fields.number::<i32>(na_value).map(Tensor::scalar),
             DType::Int64 => fields.number::<i64>(na_value).map(Tensor::scalar),
             DType::Float32 => fields.number::<f32>(na_value).map(Tensor::scalar),
             DType::Float64 => fields.number::<f64>(na_value).map(Tensor::scalar),
             _ => None,
         };
-        scalar.map(|scalar| self.outputs.push(scalar)).is_some()
+        self.places[column].is_some()
     }
 
-    fn push(&mut self, _column: usize, value: Value) -> Result<()> {
-        self.outputs.push(match value {
+    fn push(&mut self, column: usize, value: Value) -> Result<()> {
+        self.places[column] = Some(match value {
             Value::Int32(value) => Tensor::scalar(value),
             Value::Int64(value) => Tensor::scalar(value),
             Value::Float32(value) => Tensor::scalar(value),

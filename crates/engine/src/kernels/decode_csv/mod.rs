@@ -10,7 +10,7 @@ mod split;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::excerpt::excerpt;
-use crate::kernel::{Kernel, Outputs, Step, Tensors};
+use crate::kernel::{Kernel, Pending, Step, Tensors};
 use crate::kernels::attrs::{Attr, Attrs};
 use crate::run::Run;
 use crate::shape::Shape;
@@ -78,7 +78,16 @@ impl DecodeCsv {
 }
 
 impl Kernel for DecodeCsv {
-    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+    fn run(&self, run: &Run, inputs: Tensors) -> Result<Step> {
+        let mut places = vec![None; self.dtypes.len()];
+        self.run_into(run, inputs, &mut places)?;
+        Ok(Step::Done(places.into_iter().flatten().collect()))
+    }
+
+    fn run_into(&self, _run: &Run, inputs: Tensors, places: &mut [Option<Tensor>]) -> Result<Option<Box<dyn Pending>>> {
+        if places.len() != self.dtypes.len() {
+            return Err(Error::internal(format!("{} outputs expected of {} columns", places.len(), self.dtypes.len())));
+        }
         let Some((records, defaults)) = inputs.split_first() else {
             return Err(Error::internal("no records given"));
         };
@@ -93,10 +102,10 @@ impl Kernel for DecodeCsv {
             }
         };
         match (records.string_values(), records.shape().is_empty()) {
-            ([row], true) => self.decode_one(row, defaults),
-            (rows, _) => self.decode_all(rows, records.shape(), defaults),
+            ([row], true) => self.decode(row, 0, defaults, &mut Scalars { dtypes: &self.dtypes, places })?,
+            (rows, _) => self.decode_all(rows, records.shape(), defaults, places)?,
         }
-        .map(Step::Done)
+        Ok(None)
     }
 
     fn with_constants(&self, inputs: &[Option<&Tensor>]) -> Option<Arc<dyn Kernel>> {
@@ -108,19 +117,22 @@ impl Kernel for DecodeCsv {
 }
 
 impl DecodeCsv {
-    fn decode_one(&self, row: &Bytes, defaults: &[Tensor]) -> Result<Outputs> {
-        let mut outputs = Scalars { dtypes: &self.dtypes, outputs: Outputs::with_capacity(self.dtypes.len()) };
-        self.decode(row, 0, defaults, &mut outputs)?;
-        Ok(outputs.outputs)
-    }
-
-    fn decode_all(&self, rows: &[Bytes], shape: &Shape, defaults: &[Tensor]) -> Result<Outputs> {
+    fn decode_all(
+        &self,
+        rows: &[Bytes],
+        shape: &Shape,
+        defaults: &[Tensor],
+        places: &mut [Option<Tensor>],
+    ) -> Result<()> {
         let columns = self.dtypes.iter().map(|dtype| Column::new(*dtype, rows.len()));
         let mut columns = columns.collect::<Result<Vec<_>>>()?;
         for (record, row) in rows.iter().enumerate() {
             self.decode(row, record, defaults, &mut columns[..]).map_err(|error| error.at_element(record))?;
         }
-        columns.into_iter().map(|column| column.into_tensor(shape.clone())).collect()
+        for (column, place) in columns.into_iter().zip(places) {
+            *place = Some(column.into_tensor(shape.clone())?);
+        }
+        Ok(())
     }
 
     /// Gives each column what its field of a record stands for.
