@@ -83,6 +83,12 @@ impl RecordFile for TextLineFile {
 
 /// The next line, which may end in a later block or with the file; `None` if there is nothing left but a carriage return.
 fn line(block: &mut BlockFile) -> Result<Option<Bytes>> {
+    let buffered = block.fill(1)?;
+    if let Some(end) = memchr(b'\n', buffered) {
+        let line = Bytes::copy_from_slice(without_return(&buffered[..end]));
+        block.consume(end + 1);
+        return Ok(Some(line));
+    }
     let mut line = Vec::new();
     let has_end = loop {
         let buffered = block.fill(1)?;
