@@ -43,6 +43,13 @@ impl Shape {
         dims
     }
 
+    /// This shape with another size of dimension `axis`.
+    pub fn with_size(&self, axis: usize, length: usize) -> Self {
+        let mut dims = self.clone();
+        dims.0[axis] = length;
+        dims
+    }
+
     /// This shape without its first dimension; of a scalar, a scalar.
     pub fn row(&self) -> Self {
         Self::new(self.get(1..).unwrap_or_default())

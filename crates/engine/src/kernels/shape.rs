@@ -23,8 +23,39 @@ pub struct Reshape;
 /// [`Reshape`] to sizes that are the same in every run.
 struct ReshapeTo {
     sizes: SmallVec<[i64; 4]>,
-    /// The shape, if none of the sizes is -1.
-    shape: Option<Shape>,
+    plain: Option<PlainSizes>,
+}
+
+/// Sizes without a 0, of which at most one is -1.
+struct PlainSizes {
+    /// With a 1 at the place of the -1.
+    dims: Shape,
+    num_elements: usize,
+    open: Option<usize>,
+}
+
+impl PlainSizes {
+    fn new(sizes: &[i64]) -> Option<Self> {
+        let mut open = None;
+        let mut dims = SmallVec::<[usize; 4]>::new();
+        for (index, size) in sizes.iter().enumerate() {
+            let is_open = *size == -1 && open.replace(index).is_none();
+            dims.push(if is_open { 1 } else { usize::try_from(*size).ok()? });
+        }
+        let num_elements = product(&dims).ok().filter(|product| *product > 0)?;
+        Some(Self { dims: Shape::new(&dims), num_elements, open })
+    }
+
+    /// The shape of so many elements; `None` if they do not fit, or there are none.
+    fn of(&self, num_elements: usize) -> Option<Shape> {
+        match self.open {
+            Some(axis) if num_elements > 0 && num_elements.is_multiple_of(self.num_elements) => {
+                Some(self.dims.with_size(axis, num_elements / self.num_elements))
+            }
+            None if num_elements == self.num_elements => Some(self.dims.clone()),
+            _ => None,
+        }
+    }
 }
 
 /// A value that has to be fed: to run it is an error.
@@ -84,8 +115,8 @@ impl Kernel for Reshape {
     fn with_constants(&self, inputs: &[Option<&Tensor>]) -> Option<Arc<dyn Kernel>> {
         let [None, Some(sizes)] = inputs else { return None };
         let sizes = sizes_of(sizes).ok()?;
-        let shape = sizes.iter().map(|size| usize::try_from(*size).ok()).collect();
-        Some(Arc::new(ReshapeTo { sizes, shape }))
+        let plain = PlainSizes::new(&sizes);
+        Some(Arc::new(ReshapeTo { sizes, plain }))
     }
 }
 
@@ -101,11 +132,11 @@ impl Kernel for ReshapeTo {
 
 impl InPlace for ReshapeTo {
     fn change(&self, tensor: &mut Tensor) -> Result<()> {
-        match &self.shape {
-            // It fits, as nearly always.
-            Some(shape) if tensor.set_shape(shape.clone()).is_ok() => Ok(()),
-            _ => tensor.set_shape(requested_shape(tensor, &self.sizes)?),
-        }
+        let shape = match self.plain.as_ref().and_then(|plain| plain.of(tensor.num_elements())) {
+            Some(shape) => shape,
+            None => requested_shape(tensor, &self.sizes)?,
+        };
+        tensor.set_shape(shape)
     }
 }
 
@@ -189,6 +220,7 @@ mod tests {
     use super::*;
     use crate::kernels::attrs::Attr;
     use crate::kernels::testing::{attrs, error_text, run, run_one};
+    use proptest::prelude::*;
 
     fn floats(dims: &[usize]) -> Tensor {
         let shape = Shape::new(dims);
@@ -250,6 +282,20 @@ mod tests {
         assert_eq!(text(&[6], &[i32::MAX; 3]), "InvalidArgument: the requested shape has too many elements");
         let scalar = Tensor::scalar(6_i32);
         assert_eq!(error_text(&Reshape, &[floats(&[6]), scalar]), "InvalidArgument: sizes input must be 1-D, not []");
+    }
+
+    proptest! {
+        #[test]
+        fn sizes_that_never_change_do_the_same(
+            dims in prop::collection::vec(0_usize..4, 0..4),
+            sizes in prop::collection::vec(prop::sample::select(vec![-2_i64, -1, -1, 0, 1, 2, 3, 4, 6, 1 << 40]), 0..4),
+        ) {
+            let sizes = Tensor::from_values(Shape::new(&[sizes.len()]), sizes).unwrap();
+            let specialised = Reshape.with_constants(&[None, Some(&sizes)]).unwrap();
+            let outcome = |result: Result<Tensor>| result.map_err(|error| format!("{error:?}"));
+            let expected = outcome(run_one(&Reshape, &[floats(&dims), sizes.clone()]));
+            prop_assert_eq!(outcome(run_one(&*specialised, &[floats(&dims)])), expected);
+        }
     }
 
     #[test]
