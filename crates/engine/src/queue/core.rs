@@ -232,7 +232,7 @@ impl Core {
         let mut attempt = Attempt::Stuck;
         while self.spec.capacity.is_none_or(|capacity| self.store.len() < capacity) {
             match rows.pop(&self.packing) {
-                Ok(Some(element)) => self.store.push(element, self.spec.capacity),
+                Ok(Some(element)) => self.store.push(element),
                 Ok(None) => return Attempt::Complete(Ok(Elements::new())),
                 Err(error) => return Attempt::Complete(Err(error)),
             }

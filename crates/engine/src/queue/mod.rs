@@ -9,6 +9,7 @@
 //! of TensorFlow 1.15, as documented for `tf.QueueBase`.
 
 mod batch;
+mod chunks;
 mod column;
 mod core;
 mod element;

@@ -1,21 +1,18 @@
 //! The elements of a queue in their order: one variant for each kind of queue, all with the same methods.
 
+use super::chunks::Chunks;
 use super::heap::Heap;
 use super::{Element, Elements, Order};
 use crate::philox::Philox;
-use std::collections::VecDeque;
-
-/// The first elements that there is room for.
-const MIN_RESERVED: usize = 4;
 
 pub(super) enum Store {
-    Fifo(VecDeque<Element>),
+    Fifo(Chunks),
     Priority(Heap),
     Shuffle(Shuffle),
 }
 
 pub(super) struct Shuffle {
-    elements: Vec<Element>,
+    elements: Chunks,
     min_after_dequeue: usize,
     random: Philox,
 }
@@ -23,14 +20,14 @@ pub(super) struct Shuffle {
 impl Store {
     pub(super) fn new(order: Order) -> Self {
         match order {
-            Order::Fifo | Order::Padding => Self::Fifo(VecDeque::new()),
+            Order::Fifo | Order::Padding => Self::Fifo(Chunks::default()),
             Order::Priority => Self::Priority(Heap::default()),
             Order::Shuffle { min_after_dequeue, seed, seed2 } => {
                 let random = match (seed, seed2) {
                     (0, 0) => Philox::from_entropy(),
                     _ => Philox::new(seed, seed2),
                 };
-                Self::Shuffle(Shuffle { elements: Vec::new(), min_after_dequeue, random })
+                Self::Shuffle(Shuffle { elements: Chunks::default(), min_after_dequeue, random })
             }
         }
     }
@@ -60,22 +57,12 @@ impl Store {
         }
     }
 
-    /// Adds an element, of at most `capacity`.
-    pub(super) fn push(&mut self, element: Element, capacity: Option<usize>) {
+    /// Adds an element.
+    pub(super) fn push(&mut self, element: Element) {
         match self {
-            Self::Fifo(elements) => {
-                if elements.len() == elements.capacity() {
-                    elements.reserve_exact(num_to_reserve(elements.len(), capacity));
-                }
-                elements.push_back(element);
-            }
+            Self::Fifo(elements) => elements.push_back(element),
             Self::Priority(heap) => heap.push(element),
-            Self::Shuffle(shuffle) => {
-                if shuffle.elements.len() == shuffle.elements.capacity() {
-                    shuffle.elements.reserve_exact(num_to_reserve(shuffle.elements.len(), capacity));
-                }
-                shuffle.elements.push(element);
-            }
+            Self::Shuffle(shuffle) => shuffle.elements.push_back(element),
         }
     }
 
@@ -87,7 +74,7 @@ impl Store {
             Self::Shuffle(shuffle) => {
                 let length = u32::try_from(shuffle.elements.len()).ok().filter(|length| *length > 0)?;
                 let index = shuffle.random.next_u32() % length;
-                Some(shuffle.elements.swap_remove(index as usize))
+                shuffle.elements.swap_remove(index as usize)
             }
         }
     }
@@ -99,14 +86,8 @@ impl Store {
             match self {
                 Self::Fifo(queue) => queue.push_front(element),
                 Self::Priority(heap) => heap.push(element),
-                Self::Shuffle(shuffle) => shuffle.elements.push(element),
+                Self::Shuffle(shuffle) => shuffle.elements.push_back(element),
             }
         }
     }
-}
-
-/// For how many elements more than `length` there is to be room: twice as many, but not more than will ever come.
-fn num_to_reserve(length: usize, capacity: Option<usize>) -> usize {
-    let most = capacity.map_or(usize::MAX, |capacity| capacity.saturating_sub(length));
-    length.max(MIN_RESERVED).min(most).max(1)
 }

@@ -1,0 +1,117 @@
+//! Elements in their order, in chunks of memory.
+//!
+//! A queue that grows copies none of them, under its lock, and leaves no memory behind that it had before.
+
+use super::Element;
+use std::collections::VecDeque;
+
+/// Elements in a chunk: 24 KiB.
+const CHUNK: usize = 512;
+
+/// Elements to take from both ends, or from anywhere.
+#[derive(Default)]
+pub(super) struct Chunks {
+    /// All but the first and the last are full; none is empty, except an only one.
+    chunks: VecDeque<VecDeque<Element>>,
+    len: usize,
+}
+
+impl Chunks {
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(super) fn push_back(&mut self, element: Element) {
+        self.len += 1;
+        match self.chunks.back_mut() {
+            Some(last) if last.len() < CHUNK => last.push_back(element),
+            last => {
+                // The only one of a small queue grows as it needs to.
+                let mut chunk = VecDeque::with_capacity(if last.is_some() { CHUNK } else { 1 });
+                chunk.push_back(element);
+                self.chunks.push_back(chunk);
+            }
+        }
+    }
+
+    pub(super) fn push_front(&mut self, element: Element) {
+        self.len += 1;
+        match self.chunks.front_mut() {
+            Some(first) if first.len() < CHUNK => first.push_front(element),
+            _ => self.chunks.push_front(VecDeque::from([element])),
+        }
+    }
+
+    pub(super) fn pop_front(&mut self) -> Option<Element> {
+        let first = self.chunks.front_mut()?;
+        let element = first.pop_front()?;
+        self.len -= 1;
+        // The only one stays: a queue that runs empty time and again does not allocate.
+        if first.is_empty() && self.chunks.len() > 1 {
+            self.chunks.pop_front();
+        }
+        Some(element)
+    }
+
+    /// Takes the element at `index`, and puts the last one in the gap.
+    pub(super) fn swap_remove(&mut self, index: usize) -> Option<Element> {
+        let last = self.chunks.back_mut()?;
+        let element = last.pop_back()?;
+        self.len -= 1;
+        if last.is_empty() && self.chunks.len() > 1 {
+            self.chunks.pop_back();
+        }
+        if index == self.len {
+            return Some(element);
+        }
+        let (chunk, place) = match index.checked_sub(self.chunks.front()?.len()) {
+            None => (0, index),
+            Some(rest) => (1 + rest / CHUNK, rest % CHUNK),
+        };
+        Some(std::mem::replace(self.chunks.get_mut(chunk)?.get_mut(place)?, element))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn element(number: u32) -> Element {
+        let mut bytes = [0; Element::MAX_SHORT_BYTES];
+        bytes[..4].copy_from_slice(&number.to_ne_bytes());
+        Element::Short { layout: 0, length: 4, bytes }
+    }
+
+    fn number_of(element: Element) -> i64 {
+        element.priority() as u32 as i64
+    }
+
+    proptest! {
+        #[test]
+        fn a_list_does_the_same(steps in prop::collection::vec((0_u8..8, 1..700_u32), 1..60)) {
+            let (mut chunks, mut list, mut next) = (Chunks::default(), VecDeque::new(), 0_u32);
+            for (what, times) in steps {
+                for time in 0..times {
+                    next += 1;
+                    match what {
+                        0..=2 => {
+                            chunks.push_back(element(next));
+                            list.push_back(i64::from(next));
+                        }
+                        3 => {
+                            chunks.push_front(element(next));
+                            list.push_front(i64::from(next));
+                        }
+                        4 | 5 => prop_assert_eq!(chunks.pop_front().map(number_of), list.pop_front()),
+                        _ => {
+                            let index = (time as usize * 7919) % list.len().max(1);
+                            prop_assert_eq!(chunks.swap_remove(index).map(number_of), list.swap_remove_back(index));
+                        }
+                    }
+                    prop_assert_eq!(chunks.len(), list.len());
+                }
+            }
+        }
+    }
+}
