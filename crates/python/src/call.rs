@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// Copying less than this costs less than giving the GIL away and taking it again.
-const LARGE_BYTES: usize = 1 << 18;
+pub const LARGE_BYTES: usize = 1 << 18;
 
 /// Does what copies `num_bytes`, without the GIL if that takes long.
 pub fn detached_if_large<T: Send>(

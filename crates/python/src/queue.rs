@@ -2,16 +2,20 @@
 
 use crate::array::to_python;
 use crate::attrs::{dtype, shape};
-use crate::call::{Call, detached_if_large};
+use crate::call::{Call, LARGE_BYTES, detached_if_large};
 use crate::error::IntoPython;
 use crate::view::{View, parts};
 use headrace_engine::error::{Error, Result};
+use headrace_engine::kernel::Tensors;
 use headrace_engine::queue::{self, Order, QueueSpec};
 use headrace_engine::tensor::Tensor;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::sync::Arc;
 use std::time::Duration;
+
+/// Rows up to this size are copied a second time, into the queue, for less than it costs to make a tensor of each.
+const SMALL_ROW_BYTES: usize = 1024;
 
 /// The order of a queue: the name of its class, or (min_after_dequeue, seed, seed2) of a shuffle queue.
 #[derive(FromPyObject)]
@@ -63,13 +67,14 @@ impl Queue {
         if parts.len() != spec.dtypes.len() {
             return Ok(false);
         }
-        let mut components = Vec::with_capacity(parts.len());
+        let mut components = Tensors::new();
         for (index, part) in parts.iter().enumerate() {
             let Some(view) = View::of_component(part, spec, index, false) else { return Ok(false) };
             components.push(detached_if_large(py, view.num_bytes(), || view.into_tensor())?);
         }
+        let element = self.0.element(&mut components).into_python(py)?;
         let call = Call { queue: &self.0, verb: "enqueue", count: 1, timeout };
-        call.make(py, |parker| self.0.enqueue(components.into(), parker), |_| Ok(true))
+        call.make(py, |parker| self.0.enqueue_element(element, parker), |_| Ok(true))
     }
 
     /// As `enqueue`, of the rows of a batch.
@@ -88,10 +93,15 @@ impl Queue {
         if count == 0 {
             return Ok(true);
         }
-        let num_bytes = views.iter().map(View::num_bytes).sum();
-        let element = |index| self.0.element(views.iter().map(|view| view.row(index)).collect::<Result<_>>()?);
-        let elements = detached_if_large(py, num_bytes, || (0..count).map(element).collect::<Result<_>>())?;
         let call = Call { queue: &self.0, verb: "enqueue_many", count, timeout };
+        let num_bytes: usize = views.iter().map(View::num_bytes).sum();
+        if num_bytes < LARGE_BYTES.min(count * SMALL_ROW_BYTES) {
+            // The queue packs the rows.
+            let batch = views.into_iter().map(View::into_tensor).collect::<Result<Tensors>>().into_python(py)?;
+            return call.make(py, |parker| self.0.enqueue_many(batch, parker), |_| Ok(true));
+        }
+        let element = |index| self.0.element(&mut views.iter().map(|view| view.row(index)).collect::<Result<_>>()?);
+        let elements = detached_if_large(py, num_bytes, || (0..count).map(element).collect::<Result<_>>())?;
         call.make(py, |parker| self.0.enqueue_elements(elements, parker), |_| Ok(true))
     }
 

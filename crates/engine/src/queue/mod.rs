@@ -80,9 +80,13 @@ impl Queue {
     /// Adds an element. Waits while the queue is full.
     ///
     /// Fails with `InvalidArgument` if types or shapes do not fit and with `Cancelled` if the queue is closed.
-    pub fn enqueue(self: &Arc<Self>, components: Tensors, parker: &Arc<Parker>) -> Result<Progress> {
-        self.spec.check(&components, false)?;
-        self.enqueue_rows(Rows::one(self.packing.pack(components)?), parker)
+    pub fn enqueue(self: &Arc<Self>, mut components: Tensors, parker: &Arc<Parker>) -> Result<Progress> {
+        self.enqueue_element(self.element(&mut components)?, parker)
+    }
+
+    /// As [`Queue::enqueue`], of an element made with [`Queue::element`].
+    pub fn enqueue_element(self: &Arc<Self>, element: Element, parker: &Arc<Parker>) -> Result<Progress> {
+        self.enqueue_rows(Rows::one(element), parker)
     }
 
     /// As [`Queue::enqueue`], of the rows of `batch`, whose components have the same size in the first dimension: in order,
@@ -105,9 +109,9 @@ impl Queue {
         self.request(Line::Enqueue, Request::Enqueue(rows), parker)
     }
 
-    /// Components as an element. Fails with `InvalidArgument` if types or shapes do not fit.
-    pub fn element(&self, components: Tensors) -> Result<Element> {
-        self.spec.check(&components, false)?;
+    /// Components, which it may take away, as an element. Fails with `InvalidArgument` if types or shapes do not fit.
+    pub fn element(&self, components: &mut Tensors) -> Result<Element> {
+        self.spec.check(components, false)?;
         self.packing.pack(components)
     }
 

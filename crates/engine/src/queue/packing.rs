@@ -94,15 +94,15 @@ impl Packing {
         layout.ok_or_else(|| Error::internal(format!("a queue has no layout {number}")))
     }
 
-    /// One element.
-    pub(super) fn pack(&self, components: Tensors) -> Result<Element> {
-        if let Some(number) = self.layout_for(&components) {
+    /// One element, which may take the tensors away.
+    pub(super) fn pack(&self, components: &mut Tensors) -> Result<Element> {
+        if let Some(number) = self.layout_for(components) {
             let layout = self.layout(number)?;
-            if layout.num_bytes(&components, 0) <= MAX_PACKED_BYTES {
-                return Ok(layout.pack(number, &components, 0));
+            if layout.num_bytes(components, 0) <= MAX_PACKED_BYTES {
+                return Ok(layout.pack(number, components, 0));
             }
         }
-        Ok(Element::Tensors(components.into_boxed_slice()))
+        Ok(Element::Tensors(std::mem::take(components).into_boxed_slice()))
     }
 
     /// Row `row` of a batch whose layout is `number`.
@@ -385,13 +385,13 @@ mod tests {
             let mut rows = batch.clone();
             let layout = packing.layout_for(&rows);
             for row in 0..2 {
-                let one = packing.pack(element(row)).unwrap();
+                let one = packing.pack(&mut element(row)).unwrap();
                 prop_assert_eq!(&packing.unpack(one).unwrap()[..], &element(row)[..]);
                 let one = packing.pack_row(layout, &mut rows.clone(), row).unwrap();
                 prop_assert_eq!(&packing.unpack(one).unwrap()[..], &element(row)[..]);
             }
             // Rows and elements, packed or not, make one batch.
-            let first = packing.pack(element(0)).unwrap();
+            let first = packing.pack(&mut element(0)).unwrap();
             let second = packing.pack_row(layout, &mut rows, 1).unwrap();
             let assembled = packing.batch(&mut Elements::from_iter([first, second])).unwrap().unwrap();
             prop_assert_eq!(&assembled[..], &batch[..]);
@@ -403,7 +403,7 @@ mod tests {
         let packing = packing(&[(DType::String, &[])]);
         for length in [0, Element::MAX_SHORT_BYTES, Element::MAX_SHORT_BYTES + 1, MAX_PACKED_BYTES] {
             let component = Tensor::string(vec![7; length]);
-            let element = packing.pack(Tensors::from_iter([component.clone()])).unwrap();
+            let element = packing.pack(&mut Tensors::from_iter([component.clone()])).unwrap();
             assert_eq!((element.num_bytes(), shorts(&element)), (length, length <= Element::MAX_SHORT_BYTES));
             assert_eq!(packing.unpack(element).unwrap()[0], component);
         }
@@ -412,7 +412,7 @@ mod tests {
     #[test]
     fn what_is_large_or_of_unknown_shape_is_not_copied() {
         let large = Tensor::string(vec![7; MAX_PACKED_BYTES + 1]);
-        let element = packing(&[(DType::String, &[])]).pack(Tensors::from_iter([large])).unwrap();
+        let element = packing(&[(DType::String, &[])]).pack(&mut Tensors::from_iter([large])).unwrap();
         assert!(matches!(element, Element::Tensors(_)));
         let spec = QueueSpec {
             name: "q".into(),
@@ -422,7 +422,7 @@ mod tests {
             shapes: Some(vec![PartialShape::new(vec![None])]),
         };
         let vector = Tensor::from_values(Shape::new(&[2]), vec![1_i64, 2]).unwrap();
-        let element = Packing::new(&spec).pack(Tensors::from_iter([vector])).unwrap();
+        let element = Packing::new(&spec).pack(&mut Tensors::from_iter([vector])).unwrap();
         assert!(matches!(element, Element::Tensors(_)));
     }
 
@@ -432,7 +432,7 @@ mod tests {
         let shifts = [0.5, -0.0, 0.0, 1.5, 2.5, f32::MIN_POSITIVE];
         let mut elements = Elements::new();
         for shift in shifts {
-            elements.push(packing.pack(Tensors::from_iter([pixels(shift)])).unwrap());
+            elements.push(packing.pack(&mut Tensors::from_iter([pixels(shift)])).unwrap());
         }
         let sizes: Vec<_> = elements.iter().map(Element::num_bytes).collect();
         // No more than so many ways of putting off are kept apart.
@@ -444,7 +444,7 @@ mod tests {
                 |tensor: &Tensor| tensor.values::<f32>().unwrap().iter().map(|x| x.to_bits()).collect::<Vec<_>>();
             assert_eq!(bits(&batch[0].row(row).unwrap()), bits(&pixels(shift)));
         }
-        let one = packing.pack(Tensors::from_iter([pixels(0.5)])).unwrap();
+        let one = packing.pack(&mut Tensors::from_iter([pixels(0.5)])).unwrap();
         let one = packing.unpack(one).unwrap();
         assert!(one[0].is_deferred() && one[0] == pixels(0.5));
     }
