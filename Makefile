@@ -29,7 +29,7 @@ test-frameworks: dev ## run the examples for PyTorch and JAX; installs both, sev
 check: dev ## formats, lints, types, stub, layers
 	@tools/check.sh
 
-bench: dev ## measure beside other libraries, as ratios inside one run; installs them; takes an hour
+bench: dev ## measure beside other libraries, as ratios inside one run; installs them; takes more than an hour
 	$(PY) -m benchmarks
 	$(PY) -m benchmarks.scaling
 	$(PY) -m benchmarks.memory
