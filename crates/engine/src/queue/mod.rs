@@ -2,8 +2,8 @@
 //!
 //! One type over several orders. Whoever cannot go on at once takes a place in the line for enqueues (a close
 //! waits there too) or in the line for dequeues; each line is served strictly in order of arrival, by whichever
-//! thread changes the queue. The lock is held while references move, never while element bytes are copied into a
-//! batch and never while anybody sleeps.
+//! thread changes the queue. The lock is held while elements move, of which a large batch may have to be cut, never while
+//! their bytes are copied into a batch and never while anybody sleeps.
 //!
 //! Source of the rules: `tensorflow/core/kernels/queue_base.cc`, `fifo_queue.cc` and `random_shuffle_queue_op.cc`
 //! of TensorFlow 1.15, as documented for `tf.QueueBase`.
