@@ -50,7 +50,7 @@ class TestOperation:
         )
         assert (op.name, op.type, op.graph, op.kernel) == ("pair", "Pair", graph, kernel)
         assert op.inputs == (x, x)
-        assert op.control_inputs == ()
+        assert op.control_inputs == []
         assert [t.name for t in op.outputs] == ["pair:0", "pair:1"]
         assert [t.dtype for t in op.outputs] == [int32, float32]
         assert [t.value_index for t in op.values()] == [0, 1]
