@@ -393,7 +393,9 @@ class TestDefaults:
         assert get_default_graph() is not None
 
     def test_sessions_may_be_left_in_any_order(self):
-        first, second = default_session("first"), default_session("second")
+        first, second = (
+            default_session(name, is_nesting_enforced=False) for name in ("first", "second")
+        )
         first.__enter__()
         second.__enter__()
         first.__exit__(None, None, None)

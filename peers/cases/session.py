@@ -1,6 +1,7 @@
 """Sessions: what can be fetched and fed, in which structures, and what is refused."""
 
 from collections import OrderedDict, namedtuple
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -135,6 +136,46 @@ def with_a_default_session(tf: Any, what: str) -> Any:
         if what == "as default":
             return tf.get_default_session() is session, session.graph is tf.get_default_graph()
         return tensor.eval() if what == "eval" else operation.run()
+
+
+@case(("nested",), ("after another",), ("around another",), ("crossing",), ("crossing defaults",))
+def entered(tf: Any, what: str) -> Any:
+    """`with` blocks of one session, and of two."""
+    tensor = tf.constant(3)
+    first, second = tf.Session(), tf.Session()
+    blocks = [first, second]
+    if what == "crossing defaults":
+        blocks = [first.as_default(), second.as_default()]
+    if what.startswith("crossing"):
+        return in_a_thread(lambda: cross(*blocks))
+    if what == "around another":
+        with first, second, first:
+            return second.run(tensor)
+    if what == "after another":
+        with first:
+            with second:
+                value = second.run(tensor)
+            return value, first.run(tensor), tf.get_default_session() is first
+    with first, first:
+        return first.run(tensor)
+
+
+# Blocks that were never left: TensorFlow would leave them when they are collected.
+_left_open: list[Any] = []
+
+
+def cross(first: Any, second: Any) -> None:
+    """Leaves the first block inside the second."""
+    _left_open.extend([first, second])
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+
+
+def in_a_thread(function: Any) -> Any:
+    """Calls a function in a thread of its own: what it makes the default ends with the thread."""
+    with ThreadPoolExecutor(1) as threads:
+        return threads.submit(function).result(20)
 
 
 @case(("close",), ("other graph",), ("finalized",), ("two closes",), ("with twice",))

@@ -75,7 +75,8 @@ class Session:
         self._single: dict[Tensor | Operation, engine.Program] = {}
         # The plans of single fetches, likewise.
         self._plans: dict[Tensor | Operation, FetchPlan] = {}
-        self._scopes: list[ExitStack] = []
+        # What the `with` block has entered; None outside of one. Guarded by the lock.
+        self._scope: ExitStack | None = None
         _open_sessions.add(self)
 
     @property
@@ -211,10 +212,15 @@ class Session:
         return default_session(self)
 
     def __enter__(self) -> "Session":
-        with ExitStack() as scope:
-            scope.enter_context(self._graph.as_default())
-            scope.enter_context(self.as_default())
-            self._scopes.append(scope.pop_all())
+        with self._lock:
+            if self._scope is not None:
+                raise RuntimeError(
+                    "Session context managers are not re-entrant. Use `Session.as_default()` if "
+                    "you want to enter a session multiple times."
+                )
+            scope = self._scope = ExitStack()
+        scope.enter_context(self._graph.as_default())
+        scope.enter_context(self.as_default())
         return self
 
     def __exit__(
@@ -223,8 +229,14 @@ class Session:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._scopes.pop().close()
-        self.close()
+        with self._lock:
+            scope, self._scope = self._scope, None
+        if scope is None:
+            raise AttributeError("session: its `with` block was left but not entered.")
+        try:
+            scope.close()
+        finally:
+            self.close()
 
     def _check_open(self) -> None:
         if self._cancellation.is_cancelled():
@@ -297,7 +309,8 @@ class InteractiveSession(Session):
         self._installed = ExitStack()
         if graph is not None:
             self._installed.enter_context(graph.as_default())
-        self._installed.enter_context(self.as_default())
+        # Sessions of a notebook are closed in any order.
+        self._installed.enter_context(default_session(self, is_nesting_enforced=False))
 
     def close(self) -> None:
         """Ends the session and takes it off the defaults."""
