@@ -1,5 +1,6 @@
 """Sessions: what can be fetched and fed, in which structures, and what is refused."""
 
+import contextlib
 from collections import OrderedDict, namedtuple
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -124,6 +125,33 @@ def fed_with_too_large_a_number(tf: Any) -> Any:
     given = tf.placeholder(tf.int32, [2])
     with tf.Session() as session:
         return session.run(given + 1, {given: [2**40, 1]})
+
+
+MISFITS: list[tuple[str, Any]] = [
+    ("uint8", [300]), ("uint8", [-1]), ("int8", np.array([200])), ("int32", [1.5]), ("int32", -3.7),
+    ("int32", [2**40]), ("int32", np.array([[2**40 + 1, 5]])), ("int32", np.int64(2**32 + 5)),
+    ("int64", np.array([2**63 + 1], np.uint64)), ("uint64", np.array([-1])),
+    ("float16", [1e6, 1.0]), ("float32", np.array([1e300])), ("float32", 1e300),
+]  # fmt: skip
+
+
+@case(*MISFITS)
+def fed_with_what_does_not_fit(tf: Any, dtype: str, value: Any) -> Any:
+    """Numbers that the placeholder's type does not have."""
+    given = tf.placeholder(dtype)
+    with tf.Session() as session:
+        return session.run(tf.identity(given), {given: value})
+
+
+@case(*MISFITS)
+def fed_with_what_does_not_fit_but_may_be_fed(tf: Any, dtype: str, value: Any) -> Any:
+    """The same in a session that allows it, as every session of TensorFlow does."""
+    given = tf.placeholder(dtype)
+    config = tf.ConfigProto()
+    with contextlib.suppress(AttributeError):
+        config.allow_lossy_feeds = True
+    with tf.Session(config=config) as session:
+        return session.run(tf.identity(given), {given: value})
 
 
 @case(("eval",), ("run",), ("eval of none",), ("run of none",), ("as default",))

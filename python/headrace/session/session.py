@@ -65,6 +65,7 @@ class Session:
             raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
         self._graph = get_default_graph() if graph is None else graph
         self._timeout_ms = None if config is None else config.operation_timeout_in_ms
+        self._has_lossy_feeds = config is not None and bool(config.allow_lossy_feeds)
         self._resources = Resources()
         rewrites = True if config is None else config.rewrites
         self._lowering = Lowering(self._resources, rewrites)
@@ -123,7 +124,7 @@ class Session:
             return self._run_one(fetches, self._timeout(options))
         self._check_usable()
         plan = self._plan(fetches)
-        feeds = convert_feeds(self._graph, feed_dict)
+        feeds = convert_feeds(self._graph, feed_dict, self._has_lossy_feeds)
         return self._run(plan, feeds, self._timeout(options))
 
     def make_callable(
@@ -153,7 +154,8 @@ class Session:
             if len(args) != len(keys):
                 raise TypeError(f"expected {len(keys)} feed values, got {len(args)}")
             self._check_usable()
-            feeds = convert_feeds(self._graph, dict(zip(keys, args, strict=True)))
+            given = dict(zip(keys, args, strict=True))
+            feeds = convert_feeds(self._graph, given, self._has_lossy_feeds)
             return self._run(plan, feeds, self._timeout(options))
 
         return run
