@@ -127,6 +127,41 @@ def fed_with_too_large_a_number(tf: Any) -> Any:
         return session.run(given + 1, {given: [2**40, 1]})
 
 
+WAITING: list[Any] = [
+    lambda tf, p, q: tf.constant(5),
+    lambda tf, p, q: tf.identity(q),
+    lambda tf, p, q: tf.group(q),
+    lambda tf, p, q: tf.cond(q > 0, lambda: q, lambda: -q),
+    lambda tf, p, q: p + q,
+]
+
+
+@case(*[(number, is_fed) for number in range(len(WAITING)) for is_fed in (True, False)])
+def waits_for_a_placeholder(tf: Any, number: int, is_fed: bool) -> Any:
+    """Operations under a control dependency on a placeholder, which is fed or not."""
+    given, other = tf.placeholder(tf.int32, []), tf.placeholder(tf.int32, [])
+    with tf.control_dependencies([given]):
+        fetch = WAITING[number](tf, given, other)
+    with tf.Session() as session:
+        return session.run(fetch, {other: 2, given: 1} if is_fed else {other: 2})
+
+
+@case(("computed",), ("variable",), ("default",), ("one of two",))
+def waits_for_what_is_fed(tf: Any, what: str) -> Any:
+    """A control dependency on an operation that is no placeholder, whose output is fed."""
+    variable = tf.Variable(1)
+    parts = tf.split([1, 2], 2)
+    default = tf.placeholder_with_default(3, [])
+    added = variable.assign_add(1)
+    fed = {"computed": added, "variable": variable, "default": default, "one of two": parts[0]}
+    with tf.control_dependencies([fed[what]]):
+        after = tf.constant(5)
+    with tf.Session() as session:
+        session.run(variable.initializer)
+        value = [7] if what == "one of two" else 7
+        return session.run(after, {fed[what]: value}), session.run(variable)
+
+
 MISFITS: list[tuple[str, Any]] = [
     ("uint8", [300]), ("uint8", [-1]), ("int8", np.array([200])), ("int32", [1.5]), ("int32", -3.7),
     ("int32", [2**40]), ("int32", np.array([[2**40 + 1, 5]])), ("int32", np.int64(2**32 + 5)),
