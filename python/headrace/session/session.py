@@ -1,7 +1,8 @@
 """Sessions run graphs.
 
-A run lowers what is asked of it once into a native program, cached by fetches and feeds; running
-the program is one native call. It releases the GIL; if it only moves an element, where it waits.
+A run lowers what is asked of it once into a native program; those that were run last are cached by
+fetches and feeds. Running the program is one native call. It releases the GIL; if it only moves an
+element, where it waits.
 
 Source: `tf.Session` of TensorFlow 1.15.
 """
@@ -12,7 +13,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from types import TracebackType
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from headrace import engine
 from headrace.graph import (
@@ -25,6 +26,7 @@ from headrace.graph import (
 )
 from headrace.ops.queues import QueueBase
 from headrace.queues import QueueStatistics
+from headrace.session.cache import RecentlyUsed
 from headrace.session.feeding import as_array, convert_feeds
 from headrace.session.fetching import FetchPlan
 from headrace.session.lowering import Lowering
@@ -34,6 +36,9 @@ from headrace.session.resources import RESOURCE_TYPES, Resources
 __all__ = ["InteractiveSession", "Session"]
 
 _ProgramKey: TypeAlias = tuple[tuple[Tensor, ...], tuple[Operation, ...], tuple[Tensor, ...]]
+
+# How many programs a session keeps at least, of those that were run last; at most twice as many.
+_NUM_CACHED: Final = 512
 
 # What the end of the interpreter has to wake: runner threads are blocked in native calls then.
 _open_sessions: "weakref.WeakSet[Session]" = weakref.WeakSet()
@@ -71,11 +76,11 @@ class Session:
         self._lowering = Lowering(self._resources, rewrites)
         self._cancellation = engine.Cancellation()
         self._lock = threading.Lock()
-        self._programs: dict[_ProgramKey, engine.Program] = {}  # Guarded by the lock.
-        # The programs that fetch one thing and are fed nothing. Entries are only ever added.
-        self._single: dict[Tensor | Operation, engine.Program] = {}
-        # The plans of single fetches, likewise.
-        self._plans: dict[Tensor | Operation, FetchPlan] = {}
+        self._programs: RecentlyUsed[_ProgramKey, engine.Program] = RecentlyUsed(_NUM_CACHED)
+        # The programs that fetch one thing and are fed nothing.
+        self._single: RecentlyUsed[Tensor | Operation, engine.Program] = RecentlyUsed(_NUM_CACHED)
+        # The plans of single fetches.
+        self._plans: RecentlyUsed[Tensor | Operation, FetchPlan] = RecentlyUsed(_NUM_CACHED)
         # What the `with` block has entered; None outside of one. Guarded by the lock.
         self._scope: ExitStack | None = None
         _open_sessions.add(self)
@@ -260,16 +265,16 @@ class Session:
             return FetchPlan(self._graph, fetches)
         plan = self._plans.get(fetches)
         if plan is None or not self._graph.is_fetchable(fetches):
-            plan = self._plans[fetches] = FetchPlan(self._graph, fetches)
+            plan = self._plans.add(fetches, FetchPlan(self._graph, fetches))
         return plan
 
     def _run_one(self, fetch: Tensor | Operation, timeout: float | None) -> Any:
         """The way of most runs: one fetch, nothing fed. As little as possible happens here."""
-        program = self._single.get(fetch)
+        program = self._single.young.get(fetch)
         if program is None or not self._graph.is_fetchable(fetch):
             self._check_usable()
             plan = self._plan(fetch)
-            program = self._single[fetch] = self._program((plan.tensors, plan.targets, ()))
+            program = self._single.add(fetch, self._program((plan.tensors, plan.targets, ())))
         self._check_open()
         results = self._execute(program, [], timeout)
         return results[0] if results else None
@@ -295,9 +300,7 @@ class Session:
     def _program(self, key: _ProgramKey) -> engine.Program:
         program = self._programs.get(key)
         if program is None:
-            program = self._lowering.lower(*key)
-            with self._lock:
-                program = self._programs.setdefault(key, program)
+            program = self._programs.add(key, self._lowering.lower(*key))
         return program
 
 
