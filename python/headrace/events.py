@@ -10,6 +10,7 @@ writes from a thread of its own; here the caller does, since an event costs micr
 
 import itertools
 import socket
+import sys
 import threading
 import time
 import warnings
@@ -65,7 +66,7 @@ class FileWriter:
     ) -> None:
         self._logdir = fspath(logdir)
         self._suffix = filename_suffix or ""
-        self._flush_secs = flush_secs
+        self._flush_secs = min(flush_secs, sys.maxsize)
         self._lock = threading.Lock()
         # Guarded by the lock; None while the writer is closed.
         self._file: _EventFile | None = None
@@ -166,7 +167,7 @@ class FileWriter:
     def _add(self, event: Event, global_step: int | None) -> None:
         event.wall_time = time.time()
         if global_step is not None:
-            event.step = int(global_step)
+            event.step = _as_step(global_step)
         self.add_event(event)
 
     def __enter__(self) -> "FileWriter":
@@ -188,7 +189,7 @@ class _EventFile:
         gfile.MakeDirs(logdir)
         self._writer = _create(logdir, suffix)
         # Also writes what is left if the program ends, or forgets the file, without closing it.
-        self.close = weakref.finalize(self, self._writer.close)
+        self.close = weakref.finalize(self, _close, self._writer)
         self._flush_secs = flush_secs
         self._next_flush = 0.0
         self.write(Event(wall_time=time.time(), file_version=_FILE_VERSION))
@@ -207,6 +208,20 @@ class _EventFile:
         except engine.EngineError as error:
             engine.raise_op_error(error)
         self._next_flush = time.monotonic() + self._flush_secs
+
+
+def _as_step(global_step: Any) -> int:
+    try:
+        return int(global_step)
+    except OverflowError:
+        raise ValueError(f"global_step: got {global_step}, expected an integer.") from None
+
+
+def _close(writer: engine.RecordWriter) -> None:
+    try:
+        writer.close()
+    except engine.EngineError as error:
+        engine.raise_op_error(error)
 
 
 def _create(logdir: str, suffix: str) -> engine.RecordWriter:

@@ -45,6 +45,9 @@ _ERRORS: Final[dict[int | None, type[errors.OpError]]] = {
     errno.ENAMETOOLONG: errors.InvalidArgumentError,
     errno.ENOSPC: errors.ResourceExhaustedError,
 }
+# Python makes room for as many bytes as it is asked for before it reads.
+_CHUNK_BYTES: Final = 1 << 20
+
 _MODES: Final = ("r", "w", "a", "r+", "w+", "a+")
 
 
@@ -79,7 +82,8 @@ class GFile:
     def read(self, n: int = -1) -> Any:
         """Returns the next `n` bytes, or all that are left, as bytes or text."""
         with _os_errors(self.name):
-            return self._as_given(self._reading().read(n))
+            reader = self._reading()
+            return self._as_given(_read(reader, n) if n > _CHUNK_BYTES else reader.read(max(n, -1)))
 
     def readline(self) -> Any:
         """Returns the next line without carriage returns, as bytes or text; empty at the end."""
@@ -331,6 +335,15 @@ def _check_free(path: _Path, overwrite: bool) -> None:
     if not overwrite and Exists(path):
         text = f"{os.fsdecode(path)}: file already exists. Give overwrite=True to replace it."
         raise errors.AlreadyExistsError(None, None, text)
+
+
+def _read(reader: IO[bytes], n: int) -> bytes:
+    """Reads up to so many bytes, and takes no memory for those that are not there."""
+    parts = []
+    while n > 0 and (part := reader.read(min(n, _CHUNK_BYTES))):
+        parts.append(part)
+        n -= len(part)
+    return b"".join(parts)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ Source: `tf.train.Saver` of TensorFlow 1.15; the files are its V2 format.
 
 import numbers
 import os
+import sys
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -86,7 +87,9 @@ class Saver:
         self._var_list = var_list
         self._reshape = reshape
         self._max_to_keep = max_to_keep
-        self._seconds_between_kept = keep_checkpoint_every_n_hours * _SECONDS_PER_HOUR
+        self._seconds_between_kept = min(keep_checkpoint_every_n_hours, sys.maxsize) * (
+            _SECONDS_PER_HOUR
+        )
         self._next_kept_time = time.time() + self._seconds_between_kept
         self._is_allowed_empty = allow_empty
         self._pad_step_number = pad_step_number
