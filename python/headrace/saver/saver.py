@@ -130,7 +130,9 @@ class Saver:
             last_checkpoints_with_time: For each, its prefix and when it was written, in seconds
                 since 1970.
         """
-        self._last_checkpoints = list(last_checkpoints_with_time)
+        self._last_checkpoints = [
+            (os.fsdecode(path), when) for path, when in last_checkpoints_with_time
+        ]
 
     def recover_last_checkpoints(self, checkpoint_paths: Sequence[str]) -> None:
         """Takes over those of some checkpoints that are there, so that they are deleted in time."""
