@@ -16,6 +16,9 @@ const MOST_LINKS: usize = 40;
 /// The most bytes of a temporary name that come from the file's own one: a name has up to 255.
 const MOST_NAME_BYTES: usize = 230;
 
+/// What has become of a file that is written under its own name, when that has failed.
+pub const INCOMPLETE: &str = "The file is incomplete and takes nothing more. Write it again.";
+
 /// A file that is being written. Dropping it before it has its name removes it.
 pub struct AtomicFile {
     path: PathBuf,
@@ -56,9 +59,12 @@ impl AtomicFile {
         Ok((Self { path, temporary: None }, Output::new(file)))
     }
 
-    /// Whether what is written already stands under the file's name.
-    pub fn has_its_name(&self) -> bool {
-        self.temporary.is_none()
+    /// What has become of the file when writing it has failed, and what to do.
+    pub fn remedy(&self) -> &'static str {
+        match self.temporary {
+            Some(_) => "Nothing of that name was written or replaced. Write the file again.",
+            None => INCOMPLETE,
+        }
     }
 
     /// Gives the file its name, if it has not got it yet.

@@ -1,7 +1,7 @@
 //! Writing TFRecord files: beside the final name, and renamed once what is there is whole.
 
 use super::{BLOCK_BYTES, masked_crc32c};
-use crate::atomic_file::AtomicFile;
+use crate::atomic_file::{AtomicFile, INCOMPLETE};
 use crate::compression::{Compression, Deflate};
 use crate::error::{Error, Result};
 use crate::output::Output;
@@ -86,11 +86,7 @@ fn publish(file: &mut Option<AtomicFile>) -> io::Result<()> {
 }
 
 fn failed(name: &FileName, file: &Option<AtomicFile>, error: &io::Error) -> Error {
-    let remedy = match file.as_ref().is_none_or(AtomicFile::has_its_name) {
-        true => "The file is incomplete and takes no more records. Write it again.",
-        false => "The records so far are lost, nothing of that name was written or replaced. Write them again.",
-    };
-    Error::io(name.text(), error).with_remedy(remedy)
+    Error::io(name.text(), error).with_remedy(file.as_ref().map_or(INCOMPLETE, AtomicFile::remedy))
 }
 
 #[cfg(test)]
@@ -174,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_writer_that_has_failed_fails_from_then_on_and_writes_nothing_more() {
-        let expected = "a; No space left on device. The file is incomplete and takes no more records. Write it again.";
+        let expected = "a; No space left on device. The file is incomplete and takes nothing more. Write it again.";
         for compression in [Compression::None, Compression::Zlib, Compression::Gzip] {
             for is_flushed in [false, true] {
                 let mut bytes = Vec::new();
