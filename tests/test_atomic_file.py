@@ -105,9 +105,14 @@ def test_a_file_that_cannot_get_its_name_leaves_nothing_behind(tmp_path, write, 
 def test_nothing_changes_if_the_body_fails(tmp_path):
     path = tmp_path / "a"
     path.write_text("old")
-    with pytest.raises(KeyError), replacing(path) as file:
-        assert file.write(b"new") == file.tell() == 3
-        raise KeyError
+
+    def fail():
+        with replacing(path) as file:
+            assert file.write(b"new") == file.tell() == 3
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fail()
     assert os.listdir(tmp_path) == ["a"]
     assert path.read_text() == "old"
 

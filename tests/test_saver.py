@@ -401,7 +401,13 @@ class TestList:
 
     @pytest.mark.parametrize(
         "data",
-        [b"}", b"\0\0", b"\xff\xfe", b'model_checkpoint_path: "m', b'model_checkpoint_path: "\xff"'],
+        [
+            b"}",
+            b"\0\0",
+            b"\xff\xfe",
+            b'model_checkpoint_path: "m',
+            b'model_checkpoint_path: "\xff"',
+        ],
     )
     def test_that_is_damaged_is_an_error(self, tmp_path, data):
         (tmp_path / "checkpoint").write_bytes(data)
@@ -426,7 +432,9 @@ class TestList:
         ):
             with pytest.raises(error, match="checkpoint; "):
                 tf.train.update_checkpoint_state(directory, "m")
-        with pytest.raises(tf.errors.InvalidArgumentError, match="name is not UTF-8 .* Save it un"):
+        with pytest.raises(
+            tf.errors.InvalidArgumentError, match=r"name is not UTF-8 .* Save it un"
+        ):
             tf.train.update_checkpoint_state(tmp_path, os.fsdecode(b"\xff"))
         assert files(tmp_path) == ["checkpoint"]
 

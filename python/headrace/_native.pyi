@@ -7,6 +7,7 @@ import numpy.typing as npt
 _Array = npt.NDArray[Any]
 
 __all__ = [
+    "AtomicFile",
     "Cancellation",
     "EngineError",
     "Kernel",

@@ -16,7 +16,7 @@ __all__ = ["matching_paths"]
 _SPECIAL = re.compile(r"[*?\[\\]")
 _T = TypeVar("_T")
 
-# What says that there is nothing there, or nothing that this user may see. TensorFlow, too, goes on.
+# There is nothing there, or nothing that this user may see. TensorFlow, too, goes on.
 _NOTHING_THERE: Final = {
     *(errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG),
     *(errno.EACCES, errno.EPERM),
