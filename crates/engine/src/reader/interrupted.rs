@@ -10,17 +10,18 @@ use crate::error::Result;
 use crate::tfrecord::masked_crc32c;
 use bytes::Bytes;
 use proptest::prelude::*;
+use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
 
 /// Gives as many bytes at a time as planned, and is interrupted where the plan says 0. Then gives all that is left.
 struct Interrupted {
-    plan: std::vec::IntoIter<u8>,
+    plan: VecDeque<u8>,
     data: io::Cursor<Vec<u8>>,
 }
 
 impl Read for Interrupted {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = match self.plan.next() {
+        let count = match self.plan.pop_front() {
             Some(0) => return Err(ErrorKind::Interrupted.into()),
             planned => planned.map_or(buffer.len(), |count| buffer.len().min(usize::from(count))),
         };
@@ -65,7 +66,7 @@ impl Kind {
     }
 
     fn read(self, data: &[u8], plan: &[u8], compression: Compression, limit: usize) -> Result<Vec<Bytes>> {
-        let stream = Interrupted { plan: plan.to_vec().into_iter(), data: io::Cursor::new(data.to_vec()) };
+        let stream = Interrupted { plan: plan.iter().copied().collect(), data: io::Cursor::new(data.to_vec()) };
         let mut file = self.begin(Box::new(stream), compression)?;
         let mut records = Vec::new();
         while !file.next_up_to(records.len() as u64, limit, &mut |record| records.push(record.value))? {}
@@ -111,7 +112,7 @@ proptest! {
 
     #[test]
     fn signals_and_short_reads_change_no_whole_file(plan in plans(), data: Vec<u8>) {
-        let mut file = Interrupted { plan: plan.into_iter(), data: io::Cursor::new(data.clone()) };
+        let mut file = Interrupted { plan: plan.into(), data: io::Cursor::new(data.clone()) };
         prop_assert_eq!(read_to_end(&FileName::new("file"), &mut file, 0).unwrap(), data);
     }
 }
