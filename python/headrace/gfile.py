@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import IO, Any, Final, NoReturn
 
 from headrace import errors
+from headrace.atomic_file import replacing
 from headrace.ops.patterns import matching_paths
 from headrace.os_errors import os_errors
 
@@ -37,6 +38,7 @@ __all__ = [
 _Path = str | bytes | os.PathLike[str]
 
 _INCOMPLETE: Final = ". The file is incomplete and takes nothing more. Write it again."
+_COPY_BYTES: Final = 1 << 20
 _MODES: Final = ("r", "w", "a", "r+", "w+", "a+")
 
 
@@ -265,8 +267,18 @@ def Walk(top: _Path, in_order: bool = True) -> Iterator[tuple[str, list[str], li
 
     Yields:
         The directory, the names of the directories in it and those of the files.
+
+    Raises:
+        PermissionDeniedError: If a directory may not be listed.
     """
-    yield from os.walk(os.fsdecode(top), topdown=in_order)
+
+    def fail(error: OSError) -> None:
+        # TensorFlow, too, passes over what is no directory, or no longer one.
+        if not isinstance(error, (FileNotFoundError, NotADirectoryError)):
+            with os_errors(error.filename):
+                raise error
+
+    yield from os.walk(os.fsdecode(top), topdown=in_order, onerror=fail)
 
 
 def MakeDirs(dirname: _Path) -> None:
@@ -325,20 +337,21 @@ def Rename(oldname: _Path, newname: _Path, overwrite: bool = False) -> None:
         NotFoundError: If there is no such file.
     """
     _check_free(newname, overwrite)
-    with os_errors(oldname):
+    with os_errors(newname), os_errors(oldname):
         os.replace(oldname, newname)
 
 
 def Copy(oldpath: _Path, newpath: _Path, overwrite: bool = False) -> None:
-    """Copies a file.
+    """Copies a file. One that is replaced keeps its mode, and stays as it was if copying fails.
 
     Raises:
         AlreadyExistsError: If there is a file of the new name, and `overwrite` is false.
+        FailedPreconditionError: If one of them is a directory.
         NotFoundError: If there is no such file.
     """
     _check_free(newpath, overwrite)
-    with os_errors(oldpath):
-        shutil.copyfile(oldpath, newpath)
+    with os_errors(oldpath), open(oldpath, "rb") as source, replacing(newpath) as target:
+        shutil.copyfileobj(source, target, _COPY_BYTES)
 
 
 def _check_free(path: _Path, overwrite: bool) -> None:

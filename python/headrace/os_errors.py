@@ -38,7 +38,14 @@ def os_errors(path: str | bytes | os.PathLike[str], remedy: str = "") -> Iterato
     Args:
         path: The file or directory that the body works with.
         remedy: Goes to the end of the message.
+
+    Raises:
+        InvalidArgumentError: If `path` has a zero byte.
+        OpError: If the body raises an OSError.
     """
+    if b"\0" in os.fsencode(path):
+        text = f"{os.fsdecode(path)!r}: got a name with a zero byte, which no file has."
+        raise errors.InvalidArgumentError(None, None, f"{text} Check the file names.")
     try:
         yield
     except OSError as error:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final, Protocol
 
 from headrace.errors import DataLossError, UnimplementedError
+from headrace.os_errors import os_errors
 from headrace.tensor_bundle.encoding import masked_crc32c, read_varint, write_varint
 
 __all__ = ["read_table", "write_table"]
@@ -131,9 +132,10 @@ def read_table(path: str) -> Iterator[tuple[bytes, bytes]]:
 
     Raises:
         DataLossError: If the file is no table, is cut short or does not match its checksums.
+        OpError: If it cannot be read.
         UnimplementedError: If a block is compressed.
     """
-    with open(path, "rb") as file:
+    with os_errors(path), open(path, "rb") as file:
         data = file.read()
     if len(data) < _FOOTER.size:
         raise _damage(path, f"got {len(data)} bytes, expected at least {_FOOTER.size}")
