@@ -18,6 +18,10 @@ WANTED: dict[str, str] = {
     "says what is wrong",
     "parsing.known_before_of_other_ranks*": "TensorFlow 1.15 takes vectors only; 2 any rank",
     "parsing.sparse_with_too_few_indices*": "an error instead of a sparse tensor that is broken",
+    "readers.several_read_on_after_damage*": "the records before the damage come first, the error "
+    "with the next read; TensorFlow counts those records and drops them",
+    "readers.written_to_a_full_disk*": "everything fails from then on, and closing tells it; "
+    "TensorFlow writes on behind the gap, and its flush succeeds",
     "session.fed_with_too_large_a_number": "refused; TensorFlow cuts it off without a word",
     "sparse.fed_with_a_list": "a TypeError that says what to feed, not a failure to unpack",
     "sparse.partly_known*": "TensorFlow 1.15 feeds a shape that is known in part through a "

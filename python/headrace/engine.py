@@ -9,6 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from headrace._native import (
+    AtomicFile,
     Cancellation,
     EngineError,
     Kernel,
@@ -30,6 +31,7 @@ from headrace.errors import OpError, exception_type_from_error_code
 from headrace.graph import Graph, Operation
 
 __all__ = [
+    "AtomicFile",
     "Cancellation",
     "EngineError",
     "Kernel",

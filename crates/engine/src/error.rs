@@ -26,6 +26,9 @@ pub enum Code {
     Unauthenticated = 16,
 }
 
+/// ENFILE and EMFILE, on Linux and macOS.
+const TOO_MANY_FILES: [i32; 2] = [23, 24];
+
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// A failure: its code, its text, the operation it happened in and, where a foreign function failed, its own error.
@@ -88,6 +91,12 @@ impl Error {
             Kind::OutOfMemory => (Code::ResourceExhausted, "Cannot allocate memory".to_owned()),
             Kind::AlreadyExists => (Code::AlreadyExists, "File exists".to_owned()),
             Kind::StorageFull => (Code::ResourceExhausted, "No space left on device".to_owned()),
+            Kind::QuotaExceeded => (Code::ResourceExhausted, "Disk quota exceeded".to_owned()),
+            // OutOfRange in TensorFlow, which a queue runner takes for the end of the input.
+            Kind::FileTooLarge => (Code::ResourceExhausted, "File too large".to_owned()),
+            _ if error.raw_os_error().is_some_and(|number| TOO_MANY_FILES.contains(&number)) => {
+                (Code::ResourceExhausted, "Too many open files".to_owned())
+            }
             _ => (Code::Unknown, error.to_string()),
         };
         Self::new(code, format!("{path}; {text}"))

@@ -3,6 +3,7 @@
 use crate::cancellation::Cancellation;
 use crate::error::{Code, Error, Result};
 use crate::parker::Parker;
+use crate::reader::Numbering;
 use smallvec::{SmallVec, smallvec};
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -31,6 +32,8 @@ pub trait Blocking {
 #[derive(Clone, Debug)]
 pub struct Origin {
     pub file: Arc<str>,
+    /// How errors count its records.
+    pub numbering: Numbering,
     /// Number of the record in the file, from 0; of the first one in a batch.
     pub record: u64,
     /// For each record, the offset of its first byte in the (uncompressed) file.
@@ -43,6 +46,7 @@ impl Origin {
         let offset_bytes = *self.offsets_bytes.get(index)?;
         Some(Self {
             file: Arc::clone(&self.file),
+            numbering: self.numbering,
             record: self.record + index as u64,
             offsets_bytes: smallvec![offset_bytes],
         })
@@ -51,13 +55,14 @@ impl Origin {
 
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { file, record, offsets_bytes } = self;
+        let Self { file, numbering, record, offsets_bytes } = self;
         match offsets_bytes[..] {
             [] => write!(f, "{file}"),
-            [offset] => write!(f, "{file}: record {record} at byte {offset}"),
+            [offset] => write!(f, "{file}: {} at byte {offset}", numbering.of(*record)),
             [first, .., _] => {
-                let last = record + offsets_bytes.len() as u64 - 1;
-                write!(f, "{file}: records {record} to {last} from byte {first}")
+                let start = record + numbering.first;
+                let last = start + offsets_bytes.len() as u64 - 1;
+                write!(f, "{file}: {}s {start} to {last} from byte {first}", numbering.word)
             }
         }
     }
@@ -128,7 +133,7 @@ impl<'a> Run<'a> {
     }
 
     /// As [`Run::set_origin`], of one record.
-    pub fn set_origin_record(&self, file: &Arc<str>, record: u64, offset_bytes: u64) {
+    pub fn set_origin_record(&self, file: &Arc<str>, numbering: Numbering, record: u64, offset_bytes: u64) {
         let node = self.node.get();
         if let Some((_, origin)) = self.origins.borrow_mut().iter_mut().find(|(reader, _)| *reader == node)
             && Arc::ptr_eq(&origin.file, file)
@@ -138,7 +143,7 @@ impl<'a> Run<'a> {
             origin.offsets_bytes.push(offset_bytes);
             return;
         }
-        self.set_origin(Origin { file: Arc::clone(file), record, offsets_bytes: smallvec![offset_bytes] });
+        self.set_origin(Origin { file: Arc::clone(file), numbering, record, offsets_bytes: smallvec![offset_bytes] });
     }
 
     /// Says which record the current node has read, for the errors of everything computed from it.
