@@ -89,7 +89,7 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
         "Rank" | "Shape" | "Size" => Arc::new(dims::Measure::from_attrs(op_type, attrs)?),
         "ReadFile" => Arc::new(file::ReadFile),
         "RealDiv" => Arc::new(math::Binary::RealDiv),
-        "RegexFullMatch" => Arc::new(regex::RegexFullMatch::new()),
+        "RegexFullMatch" => Arc::new(regex::RegexFullMatch::default()),
         "RegexReplace" => Arc::new(regex::RegexReplace::from_attrs(attrs)?),
         "Reshape" => Arc::new(shape::Reshape),
         "ScalarSummary" => Arc::new(summary::scalar::ScalarSummary),

@@ -78,8 +78,8 @@ impl StaticRegexReplace {
     }
 }
 
-impl RegexFullMatch {
-    pub fn new() -> Self {
+impl Default for RegexFullMatch {
+    fn default() -> Self {
         Self(Cache::new(WholePattern::new))
     }
 }
@@ -203,7 +203,7 @@ mod tests {
         assert_eq!(text, "InvalidArgument: Pattern must be scalar, but received [2]");
         let text = error_text(&replacing(true), &[one.clone(), one.clone(), two.clone()]);
         assert_eq!(text, "InvalidArgument: Rewrite must be scalar, but received [2]");
-        let text = error_text(&RegexFullMatch::new(), &[one, two]);
+        let text = error_text(&RegexFullMatch::default(), &[one, two]);
         assert_eq!(text, "InvalidArgument: Pattern must be scalar, but received [2]");
     }
 }

@@ -82,7 +82,7 @@ impl Class {
     }
 
     /// An expression of `regex` for one character of this set.
-    pub fn to_regex(mut self) -> String {
+    pub fn into_regex(mut self) -> String {
         self.sort();
         let mut parts = Vec::new();
         if self.ranges.iter().any(|(low, high)| *low <= 0x80 && *high == MAX) {
@@ -136,17 +136,17 @@ mod tests {
         assert_eq!(digits.clone().negated().negated(), Class::of(&[(0x30, 0x39)]));
         assert_eq!(Class::default().negated(), Class::of(&[(0, MAX)]));
         let folded = Class::of(&[(0x6B, 0x6B)]).folded(true);
-        assert_eq!(folded.to_regex(), r"[\x{4B}-\x{4B}\x{6B}-\x{6B}\x{212A}-\x{212A}]");
+        assert_eq!(folded.into_regex(), r"[\x{4B}-\x{4B}\x{6B}-\x{6B}\x{212A}-\x{212A}]");
     }
 
     #[test]
     fn surrogates_are_written_as_bytes() {
         let class = Class::of(&[(0xD7FF, 0xD801), (0xDFFF, 0xDFFF)]);
-        assert_eq!(class.to_regex(), r"(?:[\x{D7FF}-\x{D7FF}]|(?-u:\xED\xA0[\x80-\x81])|(?-u:\xED\xBF[\xBF-\xBF]))");
+        assert_eq!(class.into_regex(), r"(?:[\x{D7FF}-\x{D7FF}]|(?-u:\xED\xA0[\x80-\x81])|(?-u:\xED\xBF[\xBF-\xBF]))");
         assert_eq!(
-            Class::of(&[(0xD83F, 0xD840)]).to_regex(),
+            Class::of(&[(0xD83F, 0xD840)]).into_regex(),
             r"(?:(?-u:\xED\xA0[\xBF-\xBF])|(?-u:\xED\xA1[\x80-\x80]))"
         );
-        assert_eq!(Class::default().to_regex(), NOTHING);
+        assert_eq!(Class::default().into_regex(), NOTHING);
     }
 }

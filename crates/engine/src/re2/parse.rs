@@ -147,12 +147,12 @@ impl<'p> Parser<'p> {
                     self.group.alternatives.push('|');
                 }
                 '[' => {
-                    let class = self.class()?.to_regex();
+                    let class = self.class()?.into_regex();
                     self.push(class);
                 }
                 '.' => {
                     let nothing: &[_] = if self.flags.dot_is_all { &[] } else { &[(0x0A, 0x0A)] };
-                    self.token(1, &Class::of(nothing).negated().to_regex());
+                    self.token(1, &Class::of(nothing).negated().into_regex());
                 }
                 '^' => self.token(1, if self.flags.is_multi_line { "(?m:^)" } else { r"\A" }),
                 '$' => self.token(1, if self.flags.is_multi_line { "(?m:$)" } else { r"\z" }),
@@ -185,7 +185,7 @@ impl<'p> Parser<'p> {
         match char::from_u32(point) {
             Some(letter) if letter.is_ascii_alphanumeric() && !self.flags.folds => self.push(letter),
             Some(_) if !self.flags.folds => self.push(format!(r"\x{{{point:X}}}")),
-            _ => self.push(Class::of(&[(point, point)]).folded(self.flags.folds).to_regex()),
+            _ => self.push(Class::of(&[(point, point)]).folded(self.flags.folds).into_regex()),
         }
     }
 
@@ -198,7 +198,7 @@ impl<'p> Parser<'p> {
             Some(b'C') => self.token(2, r"(?s-u:.)"),
             Some(b'Q') => self.quoted()?,
             _ => match self.named_class()? {
-                Some(class) => self.push(class.to_regex()),
+                Some(class) => self.push(class.into_regex()),
                 None => {
                     let point = escape(&mut self.rest)?;
                     self.push_character(point);
