@@ -17,14 +17,7 @@ def directory(tmp_path, monkeypatch):
 
 
 class TestGFile:
-    def test_a_pattern_of_many_stars_takes_no_longer_than_others(tmp_path):
-    name = tmp_path / ("a" * 250)
-    name.touch()
-    assert gfile.Glob(f"{tmp_path}/{'a*' * 40}b") == []
-    assert gfile.Glob(f"{tmp_path}/{'*a' * 40}*?[a-b]**") == [str(name)]
-
-
-def test_reads_text_or_bytes(self):
+    def test_reads_text_or_bytes(self):
         with gfile.GFile("file") as file:
             assert (file.size(), file.read(2), file.tell(), file.read()) == (5, "ä", 2, "\nb\n")
             file.seek(0)
@@ -89,6 +82,13 @@ def test_names_are_found():
     assert list(gfile.Walk(b".")) == [(".", ["sub"], ["file"]), ("./sub", [], [])]
     assert [top for top, *_ in gfile.Walk(".", in_order=False)] == ["./sub", "."]
     assert gfile.Glob(["s*", "file"]) == ["./sub", "file"]
+
+
+def test_a_pattern_of_many_stars_takes_no_longer_than_others(tmp_path):
+    name = tmp_path / ("a" * 250)
+    name.touch()
+    assert gfile.Glob(f"{tmp_path}/{'a*' * 40}b") == []
+    assert gfile.Glob(f"{tmp_path}/{'*a' * 40}*?[a-b]**") == [str(name)]
 
 
 def test_what_the_system_says_of_a_file_is_told(directory):
