@@ -45,8 +45,6 @@ WANTED: dict[str, str] = {
     "math.without_a_kernel*": "refused when the graph is built, not when it runs",
     "random_numbers.numbers_of_the_graphs_seed*": "the seed is the number of all operations so "
     "far, as in TensorFlow 1.15; 2 counts those with seeds",
-    "strings_apart.replaced_by_letters_of_unicode*": "not among the expressions here: an "
-    "error says so",
     "strings_apart.replaced_badly*": "an error; TensorFlow logs it and takes the match out",
     "strings.nothing_joined": "in TensorFlow 1.15 the operation has one input at least; 2 allows "
     "none",

@@ -85,6 +85,13 @@ def test_names_are_found():
     assert gfile.Glob(["s*", "file"]) == ["./sub", "file"]
 
 
+def test_a_pattern_of_many_stars_takes_no_longer_than_others(tmp_path):
+    name = tmp_path / ("a" * 250)
+    name.touch()
+    assert gfile.Glob(f"{tmp_path}/{'a*' * 40}b") == []
+    assert gfile.Glob(f"{tmp_path}/{'*a' * 40}*?[a-b]**") == [str(name)]
+
+
 def test_what_the_system_says_of_a_file_is_told(directory):
     found = gfile.Stat("file")
     assert (found.length, found.is_directory) == (5, False)

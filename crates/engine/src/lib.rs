@@ -19,6 +19,7 @@ pub mod parker;
 pub mod philox;
 pub mod program;
 pub mod queue;
+mod re2;
 pub mod reader;
 mod retain;
 pub mod run;

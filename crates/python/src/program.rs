@@ -119,9 +119,9 @@ impl ProgramBuilder {
             [Resource::Queue(queue)] => kernels::queue::build(op_type, &attrs, &queue.get().0),
             [Resource::Variable(variable)] => kernels::variable::build(op_type, &attrs, &variable.get().0),
             [Resource::SparseTable(table)] => kernels::sparse_table::build(op_type, &attrs, &table.get().0),
-            [Resource::Reader(reader)] => kernels::reader::build(op_type, &attrs, &reader.get().0, None),
+            [Resource::Reader(reader)] => kernels::reader::build(op_type, &reader.get().0, None),
             [Resource::Reader(reader), Resource::Queue(queue)] => {
-                kernels::reader::build(op_type, &attrs, &reader.get().0, Some(&queue.get().0))
+                kernels::reader::build(op_type, &reader.get().0, Some(&queue.get().0))
             }
             _ => Err(Error::internal(format!("{op_type} does not work on these resources"))),
         };

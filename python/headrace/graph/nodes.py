@@ -165,11 +165,6 @@ class Operation:
         """
         session_for_operation(self.graph, session).run(self, feed_dict)
 
-    def _add_control_inputs(self, ops: Sequence["Operation"]) -> None:
-        """Lets this operation wait for more operations. Only before a session has run it."""
-        new = [op for op in ops if op not in self.control_inputs]
-        self.control_inputs += tuple(new)
-
     def __str__(self) -> str:
         return str(self.node_def)
 
