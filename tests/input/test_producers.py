@@ -279,16 +279,22 @@ def test_consumers_of_a_producer_that_failed_see_the_end_and_join_the_error(pipe
     assert text in str(pipeline.failure)
 
 
-def test_without_a_coordinator_consumers_of_a_producer_that_failed_wait(monkeypatch):
+def test_without_a_coordinator_consumers_of_a_producer_that_failed_see_the_end(monkeypatch):
     raised = []
     monkeypatch.setattr(threading, "excepthook", lambda args: raised.append(args.exc_value))
     queue = tf.train.string_input_producer(["a"], num_epochs=1)
     with tf.Session() as session:
         (thread,) = tf.train.start_queue_runners(session)
         thread.join(10)
-        with pytest.raises(tf.errors.DeadlineExceededError):
-            session.run(queue.dequeue(), options=tf.RunOptions(timeout_in_ms=50))
+        with pytest.raises(tf.errors.OutOfRangeError) as caught:
+            session.run(queue.dequeue(), options=tf.RunOptions(timeout_in_ms=10_000))
     assert [type(error) for error in raised] == [tf.errors.FailedPreconditionError]
+    assert caught.value.__cause__ is raised[0]
+    assert (
+        "because a queue runner failed: FailedPreconditionError: Attempting to use uninitialized "
+        "value input_producer/limit_epochs/epochs. It is a local variable: run "
+        "tf.local_variables_initializer() before anything else"
+    ) in str(caught.value)
 
 
 def test_sessions_count_their_epochs_by_themselves(pipeline):
