@@ -244,9 +244,7 @@ class QueueRunner:
         except BaseException as error:
             self._leave(find_session, [thread for thread in threads if thread.ident is None])
             self._report(find_session, coord, error)
-            sess = find_session()
-            if sess is not None:
-                run_ignoring_errors(sess, self._cancel_op)
+            self._close(find_session, self._cancel_op)
             raise
 
     def progress_in(self, session: Any) -> Progress:
@@ -360,7 +358,7 @@ class QueueRunner:
             # The input did not end but failed further up: this queue's consumer is to know.
             sess.runners.fail(self, end.__cause__)
         if self._count_end(find_session) == 0:
-            self._close(find_session)
+            self._close(find_session, self._close_op)
 
     def _report(self, find_session: FindSession, coord: Any, error: BaseException) -> bool:
         """Tells of what ended a thread; returns whether the coordinator has heard of it."""
@@ -370,6 +368,9 @@ class QueueRunner:
         if is_first and isinstance(sess, Session):
             sess.runners.fail(self, error)
         if coord is not None and request_stop(coord, error):
+            return True
+        if isinstance(error, errors.CancelledError) and sess in self._closed_in:
+            # This runner gave up, and has said why.
             return True
         with self._lock:
             is_new = not any(raised is error for raised in self._exceptions_raised)
@@ -393,10 +394,10 @@ class QueueRunner:
                 self._runs_per_session[sess] = 0
             has_failed = bool(self._exceptions_raised)
         if is_last and has_failed:
-            self._close(find_session)
+            self._close(find_session, self._close_op)
 
-    def _close(self, find_session: FindSession) -> None:
-        """Closes the queue, unless that was done already."""
+    def _close(self, find_session: FindSession, op: Any) -> None:
+        """Closes the queue with one of its operations, unless that was done already."""
         sess = find_session()
         if sess is None:
             return
@@ -404,7 +405,7 @@ class QueueRunner:
             is_closed = sess in self._closed_in
             self._closed_in.add(sess)
         if not is_closed:
-            run_ignoring_errors(sess, self._close_op)
+            run_ignoring_errors(sess, op)
 
     def _count_end(self, find_session: FindSession) -> int:
         """Counts the end of a thread and returns how many of the session still run."""
