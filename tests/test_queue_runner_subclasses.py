@@ -136,8 +136,9 @@ def join_all(threads):
     assert not any(thread.is_alive() for thread in threads)
 
 
-def feeding_runner(queue, limit, error=tf.errors.OutOfRangeError(None, None, "end")):
-    """A runner of two threads, each of which feeds 0, 1, ... and then raises an error."""
+def feeding_runner(queue, limit, error=None):
+    """A runner of two threads, each of which feeds 0, 1, ... and then raises an error or ends."""
+    error = error or tf.errors.OutOfRangeError(None, None, "end")
     placeholder = tf.placeholder(tf.int32, [])
 
     def feeds():

@@ -93,6 +93,11 @@ class Session:
         return self._graph
 
     @property
+    def is_closed(self) -> bool:
+        """Whether the session was closed: headrace's own."""
+        return self._cancellation.is_cancelled()
+
+    @property
     def runners(self) -> Runners:
         """The queue runners of this session: headrace's own, for `QueueRunner`."""
         return self._runners

@@ -33,6 +33,9 @@ class _Session(Protocol):
     def graph(self) -> Graph: ...
 
     @property
+    def is_closed(self) -> bool: ...
+
+    @property
     def runners(self) -> Runners: ...
 
 
@@ -77,15 +80,21 @@ class Waits:
             if wait is None or wait.queue is None:
                 continue
             reason = self._reason(wait)
-            with self._lock:
-                is_new = reason is not None and wait.queue not in self._warned
-                if is_new:
-                    self._warned.add(wait.queue)
-            if is_new:
+            if reason is not None and self._is_new(wait.queue):
                 _log.warning(
                     "queue '%s': operation '%s' still waits, but %s",
                     *(wait.queue.name, wait.op.name, reason),
                 )
+
+    def _is_new(self, queue: Operation) -> bool:
+        """Whether this is the first warning of a queue; never once the session is closed."""
+        session = self._find_session()
+        if session is None or session.is_closed:
+            return False
+        with self._lock:
+            is_new = queue not in self._warned
+            self._warned.add(queue)
+        return is_new
 
     def raise_op_error(self, error: engine.EngineError) -> NoReturn:
         """Raises the error of `headrace.errors` for an engine's failure, with what is known of it.
