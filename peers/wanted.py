@@ -50,6 +50,12 @@ WANTED: dict[str, str] = {
     "none",
     "arrays.one_hot_of_an_integer_as_a_fraction": "TensorFlow 1.15 compares the value's own type "
     "with the one asked for; 2 converts it",
+    "runners.failed_with_a_coordinator[1]": "what ends a thread stops the coordinator, also if a "
+    "subclass does not report it; with TensorFlow the consumer waits for ever",
+    "runners.failed_without_a_coordinator": "the queue is closed when its last thread has ended, "
+    "whatever ended it; with TensorFlow the consumer waits for ever",
+    "runners.without_rows_and_epochs": "an error; with TensorFlow the runner looks for rows for "
+    "ever, and its consumer waits",
     "images.greys[9]": "TensorFlow has no kernel for these types",
 }
 

@@ -43,11 +43,13 @@ struct Inner {
     /// Which element of its input the operation failed at.
     element: Option<usize>,
     cause: Option<Arc<dyn Any + Send + Sync>>,
+    /// The operation that waited when something outside ended the run.
+    waiting: Option<Arc<str>>,
 }
 
 impl Error {
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner { code, message: message.into(), op: None, element: None, cause: None }))
+        Self(Box::new(Inner { code, message: message.into(), op: None, element: None, cause: None, waiting: None }))
     }
 
     pub fn cancelled(message: impl Into<String>) -> Self {
@@ -128,6 +130,12 @@ impl Error {
         self
     }
 
+    /// Says which operation waited when the run was ended from outside.
+    pub fn waiting_in(mut self, name: &Arc<str>) -> Self {
+        self.0.waiting = Some(Arc::clone(name));
+        self
+    }
+
     /// Adds what the user can do about it.
     pub fn with_remedy(&self, remedy: &str) -> Self {
         let mut error = self.clone();
@@ -151,6 +159,10 @@ impl Error {
 
     pub fn op(&self) -> Option<&Arc<str>> {
         self.0.op.as_ref()
+    }
+
+    pub fn waiting(&self) -> Option<&Arc<str>> {
+        self.0.waiting.as_ref()
     }
 
     pub fn element(&self) -> Option<usize> {

@@ -1,6 +1,6 @@
 //! The circumstances of one run: who may end it, until when, and where its data came from.
 
-use crate::cancellation::Cancellation;
+use crate::cancellation::{Cancellation, Watch};
 use crate::error::{Code, Error, Result};
 use crate::parker::Parker;
 use crate::reader::Numbering;
@@ -65,6 +65,29 @@ impl fmt::Display for Origin {
                 write!(f, "{file}: {}s {start} to {last} from byte {first}", numbering.word)
             }
         }
+    }
+}
+
+/// Tells a [`Watch`] of a wait from time to time.
+struct Alarm<'a> {
+    watch: &'a dyn Watch,
+    since: Instant,
+    after: Duration,
+}
+
+impl<'a> Alarm<'a> {
+    fn new(watch: &'a dyn Watch) -> Self {
+        Self { watch, since: Instant::now(), after: watch.patience() }
+    }
+
+    fn rest(&self) -> Duration {
+        self.after.saturating_sub(self.since.elapsed())
+    }
+
+    /// Tells of the wait, and is set anew.
+    fn ring(&mut self, names: &[Arc<str>]) -> Result<()> {
+        self.after = self.after.saturating_mul(2);
+        self.watch.look(names)
     }
 }
 
@@ -180,12 +203,22 @@ impl<'a> Run<'a> {
 
     /// Blocks until somebody unparks the run. Fails if the run is to end.
     pub fn wait(&self) -> Result<()> {
+        self.wait_in(&Vec::new)
+    }
+
+    /// As [`Run::wait`], in the operations that `names` gives, of which the watch is told if it takes long.
+    pub fn wait_in(&self, names: &dyn Fn() -> Vec<Arc<str>>) -> Result<()> {
         let _registration = self.cancellation.register(&self.parker);
+        let mut alarm = self.cancellation.watch().map(Alarm::new);
         loop {
             self.check()?;
+            if let Some(alarm) = alarm.as_mut().filter(|alarm| alarm.rest().is_zero()) {
+                alarm.ring(&names())?;
+            }
             let interval = self.interrupt.map(|_| INTERRUPT_INTERVAL);
             let rest = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-            if self.park([interval, rest].into_iter().flatten().min()) {
+            let patience = alarm.as_ref().map(Alarm::rest);
+            if self.park([interval, rest, patience].into_iter().flatten().min()) {
                 // What others let go when they were cancelled is not to reach this run, if it was cancelled too.
                 return self.check_not_cancelled();
             }

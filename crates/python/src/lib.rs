@@ -12,6 +12,7 @@ mod queue;
 mod records;
 mod resource;
 mod view;
+mod watch;
 
 use pyo3::prelude::*;
 
