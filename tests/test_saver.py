@@ -79,6 +79,20 @@ class TestSaving:
         saver.restore(session, prefix)
         assert session.run(v).tolist() == [1.0, 2.0]
 
+    @pytest.mark.parametrize("path", ["", "./"])
+    @pytest.mark.parametrize("options", [{}, {"global_step": 3}, {"write_state": False}])
+    def test_writes_nothing_without_a_name(self, session, v, tmp_path, monkeypatch, path, options):
+        monkeypatch.chdir(tmp_path)
+        with pytest.raises(ValueError, match=f"save_path is '{path}', expected how the names"):
+            tf.train.Saver().save(session, path, **options)
+        assert list(tmp_path.iterdir()) == []
+
+    def test_takes_a_path_as_bytes(self, session, v, tmp_path):
+        saver = tf.train.Saver()
+        prefix = saver.save(session, bytes(tmp_path / "m"))
+        assert prefix == str(tmp_path / "m")
+        saver.restore(session, prefix.encode())
+
     @pytest.mark.parametrize(
         ("arguments", "error", "words"),
         [

@@ -155,8 +155,8 @@ class QueueRunner:
 
     @property
     def enqueue_ops(self) -> list[Any]:
-        """The enqueue operations, one for each thread."""
-        return self._enqueue_ops
+        """The enqueue operations, one for each thread: a new list."""
+        return list(self._enqueue_ops)
 
     @property
     def close_op(self) -> Any:
@@ -175,8 +175,8 @@ class QueueRunner:
 
     @property
     def exceptions_raised(self) -> list[BaseException]:
-        """Errors that no coordinator heard of, since the last `create_threads`."""
-        return self._exceptions_raised
+        """Errors that no coordinator heard of, since the last `create_threads`: a new list."""
+        return list(self._exceptions_raised)
 
     def create_threads(
         self, sess: Any, coord: Any = None, daemon: bool = False, start: bool = False

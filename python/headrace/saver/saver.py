@@ -181,7 +181,12 @@ class Saver:
         latest_filename = latest_filename or "checkpoint"
         if os.path.dirname(latest_filename):
             raise ValueError("'latest_filename' must not contain path components")
-        path = os.fspath(save_path)
+        path = os.fsdecode(save_path)
+        if path in ("", "./"):
+            raise ValueError(
+                f"save_path is {path!r}, expected how the names of the checkpoint's files begin. "
+                "Give a name, such as 'model.ckpt'."
+            )
         if global_step is None and os.path.basename(path) == latest_filename:
             raise ValueError(
                 f"'latest_filename' collides with 'save_path': '{latest_filename}' and '{path}'"
@@ -222,7 +227,7 @@ class Saver:
             return
         if save_path is None:
             raise ValueError("Can't load save_path when it is None.")
-        prefix = os.fspath(save_path)
+        prefix = os.fsdecode(save_path)
         if not checkpoint_exists(prefix):
             raise ValueError(f"The passed save_path is not a valid checkpoint: {prefix}")
         _check_session(sess)

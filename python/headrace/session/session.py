@@ -1,7 +1,8 @@
 """Sessions run graphs.
 
-A run lowers what is asked of it once into a native program, cached by fetches and feeds; running
-the program is one native call. It releases the GIL; if it only moves an element, where it waits.
+A run lowers what is asked of it once into a native program; those that were run last are cached by
+fetches and feeds. Running the program is one native call. It releases the GIL; if it only moves an
+element, where it waits.
 
 Source: `tf.Session` of TensorFlow 1.15.
 """
@@ -13,7 +14,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from types import TracebackType
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from headrace import engine
 from headrace.errors import CancelledError, OpError
@@ -28,6 +29,7 @@ from headrace.graph import (
 )
 from headrace.ops.queues import QueueBase
 from headrace.queues import QueueStatistics
+from headrace.session.cache import RecentlyUsed
 from headrace.session.feeding import as_array, convert_feeds
 from headrace.session.fetching import FetchPlan
 from headrace.session.lowering import Lowering
@@ -39,6 +41,9 @@ from headrace.session.waits import Waits
 __all__ = ["InteractiveSession", "Session"]
 
 _ProgramKey: TypeAlias = tuple[tuple[Tensor, ...], tuple[Operation, ...], tuple[Tensor, ...]]
+
+# How many programs a session keeps at least, of those that were run last; at most twice as many.
+_NUM_CACHED: Final = 512
 
 # What the end of the interpreter has to wake: runner threads are blocked in native calls then.
 _open_sessions: "weakref.WeakSet[Session]" = weakref.WeakSet()
@@ -70,6 +75,7 @@ class Session:
             raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
         self._graph = get_default_graph() if graph is None else graph
         self._timeout_ms = None if config is None else config.operation_timeout_in_ms
+        self._has_lossy_feeds = config is not None and bool(config.allow_lossy_feeds)
         self._resources = Resources()
         rewrites = True if config is None else config.rewrites
         self._lowering = Lowering(self._resources, rewrites)
@@ -77,12 +83,13 @@ class Session:
         self._cancellation = engine.Cancellation(self._waits.look, Waits.patience_secs)
         self._runners = Runners(self._cancellation)
         self._lock = threading.Lock()
-        self._programs: dict[_ProgramKey, engine.Program] = {}  # Guarded by the lock.
-        # The programs that fetch one thing and are fed nothing. Entries are only ever added.
-        self._single: dict[Tensor | Operation, engine.Program] = {}
-        # The plans of single fetches, likewise.
-        self._plans: dict[Tensor | Operation, FetchPlan] = {}
-        self._scopes: list[ExitStack] = []
+        self._programs: RecentlyUsed[_ProgramKey, engine.Program] = RecentlyUsed(_NUM_CACHED)
+        # The programs that fetch one thing and are fed nothing.
+        self._single: RecentlyUsed[Tensor | Operation, engine.Program] = RecentlyUsed(_NUM_CACHED)
+        # The plans of single fetches.
+        self._plans: RecentlyUsed[Tensor | Operation, FetchPlan] = RecentlyUsed(_NUM_CACHED)
+        # What the `with` block has entered; None outside of one. Guarded by the lock.
+        self._scope: ExitStack | None = None
         _open_sessions.add(self)
         # The threads of its runners do not keep a session alive; they end with it.
         weakref.finalize(self, self._runners.life.end_with_session).atexit = False
@@ -141,7 +148,7 @@ class Session:
             return self._run_one(fetches, self._timeout(options))
         self._check_usable()
         plan = self._plan(fetches)
-        feeds = convert_feeds(self._graph, feed_dict)
+        feeds = convert_feeds(self._graph, feed_dict, self._has_lossy_feeds)
         return self._run(plan, feeds, self._timeout(options))
 
     def make_callable(
@@ -171,7 +178,8 @@ class Session:
             if len(args) != len(keys):
                 raise TypeError(f"expected {len(keys)} feed values, got {len(args)}")
             self._check_usable()
-            feeds = convert_feeds(self._graph, dict(zip(keys, args, strict=True)))
+            given = dict(zip(keys, args, strict=True))
+            feeds = convert_feeds(self._graph, given, self._has_lossy_feeds)
             return self._run(plan, feeds, self._timeout(options))
 
         return run
@@ -236,10 +244,15 @@ class Session:
         return default_session(self)
 
     def __enter__(self) -> "Session":
-        with ExitStack() as scope:
-            scope.enter_context(self._graph.as_default())
-            scope.enter_context(self.as_default())
-            self._scopes.append(scope.pop_all())
+        with self._lock:
+            if self._scope is not None:
+                raise RuntimeError(
+                    "Session context managers are not re-entrant. Use `Session.as_default()` if "
+                    "you want to enter a session multiple times."
+                )
+            scope = self._scope = ExitStack()
+        scope.enter_context(self._graph.as_default())
+        scope.enter_context(self.as_default())
         return self
 
     def __exit__(
@@ -248,8 +261,14 @@ class Session:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._scopes.pop().close()
-        self.close()
+        with self._lock:
+            scope, self._scope = self._scope, None
+        if scope is None:
+            raise AttributeError("session: its `with` block was left but not entered.")
+        try:
+            scope.close()
+        finally:
+            self.close()
 
     def _end_runners(self) -> None:
         """Ends the runners because the graph was reset; whoever reads their queues is told so."""
@@ -286,16 +305,16 @@ class Session:
             return FetchPlan(self._graph, fetches)
         plan = self._plans.get(fetches)
         if plan is None or not self._graph.is_fetchable(fetches):
-            plan = self._plans[fetches] = FetchPlan(self._graph, fetches)
+            plan = self._plans.add(fetches, FetchPlan(self._graph, fetches))
         return plan
 
     def _run_one(self, fetch: Tensor | Operation, timeout: float | None) -> Any:
         """The way of most runs: one fetch, nothing fed. As little as possible happens here."""
-        program = self._single.get(fetch)
+        program = self._single.young.get(fetch)
         if program is None or not self._graph.is_fetchable(fetch):
             self._check_usable()
             plan = self._plan(fetch)
-            program = self._single[fetch] = self._program((plan.tensors, plan.targets, ()))
+            program = self._single.add(fetch, self._program((plan.tensors, plan.targets, ())))
         self._check_open()
         results = self._execute(program, [], timeout)
         return results[0] if results else None
@@ -324,9 +343,7 @@ class Session:
     def _program(self, key: _ProgramKey) -> engine.Program:
         program = self._programs.get(key)
         if program is None:
-            program = self._lowering.lower(*key)
-            with self._lock:
-                program = self._programs.setdefault(key, program)
+            program = self._programs.add(key, self._lowering.lower(*key))
         return program
 
 
@@ -340,7 +357,8 @@ class InteractiveSession(Session):
         self._installed = ExitStack()
         if graph is not None:
             self._installed.enter_context(graph.as_default())
-        self._installed.enter_context(self.as_default())
+        # Sessions of a notebook are closed in any order.
+        self._installed.enter_context(default_session(self, is_nesting_enforced=False))
 
     def close(self) -> None:
         """Ends the session and takes it off the defaults."""

@@ -102,18 +102,18 @@ class QueueBase:
 
     @property
     def dtypes(self) -> list[Any]:
-        """One type a component, as they were given."""
-        return self._dtypes
+        """One type a component, as they were given: a new list."""
+        return list(self._dtypes)
 
     @property
     def shapes(self) -> list[TensorShape]:
-        """One shape a component."""
-        return self._shapes
+        """One shape a component: a new list."""
+        return list(self._shapes)
 
     @property
     def names(self) -> list[str] | None:
-        """One name a component, or None."""
-        return self._names
+        """One name a component, in a new list; or None."""
+        return None if self._names is None else list(self._names)
 
     def enqueue(self, vals: Any, name: str | None = None) -> Operation:
         """Adds an operation that adds one element. It waits while the queue is full.
@@ -295,7 +295,7 @@ class QueueBase:
     def _outputs(self, op: Operation) -> Any:
         if self._names is not None:
             return dict(zip(self._names, op.outputs, strict=True))
-        return op.outputs[0] if len(op.outputs) == 1 else list(op.outputs)
+        return op.outputs[0] if len(op.outputs) == 1 else op.outputs
 
     def _add_op(
         self,
