@@ -234,7 +234,7 @@ class Coordinator:
             look_secs = min(2 * look_secs, _LONGEST_LOOK_SECS)
 
     def _wait_for_end(self, given: frozenset[threading.Thread], grace_period_secs: float) -> None:
-        deadline = time.monotonic() + grace_period_secs
+        deadline = time.monotonic() + min(grace_period_secs, threading.TIMEOUT_MAX)
         this_thread = threading.current_thread()
         while True:
             others = [thread for thread in self._live_threads(given) if thread is not this_thread]

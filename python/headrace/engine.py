@@ -4,6 +4,7 @@ Everything native that Python uses has its name here, and the engine's failures 
 `headrace.errors` here.
 """
 
+import os
 from typing import Any, NoReturn
 
 import numpy as np
@@ -90,7 +91,7 @@ def _find_operation(graph: Graph | None, name: str | None) -> Operation | None:
 
 
 def native_array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Returns the array C-contiguous and in the machine's byte order, its strings as bytes."""
+    """Returns the array C-contiguous, in the machine's byte order, strings and paths as bytes."""
     if array.dtype == object:
         flat = [_as_bytes(item) for item in array.ravel()]
         strings = np.empty(len(flat), dtype=object)
@@ -106,4 +107,6 @@ def _as_bytes(item: Any) -> bytes:
         return bytes(item)
     if isinstance(item, str):
         return item.encode()
+    if isinstance(item, os.PathLike):
+        return os.fsencode(item)
     raise TypeError(f"Expected a string (str or bytes), got {item!r} of type {type(item).__name__}")

@@ -10,6 +10,7 @@ writes from a thread of its own; here the caller does, since an event costs micr
 
 import itertools
 import socket
+import sys
 import threading
 import time
 import warnings
@@ -68,7 +69,7 @@ class FileWriter:
     ) -> None:
         self._logdir = fspath(logdir)
         self._suffix = filename_suffix or ""
-        self._flush_secs = flush_secs
+        self._flush_secs = min(flush_secs, sys.maxsize)
         self._lock = threading.Lock()
         # Guarded by the lock; None while the writer is closed.
         self._file: _EventFile | None = None
@@ -174,7 +175,7 @@ class FileWriter:
     def _add(self, event: Event, global_step: int | None) -> None:
         event.wall_time = time.time()
         if global_step is not None:
-            event.step = int(global_step)
+            event.step = _as_step(global_step)
         self.add_event(event)
 
     def __enter__(self) -> "FileWriter":
@@ -218,6 +219,13 @@ class _EventFile:
         except engine.EngineError as error:
             engine.raise_op_error(error)
         self._next_flush = time.monotonic() + self._flush_secs
+
+
+def _as_step(global_step: Any) -> int:
+    try:
+        return int(global_step)
+    except OverflowError:
+        raise ValueError(f"global_step: got {global_step}, expected an integer.") from None
 
 
 def _close(writer: engine.RecordWriter) -> None:

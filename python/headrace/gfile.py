@@ -38,7 +38,9 @@ __all__ = [
 _Path = str | bytes | os.PathLike[str]
 
 _INCOMPLETE: Final = ". The file is incomplete and takes nothing more. Write it again."
-_COPY_BYTES: Final = 1 << 20
+# Python makes room for as many bytes as it is asked for before it reads.
+_CHUNK_BYTES: Final = 1 << 20
+
 _MODES: Final = ("r", "w", "a", "r+", "w+", "a+")
 
 
@@ -77,7 +79,8 @@ class GFile:
     def read(self, n: int = -1) -> Any:
         """Returns the next `n` bytes, or all that are left, as bytes or text."""
         with os_errors(self.name):
-            return self._as_given(self._reading().read(n))
+            reader = self._reading()
+            return self._as_given(_read(reader, n) if n > _CHUNK_BYTES else reader.read(max(n, -1)))
 
     def readline(self) -> Any:
         """Returns the next line without carriage returns, as bytes or text; empty at the end."""
@@ -351,10 +354,19 @@ def Copy(oldpath: _Path, newpath: _Path, overwrite: bool = False) -> None:
     """
     _check_free(newpath, overwrite)
     with os_errors(oldpath), open(oldpath, "rb") as source, replacing(newpath) as target:
-        shutil.copyfileobj(source, target, _COPY_BYTES)
+        shutil.copyfileobj(source, target, _CHUNK_BYTES)
 
 
 def _check_free(path: _Path, overwrite: bool) -> None:
     if not overwrite and Exists(path):
         text = f"{os.fsdecode(path)}: file already exists. Give overwrite=True to replace it."
         raise errors.AlreadyExistsError(None, None, text)
+
+
+def _read(reader: IO[bytes], n: int) -> bytes:
+    """Reads up to so many bytes, and takes no memory for those that are not there."""
+    parts = []
+    while n > 0 and (part := reader.read(min(n, _CHUNK_BYTES))):
+        parts.append(part)
+        n -= len(part)
+    return b"".join(parts)

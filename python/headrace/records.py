@@ -10,7 +10,7 @@ from typing import Any
 
 from headrace import engine
 from headrace.compression import TFRecordOptions
-from headrace.errors import FailedPreconditionError
+from headrace.errors import FailedPreconditionError, InvalidArgumentError
 
 __all__ = ["TFRecordWriter", "tf_record_iterator"]
 
@@ -46,6 +46,10 @@ class TFRecordWriter:
             self._writer = engine.RecordWriter(self._path, compression, level)
         except engine.EngineError as error:
             engine.raise_op_error(error)
+        except OverflowError:
+            raise InvalidArgumentError(
+                None, None, f"compression_level is {level}, expected 0 to 9, or None."
+            ) from None
 
     def write(self, record: bytes | str) -> None:
         """Appends a record.

@@ -220,7 +220,9 @@ impl Program {
     ) -> PyResult<Bound<'py, PyList>> {
         let feeds =
             feeds.iter().zip(&self.feeds).map(|(feed, dtype)| to_tensor(feed, *dtype)).collect::<PyResult<Vec<_>>>()?;
-        let deadline = timeout.and_then(|timeout| Some(Instant::now() + Duration::try_from_secs_f64(timeout).ok()?));
+        // What is too long to be counted is for ever.
+        let deadline =
+            timeout.and_then(|timeout| Instant::now().checked_add(Duration::try_from_secs_f64(timeout).ok()?));
         let cancellation = &cancellation.get().0;
         let run = |run: &Run| self.program.run(feeds, run);
         let values = match self.program.is_brief() {

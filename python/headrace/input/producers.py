@@ -12,6 +12,7 @@ from headrace.ops.comparison import greater
 from headrace.ops.control_flow import Assert
 from headrace.ops.conversion import convert_to_tensor
 from headrace.ops.measures import shape, size
+from headrace.ops.paths import with_paths_as_strings
 from headrace.ops.placeholders import identity
 from headrace.ops.queues import FIFOQueue, QueueBase
 from headrace.ops.random import random_shuffle
@@ -138,7 +139,7 @@ def string_input_producer(
     """Returns a queue of strings, such as file names, filled by a runner of its own.
 
     Args:
-        string_tensor: A vector of strings; not empty.
+        string_tensor: A vector of strings, or a list of `pathlib.Path`s; not empty.
         num_epochs: As for `input_producer`.
         shuffle: As for `input_producer`.
         seed: As for `input_producer`.
@@ -158,7 +159,7 @@ def string_input_producer(
     if not isinstance(string_tensor, Tensor) and not string_tensor:
         raise ValueError(text)
     with name_scope(name, "input_producer", [string_tensor]) as scope:
-        strings = convert_to_tensor(string_tensor, dtype=dtypes.string)
+        strings = convert_to_tensor(with_paths_as_strings(string_tensor), dtype=dtypes.string)
         with control_dependencies([Assert(greater(size(strings), 0), [text])]):
             strings = identity(strings)
         return input_producer(

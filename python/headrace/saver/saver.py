@@ -7,6 +7,7 @@ Source: `tf.train.Saver` of TensorFlow 1.15; the files are its V2 format.
 
 import numbers
 import os
+import sys
 import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -87,7 +88,9 @@ class Saver:
         self._var_list = var_list
         self._reshape = reshape
         self._max_to_keep = max_to_keep
-        self._seconds_between_kept = keep_checkpoint_every_n_hours * _SECONDS_PER_HOUR
+        self._seconds_between_kept = min(keep_checkpoint_every_n_hours, sys.maxsize) * (
+            _SECONDS_PER_HOUR
+        )
         self._next_kept_time = time.time() + self._seconds_between_kept
         self._is_allowed_empty = allow_empty
         self._pad_step_number = pad_step_number
@@ -130,7 +133,9 @@ class Saver:
             last_checkpoints_with_time: For each, its prefix and when it was written, in seconds
                 since 1970.
         """
-        self._last_checkpoints = list(last_checkpoints_with_time)
+        self._last_checkpoints = [
+            (os.fsdecode(path), when) for path, when in last_checkpoints_with_time
+        ]
 
     def recover_last_checkpoints(self, checkpoint_paths: Sequence[str]) -> None:
         """Takes over those of some checkpoints that are there, so that they are deleted in time."""

@@ -116,8 +116,8 @@ def get_checkpoint_state(
 
 def update_checkpoint_state(
     save_dir: str | os.PathLike[str],
-    model_checkpoint_path: str,
-    all_model_checkpoint_paths: Sequence[str] | None = None,
+    model_checkpoint_path: str | os.PathLike[str],
+    all_model_checkpoint_paths: Sequence[str | os.PathLike[str]] | None = None,
     latest_filename: str | None = None,
     save_relative_paths: bool = False,
 ) -> None:
@@ -141,7 +141,8 @@ def update_checkpoint_state(
         ResourceExhaustedError: If there is no room for it.
     """
     directory = os.fspath(save_dir)
-    paths = list(all_model_checkpoint_paths or [])
+    model_checkpoint_path = os.fsdecode(model_checkpoint_path)
+    paths = [os.fsdecode(path) for path in all_model_checkpoint_paths or ()]
     if not paths or paths[-1] != model_checkpoint_path:
         paths.append(model_checkpoint_path)
     is_relative = save_relative_paths or not os.path.isabs(directory)

@@ -9,6 +9,7 @@ Source: `tf.Session` of TensorFlow 1.15.
 
 import atexit
 import contextlib
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -219,7 +220,10 @@ class Session:
         variable = self._resources.get(op)
         assert isinstance(variable, engine.Variable)
         dtype = op.outputs[0].dtype.base_dtype
-        variable.assign(as_array(value, dtype), dtype.as_datatype_enum)
+        try:
+            variable.assign(as_array(value, dtype), dtype.as_datatype_enum)
+        except engine.EngineError as error:
+            engine.raise_op_error(error, self._graph)
 
     def queue_statistics(self, queue: QueueBase) -> QueueStatistics:
         """Returns what a queue of the graph says of itself now. Runs nothing and does not block.
@@ -298,7 +302,14 @@ class Session:
 
     def _timeout(self, options: RunOptions | None) -> float | None:
         timeout_ms = (options and options.timeout_in_ms) or self._timeout_ms
-        return timeout_ms / 1000 if timeout_ms else None
+        if not timeout_ms:
+            return None
+        if not abs(timeout_ms) <= sys.maxsize:
+            raise ValueError(
+                f"timeout_in_ms: Value out of range: {timeout_ms}, expected at most {sys.maxsize}. "
+                "Give 0 to wait for ever."
+            )
+        return timeout_ms / 1000
 
     def _plan(self, fetches: Any) -> FetchPlan:
         if not isinstance(fetches, (Tensor, Operation)):
@@ -343,7 +354,10 @@ class Session:
     def _program(self, key: _ProgramKey) -> engine.Program:
         program = self._programs.get(key)
         if program is None:
-            program = self._programs.add(key, self._lowering.lower(*key))
+            try:
+                program = self._programs.add(key, self._lowering.lower(*key))
+            except engine.EngineError as error:
+                engine.raise_op_error(error, self._graph)
         return program
 
 

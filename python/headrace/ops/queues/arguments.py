@@ -33,7 +33,7 @@ def as_integer(value: Any, argument: str, default: int) -> int:
     try:
         if not isinstance(value, (str, bytes)):
             return int(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         pass
     raise TypeError(f"Expected int for argument '{argument}' not {value!r}.")
 
