@@ -63,7 +63,9 @@ class Coordinator:
                     "Give the classes of the exceptions."
                 )
         self._clean_stop_exception_types = clean_types
-        self._changed = threading.Condition()
+        # Programs that work on a coordinator from outside take this lock, as in TensorFlow.
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
         self._stop_requested = False
         self._exception: _Reported | None = None
         self._joined = False
@@ -240,6 +242,12 @@ class Coordinator:
             if not others or left_secs <= 0:
                 return
             others[0].join(min(left_secs, threading.TIMEOUT_MAX))
+
+
+def exception_of(coord: Any) -> BaseException | None:
+    """Returns the exception that a stop was requested with; None if it is not known."""
+    reported = getattr(coord, "_exception", None)
+    return reported[0] if isinstance(reported, tuple) else None
 
 
 def _find_exception(ex: BaseException | tuple[Any, ...] | None) -> _Reported:

@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from headrace._native import (
+    AtomicFile,
     Cancellation,
     EngineError,
     Kernel,
@@ -31,6 +32,7 @@ from headrace.errors import OpError, exception_type_from_error_code
 from headrace.graph import Graph, Operation
 
 __all__ = [
+    "AtomicFile",
     "Cancellation",
     "EngineError",
     "Kernel",
@@ -50,12 +52,19 @@ __all__ = [
 ]
 
 
-def raise_op_error(error: EngineError, graph: Graph | None = None) -> NoReturn:
+def raise_op_error(
+    error: EngineError,
+    graph: Graph | None = None,
+    remark: str = "",
+    failure: BaseException | None = None,
+) -> NoReturn:
     """Raises the error of `headrace.errors` that an engine's failure stands for.
 
     Args:
         error: The failure. If a Python function failed, its exception becomes the cause.
         graph: Where the operation that failed is looked up.
+        remark: Added to the end of the message.
+        failure: What it came from, if no Python function failed: the cause then.
     """
     code, message, name, cause = error.args
     if isinstance(cause, OpError):
@@ -66,9 +75,10 @@ def raise_op_error(error: EngineError, graph: Graph | None = None) -> NoReturn:
         message += f"\n\t [[{{{{node {name}}}}}]]"
     if op is not None and op.defined_at:
         message += f"\n\t defined at {op.defined_at}"
+    message += remark
     error_type = type(cause) if isinstance(cause, OpError) else exception_type_from_error_code(code)
     node_def = None if op is None else op.node_def
-    raise error_type(node_def, op, message) from cause
+    raise error_type(node_def, op, message) from (failure if cause is None else cause)
 
 
 def _find_operation(graph: Graph | None, name: str | None) -> Operation | None:

@@ -39,6 +39,9 @@ class FileWriter:
     What was written can be read once it is flushed: by `flush` or `close`, when `flush_secs` have
     passed since the last time and another event comes, or when the program ends.
 
+    Once a write has failed (the disk is full, say), all others fail in the same way until the
+    writer is closed and opened again.
+
     Args:
         logdir: The directory of the file; made if it is not there.
         graph: A graph to show.
@@ -152,11 +155,16 @@ class FileWriter:
                 self._file.flush()
 
     def close(self) -> None:
-        """Completes the file. May be called twice."""
+        """Completes the file. May be called twice; the second call does nothing.
+
+        Raises:
+            ResourceExhaustedError: If there is no room for it, or was none at an earlier event.
+                `reopen` then begins another file.
+        """
         with self._lock:
-            if self._file is not None:
-                self._file.close()
-                self._file = None
+            file, self._file = self._file, None
+            if file is not None:
+                file.close()
 
     def reopen(self) -> None:
         """Begins another file in the same directory, if the writer is closed."""
@@ -189,7 +197,7 @@ class _EventFile:
         gfile.MakeDirs(logdir)
         self._writer = _create(logdir, suffix)
         # Also writes what is left if the program ends, or forgets the file, without closing it.
-        self.close = weakref.finalize(self, _close, self._writer)
+        self._finalizer = weakref.finalize(self, _close, self._writer)
         self._flush_secs = flush_secs
         self._next_flush = 0.0
         self.write(Event(wall_time=time.time(), file_version=_FILE_VERSION))
@@ -201,6 +209,9 @@ class _EventFile:
             engine.raise_op_error(error)
         if time.monotonic() >= self._next_flush:
             self.flush()
+
+    def close(self) -> None:
+        self._finalizer()
 
     def flush(self) -> None:
         try:

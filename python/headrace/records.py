@@ -22,6 +22,10 @@ class TFRecordWriter:
     then its records are in a file beside it. So a program that is killed leaves no half-written
     file under that name. May be used from many threads.
 
+    Once a write has failed (the disk is full, say), everything else fails in the same way, `close`
+    too: the records that follow would stand behind a gap. A file that has not got its name by then
+    never gets it.
+
     Args:
         path: The file to write.
         options: Compression; see `TFRecordOptions`.
@@ -55,6 +59,7 @@ class TFRecordWriter:
 
         Raises:
             FailedPreconditionError: If the writer is closed.
+            ResourceExhaustedError: If there is no room for it, now or at an earlier write.
             TypeError: If it is no bytes and no str.
         """
         data = record.encode() if isinstance(record, str) else record
@@ -72,6 +77,7 @@ class TFRecordWriter:
 
         Raises:
             FailedPreconditionError: If the writer is closed.
+            ResourceExhaustedError: If there is no room for them, now or at an earlier write.
         """
         try:
             is_open = self._writer.flush()
@@ -80,7 +86,11 @@ class TFRecordWriter:
         self._check_open(is_open)
 
     def close(self) -> None:
-        """Completes the file. May be called twice."""
+        """Completes the file. May be called twice; the second call does nothing.
+
+        Raises:
+            ResourceExhaustedError: If there is no room for it, or was none at an earlier write.
+        """
         try:
             self._writer.close()
         except engine.EngineError as error:

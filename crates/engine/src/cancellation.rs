@@ -1,9 +1,22 @@
 //! Cancelling what blocks: one flag for a session, and the parkers of the threads that wait under it.
 
+use crate::error::Result;
 use crate::parker::Parker;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, Ordering};
-use std::sync::Arc;
+use std::fmt;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+/// Is told of waits that last long.
+pub trait Watch: fmt::Debug + Send + Sync {
+    /// How long a wait lasts before the first call of [`Watch::look`]. The time doubles from call to call.
+    fn patience(&self) -> Duration;
+
+    /// A run still waits, in the operations `names`. Fails if the run is to end. Called from the waiting thread, which
+    /// holds no lock then.
+    fn look(&self, names: &[Arc<str>]) -> Result<()>;
+}
 
 /// Ends every wait that is registered with it, now and later.
 #[derive(Debug, Default)]
@@ -12,11 +25,37 @@ pub struct Cancellation {
     is_cancelled: AtomicBool,
     /// The threads that are parked now; each adds and removes itself.
     waiting: Mutex<Vec<Arc<Parker>>>,
+    /// Cancelled with this one. Those that are gone are taken out when one is added.
+    children: Mutex<Vec<Weak<Cancellation>>>,
+    watch: Option<Arc<dyn Watch>>,
 }
 
 impl Cancellation {
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// One whose long waits `watch` is told of.
+    pub fn watched(watch: Arc<dyn Watch>) -> Self {
+        Self { watch: Some(watch), ..Self::default() }
+    }
+
+    /// A cancellation that this one includes: cancelling the child ends only what waits under the child.
+    pub fn child(&self) -> Arc<Self> {
+        let child = Arc::new(Self { watch: self.watch.clone(), ..Self::default() });
+        let mut children = self.children.lock();
+        children.retain(|child| child.strong_count() > 0);
+        children.push(Arc::downgrade(&child));
+        drop(children);
+        // If it was cancelled before the child was added, nobody else tells the child.
+        if self.is_cancelled() {
+            child.cancel();
+        }
+        child
+    }
+
+    pub fn watch(&self) -> Option<&dyn Watch> {
+        self.watch.as_deref()
     }
 
     pub fn is_cancelled(&self) -> bool {
@@ -32,6 +71,8 @@ impl Cancellation {
             std::mem::take(&mut *waiting)
         };
         waiting.iter().for_each(|parker| parker.unpark());
+        let children = std::mem::take(&mut *self.children.lock());
+        children.iter().filter_map(Weak::upgrade).for_each(|child| child.cancel());
     }
 
     /// Has `parker` woken by [`Cancellation::cancel`] until the registration is dropped.

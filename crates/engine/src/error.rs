@@ -26,6 +26,9 @@ pub enum Code {
     Unauthenticated = 16,
 }
 
+/// ENFILE and EMFILE, on Linux and macOS.
+const TOO_MANY_FILES: [i32; 2] = [23, 24];
+
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// A failure: its code, its text, the operation it happened in and, where a foreign function failed, its own error.
@@ -40,11 +43,13 @@ struct Inner {
     /// Which element of its input the operation failed at.
     element: Option<usize>,
     cause: Option<Arc<dyn Any + Send + Sync>>,
+    /// The operation that waited when something outside ended the run.
+    waiting: Option<Arc<str>>,
 }
 
 impl Error {
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner { code, message: message.into(), op: None, element: None, cause: None }))
+        Self(Box::new(Inner { code, message: message.into(), op: None, element: None, cause: None, waiting: None }))
     }
 
     pub fn cancelled(message: impl Into<String>) -> Self {
@@ -88,6 +93,12 @@ impl Error {
             Kind::OutOfMemory => (Code::ResourceExhausted, "Cannot allocate memory".to_owned()),
             Kind::AlreadyExists => (Code::AlreadyExists, "File exists".to_owned()),
             Kind::StorageFull => (Code::ResourceExhausted, "No space left on device".to_owned()),
+            Kind::QuotaExceeded => (Code::ResourceExhausted, "Disk quota exceeded".to_owned()),
+            // OutOfRange in TensorFlow, which a queue runner takes for the end of the input.
+            Kind::FileTooLarge => (Code::ResourceExhausted, "File too large".to_owned()),
+            _ if error.raw_os_error().is_some_and(|number| TOO_MANY_FILES.contains(&number)) => {
+                (Code::ResourceExhausted, "Too many open files".to_owned())
+            }
             _ => (Code::Unknown, error.to_string()),
         };
         Self::new(code, format!("{path}; {text}"))
@@ -119,6 +130,12 @@ impl Error {
         self
     }
 
+    /// Says which operation waited when the run was ended from outside.
+    pub fn waiting_in(mut self, name: &Arc<str>) -> Self {
+        self.0.waiting = Some(Arc::clone(name));
+        self
+    }
+
     /// Adds what the user can do about it.
     pub fn with_remedy(&self, remedy: &str) -> Self {
         let mut error = self.clone();
@@ -142,6 +159,10 @@ impl Error {
 
     pub fn op(&self) -> Option<&Arc<str>> {
         self.0.op.as_ref()
+    }
+
+    pub fn waiting(&self) -> Option<&Arc<str>> {
+        self.0.waiting.as_ref()
     }
 
     pub fn element(&self) -> Option<usize> {

@@ -406,6 +406,9 @@ class Graph:
             self._check_not_finalized()
             self._collections.pop(name, None)
 
+    def switch_to_thread_local(self) -> None:
+        """Does nothing: name scopes and control dependencies belong to their thread in any case."""
+
     def _check_not_finalized(self) -> None:
         if self._is_finalized:
             raise RuntimeError("Graph is finalized and cannot be modified.")

@@ -174,10 +174,6 @@ class Operation:
         """
         session_for_operation(self.graph, session).run(self, feed_dict)
 
-    def _add_control_inputs(self, ops: Sequence["Operation"]) -> None:
-        """Lets this operation wait for more operations. Only before a session has run it."""
-        self._control_inputs += tuple(op for op in ops if op not in self._control_inputs)
-
     def __str__(self) -> str:
         return str(self.node_def)
 

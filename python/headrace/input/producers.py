@@ -96,6 +96,7 @@ def input_producer(
         A `FIFOQueue`; its runner is in `GraphKeys.QUEUE_RUNNERS`.
 
     Raises:
+        InvalidArgumentError: When run, through the runner: there are no rows and no `num_epochs`.
         ValueError: If the shape of a row is not fully known, or contradicts `element_shape`.
     """
     with name_scope(name, "input_producer", [input_tensor]):
@@ -117,6 +118,8 @@ def input_producer(
             name=name or "FIFOQueueV2",
         )
         enqueue = queue.enqueue_many(rows)
+        # Without a limit and without rows the runner would repeat nothing for ever.
+        enqueue.attrs["_refuses_empty"] = num_epochs is None
         add_queue_runner(QueueRunner(queue, [enqueue], cancel_op=cancel_op))
         if summary_name is not None:
             scalar(summary_name, cast(queue.size(), dtypes.float32) * (1.0 / capacity))

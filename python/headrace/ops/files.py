@@ -90,6 +90,9 @@ def matching_files(pattern: Any, name: str | None = None) -> Tensor:
         without a directory starts with `./`, if its pattern is one.
 
     Raises:
+        ResourceExhaustedError: When run: too many files are open to look into a directory.
+        UnknownError: When run: a directory cannot be read, for another reason than that it is not
+            there or may not be read. Then nothing matches in it.
         ValueError: If `pattern` has more than one dimension.
     """
 

@@ -8,6 +8,7 @@ Source: `tf.train.Saver` of TensorFlow 1.15; the files are its V2 format.
 import numbers
 import os
 import sys
+import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -96,6 +97,8 @@ class Saver:
         self._save_relative_paths = save_relative_paths
         # With the time at which each was written, oldest first.
         self._last_checkpoints: list[tuple[str, float]] = []
+        # Held from writing a checkpoint until it is listed and old ones are deleted.
+        self._saving = threading.Lock()
         self._variables: dict[str, Variable] | None = None
         if not defer_build:
             self.build()
@@ -154,6 +157,10 @@ class Saver:
     ) -> str | None:
         """Writes the values of the variables to a new checkpoint and deletes the oldest.
 
+        May be called from several threads, which take turns. Each file appears whole or not at
+        all. Savers that write into one directory need prefixes of their own, and the list is that
+        of the one that saved last.
+
         Args:
             sess: The session that holds the values.
             save_path: Where, and how the files' names begin.
@@ -170,6 +177,7 @@ class Saver:
 
         Raises:
             FailedPreconditionError: If a variable is not initialized.
+            ResourceExhaustedError: If there is no room for it. Older checkpoints stay.
             RuntimeError: If `build` was deferred and not called.
             TypeError: If `sess` is no session.
             ValueError: If there is no directory to write in, or a name does not do.
@@ -193,12 +201,13 @@ class Saver:
         if directory and not os.path.isdir(directory):
             raise ValueError(f"Parent directory of {path} doesn't exist, can't save.")
         prefix = path + self._suffix(sess, global_step)
-        if variables:
-            write_bundle(prefix, sess.run(variables))
-            if write_state:
-                self._list(prefix, directory, latest_filename, meta_graph_suffix)
-        if write_meta_graph:
-            export_meta_graph(f"{prefix}.{meta_graph_suffix}", sess.graph)
+        with self._saving:
+            if variables:
+                write_bundle(prefix, sess.run(variables))
+                if write_state:
+                    self._list(prefix, directory, latest_filename, meta_graph_suffix)
+            if write_meta_graph:
+                export_meta_graph(f"{prefix}.{meta_graph_suffix}", sess.graph)
         return prefix if variables else None
 
     def restore(self, sess: Session, save_path: str | os.PathLike[str] | None) -> None:

@@ -8,6 +8,7 @@ Source: `tf.Session` of TensorFlow 1.15.
 """
 
 import atexit
+import contextlib
 import sys
 import threading
 import weakref
@@ -17,11 +18,13 @@ from types import TracebackType
 from typing import Any, Final, TypeAlias
 
 from headrace import engine
+from headrace.errors import CancelledError, OpError
 from headrace.graph import (
     Graph,
     GraphDef,
     Operation,
     Tensor,
+    call_at_reset,
     default_session,
     get_default_graph,
 )
@@ -33,6 +36,8 @@ from headrace.session.fetching import FetchPlan
 from headrace.session.lowering import Lowering
 from headrace.session.options import ConfigProto, RunOptions
 from headrace.session.resources import RESOURCE_TYPES, Resources
+from headrace.session.runners import Progress, Runners
+from headrace.session.waits import Waits
 
 __all__ = ["InteractiveSession", "Session"]
 
@@ -75,7 +80,9 @@ class Session:
         self._resources = Resources()
         rewrites = True if config is None else config.rewrites
         self._lowering = Lowering(self._resources, rewrites)
-        self._cancellation = engine.Cancellation()
+        self._waits = Waits(self)
+        self._cancellation = engine.Cancellation(self._waits.look, Waits.patience_secs)
+        self._runners = Runners(self._cancellation)
         self._lock = threading.Lock()
         self._programs: RecentlyUsed[_ProgramKey, engine.Program] = RecentlyUsed(_NUM_CACHED)
         # The programs that fetch one thing and are fed nothing.
@@ -85,11 +92,23 @@ class Session:
         # What the `with` block has entered; None outside of one. Guarded by the lock.
         self._scope: ExitStack | None = None
         _open_sessions.add(self)
+        # The threads of its runners do not keep a session alive; they end with it.
+        weakref.finalize(self, self._runners.life.end_with_session).atexit = False
 
     @property
     def graph(self) -> Graph:
         """The graph that this session runs."""
         return self._graph
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the session was closed: headrace's own."""
+        return self._cancellation.is_cancelled()
+
+    @property
+    def runners(self) -> Runners:
+        """The queue runners of this session: headrace's own, for `QueueRunner`."""
+        return self._runners
 
     @property
     def graph_def(self) -> GraphDef:
@@ -167,24 +186,29 @@ class Session:
         return run
 
     def make_stop_flag(self) -> engine.StopFlag:
-        """Returns a flag that ends `run_loop`."""
+        """Returns a flag that ends a loop of `make_loop`."""
         return engine.StopFlag()
 
-    def run_loop(self, op: Operation, stop_flag: engine.StopFlag) -> None:
-        """Runs an operation again and again, in one native call without the GIL.
+    def make_loop(self, op: Operation, stop_flag: engine.StopFlag) -> Callable[[], None]:
+        """Returns a function that runs an operation again and again, in one call without the GIL.
 
-        Returns when `stop_flag` is set, between two runs; what blocks in a run has to be woken.
+        The function does not keep the session alive. It returns when `stop_flag` is set, between
+        two runs; what blocks in a run has to be woken. It raises an OpError as soon as a run fails.
 
         Raises:
-            OpError: As soon as a run fails.
             RuntimeError: If the session is closed.
         """
         self._check_usable()
         program = self._program(((), (op,), ()))
-        try:
-            program.run_loop(stop_flag, self._cancellation)
-        except engine.EngineError as error:
-            engine.raise_op_error(error, self._graph)
+        cancellation, waits = self._runners.life.term.cancellation, self._waits
+
+        def run_loop() -> None:
+            try:
+                program.run_loop(stop_flag, cancellation)
+            except engine.EngineError as error:
+                waits.raise_op_error(error)
+
+        return run_loop
 
     def assign_variable(self, op: Operation, value: Any) -> None:
         """Replaces a variable's value without the graph taking part: headrace's own, for savers.
@@ -217,6 +241,7 @@ class Session:
     def close(self) -> None:
         """Ends the session: what blocks in it ends with `CancelledError`. May be called twice."""
         self._cancellation.cancel()
+        self._runners.life.end(is_abandoned=False)
 
     def as_default(self) -> AbstractContextManager["Session"]:
         """Makes this the default session of the current thread; does not close it."""
@@ -248,6 +273,21 @@ class Session:
             scope.close()
         finally:
             self.close()
+
+    def _end_runners(self) -> None:
+        """Ends the runners because the graph was reset; whoever reads their queues is told so."""
+        running = [
+            runner
+            for runner in self._runners.of_graph(self._graph)
+            if runner.progress_in(self) is Progress.RUNNING
+        ]
+        for runner in running:
+            text = "tf.reset_default_graph() ended the queue runners of this session"
+            self._runners.fail(runner, CancelledError(None, None, text))
+        self._runners.life.end(is_abandoned=True)
+        for runner in running:
+            with contextlib.suppress(OpError, RuntimeError):
+                self.run(runner.cancel_op)
 
     def _check_open(self) -> None:
         if self._cancellation.is_cancelled():
@@ -306,7 +346,10 @@ class Session:
         try:
             return program.run(feeds, self._cancellation, timeout)
         except engine.EngineError as error:
-            engine.raise_op_error(error, self._graph)
+            self._waits.raise_op_error(error)
+        except BaseException as error:
+            self._waits.explain_interrupt(error)
+            raise
 
     def _program(self, key: _ProgramKey) -> engine.Program:
         program = self._programs.get(key)
@@ -344,3 +387,12 @@ def _cancel_open_sessions() -> None:
 
 
 atexit.register(_cancel_open_sessions)
+
+
+def _end_runners_of(graph: Graph) -> None:
+    for session in list(_open_sessions):
+        if session.graph is graph and not session._cancellation.is_cancelled():
+            session._end_runners()
+
+
+call_at_reset(_end_runners_of)

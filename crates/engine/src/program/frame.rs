@@ -104,7 +104,7 @@ impl<'p> Frame<'p> {
         }
         while !waiting.is_empty() {
             if !self.poll(run, waiting)? {
-                run.wait()?;
+                run.wait_in(&|| waiting.iter().map(|waiting| self.name(waiting)).collect())?;
                 continue;
             }
             let blocked = std::mem::take(&mut deferred);
@@ -196,9 +196,18 @@ impl<'p> Frame<'p> {
         Ok(waiting.len() < before)
     }
 
+    fn name(&self, waiting: &Waiting) -> Arc<str> {
+        Arc::clone(&self.program.nodes[waiting.node].name)
+    }
+
     /// Ends what still waits; of a cancelled run, the first waiting operation says how it ended.
     fn abandon(&self, run: &Run, waiting: Vec<Waiting>, error: Error) -> Error {
         let mut first = None;
+        let is_from_outside = error.op().is_none();
+        let error = match waiting.first().filter(|_| is_from_outside) {
+            Some(waiting) => error.waiting_in(&self.name(waiting)),
+            None => error,
+        };
         for mut waiting in waiting {
             let error = waiting.pending.cancel();
             first.get_or_insert_with(|| self.program.explain(waiting.node, run, error));

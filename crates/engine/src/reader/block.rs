@@ -2,9 +2,11 @@
 //!
 //! A record is copied out of its block, so that one which waits in a queue keeps nothing else alive.
 
+use super::format::Numbering;
 use super::name::FileName;
 use crate::compression::{Compression, Inflate};
 use crate::error::{Code, Error, Result};
+use crate::output::retried;
 use bytes::Bytes;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
@@ -26,38 +28,56 @@ pub struct BlockFile {
     block_bytes: usize,
     /// Offset of `start` in the (uncompressed) file.
     offset_bytes: u64,
-    /// Number of the record being read, for errors.
+    /// Number of the record being read, for errors, and how it is called there.
     record: u64,
+    numbering: Numbering,
 }
 
 enum Source {
     /// A file whose size is known, that can be read from anywhere.
     Regular(File),
     /// A pipe or a device.
-    Stream(File),
-    Compressed(Box<Inflate<File>>),
+    Stream(Stream),
+    Compressed(Box<Inflate<Stream>>),
 }
+
+/// What is read from its beginning to its end.
+pub type Stream = Box<dyn Read + Send>;
 
 impl Read for Source {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
-            Self::Regular(file) | Self::Stream(file) => file.read(buffer),
+            Self::Regular(file) => file.read(buffer),
+            Self::Stream(stream) => stream.read(buffer),
             Self::Compressed(stream) => stream.read(buffer),
         }
     }
 }
 
 impl BlockFile {
-    pub fn open(name: &FileName, compression: Compression) -> Result<Self> {
+    pub fn open(name: &FileName, compression: Compression, numbering: Numbering) -> Result<Self> {
         let (file, metadata) = name.open()?;
-        let (source, length) = match compression {
-            Compression::None if metadata.is_file() => (Source::Regular(file), metadata.len()),
-            Compression::None => (Source::Stream(file), u64::MAX),
-            _ => (Source::Compressed(Box::new(Inflate::new(file, compression))), u64::MAX),
+        Ok(match compression {
+            Compression::None if metadata.is_file() => {
+                Self::new(name, Source::Regular(file), metadata.len(), numbering)
+            }
+            _ => Self::of_stream(name, Box::new(file), compression, numbering),
+        })
+    }
+
+    /// A file that is not asked for its size, nor moved in.
+    pub fn of_stream(name: &FileName, stream: Stream, compression: Compression, numbering: Numbering) -> Self {
+        let source = match compression {
+            Compression::None => Source::Stream(stream),
+            _ => Source::Compressed(Box::new(Inflate::new(stream, compression))),
         };
+        Self::new(name, source, u64::MAX, numbering)
+    }
+
+    fn new(name: &FileName, source: Source, length: u64, numbering: Numbering) -> Self {
         let block_bytes = length.clamp(SMALL_BLOCK_BYTES, BLOCK_BYTES as u64) as usize;
         let (name, block) = (name.clone(), Vec::new());
-        Ok(Self { name, source, block, start: 0, end: 0, block_bytes, offset_bytes: 0, record: 0 })
+        Self { name, source, block, start: 0, end: 0, block_bytes, offset_bytes: 0, record: 0, numbering }
     }
 
     pub fn name(&self) -> &FileName {
@@ -217,16 +237,6 @@ impl BlockFile {
 
     fn place(&self) -> String {
         let offset_bytes = self.offset_bytes + (self.end - self.start) as u64;
-        format!("record {}, after byte {offset_bytes} of the data", self.record)
-    }
-}
-
-/// Reads again what a signal has interrupted.
-fn retried(mut read: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
-    loop {
-        match read() {
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            result => return result,
-        }
+        format!("{}, after byte {offset_bytes} of the data", self.numbering.of(self.record))
     }
 }

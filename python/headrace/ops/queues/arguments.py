@@ -106,7 +106,10 @@ def as_shapes(shapes: Any, num_components: int) -> list[TensorShape] | None:
         given = [given]
     checked = [as_shape(shape) for shape in given]
     if not all(shape.is_fully_defined() for shape in checked):
-        raise ValueError(f"All shapes must be fully defined: {checked}")
+        raise ValueError(
+            f"All shapes must be fully defined: {checked}. Give the tensors their sizes with "
+            "set_shape, or let a PaddingFIFOQueue (dynamic_pad=True) pad them."
+        )
     if len(checked) != num_components:
         raise ValueError(
             "Queue shapes must have the same length as dtypes: got "
