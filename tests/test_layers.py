@@ -53,8 +53,12 @@ TABLE = (
 )
 NATIVE = "_native"
 MAY_IMPORT_NATIVE = frozenset({"engine"})
-# Commands and TensorFlow's large namespace are loaded when they are first used, for start-up time.
-MAY_IMPORT_LATE = ("headrace.__init__", "headrace.cli.", "headrace.tf1.__init__")
+# Commands, TensorFlow's large namespace and protocol buffers are loaded when they are first used,
+# for start-up time.
+MAY_IMPORT_LATE = (
+    *("headrace.__init__", "headrace.cli.", "headrace.tf1.__init__"),
+    *("headrace.graph.graph", "headrace.graph.nodes"),
+)
 
 
 class Import(NamedTuple):

@@ -80,7 +80,9 @@ class DeviceSpec:
 
 
 # What a block asks for: nothing more, whatever is around it; a device; or what a function says.
-DeviceScope: TypeAlias = None | DeviceSpec | Callable[[Any], Any]
+DeviceScope: TypeAlias = DeviceSpec | Callable[[Any], Any] | None
+
+_ANY = DeviceSpec()
 
 _TYPES = frozenset({"CPU", "GPU", "TPU"})
 
@@ -102,8 +104,11 @@ def as_device_scope(device: Any) -> DeviceScope:
         TypeError: If it is neither a string, a `DeviceSpec`, a function nor None.
         ValueError: If it is no device string.
     """
-    if device is None or isinstance(device, DeviceSpec) or callable(device):
+    if device is None or isinstance(device, DeviceSpec):
         return device
+    if callable(device):
+        function: Callable[[Any], Any] = device
+        return function
     if not isinstance(device, str):
         raise TypeError(f"device is {device!r}, expected a device string, a function or None.")
     return DeviceSpec.from_string(device)
@@ -122,6 +127,8 @@ def device_of(op: Any, scopes: list[DeviceScope]) -> str:
     for scope in reversed(scopes):
         if scope is None:
             break
+        if scope == _ANY:
+            continue
         if isinstance(scope, DeviceSpec):
             op._device = scope.merged_with(DeviceSpec.from_string(op._device)).to_string()
             continue

@@ -67,10 +67,14 @@ def make_node_def(
         name: message
         for name, item in items.items()
         if name not in _INTERNAL
-        and not (most_bytes is not None and isinstance(item, np.ndarray) and item.nbytes > most_bytes)
+        and not _is_larger(item, most_bytes)
         and (message := attr_value(item)) is not None
     }
     return NodeDef(name=op.name, op=op.type, input=inputs, device=op.device, attr=attrs)
+
+
+def _is_larger(value: Any, most_bytes: int | None) -> bool:
+    return most_bytes is not None and isinstance(value, np.ndarray) and value.nbytes > most_bytes
 
 
 def attr_value(value: Any) -> AttrValue | None:

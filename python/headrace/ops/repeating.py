@@ -75,7 +75,7 @@ def pad(
     if numpy_mode is None:
         raise ValueError(f"Unknown padding mode: {mode}")
     inputs = [
-        Input("tensor" if mode == "CONSTANT" else "input", tensor),
+        Input("input", tensor),
         Input("paddings", paddings, var="Tpaddings", allowed=_INDEX_TYPES, default=dtypes.int32),
     ]
 

@@ -1,8 +1,8 @@
 """The messages of a graph that is described: `GraphDef`, and the file `.meta` of a checkpoint.
 
-Source: `meta_graph.proto`, `graph.proto`, `node_def.proto`, `attr_value.proto`, `tensor.proto` and
-`variable.proto` and `types.proto` of TensorFlow 1.15, without what headrace never writes. `DataType`
-lacks the numbers of reference types, which are read and written all the same.
+Source: `meta_graph.proto`, `graph.proto`, `node_def.proto`, `attr_value.proto`, `tensor.proto`,
+`variable.proto` and `types.proto` of TensorFlow 1.15, without what headrace never writes.
+`DataType` lacks the numbers of reference types, which are read and written all the same.
 """
 
 from typing import Final

@@ -15,13 +15,12 @@ import weakref
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from types import TracebackType
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from headrace import engine
 from headrace.errors import CancelledError, OpError
 from headrace.graph import (
     Graph,
-    GraphDef,
     Operation,
     Tensor,
     call_at_reset,
@@ -38,6 +37,9 @@ from headrace.session.options import ConfigProto, RunOptions
 from headrace.session.resources import RESOURCE_TYPES, Resources
 from headrace.session.runners import Progress, Runners
 from headrace.session.waits import Waits
+
+if TYPE_CHECKING:
+    from headrace.protos import GraphDef
 
 __all__ = ["InteractiveSession", "Session"]
 
@@ -111,8 +113,8 @@ class Session:
         return self._runners
 
     @property
-    def graph_def(self) -> GraphDef:
-        """A plain description of the graph."""
+    def graph_def(self) -> "GraphDef":
+        """The graph as a message; see `Graph.as_graph_def`."""
         return self._graph.as_graph_def()
 
     def run(

@@ -205,7 +205,10 @@ def _create(
         "shared_name": as_shared_name(shared_name),
         "container": "",
     }
-    op = get_default_graph().create_op(
-        op_type, [], [resource], output_shapes=[TensorShape([])], name=name, attrs=attrs
-    )
+    graph = get_default_graph()
+    # TensorFlow asks for the processor for this kind alone.
+    with graph.device("CPU" if op_type == "FIFOQueueV2" else ""):
+        op = graph.create_op(
+            op_type, [], [resource], output_shapes=[TensorShape([])], name=name, attrs=attrs
+        )
     return op.outputs[0]
