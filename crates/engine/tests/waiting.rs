@@ -52,7 +52,7 @@ impl Watch for Report {
         self.calls.lock().unwrap().send((Instant::now(), names)).unwrap();
         let mut num_calls = self.num_calls.lock().unwrap();
         *num_calls -= 1;
-        if *num_calls == 0 { Err(Error::cancelled("seen enough")) } else { Ok(()) }
+        if *num_calls == 0 { Err(Error::new(Code::Unknown, "seen enough")) } else { Ok(()) }
     }
 }
 
@@ -68,7 +68,7 @@ fn a_watch_is_told_of_a_long_wait_again_and_again_at_longer_intervals() {
     let cancellation = Cancellation::watched(watch);
     let (first, second) = (queue(), queue());
     let error = dequeue(&[&first, &second]).run(vec![], &Run::new(&cancellation)).unwrap_err();
-    assert_eq!((error.code(), error.waiting().map(|name| &**name)), (Code::Cancelled, Some("dequeue0")));
+    assert_eq!((error.code(), error.waiting().map(|name| &**name)), (Code::Unknown, Some("dequeue0")));
     for millis in [5, 10, 20] {
         let (when, names) = calls.recv().unwrap();
         assert!(when - start >= Duration::from_millis(millis));
