@@ -1,4 +1,4 @@
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, final
 
 import numpy as np
@@ -12,6 +12,7 @@ __all__ = [
     "Kernel",
     "Program",
     "ProgramBuilder",
+    "PythonCall",
     "Queue",
     "Reader",
     "RecordIterator",
@@ -21,12 +22,16 @@ __all__ = [
     "Variable",
     "__version__",
     "crc32c",
+    "end_python_functions",
+    "linger_at_exit",
 ]
 __version__: str
 
 class EngineError(Exception): ...
 
 def crc32c(data: bytes) -> int: ...
+def end_python_functions(timeout: float) -> None: ...
+def linger_at_exit() -> None: ...
 
 @final
 class Cancellation:
@@ -129,5 +134,16 @@ class ProgramBuilder:
 class Program:
     def run(
         self, feeds: Sequence[_Array], cancellation: Cancellation, timeout: float | None = None
-    ) -> list[_Array | np.generic | bytes]: ...
-    def run_loop(self, stop: StopFlag, cancellation: Cancellation) -> None: ...
+    ) -> list[Any] | PythonCall: ...
+    def run_loop(
+        self, stop: StopFlag, cancellation: Cancellation
+    ) -> list[Any] | PythonCall: ...
+
+@final
+class PythonCall:
+    @property
+    def function(self) -> Callable[..., Sequence[_Array]]: ...
+    @property
+    def arguments(self) -> tuple[Any, ...]: ...
+    def finish(self, results: Iterable[_Array]) -> list[Any] | PythonCall: ...
+    def fail(self, exception: BaseException) -> list[Any] | PythonCall: ...

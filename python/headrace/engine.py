@@ -14,6 +14,7 @@ from headrace._native import (
     Kernel,
     Program,
     ProgramBuilder,
+    PythonCall,
     Queue,
     Reader,
     RecordIterator,
@@ -22,6 +23,8 @@ from headrace._native import (
     StopFlag,
     Variable,
     crc32c,
+    end_python_functions,
+    linger_at_exit,
 )
 from headrace._native import (
     __version__ as version,
@@ -42,11 +45,40 @@ __all__ = [
     "SparseTable",
     "StopFlag",
     "Variable",
+    "call_functions",
     "crc32c",
+    "end_python_functions",
+    "linger_at_exit",
     "native_array",
     "raise_op_error",
     "version",
 ]
+
+
+def call_functions(run: list[Any] | PythonCall) -> list[Any]:
+    """Goes on with a run that comes to Python functions, and calls them.
+
+    They are called from here and not by the engine. Python ends the daemon threads of a program
+    that exits wherever they are, and could not if there was native code below a Python function.
+
+    Args:
+        run: What `Program.run`, `Program.run_loop` or a call of a function has returned.
+
+    Returns:
+        The results of the run.
+
+    Raises:
+        EngineError: If the run fails. The exception of a function is its cause; one that is no
+            `Exception`, such as KeyboardInterrupt, is raised as it is.
+    """
+    while isinstance(run, PythonCall):
+        try:
+            results = run.function(*run.arguments)
+        except BaseException as error:
+            run = run.fail(error)
+        else:
+            run = run.finish(results)
+    return run
 
 
 def raise_op_error(error: EngineError, graph: Graph | None = None) -> NoReturn:

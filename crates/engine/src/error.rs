@@ -40,11 +40,19 @@ struct Inner {
     /// Which element of its input the operation failed at.
     element: Option<usize>,
     cause: Option<Arc<dyn Any + Send + Sync>>,
+    is_interrupting: bool,
 }
 
 impl Error {
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner { code, message: message.into(), op: None, element: None, cause: None }))
+        Self(Box::new(Inner {
+            code,
+            message: message.into(),
+            op: None,
+            element: None,
+            cause: None,
+            is_interrupting: false,
+        }))
     }
 
     pub fn cancelled(message: impl Into<String>) -> Self {
@@ -99,6 +107,12 @@ impl Error {
         self
     }
 
+    /// Says that its cause is no failure of anything here, but ended the run from outside, and is to be handed on instead.
+    pub fn interrupting(mut self) -> Self {
+        self.0.is_interrupting = true;
+        self
+    }
+
     /// Says which element of a batch it was.
     pub fn at_element(mut self, index: usize) -> Self {
         self.0.element = Some(index);
@@ -138,6 +152,10 @@ impl Error {
 
     pub fn message(&self) -> &str {
         &self.0.message
+    }
+
+    pub fn is_interrupting(&self) -> bool {
+        self.0.is_interrupting
     }
 
     pub fn op(&self) -> Option<&Arc<str>> {

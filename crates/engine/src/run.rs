@@ -6,6 +6,7 @@ use crate::parker::Parker;
 use smallvec::{SmallVec, smallvec};
 use std::cell::{Cell, RefCell};
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -19,6 +20,16 @@ const MAX_BITS: usize = u64::BITS as usize;
 pub trait Interrupt {
     /// Fails if the run is to end. Called from the waiting thread, which holds no lock then.
     fn check(&self) -> Result<()>;
+}
+
+/// Calls `work`; a panic in it becomes an error, so that whoever runs it hears of it as of any other.
+pub fn catch_panic<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    // What `work` was changing is dropped, or is consistent at every point where it could panic.
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
+        let text = payload.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no message");
+        Err(Error::internal(format!("the engine panicked: {text}. This is a defect of headrace; please report it.")))
+    })
 }
 
 /// How a thread blocks that holds something of the host language's, which others need meanwhile.
@@ -63,6 +74,9 @@ impl fmt::Display for Origin {
     }
 }
 
+/// For each reading node that has read in a run, the record it read last.
+pub type Origins = Vec<(usize, Origin)>;
+
 /// One call of `Program::run` or `Program::run_loop`, owned by its thread.
 pub struct Run<'a> {
     parker: Arc<Parker>,
@@ -76,8 +90,7 @@ pub struct Run<'a> {
     pub(crate) read_outputs: Cell<u64>,
     /// Whether the program has no rewrites.
     pub(crate) is_plain: Cell<bool>,
-    /// For each reading node that has read in this run, the record it read last.
-    origins: RefCell<Vec<(usize, Origin)>>,
+    origins: RefCell<Origins>,
 }
 
 impl<'a> Run<'a> {
@@ -98,6 +111,12 @@ impl<'a> Run<'a> {
     /// Ends the run with `DeadlineExceeded` if it still waits at `deadline`.
     pub fn with_deadline(mut self, deadline: Option<Instant>) -> Self {
         self.deadline = deadline;
+        self
+    }
+
+    /// Sleeps with `parker` and not with that of the thread.
+    pub fn with_parker(mut self, parker: &Arc<Parker>) -> Self {
+        self.parker = Arc::clone(parker);
         self
     }
 
@@ -149,6 +168,11 @@ impl<'a> Run<'a> {
             Some(entry) => entry.1 = origin,
             None => origins.push((node, origin)),
         }
+    }
+
+    /// Replaces what is known about the reading nodes; returns what was known.
+    pub(crate) fn replace_origins(&self, origins: Origins) -> Origins {
+        self.origins.replace(origins)
     }
 
     /// The record that node `node` read last in this run.

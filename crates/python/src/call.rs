@@ -1,7 +1,7 @@
 //! One call on a queue: served at once with the GIL held, or blocking without it until it is served, late or
 //! interrupted. A call that ends early loses no element.
 
-use crate::detach::detached;
+use crate::detach::{deadline, detached};
 use crate::error::{IntoPython, to_python};
 use headrace_engine::cancellation::Cancellation;
 use headrace_engine::error::{Code, Error, Result};
@@ -10,7 +10,7 @@ use headrace_engine::queue::{Element, Elements, Progress, Queue, Unfinished, Wai
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Copying less than this costs less than giving the GIL away and taking it again.
 pub const LARGE_BYTES: usize = 1 << 18;
@@ -72,9 +72,7 @@ impl Call<'_> {
     fn deadline(&self) -> PyResult<Option<Instant>> {
         match self.timeout {
             None | Some(0.0) => Ok(None),
-            Some(timeout) if timeout > 0.0 => {
-                Ok(Duration::try_from_secs_f64(timeout).ok().and_then(|rest| Instant::now().checked_add(rest)))
-            }
+            Some(timeout) if timeout > 0.0 => Ok(deadline(timeout)),
             Some(timeout) => Err(PyValueError::new_err(format!(
                 "queue '{}': timeout is {timeout}, expected None or seconds from 0 up. Give None to wait for ever.",
                 self.queue.spec().name

@@ -5,6 +5,7 @@ mod attrs;
 mod call;
 mod detach;
 mod error;
+mod exit;
 mod function;
 mod program;
 mod queue;
@@ -29,6 +30,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<program::ProgramBuilder>()?;
     module.add_class::<program::KernelHandle>()?;
     module.add_class::<program::Program>()?;
+    module.add_class::<function::PythonCall>()?;
     module.add_class::<queue::Queue>()?;
     module.add_class::<resource::Reader>()?;
     module.add_class::<resource::SparseTable>()?;
@@ -36,5 +38,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<records::RecordWriter>()?;
     module.add_class::<records::RecordIterator>()?;
     module.add_function(wrap_pyfunction!(records::crc32c, module)?)?;
+    module.add_function(wrap_pyfunction!(exit::end_python_functions, module)?)?;
+    module.add_function(wrap_pyfunction!(exit::linger_at_exit, module)?)?;
     Ok(())
 }

@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from types import TracebackType
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from headrace import engine
 from headrace.graph import (
@@ -34,6 +34,9 @@ from headrace.session.resources import RESOURCE_TYPES, Resources
 __all__ = ["InteractiveSession", "Session"]
 
 _ProgramKey: TypeAlias = tuple[tuple[Tensor, ...], tuple[Operation, ...], tuple[Tensor, ...]]
+
+# How long the program's exit waits for Python functions that threads of runners are computing.
+_EXIT_SECONDS: Final = 0.5
 
 # What the end of the interpreter has to wake: runner threads are blocked in native calls then.
 _open_sessions: "weakref.WeakSet[Session]" = weakref.WeakSet()
@@ -162,7 +165,9 @@ class Session:
         return engine.StopFlag()
 
     def run_loop(self, op: Operation, stop_flag: engine.StopFlag) -> None:
-        """Runs an operation again and again, in one native call without the GIL.
+        """Runs an operation again and again: in one native call without the GIL.
+
+        Python takes part only where the operation needs a Python function.
 
         Returns when `stop_flag` is set, between two runs; what blocks in a run has to be woken.
 
@@ -173,7 +178,7 @@ class Session:
         self._check_usable()
         program = self._program(((), (op,), ()))
         try:
-            program.run_loop(stop_flag, self._cancellation)
+            engine.call_functions(program.run_loop(stop_flag, self._cancellation))
         except engine.EngineError as error:
             engine.raise_op_error(error, self._graph)
 
@@ -228,6 +233,7 @@ class Session:
 
     def _check_open(self) -> None:
         if self._cancellation.is_cancelled():
+            engine.linger_at_exit()
             raise RuntimeError("Attempted to use a closed Session.")
 
     def _check_usable(self) -> None:
@@ -274,7 +280,8 @@ class Session:
         self, program: engine.Program, feeds: Sequence[Any], timeout: float | None
     ) -> list[Any]:
         try:
-            return program.run(feeds, self._cancellation, timeout)
+            results = program.run(feeds, self._cancellation, timeout)
+            return results if type(results) is list else engine.call_functions(results)
         except engine.EngineError as error:
             engine.raise_op_error(error, self._graph)
 
@@ -305,10 +312,14 @@ class InteractiveSession(Session):
         self._installed.close()
 
 
-def _cancel_open_sessions() -> None:
-    """Lets no daemon thread wait in the engine while the interpreter goes away."""
+def _end_runs() -> None:
+    """Ends all runs before the interpreter exits, and waits a moment for Python functions in them.
+
+    See `crates/python/src/exit.rs` for why.
+    """
     for session in list(_open_sessions):
         session._cancellation.cancel()
+    engine.end_python_functions(_EXIT_SECONDS)
 
 
-atexit.register(_cancel_open_sessions)
+atexit.register(_end_runs)
