@@ -21,17 +21,19 @@ __all__ = [
     "StopFlag",
     "Variable",
     "__version__",
+    "begin_exit",
     "crc32c",
-    "end_python_functions",
     "linger_at_exit",
+    "wait_for_python_functions",
 ]
 __version__: str
 
 class EngineError(Exception): ...
 
 def crc32c(data: bytes) -> int: ...
-def end_python_functions(timeout: float) -> None: ...
+def begin_exit() -> None: ...
 def linger_at_exit() -> None: ...
+def wait_for_python_functions(timeout: float) -> None: ...
 
 @final
 class Cancellation:

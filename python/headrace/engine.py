@@ -22,9 +22,10 @@ from headrace._native import (
     SparseTable,
     StopFlag,
     Variable,
+    begin_exit,
     crc32c,
-    end_python_functions,
     linger_at_exit,
+    wait_for_python_functions,
 )
 from headrace._native import (
     __version__ as version,
@@ -45,13 +46,14 @@ __all__ = [
     "SparseTable",
     "StopFlag",
     "Variable",
+    "begin_exit",
     "call_functions",
     "crc32c",
-    "end_python_functions",
     "linger_at_exit",
     "native_array",
     "raise_op_error",
     "version",
+    "wait_for_python_functions",
 ]
 
 

@@ -10,6 +10,7 @@ Source: `tf.train.QueueRunner` of TensorFlow 1.15.
 
 import logging
 import threading
+import traceback
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -110,6 +111,7 @@ class QueueRunner:
         # Guarded by the lock: written by create_threads and by each thread when it ends.
         self._num_running: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._exceptions_raised: list[Exception] = []
+        self._has_told = False
 
     def _init_from_def(self, queue_runner_def: QueueRunnerDef, import_scope: str | None) -> None:
         graph = get_default_graph()
@@ -243,7 +245,8 @@ class QueueRunner:
         is_counted = True
         try:
             _repeat(sess, enqueue_op, coord)
-        except self._closed_types:
+        except self._closed_types as error:
+            self._tell_of_stop_iteration(error)
             is_counted = False
             if self._count_end(sess) == 0:
                 _run_ignoring_errors(sess, self._close_op)
@@ -258,6 +261,26 @@ class QueueRunner:
         finally:
             if is_counted:
                 self._count_end(sess)
+
+    def _tell_of_stop_iteration(self, error: errors.OpError) -> None:
+        """Warns, once, if a Python function has ended the input without saying so.
+
+        TensorFlow takes a StopIteration for the end of the input, also one that comes out of a
+        function by mistake.
+        """
+        cause = error.__cause__
+        if not isinstance(cause, StopIteration) or self._has_told:
+            return
+        self._has_told = True
+        place = traceback.extract_tb(cause.__traceback__)[-1:]
+        _log.warning(
+            "queue '%s': the Python function of operation '%s' raised StopIteration (%s), which "
+            "ends the input. If that was not meant, catch it in the function. If it was, raise "
+            "tf.errors.OutOfRangeError there instead, and nothing is logged.",
+            self.name,
+            error.op.name if error.op else "unknown",
+            ", ".join(f"{frame.filename}:{frame.lineno}" for frame in place),
+        )
 
     def _cancel_on_stop(self, sess: Any, coord: Any) -> None:
         """The body of the thread that waits for the stop."""

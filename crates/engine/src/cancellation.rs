@@ -5,9 +5,12 @@ use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 
-/// Ends every wait that is registered with it, now and later.
+/// Ends every wait that is registered with it, now and later. A clone is the same cancellation.
+#[derive(Clone, Debug, Default)]
+pub struct Cancellation(Arc<Shared>);
+
 #[derive(Debug, Default)]
-pub struct Cancellation {
+struct Shared {
     /// Set once by [`Cancellation::cancel`], read by every run.
     is_cancelled: AtomicBool,
     /// The threads that are parked now; each adds and removes itself.
@@ -20,15 +23,15 @@ impl Cancellation {
     }
 
     pub fn is_cancelled(&self) -> bool {
-        self.is_cancelled.load(Ordering::Acquire)
+        self.0.is_cancelled.load(Ordering::Acquire)
     }
 
     /// Cancels: every registered thread wakes and finds [`Cancellation::is_cancelled`] true.
     pub fn cancel(&self) {
         // Set under the lock: whoever registers afterwards sees the flag, whoever registered before is woken.
         let waiting = {
-            let mut waiting = self.waiting.lock();
-            self.is_cancelled.store(true, Ordering::Release);
+            let mut waiting = self.0.waiting.lock();
+            self.0.is_cancelled.store(true, Ordering::Release);
             std::mem::take(&mut *waiting)
         };
         waiting.iter().for_each(|parker| parker.unpark());
@@ -36,7 +39,7 @@ impl Cancellation {
 
     /// Has `parker` woken by [`Cancellation::cancel`] until the registration is dropped.
     pub fn register<'a>(&'a self, parker: &'a Arc<Parker>) -> Registration<'a> {
-        self.waiting.lock().push(Arc::clone(parker));
+        self.0.waiting.lock().push(Arc::clone(parker));
         Registration { cancellation: self, parker }
     }
 }
@@ -50,7 +53,7 @@ pub struct Registration<'a> {
 
 impl Drop for Registration<'_> {
     fn drop(&mut self) {
-        let mut waiting = self.cancellation.waiting.lock();
+        let mut waiting = self.cancellation.0.waiting.lock();
         if let Some(index) = waiting.iter().position(|parker| Arc::ptr_eq(parker, self.parker)) {
             waiting.swap_remove(index);
         }

@@ -26,6 +26,15 @@ pub enum Code {
     Unauthenticated = 16,
 }
 
+/// What became of the data that a run waited for when the wait was ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// Nothing is lost; the same wait can begin again.
+    Repeatable,
+    /// It was in the middle of something that cannot be taken up again.
+    CutOff,
+}
+
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// A failure: its code, its text, the operation it happened in and, where a foreign function failed, its own error.
@@ -41,6 +50,7 @@ struct Inner {
     element: Option<usize>,
     cause: Option<Arc<dyn Any + Send + Sync>>,
     is_interrupting: bool,
+    wait: Option<Wait>,
 }
 
 impl Error {
@@ -52,6 +62,7 @@ impl Error {
             element: None,
             cause: None,
             is_interrupting: false,
+            wait: None,
         }))
     }
 
@@ -113,6 +124,12 @@ impl Error {
         self
     }
 
+    /// Says that it ended a wait of its run, and is no fault of the file that was waited for.
+    pub fn of_wait(mut self, wait: Wait) -> Self {
+        self.0.wait = Some(wait);
+        self
+    }
+
     /// Says which element of a batch it was.
     pub fn at_element(mut self, index: usize) -> Self {
         self.0.element = Some(index);
@@ -156,6 +173,10 @@ impl Error {
 
     pub fn is_interrupting(&self) -> bool {
         self.0.is_interrupting
+    }
+
+    pub fn wait(&self) -> Option<Wait> {
+        self.0.wait
     }
 
     pub fn op(&self) -> Option<&Arc<str>> {

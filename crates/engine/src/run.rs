@@ -20,6 +20,49 @@ const MAX_BITS: usize = u64::BITS as usize;
 pub trait Interrupt {
     /// Fails if the run is to end. Called from the waiting thread, which holds no lock then.
     fn check(&self) -> Result<()>;
+
+    /// The same, if it is one that outlives every run.
+    fn as_static(&self) -> Option<&'static dyn Interrupt> {
+        None
+    }
+}
+
+/// What ends a run.
+struct Limits {
+    cancellation: Cancellation,
+    deadline: Option<Instant>,
+    interrupt: Option<&'static dyn Interrupt>,
+}
+
+thread_local! {
+    /// Set by [`Run::while_current`].
+    static CURRENT: RefCell<Option<Limits>> = const { RefCell::new(None) };
+}
+
+/// Fails if the run is to end that this thread is in with [`Run::while_current`].
+pub fn check_current() -> Result<()> {
+    // Not borrowed any more while the interrupt is asked, which may begin another run.
+    let Some((cancellation, deadline, interrupt)) = CURRENT.with_borrow(|limits| {
+        limits.as_ref().map(|limits| (limits.cancellation.clone(), limits.deadline, limits.interrupt))
+    }) else {
+        return Ok(());
+    };
+    check(&cancellation, deadline, interrupt)
+}
+
+fn check(cancellation: &Cancellation, deadline: Option<Instant>, interrupt: Option<&dyn Interrupt>) -> Result<()> {
+    check_not_cancelled(cancellation)?;
+    if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+        return Err(Error::new(Code::DeadlineExceeded, "Timed out waiting for notification"));
+    }
+    interrupt.map_or(Ok(()), Interrupt::check)
+}
+
+fn check_not_cancelled(cancellation: &Cancellation) -> Result<()> {
+    if cancellation.is_cancelled() {
+        return Err(Error::cancelled("Run call was cancelled"));
+    }
+    Ok(())
 }
 
 /// Calls `work`; a panic in it becomes an error, so that whoever runs it hears of it as of any other.
@@ -183,18 +226,25 @@ impl<'a> Run<'a> {
 
     /// Fails if the run is to end: cancelled, past its deadline or interrupted.
     pub fn check(&self) -> Result<()> {
-        self.check_not_cancelled()?;
-        if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            return Err(Error::new(Code::DeadlineExceeded, "Timed out waiting for notification"));
-        }
-        self.interrupt.map_or(Ok(()), Interrupt::check)
+        check(self.cancellation, self.deadline, self.interrupt)
     }
 
-    fn check_not_cancelled(&self) -> Result<()> {
-        if self.cancellation.is_cancelled() {
-            return Err(Error::cancelled("Run call was cancelled"));
+    /// Calls `work`, which may wait for a pipe: that wait ends with this run. What reads is given no run, and may be the
+    /// decompressor of another crate.
+    pub fn while_current<T>(&self, work: impl FnOnce() -> T) -> T {
+        struct Restore(Option<Limits>);
+        impl Drop for Restore {
+            fn drop(&mut self) {
+                CURRENT.set(self.0.take());
+            }
         }
-        Ok(())
+        let limits = Limits {
+            cancellation: self.cancellation.clone(),
+            deadline: self.deadline,
+            interrupt: self.interrupt.and_then(Interrupt::as_static),
+        };
+        let _restore = Restore(CURRENT.replace(Some(limits)));
+        work()
     }
 
     /// Blocks until somebody unparks the run. Fails if the run is to end.
@@ -206,7 +256,7 @@ impl<'a> Run<'a> {
             let rest = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
             if self.park([interval, rest].into_iter().flatten().min()) {
                 // What others let go when they were cancelled is not to reach this run, if it was cancelled too.
-                return self.check_not_cancelled();
+                return check_not_cancelled(self.cancellation);
             }
         }
     }

@@ -38,6 +38,10 @@ impl Interrupt for Signals {
         // A handler may wait for something in this thread, which is waiting already.
         Parker::nested(|| Python::try_attach(check).unwrap_or_else(gone))
     }
+
+    fn as_static(&self) -> Option<&'static dyn Interrupt> {
+        Some(&Signals)
+    }
 }
 
 /// The time in `seconds` from now; `None`, which is never, if the clock does not reach so far.

@@ -41,12 +41,17 @@ impl Drop for InPython {
     }
 }
 
-/// To be called at exit: waits until no thread is inside a Python function of a run, but at most `timeout` seconds.
-///
-/// Runs that end from now on do not return to Python. The caller ends them.
+/// To be called at exit, before the sessions are cancelled: runs of other threads that end from now on do not return
+/// to Python.
 #[pyfunction]
-pub fn end_python_functions(py: Python<'_>, timeout: f64) {
+pub fn begin_exit() {
     EXITING_THREAD.get_or_init(|| thread::current().id());
+}
+
+/// To be called at exit, once all runs are to end: waits until no thread is inside a Python function of one, but at most
+/// `timeout` seconds.
+#[pyfunction]
+pub fn wait_for_python_functions(py: Python<'_>, timeout: f64) {
     let timeout = Duration::try_from_secs_f64(timeout).unwrap_or_default();
     py.detach(|| {
         let num_in_python = NUM_IN_PYTHON.lock().unwrap_or_else(PoisonError::into_inner);

@@ -38,7 +38,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<records::RecordWriter>()?;
     module.add_class::<records::RecordIterator>()?;
     module.add_function(wrap_pyfunction!(records::crc32c, module)?)?;
-    module.add_function(wrap_pyfunction!(exit::end_python_functions, module)?)?;
+    module.add_function(wrap_pyfunction!(exit::begin_exit, module)?)?;
+    module.add_function(wrap_pyfunction!(exit::wait_for_python_functions, module)?)?;
     module.add_function(wrap_pyfunction!(exit::linger_at_exit, module)?)?;
     Ok(())
 }

@@ -21,13 +21,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 /// Ends everything that waits under it.
 #[pyclass(frozen, module = "headrace._native")]
-pub struct Cancellation(pub Arc<cancellation::Cancellation>);
+pub struct Cancellation(pub cancellation::Cancellation);
 
 #[pymethods]
 impl Cancellation {
     #[new]
     fn new() -> Self {
-        Self(Arc::default())
+        Self(cancellation::Cancellation::new())
     }
 
     fn cancel(&self) {

@@ -244,8 +244,10 @@ class Session:
             )
 
     def _timeout(self, options: RunOptions | None) -> float | None:
-        timeout_ms = (options and options.timeout_in_ms) or self._timeout_ms
-        return timeout_ms / 1000 if timeout_ms else None
+        for timeout_ms in (options and options.timeout_in_ms, self._timeout_ms):
+            if timeout_ms and timeout_ms > 0:
+                return float(timeout_ms / 1000)
+        return None
 
     def _plan(self, fetches: Any) -> FetchPlan:
         if not isinstance(fetches, (Tensor, Operation)):
@@ -317,9 +319,10 @@ def _end_runs() -> None:
 
     See `crates/python/src/exit.rs` for why.
     """
+    engine.begin_exit()
     for session in list(_open_sessions):
         session._cancellation.cancel()
-    engine.end_python_functions(_EXIT_SECONDS)
+    engine.wait_for_python_functions(_EXIT_SECONDS)
 
 
 atexit.register(_end_runs)
