@@ -3,12 +3,12 @@
 //! A record is copied out of its block, so that one which waits in a queue keeps nothing else alive.
 
 use super::format::Numbering;
+use super::input::{Input, error_of_wait};
 use super::name::FileName;
 use crate::compression::{Compression, Inflate};
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, Wait};
 use crate::output::retried;
 use bytes::Bytes;
-use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 
 /// Files are read in blocks of this size; a larger record goes by itself.
@@ -31,11 +31,14 @@ pub struct BlockFile {
     /// Number of the record being read, for errors, and how it is called there.
     record: u64,
     numbering: Numbering,
+    /// Offset of that record.
+    record_bytes: u64,
+    may_wait: bool,
 }
 
 enum Source {
     /// A file whose size is known, that can be read from anywhere.
-    Regular(File),
+    Regular(Input),
     /// A pipe or a device.
     Stream(Stream),
     Compressed(Box<Inflate<Stream>>),
@@ -57,12 +60,14 @@ impl Read for Source {
 impl BlockFile {
     pub fn open(name: &FileName, compression: Compression, numbering: Numbering) -> Result<Self> {
         let (file, metadata) = name.open()?;
-        Ok(match compression {
+        let may_wait = file.may_wait();
+        let opened = match compression {
             Compression::None if metadata.is_file() => {
                 Self::new(name, Source::Regular(file), metadata.len(), numbering)
             }
             _ => Self::of_stream(name, Box::new(file), compression, numbering),
-        })
+        };
+        Ok(Self { may_wait, ..opened })
     }
 
     /// A file that is not asked for its size, nor moved in.
@@ -77,7 +82,8 @@ impl BlockFile {
     fn new(name: &FileName, source: Source, length: u64, numbering: Numbering) -> Self {
         let block_bytes = length.clamp(SMALL_BLOCK_BYTES, BLOCK_BYTES as u64) as usize;
         let (name, block) = (name.clone(), Vec::new());
-        Self { name, source, block, start: 0, end: 0, block_bytes, offset_bytes: 0, record: 0, numbering }
+        let (start, end, offset_bytes, record, record_bytes, may_wait) = (0, 0, 0, 0, 0, false);
+        Self { name, source, block, start, end, block_bytes, offset_bytes, record, record_bytes, numbering, may_wait }
     }
 
     pub fn name(&self) -> &FileName {
@@ -100,6 +106,12 @@ impl BlockFile {
     /// Says which record is read next, for errors.
     pub fn begin(&mut self, record: u64) {
         self.record = record;
+        self.record_bytes = self.offset_bytes;
+    }
+
+    /// Whether reading may have to wait.
+    pub fn may_wait(&self) -> bool {
+        self.may_wait
     }
 
     /// What is there of the next bytes: at least `count`, unless the file ends before.
@@ -226,6 +238,10 @@ impl BlockFile {
 
     /// The error of reading, with file, record and byte.
     fn failed(&self, error: &io::Error) -> Error {
+        if let Some(error) = error_of_wait(error) {
+            let is_begun = self.offset_bytes > self.record_bytes;
+            return error.clone().of_wait(if is_begun { Wait::CutOff } else { Wait::Repeatable });
+        }
         match &self.source {
             Source::Compressed(stream) if error.kind() == ErrorKind::InvalidData => {
                 let (name, place, remedy) = (self.name.text(), self.place(), stream.remedy());

@@ -112,6 +112,10 @@ impl RecordFile for FixedLengthFile {
         self.to_skip = hop_bytes;
         Ok(Some(Record { number: Some(number), value, offset_bytes, next_bytes: offset_bytes + hop_bytes }))
     }
+
+    fn may_wait(&self) -> bool {
+        self.block.may_wait()
+    }
 }
 
 /// Larger records are worth a look at the size of the file.

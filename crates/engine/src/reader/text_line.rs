@@ -89,6 +89,10 @@ impl RecordFile for TextLineFile {
         }
         Ok(false)
     }
+
+    fn may_wait(&self) -> bool {
+        self.block.may_wait()
+    }
 }
 
 /// The next line, which may end in a later block or with the file; `None` if there is nothing left but a carriage return.

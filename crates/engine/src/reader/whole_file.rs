@@ -3,10 +3,10 @@
 //! Source: `tf.WholeFileReader` of TensorFlow 1.15.
 
 use super::format::{Format, Position, Record, RecordFile};
+use super::input::{Input, error_of_wait};
 use super::name::FileName;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Wait};
 use bytes::Bytes;
-use std::fs::File;
 use std::io::Read;
 
 /// Files that are one record each.
@@ -25,7 +25,7 @@ impl Format for WholeFileFormat {
 
 struct WholeFile {
     name: FileName,
-    file: File,
+    file: Input,
     length_bytes: u64,
 }
 
@@ -38,6 +38,10 @@ impl RecordFile for WholeFile {
 
     fn is_over(&self) -> bool {
         true
+    }
+
+    fn may_wait(&self) -> bool {
+        self.file.may_wait()
     }
 }
 
@@ -55,7 +59,11 @@ pub(super) fn read_to_end(name: &FileName, file: &mut impl Read, length_bytes: u
         true => file.read_to_end(&mut bytes),
         false => Err(std::io::ErrorKind::OutOfMemory.into()),
     };
-    read.map_err(|error| Error::io(name.text(), &error))?;
+    read.map_err(|error| match error_of_wait(&error) {
+        Some(error) if bytes.is_empty() => error.clone(),
+        Some(error) => error.clone().of_wait(Wait::CutOff),
+        None => Error::io(name.text(), &error),
+    })?;
     bytes.shrink_to_fit();
     Ok(bytes.into())
 }
