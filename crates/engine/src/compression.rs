@@ -87,6 +87,7 @@ impl<R: Read> Inflate<R> {
     /// Reads another block; says whether there was one.
     fn read_block(&mut self) -> io::Result<bool> {
         let is_first = self.block.is_empty();
+        #[expect(clippy::disallowed_methods, reason = "a block")]
         self.block.resize(BLOCK_BYTES, 0);
         self.start = 0;
         self.end = self.input.read(&mut self.block)?;

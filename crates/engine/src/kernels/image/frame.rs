@@ -55,7 +55,7 @@ impl Frame {
                 "an image of {height}x{width} pixels was asked for, expected at most {MAX_PIXELS} pixels"
             )));
         }
-        let num_values = (height * width * self.channels).saturating_mul(self.num_images());
+        let num_values = (height * width).saturating_mul(self.channels).saturating_mul(self.num_images());
         if num_values > MAX_VALUES {
             return Err(Error::invalid_argument(format!(
                 "{} images of {height}x{width} pixels and {} channels make {num_values} values, expected at most {MAX_VALUES}",

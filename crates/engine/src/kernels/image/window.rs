@@ -4,6 +4,7 @@
 
 use super::bracketed;
 use super::frame::Frame;
+use crate::allocate;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::attrs::Attrs;
@@ -160,7 +161,7 @@ fn pad(image: &Tensor, frame: &Frame, begin: (usize, usize), size: (usize, usize
     let whole = frame.resized(size.0, size.1)?;
     let pixel_bytes = frame.channels * image.dtype().size();
     let (row_bytes, whole_row_bytes) = (frame.width * pixel_bytes, whole.width * pixel_bytes);
-    let mut bytes = vec![0; frame.num_images() * whole.height * whole_row_bytes];
+    let mut bytes = allocate::elements(image.dtype(), &whole.shape()).zeros::<u8>()?;
     for (index, row) in image.bytes().chunks_exact(row_bytes).enumerate() {
         let (number, y) = (index / frame.height, index % frame.height);
         let start = (number * whole.height + begin.0 + y) * whole_row_bytes + begin.1 * pixel_bytes;
