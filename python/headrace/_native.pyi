@@ -21,12 +21,14 @@ __all__ = [
     "Variable",
     "__version__",
     "crc32c",
+    "memory_limit",
 ]
 __version__: str
 
 class EngineError(Exception): ...
 
 def crc32c(data: bytes) -> int: ...
+def memory_limit() -> tuple[int, str]: ...
 
 @final
 class Cancellation:

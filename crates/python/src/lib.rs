@@ -36,5 +36,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<records::RecordWriter>()?;
     module.add_class::<records::RecordIterator>()?;
     module.add_function(wrap_pyfunction!(records::crc32c, module)?)?;
+    module.add_function(wrap_pyfunction!(resource::memory_limit, module)?)?;
     Ok(())
 }
