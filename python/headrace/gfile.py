@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import IO, Any, Final, NoReturn
 
 from headrace import errors
+from headrace.memory import check_bytes
 from headrace.ops.patterns import matching_paths
 
 __all__ = [
@@ -77,9 +78,15 @@ class GFile:
             return os.path.getsize(self.name)
 
     def read(self, n: int = -1) -> Any:
-        """Returns the next `n` bytes, or all that are left, as bytes or text."""
+        """Returns the next `n` bytes, or all that are left, as bytes or text.
+
+        Raises:
+            ResourceExhaustedError: If memory can never hold as many.
+        """
         with _os_errors(self.name):
-            return self._as_given(self._reading().read(n))
+            reader = self._reading()
+            check_bytes(n if n >= 0 else os.fstat(reader.fileno()).st_size, self.name)
+            return self._as_given(reader.read(n))
 
     def readline(self) -> Any:
         """Returns the next line without carriage returns, as bytes or text; empty at the end."""

@@ -22,6 +22,8 @@ _MAX_ELEMENTS = 2**63 - 1
 # A string takes a pointer to a Python object, and as much again in the engine.
 _STRING_BYTES = 40
 
+_NUM_COPIES = 2
+
 # The limit in bytes, and whose it is. It is read once.
 _LIMIT, _OWNER = memory_limit()
 
@@ -44,7 +46,8 @@ def check_array(shape: Iterable[Any], dtype: npt.DTypeLike) -> None:
     kind = as_dtype(np.dtype(dtype))
     item_bytes = _STRING_BYTES if kind == string else np.dtype(dtype).itemsize
     place = f"OOM when allocating tensor with shape{bracketed(sizes)} and type {kernel_name(kind)}"
-    check_bytes(math.prod(sizes) * item_bytes, place)
+    # The array is there twice for a moment: the engine copies it.
+    check_bytes(_NUM_COPIES * math.prod(sizes) * item_bytes, place)
 
 
 def check_bytes(num_bytes: int, place: str) -> None:

@@ -218,6 +218,11 @@ impl Elements<'_> {
         refusal.of_tensor(self.dtype, self.shape)
     }
 
+    /// Fails if nobody can ever have so much memory here.
+    pub fn check(&self) -> Result<()> {
+        check(self.count::<u8>()?).map_err(|refusal| self.refused(refusal))
+    }
+
     /// An empty vector with room for them.
     #[inline]
     pub fn room<T>(&self) -> Result<Vec<T>> {

@@ -96,6 +96,9 @@ impl Kernel for Resize {
         let [images, size] = expect_inputs(&inputs)?;
         let frame = source_frame(images)?;
         let target = self.target_frame(&frame, size)?;
+        let dtype = if matches!(self.method, Method::Nearest(_)) { images.dtype() } else { DType::Float32 };
+        // Before the places of pixels are computed, which also takes memory and time.
+        allocate::elements(dtype, &target.shape()).check()?;
         if let Method::Nearest(grid) = self.method {
             return nearest::resize(images, &frame, &target, grid).map(Step::one);
         }
