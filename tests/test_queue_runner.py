@@ -1,5 +1,6 @@
 import threading
 
+import numpy as np
 import pytest
 
 import headrace.tf1 as tf
@@ -263,6 +264,48 @@ def test_several_operations_fill_one_queue_until_the_last_has_ended():
         threads = runner.create_threads(sess, start=True)
         assert sorted(drain(sess, queue)) == [0, 0, 1, 1, 2, 2, 3, 4]
         join_all(threads)
+
+
+def fill_from(function, coord, num_threads=1):
+    """Fills a queue with what a Python function returns, and empties it; returns the elements."""
+    queue = make_queue()
+    value = tf.py_func(function, [], tf.int32, name="f")
+    value.set_shape([])
+    tf.train.add_queue_runner(tf.train.QueueRunner(queue, [queue.enqueue(value)] * num_threads))
+    with tf.Session() as sess:
+        threads = tf.train.start_queue_runners(sess, coord)
+        elements = drain(sess, queue)
+        coord.request_stop()
+        coord.join(threads, stop_grace_period_secs=TIMEOUT)
+    return elements
+
+
+def test_a_stop_iteration_of_a_function_ends_the_input_and_says_so_once(coord, caplog):
+    numbers = iter([np.int32(1), np.int32(2)])
+    lock = threading.Lock()
+
+    def following():
+        with lock:
+            return next(numbers)
+
+    assert sorted(fill_from(following, coord, num_threads=3)) == [1, 2]
+    (record,) = caplog.records
+    line = following.__code__.co_firstlineno + 2
+    assert record.levelname == "WARNING"
+    assert record.getMessage() == (
+        "queue 'queue': the Python function of operation 'f' raised StopIteration "
+        f"({__file__}:{line}), which ends the input. If that was not meant, catch it in the "
+        "function. If it was, raise tf.errors.OutOfRangeError there instead, and nothing is "
+        "logged."
+    )
+
+
+def test_a_function_that_says_that_the_input_ended_is_believed(coord, caplog):
+    def end():
+        raise tf.errors.OutOfRangeError(None, None, "the end")
+
+    assert fill_from(end, coord) == []
+    assert caplog.records == []
 
 
 def test_other_errors_can_mean_the_end_of_the_input():

@@ -189,6 +189,42 @@ def function_of_python(tf: Any, function: Any) -> Any:
     return tf.py_func(function, [], tf.int32)
 
 
+RAISED: list[Any] = [
+    lambda tf: ValueError("text"),
+    lambda tf: UnicodeDecodeError("utf8", b"", 0, 1, "text"),
+    lambda tf: TypeError("text"),
+    lambda tf: StopIteration("text"),
+    lambda tf: MemoryError("text"),
+    lambda tf: NotImplementedError("text"),
+    lambda tf: StopAsyncIteration("text"),
+    lambda tf: KeyError("text"),
+    lambda tf: RuntimeError("text"),
+    lambda tf: OSError("text"),
+    lambda tf: TimeoutError("text"),
+    lambda tf: AssertionError("text"),
+]
+
+
+@case(*[(number,) for number in range(len(RAISED))])
+def function_of_python_that_raises(tf: Any, number: int) -> Any:
+    """The class of the error that a function's exception gives."""
+
+    def fail() -> None:
+        raise RAISED[number](tf)
+
+    return tf.py_func(fail, [], tf.int32)
+
+
+@case()
+def function_of_python_that_raises_an_error_of_the_library(tf: Any) -> Any:
+    """Which could be taken for one of the library itself."""
+
+    def fail() -> None:
+        raise tf.errors.OutOfRangeError(None, None, "text")
+
+    return tf.py_func(fail, [], tf.int32)
+
+
 @case((["a", 1], {}), ([1.5], {}), ([[1, 2], "b"], {}), ([], {}))
 def arguments_of_python(tf: Any, values: list[Any], options: dict[str, Any]) -> Any:
     """What a function of Python is called with."""

@@ -117,7 +117,8 @@ def attribute(tf: Any, number: int, name: str) -> Any:
             ["/device:XPU:3"], ["/job:a/job:b"], ["/cpu:x"], ["/cpu:0/gpu:1"], ["/job:a", "/cpu:0"],
             ["/cpu:0", "/job:a"], ["/cpu:0", "/gpu:1"], ["/job:a/cpu:0", None, "/gpu:0"],
             ["/job:a/cpu:0", ""], ["/job:a/task:1", "/job:b"], ["says /cpu:1"],
-            ["/job:a", "says /cpu:1"], ["says /job:z/cpu:1", "/gpu:3"], ["says /foo:2"], ["says"], ["/gpu:1", "queue"],
+            ["/job:a", "says /cpu:1"], ["says /job:z/cpu:1", "/gpu:3"], ["says /foo:2"], ["says"],
+            ["/gpu:1", "queue"],
         )
     ]
 )  # fmt: skip

@@ -59,6 +59,18 @@ def fetched(tf: Any, number: int) -> Any:
     return type(values).__name__, values
 
 
+@case(*[(ms,) for ms in (10**22, 2**63, 2**63 - 1, 10**18, 0, -5, 1.5, "5", True, None)])
+def limited_to(tf: Any, ms: Any) -> Any:
+    """Times that a run may take, as an option of the session and of the run."""
+    value = tf.constant(1)
+    outcomes = []
+    for arguments in ({"operation_timeout_in_ms": ms}, {}):
+        options = tf.RunOptions() if arguments else tf.RunOptions(timeout_in_ms=ms)
+        with tf.Session(config=tf.ConfigProto(**arguments)) as session:
+            outcomes.append(session.run(value, options=options))
+    return outcomes
+
+
 FEEDS: list[Any] = [
     lambda tf, p: {p: [[1, 2]]},
     lambda tf, p: {p: np.ones([3, 2])},

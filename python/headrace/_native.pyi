@@ -1,7 +1,6 @@
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, final
 
-import numpy as np
 import numpy.typing as npt
 
 _Array = npt.NDArray[Any]
@@ -13,6 +12,7 @@ __all__ = [
     "Kernel",
     "Program",
     "ProgramBuilder",
+    "PythonCall",
     "Queue",
     "Reader",
     "RecordIterator",
@@ -21,13 +21,21 @@ __all__ = [
     "StopFlag",
     "Variable",
     "__version__",
+    "begin_exit",
     "crc32c",
+    "linger_at_exit",
+    "memory_limit",
+    "wait_for_python_functions",
 ]
 __version__: str
 
 class EngineError(Exception): ...
 
 def crc32c(data: bytes) -> int: ...
+def begin_exit() -> None: ...
+def linger_at_exit() -> None: ...
+def wait_for_python_functions(timeout: float) -> None: ...
+def memory_limit() -> tuple[int, str]: ...
 
 @final
 class Cancellation:
@@ -141,5 +149,14 @@ class ProgramBuilder:
 class Program:
     def run(
         self, feeds: Sequence[_Array], cancellation: Cancellation, timeout: float | None = None
-    ) -> list[_Array | np.generic | bytes]: ...
-    def run_loop(self, stop: StopFlag, cancellation: Cancellation) -> None: ...
+    ) -> list[Any] | PythonCall: ...
+    def run_loop(self, stop: StopFlag, cancellation: Cancellation) -> list[Any] | PythonCall: ...
+
+@final
+class PythonCall:
+    @property
+    def function(self) -> Callable[..., Sequence[_Array]]: ...
+    @property
+    def arguments(self) -> tuple[Any, ...]: ...
+    def finish(self, results: Iterable[_Array]) -> list[Any] | PythonCall: ...
+    def fail(self, exception: BaseException) -> list[Any] | PythonCall: ...

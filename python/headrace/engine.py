@@ -16,6 +16,7 @@ from headrace._native import (
     Kernel,
     Program,
     ProgramBuilder,
+    PythonCall,
     Queue,
     Reader,
     RecordIterator,
@@ -23,7 +24,10 @@ from headrace._native import (
     SparseTable,
     StopFlag,
     Variable,
+    begin_exit,
     crc32c,
+    linger_at_exit,
+    wait_for_python_functions,
 )
 from headrace._native import (
     __version__ as version,
@@ -45,11 +49,41 @@ __all__ = [
     "SparseTable",
     "StopFlag",
     "Variable",
+    "begin_exit",
+    "call_functions",
     "crc32c",
+    "linger_at_exit",
     "native_array",
     "raise_op_error",
     "version",
+    "wait_for_python_functions",
 ]
+
+
+def call_functions(run: list[Any] | PythonCall) -> list[Any]:
+    """Goes on with a run that comes to Python functions, and calls them.
+
+    They are called from here and not by the engine. Python ends the daemon threads of a program
+    that exits wherever they are, and could not if there was native code below a Python function.
+
+    Args:
+        run: What `Program.run`, `Program.run_loop` or a call of a function has returned.
+
+    Returns:
+        The results of the run.
+
+    Raises:
+        EngineError: If the run fails. The exception of a function is its cause; one that is no
+            `Exception`, such as KeyboardInterrupt, is raised as it is.
+    """
+    while isinstance(run, PythonCall):
+        try:
+            results = run.function(*run.arguments)
+        except BaseException as error:
+            run = run.fail(error)
+        else:
+            run = run.finish(results)
+    return run
 
 
 def raise_op_error(

@@ -1,4 +1,5 @@
-import re
+import sys
+import traceback
 
 import numpy as np
 import pytest
@@ -109,12 +110,54 @@ def test_only_functions_are_accepted():
         tf.py_func(len, tf.constant("a"), tf.int64)
 
 
-def test_the_users_exception_is_named_in_the_runs_error(run):
-    def fail():
-        raise KeyError("the user's")
+def raising(error):
+    def function():
+        raise error
 
-    with pytest.raises(Exception, match=re.escape("the user's")):
-        run(tf.py_func(fail, [], tf.int64))
+    return tf.py_func(function, [], tf.int64, name="f")
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [
+        (ValueError("the user's"), tf.errors.InvalidArgumentError),
+        (UnicodeDecodeError("utf8", b"", 0, 1, "the user's"), tf.errors.InvalidArgumentError),
+        (TypeError("the user's"), tf.errors.InvalidArgumentError),
+        (StopIteration("the user's"), tf.errors.OutOfRangeError),
+        (MemoryError("the user's"), tf.errors.ResourceExhaustedError),
+        (NotImplementedError("the user's"), tf.errors.UnimplementedError),
+        (StopAsyncIteration("the user's"), tf.errors.UnknownError),
+        (KeyError("the user's"), tf.errors.UnknownError),
+        (OSError("the user's"), tf.errors.UnknownError),
+        (tf.errors.DataLossError(None, None, "the user's"), tf.errors.DataLossError),
+        (tf.errors.OutOfRangeError(None, None, "the user's"), tf.errors.OutOfRangeError),
+    ],
+    ids=lambda value: type(value).__name__ if isinstance(value, Exception) else "",
+)
+def test_the_users_exception_gives_the_class_of_the_error_and_is_its_cause(run, error, kind):
+    with pytest.raises(tf.errors.OpError, match="the user's") as caught:
+        run(raising(error))
+    assert type(caught.value) is kind
+    assert caught.value.op.name == "f"
+    assert caught.value.__cause__ is error
+    assert [frame.name for frame in traceback.extract_tb(error.__traceback__)][-1] == "function"
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3), GeneratorExit()])
+def test_what_is_no_exception_comes_out_as_it_is(run, error):
+    with pytest.raises(type(error)) as caught:
+        run(raising(error))
+    assert caught.value is error
+
+
+def test_a_panic_in_a_function_comes_out_as_it_is(run):
+    """Of another library in Rust, for example: it is no Exception."""
+
+    class PanicException(BaseException):
+        pass
+
+    with pytest.raises(PanicException):
+        run(raising(PanicException("index out of bounds")))
 
 
 def test_stop_iteration_is_the_end_of_the_input(run):
@@ -123,6 +166,36 @@ def test_stop_iteration_is_the_end_of_the_input(run):
     assert [run(following), run(following)] == [1, 2]
     with pytest.raises(tf.errors.OutOfRangeError):
         run(following)
+
+
+def test_a_function_may_run_the_session_that_calls_it():
+    x = tf.placeholder(tf.int64, [])
+    with tf.Session() as session:
+        double = tf.py_func(lambda a: session.run(inner, {x: a}) * 2, [x], tf.int64)
+        inner = tf.py_func(lambda a: a + 1, [x], tf.int64)
+        assert session.run(double, {x: 3}) == 8
+
+
+def test_functions_of_one_run_are_called_in_the_order_they_were_made(run):
+    calls = []
+    ops = [tf.py_func(lambda n=n: calls.append(n), [], []) for n in range(5)]
+    run(ops)
+    assert calls == [0, 1, 2, 3, 4]
+
+
+def test_a_function_is_called_by_python_and_not_by_the_engine(run):
+    """Otherwise Python could not end its thread when the program exits."""
+    names = []
+
+    def look():
+        frame = sys._getframe()
+        while frame is not None:
+            names.append(frame.f_code.co_name)
+            frame = frame.f_back
+        return 1
+
+    run(tf.py_func(look, [], tf.int64))
+    assert names.index("call_functions") < names.index("_execute") < names.index("run")
 
 
 def test_a_function_may_write_to_what_it_is_given():

@@ -5,8 +5,11 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+
+from headrace.queues import FIFOQueue
 
 TIMEOUT = 30.0
 SECONDS = 2.0
@@ -160,3 +163,25 @@ def test_a_program_ends_while_daemon_threads_are_blocked(attempt):
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert json.loads(done.stdout) == {"is_blocked": True}
+
+
+@pytest.mark.parametrize("timeout", [10**22, 10**400, float("inf"), 1e300])
+def test_a_timeout_that_never_comes_is_none(timeout):
+    queue = FIFOQueue(1, "int64", shapes=())
+    queue.enqueue(1, timeout=timeout)
+    assert queue.dequeue(timeout=timeout) == 1
+    with ThreadPoolExecutor() as pool:
+        call = pool.submit(queue.dequeue, timeout=timeout)
+        while not queue.stats.num_waiting_dequeues:
+            time.sleep(0.001)
+        queue.enqueue(2)
+        assert call.result(TIMEOUT) == 2
+
+
+@pytest.mark.parametrize("timeout", [-1, -(10**400), float("nan"), float("-inf")])
+def test_a_timeout_that_is_no_time_is_refused(timeout):
+    queue = FIFOQueue(1, "int64", shapes=(), name="q")
+    words = "queue 'q': timeout is .*, expected None or seconds from 0 up. Give None to wait"
+    for call in (lambda: queue.enqueue(1, timeout=timeout), lambda: queue.dequeue(timeout)):
+        with pytest.raises(ValueError, match=words):
+            call()

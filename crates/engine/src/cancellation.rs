@@ -18,15 +18,18 @@ pub trait Watch: fmt::Debug + Send + Sync {
     fn look(&self, names: &[Arc<str>]) -> Result<()>;
 }
 
-/// Ends every wait that is registered with it, now and later.
+/// Ends every wait that is registered with it, now and later. A clone is the same cancellation.
+#[derive(Clone, Debug, Default)]
+pub struct Cancellation(Arc<Shared>);
+
 #[derive(Debug, Default)]
-pub struct Cancellation {
+struct Shared {
     /// Set once by [`Cancellation::cancel`], read by every run.
     is_cancelled: AtomicBool,
     /// The threads that are parked now; each adds and removes itself.
     waiting: Mutex<Vec<Arc<Parker>>>,
     /// Cancelled with this one. Those that are gone are taken out when one is added.
-    children: Mutex<Vec<Weak<Cancellation>>>,
+    children: Mutex<Vec<Weak<Shared>>>,
     watch: Option<Arc<dyn Watch>>,
 }
 
@@ -37,15 +40,15 @@ impl Cancellation {
 
     /// One whose long waits `watch` is told of.
     pub fn watched(watch: Arc<dyn Watch>) -> Self {
-        Self { watch: Some(watch), ..Self::default() }
+        Self(Arc::new(Shared { watch: Some(watch), ..Shared::default() }))
     }
 
     /// A cancellation that this one includes: cancelling the child ends only what waits under the child.
-    pub fn child(&self) -> Arc<Self> {
-        let child = Arc::new(Self { watch: self.watch.clone(), ..Self::default() });
-        let mut children = self.children.lock();
+    pub fn child(&self) -> Self {
+        let child = Self(Arc::new(Shared { watch: self.0.watch.clone(), ..Shared::default() }));
+        let mut children = self.0.children.lock();
         children.retain(|child| child.strong_count() > 0);
-        children.push(Arc::downgrade(&child));
+        children.push(Arc::downgrade(&child.0));
         drop(children);
         // If it was cancelled before the child was added, nobody else tells the child.
         if self.is_cancelled() {
@@ -55,29 +58,29 @@ impl Cancellation {
     }
 
     pub fn watch(&self) -> Option<&dyn Watch> {
-        self.watch.as_deref()
+        self.0.watch.as_deref()
     }
 
     pub fn is_cancelled(&self) -> bool {
-        self.is_cancelled.load(Ordering::Acquire)
+        self.0.is_cancelled.load(Ordering::Acquire)
     }
 
     /// Cancels: every registered thread wakes and finds [`Cancellation::is_cancelled`] true.
     pub fn cancel(&self) {
         // Set under the lock: whoever registers afterwards sees the flag, whoever registered before is woken.
         let waiting = {
-            let mut waiting = self.waiting.lock();
-            self.is_cancelled.store(true, Ordering::Release);
+            let mut waiting = self.0.waiting.lock();
+            self.0.is_cancelled.store(true, Ordering::Release);
             std::mem::take(&mut *waiting)
         };
         waiting.iter().for_each(|parker| parker.unpark());
-        let children = std::mem::take(&mut *self.children.lock());
-        children.iter().filter_map(Weak::upgrade).for_each(|child| child.cancel());
+        let children = std::mem::take(&mut *self.0.children.lock());
+        children.iter().filter_map(Weak::upgrade).for_each(|child| Self(child).cancel());
     }
 
     /// Has `parker` woken by [`Cancellation::cancel`] until the registration is dropped.
     pub fn register<'a>(&'a self, parker: &'a Arc<Parker>) -> Registration<'a> {
-        self.waiting.lock().push(Arc::clone(parker));
+        self.0.waiting.lock().push(Arc::clone(parker));
         Registration { cancellation: self, parker }
     }
 }
@@ -91,7 +94,7 @@ pub struct Registration<'a> {
 
 impl Drop for Registration<'_> {
     fn drop(&mut self) {
-        let mut waiting = self.cancellation.waiting.lock();
+        let mut waiting = self.cancellation.0.waiting.lock();
         if let Some(index) = waiting.iter().position(|parker| Arc::ptr_eq(parker, self.parker)) {
             waiting.swap_remove(index);
         }

@@ -29,6 +29,15 @@ pub enum Code {
 /// ENFILE and EMFILE, on Linux and macOS.
 const TOO_MANY_FILES: [i32; 2] = [23, 24];
 
+/// What became of the data that a run waited for when the wait was ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// Nothing is lost; the same wait can begin again.
+    Repeatable,
+    /// It was in the middle of something that cannot be taken up again.
+    CutOff,
+}
+
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// A failure: its code, its text, the operation it happened in and, where a foreign function failed, its own error.
@@ -45,11 +54,22 @@ struct Inner {
     cause: Option<Arc<dyn Any + Send + Sync>>,
     /// The operation that waited when something outside ended the run.
     waiting: Option<Arc<str>>,
+    is_interrupting: bool,
+    wait: Option<Wait>,
 }
 
 impl Error {
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self(Box::new(Inner { code, message: message.into(), op: None, element: None, cause: None, waiting: None }))
+        Self(Box::new(Inner {
+            code,
+            message: message.into(),
+            op: None,
+            element: None,
+            cause: None,
+            waiting: None,
+            is_interrupting: false,
+            wait: None,
+        }))
     }
 
     pub fn cancelled(message: impl Into<String>) -> Self {
@@ -110,6 +130,18 @@ impl Error {
         self
     }
 
+    /// Says that its cause is no failure of anything here, but ended the run from outside, and is to be handed on instead.
+    pub fn interrupting(mut self) -> Self {
+        self.0.is_interrupting = true;
+        self
+    }
+
+    /// Says that it ended a wait of its run, and is no fault of the file that was waited for.
+    pub fn of_wait(mut self, wait: Wait) -> Self {
+        self.0.wait = Some(wait);
+        self
+    }
+
     /// Says which element of a batch it was.
     pub fn at_element(mut self, index: usize) -> Self {
         self.0.element = Some(index);
@@ -155,6 +187,14 @@ impl Error {
 
     pub fn message(&self) -> &str {
         &self.0.message
+    }
+
+    pub fn is_interrupting(&self) -> bool {
+        self.0.is_interrupting
+    }
+
+    pub fn wait(&self) -> Option<Wait> {
+        self.0.wait
     }
 
     pub fn op(&self) -> Option<&Arc<str>> {

@@ -95,7 +95,7 @@ pub fn store(mut outputs: Outputs, places: &mut [Option<Tensor>]) -> Result<()> 
 }
 
 /// An operation that waits. Whoever can let it go on unparks the run's parker.
-pub trait Pending {
+pub trait Pending: Send {
     /// Tries again; `None` while it still has to wait.
     fn poll(&mut self, run: &Run) -> Result<Option<Outputs>>;
 

@@ -1,9 +1,15 @@
 //! A thread's place to sleep: one token, set by whoever has news for the thread, taken when it wakes.
 
 use crate::sync::{Condvar, Mutex, MutexGuard};
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
+
+thread_local! {
+    /// The parker of this thread, once it has needed one.
+    static CURRENT: Cell<Option<Arc<Parker>>> = const { Cell::new(None) };
+}
 
 /// Parks one thread until another one unparks it.
 ///
@@ -32,10 +38,23 @@ impl Parker {
 
     /// Calls `work` with the parker of this thread.
     pub fn with_current<T>(work: impl FnOnce(&Arc<Self>) -> T) -> T {
-        thread_local! {
-            static CURRENT: Arc<Parker> = Arc::new(Parker::new());
+        let parker = CURRENT.take().unwrap_or_default();
+        let result = work(&parker);
+        CURRENT.set(Some(parker));
+        result
+    }
+
+    /// Calls `work`, which may wait, while this thread waits already: `work` gets a parker of its own. With the same one
+    /// it would take the token that was meant for the wait outside, which would then sleep for ever.
+    pub fn nested<T>(work: impl FnOnce() -> T) -> T {
+        struct Restore(Option<Arc<Parker>>);
+        impl Drop for Restore {
+            fn drop(&mut self) {
+                CURRENT.set(self.0.take());
+            }
         }
-        CURRENT.with(work)
+        let _restore = Restore(CURRENT.take());
+        work()
     }
 
     /// Lets the owner go on: now if it is parked, or at its next park.
@@ -107,6 +126,17 @@ impl Parker {
 mod tests {
     use super::*;
     use std::thread;
+
+    #[test]
+    fn a_wait_inside_of_a_wait_does_not_take_its_wake_up() {
+        let outer = Parker::with_current(Arc::clone);
+        let inner = Parker::nested(|| {
+            outer.unpark();
+            Parker::with_current(|inner| !inner.park_timeout(Duration::ZERO))
+        });
+        assert!(inner && outer.park_timeout(Duration::ZERO));
+        assert!(Parker::with_current(|again| Arc::ptr_eq(again, &outer)));
+    }
 
     #[test]
     fn all_are_unparked_whether_they_sleep_or_not() {

@@ -7,6 +7,7 @@ use crate::reader::Numbering;
 use smallvec::{SmallVec, smallvec};
 use std::cell::{Cell, RefCell};
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -20,6 +21,59 @@ const MAX_BITS: usize = u64::BITS as usize;
 pub trait Interrupt {
     /// Fails if the run is to end. Called from the waiting thread, which holds no lock then.
     fn check(&self) -> Result<()>;
+
+    /// The same, if it is one that outlives every run.
+    fn as_static(&self) -> Option<&'static dyn Interrupt> {
+        None
+    }
+}
+
+/// What ends a run.
+struct Limits {
+    cancellation: Cancellation,
+    deadline: Option<Instant>,
+    interrupt: Option<&'static dyn Interrupt>,
+}
+
+thread_local! {
+    /// Set by [`Run::while_current`].
+    static CURRENT: RefCell<Option<Limits>> = const { RefCell::new(None) };
+}
+
+/// Fails if the run is to end that this thread is in with [`Run::while_current`].
+pub fn check_current() -> Result<()> {
+    // Not borrowed any more while the interrupt is asked, which may begin another run.
+    let Some((cancellation, deadline, interrupt)) = CURRENT.with_borrow(|limits| {
+        limits.as_ref().map(|limits| (limits.cancellation.clone(), limits.deadline, limits.interrupt))
+    }) else {
+        return Ok(());
+    };
+    check(&cancellation, deadline, interrupt)
+}
+
+fn check(cancellation: &Cancellation, deadline: Option<Instant>, interrupt: Option<&dyn Interrupt>) -> Result<()> {
+    check_not_cancelled(cancellation)?;
+    if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+        return Err(Error::new(Code::DeadlineExceeded, "Timed out waiting for notification"));
+    }
+    interrupt.map_or(Ok(()), Interrupt::check)
+}
+
+fn check_not_cancelled(cancellation: &Cancellation) -> Result<()> {
+    if cancellation.is_cancelled() {
+        return Err(Error::cancelled("Run call was cancelled"));
+    }
+    Ok(())
+}
+
+/// Calls `work`; a panic in it becomes an error, so that whoever runs it hears of it as of any other.
+pub fn catch_panic<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
+    // What `work` was changing is dropped, or is consistent at every point where it could panic.
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
+        let text = payload.downcast_ref::<String>().map(String::as_str);
+        let text = text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no message");
+        Err(Error::internal(format!("the engine panicked: {text}. This is a defect of headrace; please report it.")))
+    })
 }
 
 /// How a thread blocks that holds something of the host language's, which others need meanwhile.
@@ -91,6 +145,9 @@ impl<'a> Alarm<'a> {
     }
 }
 
+/// For each reading node that has read in a run, the record it read last.
+pub type Origins = Vec<(usize, Origin)>;
+
 /// One call of `Program::run` or `Program::run_loop`, owned by its thread.
 pub struct Run<'a> {
     parker: Arc<Parker>,
@@ -104,8 +161,7 @@ pub struct Run<'a> {
     pub(crate) read_outputs: Cell<u64>,
     /// Whether the program has no rewrites.
     pub(crate) is_plain: Cell<bool>,
-    /// For each reading node that has read in this run, the record it read last.
-    origins: RefCell<Vec<(usize, Origin)>>,
+    origins: RefCell<Origins>,
 }
 
 impl<'a> Run<'a> {
@@ -126,6 +182,12 @@ impl<'a> Run<'a> {
     /// Ends the run with `DeadlineExceeded` if it still waits at `deadline`.
     pub fn with_deadline(mut self, deadline: Option<Instant>) -> Self {
         self.deadline = deadline;
+        self
+    }
+
+    /// Sleeps with `parker` and not with that of the thread.
+    pub fn with_parker(mut self, parker: &Arc<Parker>) -> Self {
+        self.parker = Arc::clone(parker);
         self
     }
 
@@ -179,6 +241,11 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Replaces what is known about the reading nodes; returns what was known.
+    pub(crate) fn replace_origins(&self, origins: Origins) -> Origins {
+        self.origins.replace(origins)
+    }
+
     /// The record that node `node` read last in this run.
     pub fn origin(&self, node: usize) -> Option<Origin> {
         let origins = self.origins.borrow();
@@ -187,18 +254,25 @@ impl<'a> Run<'a> {
 
     /// Fails if the run is to end: cancelled, past its deadline or interrupted.
     pub fn check(&self) -> Result<()> {
-        self.check_not_cancelled()?;
-        if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-            return Err(Error::new(Code::DeadlineExceeded, "Timed out waiting for notification"));
-        }
-        self.interrupt.map_or(Ok(()), Interrupt::check)
+        check(self.cancellation, self.deadline, self.interrupt)
     }
 
-    fn check_not_cancelled(&self) -> Result<()> {
-        if self.cancellation.is_cancelled() {
-            return Err(Error::cancelled("Run call was cancelled"));
+    /// Calls `work`, which may wait for a pipe: that wait ends with this run. What reads is given no run, and may be the
+    /// decompressor of another crate.
+    pub fn while_current<T>(&self, work: impl FnOnce() -> T) -> T {
+        struct Restore(Option<Limits>);
+        impl Drop for Restore {
+            fn drop(&mut self) {
+                CURRENT.set(self.0.take());
+            }
         }
-        Ok(())
+        let limits = Limits {
+            cancellation: self.cancellation.clone(),
+            deadline: self.deadline,
+            interrupt: self.interrupt.and_then(Interrupt::as_static),
+        };
+        let _restore = Restore(CURRENT.replace(Some(limits)));
+        work()
     }
 
     /// Blocks until somebody unparks the run. Fails if the run is to end.
@@ -220,7 +294,7 @@ impl<'a> Run<'a> {
             let patience = alarm.as_ref().map(Alarm::rest);
             if self.park([interval, rest, patience].into_iter().flatten().min()) {
                 // What others let go when they were cancelled is not to reach this run, if it was cancelled too.
-                return self.check_not_cancelled();
+                return check_not_cancelled(self.cancellation);
             }
         }
     }

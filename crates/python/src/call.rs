@@ -1,16 +1,16 @@
 //! One call on a queue: served at once with the GIL held, or blocking without it until it is served, late or
 //! interrupted. A call that ends early loses no element.
 
-use crate::detach::detached;
+use crate::detach::{deadline, detached};
 use crate::error::{IntoPython, to_python};
 use headrace_engine::cancellation::Cancellation;
 use headrace_engine::error::{Code, Error, Result};
 use headrace_engine::parker::Parker;
 use headrace_engine::queue::{Element, Elements, Progress, Queue, Unfinished, Waiting};
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Copying less than this costs less than giving the GIL away and taking it again.
 pub const LARGE_BYTES: usize = 1 << 18;
@@ -27,6 +27,22 @@ pub fn detached_if_large<T: Send>(
     detached(py, &Cancellation::new(), None, |_| work())
 }
 
+/// A time to wait for, in seconds. Integers beyond every float are taken for one that never comes.
+pub struct Seconds(pub f64);
+
+impl<'py> FromPyObject<'_, 'py> for Seconds {
+    type Error = PyErr;
+
+    fn extract(seconds: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match seconds.extract::<f64>() {
+            Err(error) if error.is_instance_of::<PyOverflowError>(seconds.py()) => {
+                Ok(Self(if seconds.lt(0)? { f64::NEG_INFINITY } else { f64::INFINITY }))
+            }
+            seconds => seconds.map(Self),
+        }
+    }
+}
+
 /// What messages tell of a call.
 pub struct Call<'a> {
     pub queue: &'a Queue,
@@ -35,7 +51,7 @@ pub struct Call<'a> {
     /// How many elements it is about.
     pub count: usize,
     /// Seconds; `None` to wait for ever.
-    pub timeout: Option<f64>,
+    pub timeout: Option<Seconds>,
 }
 
 impl Call<'_> {
@@ -63,18 +79,20 @@ impl Call<'_> {
         deadline: Option<Instant>,
         finish: impl FnOnce(Elements) -> Result<T> + Send,
     ) -> PyResult<std::result::Result<Result<T>, Unfinished>> {
-        if self.timeout == Some(0.0) {
+        if self.timeout() == Some(0.0) {
             return Ok(waiting.end(Error::new(Code::DeadlineExceeded, "")).map(finish));
         }
         detached(py, &Cancellation::new(), deadline, |run| Ok(waiting.wait(run).map(finish)))
     }
 
+    fn timeout(&self) -> Option<f64> {
+        self.timeout.as_ref().map(|Seconds(seconds)| *seconds)
+    }
+
     fn deadline(&self) -> PyResult<Option<Instant>> {
-        match self.timeout {
+        match self.timeout() {
             None | Some(0.0) => Ok(None),
-            Some(timeout) if timeout > 0.0 => {
-                Ok(Duration::try_from_secs_f64(timeout).ok().and_then(|rest| Instant::now().checked_add(rest)))
-            }
+            Some(timeout) if timeout > 0.0 => Ok(deadline(timeout)),
             Some(timeout) => Err(PyValueError::new_err(format!(
                 "queue '{}': timeout is {timeout}, expected None or seconds from 0 up. Give None to wait for ever.",
                 self.queue.spec().name
@@ -110,7 +128,7 @@ impl Call<'_> {
         format!(
             "queue '{name}': {} waited {} s for {what}{moved}. The queue has {} elements. {remedy}, or allow more time.",
             self.verb,
-            self.timeout.unwrap_or_default(),
+            self.timeout().unwrap_or_default(),
             stats.size
         )
     }

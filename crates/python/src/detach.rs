@@ -1,13 +1,15 @@
 //! The only way out of the GIL: runs engine code detached, or detached where it waits, lets Ctrl-C in, and maps errors.
 
 use crate::error::{IntoPython, from_python};
+use crate::exit;
 use headrace_engine::cancellation::Cancellation;
 use headrace_engine::error::{Error, Result};
-use headrace_engine::run::{Blocking, Interrupt, Run};
+use headrace_engine::parker::Parker;
+use headrace_engine::run::{Blocking, Interrupt, Run, catch_panic};
 use pyo3::prelude::*;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, ThreadId};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The thread that Python delivers signals to; `None` if this module was imported from another one.
 static MAIN_THREAD: OnceLock<Option<ThreadId>> = OnceLock::new();
@@ -32,23 +34,64 @@ impl Interrupt for Signals {
     fn check(&self) -> Result<()> {
         // Not attached: the interpreter is going away, and the wait with it.
         let gone = || Err(Error::cancelled("the interpreter is shutting down"));
-        Python::try_attach(|py| py.check_signals().map_err(|error| from_python(py, error))).unwrap_or_else(gone)
+        let check = |py: Python<'_>| py.check_signals().map_err(|error| from_python(py, error).interrupting());
+        // A handler may wait for something in this thread, which is waiting already.
+        Parker::nested(|| Python::try_attach(check).unwrap_or_else(gone))
+    }
+
+    fn as_static(&self) -> Option<&'static dyn Interrupt> {
+        Some(&Signals)
     }
 }
 
-/// Calls `work` without the GIL, as one run that `cancellation`, `deadline` and Ctrl-C can end.
+/// The time in `seconds` from now; `None`, which is never, if the clock does not reach so far.
+pub fn deadline(seconds: f64) -> Option<Instant> {
+    Duration::try_from_secs_f64(seconds).ok().and_then(|rest| Instant::now().checked_add(rest))
+}
+
+/// Calls `work` without the GIL, with a run that `cancellation`, `deadline` and Ctrl-C can end.
 pub fn detached<T: Send>(
     py: Python<'_>,
     cancellation: &Cancellation,
     deadline: Option<Instant>,
     work: impl FnOnce(&Run) -> Result<T> + Send,
 ) -> PyResult<T> {
-    let result = py.detach(|| work(&Run::new(cancellation).with_deadline(deadline).with_interrupt(signals())));
+    py.detach(|| with_run(None, cancellation, deadline, work)).into_python(py)
+}
+
+/// As [`detached`], for runs of a session, which end with the interpreter. `parker` is not needed for a run that is not
+/// gone on with.
+pub fn detached_run<T: Send>(
+    py: Python<'_>,
+    parker: Option<&Arc<Parker>>,
+    cancellation: &Cancellation,
+    deadline: Option<Instant>,
+    work: impl FnOnce(&Run) -> Result<T> + Send,
+) -> PyResult<T> {
+    let result = py.detach(|| {
+        let result = with_run(parker, cancellation, deadline, work);
+        exit::linger();
+        result
+    });
     result.into_python(py)
 }
 
-/// As [`detached`], of work that takes no time but where it waits: that alone is done without the GIL.
-pub fn attached<T>(
+fn with_run<T>(
+    parker: Option<&Arc<Parker>>,
+    cancellation: &Cancellation,
+    deadline: Option<Instant>,
+    work: impl FnOnce(&Run) -> Result<T>,
+) -> Result<T> {
+    let run = Run::new(cancellation).with_deadline(deadline).with_interrupt(signals());
+    let run = match parker {
+        Some(parker) => run.with_parker(parker),
+        None => run,
+    };
+    catch_panic(|| work(&run))
+}
+
+/// As [`detached_run`], of work that takes no time but where it waits: that alone is done without the GIL.
+pub fn attached_run<T>(
     py: Python<'_>,
     cancellation: &Cancellation,
     deadline: Option<Instant>,
@@ -56,7 +99,9 @@ pub fn attached<T>(
 ) -> PyResult<T> {
     let waits = Detached(py);
     let run = Run::new(cancellation).with_deadline(deadline).with_interrupt(signals()).with_blocking(&waits);
-    work(&run).into_python(py)
+    let result = catch_panic(|| work(&run));
+    exit::linger_at_exit(py);
+    result.into_python(py)
 }
 
 fn signals() -> Option<&'static dyn Interrupt> {

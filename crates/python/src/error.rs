@@ -28,8 +28,8 @@ pub fn from_python(py: Python<'_>, error: PyErr) -> Error {
     Error::new(code, error.to_string()).with_cause(Arc::new(error))
 }
 
-/// The exception to raise for an engine's error. What is no error but an interrupt (KeyboardInterrupt, SystemExit)
-/// is raised as it was.
+/// The exception to raise for an engine's error. What is no error but an interrupt is raised as it was:
+/// what a signal handler raised, and from Python functions KeyboardInterrupt, SystemExit and the like.
 ///
 /// If the run was ended from outside while an operation waited, that one's name is its attribute `waiting`.
 pub fn to_python(py: Python<'_>, error: &Error) -> PyErr {
@@ -43,7 +43,7 @@ pub fn to_python(py: Python<'_>, error: &Error) -> PyErr {
 fn exception(py: Python<'_>, error: &Error) -> PyErr {
     let cause = error.cause().and_then(|cause| cause.downcast_ref::<PyErr>()).map(|cause| cause.clone_ref(py));
     match cause {
-        Some(cause) if !cause.is_instance_of::<PyException>(py) => cause,
+        Some(cause) if error.is_interrupting() || !cause.is_instance_of::<PyException>(py) => cause,
         cause => {
             let op = error.op().map(|op| op.to_string());
             let cause = cause.map(|cause| cause.into_value(py));

@@ -1,39 +1,111 @@
-//! Python functions as kernels: the user's own, and NumPy where the engine has no kernel.
+//! Python functions in programs: the user's own, and NumPy where the engine has no kernel.
+//!
+//! A run that comes to one returns to Python with a [`PythonCall`]; `engine.call_functions` makes the call and resumes the
+//! run. So there is never a frame of Rust below one of a Python function: see `headrace_engine::program::Execution`.
 
-use crate::array::to_python_shared;
-use crate::error::from_python;
-use crate::view::to_tensor;
+use crate::array::{to_python, to_python_shared};
+use crate::detach::detached_run;
+use crate::error::{IntoPython, from_python};
+use crate::exit;
+use crate::program::Cancellation;
+use crate::view::to_view;
 use headrace_engine::dtype::DType;
 use headrace_engine::error::{Error, Result};
-use headrace_engine::kernel::{Kernel, Outputs, Step, Tensors};
+use headrace_engine::kernel::Outputs;
+use headrace_engine::program::{Execution, HostCall, Stop};
 use headrace_engine::run::Run;
+use pyo3::exceptions::PyBaseException;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyList, PyTuple};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
 
-/// Calls `function` with one array an input, which it must not write to. It returns a sequence of one array an output, each C-contiguous and of
-/// exactly its type.
+/// Is called with one array an input, which it must not write to. Returns a sequence of one array an output, each
+/// C-contiguous and of exactly its type.
 pub struct PythonFunction {
     pub function: Py<PyAny>,
     pub dtypes: Vec<DType>,
 }
 
-impl Kernel for PythonFunction {
-    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
-        // The executor holds no lock here; the GIL is taken for the call alone.
-        Python::try_attach(|py| self.call(py, inputs).map_err(|error| from_python(py, error)))
-            .unwrap_or_else(|| Err(Error::cancelled("the interpreter is shutting down")))
+/// A run that has stopped, or has yet to start.
+pub struct Stopped {
+    pub execution: Execution,
+    pub cancellation: Py<Cancellation>,
+    pub deadline: Option<Instant>,
+}
+
+/// A Python function that a run has come to, for Python to call. The run goes on with `finish` or `fail`.
+#[pyclass(frozen, module = "headrace._native")]
+pub struct PythonCall {
+    #[pyo3(get)]
+    function: Py<PyAny>,
+    #[pyo3(get)]
+    arguments: Py<PyTuple>,
+    dtypes: Vec<DType>,
+    /// `None` once the run went on.
+    stopped: Mutex<Option<(Stopped, exit::InPython)>>,
+}
+
+#[pymethods]
+impl PythonCall {
+    /// Goes on with what the function returned. Returns as `Program.run` or `Program.run_loop`, which began the run.
+    fn finish<'py>(&self, results: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let py = results.py();
+        self.resume(py, self.outputs(results))
+    }
+
+    /// Ends the run with an exception that the function raised.
+    fn fail<'py>(&self, exception: &Bound<'py, PyBaseException>) -> PyResult<Bound<'py, PyAny>> {
+        let py = exception.py();
+        self.resume(py, Err(from_python(py, PyErr::from_value(exception.clone().into_any()))))
     }
 }
 
-impl PythonFunction {
-    fn call(&self, py: Python<'_>, inputs: Tensors) -> PyResult<Step> {
-        let arguments = inputs.into_iter().map(|input| to_python_shared(py, input)).collect::<PyResult<Vec<_>>>()?;
-        let results = self.function.bind(py).call1(PyTuple::new(py, arguments)?)?;
-        let outputs = results
-            .try_iter()?
-            .zip(&self.dtypes)
-            .map(|(result, dtype)| to_tensor(&result?, *dtype))
-            .collect::<PyResult<Outputs>>()?;
-        Ok(Step::Done(outputs))
+impl PythonCall {
+    fn outputs(&self, results: &Bound<'_, PyAny>) -> Result<Outputs> {
+        let py = results.py();
+        let results = results.try_iter().and_then(Iterator::collect::<PyResult<Vec<_>>>);
+        let results = results.map_err(|error| from_python(py, error))?;
+        let output = |(result, dtype): (&Bound<'_, PyAny>, &DType)| {
+            to_view(result, *dtype).map_err(|error| from_python(py, error))?.into_tensor()
+        };
+        results.iter().zip(&self.dtypes).map(output).collect()
     }
+
+    fn resume<'py>(&self, py: Python<'py>, returned: Result<Outputs>) -> PyResult<Bound<'py, PyAny>> {
+        let stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let over = || Error::internal("the call was finished before");
+        let (stopped, in_python) = stopped.ok_or_else(over).into_python(py)?;
+        drop(in_python);
+        advance(py, stopped, |execution, run| execution.resume(run, returned))
+    }
+}
+
+/// Lets a run go on, without the GIL, to its end or to the next Python function. Returns a `PythonCall`, or the fetched
+/// values.
+pub fn advance(
+    py: Python<'_>,
+    stopped: Stopped,
+    work: impl FnOnce(&mut Execution, &Run) -> Result<Stop> + Send,
+) -> PyResult<Bound<'_, PyAny>> {
+    let Stopped { mut execution, cancellation, deadline } = stopped;
+    let parker = Arc::clone(execution.parker());
+    let stop = detached_run(py, Some(&parker), &cancellation.get().0, deadline, |run| work(&mut execution, run))?;
+    let HostCall { function, inputs } = match stop {
+        Stop::Call(call) => call,
+        Stop::Done(values) => {
+            let arrays = values.into_iter().map(|value| to_python(py, value)).collect::<PyResult<Vec<_>>>()?;
+            return PyList::new(py, arrays).map(Bound::into_any);
+        }
+    };
+    let foreign = || Error::internal("a host function that is not Python's");
+    let function = function.downcast::<PythonFunction>().map_err(|_| foreign()).into_python(py)?;
+    let arguments = inputs.into_iter().map(|input| to_python_shared(py, input)).collect::<PyResult<Vec<_>>>()?;
+    let call = PythonCall {
+        function: function.function.clone_ref(py),
+        arguments: PyTuple::new(py, arguments)?.unbind(),
+        dtypes: function.dtypes.clone(),
+        stopped: Mutex::new(Some((Stopped { execution, cancellation, deadline }, exit::InPython::new()))),
+    };
+    Bound::new(py, call).map(Bound::into_any)
 }

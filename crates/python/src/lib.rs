@@ -6,6 +6,7 @@ mod attrs;
 mod call;
 mod detach;
 mod error;
+mod exit;
 mod function;
 mod program;
 mod queue;
@@ -31,6 +32,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<program::ProgramBuilder>()?;
     module.add_class::<program::KernelHandle>()?;
     module.add_class::<program::Program>()?;
+    module.add_class::<function::PythonCall>()?;
     module.add_class::<queue::Queue>()?;
     module.add_class::<resource::Reader>()?;
     module.add_class::<resource::SparseTable>()?;
@@ -39,5 +41,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<records::RecordWriter>()?;
     module.add_class::<records::RecordIterator>()?;
     module.add_function(wrap_pyfunction!(records::crc32c, module)?)?;
+    module.add_function(wrap_pyfunction!(exit::begin_exit, module)?)?;
+    module.add_function(wrap_pyfunction!(exit::wait_for_python_functions, module)?)?;
+    module.add_function(wrap_pyfunction!(exit::linger_at_exit, module)?)?;
+    module.add_function(wrap_pyfunction!(resource::memory_limit, module)?)?;
     Ok(())
 }

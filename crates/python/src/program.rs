@@ -2,28 +2,29 @@
 
 use crate::array::to_python;
 use crate::attrs::{attrs, dtype};
-use crate::detach::{attached, detached};
+use crate::detach::{attached_run, deadline, detached_run};
 use crate::error::IntoPython;
-use crate::function::PythonFunction;
+use crate::function::{PythonFunction, Stopped, advance};
 use crate::queue::Queue;
 use crate::resource::{Reader, SparseTable, Variable};
 use crate::view::to_tensor;
 use crate::watch::PythonWatch;
 use headrace_engine::dtype::DType;
-use headrace_engine::error::Error;
+use headrace_engine::error::{Error, Result};
 use headrace_engine::kernel::Kernel;
 use headrace_engine::kernels::select::Select;
+use headrace_engine::program::{Execution, HostFunction};
 use headrace_engine::run::Run;
 use headrace_engine::{cancellation, kernels, program};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// Ends everything that waits under it.
 #[pyclass(frozen, module = "headrace._native")]
-pub struct Cancellation(Arc<cancellation::Cancellation>);
+pub struct Cancellation(pub cancellation::Cancellation);
 
 #[pymethods]
 impl Cancellation {
@@ -33,7 +34,7 @@ impl Cancellation {
     fn new(watch: Py<PyAny>, patience_secs: f64) -> PyResult<Self> {
         let patience =
             Duration::try_from_secs_f64(patience_secs).map_err(|error| PyValueError::new_err(error.to_string()))?;
-        Ok(Self(Arc::new(cancellation::Cancellation::watched(Arc::new(PythonWatch { watch, patience })))))
+        Ok(Self(cancellation::Cancellation::watched(Arc::new(PythonWatch { watch, patience }))))
     }
 
     /// One that is cancelled with this one, or alone.
@@ -136,21 +137,25 @@ impl ProgramBuilder {
             }
             _ => Err(Error::internal(format!("{op_type} does not work on these resources"))),
         };
-        Ok(kernel.into_python(py)?.map(KernelHandle))
+        Ok(kernel.into_python(py)?.map(|kernel| KernelHandle(Callee::Native(kernel))))
     }
 
     /// A kernel that has the index before its inputs pick one of `kernels`.
     #[staticmethod]
-    fn select(kernels: Vec<Bound<'_, KernelHandle>>) -> KernelHandle {
-        let kernels = kernels.iter().map(|kernel| Arc::clone(&kernel.get().0)).collect();
-        KernelHandle(Arc::new(Select::new(kernels)))
+    fn select(py: Python<'_>, kernels: Vec<Bound<'_, KernelHandle>>) -> PyResult<KernelHandle> {
+        let native = |kernel: &Bound<'_, KernelHandle>| match &kernel.get().0 {
+            Callee::Native(kernel) => Ok(Arc::clone(kernel)),
+            Callee::Python(_) => Err(Error::internal("a Python function works on no resources")),
+        };
+        let kernels = kernels.iter().map(native).collect::<Result<_>>().into_python(py)?;
+        Ok(KernelHandle(Callee::Native(Arc::new(Select::new(kernels)))))
     }
 
-    /// A kernel that calls a Python function; see `PythonFunction`.
+    /// A Python function in place of a kernel; see `PythonFunction`.
     #[staticmethod]
     fn function(py: Python<'_>, function: Py<PyAny>, codes: Vec<u8>) -> PyResult<KernelHandle> {
         let dtypes = codes.into_iter().map(|code| dtype(py, code)).collect::<PyResult<_>>()?;
-        Ok(KernelHandle(Arc::new(PythonFunction { function, dtypes })))
+        Ok(KernelHandle(Callee::Python(Arc::new(PythonFunction { function, dtypes }))))
     }
 
     /// An operation; returns its number and its first output slot. The other outputs follow that one.
@@ -166,8 +171,15 @@ impl ProgramBuilder {
         num_outputs: usize,
         gate: Gate,
     ) -> PyResult<(usize, usize)> {
-        let kernel = Arc::clone(&kernel.get().0);
-        self.lock().builder.node(name.into(), kernel, &inputs, &gate.0, &gate.1, num_outputs).into_python(py)
+        let (name, (controls, guards), builder) = (name.into(), gate, &mut self.lock().builder);
+        let node = match &kernel.get().0 {
+            Callee::Native(kernel) => builder.node(name, Arc::clone(kernel), &inputs, &controls, &guards, num_outputs),
+            Callee::Python(function) => {
+                let function: HostFunction = Arc::clone(function) as _;
+                builder.host_function(name, function, &inputs, &controls, &guards, num_outputs)
+            }
+        };
+        node.into_python(py)
     }
 
     /// An operation that hands on one of `branches`, the first one if `predicate` is false; otherwise as `node`.
@@ -186,7 +198,7 @@ impl ProgramBuilder {
     fn build(&self, py: Python<'_>, fetches: Vec<usize>) -> PyResult<Program> {
         let building = std::mem::take(&mut *self.lock());
         let program = building.builder.build(fetches).into_python(py)?;
-        Ok(Program { program, feeds: building.feeds })
+        Ok(Program { program: Arc::new(program), feeds: building.feeds })
     }
 }
 
@@ -198,18 +210,25 @@ impl ProgramBuilder {
 
 /// A kernel, shared by the programs of a session.
 #[pyclass(frozen, module = "headrace._native", name = "Kernel")]
-pub struct KernelHandle(Arc<dyn Kernel>);
+pub struct KernelHandle(Callee);
+
+enum Callee {
+    Native(Arc<dyn Kernel>),
+    Python(Arc<PythonFunction>),
+}
 
 /// A compiled set of operations.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct Program {
-    program: program::Program,
+    program: Arc<program::Program>,
     feeds: Vec<DType>,
 }
 
 #[pymethods]
 impl Program {
     /// Runs once with one array a feed; returns one array a fetch. Whatever takes time is done without the GIL.
+    ///
+    /// If the run comes to a Python function it returns a `PythonCall` instead, which gives the rest.
     #[pyo3(signature = (feeds, cancellation, timeout=None))]
     fn run<'py>(
         &self,
@@ -217,30 +236,41 @@ impl Program {
         feeds: Vec<Bound<'py, PyAny>>,
         cancellation: &Bound<'py, Cancellation>,
         timeout: Option<f64>,
-    ) -> PyResult<Bound<'py, PyList>> {
+    ) -> PyResult<Bound<'py, PyAny>> {
         let feeds =
             feeds.iter().zip(&self.feeds).map(|(feed, dtype)| to_tensor(feed, *dtype)).collect::<PyResult<Vec<_>>>()?;
-        // What is too long to be counted is for ever.
-        let deadline =
-            timeout.and_then(|timeout| Instant::now().checked_add(Duration::try_from_secs_f64(timeout).ok()?));
+        let deadline = timeout.and_then(deadline);
+        if self.program.has_host_functions() {
+            let execution = Execution::once(&self.program, feeds).into_python(py)?;
+            let stopped = Stopped { execution, cancellation: cancellation.clone().unbind(), deadline };
+            return advance(py, stopped, Execution::start);
+        }
         let cancellation = &cancellation.get().0;
         let run = |run: &Run| self.program.run(feeds, run);
         let values = match self.program.is_brief() {
-            true => attached(py, cancellation, deadline, run)?,
-            false => detached(py, cancellation, deadline, run)?,
+            true => attached_run(py, cancellation, deadline, run)?,
+            false => detached_run(py, None, cancellation, deadline, run)?,
         };
         let arrays = values.into_iter().map(|value| to_python(py, value)).collect::<PyResult<Vec<_>>>()?;
-        PyList::new(py, arrays)
+        PyList::new(py, arrays).map(Bound::into_any)
     }
 
     /// Runs again and again, without the GIL, until `stop` is set or a run fails.
-    fn run_loop(
+    ///
+    /// If it comes to a Python function it returns a `PythonCall`, which goes on, and an empty list at the end.
+    fn run_loop<'py>(
         &self,
-        py: Python<'_>,
-        stop: &Bound<'_, StopFlag>,
-        cancellation: &Bound<'_, Cancellation>,
-    ) -> PyResult<()> {
+        py: Python<'py>,
+        stop: &Bound<'py, StopFlag>,
+        cancellation: &Bound<'py, Cancellation>,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let stop = &stop.get().0;
-        detached(py, &cancellation.get().0, None, |run| self.program.run_loop(stop, run))
+        if self.program.has_host_functions() {
+            let execution = Execution::repeated(&self.program, stop).into_python(py)?;
+            let stopped = Stopped { execution, cancellation: cancellation.clone().unbind(), deadline: None };
+            return advance(py, stopped, Execution::start);
+        }
+        detached_run(py, None, &cancellation.get().0, None, |run| self.program.run_loop(stop, run))?;
+        Ok(PyList::empty(py).into_any())
     }
 }

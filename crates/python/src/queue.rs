@@ -2,7 +2,7 @@
 
 use crate::array::to_python;
 use crate::attrs::{dtype, shape};
-use crate::call::{Call, LARGE_BYTES, detached_if_large};
+use crate::call::{Call, LARGE_BYTES, Seconds, detached_if_large};
 use crate::error::IntoPython;
 use crate::view::{View, parts};
 use headrace_engine::error::{Error, Result};
@@ -62,7 +62,7 @@ impl Queue {
 
     /// Adds an element, if its components are exactly of the queue's types and shapes; says whether they are.
     #[pyo3(signature = (element, timeout=None))]
-    fn enqueue(&self, element: &Bound<'_, PyAny>, timeout: Option<f64>) -> PyResult<bool> {
+    fn enqueue(&self, element: &Bound<'_, PyAny>, timeout: Option<Seconds>) -> PyResult<bool> {
         let (py, spec, parts) = (element.py(), self.0.spec(), parts(element));
         if parts.len() != spec.dtypes.len() {
             return Ok(false);
@@ -79,7 +79,7 @@ impl Queue {
 
     /// As `enqueue`, of the rows of a batch.
     #[pyo3(signature = (batch, timeout=None))]
-    fn enqueue_many(&self, batch: &Bound<'_, PyAny>, timeout: Option<f64>) -> PyResult<bool> {
+    fn enqueue_many(&self, batch: &Bound<'_, PyAny>, timeout: Option<Seconds>) -> PyResult<bool> {
         let (py, spec, parts) = (batch.py(), self.0.spec(), parts(batch));
         if parts.len() != spec.dtypes.len() {
             return Ok(false);
@@ -107,7 +107,7 @@ impl Queue {
 
     /// Takes an element: its components, or the only one alone.
     #[pyo3(signature = (timeout=None))]
-    fn dequeue<'py>(&self, py: Python<'py>, timeout: Option<f64>) -> PyResult<Bound<'py, PyAny>> {
+    fn dequeue<'py>(&self, py: Python<'py>, timeout: Option<Seconds>) -> PyResult<Bound<'py, PyAny>> {
         let call = Call { queue: &self.0, verb: "dequeue", count: 1, timeout };
         let take = |elements| self.0.one(elements);
         let element = call.make(py, |parker| self.0.dequeue(1, false, parker), take)?;
@@ -121,7 +121,7 @@ impl Queue {
         py: Python<'py>,
         count: usize,
         is_up_to: bool,
-        timeout: Option<f64>,
+        timeout: Option<Seconds>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let spec = self.0.spec();
         spec.check_batch().into_python(py)?;
@@ -133,7 +133,7 @@ impl Queue {
     }
 
     #[pyo3(signature = (cancel_pending_enqueues, timeout=None))]
-    fn close(&self, py: Python<'_>, cancel_pending_enqueues: bool, timeout: Option<f64>) -> PyResult<()> {
+    fn close(&self, py: Python<'_>, cancel_pending_enqueues: bool, timeout: Option<Seconds>) -> PyResult<()> {
         let call = Call { queue: &self.0, verb: "close", count: 0, timeout };
         call.make(py, |parker| self.0.close(cancel_pending_enqueues, parker), |_| Ok(()))
     }

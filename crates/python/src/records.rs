@@ -1,7 +1,9 @@
 //! TFRecord files without a graph: writing, iterating, checksums.
 
+use crate::detach::detached;
 use crate::error::IntoPython;
 use bytes::Bytes;
+use headrace_engine::cancellation::Cancellation;
 use headrace_engine::compression::Compression;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::reader::{FileName, OpenFile, Records, TfRecordFormat};
@@ -103,7 +105,7 @@ impl RecordIterator {
             let format = TfRecordFormat { compression: self::compression(compression)? };
             OpenFile::open(&format, name, None)
         };
-        let file = py.detach(open).into_python(py)?;
+        let file = detached(py, &Cancellation::new(), None, |run| run.while_current(open))?;
         Ok(Self(Mutex::new(Iteration { file, ready: VecDeque::new() })))
     }
 
@@ -115,7 +117,9 @@ impl RecordIterator {
         let ready = self.0.try_lock().ok().and_then(|mut iteration| iteration.ready.pop_front());
         let record = match ready {
             Some(record) => Some(record),
-            None => py.detach(|| self.0.lock().unwrap_or_else(PoisonError::into_inner).next()).into_python(py)?,
+            None => detached(py, &Cancellation::new(), None, |run| {
+                run.while_current(|| self.0.lock().unwrap_or_else(PoisonError::into_inner).next())
+            })?,
         };
         Ok(record.map(|record| PyBytes::new(py, &record)))
     }
@@ -127,8 +131,8 @@ impl Iteration {
         while self.ready.len() < AHEAD_RECORDS && length < AHEAD_BYTES {
             let mut records = Records::default();
             match self.file.read(1, false, &mut records) {
-                // It comes again when the records before it are gone.
-                Err(_) if !self.ready.is_empty() => break,
+                // It comes again when the records before it are gone; but an interrupt comes once.
+                Err(error) if error.wait().is_none() && !self.ready.is_empty() => break,
                 Err(error) => return Err(error),
                 Ok(_) => {
                     let Some(record) = records.values.pop() else { break };

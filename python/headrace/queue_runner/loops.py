@@ -5,6 +5,7 @@ None of it keeps a session of headrace alive while it blocks.
 
 import logging
 import threading
+import traceback
 import weakref
 from collections.abc import Callable
 from functools import partial
@@ -19,6 +20,7 @@ __all__ = [
     "make_loop",
     "request_stop",
     "run_ignoring_errors",
+    "tell_of_stop_iteration",
     "wait_for_stop",
     "weakly",
 ]
@@ -93,3 +95,20 @@ def run_ignoring_errors(sess: Any, op: Any) -> None:
         sess.run(op)
     except Exception as error:
         _log.debug("Ignored exception: %s", error)
+
+
+def tell_of_stop_iteration(queue: str, error: BaseException) -> None:
+    """Warns that a Python function has ended the input of a queue without saying so.
+
+    TensorFlow takes a StopIteration for the end of the input, also one that is raised by mistake.
+    """
+    cause, op = error.__cause__, getattr(error, "op", None)
+    place = traceback.extract_tb(cause.__traceback__ if cause else None)[-1:]
+    _log.warning(
+        "queue '%s': the Python function of operation '%s' raised StopIteration (%s), which ends "
+        "the input. If that was not meant, catch it in the function. If it was, raise "
+        "tf.errors.OutOfRangeError there instead, and nothing is logged.",
+        queue,
+        op.name if op else "unknown",
+        ", ".join(f"{frame.filename}:{frame.lineno}" for frame in place),
+    )

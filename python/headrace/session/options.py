@@ -4,7 +4,8 @@ TensorFlow's option messages have dozens of fields. Code that sets them must kee
 field is accepted and kept; the ones that mean something here are named in each class.
 """
 
-from typing import Any
+from operator import index
+from typing import Any, Final
 
 __all__ = [
     "ConfigProto",
@@ -27,6 +28,31 @@ class Options:
         if name.startswith("__"):
             raise AttributeError(name)
         return None
+
+
+class _TimedOptions(Options):
+    """Options of which one is a time in milliseconds; more of them than an int64 are refused."""
+
+    _MOST_MS: Final = 2**63 - 1
+    _timeout: str
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == self._timeout and value is not None:
+            value = self._checked_ms(name, value)
+        super().__setattr__(name, value)
+
+    def _checked_ms(self, name: str, value: Any) -> int:
+        where = f"{type(self).__name__}: {name} is {value!r}"
+        if isinstance(value, bool) or not hasattr(value, "__index__"):
+            raise TypeError(
+                f"{where}, expected milliseconds as an integer. Give 0 to wait for ever."
+            )
+        if not -self._MOST_MS <= index(value) <= self._MOST_MS:
+            raise ValueError(
+                f"{where}, expected milliseconds of at most {self._MOST_MS}. Give 0 to wait for "
+                "ever."
+            )
+        return index(value)
 
 
 class GPUOptions(Options):
@@ -59,16 +85,18 @@ class GraphOptions(Options):
         super().__init__(**fields)
 
 
-class ConfigProto(Options):
+class ConfigProto(_TimedOptions):
     """Options of a session.
 
     Attributes:
         graph_options: See `GraphOptions`.
-        operation_timeout_in_ms: How long a run may wait; None or 0 for ever.
+        operation_timeout_in_ms: How long a run may wait; None, 0 or less for ever.
         allow_lossy_feeds: Whether what is fed may be numbers that the type of the tensor does not
             have: NumPy makes others of them (1 of 1.5 for int32, 44 of 300 for uint8), as it does
             in TensorFlow. Otherwise they are a TypeError. headrace's own.
     """
+
+    _timeout = "operation_timeout_in_ms"
 
     allow_lossy_feeds: bool | None
 
@@ -88,12 +116,14 @@ class ConfigProto(Options):
         return getattr(options, "opt_level", None) != OptimizerOptions.L0
 
 
-class RunOptions(Options):
+class RunOptions(_TimedOptions):
     """Options of one run.
 
     Attributes:
-        timeout_in_ms: How long the run may wait; None or 0 for the session's option.
+        timeout_in_ms: How long the run may wait; None, 0 or less for the session's option.
     """
+
+    _timeout = "timeout_in_ms"
 
     NO_TRACE = 0
     SOFTWARE_TRACE = 1

@@ -9,7 +9,6 @@ Source: `tf.Session` of TensorFlow 1.15.
 
 import atexit
 import contextlib
-import sys
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -47,6 +46,8 @@ _ProgramKey: TypeAlias = tuple[tuple[Tensor, ...], tuple[Operation, ...], tuple[
 
 # How many programs a session keeps at least, of those that were run last; at most twice as many.
 _NUM_CACHED: Final = 512
+# How long the program's exit waits for Python functions that threads of runners are computing.
+_EXIT_SECONDS: Final = 0.5
 
 # What the end of the interpreter has to wake: runner threads are blocked in native calls then.
 _open_sessions: "weakref.WeakSet[Session]" = weakref.WeakSet()
@@ -194,6 +195,8 @@ class Session:
     def make_loop(self, op: Operation, stop_flag: engine.StopFlag) -> Callable[[], None]:
         """Returns a function that runs an operation again and again, in one call without the GIL.
 
+        Python takes part only where the operation needs a Python function.
+
         The function does not keep the session alive. It returns when `stop_flag` is set, between
         two runs; what blocks in a run has to be woken. It raises an OpError as soon as a run fails.
 
@@ -206,7 +209,7 @@ class Session:
 
         def run_loop() -> None:
             try:
-                program.run_loop(stop_flag, cancellation)
+                engine.call_functions(program.run_loop(stop_flag, cancellation))
             except engine.EngineError as error:
                 waits.raise_op_error(error)
 
@@ -293,6 +296,7 @@ class Session:
 
     def _check_open(self) -> None:
         if self._cancellation.is_cancelled():
+            engine.linger_at_exit()
             raise RuntimeError("Attempted to use a closed Session.")
 
     def _check_usable(self) -> None:
@@ -303,15 +307,10 @@ class Session:
             )
 
     def _timeout(self, options: RunOptions | None) -> float | None:
-        timeout_ms = (options and options.timeout_in_ms) or self._timeout_ms
-        if not timeout_ms:
-            return None
-        if not abs(timeout_ms) <= sys.maxsize:
-            raise ValueError(
-                f"timeout_in_ms: Value out of range: {timeout_ms}, expected at most {sys.maxsize}. "
-                "Give 0 to wait for ever."
-            )
-        return timeout_ms / 1000
+        for timeout_ms in (options and options.timeout_in_ms, self._timeout_ms):
+            if timeout_ms and timeout_ms > 0:
+                return float(timeout_ms / 1000)
+        return None
 
     def _plan(self, fetches: Any) -> FetchPlan:
         if not isinstance(fetches, (Tensor, Operation)):
@@ -346,7 +345,8 @@ class Session:
         self, program: engine.Program, feeds: Sequence[Any], timeout: float | None
     ) -> list[Any]:
         try:
-            return program.run(feeds, self._cancellation, timeout)
+            results = program.run(feeds, self._cancellation, timeout)
+            return results if type(results) is list else engine.call_functions(results)
         except engine.EngineError as error:
             self._waits.raise_op_error(error)
         except BaseException as error:
@@ -382,13 +382,18 @@ class InteractiveSession(Session):
         self._installed.close()
 
 
-def _cancel_open_sessions() -> None:
-    """Lets no daemon thread wait in the engine while the interpreter goes away."""
+def _end_runs() -> None:
+    """Ends all runs before the interpreter exits, and waits a moment for Python functions in them.
+
+    See `crates/python/src/exit.rs` for why.
+    """
+    engine.begin_exit()
     for session in list(_open_sessions):
         session._cancellation.cancel()
+    engine.wait_for_python_functions(_EXIT_SECONDS)
 
 
-atexit.register(_cancel_open_sessions)
+atexit.register(_end_runs)
 
 
 def _end_runners_of(graph: Graph) -> None:

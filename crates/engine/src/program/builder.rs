@@ -1,6 +1,6 @@
 //! How a program is put together: its nodes in order, and what is done with them once all are known.
 
-use super::{Guard, Input, Node, Program, Slot, Work};
+use super::{Guard, HostFunction, Input, Node, Program, Slot, Work};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::tensor::Tensor;
@@ -70,6 +70,19 @@ impl ProgramBuilder {
         }
     }
 
+    /// A call of a function of the host language; see [`ProgramBuilder::node`].
+    pub fn host_function(
+        &mut self,
+        name: Arc<str>,
+        function: HostFunction,
+        inputs: &[Slot],
+        controls: &[usize],
+        guards: &[(Slot, bool)],
+        num_outputs: usize,
+    ) -> Result<(usize, Slot)> {
+        self.add(name, Work::Host(function), inputs, controls, guards, num_outputs)
+    }
+
     /// A node that hands on `if_true` or `if_false`, as the bool scalar `predicate` says; see [`ProgramBuilder::node`].
     pub fn merge(
         &mut self,
@@ -131,16 +144,18 @@ impl ProgramBuilder {
         }
         let has_branches = self.nodes.iter().any(|node| !node.guards.is_empty() || matches!(node.work, Work::Merge));
         let is_brief = self.nodes.iter().all(|node| matches!(&node.work, Work::Call(kernel) if kernel.is_brief()));
+        let has_host_functions = self.nodes.iter().any(|node| matches!(node.work, Work::Host(_)));
         if !has_branches && !self.is_plain {
             self.change_in_place(&mut fetches);
         }
         let kept = self.note_readers(&fetches);
         let Self { nodes, initial, feeds, is_plain, .. } = self;
-        Ok(Program { nodes, has_branches, is_brief, kept, is_plain, initial, feeds, fetches })
+        Ok(Program { nodes, has_branches, is_brief, has_host_functions, kept, is_plain, initial, feeds, fetches })
     }
 
     /// Lets kernels that can do so change their input, where it is a node's output and nobody else reads it.
     fn change_in_place(&mut self, fetches: &mut [Slot]) {
+        #[expect(clippy::disallowed_methods, reason = "one for each slot")]
         let mut num_readers = vec![0; self.initial.len()];
         let inputs = self.nodes.iter().flat_map(|node| &node.inputs).map(|input| &input.slot);
         inputs.chain(fetches.iter()).for_each(|slot| num_readers[*slot] += 1);
@@ -171,6 +186,7 @@ impl ProgramBuilder {
             self.producers.iter().map(|producer| self.is_plain || producer.is_none()).collect();
         fetches.iter().for_each(|slot| is_read_later[*slot] = true);
         self.nodes.iter().flat_map(|node| &node.guards).for_each(|guard| is_read_later[guard.slot] = true);
+        #[expect(clippy::disallowed_methods, reason = "one for each slot")]
         let mut is_moved = vec![false; self.initial.len()];
         for node in self.nodes.iter_mut().rev() {
             for input in node.inputs.iter_mut().rev() {

@@ -1,11 +1,32 @@
 //! One run of a program: the values so far, which nodes are done, and which wait.
 
-use super::{Node, Program, Slot, Work};
+use super::{HostFunction, Node, Program, Slot, Work};
 use crate::error::{Code, Error, Result};
-use crate::kernel::{Kernel, Pending, Tensors, store};
+use crate::kernel::{Kernel, Outputs, Pending, Tensors, store};
 use crate::run::Run;
 use crate::tensor::Tensor;
+use std::collections::VecDeque;
 use std::sync::Arc;
+
+/// How far one run has come.
+#[derive(Default)]
+pub(super) struct Progress {
+    /// The first node that was not looked at yet.
+    next: usize,
+    /// Nodes that were not ready, to be looked at again now.
+    blocked: VecDeque<usize>,
+    /// Nodes that are not ready, to be looked at again when something that waits is done.
+    deferred: Vec<usize>,
+    waiting: Vec<Waiting>,
+    /// The node whose host function is being called.
+    called: usize,
+}
+
+/// A call of a function of the host language that is due.
+pub struct HostCall {
+    pub function: HostFunction,
+    pub inputs: Tensors,
+}
 
 /// The values of one run, reused by the next run of a loop.
 pub(super) struct Frame<'p> {
@@ -18,6 +39,14 @@ pub(super) struct Frame<'p> {
     has_waited: bool,
 }
 
+/// A [`Frame`] without its program: what a run that has stopped at a host function is kept as.
+pub(super) struct Values {
+    values: Vec<Option<Tensor>>,
+    is_done: Vec<bool>,
+    is_skipped: Vec<bool>,
+    has_waited: bool,
+}
+
 /// A node that waits.
 struct Waiting {
     node: usize,
@@ -26,8 +55,19 @@ struct Waiting {
 
 impl<'p> Frame<'p> {
     pub(super) fn new(program: &'p Program) -> Self {
+        #[expect(clippy::disallowed_methods, reason = "one for each node")]
         let (is_done, is_skipped) = (vec![false; program.nodes.len()], vec![false; program.nodes.len()]);
         Self { program, values: program.initial.clone(), is_done, is_skipped, has_waited: false }
+    }
+
+    pub(super) fn restore(program: &'p Program, values: Values) -> Self {
+        let Values { values, is_done, is_skipped, has_waited } = values;
+        Self { program, values, is_done, is_skipped, has_waited }
+    }
+
+    pub(super) fn into_values(self) -> Values {
+        let Self { program: _, values, is_done, is_skipped, has_waited } = self;
+        Values { values, is_done, is_skipped, has_waited }
     }
 
     pub(super) fn clear(&mut self) {
@@ -71,7 +111,9 @@ impl<'p> Frame<'p> {
             }
         }
         Ok(match node.work {
-            Work::Call(_) | Work::Change(_) => node.inputs.iter().any(|input| is_skipped(input.producer)),
+            Work::Call(_) | Work::Change(_) | Work::Host(_) => {
+                node.inputs.iter().any(|input| is_skipped(input.producer))
+            }
             Work::Merge => is_skipped(node.inputs[0].producer) || is_skipped(node.inputs[self.branch(node)?].producer),
         })
     }
@@ -81,42 +123,104 @@ impl<'p> Frame<'p> {
         Ok(if self.value(node.inputs[0].slot)?.bool_scalar("pred")? { 2 } else { 1 })
     }
 
+    /// Runs every node. The program has no host functions.
     pub(super) fn execute(&mut self, run: &Run) -> Result<()> {
         run.check()?;
         run.is_plain.set(self.program.is_plain);
-        let mut waiting = Vec::new();
-        let result = self.execute_nodes(run, &mut waiting);
-        match result {
-            Ok(()) => Ok(()),
-            Err(error) => Err(self.abandon(run, waiting, error)),
+        let mut progress = Progress::default();
+        match self.execute_nodes::<false>(run, &mut progress) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(self.abandon(run, progress, error)),
         }
     }
 
-    /// Runs the nodes in their order. One that would block waits aside while those that can go on do.
-    fn execute_nodes(&mut self, run: &Run, waiting: &mut Vec<Waiting>) -> Result<()> {
-        let mut deferred = Vec::new();
-        for node in 0..self.program.nodes.len() {
-            if waiting.is_empty() || self.is_ready(node) {
-                self.start(node, run, waiting)?;
+    /// Runs the nodes up to the next call of a host function, or all that are left.
+    pub(super) fn advance(&mut self, run: &Run, progress: &mut Progress) -> Result<Option<HostCall>> {
+        run.is_plain.set(self.program.is_plain);
+        self.execute_nodes::<true>(run, progress).map_err(|error| self.abandon(run, std::mem::take(progress), error))
+    }
+
+    /// Takes what the host function returned that the run has stopped at.
+    pub(super) fn take_returned(
+        &mut self,
+        run: &Run,
+        progress: &mut Progress,
+        returned: Result<Outputs>,
+    ) -> Result<()> {
+        let Node { first_output, num_outputs, .. } = self.program.nodes[progress.called];
+        let places = &mut self.values[first_output..first_output + num_outputs];
+        let stored = returned.and_then(|outputs| store(outputs, places));
+        stored.map_err(|error| {
+            let error = self.program.explain(progress.called, run, error);
+            self.abandon(run, std::mem::take(progress), error)
+        })
+    }
+
+    /// Runs the nodes in their order. One that would block waits aside while those that can go on do. If `MAY_STOP`, it
+    /// stops where a host function is to be called, and goes on from there with the next call.
+    fn execute_nodes<const MAY_STOP: bool>(&mut self, run: &Run, progress: &mut Progress) -> Result<Option<HostCall>> {
+        for node in progress.next..self.program.nodes.len() {
+            if progress.waiting.is_empty() || self.is_ready(node) {
+                if let Some(call) = self.start_or_stop::<MAY_STOP>(node, run, progress)? {
+                    progress.next = node + 1;
+                    return Ok(Some(call));
+                }
             } else {
-                deferred.push(node);
+                progress.deferred.push(node);
             }
         }
-        while !waiting.is_empty() {
-            if !self.poll(run, waiting)? {
-                run.wait_in(&|| waiting.iter().map(|waiting| self.name(waiting)).collect())?;
-                continue;
-            }
-            let blocked = std::mem::take(&mut deferred);
-            for node in blocked {
-                if self.is_ready(node) {
-                    self.start(node, run, waiting)?;
-                } else {
-                    deferred.push(node);
+        progress.next = self.program.nodes.len();
+        loop {
+            while let Some(node) = progress.blocked.pop_front() {
+                if !self.is_ready(node) {
+                    progress.deferred.push(node);
+                } else if let Some(call) = self.start_or_stop::<MAY_STOP>(node, run, progress)? {
+                    return Ok(Some(call));
                 }
             }
+            if progress.waiting.is_empty() {
+                return Ok(None);
+            }
+            if self.poll(run, &mut progress.waiting)? {
+                progress.blocked.extend(progress.deferred.drain(..));
+            } else {
+                run.wait_in(&|| progress.waiting.iter().map(|waiting| self.name(waiting)).collect())?;
+            }
         }
-        Ok(())
+    }
+
+    #[inline(always)]
+    fn start_or_stop<const MAY_STOP: bool>(
+        &mut self,
+        index: usize,
+        run: &Run,
+        progress: &mut Progress,
+    ) -> Result<Option<HostCall>> {
+        let program = self.program;
+        if MAY_STOP && let Work::Host(function) = &program.nodes[index].work {
+            return self.stop(index, function, run, progress);
+        }
+        self.start(index, run, &mut progress.waiting).map(|()| None)
+    }
+
+    /// The call of a host function, unless it is skipped.
+    fn stop(
+        &mut self,
+        index: usize,
+        function: &HostFunction,
+        run: &Run,
+        progress: &mut Progress,
+    ) -> Result<Option<HostCall>> {
+        let program = self.program;
+        let node = &program.nodes[index];
+        self.is_done[index] = true;
+        if program.has_branches && self.is_to_skip(node).map_err(|error| program.explain(index, run, error))? {
+            self.is_skipped[index] = true;
+            return Ok(None);
+        }
+        progress.called = index;
+        let inputs = self.inputs(node, progress.waiting.is_empty())?;
+        Ok(Some(HostCall { function: Arc::clone(function), inputs }))
     }
 
     #[inline(always)]
@@ -135,6 +239,7 @@ impl<'p> Frame<'p> {
                 let Some(value) = &mut self.values[node.first_output] else { return Err(unfilled(node.first_output)) };
                 kernel.change(value).map_err(explain)
             }
+            Work::Host(_) => Err(explain(Error::internal("a host function needs an Execution"))),
             Work::Merge => {
                 self.values[node.first_output] = Some(self.value(node.inputs[self.branch(node)?].slot)?);
                 Ok(())
@@ -145,9 +250,23 @@ impl<'p> Frame<'p> {
     /// Calls a kernel with what it needs. On its own, so that the nodes that change a value in place stay cheap.
     #[inline(never)]
     fn call(&mut self, index: usize, kernel: &Arc<dyn Kernel>, run: &Run, waiting: &mut Vec<Waiting>) -> Result<()> {
-        let node = &self.program.nodes[index];
-        // Moving is right only in program order; once something waits, later nodes may run before earlier ones.
-        let may_move = waiting.is_empty();
+        let program = self.program;
+        let node = &program.nodes[index];
+        let inputs = self.inputs(node, waiting.is_empty())?;
+        run.node.set(index);
+        run.read_outputs.set(node.read_outputs);
+        let places = &mut self.values[node.first_output..node.first_output + node.num_outputs];
+        if let Some(pending) = kernel.run_into(run, inputs, places)? {
+            (self.is_done[index], self.has_waited) = (false, true);
+            waiting.push(Waiting { node: index, pending });
+        }
+        Ok(())
+    }
+
+    /// What a node reads. `may_move` if nothing waits: moving is right only in program order, and once something waits,
+    /// later nodes may run before earlier ones.
+    #[inline(always)]
+    fn inputs(&mut self, node: &Node, may_move: bool) -> Result<Tensors> {
         let mut inputs = Tensors::new();
         for input in &node.inputs {
             let place = &mut self.values[input.slot];
@@ -160,14 +279,7 @@ impl<'p> Frame<'p> {
                 inputs.push(value.clone());
             }
         }
-        run.node.set(index);
-        run.read_outputs.set(node.read_outputs);
-        let places = &mut self.values[node.first_output..node.first_output + node.num_outputs];
-        if let Some(pending) = kernel.run_into(run, inputs, places)? {
-            (self.is_done[index], self.has_waited) = (false, true);
-            waiting.push(Waiting { node: index, pending });
-        }
-        Ok(())
+        Ok(inputs)
     }
 
     /// Tries everything that waits; says whether anything could be finished.
@@ -201,14 +313,14 @@ impl<'p> Frame<'p> {
     }
 
     /// Ends what still waits; of a cancelled run, the first waiting operation says how it ended.
-    fn abandon(&self, run: &Run, waiting: Vec<Waiting>, error: Error) -> Error {
+    fn abandon(&self, run: &Run, progress: Progress, error: Error) -> Error {
         let mut first = None;
         let is_from_outside = error.op().is_none();
-        let error = match waiting.first().filter(|_| is_from_outside) {
+        let error = match progress.waiting.first().filter(|_| is_from_outside) {
             Some(waiting) => error.waiting_in(&self.name(waiting)),
             None => error,
         };
-        for mut waiting in waiting {
+        for mut waiting in progress.waiting {
             let error = waiting.pending.cancel();
             first.get_or_insert_with(|| self.program.explain(waiting.node, run, error));
         }

@@ -2,8 +2,11 @@
 
 mod builder;
 mod frame;
+mod hosted;
 
 pub use builder::ProgramBuilder;
+pub use frame::HostCall;
+pub use hosted::{Execution, HostFunction, Stop};
 
 use crate::error::{Code, Error, Result};
 use crate::kernel::{InPlace, Kernel};
@@ -54,6 +57,8 @@ enum Work {
     Change(Arc<dyn InPlace>),
     /// Hands on its second input if the first one is false, else its third: the other one may have been skipped.
     Merge,
+    /// Calls a function of the host language; see [`Execution`].
+    Host(HostFunction),
 }
 
 /// Lets a node run only if a bool scalar has a certain value.
@@ -75,6 +80,7 @@ pub struct Program {
     nodes: Vec<Node>,
     has_branches: bool,
     is_brief: bool,
+    has_host_functions: bool,
     /// Outputs that no node moves away: they are there until somebody clears them.
     kept: Vec<Slot>,
     is_plain: bool,
@@ -90,8 +96,20 @@ impl Program {
         self.is_brief
     }
 
+    /// Whether it calls functions of the host language. Only an [`Execution`] can run it then.
+    pub fn has_host_functions(&self) -> bool {
+        self.has_host_functions
+    }
+
     /// Runs every node once and returns the fetched values.
     pub fn run(&self, feeds: Vec<Tensor>, run: &Run) -> Result<Vec<Tensor>> {
+        let mut frame = self.fed_frame(feeds)?;
+        frame.execute(run)?;
+        self.fetched(&frame)
+    }
+
+    /// The values before a run, with those that are fed.
+    fn fed_frame(&self, feeds: Vec<Tensor>) -> Result<Frame<'_>> {
         if feeds.len() != self.feeds.len() {
             return Err(Error::internal(format!("{} feeds given, {} expected", feeds.len(), self.feeds.len())));
         }
@@ -99,16 +117,17 @@ impl Program {
         for (slot, value) in self.feeds.iter().zip(feeds) {
             frame.values[*slot] = Some(value);
         }
-        frame.execute(run)?;
+        Ok(frame)
+    }
+
+    /// The fetched values after a run.
+    fn fetched(&self, frame: &Frame) -> Result<Vec<Tensor>> {
         self.fetches.iter().enumerate().map(|(index, slot)| frame.fetched(index, *slot)).collect()
     }
 
     /// Repeats runs until `stop` is set (then it returns) or a run fails (then with that error).
     pub fn run_loop(&self, stop: &StopFlag, run: &Run) -> Result<()> {
-        if !self.feeds.is_empty() {
-            return Err(Error::internal("a program that is fed cannot run in a loop"));
-        }
-        let mut frame = Frame::new(self);
+        let mut frame = self.loop_frame()?;
         while !stop.is_set() {
             frame.execute(run)?;
             frame.clear();
@@ -116,8 +135,17 @@ impl Program {
         Ok(())
     }
 
+    /// The values before the first run of a loop.
+    fn loop_frame(&self) -> Result<Frame<'_>> {
+        if !self.feeds.is_empty() {
+            return Err(Error::internal("a program that is fed cannot run in a loop"));
+        }
+        Ok(Frame::new(self))
+    }
+
     /// The reading nodes that `node` depends on, itself included, nearest first.
     fn origin(&self, node: usize, run: &Run) -> Option<crate::run::Origin> {
+        #[expect(clippy::disallowed_methods, reason = "one for each node")]
         let mut is_seen = vec![false; self.nodes.len()];
         let mut stack = vec![node];
         while let Some(node) = stack.pop() {

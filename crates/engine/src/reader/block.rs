@@ -3,12 +3,13 @@
 //! A record is copied out of its block, so that one which waits in a queue keeps nothing else alive.
 
 use super::format::Numbering;
+use super::input::{Input, error_of_wait};
 use super::name::FileName;
+use crate::allocate::{self, Refusal, Unread};
 use crate::compression::{Compression, Inflate};
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, Result, Wait};
 use crate::output::retried;
 use bytes::Bytes;
-use std::fs::File;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 
 /// Files are read in blocks of this size; a larger record goes by itself.
@@ -31,11 +32,14 @@ pub struct BlockFile {
     /// Number of the record being read, for errors, and how it is called there.
     record: u64,
     numbering: Numbering,
+    /// Offset of that record.
+    record_bytes: u64,
+    may_wait: bool,
 }
 
 enum Source {
     /// A file whose size is known, that can be read from anywhere.
-    Regular(File),
+    Regular(Input),
     /// A pipe or a device.
     Stream(Stream),
     Compressed(Box<Inflate<Stream>>),
@@ -57,12 +61,14 @@ impl Read for Source {
 impl BlockFile {
     pub fn open(name: &FileName, compression: Compression, numbering: Numbering) -> Result<Self> {
         let (file, metadata) = name.open()?;
-        Ok(match compression {
+        let may_wait = file.may_wait();
+        let opened = match compression {
             Compression::None if metadata.is_file() => {
                 Self::new(name, Source::Regular(file), metadata.len(), numbering)
             }
             _ => Self::of_stream(name, Box::new(file), compression, numbering),
-        })
+        };
+        Ok(Self { may_wait, ..opened })
     }
 
     /// A file that is not asked for its size, nor moved in.
@@ -77,7 +83,8 @@ impl BlockFile {
     fn new(name: &FileName, source: Source, length: u64, numbering: Numbering) -> Self {
         let block_bytes = length.clamp(SMALL_BLOCK_BYTES, BLOCK_BYTES as u64) as usize;
         let (name, block) = (name.clone(), Vec::new());
-        Self { name, source, block, start: 0, end: 0, block_bytes, offset_bytes: 0, record: 0, numbering }
+        let (start, end, offset_bytes, record, record_bytes, may_wait) = (0, 0, 0, 0, 0, false);
+        Self { name, source, block, start, end, block_bytes, offset_bytes, record, record_bytes, numbering, may_wait }
     }
 
     pub fn name(&self) -> &FileName {
@@ -100,6 +107,12 @@ impl BlockFile {
     /// Says which record is read next, for errors.
     pub fn begin(&mut self, record: u64) {
         self.record = record;
+        self.record_bytes = self.offset_bytes;
+    }
+
+    /// Whether reading may have to wait.
+    pub fn may_wait(&self) -> bool {
+        self.may_wait
     }
 
     /// What is there of the next bytes: at least `count`, unless the file ends before.
@@ -182,7 +195,9 @@ impl BlockFile {
         if self.end == self.block.len() {
             // A size that somebody claims is not allocated before so many bytes were seen.
             let length = self.block_bytes.max(count.min(2 * self.end));
-            self.block.try_reserve_exact(length - self.end).map_err(|_| self.too_large(count as u64))?;
+            allocate::reserve(&mut self.block, length - self.end)
+                .map_err(|refusal| self.too_large(count as u64, refusal))?;
+            #[expect(clippy::disallowed_methods, reason = "there is room")]
             self.block.resize(length, 0);
         }
         let read = retried(|| self.source.read(&mut self.block[self.end..]));
@@ -199,18 +214,15 @@ impl BlockFile {
         }
         let buffered = self.end - self.start;
         let capacity = if left.is_some() { count } else { count.min(2 * BLOCK_BYTES as u64) };
-        let mut bytes = Vec::new();
-        let reserved = usize::try_from(capacity).map(|capacity| bytes.try_reserve_exact(capacity));
-        if !matches!(reserved, Ok(Ok(()))) {
-            return Err(self.too_large(count));
-        }
+        let capacity = usize::try_from(capacity).unwrap_or(usize::MAX);
+        let mut bytes = allocate::room(capacity).map_err(|refusal| self.too_large(count, refusal))?;
         bytes.extend_from_slice(&self.block[self.start..self.end]);
         self.consume(buffered);
         let rest = count - buffered as u64;
-        match (&mut self.source).take(rest).read_to_end(&mut bytes) {
-            Ok(read) => self.offset_bytes += read as u64,
-            Err(error) if error.kind() == ErrorKind::OutOfMemory => return Err(self.too_large(count)),
-            Err(error) => return Err(self.failed(&error)),
+        match allocate::read_to_end(&mut (&mut self.source).take(rest), &mut bytes) {
+            Ok(()) => self.offset_bytes += (bytes.len() - buffered) as u64,
+            Err(Unread::Refused(refusal)) => return Err(self.too_large(count, refusal)),
+            Err(Unread::Failed(error)) => return Err(self.failed(&error)),
         }
         if bytes.len() as u64 != count {
             return Ok(None);
@@ -219,13 +231,18 @@ impl BlockFile {
         Ok(Some(bytes.into()))
     }
 
-    fn too_large(&self, count: u64) -> Error {
-        let text = format!("{count} bytes do not fit into memory. Split the record.");
-        Error::new(Code::ResourceExhausted, format!("{}: {} {text}", self.name.text(), self.place()))
+    /// The error for a record of `count` bytes for which there is no memory.
+    pub fn too_large(&self, count: u64, refusal: Refusal) -> Error {
+        let place = format!("{}: {}: {count} bytes do not fit into memory", self.name.text(), self.place());
+        refusal.at(place).with_remedy("Split the record")
     }
 
     /// The error of reading, with file, record and byte.
     fn failed(&self, error: &io::Error) -> Error {
+        if let Some(error) = error_of_wait(error) {
+            let is_begun = self.offset_bytes > self.record_bytes;
+            return error.clone().of_wait(if is_begun { Wait::CutOff } else { Wait::Repeatable });
+        }
         match &self.source {
             Source::Compressed(stream) if error.kind() == ErrorKind::InvalidData => {
                 let (name, place, remedy) = (self.name.text(), self.place(), stream.remedy());

@@ -67,6 +67,11 @@ pub trait RecordFile: Send {
         false
     }
 
+    /// Whether reading may have to wait, for the writer of a pipe.
+    fn may_wait(&self) -> bool {
+        false
+    }
+
     /// Hands on up to `limit` records, the first of them that of number `number`; says whether the file is known to have
     /// ended. Those handed on before an error are good.
     fn next_up_to(&mut self, number: u64, limit: usize, take: &mut dyn FnMut(Record)) -> Result<bool> {

@@ -7,6 +7,7 @@ mod block;
 mod fixed_length;
 mod format;
 mod identity;
+mod input;
 #[cfg(test)]
 mod interrupted;
 mod name;
@@ -157,7 +158,7 @@ impl Call {
             Request::RestoreState(bytes) => {
                 // A restore that fails resets the reader.
                 *state = State::default();
-                *state = reader.restored(bytes)?;
+                *state = run.while_current(|| reader.restored(bytes))?;
                 Answer::Nothing
             }
             Request::Reset => {
@@ -173,7 +174,7 @@ impl Call {
                         break Answer::Records(records);
                     }
                     match self.next_work(&queue, run) {
-                        Ok(Some(work)) => state.start(work, &*reader.format)?,
+                        Ok(Some(work)) => run.while_current(|| state.start(work, &*reader.format))?,
                         Ok(None) => return Ok(None),
                         Err(error) => {
                             state.work = Bytes::new();
@@ -216,7 +217,10 @@ impl State {
     fn read(&mut self, limit: usize, wants_keys: bool, run: &Run) -> Result<Records> {
         let mut records = Records::default();
         let Some(file) = self.file.as_mut() else { return Ok(records) };
-        let is_over = file.read(limit, wants_keys, &mut records)?;
+        let is_over = match file.may_wait() {
+            false => file.read(limit, wants_keys, &mut records)?,
+            true => run.while_current(|| file.read(limit, wants_keys, &mut records))?,
+        };
         let num_records = records.values.len() as u64;
         if num_records > 0 {
             let record = file.position().record - num_records;
@@ -234,7 +238,8 @@ impl State {
     /// The key and the value of the next record of the current file; `None` if there is no file or it has ended.
     fn read_one(&mut self, wants_key: bool, run: &Run) -> Result<Option<(Bytes, Bytes)>> {
         let Some(file) = self.file.as_mut() else { return Ok(None) };
-        let Some(record) = file.read_one()? else {
+        let record = if file.may_wait() { run.while_current(|| file.read_one())? } else { file.read_one()? };
+        let Some(record) = record else {
             self.end_file();
             return Ok(None);
         };

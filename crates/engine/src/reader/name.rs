@@ -1,8 +1,9 @@
 //! The names of files, as bytes, and the keys of their records.
 
+use super::input::Input;
 use crate::error::{Error, Result};
 use bytes::Bytes;
-use std::fs::{File, Metadata};
+use std::fs::Metadata;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
@@ -38,10 +39,9 @@ impl FileName {
     }
 
     /// Opens the file for reading; the error is in the words of TensorFlow, with what the user can do about it.
-    pub fn open(&self) -> Result<(File, Metadata)> {
+    pub fn open(&self) -> Result<(Input, Metadata)> {
         let open = || {
-            let file = File::open(self.path())?;
-            let metadata = file.metadata()?;
+            let (file, metadata) = Input::open(self.path())?;
             if metadata.is_dir() {
                 return Err(ErrorKind::IsADirectory.into());
             }
@@ -85,6 +85,7 @@ impl Keys {
             }
         }
         let digits = &digits[start..];
+        #[expect(clippy::disallowed_methods, reason = "the length of a path")]
         let mut key = Vec::with_capacity(self.prefix.len() + digits.len());
         key.extend_from_slice(&self.prefix);
         key.extend_from_slice(digits);

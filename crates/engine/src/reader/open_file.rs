@@ -3,7 +3,7 @@
 use super::Records;
 use super::format::{Format, Numbering, Position, Record, RecordFile};
 use super::name::{FileName, Keys};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, Wait};
 use bytes::Bytes;
 
 /// An open file, read record by record. Once a read has failed, all others fail in the same way.
@@ -14,6 +14,7 @@ pub struct OpenFile {
     records: Box<dyn RecordFile>,
     position: Position,
     failure: Option<Error>,
+    may_wait: bool,
 }
 
 impl OpenFile {
@@ -22,7 +23,8 @@ impl OpenFile {
         let at = at.filter(|position| position.record > 0);
         let records = format.open(&name, at)?;
         let keys = Keys::new(&name);
-        Ok(Self { name, keys, numbering: format.numbering(), records, position: at.unwrap_or_default(), failure: None })
+        let (may_wait, numbering) = (records.may_wait(), format.numbering());
+        Ok(Self { name, keys, numbering, records, position: at.unwrap_or_default(), failure: None, may_wait })
     }
 
     /// Adds up to `limit` records to `records`; says whether the file is known to have ended. What was read before some
@@ -41,9 +43,10 @@ impl OpenFile {
             records.offsets_bytes.push(record.offset_bytes);
             records.values.push(record.value);
         });
-        result.or_else(|error| match (self.failure.insert(error), records.values.is_empty()) {
-            (_, false) => Ok(false),
-            (failure, true) => Err(failure.clone()),
+        result.or_else(|error| {
+            let is_told_later = !records.values.is_empty() && error.wait().is_none();
+            let error = self.note(error);
+            if is_told_later { Ok(false) } else { Err(error) }
         })
     }
 
@@ -52,11 +55,30 @@ impl OpenFile {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
         }
-        let record = self.records.next(self.position.record).map_err(|error| self.failure.insert(error).clone())?;
+        let record = self.records.next(self.position.record).map_err(|error| self.note(error))?;
         if let Some(record) = &record {
             self.position = Position { record: self.position.record + 1, offset_bytes: record.next_bytes };
         }
         Ok(record)
+    }
+
+    /// Notes how all later reads are to fail after `error`.
+    fn note(&mut self, error: Error) -> Error {
+        self.failure = match error.wait() {
+            None => Some(error.clone()),
+            Some(Wait::Repeatable) => None,
+            Some(Wait::CutOff) => Some(Error::data_loss(format!(
+                "{}: the wait for the rest of record {} was ended, expected all of it. Reset the reader.",
+                self.name.text(),
+                self.position.record
+            ))),
+        };
+        error
+    }
+
+    /// Whether reading may have to wait, for the writer of a pipe.
+    pub fn may_wait(&self) -> bool {
+        self.may_wait
     }
 
     /// The key of a record of this file.

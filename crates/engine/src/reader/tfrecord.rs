@@ -78,6 +78,10 @@ impl RecordFile for TfRecordFile {
         let next_bytes = self.block.offset_bytes();
         Ok(Some(Record { number: Some(start), value, offset_bytes: start, next_bytes }))
     }
+
+    fn may_wait(&self) -> bool {
+        self.block.may_wait()
+    }
 }
 
 impl TfRecordFile {

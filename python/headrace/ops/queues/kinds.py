@@ -69,7 +69,8 @@ class RandomShuffleQueue(QueueBase):
         dtypes: As for `FIFOQueue`.
         shapes: As for `FIFOQueue`.
         names: As for `FIFOQueue`.
-        seed: Makes the order repeatable, together with the graph's seed.
+        seed: Makes the order repeatable, together with the graph's seed, where the number of
+            elements at each draw is the same.
         shared_name: As for `FIFOQueue`.
         name: Name of the operation.
 

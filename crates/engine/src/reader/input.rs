@@ -1,0 +1,150 @@
+//! The bytes of an open file. Who reads a pipe may have to wait for them, and that wait has to end with the run.
+
+use crate::error::{Error, Wait};
+use crate::run::check_current;
+use std::fs::{File, Metadata};
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use std::path::Path;
+use std::time::Duration;
+
+/// How often a wait for a pipe looks whether its run is to end.
+const INTERVAL: Duration = Duration::from_millis(50);
+
+/// An open file of any kind.
+pub struct Input {
+    file: File,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// A file whose size is known, that can be read from anywhere and without waiting.
+    Regular,
+    /// Has no end before its first writer came.
+    Pipe,
+    /// A terminal or another device.
+    Device,
+}
+
+impl Input {
+    /// Opens a file for reading. Does not wait for the writer of a pipe: reading does.
+    pub fn open(path: &Path) -> io::Result<(Self, Metadata)> {
+        let file = open(path)?;
+        let metadata = file.metadata()?;
+        Ok((Self { kind: kind(&metadata), file }, metadata))
+    }
+
+    /// Whether reading may have to wait.
+    pub fn may_wait(&self) -> bool {
+        self.kind != Kind::Regular
+    }
+
+    pub fn metadata(&self) -> io::Result<Metadata> {
+        self.file.metadata()
+    }
+
+    /// Reads what is there, or waits until something is.
+    fn read_waiting(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.file.read(buffer) {
+                Ok(0) if self.kind == Kind::Pipe && !buffer.is_empty() => {}
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                result => return result,
+            }
+            if wait(&self.file)? == Readiness::Ended {
+                // Something may have been written just before the end.
+                return self.file.read(buffer);
+            }
+        }
+    }
+}
+
+impl Read for Input {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.kind {
+            Kind::Regular => self.file.read(buffer),
+            Kind::Pipe | Kind::Device => self.read_waiting(buffer),
+        }
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "whoever calls this has looked whether there is room")]
+    fn read_to_end(&mut self, bytes: &mut Vec<u8>) -> io::Result<usize> {
+        match self.kind {
+            Kind::Regular => self.file.read_to_end(bytes),
+            Kind::Pipe | Kind::Device => self.take(u64::MAX).read_to_end(bytes),
+        }
+    }
+}
+
+impl Seek for Input {
+    fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
+        self.file.seek(position)
+    }
+}
+
+#[derive(PartialEq, Eq)]
+enum Readiness {
+    /// It is worth reading again.
+    Unknown,
+    /// All writers have closed the pipe.
+    Ended,
+}
+
+/// Where reading cannot wait otherwise, the system does, and nothing ends that.
+#[cfg(not(target_os = "linux"))]
+fn open(path: &Path) -> io::Result<File> {
+    File::open(path)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn kind(metadata: &Metadata) -> Kind {
+    if metadata.is_file() { Kind::Regular } else { Kind::Device }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn wait(_file: &File) -> io::Result<Readiness> {
+    Ok(Readiness::Unknown)
+}
+
+/// Not blocking, so that neither this nor reading waits in the system. It means nothing for a regular file.
+#[cfg(target_os = "linux")]
+fn open(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let flags = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    File::options().read(true).custom_flags(flags).open(path)
+}
+
+#[cfg(target_os = "linux")]
+fn kind(metadata: &Metadata) -> Kind {
+    use std::os::unix::fs::FileTypeExt;
+    match metadata.file_type() {
+        kind if kind.is_file() => Kind::Regular,
+        kind if kind.is_fifo() => Kind::Pipe,
+        _ => Kind::Device,
+    }
+}
+
+/// Waits until there is something to read, for a moment. Fails if the run is to end.
+///
+/// Linux does not report the end of a pipe before it had its first writer.
+#[cfg(target_os = "linux")]
+fn wait(file: &File) -> io::Result<Readiness> {
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    check_current().map_err(|error| io::Error::other(error.of_wait(Wait::Repeatable)))?;
+    let mut fds = [PollFd::new(file, PollFlags::IN)];
+    let timeout = Timespec { tv_sec: 0, tv_nsec: INTERVAL.subsec_nanos().into() };
+    match poll(&mut fds, Some(&timeout)) {
+        // A signal: whether it is to end the run is looked at next.
+        Ok(_) | Err(rustix::io::Errno::INTR) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let events = fds[0].revents();
+    let has_ended = events.intersects(PollFlags::HUP | PollFlags::ERR) && !events.contains(PollFlags::IN);
+    Ok(if has_ended { Readiness::Ended } else { Readiness::Unknown })
+}
+
+/// The error of a run that ended while it waited in a read.
+pub fn error_of_wait(error: &io::Error) -> Option<&Error> {
+    error.get_ref()?.downcast_ref::<Error>()
+}

@@ -1,0 +1,81 @@
+//! The end of the interpreter, while threads of runners still work.
+//!
+//! Python ends the program while daemon threads run. Each of them is stopped where it next asks for the GIL, with
+//! whatever it holds: a thread that is writing to stderr keeps the lock of its buffer, and Python aborts when it then
+//! cannot flush it. So runs are ended before that: the sessions are cancelled, and the exit waits a moment for threads that are
+//! inside Python functions. A thread whose run has ended stays in the engine, without the GIL, until Python has stopped:
+//! nobody is left to hear how its run ended.
+
+use pyo3::prelude::*;
+use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
+use std::thread::{self, ThreadId};
+use std::time::Duration;
+
+/// For how long a thread that comes out of a run at exit stays in the engine. Only a function that was registered
+/// with `atexit` before this library, and that waits for the thread, sees the end of this time.
+const LINGER: Duration = Duration::from_secs(1);
+
+/// The thread that ends the interpreter, once it does.
+static EXITING_THREAD: OnceLock<ThreadId> = OnceLock::new();
+
+/// How many threads are inside Python functions of runs.
+static NUM_IN_PYTHON: Mutex<usize> = Mutex::new(0);
+
+/// Notified when there is one less.
+static HAS_LEFT: Condvar = Condvar::new();
+
+/// A thread is inside a Python function, as long as this lives.
+pub struct InPython(());
+
+impl InPython {
+    pub fn new() -> Self {
+        *NUM_IN_PYTHON.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        Self(())
+    }
+}
+
+impl Drop for InPython {
+    fn drop(&mut self) {
+        *NUM_IN_PYTHON.lock().unwrap_or_else(PoisonError::into_inner) -= 1;
+        HAS_LEFT.notify_all();
+    }
+}
+
+/// To be called at exit, before the sessions are cancelled: runs of other threads that end from now on do not return
+/// to Python.
+#[pyfunction]
+pub fn begin_exit() {
+    EXITING_THREAD.get_or_init(|| thread::current().id());
+}
+
+/// To be called at exit, once all runs are to end: waits until no thread is inside a Python function of one, but at most
+/// `timeout` seconds.
+#[pyfunction]
+pub fn wait_for_python_functions(py: Python<'_>, timeout: f64) {
+    let timeout = Duration::try_from_secs_f64(timeout).unwrap_or_default();
+    py.detach(|| {
+        let num_in_python = NUM_IN_PYTHON.lock().unwrap_or_else(PoisonError::into_inner);
+        // Whether it is in time does not matter.
+        drop(HAS_LEFT.wait_timeout_while(num_in_python, timeout, |number| *number > 0));
+    });
+}
+
+/// Whether this is a thread that the interpreter is about to stop.
+pub fn is_to_linger() -> bool {
+    EXITING_THREAD.get().is_some_and(|exiting| *exiting != thread::current().id())
+}
+
+/// To be called where a run has ended, without the GIL: does not return soon if the interpreter is exiting.
+pub fn linger() {
+    if is_to_linger() {
+        thread::sleep(LINGER);
+    }
+}
+
+/// As `linger`, for Python.
+#[pyfunction]
+pub fn linger_at_exit(py: Python<'_>) {
+    if is_to_linger() {
+        py.detach(linger);
+    }
+}
