@@ -59,6 +59,9 @@ class Session:
     May be used from many threads at once. Closing it, which `with` does at its end, ends every run
     that is blocked in another thread with `CancelledError`.
 
+    Each combination of fetches and feeds is a program of its own. A session keeps those that were
+    run last, 512 at least and 1,024 at most, and makes others anew.
+
     Args:
         target: Accepted for TensorFlow's sake; a string.
         graph: The graph to run; None for the default graph.
