@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -18,6 +19,7 @@ from peers.wanted import WANTED, reason_for
 TIMEOUT_SECONDS = 900
 UNREADABLE = ["error", "UnicodeDecodeError"]
 ARGUMENTS = "arguments.pickle"
+ROOT = Path(__file__).parent.parent
 
 
 @click.command()
@@ -37,14 +39,18 @@ def main(only: str, seed: int | None, times: int) -> None:
 
 
 def outcomes(python: Path, library: str, directory: Path) -> dict[str, Any]:
-    """Returns the outcome of each case under a library."""
+    """Returns the outcome of each case under a library, run in a directory that is empty."""
     path = directory / f"{library}.jsonl"
+    working = directory / library
+    working.mkdir()
     command = [str(python), "-m", "peers.run", library, str(directory / ARGUMENTS), str(path)]
     done = subprocess.run(
         command,
         capture_output=True,
         text=True,
         errors="replace",  # TensorFlow logs bytes of damaged input as they are
+        cwd=working,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
         timeout=TIMEOUT_SECONDS,
         check=False,
     )

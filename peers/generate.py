@@ -8,7 +8,7 @@ import hypothesis
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis.strategies import SearchStrategy
 
-from peers import checkpoints, messages, pictures, strategies
+from peers import checkpoints, expressions, messages, pictures, strategies
 
 # For each key that `peers.table.generated` is given: how the arguments are made, and how many.
 STRATEGIES = {
@@ -23,6 +23,7 @@ STRATEGIES = {
     "lines_of_words": (strategies.lines_of_words(), 40),
     "pipelines": (strategies.pipelines(), 25),
     "checkpoints": (checkpoints.checkpoints(), 15),
+    "expressions": (expressions.expressions(), 400),
     "examples": (messages.examples(), 60),
     "json_examples": (messages.json_examples(), 60),
     "sequence_examples": (messages.sequence_examples(), 25),

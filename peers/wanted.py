@@ -18,7 +18,17 @@ WANTED: dict[str, str] = {
     "says what is wrong",
     "parsing.known_before_of_other_ranks*": "TensorFlow 1.15 takes vectors only; 2 any rank",
     "parsing.sparse_with_too_few_indices*": "an error instead of a sparse tensor that is broken",
+    "readers.several_read_on_after_damage*": "the records before the damage come first, the error "
+    "with the next read; TensorFlow counts those records and drops them",
+    "readers.written_to_a_full_disk*": "everything fails from then on, and closing tells it; "
+    "TensorFlow writes on behind the gap, and its flush succeeds",
+    "session.fed[3]": "refused, as all fractions for a type of whole numbers; TensorFlow cuts them "
+    "off without a word",
+    "session.fed_type[6]": "refused: a fraction for a type of whole numbers",
+    "session.fed_type[12]": "refused: text is no truth value; any text is true in TensorFlow",
     "session.fed_with_too_large_a_number": "refused; TensorFlow cuts it off without a word",
+    "session.fed_with_what_does_not_fit[*": "refused; TensorFlow makes other numbers of them "
+    "without a word, as sessions with `allow_lossy_feeds` do here",
     "sparse.fed_with_a_list": "a TypeError that says what to feed, not a failure to unpack",
     "sparse.partly_known*": "TensorFlow 1.15 feeds a shape that is known in part through a "
     "placeholder, so only its rank is known; 2 gives that placeholder the known sizes as default",
@@ -44,13 +54,17 @@ WANTED: dict[str, str] = {
     "math.without_a_kernel*": "refused when the graph is built, not when it runs",
     "random_numbers.numbers_of_the_graphs_seed*": "the seed is the number of all operations so "
     "far, as in TensorFlow 1.15; 2 counts those with seeds",
-    "strings_apart.replaced_by_letters_of_unicode*": "not among the expressions here: an "
-    "error says so",
     "strings_apart.replaced_badly*": "an error; TensorFlow logs it and takes the match out",
     "strings.nothing_joined": "in TensorFlow 1.15 the operation has one input at least; 2 allows "
     "none",
     "arrays.one_hot_of_an_integer_as_a_fraction": "TensorFlow 1.15 compares the value's own type "
     "with the one asked for; 2 converts it",
+    "runners.failed_with_a_coordinator[1]": "what ends a thread stops the coordinator, also if a "
+    "subclass does not report it; with TensorFlow the consumer waits for ever",
+    "runners.failed_without_a_coordinator": "the queue is closed when its last thread has ended, "
+    "whatever ended it; with TensorFlow the consumer waits for ever",
+    "runners.without_rows_and_epochs": "an error; with TensorFlow the runner looks for rows for "
+    "ever, and its consumer waits",
     "images.greys[9]": "TensorFlow has no kernel for these types",
 }
 

@@ -194,8 +194,37 @@ def test_a_line_that_is_no_csv_record_is_named_with_file_line_and_offset(tmp_pat
     assert rows == [[1, b"a"], [2, b"b"]]
     assert isinstance(error, tf.errors.InvalidArgumentError)
     assert words in error.message
-    assert f"[while reading {path}: record 2 at byte 8]" in error.message
+    assert f"[while reading {path}: line 3 at byte 8]" in error.message
     assert error.op.type == "DecodeCSV"
+
+
+@pytest.mark.parametrize("limit", [None, 9])
+def test_lines_are_counted_as_editors_do(tmp_path, limit):
+    """From 1, with what was skipped, empty lines, and line ends between quotes."""
+    path = tmp_path / "table.csv"
+    text = '"a name\nof two lines",b\r\n\n1,2\n\r\n3,4\n5,x\n'
+    path.write_bytes(text.encode())
+    number = text.split("\n").index("5,x") + 1
+    names = tf.train.string_input_producer([str(path)], num_epochs=1)
+    reader = tf.TextLineReader(skip_header_lines=3)
+    key, lines = reader.read(names) if limit is None else reader.read_up_to(names, limit)
+    filled = tf.where(tf.equal(lines, ""), tf.fill(tf.shape(lines), "0,0"), lines)
+    columns = tf.decode_csv(filled, [[0], [0]])
+    with tf.Session() as session:
+        session.run(tf.local_variables_initializer())
+        coord = tf.train.Coordinator()
+        threads = tf.train.start_queue_runners(session, coord)
+        for _ in range(0 if limit else 3):
+            session.run([key, *columns])
+        with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+            session.run([key, *columns])
+        coord.request_stop()
+        coord.join(threads, stop_grace_period_secs=10)
+    where = f"line {number} at byte {text.index('5,x')}"
+    if limit is not None:
+        # Not the lines as they were read, but others made of them.
+        where = f"lines 4 to {number} from byte {text.index('1,2')}"
+    assert f"[while reading {path}: {where}]" in caught.value.message
 
 
 def test_a_tfrecord_file_read_as_csv_is_named(path):

@@ -249,3 +249,22 @@ def test_a_directory_that_may_not_be_made_is_an_error(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(tf.errors.FailedPreconditionError, match="file is not a directory"):
         tf.summary.FileWriter(tmp_path / "file")
+
+
+def test_a_file_that_cannot_be_completed_is_an_error_of_ours(logdir):
+    program = f"""
+import resource
+import headrace.tf1 as tf
+
+writer = tf.summary.FileWriter({str(logdir)!r})
+writer.add_summary(tf.Summary(value=[tf.Summary.Value(tag="a" * 4000)]))
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+try:
+    writer.close()
+except tf.errors.OpError as error:
+    print(error)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert "File too large" in done.stdout

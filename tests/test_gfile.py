@@ -1,6 +1,7 @@
 import re
 
 import pytest
+from privileges import unprivileged
 
 import headrace.tf1 as tf
 
@@ -84,11 +85,59 @@ def test_names_are_found():
     assert gfile.Glob(["s*", "file"]) == ["./sub", "file"]
 
 
+def test_a_pattern_of_many_stars_takes_no_longer_than_others(tmp_path):
+    name = tmp_path / ("a" * 250)
+    name.touch()
+    assert gfile.Glob(f"{tmp_path}/{'a*' * 40}b") == []
+    assert gfile.Glob(f"{tmp_path}/{'*a' * 40}*?[a-b]**") == [str(name)]
+
+
 def test_what_the_system_says_of_a_file_is_told(directory):
     found = gfile.Stat("file")
     assert (found.length, found.is_directory) == (5, False)
     assert found.mtime_nsec == (directory / "file").stat().st_mtime_ns
     assert gfile.Stat("sub").is_directory
+
+
+def test_a_directory_that_may_not_be_listed_is_not_left_out_of_a_walk(directory):
+    directory.chmod(0o755)
+    (directory / "sub" / "closed").mkdir(mode=0)
+    with unprivileged():
+        with pytest.raises(tf.errors.PermissionDeniedError, match="closed; Permission denied"):
+            list(gfile.Walk("."))
+        assert list(gfile.Walk("no")) == list(gfile.Walk("file")) == []
+
+
+def test_a_copy_that_fails_names_the_file_and_leaves_the_old_one(directory):
+    (directory / "old").write_text("old")
+    for names, error, text in (
+        (("file", "no/x"), tf.errors.NotFoundError, "no/x; No such file"),
+        (("file", "sub"), tf.errors.FailedPreconditionError, "sub; Is a directory"),
+        (("sub", "old"), tf.errors.FailedPreconditionError, "sub; Is a directory"),
+    ):
+        with pytest.raises(error, match=text):
+            gfile.Copy(*names, overwrite=True)
+    assert (directory / "old").read_text() == "old"
+    assert gfile.ListDirectory(".") == ["file", "old", "sub"]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda name: gfile.GFile(name).read(),
+        lambda name: gfile.GFile(name, "w").write("x"),
+        *(gfile.MakeDirs, gfile.MkDir, gfile.Remove, gfile.Stat, gfile.DeleteRecursively),
+        lambda name: gfile.Copy("file", name),
+        lambda name: gfile.Rename("file", name),
+        tf.train.latest_checkpoint,
+        tf.summary.FileWriter,
+        tf.python_io.TFRecordWriter,
+    ],
+)
+def test_a_name_with_a_zero_byte_is_refused(call):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"(zero|NUL) byte"):
+        call("file\0x")
+    assert gfile.ListDirectory(".") == ["file", "sub"]
 
 
 def test_files_and_directories_are_made_moved_and_removed(directory):

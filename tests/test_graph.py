@@ -50,7 +50,7 @@ class TestOperation:
         )
         assert (op.name, op.type, op.graph, op.kernel) == ("pair", "Pair", graph, kernel)
         assert op.inputs == (x, x)
-        assert op.control_inputs == ()
+        assert op.control_inputs == []
         assert [t.name for t in op.outputs] == ["pair:0", "pair:1"]
         assert [t.dtype for t in op.outputs] == [int32, float32]
         assert [t.value_index for t in op.values()] == [0, 1]
@@ -393,7 +393,9 @@ class TestDefaults:
         assert get_default_graph() is not None
 
     def test_sessions_may_be_left_in_any_order(self):
-        first, second = default_session("first"), default_session("second")
+        first, second = (
+            default_session(name, is_nesting_enforced=False) for name in ("first", "second")
+        )
         first.__enter__()
         second.__enter__()
         first.__exit__(None, None, None)

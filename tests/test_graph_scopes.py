@@ -144,32 +144,32 @@ class TestControlDependencies:
         graph = Graph()
         first, tensor = make(graph, "a"), make(graph, "b").outputs[0]
         with graph.control_dependencies([first, tensor, first]):
-            assert make(graph).control_inputs == (first, tensor.op)
-        assert make(graph).control_inputs == ()
+            assert make(graph).control_inputs == [first, tensor.op]
+        assert make(graph).control_inputs == []
 
     def test_nested_blocks_add_up(self):
         graph = Graph()
         a, b = make(graph, "a"), make(graph, "b")
         with graph.control_dependencies([a]), graph.control_dependencies([a, b]):
-            assert make(graph).control_inputs == (a, b)
+            assert make(graph).control_inputs == [a, b]
 
     def test_none_forgets_the_outer_blocks(self):
         graph = Graph()
         a, b = make(graph, "a"), make(graph, "b")
         with graph.control_dependencies([a]):
             with graph.control_dependencies(None):
-                assert make(graph).control_inputs == ()
+                assert make(graph).control_inputs == []
                 with graph.control_dependencies([b]):
-                    assert make(graph).control_inputs == (b,)
-            assert make(graph).control_inputs == (a,)
+                    assert make(graph).control_inputs == [b]
+            assert make(graph).control_inputs == [a]
 
     def test_what_reads_an_operation_of_the_block_already_waits(self):
         graph = Graph()
         a = make(graph, "a")
         with graph.control_dependencies([a]):
             inner = make(graph, "inner")
-            assert make(graph, inputs=inner.outputs).control_inputs == ()
-            assert make(graph, inputs=a.outputs).control_inputs == ()
+            assert make(graph, inputs=inner.outputs).control_inputs == []
+            assert make(graph, inputs=a.outputs).control_inputs == []
 
     @pytest.mark.parametrize(
         ("item", "error", "words"),
@@ -187,7 +187,7 @@ class TestControlDependencies:
         graph = get_default_graph()
         a = make(graph, "a")
         with control_dependencies([a]):
-            assert make(graph).control_inputs == (a,)
+            assert make(graph).control_inputs == [a]
 
 
 def test_devices_and_colocation_and_containers_are_accepted():

@@ -29,11 +29,17 @@ def row(*units: str, **inside: str) -> Row:
 
 ROOT = "__init__"
 TABLE = (
-    row("errors", "shapes", "dtypes", dtypes="errors shapes", shapes="errors"),
+    row(
+        *("errors", "os_errors", "shapes", "dtypes"),
+        dtypes="errors shapes",
+        os_errors="errors",
+        shapes="errors",
+    ),
     row("protos", "compression"),
     row("graph"),
     row("ops"),
     row("engine"),
+    row("atomic_file"),
     row("queues", "records", "tensor_bundle", "gfile"),
     row("session"),
     row(

@@ -85,6 +85,79 @@ def test_a_part_of_a_record_keeps_no_more_than_twice_its_bytes_alive(part, num_b
     assert grown_bytes < 2 * 299 * num_bytes + MIB
 
 
+# One short string out of each of many batches goes where it stays. A batch shares one buffer.
+BATCHES = """
+import json
+import sys
+import numpy as np
+import headrace.tf1 as tf
+from headrace.ops.sparse_table import SparseTable
+from benchmarks.memory.anonymous import anonymous_bytes
+
+LENGTH, COUNT = 10_000, 60
+source = tf.FIFOQueue(LENGTH, [tf.string], [[]])
+fill = source.enqueue_many([np.array([b"%070d" % number for number in range(LENGTH)], object)])
+batch = source.dequeue_many(LENGTH)
+short = batch[7]
+pixels = tf.decode_raw(short, tf.uint8)
+
+
+def queued(components, shapes=None, kind=tf.FIFOQueue):
+    queue = kind(COUNT, [part.dtype for part in components], shapes)
+    return [queue.enqueue(components)] * COUNT
+
+
+def queued_as_rows():
+    queue = tf.FIFOQueue(2 * COUNT, [tf.string])
+    return [queue.enqueue_many([batch[:2]])] * COUNT
+
+
+def in_variables():
+    return [tf.Variable(short, trainable=False).initializer for _ in range(COUNT)]
+
+
+def in_a_sparse_table():
+    return [SparseTable().add(tf.SparseTensor([[0]], batch[:1], [1]))] * COUNT
+
+
+def grown_bytes(session, way):
+    session.run(fill)
+    session.run(batch)
+    before = anonymous_bytes()
+    for operation in way:
+        session.run(fill)
+        session.run(operation)
+    return anonymous_bytes() - before
+
+
+ways = {text: eval(text) for text in sys.argv[1:]}
+with tf.Session() as session:
+    print(json.dumps({text: grown_bytes(session, way) for text, way in ways.items()}))
+"""
+
+WAYS = [
+    "queued([short])",
+    "queued([batch[:3]])",
+    "queued([short, tf.zeros([2_000])], [[], [2_000]])",
+    "queued([batch[:3]], [[None]], tf.PaddingFIFOQueue)",
+    "queued([pixels])",
+    "queued([tf.cast(pixels, tf.float32) * 2.0])",
+    "queued_as_rows()",
+    "in_variables()",
+    "in_a_sparse_table()",
+]
+
+
+@pytest.fixture(scope="module")
+def grown_by_way():
+    return json.loads(output_of("-c", BATCHES, *WAYS))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_short_string_keeps_nothing_else_of_its_batch_alive(grown_by_way, way):
+    assert grown_by_way[way] < 4 * MIB
+
+
 def test_a_long_run_ends_with_the_memory_that_it_had_soon(tmp_path):
     path = tmp_path / "lines.txt"
     path.write_text("".join(f"{number:030d}\n" for number in range(10_000)))

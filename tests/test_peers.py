@@ -1,11 +1,12 @@
 """The table of programs that is compared with TensorFlow; here without TensorFlow."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from peers.__main__ import are_same
+from peers.__main__ import are_same, outcomes
 
 ROOT = Path(__file__).parent.parent
 
@@ -24,7 +25,13 @@ cases = table.all_cases(path)
 def run_python(code: str, directory: Path) -> list[str]:
     arguments = [sys.executable, "-c", LOAD + code, str(directory / "arguments.pickle")]
     done = subprocess.run(
-        arguments, cwd=ROOT, capture_output=True, text=True, timeout=50, check=False
+        arguments,
+        cwd=directory,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
     )
     assert not done.returncode, done.stderr
     return done.stdout.splitlines()
@@ -66,6 +73,21 @@ def test_each_family_is_loaded(lines: list[str]) -> None:
 def test_a_sample_of_the_programs_runs(lines: list[str]) -> None:
     good, refused = lines[4].split(), lines[5].split()
     assert len(good) > len(refused)
+
+
+def test_programs_run_in_a_directory_of_their_own(tmp_path: Path, monkeypatch) -> None:
+    """What a program writes beside itself does not stay in the directory of the caller."""
+    made: list[Path] = []
+
+    def run(command: list[str], *, cwd: Path, **_: object) -> subprocess.CompletedProcess[str]:
+        made.append(cwd)
+        Path(command[-1]).write_text('["a", 1]\n')
+        return subprocess.CompletedProcess(command, 0)
+
+    monkeypatch.setattr(subprocess, "run", run)
+    assert outcomes(Path(sys.executable), "headrace", tmp_path) == {"a": 1}
+    assert [path.parent for path in made] == [tmp_path]
+    assert made[0].is_dir()
 
 
 @pytest.mark.parametrize(

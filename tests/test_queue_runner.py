@@ -204,7 +204,7 @@ def test_a_runner_forgets_a_session_that_is_gone():
     runner = tf.train.QueueRunner(FakeQueue(), [FakeOp("op")])
     for _ in range(3):
         assert len(runner.create_threads(FakeSession())) == 1
-    assert len(runner._num_running) <= 1
+    assert len(runner._runs_per_session) <= 1
 
 
 def test_threads_may_be_made_again_when_all_have_ended(thread_errors):
@@ -372,16 +372,31 @@ def test_an_error_cancels_the_queue_and_does_not_close_it():
     assert runner.cancel_op.num_runs == 1
 
 
-def test_without_a_coordinator_an_error_is_kept_and_the_queue_stays_open(thread_errors, caplog):
+def test_without_a_coordinator_an_error_is_kept_and_closes_the_queue(thread_errors, caplog):
     queue = make_queue()
     uninitialized = tf.Variable(1, name="uninitialized")
     runner = tf.train.QueueRunner(queue, [queue.enqueue([uninitialized])])
     with tf.Session() as sess:
         join_all(runner.create_threads(sess, start=True))
-        assert not sess.run(queue.is_closed())
+        with pytest.raises(tf.errors.OutOfRangeError) as caught:
+            sess.run(queue.dequeue(), options=OPTIONS)
     assert [type(error) for error in thread_errors] == [tf.errors.FailedPreconditionError]
     assert runner.exceptions_raised == thread_errors
-    assert "Exception in QueueRunner: " in caplog.text
+    assert caught.value.__cause__ is thread_errors[0]
+    assert caplog.text.count("Exception in QueueRunner: ") == 1
+
+
+def test_without_a_coordinator_the_other_threads_go_on_after_an_error(thread_errors):
+    queue = make_queue(capacity=1)
+    uninitialized = tf.Variable(1, name="uninitialized")
+    runner = tf.train.QueueRunner(queue, [queue.enqueue([uninitialized]), queue.enqueue(7)])
+    with tf.Session() as sess:
+        failing, filling = runner.create_threads(sess, start=True)
+        join_all([failing])
+        values = sess.run(queue.dequeue_many(5), options=OPTIONS)
+    assert values.tolist() == [7] * 5
+    join_all([filling])
+    assert isinstance(thread_errors[0], tf.errors.FailedPreconditionError)
 
 
 def test_two_runners_of_one_queue_are_one_too_many(coord):
@@ -456,9 +471,11 @@ def test_a_stop_leaves_no_callback_behind(coord):
         sess.run(tf.global_variables_initializer())
         filling, _ = runner.create_threads(sess, coord, start=True)
         filling.join(TIMEOUT)
-        assert coord._stop_callbacks == []
+        # What is left is that of the thread which waits for the stop.
+        assert len(coord._stop_callbacks) <= 1
         coord.request_stop()
         coord.join(stop_grace_period_secs=TIMEOUT)
+    assert coord._stop_callbacks == []
 
 
 def test_closing_the_session_ends_the_threads_with_an_error(coord):

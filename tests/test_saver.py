@@ -79,6 +79,20 @@ class TestSaving:
         saver.restore(session, prefix)
         assert session.run(v).tolist() == [1.0, 2.0]
 
+    @pytest.mark.parametrize("path", ["", "./"])
+    @pytest.mark.parametrize("options", [{}, {"global_step": 3}, {"write_state": False}])
+    def test_writes_nothing_without_a_name(self, session, v, tmp_path, monkeypatch, path, options):
+        monkeypatch.chdir(tmp_path)
+        with pytest.raises(ValueError, match=f"save_path is '{path}', expected how the names"):
+            tf.train.Saver().save(session, path, **options)
+        assert list(tmp_path.iterdir()) == []
+
+    def test_takes_a_path_as_bytes(self, session, v, tmp_path):
+        saver = tf.train.Saver()
+        prefix = saver.save(session, bytes(tmp_path / "m"))
+        assert prefix == str(tmp_path / "m")
+        saver.restore(session, prefix.encode())
+
     @pytest.mark.parametrize(
         ("arguments", "error", "words"),
         [
@@ -399,16 +413,48 @@ class TestList:
         assert state.model_checkpoint_path == "/b"
         assert list(state.all_model_checkpoint_paths) == ["/a", "/b"]
 
-    def test_that_cannot_be_read_is_an_error(self, tmp_path):
-        (tmp_path / "checkpoint").write_text("}")
-        with pytest.raises(
-            tf.errors.DataLossError, match=r"checkpoint: the list of checkpoints cannot be read: .*"
-        ):
+    @pytest.mark.parametrize(
+        "data",
+        [
+            b"}",
+            b"\0\0",
+            b"\xff\xfe",
+            b'model_checkpoint_path: "m',
+            b'model_checkpoint_path: "\xff"',
+        ],
+    )
+    def test_that_is_damaged_is_an_error(self, tmp_path, data):
+        (tmp_path / "checkpoint").write_bytes(data)
+        for read in (tf.train.latest_checkpoint, tf.train.get_checkpoint_state):
+            with pytest.raises(tf.errors.DataLossError) as caught:
+                read(tmp_path)
+            assert caught.value.message.startswith(
+                f"{tmp_path}/checkpoint: the list of checkpoints cannot be read: "
+            )
+            assert "restore one by its name, and delete the list or write" in caught.value.message
+
+    def test_that_may_not_be_read_is_an_error(self, tmp_path):
+        (tmp_path / "checkpoint").mkdir()
+        with pytest.raises(tf.errors.FailedPreconditionError, match="checkpoint; Is a directory"):
             tf.train.latest_checkpoint(tmp_path)
+
+    def test_that_cannot_be_written_is_an_error(self, tmp_path):
+        (tmp_path / "checkpoint").mkdir()
+        for directory, error in (
+            (tmp_path, tf.errors.FailedPreconditionError),
+            (tmp_path / "no", tf.errors.NotFoundError),
+        ):
+            with pytest.raises(error, match="checkpoint; "):
+                tf.train.update_checkpoint_state(directory, "m")
+        with pytest.raises(
+            tf.errors.InvalidArgumentError, match=r"name is not UTF-8 .* Save it un"
+        ):
+            tf.train.update_checkpoint_state(tmp_path, os.fsdecode(b"\xff"))
+        assert files(tmp_path) == ["checkpoint"]
 
     def test_that_is_empty_is_an_error(self, tmp_path):
         (tmp_path / "checkpoint").touch()
-        with pytest.raises(ValueError, match=r"Invalid checkpoint state loaded from .*Delete it"):
+        with pytest.raises(ValueError, match=r"Invalid checkpoint state loaded from .*restore one"):
             tf.train.latest_checkpoint(tmp_path)
 
 

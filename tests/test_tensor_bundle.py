@@ -8,7 +8,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from headrace.errors import DataLossError, NotFoundError, UnimplementedError
+from headrace.errors import (
+    DataLossError,
+    FailedPreconditionError,
+    NotFoundError,
+    UnimplementedError,
+)
 from headrace.protos import BundleEntryProto, BundleHeaderProto, TensorSliceProto, VersionDef
 from headrace.tensor_bundle import BundleReader, write_bundle
 from headrace.tensor_bundle.encoding import masked_crc32c, read_varint, write_varint
@@ -239,6 +244,19 @@ def test_a_missing_directory_is_named(tmp_path):
 def test_a_checkpoint_that_does_not_exist_is_named(prefix):
     with pytest.raises(NotFoundError, match=r"model.ckpt-7.index: there is no such file"):
         BundleReader(prefix)
+
+
+def test_files_that_cannot_be_read_are_named(prefix):
+    write_bundle(prefix, {"a": np.zeros(1)})
+    reader = BundleReader(prefix)
+    for path, read in (
+        (data_path(prefix), lambda: reader.read("a")),
+        (index_path(prefix), lambda: BundleReader(prefix)),
+    ):
+        path.unlink()
+        path.mkdir()
+        with pytest.raises(FailedPreconditionError, match=f"{path.name}; Is a directory"):
+            read()
 
 
 def test_a_missing_data_file_is_named(tensorflow_prefix):

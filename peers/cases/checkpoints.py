@@ -1,5 +1,6 @@
 """Savers and checkpoints: what one library writes the other one reads, byte for byte."""
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -178,6 +179,15 @@ def saved_where_no_directory_is(tf: Any, directory: Path) -> Any:
     return with_a_checkpoint(
         tf, directory, lambda _, session, saver, path: saver.save(session, str(path / "no" / "x"))
     )
+
+
+@case(with_files=True)
+def saved_under_no_name(tf: Any, directory: Path) -> Any:
+    """A checkpoint whose files' names would begin with nothing."""
+    with contextlib.chdir(directory):
+        return with_a_checkpoint(
+            tf, directory, lambda _, session, saver, prefix: saver.save(session, "")
+        )
 
 
 @case(*[(number,) for number in range(len(USES))], with_files=True)

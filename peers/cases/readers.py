@@ -143,6 +143,101 @@ def tfrecords(tf: Any, compression: str, number: int, directory: Path) -> Any:
     return seen, records
 
 
+def after_damage(tf: Any, position: int, limit: int | None, directory: Path) -> Any:
+    """What reads give of a damaged file and, after two errors and a reset, of the next one."""
+    good, bad = directory / "good", directory / "bad"
+    with tf.python_io.TFRecordWriter(str(good)) as writer:
+        for record in (b"one", b"two", b"three"):
+            writer.write(record)
+    data = bytearray(good.read_bytes())
+    if position < 0:
+        del data[position:]
+    else:
+        data[position] ^= 4
+    bad.write_bytes(data)
+    reader = tf.TFRecordReader()
+    queue = tf.FIFOQueue(9, [tf.string], [[]])
+    enqueue, close = queue.enqueue_many([[str(bad), str(good)]]), queue.close()
+    value = reader.read(queue).value if limit is None else reader.read_up_to(queue, limit).values
+    counts = [reader.num_records_produced(), reader.num_work_units_completed(), queue.size()]
+    reset = reader.reset()
+    seen: list[Any] = []
+    with tf.Session() as session:
+        session.run(enqueue)
+        session.run(close)
+        num_errors = 0
+        for _ in range(12):
+            try:
+                seen.append(session.run(value))
+            except tf.errors.OpError as error:
+                seen.append(error.error_code)
+                num_errors += 1
+            seen.append(session.run(counts))
+            if num_errors == 2:
+                session.run(reset)
+    return seen
+
+
+DAMAGE = (0, 9, 13, 17, 19, 32, 50, 58, -1, -6, -12)
+
+
+@case(*[(position,) for position in DAMAGE], with_files=True)
+def read_on_after_damage(tf: Any, position: int, directory: Path) -> Any:
+    """A reader goes on failing until it is reset, and then takes the next file."""
+    return after_damage(tf, position, None, directory)
+
+
+@case((0,), (19,), (32,), (-6,), with_files=True)
+def several_read_on_after_damage(tf: Any, position: int, directory: Path) -> Any:
+    """The same of several records at once."""
+    return after_damage(tf, position, 10, directory)
+
+
+@case((True,), (False,), with_files=True)
+def consumed_after_damage(tf: Any, asks: bool, directory: Path) -> Any:
+    """What is left in the queue when a reader fails, for a loop that asks whether to stop."""
+    path = directory / "bad"
+    with tf.python_io.TFRecordWriter(str(path)) as writer:
+        for number in range(5):
+            writer.write(b"%d" % number)
+    path.write_bytes(path.read_bytes()[:-1])
+    names = tf.train.string_input_producer([str(path)], num_epochs=1)
+    record = tf.train.batch([tf.TFRecordReader().read(names).value], 1)
+    seen: list[Any] = []
+    with tf.Session() as session:
+        session.run(tf.local_variables_initializer())
+        coord = tf.train.Coordinator()
+        threads = tf.train.start_queue_runners(session, coord)
+        coord.wait_for_stop()
+        try:
+            while not (asks and coord.should_stop()):
+                seen.append(session.run(record))
+        except tf.errors.OpError as error:
+            seen.append(error.error_code)
+        try:
+            coord.join(threads)
+        except tf.errors.OpError as error:
+            seen.append(error.error_code)
+    return seen
+
+
+@case(("TFRecordWriter",), ("GFile",))
+def written_to_a_full_disk(tf: Any, name: str) -> Any:
+    """Which calls fail when there is no room."""
+    if name == "GFile":
+        file, data = tf.gfile.GFile("/dev/full", "w"), "x" * 1_000_000
+    else:
+        file, data = tf.python_io.TFRecordWriter("/dev/full"), b"x" * 1_000_000
+    seen = []
+    for method, *arguments in (("write", data), ("flush",), ("write", data), ("close",)):
+        try:
+            getattr(file, method)(*arguments)
+            seen.append("done")
+        except tf.errors.OpError as error:
+            seen.append(error.error_code)
+    return seen
+
+
 @case(
     *[(compression, number) for compression in ("GZIP", "ZLIB") for number in range(6)],
     with_files=True,

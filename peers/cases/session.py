@@ -1,6 +1,8 @@
 """Sessions: what can be fetched and fed, in which structures, and what is refused."""
 
+import contextlib
 from collections import OrderedDict, namedtuple
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -137,6 +139,68 @@ def fed_with_too_large_a_number(tf: Any) -> Any:
         return session.run(given + 1, {given: [2**40, 1]})
 
 
+WAITING: list[Any] = [
+    lambda tf, p, q: tf.constant(5),
+    lambda tf, p, q: tf.identity(q),
+    lambda tf, p, q: tf.group(q),
+    lambda tf, p, q: tf.cond(q > 0, lambda: q, lambda: -q),
+    lambda tf, p, q: p + q,
+]
+
+
+@case(*[(number, is_fed) for number in range(len(WAITING)) for is_fed in (True, False)])
+def waits_for_a_placeholder(tf: Any, number: int, is_fed: bool) -> Any:
+    """Operations under a control dependency on a placeholder, which is fed or not."""
+    given, other = tf.placeholder(tf.int32, []), tf.placeholder(tf.int32, [])
+    with tf.control_dependencies([given]):
+        fetch = WAITING[number](tf, given, other)
+    with tf.Session() as session:
+        return session.run(fetch, {other: 2, given: 1} if is_fed else {other: 2})
+
+
+@case(("computed",), ("variable",), ("default",), ("one of two",))
+def waits_for_what_is_fed(tf: Any, what: str) -> Any:
+    """A control dependency on an operation that is no placeholder, whose output is fed."""
+    variable = tf.Variable(1)
+    parts = tf.split([1, 2], 2)
+    default = tf.placeholder_with_default(3, [])
+    added = variable.assign_add(1)
+    fed = {"computed": added, "variable": variable, "default": default, "one of two": parts[0]}
+    with tf.control_dependencies([fed[what]]):
+        after = tf.constant(5)
+    with tf.Session() as session:
+        session.run(variable.initializer)
+        value = [7] if what == "one of two" else 7
+        return session.run(after, {fed[what]: value}), session.run(variable)
+
+
+MISFITS: list[tuple[str, Any]] = [
+    ("uint8", [300]), ("uint8", [-1]), ("int8", np.array([200])), ("int32", [1.5]), ("int32", -3.7),
+    ("int32", [2**40]), ("int32", np.array([[2**40 + 1, 5]])), ("int32", np.int64(2**32 + 5)),
+    ("int64", np.array([2**63 + 1], np.uint64)), ("uint64", np.array([-1])),
+    ("float16", [1e6, 1.0]), ("float32", np.array([1e300])), ("float32", 1e300),
+]  # fmt: skip
+
+
+@case(*MISFITS)
+def fed_with_what_does_not_fit(tf: Any, dtype: str, value: Any) -> Any:
+    """Numbers that the placeholder's type does not have."""
+    given = tf.placeholder(dtype)
+    with tf.Session() as session:
+        return session.run(tf.identity(given), {given: value})
+
+
+@case(*MISFITS)
+def fed_with_what_does_not_fit_but_may_be_fed(tf: Any, dtype: str, value: Any) -> Any:
+    """The same in a session that allows it, as every session of TensorFlow does."""
+    given = tf.placeholder(dtype)
+    config = tf.ConfigProto()
+    with contextlib.suppress(AttributeError):
+        config.allow_lossy_feeds = True
+    with tf.Session(config=config) as session:
+        return session.run(tf.identity(given), {given: value})
+
+
 @case(("eval",), ("run",), ("eval of none",), ("run of none",), ("as default",))
 def with_a_default_session(tf: Any, what: str) -> Any:
     """`Tensor.eval` and `Operation.run` with and without a session."""
@@ -147,6 +211,46 @@ def with_a_default_session(tf: Any, what: str) -> Any:
         if what == "as default":
             return tf.get_default_session() is session, session.graph is tf.get_default_graph()
         return tensor.eval() if what == "eval" else operation.run()
+
+
+@case(("nested",), ("after another",), ("around another",), ("crossing",), ("crossing defaults",))
+def entered(tf: Any, what: str) -> Any:
+    """`with` blocks of one session, and of two."""
+    tensor = tf.constant(3)
+    first, second = tf.Session(), tf.Session()
+    blocks = [first, second]
+    if what == "crossing defaults":
+        blocks = [first.as_default(), second.as_default()]
+    if what.startswith("crossing"):
+        return in_a_thread(lambda: cross(*blocks))
+    if what == "around another":
+        with first, second, first:
+            return second.run(tensor)
+    if what == "after another":
+        with first:
+            with second:
+                value = second.run(tensor)
+            return value, first.run(tensor), tf.get_default_session() is first
+    with first, first:
+        return first.run(tensor)
+
+
+# Blocks that were never left: TensorFlow would leave them when they are collected.
+_left_open: list[Any] = []
+
+
+def cross(first: Any, second: Any) -> None:
+    """Leaves the first block inside the second."""
+    _left_open.extend([first, second])
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+
+
+def in_a_thread(function: Any) -> Any:
+    """Calls a function in a thread of its own: what it makes the default ends with the thread."""
+    with ThreadPoolExecutor(1) as threads:
+        return threads.submit(function).result(20)
 
 
 @case(("close",), ("other graph",), ("finalized",), ("two closes",), ("with twice",))

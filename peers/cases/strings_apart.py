@@ -80,8 +80,8 @@ PATTERNS = [
     ("\\d+", "#"), ("\\s", "_"), ("\\w+", "w"), ("[^a]", ""), ("a{2}", "2"),
     ("(?P<n>a)", "\\1"), ("a+?", "x"), ("\\bab", "|"), ("[[:alpha:]]", "A"),
     ("(?:a)(b)", "\\1"), ("\\Qa.b\\E", "q"), ("\\z", "end"), ("(?s).", "s"),
+    ("\\p{L}", "L"), ("\\C", "c"),
 ]  # fmt: skip
-PATTERNS_OF_UNICODE = [("\\p{L}", "L"), ("\\C", "c")]
 BAD_REWRITES = [("a", "\\"), ("a", "\\x")]
 SEARCHED = ["ab", "aab b", "", "x\ny", "A1 22", "\u00e9a", "a.b"]
 
@@ -104,12 +104,6 @@ def of_unknown_shape(tf: Any, name: str, values: list[Any], options: dict[str, A
 def replaced(tf: Any, pattern: str, rewrite: str, replace_global: bool) -> Any:
     """What a pattern finds, replaced."""
     return tf.regex_replace(SEARCHED, pattern, rewrite, replace_global)
-
-
-@case(*PATTERNS_OF_UNICODE)
-def replaced_by_letters_of_unicode(tf: Any, pattern: str, rewrite: str) -> Any:
-    """Classes of Unicode and of bytes."""
-    return tf.regex_replace(SEARCHED, pattern, rewrite)
 
 
 @case(*BAD_REWRITES)

@@ -63,7 +63,9 @@ class Coordinator:
                     "Give the classes of the exceptions."
                 )
         self._clean_stop_exception_types = clean_types
-        self._changed = threading.Condition()
+        # Programs that work on a coordinator from outside take this lock, as in TensorFlow.
+        self._lock = threading.RLock()
+        self._changed = threading.Condition(self._lock)
         self._stop_requested = False
         self._exception: _Reported | None = None
         self._joined = False
@@ -232,7 +234,7 @@ class Coordinator:
             look_secs = min(2 * look_secs, _LONGEST_LOOK_SECS)
 
     def _wait_for_end(self, given: frozenset[threading.Thread], grace_period_secs: float) -> None:
-        deadline = time.monotonic() + grace_period_secs
+        deadline = time.monotonic() + min(grace_period_secs, threading.TIMEOUT_MAX)
         this_thread = threading.current_thread()
         while True:
             others = [thread for thread in self._live_threads(given) if thread is not this_thread]
@@ -240,6 +242,12 @@ class Coordinator:
             if not others or left_secs <= 0:
                 return
             others[0].join(min(left_secs, threading.TIMEOUT_MAX))
+
+
+def exception_of(coord: Any) -> BaseException | None:
+    """Returns the exception that a stop was requested with; None if it is not known."""
+    reported = getattr(coord, "_exception", None)
+    return reported[0] if isinstance(reported, tuple) else None
 
 
 def _find_exception(ex: BaseException | tuple[Any, ...] | None) -> _Reported:

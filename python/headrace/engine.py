@@ -4,11 +4,13 @@ Everything native that Python uses has its name here, and the engine's failures 
 `headrace.errors` here.
 """
 
+import os
 from typing import Any, NoReturn
 
 import numpy as np
 
 from headrace._native import (
+    AtomicFile,
     Cancellation,
     EngineError,
     Kernel,
@@ -34,6 +36,7 @@ from headrace.errors import OpError, exception_type_from_error_code
 from headrace.graph import Graph, Operation
 
 __all__ = [
+    "AtomicFile",
     "Cancellation",
     "EngineError",
     "Kernel",
@@ -83,12 +86,19 @@ def call_functions(run: list[Any] | PythonCall) -> list[Any]:
     return run
 
 
-def raise_op_error(error: EngineError, graph: Graph | None = None) -> NoReturn:
+def raise_op_error(
+    error: EngineError,
+    graph: Graph | None = None,
+    remark: str = "",
+    failure: BaseException | None = None,
+) -> NoReturn:
     """Raises the error of `headrace.errors` that an engine's failure stands for.
 
     Args:
         error: The failure. If a Python function failed, its exception becomes the cause.
         graph: Where the operation that failed is looked up.
+        remark: Added to the end of the message.
+        failure: What it came from, if no Python function failed: the cause then.
     """
     code, message, name, cause = error.args
     if isinstance(cause, OpError):
@@ -99,9 +109,10 @@ def raise_op_error(error: EngineError, graph: Graph | None = None) -> NoReturn:
         message += f"\n\t [[{{{{node {name}}}}}]]"
     if op is not None and op.defined_at:
         message += f"\n\t defined at {op.defined_at}"
+    message += remark
     error_type = type(cause) if isinstance(cause, OpError) else exception_type_from_error_code(code)
     node_def = None if op is None else op.node_def
-    raise error_type(node_def, op, message) from cause
+    raise error_type(node_def, op, message) from (failure if cause is None else cause)
 
 
 def _find_operation(graph: Graph | None, name: str | None) -> Operation | None:
@@ -114,7 +125,7 @@ def _find_operation(graph: Graph | None, name: str | None) -> Operation | None:
 
 
 def native_array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Returns the array C-contiguous and in the machine's byte order, its strings as bytes."""
+    """Returns the array C-contiguous, in the machine's byte order, strings and paths as bytes."""
     if array.dtype == object:
         flat = [_as_bytes(item) for item in array.ravel()]
         strings = np.empty(len(flat), dtype=object)
@@ -130,4 +141,6 @@ def _as_bytes(item: Any) -> bytes:
         return bytes(item)
     if isinstance(item, str):
         return item.encode()
+    if isinstance(item, os.PathLike):
+        return os.fsencode(item)
     raise TypeError(f"Expected a string (str or bytes), got {item!r} of type {type(item).__name__}")

@@ -10,6 +10,7 @@ writes from a thread of its own; here the caller does, since an event costs micr
 
 import itertools
 import socket
+import sys
 import threading
 import time
 import warnings
@@ -38,6 +39,9 @@ class FileWriter:
     What was written can be read once it is flushed: by `flush` or `close`, when `flush_secs` have
     passed since the last time and another event comes, or when the program ends.
 
+    Once a write has failed (the disk is full, say), all others fail in the same way until the
+    writer is closed and opened again.
+
     Args:
         logdir: The directory of the file; made if it is not there.
         graph: A graph to show.
@@ -65,7 +69,7 @@ class FileWriter:
     ) -> None:
         self._logdir = fspath(logdir)
         self._suffix = filename_suffix or ""
-        self._flush_secs = flush_secs
+        self._flush_secs = min(flush_secs, sys.maxsize)
         self._lock = threading.Lock()
         # Guarded by the lock; None while the writer is closed.
         self._file: _EventFile | None = None
@@ -151,11 +155,16 @@ class FileWriter:
                 self._file.flush()
 
     def close(self) -> None:
-        """Completes the file. May be called twice."""
+        """Completes the file. May be called twice; the second call does nothing.
+
+        Raises:
+            ResourceExhaustedError: If there is no room for it, or was none at an earlier event.
+                `reopen` then begins another file.
+        """
         with self._lock:
-            if self._file is not None:
-                self._file.close()
-                self._file = None
+            file, self._file = self._file, None
+            if file is not None:
+                file.close()
 
     def reopen(self) -> None:
         """Begins another file in the same directory, if the writer is closed."""
@@ -166,7 +175,7 @@ class FileWriter:
     def _add(self, event: Event, global_step: int | None) -> None:
         event.wall_time = time.time()
         if global_step is not None:
-            event.step = int(global_step)
+            event.step = _as_step(global_step)
         self.add_event(event)
 
     def __enter__(self) -> "FileWriter":
@@ -188,7 +197,7 @@ class _EventFile:
         gfile.MakeDirs(logdir)
         self._writer = _create(logdir, suffix)
         # Also writes what is left if the program ends, or forgets the file, without closing it.
-        self.close = weakref.finalize(self, self._writer.close)
+        self._finalizer = weakref.finalize(self, _close, self._writer)
         self._flush_secs = flush_secs
         self._next_flush = 0.0
         self.write(Event(wall_time=time.time(), file_version=_FILE_VERSION))
@@ -201,12 +210,29 @@ class _EventFile:
         if time.monotonic() >= self._next_flush:
             self.flush()
 
+    def close(self) -> None:
+        self._finalizer()
+
     def flush(self) -> None:
         try:
             self._writer.flush()
         except engine.EngineError as error:
             engine.raise_op_error(error)
         self._next_flush = time.monotonic() + self._flush_secs
+
+
+def _as_step(global_step: Any) -> int:
+    try:
+        return int(global_step)
+    except OverflowError:
+        raise ValueError(f"global_step: got {global_step}, expected an integer.") from None
+
+
+def _close(writer: engine.RecordWriter) -> None:
+    try:
+        writer.close()
+    except engine.EngineError as error:
+        engine.raise_op_error(error)
 
 
 def _create(logdir: str, suffix: str) -> engine.RecordWriter:

@@ -3,17 +3,19 @@
 Source: `tf.gfile` of TensorFlow 1.15.
 """
 
-import errno
 import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from io import BufferedWriter
 from types import TracebackType
 from typing import IO, Any, Final, NoReturn
 
 from headrace import errors
+from headrace.atomic_file import replacing
 from headrace.ops.patterns import matching_paths
+from headrace.os_errors import os_errors
 
 __all__ = [
     "Copy",
@@ -35,16 +37,10 @@ __all__ = [
 
 _Path = str | bytes | os.PathLike[str]
 
-_ERRORS: Final[dict[int | None, type[errors.OpError]]] = {
-    errno.ENOENT: errors.NotFoundError,
-    errno.EACCES: errors.PermissionDeniedError,
-    errno.EPERM: errors.PermissionDeniedError,
-    errno.EEXIST: errors.AlreadyExistsError,
-    errno.EISDIR: errors.FailedPreconditionError,
-    errno.ENOTDIR: errors.FailedPreconditionError,
-    errno.ENAMETOOLONG: errors.InvalidArgumentError,
-    errno.ENOSPC: errors.ResourceExhaustedError,
-}
+_INCOMPLETE: Final = ". The file is incomplete and takes nothing more. Write it again."
+# Python makes room for as many bytes as it is asked for before it reads.
+_CHUNK_BYTES: Final = 1 << 20
+
 _MODES: Final = ("r", "w", "a", "r+", "w+", "a+")
 
 
@@ -60,6 +56,8 @@ class GFile:
     Raises:
         InvalidArgumentError: If there is no such mode.
         PermissionDeniedError: From the methods, if the file is not open for what they do.
+        ResourceExhaustedError: From the methods, if there is no room for what is written. All
+            writes after that fail in the same way, and so does `close`: the file is incomplete.
     """
 
     def __init__(self, name: _Path, mode: str = "r") -> None:
@@ -69,21 +67,24 @@ class GFile:
         self.name = os.fsdecode(name)
         self.mode = mode
         self._reader: IO[bytes] | None = None
-        self._writer: IO[bytes] | None = None
+        self._writer: BufferedWriter | None = None
+        # Why what was written since the file was opened is incomplete.
+        self._failure: errors.OpError | None = None
 
     def size(self) -> int:
         """Returns the size of the file in bytes."""
-        with _os_errors(self.name):
+        with os_errors(self.name):
             return os.path.getsize(self.name)
 
     def read(self, n: int = -1) -> Any:
         """Returns the next `n` bytes, or all that are left, as bytes or text."""
-        with _os_errors(self.name):
-            return self._as_given(self._reading().read(n))
+        with os_errors(self.name):
+            reader = self._reading()
+            return self._as_given(_read(reader, n) if n > _CHUNK_BYTES else reader.read(max(n, -1)))
 
     def readline(self) -> Any:
         """Returns the next line without carriage returns, as bytes or text; empty at the end."""
-        with _os_errors(self.name):
+        with os_errors(self.name):
             return self._as_given(self._reading().readline().replace(b"\r", b""))
 
     def readlines(self) -> list[Any]:
@@ -93,8 +94,10 @@ class GFile:
     def write(self, file_content: bytes | str) -> None:
         """Appends bytes, or text in UTF-8."""
         data = file_content.encode() if isinstance(file_content, str) else file_content
-        with _os_errors(self.name):
-            self._writing().write(data)
+        with os_errors(self.name):
+            writer = self._writing()
+        with self._complete():
+            writer.write(data)
 
     def seek(self, offset: int, whence: int = os.SEEK_SET) -> None:
         """Moves the next read to a byte.
@@ -103,7 +106,7 @@ class GFile:
             InvalidArgumentError: If it is before the beginning.
             OutOfRangeError: If it is past the end.
         """
-        with _os_errors(self.name):
+        with os_errors(self.name):
             reader = self._reading()
             size = os.fstat(reader.fileno()).st_size
             start = {os.SEEK_SET: 0, os.SEEK_CUR: reader.tell(), os.SEEK_END: size}[whence]
@@ -117,23 +120,27 @@ class GFile:
 
     def tell(self) -> int:
         """Returns at which byte the next read is; the next write, if it cannot be read."""
-        with _os_errors(self.name):
+        with os_errors(self.name):
             return (self._reading() if self._is_for("r+") else self._writing()).tell()
 
     def flush(self) -> None:
         """Hands what was written to the system."""
         if self._writer is not None:
-            with _os_errors(self.name):
+            with self._complete():
                 self._writer.flush()
 
     def close(self) -> None:
         """Closes the file; the next use opens it again."""
-        files = (self._reader, self._writer)
-        self._reader = self._writer = None
-        with _os_errors(self.name):
-            for file in files:
-                if file is not None:
-                    file.close()
+        reader, writer, failure = self._reader, self._writer, self._failure
+        self._reader = self._writer = self._failure = None
+        if reader is not None:
+            reader.close()
+        if writer is not None and failure is not None:
+            writer.raw.close()  # without what is still in the buffer
+            raise failure
+        if writer is not None:
+            with os_errors(self.name, _INCOMPLETE):
+                writer.close()
 
     def __iter__(self) -> "GFile":
         return self
@@ -155,6 +162,18 @@ class GFile:
     ) -> None:
         self.close()
 
+    @contextmanager
+    def _complete(self) -> Iterator[None]:
+        """Writes, unless a write has failed: more would stand behind a gap."""
+        if self._failure is not None:
+            raise self._failure
+        try:
+            with os_errors(self.name, _INCOMPLETE):
+                yield
+        except errors.OpError as error:
+            self._failure = error.with_traceback(None)
+            raise
+
     def _reading(self) -> IO[bytes]:
         if self._reader is None:
             if not self._is_for("r+"):
@@ -162,7 +181,7 @@ class GFile:
             self._reader = open(self.name, "rb")  # noqa: SIM115
         return self._reader
 
-    def _writing(self) -> IO[bytes]:
+    def _writing(self) -> BufferedWriter:
         if self._writer is None:
             if not self._is_for("wa+"):
                 self._refuse("writing")
@@ -204,7 +223,7 @@ def Stat(filename: _Path) -> FileStatistics:
     Raises:
         NotFoundError: If there is none of that name.
     """
-    with _os_errors(filename):
+    with os_errors(filename):
         found = os.stat(filename)
     return FileStatistics(found.st_size, found.st_mtime_ns, os.path.isdir(filename))
 
@@ -238,7 +257,7 @@ def ListDirectory(dirname: _Path) -> list[str]:
     if not IsDirectory(dirname):
         text = f"Could not find directory {os.fsdecode(dirname)}"
         raise errors.NotFoundError(None, None, text)
-    with _os_errors(dirname):
+    with os_errors(dirname):
         return sorted(os.fsdecode(name) for name in os.listdir(dirname))
 
 
@@ -251,8 +270,18 @@ def Walk(top: _Path, in_order: bool = True) -> Iterator[tuple[str, list[str], li
 
     Yields:
         The directory, the names of the directories in it and those of the files.
+
+    Raises:
+        PermissionDeniedError: If a directory may not be listed.
     """
-    yield from os.walk(os.fsdecode(top), topdown=in_order)
+
+    def fail(error: OSError) -> None:
+        # TensorFlow, too, passes over what is no directory, or no longer one.
+        if not isinstance(error, (FileNotFoundError, NotADirectoryError)):
+            with os_errors(error.filename):
+                raise error
+
+    yield from os.walk(os.fsdecode(top), topdown=in_order, onerror=fail)
 
 
 def MakeDirs(dirname: _Path) -> None:
@@ -265,7 +294,7 @@ def MakeDirs(dirname: _Path) -> None:
     if os.path.isfile(dirname):
         text = f"{os.fsdecode(dirname)} is not a directory"
         raise errors.FailedPreconditionError(None, None, text)
-    with _os_errors(dirname):
+    with os_errors(dirname):
         os.makedirs(dirname, exist_ok=True)
 
 
@@ -275,7 +304,7 @@ def MkDir(dirname: _Path) -> None:
     Raises:
         NotFoundError: If there is no directory to make it in.
     """
-    with _os_errors(dirname), suppress(FileExistsError):
+    with os_errors(dirname), suppress(FileExistsError):
         os.mkdir(dirname)
 
 
@@ -286,7 +315,7 @@ def Remove(filename: _Path) -> None:
         FailedPreconditionError: If it is a directory.
         NotFoundError: If there is no such file.
     """
-    with _os_errors(filename):
+    with os_errors(filename):
         os.remove(filename)
 
 
@@ -296,7 +325,7 @@ def DeleteRecursively(dirname: _Path) -> None:
     Raises:
         NotFoundError: If there is no such directory.
     """
-    with _os_errors(dirname):
+    with os_errors(dirname):
         if os.path.isdir(dirname):
             shutil.rmtree(dirname)
         else:
@@ -311,20 +340,21 @@ def Rename(oldname: _Path, newname: _Path, overwrite: bool = False) -> None:
         NotFoundError: If there is no such file.
     """
     _check_free(newname, overwrite)
-    with _os_errors(oldname):
+    with os_errors(newname), os_errors(oldname):
         os.replace(oldname, newname)
 
 
 def Copy(oldpath: _Path, newpath: _Path, overwrite: bool = False) -> None:
-    """Copies a file.
+    """Copies a file. One that is replaced keeps its mode, and stays as it was if copying fails.
 
     Raises:
         AlreadyExistsError: If there is a file of the new name, and `overwrite` is false.
+        FailedPreconditionError: If one of them is a directory.
         NotFoundError: If there is no such file.
     """
     _check_free(newpath, overwrite)
-    with _os_errors(oldpath):
-        shutil.copyfile(oldpath, newpath)
+    with os_errors(oldpath), open(oldpath, "rb") as source, replacing(newpath) as target:
+        shutil.copyfileobj(source, target, _CHUNK_BYTES)
 
 
 def _check_free(path: _Path, overwrite: bool) -> None:
@@ -333,11 +363,10 @@ def _check_free(path: _Path, overwrite: bool) -> None:
         raise errors.AlreadyExistsError(None, None, text)
 
 
-@contextmanager
-def _os_errors(path: _Path) -> Iterator[None]:
-    """Raises the errors of the system as those of TensorFlow: `PATH; No such file or directory`."""
-    try:
-        yield
-    except OSError as error:
-        error_type = _ERRORS.get(error.errno, errors.UnknownError)
-        raise error_type(None, None, f"{os.fsdecode(path)}; {error.strerror or error}") from error
+def _read(reader: IO[bytes], n: int) -> bytes:
+    """Reads up to so many bytes, and takes no memory for those that are not there."""
+    parts = []
+    while n > 0 and (part := reader.read(min(n, _CHUNK_BYTES))):
+        parts.append(part)
+        n -= len(part)
+    return b"".join(parts)

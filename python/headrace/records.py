@@ -10,7 +10,7 @@ from typing import Any
 
 from headrace import engine
 from headrace.compression import TFRecordOptions
-from headrace.errors import FailedPreconditionError
+from headrace.errors import FailedPreconditionError, InvalidArgumentError
 
 __all__ = ["TFRecordWriter", "tf_record_iterator"]
 
@@ -21,6 +21,10 @@ class TFRecordWriter:
     The file gets its name, and replaces an older one, at the first `flush` or at `close`; until
     then its records are in a file beside it. So a program that is killed leaves no half-written
     file under that name. May be used from many threads.
+
+    Once a write has failed (the disk is full, say), everything else fails in the same way, `close`
+    too: the records that follow would stand behind a gap. A file that has not got its name by then
+    never gets it.
 
     Args:
         path: The file to write.
@@ -42,6 +46,10 @@ class TFRecordWriter:
             self._writer = engine.RecordWriter(self._path, compression, level)
         except engine.EngineError as error:
             engine.raise_op_error(error)
+        except OverflowError:
+            raise InvalidArgumentError(
+                None, None, f"compression_level is {level}, expected 0 to 9, or None."
+            ) from None
 
     def write(self, record: bytes | str) -> None:
         """Appends a record.
@@ -51,6 +59,7 @@ class TFRecordWriter:
 
         Raises:
             FailedPreconditionError: If the writer is closed.
+            ResourceExhaustedError: If there is no room for it, now or at an earlier write.
             TypeError: If it is no bytes and no str.
         """
         data = record.encode() if isinstance(record, str) else record
@@ -68,6 +77,7 @@ class TFRecordWriter:
 
         Raises:
             FailedPreconditionError: If the writer is closed.
+            ResourceExhaustedError: If there is no room for them, now or at an earlier write.
         """
         try:
             is_open = self._writer.flush()
@@ -76,7 +86,11 @@ class TFRecordWriter:
         self._check_open(is_open)
 
     def close(self) -> None:
-        """Completes the file. May be called twice."""
+        """Completes the file. May be called twice; the second call does nothing.
+
+        Raises:
+            ResourceExhaustedError: If there is no room for it, or was none at an earlier write.
+        """
         try:
             self._writer.close()
         except engine.EngineError as error:

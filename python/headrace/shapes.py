@@ -182,7 +182,10 @@ def _size_of(value: Any) -> int | None:
             "Dimension value must be integer or None or have an __index__ method, "
             f"got {value!r} of type {type(value).__name__!r}"
         )
-    size = int(value)
+    try:
+        size = int(value)
+    except OverflowError:
+        raise ValueError(f"Ambiguous dimension: {value}") from None
     if size != value and not isinstance(value, (str, bytes)):
         raise ValueError(f"Ambiguous dimension: {value}")
     if size < 0:

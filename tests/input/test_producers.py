@@ -133,15 +133,30 @@ def test_an_empty_tensor_is_the_end_at_once(pipeline):
     assert pipeline.failure is None
 
 
-def test_without_epochs_consumers_of_an_empty_tensor_wait():
-    queue = tf.train.input_producer(tf.zeros([0], tf.int32))
-    with tf.Session() as session:
-        coord = tf.train.Coordinator()
-        threads = tf.train.start_queue_runners(session, coord)
-        with pytest.raises(tf.errors.DeadlineExceededError):
-            session.run(queue.dequeue(), options=tf.RunOptions(timeout_in_ms=50))
-        coord.request_stop()
-        coord.join(threads, stop_grace_period_secs=10)
+@pytest.mark.parametrize(
+    ("produce", "name"),
+    [
+        (
+            lambda: tf.train.input_producer(tf.zeros([0], tf.int32)).dequeue(),
+            "input_producer/FIFOQueueV2",
+        ),
+        (lambda: tf.train.range_input_producer(0, shuffle=False).dequeue(), "input_producer"),
+        (
+            lambda: tf.train.slice_input_producer([tf.zeros([0, 2])]),
+            "input_producer/input_producer",
+        ),
+    ],
+)
+def test_without_epochs_and_rows_a_producer_fails_instead_of_looking_for_ever(
+    pipeline, produce, name
+):
+    assert pipeline.values(produce()) == []
+    assert isinstance(pipeline.end, tf.errors.OutOfRangeError)
+    assert isinstance(pipeline.failure, tf.errors.InvalidArgumentError)
+    assert pipeline.end.__cause__ is pipeline.failure
+    text = str(pipeline.failure)
+    assert f"_{name}': its producer got no rows, expected at least one: without num_epochs" in text
+    assert "(a pattern that no file matches?), or give num_epochs." in text
 
 
 def test_a_small_queue_holds_up_no_epoch(pipeline):
@@ -279,16 +294,22 @@ def test_consumers_of_a_producer_that_failed_see_the_end_and_join_the_error(pipe
     assert text in str(pipeline.failure)
 
 
-def test_without_a_coordinator_consumers_of_a_producer_that_failed_wait(monkeypatch):
+def test_without_a_coordinator_consumers_of_a_producer_that_failed_see_the_end(monkeypatch):
     raised = []
     monkeypatch.setattr(threading, "excepthook", lambda args: raised.append(args.exc_value))
     queue = tf.train.string_input_producer(["a"], num_epochs=1)
     with tf.Session() as session:
         (thread,) = tf.train.start_queue_runners(session)
         thread.join(10)
-        with pytest.raises(tf.errors.DeadlineExceededError):
-            session.run(queue.dequeue(), options=tf.RunOptions(timeout_in_ms=50))
+        with pytest.raises(tf.errors.OutOfRangeError) as caught:
+            session.run(queue.dequeue(), options=tf.RunOptions(timeout_in_ms=10_000))
     assert [type(error) for error in raised] == [tf.errors.FailedPreconditionError]
+    assert caught.value.__cause__ is raised[0]
+    assert (
+        "because a queue runner failed: FailedPreconditionError: Attempting to use uninitialized "
+        "value input_producer/limit_epochs/epochs. It is a local variable: run "
+        "tf.local_variables_initializer() before anything else"
+    ) in str(caught.value)
 
 
 def test_sessions_count_their_epochs_by_themselves(pipeline):

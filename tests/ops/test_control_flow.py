@@ -34,7 +34,7 @@ class TestGroup:
 
     def test_may_be_empty(self):
         assert tf.group().name == "group_deps"
-        assert tf.group().control_inputs == ()
+        assert tf.group().control_inputs == []
 
     def test_refuses_other_things(self):
         with pytest.raises(TypeError, match=r"Expected tf.Tensor, tf.Operation or a nest of"):
@@ -52,7 +52,7 @@ def test_a_tensor_with_dependencies_comes_after_them(run):
     first = tf.py_func(lambda: calls.append("first"), [], [])
     second = with_dependencies([first], tf.constant(5))
     assert second.op.name == "control_dependency"
-    assert second.op.control_inputs == (first,)
+    assert second.op.control_inputs == [first]
     assert run(second) == 5
     assert calls == ["first"]
 

@@ -1,7 +1,10 @@
+import errno
 import os
 import re
+import resource
 
 import pytest
+from privileges import unprivileged
 
 import headrace.tf1 as tf
 
@@ -150,6 +153,48 @@ class TestMatchingFiles:
         with open(b"m/d2/\xff", "w"):
             pass
         assert run(tf.matching_files("m/d2/?")).tolist() == [b"m/d2/\xff"]
+
+    def test_gives_nothing_where_nothing_is_or_may_be_seen(self, run, directory):
+        (directory / "m").chmod(0o755)
+        (directory / "m/closed").mkdir(mode=0o755)
+        (directory / "m/closed/a1.txt").touch()
+        (directory / "m/loop").symlink_to("loop")
+        (directory / "m/closed").chmod(0)
+        directory.chmod(0o755)
+        try:
+            with unprivileged():
+                for pattern in ("m/closed/*", "m/loop/*", "m/a1.txt/*", "m/no/*", "x" * 300 + "/*"):
+                    assert run(tf.matching_files(pattern)).tolist() == []
+                    assert tf.gfile.Glob(pattern) == []
+                assert run(tf.matching_files("m/*/a1.txt")).tolist() == []
+        finally:
+            (directory / "m/closed").chmod(0o755)
+        assert run(tf.matching_files("m/*/a1.txt")).tolist() == [b"m/closed/a1.txt"]
+        assert run(tf.matching_files([b"a\0b", b"a\0/*"])).tolist() == []
+
+    def test_says_that_too_many_files_are_open(self, run):
+        names = tf.matching_files("m/*")
+        assert len(run(names)) > 0
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+        text = r"^m/; Too many open files\. What matches a pattern is not known without it\."
+        try:
+            with pytest.raises(tf.errors.ResourceExhaustedError, match=text) as caught:
+                run(names)
+            with pytest.raises(tf.errors.ResourceExhaustedError, match=text):
+                tf.gfile.Glob("m/*")
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        assert caught.value.op is names.op
+
+    @pytest.mark.parametrize(("pattern", "function"), [("m/*", "listdir"), ("m/a1.txt", "lstat")])
+    def test_says_that_a_directory_cannot_be_read(self, run, monkeypatch, pattern, function):
+        def fail(path):
+            raise OSError(errno.EIO, os.strerror(errno.EIO), path)
+
+        monkeypatch.setattr(os, function, fail)
+        with pytest.raises(tf.errors.UnknownError, match=r"; Input/output error\. What matches"):
+            run(tf.matching_files(pattern))
 
     def test_takes_a_vector(self, run, hidden):
         with pytest.raises(ValueError, match="Shape must be at most rank 1 but is rank 2"):

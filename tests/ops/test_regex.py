@@ -1,4 +1,6 @@
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -28,6 +30,11 @@ IAE = tf.errors.InvalidArgumentError
         ("a.b+", r"\Q.b+\E", "x", "ax"),
         ("ab", r"b\z", "x", "ax"),
         (r"\z", r"\\z", "x", "x"),
+        ("aλA", r"\p{L}", "L", "LLL"),
+        ("aλA", r"\p{Greek}|\p{Lu}", "x", "axx"),
+        ("aab", "(?U)a+", "x", "xxb"),
+        ("a\nb", "(?m)^", ">", ">a\n>b"),
+        ("ab", "(?P<first>a)(?P<second>b)", r"\2\1", "ba"),
     ],
 )
 def test_matches_are_replaced(run, text, pattern, rewrite, expected):
@@ -41,8 +48,61 @@ def test_only_the_first_match_may_be_replaced(run, hidden):
     assert run(tf.regex_replace("abc", hidden("b"), hidden("x"))) == b"axc"
 
 
-def test_bytes_that_are_no_text_pass(run):
+def test_bytes_that_are_no_text_pass(run, hidden):
     assert run(tf.regex_replace(b"\xff\xfea", "a", "b")) == b"\xff\xfeb"
+    assert run(tf.regex_replace(b"\xffa.", ".", b"\xfe")) == b"\xff\xfe\xfe"
+    assert run(tf.regex_replace(b"\xffa.", ".", hidden(b"\xfe"))) == b"\xff\xfe\xfe"
+    assert run(tf.regex_replace(b"\xff\xc3\xa9", r"\C", "x")) == b"xxx"
+
+
+@pytest.mark.timeout(20)
+def test_no_expression_makes_a_search_slow(run, hidden):
+    text = "a" * 5_000 + "!"
+    for pattern in ("(a+)+$", "(a|a)*b", "(a*)*(a*)*b", "(.*a){20}$"):
+        assert run(tf.regex_replace(text, pattern, "x")) == text.encode()
+        assert not run(tf.strings.regex_full_match(text, hidden(pattern)))
+
+
+BESIDE = """
+import threading
+import headrace.tf1 as tf
+
+text = tf.placeholder(tf.string, [])
+result = tf.regex_replace(text, "a*b|a", "x")  # looks for a "b" anew after each match
+with tf.Session() as session:
+    work = threading.Thread(target=session.run, args=(result, {text: b"a" * 10_000}))
+    work.start()
+    turns = 0
+    while work.is_alive():
+        turns += 1
+    work.join()
+print(turns)
+"""
+
+
+def test_python_goes_on_while_strings_are_searched():
+    done = subprocess.run(
+        [sys.executable, "-c", BESIDE], capture_output=True, text=True, timeout=50, check=True
+    )
+    assert int(done.stdout) > 1_000
+
+
+def test_strings_of_python_are_attributes_and_tensors_are_inputs(hidden):
+    fixed = tf.regex_replace(["a"], "a", b"b", replace_global=False)
+    assert (fixed.op.type, fixed.op.name) == ("StaticRegexReplace", "StaticRegexReplace")
+    assert fixed.op.get_attr("replace_global") is False
+    assert tf.regex_replace(["a"], "a", hidden("b")).op.type == "RegexReplace"
+    assert tf.strings.regex_full_match(["a"], "a").op.type == "StaticRegexFullMatch"
+    assert tf.strings.regex_full_match(["a"], hidden("a")).op.type == "RegexFullMatch"
+
+
+@pytest.mark.parametrize("pattern", ["(a{1000}){1000}", r"\pL{1000}", "a" * 1_000_000, "(" * 10**5])
+def test_an_expression_that_would_take_much_memory_is_refused(run, hidden, pattern):
+    for given in (pattern, hidden(pattern)):
+        with pytest.raises(
+            IAE, match=r"Invalid pattern: .*, error: (invalid repet|pattern too|expr)"
+        ):
+            run(tf.regex_replace("a", given, "b"))
 
 
 def test_a_whole_string_matches_or_not(run):
@@ -57,7 +117,23 @@ def test_a_whole_string_matches_or_not(run):
     [
         (lambda h: tf.regex_replace("a", "(", "b"), IAE, "Invalid pattern: (, error: "),
         (lambda h: tf.regex_replace("a", "[[:no:]]", "b"), IAE, "Invalid pattern: [[:no:]]"),
-        (lambda h: tf.regex_replace("a", r"\p{L}", "b"), IAE, r"Invalid pattern: \p{L}"),
+        (
+            lambda h: tf.regex_replace("a", "(?=a)", "b"),
+            IAE,
+            "Invalid pattern: (?=a), error: invalid perl operator: (?=. Write it in RE2's syntax",
+        ),
+        (
+            lambda h: tf.regex_replace("a", h(r"(a)\1"), "b"),
+            IAE,
+            r"Invalid pattern: (a)\1, error: invalid escape sequence: \1. Write it in RE2's",
+        ),
+        (lambda h: tf.regex_replace("a", b"\xff", "b"), IAE, "error: invalid UTF-8. Write"),
+        (lambda h: tf.regex_replace("a", h(b"\xff"), "b"), IAE, "error: invalid UTF-8. Write"),
+        (
+            lambda h: tf.regex_replace("a", "a", "b", replace_global=1),
+            TypeError,
+            "Expected bool for argument 'replace_global' not 1.",
+        ),
         (
             lambda h: tf.regex_replace("a", "a", r"\x"),
             IAE,

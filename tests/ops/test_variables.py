@@ -117,7 +117,7 @@ class TestConstruction:
 
         with tf.control_dependencies([tf.no_op()]):
             result = tf.cond(tf.constant(False), branch, lambda: tf.constant(2))
-        assert made[0].initializer.control_inputs == ()
+        assert made[0].initializer.control_inputs == []
         run(made[0].initializer)
         assert run([result, made[0]]) == [2, 4]
 

@@ -5,8 +5,7 @@ import os
 import threading
 import time
 import zlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +35,7 @@ class Kind:
         write: Makes the bytes of a file from records of four bytes; None if names are records.
         expected: Returns what is read from a file of the given name and records: keys and values.
         has_whole_files: Whether a file is one record, and has ended with it.
+        first: What errors call the first record.
     """
 
     name: str
@@ -43,6 +43,7 @@ class Kind:
     write: Callable[[Sequence[bytes]], bytes] | None
     expected: Callable[[bytes, Sequence[bytes]], Pairs]
     has_whole_files: bool = False
+    first: str = "record 0"
 
 
 def tfrecords(records: Sequence[bytes]) -> bytes:
@@ -105,12 +106,14 @@ KINDS = [
         tf.TextLineReader,
         lambda records: b"".join(record + b"\n" for record in records),
         _keyed(lambda index: index + 1),
+        first="line 1",
     ),
     Kind(
         "text with header",
         lambda: tf.TextLineReader(skip_header_lines=2),
         lambda records: b"the\nheader\n" + b"\r\n".join(records),
         _keyed(lambda index: index + 3),
+        first="line 3",
     ),
     *(_fixed(compression) for compression in COMPRESS),
     *(_tfrecord(compression) for compression in COMPRESS),
@@ -241,16 +244,3 @@ class Reading:
         self.session.close()
         for thread in self._calls:
             thread.join(TIMEOUT)
-
-
-@contextmanager
-def unprivileged() -> Iterator[None]:
-    """Lets the process be nobody for a while if it is root, who may read everything."""
-    is_root = os.geteuid() == 0
-    if is_root:
-        os.seteuid(65534)
-    try:
-        yield
-    finally:
-        if is_root:
-            os.seteuid(0)

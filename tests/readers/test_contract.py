@@ -249,12 +249,14 @@ class TestErrorsOfWhatIsComputed:
         reader = kind.make()
         one, several = reader.read(queue).value, reader.read_up_to(queue, 9).values
         numbers = [tf.string_to_number(one), tf.string_to_number(several)]
-        where = rf"\[while reading {re.escape(files.paths[0].decode())}: record"
+        word, first = kind.first.split()
+        where = rf"\[while reading {re.escape(files.paths[0].decode())}: {word}"
         with tf.Session() as session:
             session.run(queue.enqueue_many([files.paths[:1] * 2]))
-            with pytest.raises(IAE, match=where + r" 0 at byte \d+\]"):
+            with pytest.raises(IAE, match=where + rf" {first} at byte \d+\]"):
                 session.run(numbers[0])
-            second = r" 0 at byte 0\]" if kind.has_whole_files else r" 1 at byte \d+\]"
+            number = int(first) + (not kind.has_whole_files)
+            second = rf" {number} at byte \d+\]"
             with pytest.raises(IAE, match=where + second):
                 session.run(numbers[1])
 

@@ -6,6 +6,7 @@ cannot be decoded in `tests/ops/test_bad_records.py`.
 
 import gzip
 import itertools
+import threading
 import zlib
 
 import pytest
@@ -268,6 +269,56 @@ def test_a_reset_leaves_the_damaged_file(make_file, reading):
     one.error()
     one.reset()
     assert [value for _, value in one.read_all()] == RECORDS
+
+
+def test_a_damaged_file_fails_in_the_same_way_for_every_call(make_file, reading):
+    one = reading(tf.TFRecordReader, [make_file("bad", flipped(PLAIN, 32)), make_file("a", PLAIN)])
+    one.read()
+    texts = {one.text() for _ in range(3)}
+    with pytest.raises(tf.errors.DataLossError) as caught:
+        one.read_up_to(2)
+    assert texts == {caught.value.message.split("\n")[0]}
+    assert one.counts() == (1, 0)
+    assert one.stats().size == 1, "the next name waits"
+    one.reset()
+    assert one.counts() == (0, 0)
+    assert [value for _, value in one.read_all()] == RECORDS
+    assert one.counts() == (3, 1)
+
+
+def test_threads_with_readers_of_their_own_go_on_with_the_next_file(make_file):
+    """As docs/errors.md shows it: of a damaged file what is before the damage, of others all."""
+    paths, expected = [], []
+    for number in range(24):
+        data = flipped(PLAIN, 32) if number % 3 == 1 else PLAIN
+        paths.append(bytes(make_file(f"file-{number}", data)))
+        count = 1 if number % 3 == 1 else len(RECORDS)
+        expected += [b"%s:%d" % (paths[-1], start) for start in STARTS[:count]]
+    names = tf.FIFOQueue(99, [tf.string], [[]])
+    readers = [tf.TFRecordReader() for _ in range(3)]
+    reads = [(reader.read(names).key, reader.reset()) for reader in readers]
+    seen, left = [], []
+
+    def fill(session, read, reset):
+        while True:
+            try:
+                seen.append(session.run(read))
+            except tf.errors.DataLossError as error:
+                left.append(error)
+                session.run(reset)
+            except tf.errors.OutOfRangeError:
+                return
+
+    with tf.Session(config=tf.ConfigProto(operation_timeout_in_ms=20_000)) as session:
+        session.run(names.enqueue_many([paths]))
+        session.run(names.close())
+        threads = [threading.Thread(target=fill, args=(session, *read)) for read in reads]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(30)
+    assert sorted(seen) == sorted(expected)
+    assert len(left) == 8
 
 
 def test_a_state_before_the_damage_leads_to_it_again(make_file, reading):

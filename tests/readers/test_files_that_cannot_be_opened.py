@@ -4,7 +4,8 @@ import os
 from pathlib import Path
 
 import pytest
-from reading import KINDS, unprivileged
+from privileges import unprivileged
+from reading import KINDS
 
 import headrace.tf1 as tf
 

@@ -1,3 +1,4 @@
+import gc
 import re
 
 import pytest
@@ -89,6 +90,73 @@ class TestDefaults:
             with tf.Session() as inner:
                 assert tf.get_default_session() is inner
             assert tf.get_default_session() is outer
+
+    def test_a_block_inside_its_own_is_refused_and_the_outer_one_goes_on(self):
+        x = tf.constant(1)
+        with tf.Session() as session, tf.Session():
+            with pytest.raises(RuntimeError, match="managers are not re-entrant"), session:
+                pass
+            assert session.run(x) == 1
+
+    def test_another_thread_cannot_enter_a_block_that_is_entered(self, in_thread):
+        x = tf.constant(1)
+        with tf.Session() as session:
+            with pytest.raises(RuntimeError, match="managers are not re-entrant"):
+                in_thread(session.__enter__).result()
+            assert session.run(x) == 1
+
+    def test_a_block_that_was_left_may_be_entered_but_the_session_is_closed(self):
+        x = tf.constant(1)
+        session = tf.Session()
+        with session:
+            assert session.run(x) == 1
+        with session, pytest.raises(RuntimeError, match=CLOSED):
+            session.run(x)
+        assert tf.get_default_session() is None
+
+    def test_blocks_that_cross_are_refused_and_their_sessions_closed(self):
+        x = tf.constant(1)
+        first, second = tf.Session(), tf.Session()
+        first.__enter__()
+        second.__enter__()
+        with pytest.raises(AssertionError, match=r"Nesting violated for .* \<.*Session"):
+            first.__exit__(None, None, None)
+        assert tf.get_default_session() is second
+        assert second.run(x) == 1
+        with pytest.raises(RuntimeError, match=CLOSED):
+            first.run(x)
+        second.__exit__(None, None, None)
+        assert tf.get_default_session() is None
+
+    def test_default_sessions_that_cross_are_refused(self):
+        first, second = tf.Session().as_default(), tf.Session().as_default()
+        first.__enter__()
+        second.__enter__()
+        with pytest.raises(AssertionError, match=r"Nesting violated for .* \<.*Session"):
+            first.__exit__(None, None, None)
+        second.__exit__(None, None, None)
+        assert tf.get_default_session() is None
+
+    def test_a_block_that_was_not_entered_cannot_be_left(self):
+        with pytest.raises(AttributeError, match="left but not entered"):
+            tf.Session().__exit__(None, None, None)
+
+    def test_interactive_sessions_may_be_closed_in_any_order(self):
+        first, second = tf.InteractiveSession(), tf.InteractiveSession()
+        first.close()
+        assert tf.get_default_session() is second
+        second.close()
+        assert tf.get_default_session() is None
+
+    def test_a_forgotten_block_leaves_the_defaults_of_other_threads(self, in_thread):
+        def forget() -> None:
+            tf.Session(graph=tf.Graph()).__enter__()
+
+        graph = tf.Graph()
+        with graph.as_default():
+            in_thread(forget).result()
+            gc.collect()
+            assert tf.get_default_graph() is graph
 
     def test_a_session_without_with_is_no_default(self):
         session = tf.Session()

@@ -1,9 +1,22 @@
 //! Cancelling what blocks: one flag for a session, and the parkers of the threads that wait under it.
 
+use crate::error::Result;
 use crate::parker::Parker;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, Ordering};
-use std::sync::Arc;
+use std::fmt;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+/// Is told of waits that last long.
+pub trait Watch: fmt::Debug + Send + Sync {
+    /// How long a wait lasts before the first call of [`Watch::look`]. The time doubles from call to call.
+    fn patience(&self) -> Duration;
+
+    /// A run still waits, in the operations `names`. Fails if the run is to end. Called from the waiting thread, which
+    /// holds no lock then.
+    fn look(&self, names: &[Arc<str>]) -> Result<()>;
+}
 
 /// Ends every wait that is registered with it, now and later. A clone is the same cancellation.
 #[derive(Clone, Debug, Default)]
@@ -15,11 +28,37 @@ struct Shared {
     is_cancelled: AtomicBool,
     /// The threads that are parked now; each adds and removes itself.
     waiting: Mutex<Vec<Arc<Parker>>>,
+    /// Cancelled with this one. Those that are gone are taken out when one is added.
+    children: Mutex<Vec<Weak<Shared>>>,
+    watch: Option<Arc<dyn Watch>>,
 }
 
 impl Cancellation {
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// One whose long waits `watch` is told of.
+    pub fn watched(watch: Arc<dyn Watch>) -> Self {
+        Self(Arc::new(Shared { watch: Some(watch), ..Shared::default() }))
+    }
+
+    /// A cancellation that this one includes: cancelling the child ends only what waits under the child.
+    pub fn child(&self) -> Self {
+        let child = Self(Arc::new(Shared { watch: self.0.watch.clone(), ..Shared::default() }));
+        let mut children = self.0.children.lock();
+        children.retain(|child| child.strong_count() > 0);
+        children.push(Arc::downgrade(&child.0));
+        drop(children);
+        // If it was cancelled before the child was added, nobody else tells the child.
+        if self.is_cancelled() {
+            child.cancel();
+        }
+        child
+    }
+
+    pub fn watch(&self) -> Option<&dyn Watch> {
+        self.0.watch.as_deref()
     }
 
     pub fn is_cancelled(&self) -> bool {
@@ -35,6 +74,8 @@ impl Cancellation {
             std::mem::take(&mut *waiting)
         };
         waiting.iter().for_each(|parker| parker.unpark());
+        let children = std::mem::take(&mut *self.0.children.lock());
+        children.iter().filter_map(Weak::upgrade).for_each(|child| Self(child).cancel());
     }
 
     /// Has `parker` woken by [`Cancellation::cancel`] until the registration is dropped.

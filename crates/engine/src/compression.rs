@@ -3,8 +3,10 @@
 //! Source: RFC 1950 (zlib) and RFC 1952 (gzip).
 
 use crate::error::{Error, Result};
+use crate::output::retried;
 use flate2::write::ZlibEncoder;
 use flate2::{Compress, Decompress, FlushDecompress, Status};
+use smallvec::SmallVec;
 use std::io::{self, ErrorKind, Read, Write};
 
 /// Compressed bytes are read in blocks of this size.
@@ -68,15 +70,15 @@ pub struct Inflate<R> {
     /// What was read and not used is `block[start..end]`.
     start: usize,
     end: usize,
-    /// The first bytes of the input.
-    first: [u8; 4],
+    /// The first bytes of the input, as far as they were read.
+    first: SmallVec<[u8; 4]>,
     is_over: bool,
 }
 
 impl<R: Read> Inflate<R> {
     pub fn new(input: R, compression: Compression) -> Self {
         let block = Vec::new();
-        Self { input, compression, stream: None, block, start: 0, end: 0, first: [0; 4], is_over: false }
+        Self { input, compression, stream: None, block, start: 0, end: 0, first: SmallVec::new(), is_over: false }
     }
 
     /// What to do about an error.
@@ -86,13 +88,12 @@ impl<R: Read> Inflate<R> {
 
     /// Reads another block; says whether there was one.
     fn read_block(&mut self) -> io::Result<bool> {
-        let is_first = self.block.is_empty();
         self.block.resize(BLOCK_BYTES, 0);
-        self.start = 0;
-        self.end = self.input.read(&mut self.block)?;
-        if is_first {
-            self.first.copy_from_slice(&self.block[..4]);
-        }
+        // Nothing of the old block is left, also if this fails.
+        (self.start, self.end) = (0, 0);
+        self.end = retried(|| self.input.read(&mut self.block))?;
+        let missing = self.first.inline_size() - self.first.len();
+        self.first.extend_from_slice(&self.block[..self.end.min(missing)]);
         Ok(self.end > 0)
     }
 }

@@ -113,6 +113,11 @@ impl Deferred {
         self.over(Memory::copied(&self.source.as_ref()[places.start * size..places.end * size]))
     }
 
+    /// Copies what the floats are computed from if it may lie in the buffer of a batch of strings.
+    pub fn unshare(&mut self) {
+        self.source.unshare();
+    }
+
     /// What the floats are computed from, and its type.
     pub fn source(&self) -> (DType, &Memory) {
         (self.recipe.source_dtype, &self.source)

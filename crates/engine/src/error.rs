@@ -35,6 +35,9 @@ pub enum Wait {
     CutOff,
 }
 
+/// ENFILE and EMFILE, on Linux and macOS.
+const TOO_MANY_FILES: [i32; 2] = [23, 24];
+
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// A failure: its code, its text, the operation it happened in and, where a foreign function failed, its own error.
@@ -51,6 +54,8 @@ struct Inner {
     cause: Option<Arc<dyn Any + Send + Sync>>,
     is_interrupting: bool,
     wait: Option<Wait>,
+    /// The operation that waited when something outside ended the run.
+    waiting: Option<Arc<str>>,
 }
 
 impl Error {
@@ -63,6 +68,7 @@ impl Error {
             cause: None,
             is_interrupting: false,
             wait: None,
+            waiting: None,
         }))
     }
 
@@ -107,6 +113,12 @@ impl Error {
             Kind::OutOfMemory => (Code::ResourceExhausted, "Cannot allocate memory".to_owned()),
             Kind::AlreadyExists => (Code::AlreadyExists, "File exists".to_owned()),
             Kind::StorageFull => (Code::ResourceExhausted, "No space left on device".to_owned()),
+            Kind::QuotaExceeded => (Code::ResourceExhausted, "Disk quota exceeded".to_owned()),
+            // OutOfRange in TensorFlow, which a queue runner takes for the end of the input.
+            Kind::FileTooLarge => (Code::ResourceExhausted, "File too large".to_owned()),
+            _ if error.raw_os_error().is_some_and(|number| TOO_MANY_FILES.contains(&number)) => {
+                (Code::ResourceExhausted, "Too many open files".to_owned())
+            }
             _ => (Code::Unknown, error.to_string()),
         };
         Self::new(code, format!("{path}; {text}"))
@@ -150,6 +162,12 @@ impl Error {
         self
     }
 
+    /// Says which operation waited when the run was ended from outside.
+    pub fn waiting_in(mut self, name: &Arc<str>) -> Self {
+        self.0.waiting = Some(Arc::clone(name));
+        self
+    }
+
     /// Adds what the user can do about it.
     pub fn with_remedy(&self, remedy: &str) -> Self {
         let mut error = self.clone();
@@ -181,6 +199,10 @@ impl Error {
 
     pub fn op(&self) -> Option<&Arc<str>> {
         self.0.op.as_ref()
+    }
+
+    pub fn waiting(&self) -> Option<&Arc<str>> {
+        self.0.waiting.as_ref()
     }
 
     pub fn element(&self) -> Option<usize> {

@@ -2,7 +2,7 @@
 //!
 //! It knows no Python. See `DESIGN.md` at the root of the repository for the map.
 
-mod beside;
+pub mod atomic_file;
 pub mod cancellation;
 pub mod compression;
 mod deferred;
@@ -14,10 +14,12 @@ pub mod kernel;
 pub mod kernels;
 pub mod memory;
 pub mod number;
+pub mod output;
 pub mod parker;
 pub mod philox;
 pub mod program;
 pub mod queue;
+mod re2;
 pub mod reader;
 mod retain;
 pub mod run;

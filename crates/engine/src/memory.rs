@@ -1,7 +1,7 @@
 //! The memory of numeric tensors.
 
 use crate::dtype::Numeric;
-use crate::retain::is_to_share;
+use crate::retain::{MAX_BUFFERED_BYTES, is_to_share};
 use bytes::Bytes;
 use std::ops::Range;
 use std::sync::Arc;
@@ -10,7 +10,8 @@ use std::sync::Arc;
 #[derive(Clone)]
 pub enum Memory {
     Bytes(Bytes),
-    /// The greater part of something larger, of which no part shares the memory.
+    /// The greater part of something larger, or short and perhaps in the buffer of a batch of strings. No part of it shares
+    /// the memory.
     Part(Bytes),
     Numbers(Arc<dyn AsRef<[u8]> + Send + Sync>),
 }
@@ -30,6 +31,23 @@ impl Memory {
             Self::Bytes(bytes) if is_to_share(place.len(), bytes.len()) => Some(Self::Part(bytes.slice(place))),
             _ => None,
         }
+    }
+
+    /// Whether [`Memory::unshare`] copies these bytes.
+    pub(crate) fn is_to_unshare(&self) -> bool {
+        matches!(self, Self::Part(bytes) if bytes.len() <= MAX_BUFFERED_BYTES)
+    }
+
+    /// Copies these bytes if they may lie in the buffer of a batch of strings.
+    pub(crate) fn unshare(&mut self) {
+        if self.is_to_unshare() {
+            *self = Self::aligned_copy(self.as_ref());
+        }
+    }
+
+    /// The bytes of a string, see [`crate::retain::unshare`].
+    pub(crate) fn of_string(bytes: Bytes) -> Self {
+        if bytes.len() <= MAX_BUFFERED_BYTES { Self::Part(bytes) } else { Self::Bytes(bytes) }
     }
 
     pub(crate) fn numbers<T: Numeric>(values: Vec<T>) -> Self {

@@ -1,6 +1,9 @@
-//! What keeps a part of a record alive.
+//! What keeps the memory of something larger alive.
 
 use bytes::Bytes;
+
+/// Strings of a batch that are no longer than this may lie in one buffer, of any size.
+pub const MAX_BUFFERED_BYTES: usize = 1024;
 
 /// Whether a part shares the memory of the whole: if it is at least four fifths of it. A part may be taken of a part, of
 /// a feature the pixels and of them a window, so that a part of a part of a part still holds no more than about twice its
@@ -17,6 +20,24 @@ pub fn retain(part: &[u8], record: &Bytes) -> Bytes {
     }
 }
 
+/// Moves `bytes` to memory of their own if they may lie in the buffer of a batch.
+///
+/// Whatever keeps bytes for long calls this before: queues, variables, sparse tables.
+pub fn unshare(bytes: &mut Bytes) {
+    if bytes.len() <= MAX_BUFFERED_BYTES {
+        *bytes = Bytes::copy_from_slice(bytes);
+    }
+}
+
+/// As [`unshare`] for strings that are kept together: one piece of memory for all that may lie in a batch's buffer.
+pub fn unshare_all(strings: &mut [Bytes]) {
+    let mut short: Vec<&mut Bytes> = strings.iter_mut().filter(|string| string.len() <= MAX_BUFFERED_BYTES).collect();
+    let mut buffer = Vec::with_capacity(short.iter().map(|string| string.len()).sum());
+    short.iter().for_each(|string| buffer.extend_from_slice(string));
+    let mut buffer = Bytes::from(buffer);
+    short.iter_mut().for_each(|string| **string = buffer.split_to(string.len()));
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -27,5 +48,27 @@ mod tests {
         assert_eq!(retain(&record[20..], &record).as_ptr(), record[20..].as_ptr());
         assert_ne!(retain(&record[21..], &record).as_ptr(), record[21..].as_ptr());
         assert_eq!(retain(&[], &Bytes::new()), Bytes::new());
+    }
+
+    #[test]
+    fn only_what_is_short_moves() {
+        let whole = Bytes::from((0..5_000).map(|number| number as u8).collect::<Vec<_>>());
+        for (length, moves) in [(MAX_BUFFERED_BYTES, true), (MAX_BUFFERED_BYTES + 1, false)] {
+            let mut part = whole.slice(..length);
+            unshare(&mut part);
+            assert_eq!((part.as_ptr() != whole.as_ptr(), &part[..]), (moves, &whole[..length]));
+        }
+    }
+
+    #[test]
+    fn strings_that_move_together_share_one_piece_of_memory() {
+        let whole = Bytes::from((0..5_000).map(|number| number as u8).collect::<Vec<_>>());
+        let parts = [whole.slice(..3), whole.slice(1_000..3_000), Bytes::new(), whole.slice(4_000..4_005)];
+        let mut moved = parts.clone();
+        unshare_all(&mut moved);
+        assert_eq!(moved, parts);
+        assert_eq!(moved[1].as_ptr(), parts[1].as_ptr());
+        assert_ne!(moved[0].as_ptr(), parts[0].as_ptr());
+        assert_eq!(moved[3].as_ptr(), moved[0].as_ptr().wrapping_add(3));
     }
 }

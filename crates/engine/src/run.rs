@@ -1,8 +1,9 @@
 //! The circumstances of one run: who may end it, until when, and where its data came from.
 
-use crate::cancellation::Cancellation;
+use crate::cancellation::{Cancellation, Watch};
 use crate::error::{Code, Error, Result};
 use crate::parker::Parker;
+use crate::reader::Numbering;
 use smallvec::{SmallVec, smallvec};
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -85,6 +86,8 @@ pub trait Blocking {
 #[derive(Clone, Debug)]
 pub struct Origin {
     pub file: Arc<str>,
+    /// How errors count its records.
+    pub numbering: Numbering,
     /// Number of the record in the file, from 0; of the first one in a batch.
     pub record: u64,
     /// For each record, the offset of its first byte in the (uncompressed) file.
@@ -97,6 +100,7 @@ impl Origin {
         let offset_bytes = *self.offsets_bytes.get(index)?;
         Some(Self {
             file: Arc::clone(&self.file),
+            numbering: self.numbering,
             record: self.record + index as u64,
             offsets_bytes: smallvec![offset_bytes],
         })
@@ -105,13 +109,14 @@ impl Origin {
 
 impl fmt::Display for Origin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { file, record, offsets_bytes } = self;
+        let Self { file, numbering, record, offsets_bytes } = self;
         match offsets_bytes[..] {
             [] => write!(f, "{file}"),
-            [offset] => write!(f, "{file}: record {record} at byte {offset}"),
+            [offset] => write!(f, "{file}: {} at byte {offset}", numbering.of(*record)),
             [first, .., _] => {
-                let last = record + offsets_bytes.len() as u64 - 1;
-                write!(f, "{file}: records {record} to {last} from byte {first}")
+                let start = record + numbering.first;
+                let last = start + offsets_bytes.len() as u64 - 1;
+                write!(f, "{file}: {}s {start} to {last} from byte {first}", numbering.word)
             }
         }
     }
@@ -119,6 +124,29 @@ impl fmt::Display for Origin {
 
 /// For each reading node that has read in a run, the record it read last.
 pub type Origins = Vec<(usize, Origin)>;
+
+/// Tells a [`Watch`] of a wait from time to time.
+struct Alarm<'a> {
+    watch: &'a dyn Watch,
+    since: Instant,
+    after: Duration,
+}
+
+impl<'a> Alarm<'a> {
+    fn new(watch: &'a dyn Watch) -> Self {
+        Self { watch, since: Instant::now(), after: watch.patience() }
+    }
+
+    fn rest(&self) -> Duration {
+        self.after.saturating_sub(self.since.elapsed())
+    }
+
+    /// Tells of the wait, and is set anew.
+    fn ring(&mut self, names: &[Arc<str>]) -> Result<()> {
+        self.after = self.after.saturating_mul(2);
+        self.watch.look(names)
+    }
+}
 
 /// One call of `Program::run` or `Program::run_loop`, owned by its thread.
 pub struct Run<'a> {
@@ -190,7 +218,7 @@ impl<'a> Run<'a> {
     }
 
     /// As [`Run::set_origin`], of one record.
-    pub fn set_origin_record(&self, file: &Arc<str>, record: u64, offset_bytes: u64) {
+    pub fn set_origin_record(&self, file: &Arc<str>, numbering: Numbering, record: u64, offset_bytes: u64) {
         let node = self.node.get();
         if let Some((_, origin)) = self.origins.borrow_mut().iter_mut().find(|(reader, _)| *reader == node)
             && Arc::ptr_eq(&origin.file, file)
@@ -200,7 +228,7 @@ impl<'a> Run<'a> {
             origin.offsets_bytes.push(offset_bytes);
             return;
         }
-        self.set_origin(Origin { file: Arc::clone(file), record, offsets_bytes: smallvec![offset_bytes] });
+        self.set_origin(Origin { file: Arc::clone(file), numbering, record, offsets_bytes: smallvec![offset_bytes] });
     }
 
     /// Says which record the current node has read, for the errors of everything computed from it.
@@ -249,12 +277,22 @@ impl<'a> Run<'a> {
 
     /// Blocks until somebody unparks the run. Fails if the run is to end.
     pub fn wait(&self) -> Result<()> {
+        self.wait_in(&Vec::new)
+    }
+
+    /// As [`Run::wait`], in the operations that `names` gives, of which the watch is told if it takes long.
+    pub fn wait_in(&self, names: &dyn Fn() -> Vec<Arc<str>>) -> Result<()> {
         let _registration = self.cancellation.register(&self.parker);
+        let mut alarm = self.cancellation.watch().map(Alarm::new);
         loop {
             self.check()?;
+            if let Some(alarm) = alarm.as_mut().filter(|alarm| alarm.rest().is_zero()) {
+                alarm.ring(&names())?;
+            }
             let interval = self.interrupt.map(|_| INTERRUPT_INTERVAL);
             let rest = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
-            if self.park([interval, rest].into_iter().flatten().min()) {
+            let patience = alarm.as_ref().map(Alarm::rest);
+            if self.park([interval, rest, patience].into_iter().flatten().min()) {
                 // What others let go when they were cancelled is not to reach this run, if it was cancelled too.
                 return check_not_cancelled(self.cancellation);
             }

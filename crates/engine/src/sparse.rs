@@ -185,7 +185,8 @@ impl SparseTable {
     }
 
     /// Keeps a tensor and returns the number that nobody else gets.
-    pub fn park(&self, tensor: SparseTensor) -> i64 {
+    pub fn park(&self, mut tensor: SparseTensor) -> i64 {
+        tensor.values.unshare();
         let mut parked = self.0.lock();
         let handle = parked.next_handle;
         parked.next_handle += 1;

@@ -29,7 +29,8 @@ impl Variable {
     }
 
     /// Replaces the value. With `same_shape`, fails if there is a value of another shape.
-    pub fn assign(&self, value: Tensor, same_shape: bool) -> Result<()> {
+    pub fn assign(&self, mut value: Tensor, same_shape: bool) -> Result<()> {
+        value.unshare();
         let mut current = self.value.lock();
         if let Some(current) = current.as_ref().filter(|current| same_shape && current.shape() != value.shape()) {
             return Err(Error::invalid_argument(format!(
@@ -46,7 +47,8 @@ impl Variable {
     /// `change` returns beside it.
     pub fn update<T>(&self, change: impl FnOnce(&Tensor) -> Result<(Tensor, T)>) -> Result<T> {
         let mut current = self.value.lock();
-        let (value, result) = change(current.as_ref().ok_or_else(|| self.uninitialized())?)?;
+        let (mut value, result) = change(current.as_ref().ok_or_else(|| self.uninitialized())?)?;
+        value.unshare();
         *current = Some(value);
         Ok(result)
     }

@@ -1,7 +1,6 @@
 //! The attributes of an operation, from a Python dict.
 
 use crate::error::IntoPython;
-use crate::view::to_tensor;
 use headrace_engine::dtype::DType;
 use headrace_engine::kernels::attrs::{Attr, Attrs};
 use headrace_engine::shape::PartialShape;
@@ -19,8 +18,8 @@ pub fn shape(dims: Option<Vec<Option<usize>>>) -> Option<PartialShape> {
     dims.map(PartialShape::new)
 }
 
-/// Attributes from `{name: value}`. Types are given as `("dtype", code)`, shapes as `("shape", dims or None)`,
-/// tensors as `("tensor", array, code)`; the rest are bools, numbers, strings and lists.
+/// Attributes from `{name: value}`. Types are given as `("dtype", code)`, shapes as `("shape", dims or None)`; the rest are
+/// bools, numbers, strings and lists.
 pub fn attrs(dict: &Bound<'_, PyDict>) -> PyResult<Attrs> {
     let mut attrs = Attrs::default();
     for (name, value) in dict {
@@ -40,7 +39,9 @@ fn attr(value: &Bound<'_, PyAny>) -> PyResult<Attr> {
     } else if value.is_instance_of::<PyString>() {
         Ok(Attr::String(value.extract()?))
     } else if let Ok(value) = value.cast::<PyBytes>() {
-        Ok(Attr::String(String::from_utf8_lossy(value.as_bytes()).into_owned()))
+        let bytes = value.as_bytes();
+        Ok(std::str::from_utf8(bytes)
+            .map_or_else(|_| Attr::Bytes(bytes.to_vec()), |text| Attr::String(text.to_owned())))
     } else if let Ok(items) = value.cast::<PyList>() {
         Ok(Attr::List(items.iter().map(|item| attr(&item)).collect::<PyResult<_>>()?))
     } else if let Ok(tagged) = value.cast::<PyTuple>() {
@@ -48,10 +49,6 @@ fn attr(value: &Bound<'_, PyAny>) -> PyResult<Attr> {
         match tag.as_str() {
             "dtype" => Ok(Attr::DType(dtype(py, tagged.get_item(1)?.extract()?)?)),
             "shape" => Ok(Attr::Shape(shape(tagged.get_item(1)?.extract()?))),
-            "tensor" => {
-                let dtype = dtype(py, tagged.get_item(2)?.extract()?)?;
-                Ok(Attr::Tensor(to_tensor(&tagged.get_item(1)?, dtype)?))
-            }
             _ => Err(PyTypeError::new_err(format!("an attribute cannot be a {tag}"))),
         }
     } else {

@@ -30,7 +30,17 @@ pub fn from_python(py: Python<'_>, error: PyErr) -> Error {
 
 /// The exception to raise for an engine's error. What is no error but an interrupt is raised as it was:
 /// what a signal handler raised, and from Python functions KeyboardInterrupt, SystemExit and the like.
+///
+/// If the run was ended from outside while an operation waited, that one's name is its attribute `waiting`.
 pub fn to_python(py: Python<'_>, error: &Error) -> PyErr {
+    let exception = exception(py, error);
+    match error.waiting().map(|name| exception.value(py).setattr("waiting", &**name)) {
+        Some(Err(error)) => error,
+        _ => exception,
+    }
+}
+
+fn exception(py: Python<'_>, error: &Error) -> PyErr {
     let cause = error.cause().and_then(|cause| cause.downcast_ref::<PyErr>()).map(|cause| cause.clone_ref(py));
     match cause {
         Some(cause) if error.is_interrupting() || !cause.is_instance_of::<PyException>(py) => cause,

@@ -1,6 +1,7 @@
 //! The native module `headrace._native`: a thin coat of Python over the engine. It only registers.
 
 mod array;
+mod atomic_file;
 mod attrs;
 mod call;
 mod detach;
@@ -12,6 +13,7 @@ mod queue;
 mod records;
 mod resource;
 mod view;
+mod watch;
 
 use pyo3::prelude::*;
 
@@ -35,6 +37,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<resource::Reader>()?;
     module.add_class::<resource::SparseTable>()?;
     module.add_class::<resource::Variable>()?;
+    module.add_class::<atomic_file::AtomicFile>()?;
     module.add_class::<records::RecordWriter>()?;
     module.add_class::<records::RecordIterator>()?;
     module.add_function(wrap_pyfunction!(records::crc32c, module)?)?;

@@ -8,6 +8,7 @@ use crate::function::{PythonFunction, Stopped, advance};
 use crate::queue::Queue;
 use crate::resource::{Reader, SparseTable, Variable};
 use crate::view::to_tensor;
+use crate::watch::PythonWatch;
 use headrace_engine::dtype::DType;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::kernel::Kernel;
@@ -15,9 +16,11 @@ use headrace_engine::kernels::select::Select;
 use headrace_engine::program::{Execution, HostFunction};
 use headrace_engine::run::Run;
 use headrace_engine::{cancellation, kernels, program};
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// Ends everything that waits under it.
 #[pyclass(frozen, module = "headrace._native")]
@@ -25,9 +28,18 @@ pub struct Cancellation(pub cancellation::Cancellation);
 
 #[pymethods]
 impl Cancellation {
+    /// `watch` is called with the names of the operations that a run waits in, once the wait has lasted for `patience_secs`,
+    /// after twice that time and so on.
     #[new]
-    fn new() -> Self {
-        Self(cancellation::Cancellation::new())
+    fn new(watch: Py<PyAny>, patience_secs: f64) -> PyResult<Self> {
+        let patience =
+            Duration::try_from_secs_f64(patience_secs).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(Self(cancellation::Cancellation::watched(Arc::new(PythonWatch { watch, patience }))))
+    }
+
+    /// One that is cancelled with this one, or alone.
+    fn child(&self) -> Self {
+        Self(self.0.child())
     }
 
     fn cancel(&self) {
@@ -119,9 +131,9 @@ impl ProgramBuilder {
             [Resource::Queue(queue)] => kernels::queue::build(op_type, &attrs, &queue.get().0),
             [Resource::Variable(variable)] => kernels::variable::build(op_type, &attrs, &variable.get().0),
             [Resource::SparseTable(table)] => kernels::sparse_table::build(op_type, &attrs, &table.get().0),
-            [Resource::Reader(reader)] => kernels::reader::build(op_type, &attrs, &reader.get().0, None),
+            [Resource::Reader(reader)] => kernels::reader::build(op_type, &reader.get().0, None),
             [Resource::Reader(reader), Resource::Queue(queue)] => {
-                kernels::reader::build(op_type, &attrs, &reader.get().0, Some(&queue.get().0))
+                kernels::reader::build(op_type, &reader.get().0, Some(&queue.get().0))
             }
             _ => Err(Error::internal(format!("{op_type} does not work on these resources"))),
         };

@@ -4,6 +4,7 @@ from headrace.graph.control import ControlScope
 from headrace.graph.current import (
     add_to_collection,
     add_to_collections,
+    call_at_reset,
     colocate_with,
     container,
     control_dependencies,
@@ -34,6 +35,7 @@ __all__ = [
     "Tensor",
     "add_to_collection",
     "add_to_collections",
+    "call_at_reset",
     "colocate_with",
     "container",
     "control_dependencies",

@@ -4,7 +4,7 @@ Source: the functions of the same names in `tf` of TensorFlow 1.15.
 """
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, ExitStack
 from types import TracebackType
 from typing import Any, Final
@@ -16,6 +16,7 @@ from headrace.graph.stacks import default_graphs
 __all__ = [
     "add_to_collection",
     "add_to_collections",
+    "call_at_reset",
     "colocate_with",
     "container",
     "control_dependencies",
@@ -37,6 +38,7 @@ _SEED_LIMIT: Final = 2**31 - 1
 _process_lock = threading.Lock()
 # The graph of every thread that has entered no other. Guarded by `_process_lock`.
 _process_graph: list[Graph] = []
+_reset_callbacks: list[Callable[[Graph], object]] = []
 
 
 def get_default_graph() -> Graph:
@@ -53,6 +55,9 @@ def get_default_graph() -> Graph:
 def reset_default_graph() -> None:
     """Replaces the default graph of the process by an empty one.
 
+    Sessions of the old graph stay open, but their queue runners end, so that a cell of a notebook
+    may be run again without leaving threads behind.
+
     Raises:
         AssertionError: If this thread is inside `with graph.as_default():`.
     """
@@ -62,7 +67,15 @@ def reset_default_graph() -> None:
             "graph, exit the nesting and create a new graph."
         )
     with _process_lock:
-        _process_graph[:] = [Graph()]
+        replaced, _process_graph[:] = list(_process_graph), [Graph()]
+    for graph in replaced:
+        for callback in _reset_callbacks:
+            callback(graph)
+
+
+def call_at_reset(callback: Callable[[Graph], object]) -> None:
+    """Has a function called with each default graph that `reset_default_graph` replaces."""
+    _reset_callbacks.append(callback)
 
 
 def graph_of(values: Iterable[Any]) -> Graph:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.dtypes import DType
+from headrace.graph.attrs import check_attrs
 from headrace.graph.branches import Branch
 from headrace.graph.control import ControlScope, ControlStack
 from headrace.graph.naming import NameTable, check_node_name, check_scope_name
@@ -90,13 +91,16 @@ class Graph:
         Raises:
             RuntimeError: If the graph is finalized.
             TypeError: If an input is no tensor.
-            ValueError: If an input belongs to another graph, or the name is not valid.
+            ValueError: If an input belongs to another graph, the name is not valid, or an integer
+                among the attributes has more than 64 bits.
         """
         for tensor in inputs:
             if not isinstance(tensor, Tensor):
                 raise TypeError(f"input needs to be a Tensor: {tensor}")
             if tensor.op.graph is not self:
                 raise ValueError(f"{tensor} is not from this graph.")
+        if attrs:
+            check_attrs(name or op_type, attrs)
         origin = find_origin()
         control = self._thread.control
         control_inputs: list[Operation] = []
@@ -401,6 +405,9 @@ class Graph:
         with self._lock:
             self._check_not_finalized()
             self._collections.pop(name, None)
+
+    def switch_to_thread_local(self) -> None:
+        """Does nothing: name scopes and control dependencies belong to their thread in any case."""
 
     def _check_not_finalized(self) -> None:
         if self._is_finalized:

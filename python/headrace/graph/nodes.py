@@ -57,8 +57,6 @@ class Operation:
         name: Unique in the graph, including scopes.
         type: Which computation it stands for, such as "Add".
         inputs: The tensors it reads.
-        control_inputs: Operations that must have run before it.
-        outputs: The tensors it produces.
         attrs: What is fixed when the operation is made.
         kernel: Computes it over NumPy arrays: takes one array an input and returns one array an
             output (a tuple if there are several). None if the native engine knows the type.
@@ -67,16 +65,16 @@ class Operation:
 
     __slots__ = (
         "__weakref__",
+        "_control_inputs",
         "_id",
         "_origin",
+        "_outputs",
         "attrs",
         "branch",
-        "control_inputs",
         "graph",
         "inputs",
         "kernel",
         "name",
-        "outputs",
         "type",
     )
 
@@ -100,19 +98,29 @@ class Operation:
         self.name = name
         self.type = op_type
         self.inputs = tuple(inputs)
-        self.control_inputs = tuple(control_inputs)
+        self._control_inputs = tuple(control_inputs)
         self.attrs = attrs
         self.kernel = kernel
         self.branch = branch
         self._id = op_id
         self._origin = origin
         shapes = [_UNKNOWN] * len(output_dtypes) if output_shapes is None else output_shapes
-        self.outputs = [
+        self._outputs = tuple(
             Tensor(self, index, dtype, shape)
             for index, (dtype, shape) in enumerate(zip(output_dtypes, shapes, strict=True))
-        ]
+        )
         for tensor in self.inputs:
             tensor._consumers.append(self)
+
+    @property
+    def outputs(self) -> list["Tensor"]:
+        """The tensors it produces: a new list, so that changing it leaves the graph alone."""
+        return list(self._outputs)
+
+    @property
+    def control_inputs(self) -> list["Operation"]:
+        """Operations that must have run before it: a new list."""
+        return list(self._control_inputs)
 
     @property
     def device(self) -> str:
@@ -135,12 +143,12 @@ class Operation:
     def node_def(self) -> NodeDef:
         """A plain description of this operation."""
         names = [t.op.name if t.value_index == 0 else t.name for t in self.inputs]
-        names += [f"^{op.name}" for op in self.control_inputs]
+        names += [f"^{op.name}" for op in self._control_inputs]
         return NodeDef(self.name, self.type, names, self.device, self.attrs)
 
     def values(self) -> tuple["Tensor", ...]:
         """Returns its outputs as a tuple."""
-        return tuple(self.outputs)
+        return self._outputs
 
     def get_attr(self, name: str) -> Any:
         """Returns the value of an attribute.
@@ -149,9 +157,10 @@ class Operation:
             ValueError: If it has none of that name.
         """
         try:
-            return self.attrs[name]
+            value = self.attrs[name]
         except KeyError:
             raise ValueError(f"Operation '{self.name}' has no attr named '{name}'.") from None
+        return list(value) if isinstance(value, list) else value
 
     def run(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> None:
         """Runs this operation. Blocks until it is done.
@@ -164,11 +173,6 @@ class Operation:
             ValueError: If there is no session or the session has another graph.
         """
         session_for_operation(self.graph, session).run(self, feed_dict)
-
-    def _add_control_inputs(self, ops: Sequence["Operation"]) -> None:
-        """Lets this operation wait for more operations. Only before a session has run it."""
-        new = [op for op in ops if op not in self.control_inputs]
-        self.control_inputs += tuple(new)
 
     def __str__(self) -> str:
         return str(self.node_def)

@@ -5,8 +5,8 @@ the thread that started it.
 """
 
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
+from types import TracebackType
 from typing import Any, Generic, TypeVar
 
 __all__ = ["DefaultStack", "default_graphs", "default_session", "get_default_session"]
@@ -15,15 +15,10 @@ T = TypeVar("T")
 
 
 class DefaultStack(threading.local, Generic[T]):
-    """The objects that the current thread has made the default, innermost last.
+    """The objects that the current thread has made the default, innermost last."""
 
-    Args:
-        is_nesting_enforced: Whether an object may only be taken off again when it is innermost.
-    """
-
-    def __init__(self, is_nesting_enforced: bool = True) -> None:
+    def __init__(self) -> None:
         self.entries: list[T] = []
-        self.is_nesting_enforced = is_nesting_enforced
 
     def innermost(self) -> T | None:
         """Returns the default of this thread, or None."""
@@ -33,7 +28,7 @@ class DefaultStack(threading.local, Generic[T]):
         """Makes an object the default of this thread."""
         self.entries.append(default)
 
-    def remove(self, default: T) -> None:
+    def remove(self, default: T, is_nesting_enforced: bool = True) -> None:
         """Takes off the last entry of an object.
 
         Raises:
@@ -44,36 +39,49 @@ class DefaultStack(threading.local, Generic[T]):
             if self.entries[index] is default:
                 del self.entries[index]
                 break
-        if self.is_nesting_enforced and not was_innermost:
+        if is_nesting_enforced and not was_innermost:
             raise AssertionError(f"Nesting violated for default stack of {type(default)} objects")
 
-    @contextmanager
-    def pushed(self, default: T) -> Iterator[T]:
+    def pushed(self, default: T, is_nesting_enforced: bool = True) -> AbstractContextManager[T]:
         """Makes an object the default of this thread inside a `with` block."""
-        self.push(default)
-        try:
-            yield default
-        finally:
-            self.remove(default)
+        return _Pushed(self, default, is_nesting_enforced)
+
+
+class _Pushed(Generic[T]):
+    """One `with` block. Not a generator: one that is forgotten half-way would end in any thread."""
+
+    def __init__(self, stack: DefaultStack[T], default: T, is_nesting_enforced: bool) -> None:
+        self._stack = stack
+        self._default = default
+        self._is_nesting_enforced = is_nesting_enforced
+
+    def __enter__(self) -> T:
+        self._stack.push(self._default)
+        return self._default
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stack.remove(self._default, self._is_nesting_enforced)
 
 
 # A graph is kept as Any here: this module is below the one that defines it.
 default_graphs: DefaultStack[Any] = DefaultStack()
-_default_sessions: DefaultStack[Any] = DefaultStack(is_nesting_enforced=False)
+_default_sessions: DefaultStack[Any] = DefaultStack()
 
 
-@contextmanager
-def default_session(session: Any) -> Iterator[Any]:
+def default_session(session: Any, is_nesting_enforced: bool = True) -> AbstractContextManager[Any]:
     """Makes a session the default of this thread inside a `with` block; does not close it.
 
     Args:
         session: Anything with a `graph` and `run(fetches, feed_dict)`.
-
-    Yields:
-        The session.
+        is_nesting_enforced: Whether leaving the block is an AssertionError while a session that was
+            entered later is still the default.
     """
-    with _default_sessions.pushed(session):
-        yield session
+    return _default_sessions.pushed(session, is_nesting_enforced)
 
 
 def get_default_session() -> Any:

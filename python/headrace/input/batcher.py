@@ -5,7 +5,7 @@ Source: `tensorflow/python/training/input.py` of TensorFlow 1.15.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 from headrace import dtypes
 from headrace.dtypes import DType
@@ -102,6 +102,10 @@ class Shuffled:
         scalar(f"fraction_over_{self.min_after_dequeue}_of_{room}_full", fraction)
 
 
+# More than any system runs.
+_MOST_THREADS: Final = 2**22
+
+
 @dataclass(frozen=True)
 class Batcher:
     """Makes batches of examples; the arguments are those of the functions in `batching`."""
@@ -135,7 +139,7 @@ class Batcher:
             table = SparseTable() if is_sparse else None
             queue = self.waiting.make_queue(types, shapes)
             enqueue_ops = [self._enqueue(queue, example, table, keep) for example in examples]
-            add_queue_runner(QueueRunner(queue, enqueue_ops * num_threads))
+            add_queue_runner(QueueRunner(queue, enqueue_ops * _check_num_threads(num_threads)))
             self.waiting.summarize(queue)
             take = queue.dequeue_up_to if self.allow_smaller_final_batch else queue.dequeue_many
             taken = take(self.batch_size, name=scope)
@@ -180,6 +184,14 @@ class Batcher:
                 assert table is not None
                 values.append(table.add_many(value, keep))
         return queue.enqueue_many(values)
+
+
+def _check_num_threads(num_threads: int) -> int:
+    if num_threads > _MOST_THREADS:
+        raise ValueError(
+            f"num_threads: Value out of range: {num_threads}, expected at most {_MOST_THREADS}."
+        )
+    return max(num_threads, 0)
 
 
 def _check_keep_input(keep_input: Any, enqueue_many: bool) -> Tensor | None:

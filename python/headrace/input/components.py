@@ -155,7 +155,10 @@ def _first_shape(column: Sequence[Any], enqueue_many: bool) -> TensorShape:
     shapes: list[TensorShape] = []
     for tensor in column:
         if tensor.shape.rank is None:
-            raise ValueError(f"Cannot infer Tensor's rank: {tensor}")
+            raise ValueError(
+                f"Cannot infer Tensor's rank: {tensor}. Give it a shape with set_shape first, for "
+                "example set_shape([None, 3]), or pass the argument shapes."
+            )
         shapes.append(tensor.shape.with_rank_at_least(1)[1:] if enqueue_many else tensor.shape)
     merged = shapes[0]
     for shape in shapes[1:]:

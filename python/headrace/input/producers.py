@@ -12,6 +12,7 @@ from headrace.ops.comparison import greater
 from headrace.ops.control_flow import Assert
 from headrace.ops.conversion import convert_to_tensor
 from headrace.ops.measures import shape, size
+from headrace.ops.paths import with_paths_as_strings
 from headrace.ops.placeholders import identity
 from headrace.ops.queues import FIFOQueue, QueueBase
 from headrace.ops.random import random_shuffle
@@ -95,6 +96,7 @@ def input_producer(
         A `FIFOQueue`; its runner is in `GraphKeys.QUEUE_RUNNERS`.
 
     Raises:
+        InvalidArgumentError: When run, through the runner: there are no rows and no `num_epochs`.
         ValueError: If the shape of a row is not fully known, or contradicts `element_shape`.
     """
     with name_scope(name, "input_producer", [input_tensor]):
@@ -116,6 +118,8 @@ def input_producer(
             name=name or "FIFOQueueV2",
         )
         enqueue = queue.enqueue_many(rows)
+        # Without a limit and without rows the runner would repeat nothing for ever.
+        enqueue.attrs["_refuses_empty"] = num_epochs is None
         add_queue_runner(QueueRunner(queue, [enqueue], cancel_op=cancel_op))
         if summary_name is not None:
             scalar(summary_name, cast(queue.size(), dtypes.float32) * (1.0 / capacity))
@@ -135,7 +139,7 @@ def string_input_producer(
     """Returns a queue of strings, such as file names, filled by a runner of its own.
 
     Args:
-        string_tensor: A vector of strings; not empty.
+        string_tensor: A vector of strings, or a list of `pathlib.Path`s; not empty.
         num_epochs: As for `input_producer`.
         shuffle: As for `input_producer`.
         seed: As for `input_producer`.
@@ -155,7 +159,7 @@ def string_input_producer(
     if not isinstance(string_tensor, Tensor) and not string_tensor:
         raise ValueError(text)
     with name_scope(name, "input_producer", [string_tensor]) as scope:
-        strings = convert_to_tensor(string_tensor, dtype=dtypes.string)
+        strings = convert_to_tensor(with_paths_as_strings(string_tensor), dtype=dtypes.string)
         with control_dependencies([Assert(greater(size(strings), 0), [text])]):
             strings = identity(strings)
         return input_producer(

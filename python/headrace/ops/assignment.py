@@ -103,7 +103,7 @@ def count_up_to(ref: Any, limit: int, name: str | None = None) -> Tensor:
     """
     try:
         attrs = {"limit": int(limit)}
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise TypeError(f"Expected int for argument 'limit' not {limit!r}.") from None
     return _add("CountUpTo", ref, [], like, attrs, name, (dtypes.int32, dtypes.int64))
 

@@ -12,6 +12,7 @@ from headrace.graph import Operation, Tensor
 from headrace.ops.arguments import Input, apply_op
 from headrace.ops.inference import ShapeConflict, check_rank
 from headrace.ops.kernel import Array, fail
+from headrace.ops.paths import with_paths_as_strings
 from headrace.ops.patterns import matching_paths
 from headrace.shapes import TensorShape, bracketed
 
@@ -22,7 +23,7 @@ def read_file(filename: Any, name: str | None = None) -> Tensor:
     """Reads a file.
 
     Args:
-        filename: Its name, a scalar string.
+        filename: Its name, a scalar string or a `pathlib.Path`.
         name: Name of the operation.
 
     Returns:
@@ -39,7 +40,7 @@ def read_file(filename: Any, name: str | None = None) -> Tensor:
         check_rank(filename.shape, 0)
         return [(string, TensorShape([]))]
 
-    inputs = [Input("filename", filename, dtype=string)]
+    inputs = [Input("filename", with_paths_as_strings(filename), dtype=string)]
     return apply_op("ReadFile", inputs, infer, name=name).outputs[0]
 
 
@@ -50,7 +51,7 @@ def write_file(filename: Any, contents: Any, name: str | None = None) -> Operati
     file.
 
     Args:
-        filename: Its name, a scalar string.
+        filename: Its name, a scalar string or a `pathlib.Path`.
         contents: What to write, a scalar string.
         name: Name of the operation.
 
@@ -68,7 +69,10 @@ def write_file(filename: Any, contents: Any, name: str | None = None) -> Operati
         check_rank(contents.shape, 0)
         return []
 
-    inputs = [Input("filename", filename, dtype=string), Input("contents", contents, dtype=string)]
+    inputs = [
+        Input("filename", with_paths_as_strings(filename), dtype=string),
+        Input("contents", contents, dtype=string),
+    ]
     return apply_op("WriteFile", inputs, infer, name=name)
 
 
@@ -78,7 +82,7 @@ def matching_files(pattern: Any, name: str | None = None) -> Tensor:
     Args:
         pattern: Names with `*`, `?`, `[a-z]` and `[!a-z]` in them, which stand for parts of a name
             without a `/`; a backslash takes the meaning from what follows. A scalar string or a
-            vector.
+            vector, a `pathlib.Path` or a list of them.
         name: Name of the operation.
 
     Returns:
@@ -86,6 +90,9 @@ def matching_files(pattern: Any, name: str | None = None) -> Tensor:
         without a directory starts with `./`, if its pattern is one.
 
     Raises:
+        ResourceExhaustedError: When run: too many files are open to look into a directory.
+        UnknownError: When run: a directory cannot be read, for another reason than that it is not
+            there or may not be read. Then nothing matches in it.
         ValueError: If `pattern` has more than one dimension.
     """
 
@@ -94,7 +101,7 @@ def matching_files(pattern: Any, name: str | None = None) -> Tensor:
             raise ShapeConflict(f"Shape must be at most rank 1 but is rank {pattern.shape.rank}")
         return [(string, TensorShape([None]))]
 
-    inputs = [Input("pattern", pattern, dtype=string)]
+    inputs = [Input("pattern", with_paths_as_strings(pattern), dtype=string)]
     return apply_op("MatchingFiles", inputs, infer, name=name, kernel=_match).outputs[0]
 
 

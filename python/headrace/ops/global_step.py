@@ -26,8 +26,15 @@ def global_step(sess: Any, global_step_tensor: Any) -> int:
     Args:
         sess: The session.
         global_step_tensor: The variable, a tensor of it, or the name of one.
+
+    Raises:
+        TypeError: If it is no integer.
     """
-    return int(sess.run(global_step_tensor))
+    step = sess.run(global_step_tensor)
+    try:
+        return int(step)
+    except (ValueError, OverflowError):
+        raise TypeError(f"{global_step_tensor}: got {step}, expected an integer.") from None
 
 
 def get_global_step(graph: Graph | None = None) -> Any:

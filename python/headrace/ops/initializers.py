@@ -5,6 +5,7 @@ Glorot and Bengio (2010) for the latter.
 """
 
 import math
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Final
@@ -232,7 +233,7 @@ class variance_scaling_initializer(_Initializer):
 
     def _fan(self, shape: Sequence[int]) -> float:
         """The number of inputs or outputs, or their mean."""
-        sizes = [int(size) for size in shape] or [1]
+        sizes = [min(int(size), sys.maxsize) for size in shape] or [1]
         if len(sizes) == 1:
             sizes *= 2
         field = math.prod(sizes[:-2])

@@ -19,6 +19,9 @@ __all__ = ["dynamic_partition", "dynamic_stitch", "invert_permutation"]
 
 _INDEX_TYPES: Final = (dtypes.int32, dtypes.int64)
 
+# Partitions are numbered by int32, and each is an output of its own.
+_MOST_PARTS: Final = 2**31 - 1
+
 
 def dynamic_partition(
     data: Any, partitions: Any, num_partitions: int, name: str | None = None
@@ -39,6 +42,11 @@ def dynamic_partition(
     Raises:
         ValueError: If there is no part, or the shapes do not fit.
     """
+    if num_partitions > _MOST_PARTS:
+        raise ValueError(
+            "Attr 'num_partitions' of 'DynamicPartition' Op: Value out of range: "
+            f"{num_partitions}, expected at most {_MOST_PARTS}. Ask for fewer parts."
+        )
     if num_partitions < 1:
         raise ValueError(
             f"Attr 'num_partitions' of 'DynamicPartition' Op passed {num_partitions} less than "

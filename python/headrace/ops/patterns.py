@@ -3,12 +3,24 @@
 Source: fnmatch(3) of POSIX with FNM_PATHNAME, as `tf.gfile.Glob` of TensorFlow 1.15 uses it.
 """
 
+import errno
 import os
 import re
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+from headrace.os_errors import os_errors
 
 __all__ = ["matching_paths"]
 
 _SPECIAL = re.compile(r"[*?\[\\]")
+_T = TypeVar("_T")
+
+# There is nothing there, or nothing that this user may see. TensorFlow, too, goes on.
+_NOTHING_THERE: Final = {
+    *(errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG),
+    *(errno.EACCES, errno.EPERM),
+}
 
 
 def matching_paths(pattern: str | bytes) -> list[bytes]:
@@ -17,11 +29,16 @@ def matching_paths(pattern: str | bytes) -> list[bytes]:
     Args:
         pattern: See `matching_files`. One that has no directory is looked for in `.`, and the names
             start with `./`.
+
+    Raises:
+        ResourceExhaustedError: If too many files are open to look into a directory.
+        UnknownError: If a directory cannot be read for another reason than that it is not there or
+            may not be read.
     """
     text = os.fsdecode(pattern)
     first = _SPECIAL.search(text)
     if first is None:
-        return [os.fsencode(text)] if os.path.lexists(text) else []
+        return [os.fsencode(text)] if _looked_up(os.lstat, text) else []
     directory, slash, _ = text[: first.start()].rpartition("/")
     found = [directory + slash if slash else "./"]
     for part in text[len(directory + slash) :].split("/"):
@@ -32,34 +49,51 @@ def matching_paths(pattern: str | bytes) -> list[bytes]:
 
 def _matching_children(parent: str, pattern: str) -> list[str]:
     matcher = re.compile(_as_regex(pattern), re.DOTALL)
-    try:
-        names = os.listdir(parent)
-    except OSError:  # no directory, or none that may be read: nothing matches in there
-        return []
+    names = _looked_up(os.listdir, parent) or []
     start = parent if parent.endswith("/") else f"{parent}/"
     return [start + name for name in names if matcher.fullmatch(name)]
 
 
+def _looked_up(look: Callable[[str], _T], path: str) -> _T | None:
+    """What the system says of a path; None if there is nothing, or nothing that may be seen."""
+    with os_errors(path, ". What matches a pattern is not known without it."):
+        try:
+            return look(path)
+        except ValueError:  # a zero byte: there is no such name
+            return None
+        except OSError as error:
+            if error.errno not in _NOTHING_THERE:
+                raise
+            return None
+
+
 def _as_regex(pattern: str) -> str:
-    """Returns the regular expression for a pattern of one part of a path."""
-    parts = []
+    """Returns the regular expression for a pattern of one part of a path.
+
+    What stands between two stars is taken where it is found first, without another try: a name is
+    matched in a time that does not grow with the number of stars.
+    """
+    pieces = [""]  # what stands between the stars
     place = 0
     while place < len(pattern):
         char = pattern[place]
         place += 1
         if char == "*":
-            parts.append(".*")
+            pieces.append("")
         elif char == "?":
-            parts.append(".")
+            pieces[-1] += "."
         elif char == "[" and (end := _end_of_set(pattern, place)) is not None:
-            parts.append(_set_as_regex(pattern[place:end]))
+            pieces[-1] += _set_as_regex(pattern[place:end])
             place = end + 1
         elif char == "\\" and place < len(pattern):
-            parts.append(re.escape(pattern[place]))
+            pieces[-1] += re.escape(pattern[place])
             place += 1
         else:
-            parts.append(re.escape(char))
-    return "".join(parts)
+            pieces[-1] += re.escape(char)
+    first, *inner = pieces
+    if not inner:
+        return first
+    return first + "".join(f"(?>.*?{piece})" for piece in inner[:-1]) + ".*" + inner[-1]
 
 
 def _end_of_set(pattern: str, start: int) -> int | None:

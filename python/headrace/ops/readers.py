@@ -312,7 +312,7 @@ def _as_int(name: str, value: Any) -> int:
     try:
         if int(value) == value:
             return int(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         pass
     raise TypeError(f"Expected int for argument '{name}' not {value!r}.")
 

@@ -98,6 +98,7 @@ def lin_space(start: Any, stop: Any, num: Any, name: str | None = None) -> Tenso
 
 linspace = lin_space
 
+_LONGEST = 2**63 - 1
 _FLOATS = (dtypes.float32, dtypes.float64)
 _INDEX_TYPES = (dtypes.int32, dtypes.int64)
 
@@ -111,7 +112,10 @@ def _length(start: Any, limit: Any, delta: Any) -> int:
         raise ShapeConflict(f"Requires start >= limit when delta < 0: {start}/{limit}")
     if isinstance(start, int):
         return -int((start - limit) // delta)
-    return math.ceil(float((limit - start) / delta))
+    length = (limit - start) / delta
+    if not abs(length) <= _LONGEST:
+        raise ShapeConflict(f"Requires ((limit - start) / delta) <= {_LONGEST}, got {length}")
+    return math.ceil(float(length))
 
 
 def _infer_range(start: Tensor, limit: Tensor, delta: Tensor) -> Any:

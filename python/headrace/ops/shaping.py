@@ -120,7 +120,10 @@ def squeeze(
         ValueError: If there is no such axis or its size is known not to be 1.
     """
     axis = only_one("axis", axis, "squeeze_dims", squeeze_dims)
-    axes = [] if axis is None else [int(a) for a in np.ravel(axis)]
+    try:
+        axes = [] if axis is None else [int(a) for a in np.ravel(axis)]
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"Expected int for argument 'axis' not {axis!r}.") from None
 
     def infer(tensor: Tensor) -> Any:
         return [(tensor.dtype.base_dtype, _squeezed(tensor.shape, axes))]

@@ -3,6 +3,7 @@
 Source: `tf.SparseFeature` and `tf.sparse_merge` of TensorFlow 1.15.
 """
 
+import sys
 from collections.abc import Mapping, Sequence
 from numbers import Integral
 from typing import Any
@@ -74,4 +75,6 @@ def _dimensions(feature: SparseFeature) -> tuple[list[str], list[int]]:
             f"sp_ids and vocab_size have to have equal lengths, got {feature}. Give one size for "
             "each index_key."
         )
+    if any(abs(int(size)) > sys.maxsize for size in sizes):
+        raise ValueError(f"size of {feature}: Value out of range, expected integers of 64 bits.")
     return keys, [int(size) for size in sizes]

@@ -99,7 +99,10 @@ def image(
         raise ValueError(
             f"Attr 'max_images' of 'ImageSummary' Op passed {max_outputs} less than minimum 1."
         )
-    attrs = {"max_images": int(max_outputs)}
+    try:
+        attrs = {"max_images": int(max_outputs)}
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"Expected int for argument 'max_images' not {max_outputs!r}.") from None
     pixels = Input("tensor", tensor, allowed=_PIXELS, default=dtypes.float32)
     return _summarize("ImageSummary", "tag", name, pixels, collections, family, attrs)
 

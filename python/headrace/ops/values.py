@@ -7,6 +7,7 @@ Source: `tf.make_tensor_proto` of TensorFlow 1.15.
 """
 
 import numbers
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -185,6 +186,8 @@ def _encode(flat: Iterable[Any], dims: Sequence[int], value: Any) -> Array:
 
 
 def _fill_to_shape(array: Array, shape: list[int], verify_shape: bool) -> Array:
+    if any(abs(size) > sys.maxsize for size in shape):
+        raise ValueError(f"shape is {shape}, expected sizes of 64 bits.")
     size = int(np.prod(shape, dtype=np.int64))
     if verify_shape and array.shape != tuple(shape):
         raise TypeError(f"Expected Tensor's shape: {tuple(shape)}, got {array.shape}.")

@@ -3,6 +3,7 @@
 Source: `tf.FIFOQueue` and its siblings of TensorFlow 1.15, whose rules and orders these have.
 """
 
+import sys
 from typing import Any, Final
 
 from headrace.dtypes import int64
@@ -162,6 +163,8 @@ def _signature(
                 f"queue '{name}': got the shape {shape}, expected a defined one. {remedy} "
                 "(PaddingFIFOQueue)."
             )
+        if any(size is not None and size > sys.maxsize for size in shape.as_list()):
+            raise ValueError(f"queue '{name}': got the shape {shape}, expected sizes of 64 bits.")
     if isinstance(names, str):
         names = [names]
     return Signature(name, as_types(dtypes), checked, names)

@@ -1,5 +1,6 @@
 """What all kinds of queues have in common."""
 
+import sys
 from collections.abc import Callable, Iterator
 from operator import index
 from types import TracebackType
@@ -90,6 +91,8 @@ class Queue:
                 self._convert(self._native.enqueue, element, timeout, is_batch=False)
         except engine.EngineError as error:
             self._raise(error)
+        except OverflowError:
+            self._refuse_timeout(timeout)
 
     def enqueue_many(self, batch: Any, timeout: float | None = None) -> None:
         """Adds the rows of a batch, in order and one behind the other, as space appears.
@@ -110,6 +113,8 @@ class Queue:
                 self._convert(self._native.enqueue_many, batch, timeout, is_batch=True)
         except engine.EngineError as error:
             self._raise(error)
+        except OverflowError:
+            self._refuse_timeout(timeout)
 
     def dequeue(self, timeout: float | None = None) -> Any:
         """Takes an element. Blocks until there is one.
@@ -130,6 +135,8 @@ class Queue:
             element = self._native.dequeue(timeout)
         except engine.EngineError as error:
             self._raise(error)
+        except OverflowError:
+            self._refuse_timeout(timeout)
         return self._by_name(element) if self._has_names else element
 
     def dequeue_many(self, n: int, timeout: float | None = None) -> Any:
@@ -188,6 +195,8 @@ class Queue:
             self._native.close(cancel_pending_enqueues, timeout)
         except engine.EngineError as error:
             self._raise(error)
+        except OverflowError:
+            self._refuse_timeout(timeout)
 
     def __iter__(self) -> Iterator[Any]:
         """Takes elements until the queue is closed and empty."""
@@ -239,6 +248,12 @@ class Queue:
             batch = self._native.dequeue_many(n, is_up_to, timeout)
         except engine.EngineError as error:
             self._raise(error)
+        except OverflowError:
+            if n <= sys.maxsize:
+                self._refuse_timeout(timeout)
+            raise ValueError(
+                f"queue '{self.name}': n is {n}, expected at most {sys.maxsize}."
+            ) from None
         return self._by_name(batch) if self._has_names else batch
 
     def _by_name(self, element: Any) -> dict[str, Any]:
@@ -254,6 +269,12 @@ class Queue:
                 return
             yield taken
 
+    def _refuse_timeout(self, timeout: float | None) -> NoReturn:
+        raise ValueError(
+            f"queue '{self.name}': timeout is {timeout}, expected None or seconds as a float. Give "
+            "None to wait for ever."
+        ) from None
+
     def _raise(self, error: engine.EngineError) -> NoReturn:
         code, message, _, cause = error.args
         if f"'{self.name}'" not in message:
@@ -262,8 +283,11 @@ class Queue:
 
 
 def as_integer(value: Any, queue: str, what: str) -> int:
-    """Returns an integer of any type as an `int`."""
+    """Returns an integer of any type as an `int`; one of more than 64 bits is a ValueError."""
     try:
-        return index(value)
+        number = index(value)
     except TypeError:
         raise TypeError(f"queue '{queue}': {what} is {value!r}, expected an integer.") from None
+    if abs(number) > sys.maxsize:
+        raise ValueError(f"queue '{queue}': {what} is {number}, expected at most {sys.maxsize}.")
+    return number

@@ -11,11 +11,11 @@ Source: `tf.train.export_meta_graph` of TensorFlow 1.15.
 
 import os
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 
+from headrace.atomic_file import replacing
 from headrace.dtypes import DType, as_dtype
 from headrace.graph import Graph, Operation, Tensor, get_default_graph
 from headrace.ops.variables import Variable
@@ -65,7 +65,8 @@ def export_meta_graph(
         },
     )
     if filename is not None:
-        Path(filename).write_bytes(meta_graph.SerializeToString(deterministic=True))
+        with replacing(filename) as file:
+            file.write(meta_graph.SerializeToString(deterministic=True))
     return meta_graph
 
 

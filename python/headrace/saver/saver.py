@@ -7,6 +7,8 @@ Source: `tf.train.Saver` of TensorFlow 1.15; the files are its V2 format.
 
 import numbers
 import os
+import sys
+import threading
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
@@ -86,13 +88,17 @@ class Saver:
         self._var_list = var_list
         self._reshape = reshape
         self._max_to_keep = max_to_keep
-        self._seconds_between_kept = keep_checkpoint_every_n_hours * _SECONDS_PER_HOUR
+        self._seconds_between_kept = min(keep_checkpoint_every_n_hours, sys.maxsize) * (
+            _SECONDS_PER_HOUR
+        )
         self._next_kept_time = time.time() + self._seconds_between_kept
         self._is_allowed_empty = allow_empty
         self._pad_step_number = pad_step_number
         self._save_relative_paths = save_relative_paths
         # With the time at which each was written, oldest first.
         self._last_checkpoints: list[tuple[str, float]] = []
+        # Held from writing a checkpoint until it is listed and old ones are deleted.
+        self._saving = threading.Lock()
         self._variables: dict[str, Variable] | None = None
         if not defer_build:
             self.build()
@@ -127,7 +133,9 @@ class Saver:
             last_checkpoints_with_time: For each, its prefix and when it was written, in seconds
                 since 1970.
         """
-        self._last_checkpoints = list(last_checkpoints_with_time)
+        self._last_checkpoints = [
+            (os.fsdecode(path), when) for path, when in last_checkpoints_with_time
+        ]
 
     def recover_last_checkpoints(self, checkpoint_paths: Sequence[str]) -> None:
         """Takes over those of some checkpoints that are there, so that they are deleted in time."""
@@ -149,6 +157,10 @@ class Saver:
     ) -> str | None:
         """Writes the values of the variables to a new checkpoint and deletes the oldest.
 
+        May be called from several threads, which take turns. Each file appears whole or not at
+        all. Savers that write into one directory need prefixes of their own, and the list is that
+        of the one that saved last.
+
         Args:
             sess: The session that holds the values.
             save_path: Where, and how the files' names begin.
@@ -165,6 +177,7 @@ class Saver:
 
         Raises:
             FailedPreconditionError: If a variable is not initialized.
+            ResourceExhaustedError: If there is no room for it. Older checkpoints stay.
             RuntimeError: If `build` was deferred and not called.
             TypeError: If `sess` is no session.
             ValueError: If there is no directory to write in, or a name does not do.
@@ -173,7 +186,12 @@ class Saver:
         latest_filename = latest_filename or "checkpoint"
         if os.path.dirname(latest_filename):
             raise ValueError("'latest_filename' must not contain path components")
-        path = os.fspath(save_path)
+        path = os.fsdecode(save_path)
+        if path in ("", "./"):
+            raise ValueError(
+                f"save_path is {path!r}, expected how the names of the checkpoint's files begin. "
+                "Give a name, such as 'model.ckpt'."
+            )
         if global_step is None and os.path.basename(path) == latest_filename:
             raise ValueError(
                 f"'latest_filename' collides with 'save_path': '{latest_filename}' and '{path}'"
@@ -183,12 +201,13 @@ class Saver:
         if directory and not os.path.isdir(directory):
             raise ValueError(f"Parent directory of {path} doesn't exist, can't save.")
         prefix = path + self._suffix(sess, global_step)
-        if variables:
-            write_bundle(prefix, sess.run(variables))
-            if write_state:
-                self._list(prefix, directory, latest_filename, meta_graph_suffix)
-        if write_meta_graph:
-            export_meta_graph(f"{prefix}.{meta_graph_suffix}", sess.graph)
+        with self._saving:
+            if variables:
+                write_bundle(prefix, sess.run(variables))
+                if write_state:
+                    self._list(prefix, directory, latest_filename, meta_graph_suffix)
+            if write_meta_graph:
+                export_meta_graph(f"{prefix}.{meta_graph_suffix}", sess.graph)
         return prefix if variables else None
 
     def restore(self, sess: Session, save_path: str | os.PathLike[str] | None) -> None:
@@ -213,7 +232,7 @@ class Saver:
             return
         if save_path is None:
             raise ValueError("Can't load save_path when it is None.")
-        prefix = os.fspath(save_path)
+        prefix = os.fsdecode(save_path)
         if not checkpoint_exists(prefix):
             raise ValueError(f"The passed save_path is not a valid checkpoint: {prefix}")
         _check_session(sess)

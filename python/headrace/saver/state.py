@@ -14,6 +14,8 @@ from pathlib import Path
 from google.protobuf import text_format
 
 from headrace import errors
+from headrace.atomic_file import replacing
+from headrace.os_errors import os_errors
 from headrace.protos.checkpoint import CheckpointState
 
 __all__ = [
@@ -26,6 +28,10 @@ __all__ = [
 ]
 
 _LIST = "checkpoint"
+_REMEDY = (
+    "The checkpoints are files of their own: restore one by its name, and delete the list or write "
+    "it again with update_checkpoint_state."
+)
 
 
 def checkpoint_exists(checkpoint_prefix: str | os.PathLike[str]) -> bool:
@@ -52,7 +58,9 @@ def latest_checkpoint(
         latest_filename: Name of the file that lists the checkpoints; None for "checkpoint".
 
     Raises:
-        DataLossError: If the list cannot be read.
+        DataLossError: If the list is damaged.
+        FailedPreconditionError: If it is a directory.
+        PermissionDeniedError: If it may not be read.
         ValueError: If it is empty.
     """
     state = get_checkpoint_state(checkpoint_dir, latest_filename)
@@ -75,26 +83,29 @@ def get_checkpoint_state(
         A `CheckpointState`, its paths beginning with the directory.
 
     Raises:
-        DataLossError: If the list cannot be read.
+        DataLossError: If the list is damaged.
+        FailedPreconditionError: If it is a directory.
+        PermissionDeniedError: If it may not be read.
         ValueError: If it is empty.
     """
     directory = os.fspath(checkpoint_dir)
     path = Path(directory, latest_filename or _LIST)
     try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError:
+        with os_errors(path):
+            text = path.read_bytes()
+    except errors.NotFoundError:
         return None
     state = CheckpointState()
     try:
-        text_format.Parse(text, state)
-    except text_format.ParseError as error:
+        text_format.Parse(text.decode(), state)
+    except (text_format.ParseError, UnicodeDecodeError) as error:
         raise errors.DataLossError(
-            None, None, f"{path}: the list of checkpoints cannot be read: {error}. Delete it."
+            None, None, f"{path}: the list of checkpoints cannot be read: {error}. {_REMEDY}"
         ) from None
     if not state.model_checkpoint_path:
         raise ValueError(
-            f"Invalid checkpoint state loaded from {directory}: {path} names no checkpoint. Delete "
-            "it."
+            f"Invalid checkpoint state loaded from {directory}: {path} names no checkpoint. "
+            f"{_REMEDY}"
         )
     state.model_checkpoint_path = _from(directory, state.model_checkpoint_path)
     kept = [_from(directory, item) for item in state.all_model_checkpoint_paths]
@@ -105,12 +116,15 @@ def get_checkpoint_state(
 
 def update_checkpoint_state(
     save_dir: str | os.PathLike[str],
-    model_checkpoint_path: str,
-    all_model_checkpoint_paths: Sequence[str] | None = None,
+    model_checkpoint_path: str | os.PathLike[str],
+    all_model_checkpoint_paths: Sequence[str | os.PathLike[str]] | None = None,
     latest_filename: str | None = None,
     save_relative_paths: bool = False,
 ) -> None:
     """Writes the list of checkpoints of a directory, whole or not at all.
+
+    Of two threads or processes that do so at the same time, the list of the one that ends last
+    stays. It is on the disk before it replaces the old one, whose checkpoints may be deleted then.
 
     Args:
         save_dir: The directory.
@@ -118,9 +132,17 @@ def update_checkpoint_state(
         all_model_checkpoint_paths: All that are kept, oldest first.
         latest_filename: Name of the file; None for "checkpoint".
         save_relative_paths: Whether paths are relative to `save_dir` even if that is absolute.
+
+    Raises:
+        FailedPreconditionError: If there is a directory of the list's name.
+        InvalidArgumentError: If a path is not UTF-8.
+        NotFoundError: If there is no such directory.
+        PermissionDeniedError: If the list may not be written.
+        ResourceExhaustedError: If there is no room for it.
     """
     directory = os.fspath(save_dir)
-    paths = list(all_model_checkpoint_paths or [])
+    model_checkpoint_path = os.fsdecode(model_checkpoint_path)
+    paths = [os.fsdecode(path) for path in all_model_checkpoint_paths or ()]
     if not paths or paths[-1] != model_checkpoint_path:
         paths.append(model_checkpoint_path)
     is_relative = save_relative_paths or not os.path.isabs(directory)
@@ -128,17 +150,22 @@ def update_checkpoint_state(
     def written(path: str) -> str:
         return os.path.relpath(path, directory or ".") if is_relative else path
 
-    state = CheckpointState(
-        model_checkpoint_path=written(model_checkpoint_path),
-        all_model_checkpoint_paths=[written(path) for path in paths],
-    )
     path = Path(directory, latest_filename or _LIST)
-    beside = path.with_name(f"{path.name}.tmp-{os.getpid()}")
     try:
-        beside.write_text(text_format.MessageToString(state), encoding="utf-8")
-        beside.replace(path)
-    finally:
-        beside.unlink(missing_ok=True)
+        state = CheckpointState(
+            model_checkpoint_path=written(model_checkpoint_path),
+            all_model_checkpoint_paths=[written(item) for item in paths],
+        )
+    except UnicodeEncodeError as error:
+        raise errors.InvalidArgumentError(
+            None,
+            None,
+            f"{path}: got a checkpoint whose name is not UTF-8 ({error}), expected UTF-8, as the "
+            "list is. Save it under another name, or without the list (write_state=False).",
+        ) from None
+    with replacing(path) as file:
+        file.write(text_format.MessageToString(state).encode())
+        file.sync()
 
 
 def remove_checkpoint(

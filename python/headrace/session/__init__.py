@@ -8,6 +8,7 @@ from headrace.session.options import (
     RunMetadata,
     RunOptions,
 )
+from headrace.session.runners import Life, Progress, register_producer
 from headrace.session.session import InteractiveSession, Session
 
 __all__ = [
@@ -15,8 +16,11 @@ __all__ = [
     "GPUOptions",
     "GraphOptions",
     "InteractiveSession",
+    "Life",
     "OptimizerOptions",
+    "Progress",
     "RunMetadata",
     "RunOptions",
     "Session",
+    "register_producer",
 ]

@@ -5,7 +5,7 @@ Source: the rules of `tf.Session.run` of TensorFlow 1.15.
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -13,15 +13,25 @@ from headrace.dtypes import DType, resource, string
 from headrace.engine import native_array
 from headrace.graph import Graph, Operation, Tensor
 from headrace.ops.sparse import SparseTensor, SparseTensorValue
+from headrace.session.conversion import Misfit, as_numpy_does, without_loss
 
 __all__ = ["as_array", "convert_feeds"]
 
 
-def convert_feeds(graph: Graph, feed_dict: Any) -> dict[Tensor, np.ndarray[Any, Any]]:
+def convert_feeds(
+    graph: Graph, feed_dict: Any, is_lossy: bool = False
+) -> dict[Tensor, np.ndarray[Any, Any]]:
     """Returns the array to feed for each tensor.
 
+    Args:
+        graph: The graph of the tensors.
+        feed_dict: The values by tensor.
+        is_lossy: Whether numbers that the type of a tensor cannot hold become others, as in
+            TensorFlow.
+
     Raises:
-        TypeError: If `feed_dict` is no mapping, or a key or value is of a type that cannot be fed.
+        TypeError: If `feed_dict` is no mapping, a key or value is of a type that cannot be fed, or
+            the type of a tensor cannot hold a value.
         ValueError: If a value does not fit its tensor, or the tensor may not be fed.
     """
     if feed_dict is None:
@@ -34,11 +44,11 @@ def convert_feeds(graph: Graph, feed_dict: Any) -> dict[Tensor, np.ndarray[Any, 
     feeds: dict[Tensor, np.ndarray[Any, Any]] = {}
     for key, value in feed_dict.items():
         if isinstance(key, Tensor) and key.graph is graph:
-            feeds[key] = _convert(graph, key, value)
+            feeds[key] = _convert(graph, key, value, is_lossy)
             continue
         for item, part in _expand(key, value):
             tensor = _find(graph, item)
-            feeds[tensor] = _convert(graph, tensor, part)
+            feeds[tensor] = _convert(graph, tensor, part, is_lossy)
     return feeds
 
 
@@ -76,7 +86,7 @@ def _find(graph: Graph, key: Any) -> Tensor:
     return tensor
 
 
-def _convert(graph: Graph, tensor: Tensor, value: Any) -> np.ndarray[Any, Any]:
+def _convert(graph: Graph, tensor: Tensor, value: Any, is_lossy: bool) -> np.ndarray[Any, Any]:
     if isinstance(value, (Tensor, Operation)):
         raise TypeError(
             "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include "
@@ -86,18 +96,29 @@ def _convert(graph: Graph, tensor: Tensor, value: Any) -> np.ndarray[Any, Any]:
     dtype = tensor.dtype.base_dtype
     if dtype == resource or not graph.is_feedable(tensor):
         raise ValueError(f"Tensor {tensor} may not be fed.")
-    if isinstance(value, int) and not _fits(value, dtype):
-        raise TypeError(_incompatible(value, dtype))
-    try:
-        array = np.asarray(value, dtype=dtype.as_numpy_dtype)
-    except OverflowError:
-        raise TypeError(_incompatible(value, dtype)) from None
+    array = _as_array_of(tensor, dtype, value, is_lossy)
     if not tensor.shape.admits(array.shape):
         raise ValueError(
             f"Cannot feed value of shape {array.shape!r} for Tensor {tensor.name!r}, which has "
             f"shape '{tensor.shape}'"
         )
     return array
+
+
+def _as_array_of(tensor: Tensor, dtype: DType, value: Any, is_lossy: bool) -> np.ndarray[Any, Any]:
+    numpy_dtype = _numpy_dtype(dtype)
+    if type(value) is np.ndarray and value.dtype == numpy_dtype:
+        return value
+    if isinstance(value, int) and not _fits(value, dtype):
+        raise TypeError(_incompatible(tensor, value))
+    if dtype == string or _is_ordinary(value, dtype):
+        return np.asarray(value, dtype=numpy_dtype)
+    try:
+        return as_numpy_does(value, numpy_dtype) if is_lossy else without_loss(value, numpy_dtype)
+    except Misfit as misfit:
+        raise TypeError(_incompatible(tensor, misfit.value, misfit.index, _SWITCH)) from None
+    except OverflowError:
+        raise TypeError(_incompatible(tensor, value)) from None
 
 
 def _fits(value: int, dtype: DType) -> bool:
@@ -108,17 +129,52 @@ def _fits(value: int, dtype: DType) -> bool:
     return value in (0, 1) if dtype.is_bool else dtype != string
 
 
+def _is_ordinary(value: Any, dtype: DType) -> bool:
+    """Whether a value is one of Python's numbers that needs no closer look: the way of most."""
+    kind = type(value)
+    if kind is int:
+        return dtype.is_integer or -_LARGEST_ORDINARY <= value <= _LARGEST_ORDINARY
+    return kind is float and dtype.is_floating and abs(value) <= _LARGEST_ORDINARY
+
+
+# Every type of fractions has numbers up to this one.
+_LARGEST_ORDINARY: Final = 65504
+
+
+@cache
+def _numpy_dtype(dtype: DType) -> np.dtype[Any]:
+    return np.dtype(dtype.as_numpy_dtype)
+
+
 @cache
 def _bounds(dtype: DType) -> tuple[int, int]:
     return int(dtype.min), int(dtype.max)
 
 
-def _incompatible(value: Any, dtype: DType) -> str:
+_SWITCH: Final = (
+    " tf.ConfigProto(allow_lossy_feeds=True) lets NumPy make another number of it, as TensorFlow "
+    "does."
+)
+
+
+def _incompatible(tensor: Tensor, value: Any, index: tuple[int, ...] = (), remedy: str = "") -> str:
+    dtype = tensor.dtype.base_dtype
+    place = f" at {list(index)}" if index else ""
     return (
-        f"Type of feed value {value!r} with type {type(value)} is not compatible with Tensor type "
-        f"{dtype.as_numpy_dtype}. Try explicitly setting the type of the feed tensor to a larger "
-        "type (e.g. int64)."
+        f"Tensor {tensor.name!r}: feed value {value!r}{place} of type {type(value).__name__} is "
+        f"not compatible with Tensor type {dtype.name}, expected {_values_of(dtype)}. Convert it, "
+        f"or give the tensor a larger type (e.g. int64).{remedy}"
     )
+
+
+def _values_of(dtype: DType) -> str:
+    """What a type holds."""
+    if dtype.is_integer:
+        return "a whole number from {} to {}".format(*_bounds(dtype))
+    if dtype.is_floating or dtype.is_complex:
+        kind = "a number" if dtype.is_complex else "a real number"
+        return f"{kind} from {dtype.real_dtype.min:g} to {dtype.real_dtype.max:g}"
+    return "True or False" if dtype.is_bool else "a string"
 
 
 def as_array(value: Any, dtype: DType) -> np.ndarray[Any, Any]:

@@ -57,7 +57,8 @@ class Lowering:
     """Makes the programs of one session. May be used from many threads.
 
     A kernel is made once for each operation and shared by all programs: it may hold state, such as
-    the position of a random generator.
+    the position of a random generator. So it stays when the programs are gone; there are never more
+    than the graph has operations.
 
     Args:
         rewrites: Whether programs may do their work in other ways than it is written, which nothing
@@ -297,6 +298,11 @@ def _code(tensor: Tensor) -> int:
     return int(tensor.dtype.base_dtype.as_datatype_enum)
 
 
+def _is_fed(op: Operation, fed: dict[Tensor, int]) -> bool:
+    """Whether an operation is a placeholder with a value: nothing has to wait for it."""
+    return op.type == "Placeholder" and op.outputs[0] in fed
+
+
 def _topological_order(ops: Iterable[Operation], fed: dict[Tensor, int]) -> Iterable[Operation]:
     """Yields what `ops` need and themselves, each after all it needs; fed tensors need nothing."""
     is_done: dict[Operation, bool] = {}
@@ -312,7 +318,7 @@ def _topological_order(ops: Iterable[Operation], fed: dict[Tensor, int]) -> Iter
         else:
             is_done[op] = False
             needs = [tensor.op for tensor in op.inputs if tensor not in fed]
-            needs += op.control_inputs
+            needs += [control for control in op.control_inputs if not _is_fed(control, fed)]
             path = [] if op.branch is None else op.branch.path
             needs += [branch.predicate.op for branch in path if branch.predicate not in fed]
             stack += [need for need in reversed(needs) if need not in is_done]

@@ -91,9 +91,14 @@ class ConfigProto(_TimedOptions):
     Attributes:
         graph_options: See `GraphOptions`.
         operation_timeout_in_ms: How long a run may wait; None, 0 or less for ever.
+        allow_lossy_feeds: Whether what is fed may be numbers that the type of the tensor does not
+            have: NumPy makes others of them (1 of 1.5 for int32, 44 of 300 for uint8), as it does
+            in TensorFlow. Otherwise they are a TypeError. headrace's own.
     """
 
     _timeout = "operation_timeout_in_ms"
+
+    allow_lossy_feeds: bool | None
 
     operation_timeout_in_ms: int | None
 

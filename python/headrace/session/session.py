@@ -1,12 +1,14 @@
 """Sessions run graphs.
 
-A run lowers what is asked of it once into a native program, cached by fetches and feeds; running
-the program is one native call. It releases the GIL; if it only moves an element, where it waits.
+A run lowers what is asked of it once into a native program; those that were run last are cached by
+fetches and feeds. Running the program is one native call. It releases the GIL; if it only moves an
+element, where it waits.
 
 Source: `tf.Session` of TensorFlow 1.15.
 """
 
 import atexit
+import contextlib
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -15,21 +17,26 @@ from types import TracebackType
 from typing import Any, Final, TypeAlias
 
 from headrace import engine
+from headrace.errors import CancelledError, OpError
 from headrace.graph import (
     Graph,
     GraphDef,
     Operation,
     Tensor,
+    call_at_reset,
     default_session,
     get_default_graph,
 )
 from headrace.ops.queues import QueueBase
 from headrace.queues import QueueStatistics
+from headrace.session.cache import RecentlyUsed
 from headrace.session.feeding import as_array, convert_feeds
 from headrace.session.fetching import FetchPlan
 from headrace.session.lowering import Lowering
 from headrace.session.options import ConfigProto, RunOptions
 from headrace.session.resources import RESOURCE_TYPES, Resources
+from headrace.session.runners import Progress, Runners
+from headrace.session.waits import Waits
 
 __all__ = ["InteractiveSession", "Session"]
 
@@ -37,6 +44,9 @@ _ProgramKey: TypeAlias = tuple[tuple[Tensor, ...], tuple[Operation, ...], tuple[
 
 # How long the program's exit waits for Python functions that threads of runners are computing.
 _EXIT_SECONDS: Final = 0.5
+
+# How many programs a session keeps at least, of those that were run last; at most twice as many.
+_NUM_CACHED: Final = 512
 
 # What the end of the interpreter has to wake: runner threads are blocked in native calls then.
 _open_sessions: "weakref.WeakSet[Session]" = weakref.WeakSet()
@@ -68,23 +78,39 @@ class Session:
             raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
         self._graph = get_default_graph() if graph is None else graph
         self._timeout_ms = None if config is None else config.operation_timeout_in_ms
+        self._has_lossy_feeds = config is not None and bool(config.allow_lossy_feeds)
         self._resources = Resources()
         rewrites = True if config is None else config.rewrites
         self._lowering = Lowering(self._resources, rewrites)
-        self._cancellation = engine.Cancellation()
+        self._waits = Waits(self)
+        self._cancellation = engine.Cancellation(self._waits.look, Waits.patience_secs)
+        self._runners = Runners(self._cancellation)
         self._lock = threading.Lock()
-        self._programs: dict[_ProgramKey, engine.Program] = {}  # Guarded by the lock.
-        # The programs that fetch one thing and are fed nothing. Entries are only ever added.
-        self._single: dict[Tensor | Operation, engine.Program] = {}
-        # The plans of single fetches, likewise.
-        self._plans: dict[Tensor | Operation, FetchPlan] = {}
-        self._scopes: list[ExitStack] = []
+        self._programs: RecentlyUsed[_ProgramKey, engine.Program] = RecentlyUsed(_NUM_CACHED)
+        # The programs that fetch one thing and are fed nothing.
+        self._single: RecentlyUsed[Tensor | Operation, engine.Program] = RecentlyUsed(_NUM_CACHED)
+        # The plans of single fetches.
+        self._plans: RecentlyUsed[Tensor | Operation, FetchPlan] = RecentlyUsed(_NUM_CACHED)
+        # What the `with` block has entered; None outside of one. Guarded by the lock.
+        self._scope: ExitStack | None = None
         _open_sessions.add(self)
+        # The threads of its runners do not keep a session alive; they end with it.
+        weakref.finalize(self, self._runners.life.end_with_session).atexit = False
 
     @property
     def graph(self) -> Graph:
         """The graph that this session runs."""
         return self._graph
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the session was closed: headrace's own."""
+        return self._cancellation.is_cancelled()
+
+    @property
+    def runners(self) -> Runners:
+        """The queue runners of this session: headrace's own, for `QueueRunner`."""
+        return self._runners
 
     @property
     def graph_def(self) -> GraphDef:
@@ -125,7 +151,7 @@ class Session:
             return self._run_one(fetches, self._timeout(options))
         self._check_usable()
         plan = self._plan(fetches)
-        feeds = convert_feeds(self._graph, feed_dict)
+        feeds = convert_feeds(self._graph, feed_dict, self._has_lossy_feeds)
         return self._run(plan, feeds, self._timeout(options))
 
     def make_callable(
@@ -155,32 +181,36 @@ class Session:
             if len(args) != len(keys):
                 raise TypeError(f"expected {len(keys)} feed values, got {len(args)}")
             self._check_usable()
-            feeds = convert_feeds(self._graph, dict(zip(keys, args, strict=True)))
+            given = dict(zip(keys, args, strict=True))
+            feeds = convert_feeds(self._graph, given, self._has_lossy_feeds)
             return self._run(plan, feeds, self._timeout(options))
 
         return run
 
     def make_stop_flag(self) -> engine.StopFlag:
-        """Returns a flag that ends `run_loop`."""
+        """Returns a flag that ends a loop of `make_loop`."""
         return engine.StopFlag()
 
-    def run_loop(self, op: Operation, stop_flag: engine.StopFlag) -> None:
-        """Runs an operation again and again: in one native call without the GIL.
+    def make_loop(self, op: Operation, stop_flag: engine.StopFlag) -> Callable[[], None]:
+        """Returns a function that runs an operation again and again, in one call without the GIL.
 
-        Python takes part only where the operation needs a Python function.
-
-        Returns when `stop_flag` is set, between two runs; what blocks in a run has to be woken.
+        The function does not keep the session alive. It returns when `stop_flag` is set, between
+        two runs; what blocks in a run has to be woken. It raises an OpError as soon as a run fails.
 
         Raises:
-            OpError: As soon as a run fails.
             RuntimeError: If the session is closed.
         """
         self._check_usable()
         program = self._program(((), (op,), ()))
-        try:
-            engine.call_functions(program.run_loop(stop_flag, self._cancellation))
-        except engine.EngineError as error:
-            engine.raise_op_error(error, self._graph)
+        cancellation, waits = self._runners.life.term.cancellation, self._waits
+
+        def run_loop() -> None:
+            try:
+                engine.call_functions(program.run_loop(stop_flag, cancellation))
+            except engine.EngineError as error:
+                waits.raise_op_error(error)
+
+        return run_loop
 
     def assign_variable(self, op: Operation, value: Any) -> None:
         """Replaces a variable's value without the graph taking part: headrace's own, for savers.
@@ -192,7 +222,10 @@ class Session:
         variable = self._resources.get(op)
         assert isinstance(variable, engine.Variable)
         dtype = op.outputs[0].dtype.base_dtype
-        variable.assign(as_array(value, dtype), dtype.as_datatype_enum)
+        try:
+            variable.assign(as_array(value, dtype), dtype.as_datatype_enum)
+        except engine.EngineError as error:
+            engine.raise_op_error(error, self._graph)
 
     def queue_statistics(self, queue: QueueBase) -> QueueStatistics:
         """Returns what a queue of the graph says of itself now. Runs nothing and does not block.
@@ -210,16 +243,22 @@ class Session:
     def close(self) -> None:
         """Ends the session: what blocks in it ends with `CancelledError`. May be called twice."""
         self._cancellation.cancel()
+        self._runners.life.end(is_abandoned=False)
 
     def as_default(self) -> AbstractContextManager["Session"]:
         """Makes this the default session of the current thread; does not close it."""
         return default_session(self)
 
     def __enter__(self) -> "Session":
-        with ExitStack() as scope:
-            scope.enter_context(self._graph.as_default())
-            scope.enter_context(self.as_default())
-            self._scopes.append(scope.pop_all())
+        with self._lock:
+            if self._scope is not None:
+                raise RuntimeError(
+                    "Session context managers are not re-entrant. Use `Session.as_default()` if "
+                    "you want to enter a session multiple times."
+                )
+            scope = self._scope = ExitStack()
+        scope.enter_context(self._graph.as_default())
+        scope.enter_context(self.as_default())
         return self
 
     def __exit__(
@@ -228,8 +267,29 @@ class Session:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._scopes.pop().close()
-        self.close()
+        with self._lock:
+            scope, self._scope = self._scope, None
+        if scope is None:
+            raise AttributeError("session: its `with` block was left but not entered.")
+        try:
+            scope.close()
+        finally:
+            self.close()
+
+    def _end_runners(self) -> None:
+        """Ends the runners because the graph was reset; whoever reads their queues is told so."""
+        running = [
+            runner
+            for runner in self._runners.of_graph(self._graph)
+            if runner.progress_in(self) is Progress.RUNNING
+        ]
+        for runner in running:
+            text = "tf.reset_default_graph() ended the queue runners of this session"
+            self._runners.fail(runner, CancelledError(None, None, text))
+        self._runners.life.end(is_abandoned=True)
+        for runner in running:
+            with contextlib.suppress(OpError, RuntimeError):
+                self.run(runner.cancel_op)
 
     def _check_open(self) -> None:
         if self._cancellation.is_cancelled():
@@ -254,16 +314,16 @@ class Session:
             return FetchPlan(self._graph, fetches)
         plan = self._plans.get(fetches)
         if plan is None or not self._graph.is_fetchable(fetches):
-            plan = self._plans[fetches] = FetchPlan(self._graph, fetches)
+            plan = self._plans.add(fetches, FetchPlan(self._graph, fetches))
         return plan
 
     def _run_one(self, fetch: Tensor | Operation, timeout: float | None) -> Any:
         """The way of most runs: one fetch, nothing fed. As little as possible happens here."""
-        program = self._single.get(fetch)
+        program = self._single.young.get(fetch)
         if program is None or not self._graph.is_fetchable(fetch):
             self._check_usable()
             plan = self._plan(fetch)
-            program = self._single[fetch] = self._program((plan.tensors, plan.targets, ()))
+            program = self._single.add(fetch, self._program((plan.tensors, plan.targets, ())))
         self._check_open()
         results = self._execute(program, [], timeout)
         return results[0] if results else None
@@ -285,14 +345,18 @@ class Session:
             results = program.run(feeds, self._cancellation, timeout)
             return results if type(results) is list else engine.call_functions(results)
         except engine.EngineError as error:
-            engine.raise_op_error(error, self._graph)
+            self._waits.raise_op_error(error)
+        except BaseException as error:
+            self._waits.explain_interrupt(error)
+            raise
 
     def _program(self, key: _ProgramKey) -> engine.Program:
         program = self._programs.get(key)
         if program is None:
-            program = self._lowering.lower(*key)
-            with self._lock:
-                program = self._programs.setdefault(key, program)
+            try:
+                program = self._programs.add(key, self._lowering.lower(*key))
+            except engine.EngineError as error:
+                engine.raise_op_error(error, self._graph)
         return program
 
 
@@ -306,7 +370,8 @@ class InteractiveSession(Session):
         self._installed = ExitStack()
         if graph is not None:
             self._installed.enter_context(graph.as_default())
-        self._installed.enter_context(self.as_default())
+        # Sessions of a notebook are closed in any order.
+        self._installed.enter_context(default_session(self, is_nesting_enforced=False))
 
     def close(self) -> None:
         """Ends the session and takes it off the defaults."""
@@ -326,3 +391,12 @@ def _end_runs() -> None:
 
 
 atexit.register(_end_runs)
+
+
+def _end_runners_of(graph: Graph) -> None:
+    for session in list(_open_sessions):
+        if session.graph is graph and not session._cancellation.is_cancelled():
+            session._end_runners()
+
+
+call_at_reset(_end_runners_of)

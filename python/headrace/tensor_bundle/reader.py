@@ -9,6 +9,7 @@ from google.protobuf.message import DecodeError
 
 from headrace import dtypes
 from headrace.errors import DataLossError, NotFoundError, UnimplementedError
+from headrace.os_errors import os_errors
 from headrace.protos import BundleEntryProto, BundleHeaderProto
 from headrace.tensor_bundle.elements import decode
 from headrace.tensor_bundle.sorted_table import read_table
@@ -30,6 +31,8 @@ class BundleReader:
     Raises:
         NotFoundError: If there is no index.
         DataLossError: If the index is damaged.
+        FailedPreconditionError: If it is a directory.
+        PermissionDeniedError: If it may not be read.
         UnimplementedError: If the checkpoint has a form that cannot be read: a compressed index,
             big-endian numbers or a version yet to come.
 
@@ -47,7 +50,7 @@ class BundleReader:
                 # A name that begins with a null byte is a slice of another tensor.
                 if not key.startswith(b"\0"):
                     self._entries[key.decode()] = BundleEntryProto.FromString(value)
-        except FileNotFoundError as error:
+        except NotFoundError as error:
             raise _not_found(self._index_path) from error
         except (DecodeError, UnicodeDecodeError) as error:
             raise self._damage(f"{self._index_path}: an entry cannot be read ({error})") from error
@@ -108,7 +111,7 @@ class BundleReader:
 
     def _read_bytes(self, path: str, name: str, entry: BundleEntryProto) -> bytes:
         try:
-            with open(path, "rb") as file:
+            with os_errors(path), open(path, "rb") as file:
                 num_file_bytes = os.fstat(file.fileno()).st_size
                 if min(entry.offset, entry.size) < 0 or (
                     entry.offset + entry.size > num_file_bytes
@@ -119,7 +122,7 @@ class BundleReader:
                     )
                 file.seek(entry.offset)
                 return file.read(entry.size)
-        except FileNotFoundError as error:
+        except NotFoundError as error:
             raise _not_found(path) from error
 
     def _check_header(self, serialized: bytes | None) -> int:

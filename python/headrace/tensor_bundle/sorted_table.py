@@ -10,9 +10,10 @@ Source: `doc/table_format.md` of LevelDB.
 
 import struct
 from collections.abc import Iterable, Iterator
-from typing import BinaryIO, Final
+from typing import Final, Protocol
 
 from headrace.errors import DataLossError, UnimplementedError
+from headrace.os_errors import os_errors
 from headrace.tensor_bundle.encoding import masked_crc32c, read_varint, write_varint
 
 __all__ = ["read_table", "write_table"]
@@ -24,6 +25,16 @@ _UINT32: Final = struct.Struct("<I")
 _BLOCK_SIZE_BYTES: Final = 256 * 1024
 _RESTART_INTERVAL: Final = 16
 _COMPRESSIONS: Final = {1: "Snappy", 2: "Zstandard"}
+
+
+class Output(Protocol):
+    """What a table is written to."""
+
+    def write(self, data: bytes, /) -> int:
+        """Appends bytes and returns how many."""
+
+    def tell(self) -> int:
+        """Returns how many bytes were written."""
 
 
 class _BlockBuilder:
@@ -64,7 +75,7 @@ def _count_shared(first: bytes, second: bytes) -> int:
 
 
 def write_table(
-    file: BinaryIO,
+    file: Output,
     items: Iterable[tuple[bytes, bytes]],
     block_size_bytes: int = _BLOCK_SIZE_BYTES,
 ) -> None:
@@ -102,7 +113,7 @@ def _successor(key: bytes) -> bytes:
     return key[:at] + bytes([key[at] + 1]) if at < len(key) else key
 
 
-def _write_block(file: BinaryIO, block: _BlockBuilder) -> bytes:
+def _write_block(file: Output, block: _BlockBuilder) -> bytes:
     """Writes a block and returns its handle: where it lies and how long it is."""
     offset = file.tell()
     contents = block.finish() + b"\0"
@@ -121,9 +132,10 @@ def read_table(path: str) -> Iterator[tuple[bytes, bytes]]:
 
     Raises:
         DataLossError: If the file is no table, is cut short or does not match its checksums.
+        OpError: If it cannot be read.
         UnimplementedError: If a block is compressed.
     """
-    with open(path, "rb") as file:
+    with os_errors(path), open(path, "rb") as file:
         data = file.read()
     if len(data) < _FOOTER.size:
         raise _damage(path, f"got {len(data)} bytes, expected at least {_FOOTER.size}")

@@ -1,14 +1,14 @@
 """Writes a checkpoint."""
 
-import contextlib
 import os
-import secrets
-from collections.abc import Iterator, Mapping
-from typing import Any, BinaryIO
+import threading
+from collections.abc import Mapping
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
+from headrace.atomic_file import AtomicFile
 from headrace.errors import NotFoundError
 from headrace.protos import BundleEntryProto, BundleHeaderProto, TensorShapeProto, VersionDef
 from headrace.tensor_bundle.elements import encode, find_dtype
@@ -16,12 +16,18 @@ from headrace.tensor_bundle.sorted_table import write_table
 
 __all__ = ["write_bundle"]
 
+# Held while both files of a checkpoint get their names: of two of the same prefix, that two threads
+# write, the index of one must not come to the data of the other.
+_publishing: Final = threading.Lock()
+
 
 def write_bundle(prefix: str | os.PathLike[str], tensors: Mapping[str, npt.ArrayLike]) -> None:
     """Writes `PREFIX.index` and `PREFIX.data-00000-of-00001`, which TensorFlow can read.
 
     Both files are written beside their places and moved there when they are complete, the index
-    last, so that a reader never finds half a checkpoint.
+    last, so that a reader never finds half a checkpoint. They are on the disk by then: older
+    checkpoints are deleted when this one is written, and it should not be lost with them if the
+    machine loses power.
 
     Args:
         prefix: Path of the checkpoint; its directory must exist.
@@ -31,18 +37,20 @@ def write_bundle(prefix: str | os.PathLike[str], tensors: Mapping[str, npt.Array
         ValueError: If a name is empty or begins with a null character.
         TypeError: If an array has a type that checkpoints do not have.
         NotFoundError: If the directory does not exist.
+        ResourceExhaustedError: If there is no room for it. An older checkpoint stays.
 
     Source: `BundleWriter` of TensorFlow 1.15.
     """
     prefix = os.fspath(prefix)
     arrays = {name: _check_tensor(prefix, name, value) for name, value in tensors.items()}
     header = BundleHeaderProto(num_shards=1, version=VersionDef(producer=1))
-    with _replacing(f"{prefix}.index") as index, _replacing(_data_path(prefix)) as data:
+    with _create(_data_path(prefix)) as data, _create(f"{prefix}.index") as index:
         items = [(b"", header.SerializeToString())]
         for name in sorted(arrays, key=str.encode):
             entry = _write_tensor(data, prefix, name, arrays[name])
             items.append((name.encode(), entry.SerializeToString()))
         write_table(index, items)
+        _publish(data, index)
 
 
 def _data_path(prefix: str) -> str:
@@ -70,7 +78,7 @@ def _check_tensor(prefix: str, name: str, value: npt.ArrayLike) -> npt.NDArray[A
 
 
 def _write_tensor(
-    data: BinaryIO, prefix: str, name: str, array: npt.NDArray[Any]
+    data: AtomicFile, prefix: str, name: str, array: npt.NDArray[Any]
 ) -> BundleEntryProto:
     """Appends a tensor to the data file and returns its entry for the index."""
     try:
@@ -90,23 +98,21 @@ def _write_tensor(
     return entry
 
 
-@contextlib.contextmanager
-def _replacing(path: str) -> Iterator[BinaryIO]:
-    """Opens a new file that takes the place of `path` if the body succeeds, else is removed."""
-    temporary = f"{path}.{secrets.token_hex(8)}.tmp"
+def _create(path: str) -> AtomicFile:
     try:
-        file = open(temporary, "xb")  # noqa: SIM115 -- closed before it is moved
-    except FileNotFoundError as error:
+        return AtomicFile(path)
+    except NotFoundError as error:
         raise NotFoundError(
             None,
             None,
             f"{path}: there is no directory {os.path.dirname(path)!r} to write to, expected one. "
             "Make it first.",
         ) from error
-    try:
-        with file:
-            yield file
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+
+
+def _publish(data: AtomicFile, index: AtomicFile) -> None:
+    for file in (data, index):
+        file.sync()
+    with _publishing:
+        data.publish()
+        index.publish()

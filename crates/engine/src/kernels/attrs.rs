@@ -3,7 +3,6 @@
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::shape::PartialShape;
-use crate::tensor::Tensor;
 use std::collections::HashMap;
 
 /// The value of one attribute.
@@ -13,10 +12,11 @@ pub enum Attr {
     Int(i64),
     Float(f64),
     String(String),
+    /// A string that is not UTF-8.
+    Bytes(Vec<u8>),
     DType(DType),
     /// `None` where not even the rank is known.
     Shape(Option<PartialShape>),
-    Tensor(Tensor),
     List(Vec<Attr>),
 }
 
@@ -55,6 +55,15 @@ impl Attrs {
     pub fn string(&self, name: &str) -> Result<&str> {
         match self.get(name)? {
             Attr::String(value) => Ok(value),
+            other => Err(mismatch(name, "a string", other)),
+        }
+    }
+
+    /// The bytes of any string.
+    pub fn bytes(&self, name: &str) -> Result<&[u8]> {
+        match self.get(name)? {
+            Attr::String(value) => Ok(value.as_bytes()),
+            Attr::Bytes(value) => Ok(value),
             other => Err(mismatch(name, "a string", other)),
         }
     }

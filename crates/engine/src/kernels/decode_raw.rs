@@ -51,7 +51,7 @@ impl InPlace for DecodeRaw {
             Some(value) => std::mem::take(value),
             None => strings.string_values().concat().into(),
         };
-        *strings = Tensor::from_bytes(self.dtype, shape, self.in_machine_form(bytes))?;
+        *strings = Tensor::from_string(self.dtype, shape, self.in_machine_form(bytes))?;
         Ok(())
     }
 }

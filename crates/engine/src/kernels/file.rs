@@ -3,7 +3,7 @@
 //! Source: `tf.read_file` and `tf.write_file` of TensorFlow 1.15.
 
 use super::expect_inputs;
-use crate::beside::BesideFile;
+use crate::atomic_file::AtomicFile;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
 use crate::reader::{FileName, read_whole_file};
@@ -45,9 +45,9 @@ fn write_file(path: &Path, contents: &[u8]) -> io::Result<()> {
             _ => error,
         })?;
     }
-    let (mut name, mut file) = BesideFile::create(path)?;
-    file.write_all(contents)?;
-    name.publish()
+    let (mut file, mut output) = AtomicFile::create(path)?;
+    output.write_all(contents)?;
+    file.publish()
 }
 
 fn scalar<'a>(tensor: &'a Tensor, what: &str) -> Result<&'a Bytes> {

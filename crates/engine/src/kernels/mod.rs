@@ -20,6 +20,7 @@ pub mod math;
 pub mod queue;
 pub mod random;
 pub mod reader;
+pub mod regex;
 pub mod select;
 pub mod shape;
 pub mod sparse;
@@ -88,6 +89,8 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
         "Rank" | "Shape" | "Size" => Arc::new(dims::Measure::from_attrs(op_type, attrs)?),
         "ReadFile" => Arc::new(file::ReadFile),
         "RealDiv" => Arc::new(math::Binary::RealDiv),
+        "RegexFullMatch" => Arc::new(regex::RegexFullMatch::default()),
+        "RegexReplace" => Arc::new(regex::RegexReplace::from_attrs(attrs)?),
         "Reshape" => Arc::new(shape::Reshape),
         "ScalarSummary" => Arc::new(summary::scalar::ScalarSummary),
         "SerializeTensor" => Arc::new(tensor_proto::SerializeTensor),
@@ -97,6 +100,8 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
         "SparseToDense" => Arc::new(sparse::to_dense::SparseToDense::from_attrs(attrs)?),
         "Square" => Arc::new(math::Unary::Square),
         "Squeeze" => Arc::new(dims::Squeeze::from_attrs(attrs)?),
+        "StaticRegexFullMatch" => Arc::new(regex::StaticRegexFullMatch::from_attrs(attrs)?),
+        "StaticRegexReplace" => Arc::new(regex::StaticRegexReplace::from_attrs(attrs)?),
         "StridedSlice" => Arc::new(strided_slice::StridedSlice::from_attrs(attrs)?),
         "StringSplit" => Arc::new(string_split::StringSplit::from_attrs(attrs)?),
         "StringSplitV2" => Arc::new(string_split::StringSplit::from_attrs_of_v2(attrs)?),

@@ -8,6 +8,9 @@ use crate::run::Run;
 use crate::tensor::Tensor;
 use std::sync::Arc;
 
+/// An attribute of an enqueue that is repeated for ever, which without rows would never come to an end.
+const REFUSES_EMPTY: &str = "_refuses_empty";
+
 struct QueueKernel {
     queue: Arc<Queue>,
     action: Action,
@@ -16,7 +19,7 @@ struct QueueKernel {
 #[derive(Clone, Copy)]
 enum Action {
     Enqueue,
-    EnqueueMany,
+    EnqueueMany { refuses_empty: bool },
     Dequeue,
     DequeueMany { is_up_to: bool },
     Close { cancel_pending: bool },
@@ -28,7 +31,7 @@ enum Action {
 pub fn build(op_type: &str, attrs: &Attrs, queue: &Arc<Queue>) -> Result<Option<Arc<dyn Kernel>>> {
     let action = match op_type {
         "QueueEnqueueV2" => Action::Enqueue,
-        "QueueEnqueueManyV2" => Action::EnqueueMany,
+        "QueueEnqueueManyV2" => Action::EnqueueMany { refuses_empty: attrs.bool(REFUSES_EMPTY).unwrap_or(false) },
         "QueueDequeueV2" => Action::Dequeue,
         "QueueDequeueManyV2" => Action::DequeueMany { is_up_to: false },
         "QueueDequeueUpToV2" => Action::DequeueMany { is_up_to: true },
@@ -46,7 +49,7 @@ pub fn build(op_type: &str, attrs: &Attrs, queue: &Arc<Queue>) -> Result<Option<
 impl Kernel for QueueKernel {
     /// One element moves, or is at most a kilobyte.
     fn is_brief(&self) -> bool {
-        !matches!(self.action, Action::EnqueueMany | Action::DequeueMany { .. })
+        !matches!(self.action, Action::EnqueueMany { .. } | Action::DequeueMany { .. })
     }
 
     fn run(&self, run: &Run, inputs: Tensors) -> Result<Step> {
@@ -57,7 +60,12 @@ impl Kernel for QueueKernel {
         }
         let progress = match self.action {
             Action::Enqueue => queue.enqueue(inputs, run.parker())?,
-            Action::EnqueueMany => queue.enqueue_many(inputs, run.parker())?,
+            Action::EnqueueMany { refuses_empty } => {
+                if refuses_empty && inputs.first().is_some_and(|rows| rows.shape().first() == Some(&0)) {
+                    return Err(self.empty());
+                }
+                queue.enqueue_many(inputs, run.parker())?
+            }
             Action::Dequeue => queue.dequeue(1, false, run.parker())?,
             Action::DequeueMany { is_up_to } => {
                 queue.dequeue(self.count(&inputs, is_up_to)?, is_up_to, run.parker())?
@@ -77,6 +85,16 @@ impl Kernel for QueueKernel {
 }
 
 impl QueueKernel {
+    #[cold]
+    fn empty(&self) -> Error {
+        Error::invalid_argument(format!(
+            "{} '{}': its producer got no rows, expected at least one: without num_epochs it would look for one for ever. \
+             Check where the rows come from (a pattern that no file matches?), or give num_epochs.",
+            self.queue.spec().class(),
+            self.queue.spec().name
+        ))
+    }
+
     fn count(&self, inputs: &Tensors, is_up_to: bool) -> Result<usize> {
         let count = inputs.first().ok_or_else(|| Error::internal("n is missing"))?.integer_scalar("n")?;
         let count = usize::try_from(count).map_err(|_| {

@@ -164,7 +164,7 @@ fn parse_content(content: &[u8], dtype: DType, shape: Shape, message: &Bytes) ->
     if dtype == DType::Bool && content.iter().any(|byte| *byte > 1) {
         return Err(contradiction("a bool is neither 0 nor 1"));
     }
-    Tensor::from_bytes(dtype, shape, retain(content, message))
+    Tensor::from_string(dtype, shape, retain(content, message))
 }
 
 /// The lengths of the strings, and then the strings.

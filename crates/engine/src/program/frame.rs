@@ -183,7 +183,7 @@ impl<'p> Frame<'p> {
             if self.poll(run, &mut progress.waiting)? {
                 progress.blocked.extend(progress.deferred.drain(..));
             } else {
-                run.wait()?;
+                run.wait_in(&|| progress.waiting.iter().map(|waiting| self.name(waiting)).collect())?;
             }
         }
     }
@@ -307,9 +307,18 @@ impl<'p> Frame<'p> {
         Ok(waiting.len() < before)
     }
 
+    fn name(&self, waiting: &Waiting) -> Arc<str> {
+        Arc::clone(&self.program.nodes[waiting.node].name)
+    }
+
     /// Ends what still waits; of a cancelled run, the first waiting operation says how it ended.
     fn abandon(&self, run: &Run, progress: Progress, error: Error) -> Error {
         let mut first = None;
+        let is_from_outside = error.op().is_none();
+        let error = match progress.waiting.first().filter(|_| is_from_outside) {
+            Some(waiting) => error.waiting_in(&self.name(waiting)),
+            None => error,
+        };
         for mut waiting in progress.waiting {
             let error = waiting.pending.cancel();
             first.get_or_insert_with(|| self.program.explain(waiting.node, run, error));

@@ -11,13 +11,15 @@ use crate::kernel::{Outputs, Tensors};
 use crate::memory::Memory;
 use crate::queue::column::Column;
 use crate::queue::{Element, Elements, QueueSpec};
+use crate::retain::MAX_BUFFERED_BYTES;
 use crate::shape::Shape;
 use crate::tensor::Tensor;
 use bytes::Bytes;
 use std::sync::OnceLock;
 
-/// Elements of more bytes are not copied: their tensors move.
-const MAX_PACKED_BYTES: usize = 1024;
+/// Elements of more bytes are not copied: their tensors move. The strings of those that are lie in one buffer when they have
+/// become a batch.
+const MAX_PACKED_BYTES: usize = MAX_BUFFERED_BYTES;
 
 /// Layouts besides the first: as many different ways of putting off that one queue's elements may have.
 const NUM_OTHER_LAYOUTS: usize = 3;
@@ -102,6 +104,7 @@ impl Packing {
                 return Ok(layout.pack(number, components, 0));
             }
         }
+        components.iter_mut().for_each(Tensor::unshare);
         Ok(Element::Tensors(std::mem::take(components).into_boxed_slice()))
     }
 

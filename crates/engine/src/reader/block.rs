@@ -2,10 +2,12 @@
 //!
 //! A record is copied out of its block, so that one which waits in a queue keeps nothing else alive.
 
+use super::format::Numbering;
 use super::input::{Input, error_of_wait};
 use super::name::FileName;
 use crate::compression::{Compression, Inflate};
 use crate::error::{Code, Error, Result, Wait};
+use crate::output::retried;
 use bytes::Bytes;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 
@@ -26,10 +28,11 @@ pub struct BlockFile {
     block_bytes: usize,
     /// Offset of `start` in the (uncompressed) file.
     offset_bytes: u64,
-    /// Number of the record being read, for errors.
+    /// Number of the record being read, for errors, and how it is called there.
     record: u64,
     /// Offset of that record.
     record_bytes: u64,
+    numbering: Numbering,
     may_wait: bool,
 }
 
@@ -37,32 +40,52 @@ enum Source {
     /// A file whose size is known, that can be read from anywhere.
     Regular(Input),
     /// A pipe or a device.
-    Stream(Input),
-    Compressed(Box<Inflate<Input>>),
+    Stream(Stream),
+    Compressed(Box<Inflate<Stream>>),
 }
+
+/// What is read from its beginning to its end.
+pub type Stream = Box<dyn Read + Send>;
 
 impl Read for Source {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self {
-            Self::Regular(file) | Self::Stream(file) => file.read(buffer),
+            Self::Regular(file) => file.read(buffer),
+            Self::Stream(stream) => stream.read(buffer),
             Self::Compressed(stream) => stream.read(buffer),
         }
     }
 }
 
 impl BlockFile {
-    pub fn open(name: &FileName, compression: Compression) -> Result<Self> {
+    pub fn open(name: &FileName, compression: Compression, numbering: Numbering) -> Result<Self> {
         let (file, metadata) = name.open()?;
         let may_wait = file.may_wait();
-        let (source, length) = match compression {
-            Compression::None if metadata.is_file() => (Source::Regular(file), metadata.len()),
-            Compression::None => (Source::Stream(file), u64::MAX),
-            _ => (Source::Compressed(Box::new(Inflate::new(file, compression))), u64::MAX),
+        let mut block = match compression {
+            Compression::None if metadata.is_file() => {
+                Self::new(name, Source::Regular(file), metadata.len(), numbering)
+            }
+            _ => Self::of_stream(name, Box::new(file), compression, numbering),
         };
+        block.may_wait = may_wait;
+        Ok(block)
+    }
+
+    /// A file that is not asked for its size, nor moved in.
+    pub fn of_stream(name: &FileName, stream: Stream, compression: Compression, numbering: Numbering) -> Self {
+        let source = match compression {
+            Compression::None => Source::Stream(stream),
+            _ => Source::Compressed(Box::new(Inflate::new(stream, compression))),
+        };
+        Self::new(name, source, u64::MAX, numbering)
+    }
+
+    fn new(name: &FileName, source: Source, length: u64, numbering: Numbering) -> Self {
         let block_bytes = length.clamp(SMALL_BLOCK_BYTES, BLOCK_BYTES as u64) as usize;
         let (name, block) = (name.clone(), Vec::new());
         let (start, end, offset_bytes, record, record_bytes) = (0, 0, 0, 0, 0);
-        Ok(Self { name, source, block, start, end, block_bytes, offset_bytes, record, record_bytes, may_wait })
+        let may_wait = false;
+        Self { name, source, block, start, end, block_bytes, offset_bytes, record, record_bytes, numbering, may_wait }
     }
 
     pub fn name(&self) -> &FileName {
@@ -232,16 +255,6 @@ impl BlockFile {
 
     fn place(&self) -> String {
         let offset_bytes = self.offset_bytes + (self.end - self.start) as u64;
-        format!("record {}, after byte {offset_bytes} of the data", self.record)
-    }
-}
-
-/// Reads again what a signal has interrupted.
-fn retried(mut read: impl FnMut() -> io::Result<usize>) -> io::Result<usize> {
-    loop {
-        match read() {
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            result => return result,
-        }
+        format!("{}, after byte {offset_bytes} of the data", self.numbering.of(self.record))
     }
 }

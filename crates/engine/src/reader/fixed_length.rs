@@ -57,11 +57,17 @@ impl Format for FixedLengthFormat {
     }
 
     fn open(&self, name: &FileName, at: Option<Position>) -> Result<Box<dyn RecordFile>> {
-        let mut block = BlockFile::open(name, self.compression)?;
+        self.begin(BlockFile::open(name, self.compression, self.numbering())?, at)
+    }
+}
+
+impl FixedLengthFormat {
+    /// Goes to the first record, or to where an earlier reader was.
+    pub(super) fn begin(&self, mut block: BlockFile, at: Option<Position>) -> Result<Box<dyn RecordFile>> {
         if !block.skip(self.header_bytes)? {
             return Err(Error::out_of_range(format!(
                 "{}: reached end of file after {} bytes, expected a header of {} bytes. Check header_bytes.",
-                name.text(),
+                block.name().text(),
                 block.length_bytes()?.unwrap_or(block.offset_bytes()),
                 self.header_bytes
             )));

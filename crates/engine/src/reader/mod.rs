@@ -8,6 +8,8 @@ mod fixed_length;
 mod format;
 mod identity;
 mod input;
+#[cfg(test)]
+mod interrupted;
 mod name;
 mod open_file;
 mod state;
@@ -16,7 +18,7 @@ mod tfrecord;
 mod whole_file;
 
 pub use fixed_length::FixedLengthFormat;
-pub use format::{Format, Position, Record, RecordFile};
+pub use format::{Format, Numbering, Position, Record, RecordFile};
 pub use identity::IdentityFormat;
 pub use name::FileName;
 pub use open_file::OpenFile;
@@ -223,7 +225,8 @@ impl State {
         if num_records > 0 {
             let record = file.position().record - num_records;
             let offsets_bytes = std::mem::take(&mut records.offsets_bytes);
-            run.set_origin(Origin { file: Arc::clone(file.name().text()), record, offsets_bytes });
+            let (file, numbering) = (Arc::clone(file.name().text()), file.numbering());
+            run.set_origin(Origin { file, numbering, record, offsets_bytes });
         }
         self.num_records += num_records as i64;
         if is_over {
@@ -241,7 +244,8 @@ impl State {
             return Ok(None);
         };
         let key = if wants_key { file.key(&record) } else { Bytes::new() };
-        run.set_origin_record(file.name().text(), file.position().record - 1, record.offset_bytes);
+        let number = file.position().record - 1;
+        run.set_origin_record(file.name().text(), file.numbering(), number, record.offset_bytes);
         self.num_records += 1;
         if file.is_over() {
             self.end_file();

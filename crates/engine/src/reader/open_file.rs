@@ -1,7 +1,7 @@
 //! The file a reader is reading: where it is in it, and how reading it has failed.
 
 use super::Records;
-use super::format::{Format, Position, Record, RecordFile};
+use super::format::{Format, Numbering, Position, Record, RecordFile};
 use super::name::{FileName, Keys};
 use crate::error::{Error, Result, Wait};
 use bytes::Bytes;
@@ -10,6 +10,7 @@ use bytes::Bytes;
 pub struct OpenFile {
     name: FileName,
     keys: Keys,
+    numbering: Numbering,
     records: Box<dyn RecordFile>,
     position: Position,
     failure: Option<Error>,
@@ -22,8 +23,8 @@ impl OpenFile {
         let at = at.filter(|position| position.record > 0);
         let records = format.open(&name, at)?;
         let keys = Keys::new(&name);
-        let may_wait = records.may_wait();
-        Ok(Self { name, keys, records, position: at.unwrap_or_default(), failure: None, may_wait })
+        let (numbering, may_wait, position) = (format.numbering(), records.may_wait(), at.unwrap_or_default());
+        Ok(Self { name, keys, numbering, records, position, failure: None, may_wait })
     }
 
     /// Adds up to `limit` records to `records`; says whether the file is known to have ended. What was read before some
@@ -92,6 +93,11 @@ impl OpenFile {
 
     pub fn name(&self) -> &FileName {
         &self.name
+    }
+
+    /// How errors count the records.
+    pub fn numbering(&self) -> Numbering {
+        self.numbering
     }
 
     /// Where the next record is.

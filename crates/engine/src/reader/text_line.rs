@@ -3,7 +3,7 @@
 //! Source: `tf.TextLineReader` of TensorFlow 1.15.
 
 use super::block::BlockFile;
-use super::format::{Format, Position, Record, RecordFile};
+use super::format::{Format, Numbering, Position, Record, RecordFile};
 use super::name::FileName;
 use crate::compression::Compression;
 use crate::error::{Error, Result};
@@ -27,8 +27,18 @@ impl Format for TextLineFormat {
         "TextLineReader"
     }
 
+    fn numbering(&self) -> Numbering {
+        Numbering { word: "line", first: self.num_header_lines.saturating_add(1) }
+    }
+
     fn open(&self, name: &FileName, at: Option<Position>) -> Result<Box<dyn RecordFile>> {
-        let mut block = BlockFile::open(name, Compression::None)?;
+        self.begin(BlockFile::open(name, Compression::None, self.numbering())?, at)
+    }
+}
+
+impl TextLineFormat {
+    /// Goes to the first line that is a record, or to where an earlier reader was.
+    pub(super) fn begin(&self, mut block: BlockFile, at: Option<Position>) -> Result<Box<dyn RecordFile>> {
         match at {
             Some(position) => block.seek(position.offset_bytes)?,
             None => skip_lines(&mut block, self.num_header_lines)?,

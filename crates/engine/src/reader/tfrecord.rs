@@ -21,7 +21,13 @@ impl Format for TfRecordFormat {
     }
 
     fn open(&self, name: &FileName, at: Option<Position>) -> Result<Box<dyn RecordFile>> {
-        let mut block = BlockFile::open(name, self.compression)?;
+        self.begin(BlockFile::open(name, self.compression, self.numbering())?, at)
+    }
+}
+
+impl TfRecordFormat {
+    /// Goes to the first record, or to where an earlier reader was.
+    pub(super) fn begin(&self, mut block: BlockFile, at: Option<Position>) -> Result<Box<dyn RecordFile>> {
         if let Some(position) = at {
             block.seek(position.offset_bytes)?;
         }

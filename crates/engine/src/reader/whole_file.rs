@@ -52,7 +52,7 @@ pub fn read_whole_file(name: &FileName) -> Result<Bytes> {
 }
 
 /// `length_bytes` is how many bytes are expected: 0 for a pipe.
-fn read_to_end(name: &FileName, file: &mut Input, length_bytes: u64) -> Result<Bytes> {
+pub(super) fn read_to_end(name: &FileName, file: &mut impl Read, length_bytes: u64) -> Result<Bytes> {
     let mut bytes = Vec::new();
     let reserved = usize::try_from(length_bytes).is_ok_and(|length| bytes.try_reserve_exact(length).is_ok());
     let read = match reserved {

@@ -1,6 +1,7 @@
 //! Tensors: an element type, a shape and shared bytes. Cloning one copies no element.
 
 mod rows;
+mod unshare;
 
 use crate::deferred::{self, Deferred, Recipe};
 use crate::dtype::{DType, Numeric};
@@ -55,6 +56,15 @@ impl Tensor {
 
     /// A numeric, boolean or complex tensor over `bytes`, which are copied only where they are not aligned.
     pub fn from_bytes(dtype: DType, shape: Shape, bytes: Bytes) -> Result<Self> {
+        Self::over(dtype, shape, bytes, Memory::Bytes)
+    }
+
+    /// As [`Tensor::from_bytes`], of the bytes of a string.
+    pub fn from_string(dtype: DType, shape: Shape, bytes: Bytes) -> Result<Self> {
+        Self::over(dtype, shape, bytes, Memory::of_string)
+    }
+
+    fn over(dtype: DType, shape: Shape, bytes: Bytes, memory: impl FnOnce(Bytes) -> Memory) -> Result<Self> {
         if dtype == DType::String {
             return Err(Error::internal("a string tensor is not made from one run of bytes"));
         }
@@ -63,7 +73,7 @@ impl Tensor {
         }
         let data = match inline(&bytes) {
             Some(data) => data,
-            None if bytes.as_ptr().align_offset(dtype.alignment()) == 0 => Data::Buffer(Memory::Bytes(bytes)),
+            None if bytes.as_ptr().align_offset(dtype.alignment()) == 0 => Data::Buffer(memory(bytes)),
             None => Data::Buffer(Memory::aligned_copy(&bytes)),
         };
         Ok(Self { dtype, shape, data })

@@ -4,6 +4,7 @@ use super::{Data, Tensor};
 use crate::deferred;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
+use crate::retain::unshare;
 use crate::shape::Shape;
 use crate::view::{Dim, View, steps_of};
 use bytes::Bytes;
@@ -40,10 +41,12 @@ impl Tensor {
             return Err(Error::internal(format!("row {index} of shape {}", self.shape)));
         }
         if self.dtype == DType::String {
-            return match &self.string_values()[elements] {
+            let mut row = match &self.string_values()[elements] {
                 [value] => Self::string(value.clone()).reshaped(shape),
                 values => Self::strings(shape, values.to_vec()),
-            };
+            }?;
+            row.unshare();
+            return Ok(row);
         }
         if let Data::Deferred(deferred) = &self.data
             && deferred.is_open()
@@ -55,14 +58,16 @@ impl Tensor {
         Self::copied(self.dtype, shape, &self.bytes()[elements.start * size..elements.end * size])
     }
 
-    /// As [`Tensor::row`]; a string leaves this tensor for it, if nobody else has the tensor.
+    /// As [`Tensor::row`]; a long string leaves this tensor for it, if nobody else has the tensor.
     pub fn take_row(&mut self, index: usize) -> Result<Self> {
         if let Data::Strings(values) = &mut self.data
             && let [rows] = self.shape[..]
             && index < rows
             && let Some(values) = Arc::get_mut(values)
         {
-            return Ok(Self::string(std::mem::take(&mut values[index])));
+            let mut value = std::mem::take(&mut values[index]);
+            unshare(&mut value);
+            return Ok(Self::string(value));
         }
         self.row(index)
     }

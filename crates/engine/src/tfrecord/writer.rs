@@ -1,37 +1,51 @@
 //! Writing TFRecord files: beside the final name, and renamed once what is there is whole.
 
 use super::{BLOCK_BYTES, masked_crc32c};
-use crate::beside::BesideFile;
+use crate::atomic_file::{AtomicFile, INCOMPLETE};
 use crate::compression::{Compression, Deflate};
 use crate::error::{Error, Result};
+use crate::output::Output;
 use crate::reader::FileName;
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IntoInnerError, Write};
 
 /// Writes a TFRecord file.
 ///
 /// Until the first flush the records are in a file beside, so that a file of that name holds whole records only and
-/// an older one stays until then. Dropping the writer before that leaves nothing behind.
-pub struct TfRecordWriter {
+/// an older one stays until then. Dropping the writer before that leaves nothing behind. Once something has failed,
+/// everything else fails in the same way: records would follow a gap.
+pub struct TfRecordWriter<W: Write = Output<File>> {
     name: FileName,
-    output: BufWriter<Deflate<File>>,
-    /// None if the records are written under the final name.
-    file: Option<BesideFile>,
+    output: BufWriter<Deflate<W>>,
+    /// `None` if the records are written under the final name.
+    file: Option<AtomicFile>,
+    failure: Option<Error>,
 }
 
 impl TfRecordWriter {
     /// `level` is that of [`Deflate::new`].
     pub fn create(name: FileName, compression: Compression, level: Option<i64>) -> Result<Self> {
-        let (file, output) = BesideFile::create(name.path()).map_err(|error| Error::io(name.text(), &error))?;
-        let output = BufWriter::with_capacity(BLOCK_BYTES, Deflate::new(output, compression, level)?);
-        Ok(Self { name, output, file: Some(file) })
+        let (file, output) = AtomicFile::create(name.path()).map_err(|error| Error::io(name.text(), &error))?;
+        Self::new(name, output, Some(file), compression, level)
     }
 
     /// Writes a new file that can be read while it grows, up to the last flush. Fails if there is one of that name.
     pub fn create_new(name: FileName) -> Result<Self> {
         let output = File::create_new(name.path()).map_err(|error| Error::io(name.text(), &error))?;
-        let output = BufWriter::with_capacity(BLOCK_BYTES, Deflate::new(output, Compression::None, None)?);
-        Ok(Self { name, output, file: None })
+        Self::new(name, Output::new(output), None, Compression::None, None)
+    }
+}
+
+impl<W: Write> TfRecordWriter<W> {
+    fn new(
+        name: FileName,
+        output: W,
+        file: Option<AtomicFile>,
+        compression: Compression,
+        level: Option<i64>,
+    ) -> Result<Self> {
+        let output = BufWriter::with_capacity(BLOCK_BYTES, Deflate::new(output, compression, level)?);
+        Ok(Self { name, output, file, failure: None })
     }
 
     /// Appends a record.
@@ -39,27 +53,142 @@ impl TfRecordWriter {
         let length = (record.len() as u64).to_le_bytes();
         let parts: [&[u8]; 4] =
             [&length, &masked_crc32c(&length).to_le_bytes(), record, &masked_crc32c(record).to_le_bytes()];
-        let written = parts.iter().try_for_each(|part| self.output.write_all(part));
-        written.map_err(|error| self.failed(&error))
+        self.attempt(|this| parts.iter().try_for_each(|part| this.output.write_all(part)))
     }
 
     /// Puts every record so far into the file of the final name.
     pub fn flush(&mut self) -> Result<()> {
-        let flushed = self.output.flush().and_then(|()| self.file.as_mut().map_or(Ok(()), BesideFile::publish));
-        flushed.map_err(|error| self.failed(&error))
+        self.attempt(|this| this.output.flush().and_then(|()| publish(&mut this.file)))
     }
 
     /// Puts the end of the compressed stream behind the records and all into the file of the final name.
-    pub fn finish(self) -> Result<()> {
-        let Self { name, output, mut file } = self;
-        let written =
-            output.into_inner().map_err(io::IntoInnerError::into_error).and_then(|mut output| output.finish());
+    pub fn finish(mut self) -> Result<()> {
+        self.attempt(|_| Ok(()))?;
+        let Self { name, output, mut file, .. } = self;
+        let written = output.into_inner().map_err(IntoInnerError::into_error);
         written
-            .and_then(|()| file.as_mut().map_or(Ok(()), BesideFile::publish))
-            .map_err(|error| Error::io(name.text(), &error))
+            .and_then(|mut output| output.finish())
+            .and_then(|()| publish(&mut file))
+            .map_err(|error| failed(&name, &file, &error))
     }
 
-    fn failed(&self, error: &io::Error) -> Error {
-        Error::io(self.name.text(), error)
+    /// Does some work, unless some has failed.
+    fn attempt(&mut self, work: impl FnOnce(&mut Self) -> io::Result<()>) -> Result<()> {
+        if let Some(failure) = &self.failure {
+            return Err(failure.clone());
+        }
+        work(self).map_err(|error| self.failure.insert(failed(&self.name, &self.file, &error)).clone())
+    }
+}
+
+fn publish(file: &mut Option<AtomicFile>) -> io::Result<()> {
+    file.as_mut().map_or(Ok(()), AtomicFile::publish)
+}
+
+fn failed(name: &FileName, file: &Option<AtomicFile>, error: &io::Error) -> Error {
+    Error::io(name.text(), error).with_remedy(file.as_ref().map_or(INCOMPLETE, AtomicFile::remedy))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compression::Inflate;
+    use proptest::prelude::*;
+    use std::io::{ErrorKind, Read};
+
+    /// Takes a few bytes at a time, and is interrupted, as planned.
+    struct Interrupted<'a> {
+        plan: std::iter::Cycle<std::slice::Iter<'a, u8>>,
+        bytes: &'a mut Vec<u8>,
+    }
+
+    impl Write for Interrupted<'_> {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            match self.plan.next() {
+                None | Some(0) => Err(ErrorKind::Interrupted.into()),
+                Some(count) => self.bytes.write(&bytes[..bytes.len().min(usize::from(*count))]),
+            }
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            self.plan.next().filter(|count| **count > 0).map(|_| ()).ok_or(ErrorKind::Interrupted.into())
+        }
+    }
+
+    fn written(plan: &[u8], records: &[Vec<u8>], compression: Compression, flush_after: usize) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let output = Output::new(Interrupted { plan: plan.iter().cycle(), bytes: &mut bytes });
+        let mut writer = TfRecordWriter::new(FileName::new("a"), output, None, compression, None).unwrap();
+        for (number, record) in records.iter().enumerate() {
+            writer.write(record).unwrap();
+            if number == flush_after {
+                writer.flush().unwrap();
+            }
+        }
+        writer.finish().unwrap();
+        bytes
+    }
+
+    proptest! {
+        #[test]
+        fn signals_and_outputs_that_take_little_change_nothing(
+            mut plan in prop::collection::vec(0..5_u8, 0..20),
+            records in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..300), 0..6),
+            compression in prop::sample::select(vec![Compression::None, Compression::Zlib, Compression::Gzip]),
+            flush_after in 0..6_usize,
+        ) {
+            plan.push(200);
+            let whole = written(&[u8::MAX], &records, compression, flush_after);
+            prop_assert_eq!(&written(&plan, &records, compression, flush_after), &whole);
+            let mut plain = Vec::new();
+            match compression {
+                Compression::None => plain = whole,
+                _ => drop(Inflate::new(&whole[..], compression).read_to_end(&mut plain).unwrap()),
+            }
+            prop_assert_eq!(plain.len(), records.iter().map(|record| record.len() + 16).sum::<usize>());
+        }
+    }
+
+    /// Has room for some bytes.
+    struct Full<'a>(usize, &'a mut Vec<u8>);
+
+    impl Write for Full<'_> {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let count = bytes.len().min(self.0 - self.1.len());
+            if count == 0 {
+                // There is room for more from now on.
+                self.0 = usize::MAX;
+                return Err(ErrorKind::StorageFull.into());
+            }
+            self.1.write(&bytes[..count])
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_writer_that_has_failed_fails_from_then_on_and_writes_nothing_more() {
+        let expected = "a; No space left on device. The file is incomplete and takes nothing more. Write it again.";
+        for compression in [Compression::None, Compression::Zlib, Compression::Gzip] {
+            for is_flushed in [false, true] {
+                let mut bytes = Vec::new();
+                let output = Output::new(Full(1000, &mut bytes));
+                let mut writer = TfRecordWriter::new(FileName::new("a"), output, None, compression, Some(0)).unwrap();
+                let large = vec![7; BLOCK_BYTES + 1];
+                let failed = if is_flushed {
+                    writer.write(&large[..2000]).unwrap();
+                    writer.flush()
+                } else {
+                    (0..4).try_for_each(|_| writer.write(&large))
+                };
+                assert_eq!(failed.unwrap_err().message(), expected);
+                assert_eq!(writer.write(b"more").unwrap_err().message(), expected);
+                assert_eq!(writer.flush().unwrap_err().message(), expected);
+                assert_eq!(writer.finish().unwrap_err().message(), expected);
+                assert_eq!(bytes.len(), 1000, "{compression:?}");
+            }
+        }
     }
 }

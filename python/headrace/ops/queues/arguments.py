@@ -33,7 +33,7 @@ def as_integer(value: Any, argument: str, default: int) -> int:
     try:
         if not isinstance(value, (str, bytes)):
             return int(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         pass
     raise TypeError(f"Expected int for argument '{argument}' not {value!r}.")
 
@@ -106,7 +106,10 @@ def as_shapes(shapes: Any, num_components: int) -> list[TensorShape] | None:
         given = [given]
     checked = [as_shape(shape) for shape in given]
     if not all(shape.is_fully_defined() for shape in checked):
-        raise ValueError(f"All shapes must be fully defined: {checked}")
+        raise ValueError(
+            f"All shapes must be fully defined: {checked}. Give the tensors their sizes with "
+            "set_shape, or let a PaddingFIFOQueue (dynamic_pad=True) pad them."
+        )
     if len(checked) != num_components:
         raise ValueError(
             "Queue shapes must have the same length as dtypes: got "

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from headrace.dtypes import DType, as_dtype, int32, resource
+from headrace.dtypes import DType, as_dtype, int32, resource, string
 from headrace.dtypes import bool as bool_dtype
 from headrace.graph import Operation, Tensor, graph_of, name_scope
 from headrace.ops.arguments import Input, apply_op
 from headrace.ops.conversion import constant_value, convert_to_tensor
+from headrace.ops.paths import with_paths_as_strings
 from headrace.ops.selection import gather
 from headrace.shapes import TensorShape, as_shape, unknown_shape
 
@@ -102,25 +103,25 @@ class QueueBase:
 
     @property
     def dtypes(self) -> list[Any]:
-        """One type a component, as they were given."""
-        return self._dtypes
+        """One type a component, as they were given: a new list."""
+        return list(self._dtypes)
 
     @property
     def shapes(self) -> list[TensorShape]:
-        """One shape a component."""
-        return self._shapes
+        """One shape a component: a new list."""
+        return list(self._shapes)
 
     @property
     def names(self) -> list[str] | None:
-        """One name a component, or None."""
-        return self._names
+        """One name a component, in a new list; or None."""
+        return None if self._names is None else list(self._names)
 
     def enqueue(self, vals: Any, name: str | None = None) -> Operation:
         """Adds an operation that adds one element. It waits while the queue is full.
 
         Args:
             vals: A list or tuple of components; a dict if the queue has names; anything else is
-                the only component.
+                the only component. A component of strings may be a `pathlib.Path`, or a list.
             name: Name of the operation.
 
         Raises:
@@ -274,7 +275,7 @@ class QueueBase:
                 vals = [vals]
         # Values beyond the components are dropped, as TensorFlow does.
         return [
-            convert_to_tensor(value, dtype=dtype, name=f"component_{index}")
+            convert_to_tensor(_strings(value, dtype), dtype=dtype, name=f"component_{index}")
             for index, (value, dtype) in enumerate(zip(vals, self._types, strict=False))
         ]
 
@@ -295,7 +296,7 @@ class QueueBase:
     def _outputs(self, op: Operation) -> Any:
         if self._names is not None:
             return dict(zip(self._names, op.outputs, strict=True))
-        return op.outputs[0] if len(op.outputs) == 1 else list(op.outputs)
+        return op.outputs[0] if len(op.outputs) == 1 else op.outputs
 
     def _add_op(
         self,
@@ -312,6 +313,11 @@ class QueueBase:
         return graph.create_op(
             op_type, all_inputs, dtypes, output_shapes=shapes, name=name, attrs=attrs
         )
+
+
+def _strings(value: Any, dtype: DType) -> Any:
+    """Lets a queue of file names take paths."""
+    return with_paths_as_strings(value) if dtype == string else value
 
 
 def _select(index: Any, queues: Sequence[QueueBase]) -> Tensor:

@@ -147,7 +147,9 @@ impl DecodeCsv {
         let mut fields = self.dialect.split(row);
         for (column, default) in defaults.iter().enumerate() {
             for _ in 0..self.gaps.get(column).copied().unwrap_or(0) {
-                fields.next();
+                if fields.next().is_none() {
+                    break;
+                }
             }
             if !columns.push_usual(column, &mut fields, &self.na_value) {
                 let place = Place { field: column, record };
@@ -186,7 +188,9 @@ impl DecodeCsv {
         }
         for gap in &self.gaps {
             for _ in 0..*gap {
-                fields.next().transpose().map_err(unsplit)?;
+                if fields.next().transpose().map_err(unsplit)?.is_none() {
+                    break;
+                }
             }
             count += usize::from(fields.next().transpose().map_err(unsplit)?.is_some());
         }

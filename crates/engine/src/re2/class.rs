@@ -1,0 +1,152 @@
+//! Sets of code points, and how they are written for `regex`.
+
+use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
+use std::fmt::Write;
+
+/// The last code point.
+pub const MAX: u32 = char::MAX as u32;
+
+const SURROGATES: (u32, u32) = (0xD800, 0xDFFF);
+
+/// What RE2 takes for a character of several bytes where a set has all of them. That includes encodings that are longer than
+/// they need to be, and such of numbers that are no code points.
+const WIDE: &str = r"(?-u:[\xC2-\xDF][\x80-\xBF])|(?-u:[\xE0-\xEF][\x80-\xBF]{2})|(?-u:[\xF0-\xF4][\x80-\xBF]{3})";
+
+/// A set of code points. Unlike a set of `char`, it may have surrogates, which RE2 finds in bytes that encode them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Class {
+    /// Inclusive. Sorted, disjoint and not adjacent once [`Class::sort`] was called.
+    ranges: Vec<(u32, u32)>,
+}
+
+impl Class {
+    pub fn of(ranges: &[(u32, u32)]) -> Self {
+        Self { ranges: ranges.to_vec() }
+    }
+
+    pub fn add(&mut self, other: &Self) {
+        self.ranges.extend_from_slice(&other.ranges);
+    }
+
+    /// This set, with each letter in every case if `folds`.
+    pub fn folded(mut self, folds: bool) -> Self {
+        if folds {
+            let mut chars =
+                ClassUnicode::new(self.scalars().iter().map(|(low, high)| ClassUnicodeRange::new(*low, *high)));
+            chars.case_fold_simple();
+            self.ranges.extend(chars.iter().map(|range| (u32::from(range.start()), u32::from(range.end()))));
+        }
+        self
+    }
+
+    /// All code points that are not in this set.
+    pub fn negated(mut self) -> Self {
+        self.sort();
+        let mut next = 0;
+        let mut gaps = Vec::with_capacity(self.ranges.len() + 1);
+        for (low, high) in &self.ranges {
+            if next < *low {
+                gaps.push((next, low - 1));
+            }
+            next = high + 1;
+        }
+        if next <= MAX {
+            gaps.push((next, MAX));
+        }
+        Self { ranges: gaps }
+    }
+
+    fn sort(&mut self) {
+        self.ranges.sort_unstable();
+        let mut merged: Vec<(u32, u32)> = Vec::with_capacity(self.ranges.len());
+        for (low, high) in self.ranges.drain(..) {
+            match merged.last_mut() {
+                Some(last) if low <= last.1.saturating_add(1) => last.1 = last.1.max(high),
+                _ => merged.push((low, high)),
+            }
+        }
+        self.ranges = merged;
+    }
+
+    /// The parts of the ranges that lie between two code points.
+    fn within(&self, (from, to): (u32, u32)) -> impl Iterator<Item = (u32, u32)> {
+        let cut = self.ranges.iter().map(move |(low, high)| (*low.max(&from), *high.min(&to)));
+        cut.filter(|(low, high)| low <= high)
+    }
+
+    /// All but the surrogates.
+    fn scalars(&self) -> Vec<(char, char)> {
+        let (before, after) = ((0, SURROGATES.0 - 1), (SURROGATES.1 + 1, MAX));
+        let ranges = self.within(before).chain(self.within(after));
+        ranges.filter_map(|(low, high)| Some((char::from_u32(low)?, char::from_u32(high)?))).collect()
+    }
+
+    /// An expression of `regex` for one character of this set.
+    pub fn into_regex(mut self) -> String {
+        self.sort();
+        let mut parts = Vec::new();
+        if self.ranges.iter().any(|(low, high)| *low <= 0x80 && *high == MAX) {
+            parts.extend(bracketed(self.within((0, 0x7F))));
+            parts.push(WIDE.to_owned());
+        } else {
+            let scalars = self.scalars();
+            parts.extend(bracketed(scalars.into_iter().map(|(low, high)| (u32::from(low), u32::from(high)))));
+            parts.extend(self.within(SURROGATES).map(encoded_surrogates));
+        }
+        match &parts[..] {
+            [] => NOTHING.to_owned(),
+            [only] if only.starts_with('[') => parts.remove(0),
+            _ => format!("(?:{})", parts.join("|")),
+        }
+    }
+}
+
+/// An expression that matches nothing.
+const NOTHING: &str = r"[^\x00-\x{10FFFF}]";
+
+fn bracketed(ranges: impl Iterator<Item = (u32, u32)>) -> Option<String> {
+    let mut text = String::new();
+    for (low, high) in ranges {
+        // Writing to a string cannot fail.
+        let _ = write!(text, r"\x{{{low:X}}}-\x{{{high:X}}}");
+    }
+    (!text.is_empty()).then(|| format!("[{text}]"))
+}
+
+/// The three bytes of each of some surrogates: the second byte has five of its ten bits, the third six.
+fn encoded_surrogates((low, high): (u32, u32)) -> String {
+    let second = |point: u32| 0xA0 + ((point - SURROGATES.0) >> 6);
+    let third = |point: u32| 0x80 + (point & 0x3F);
+    let rows = (second(low)..=second(high)).map(|row| {
+        let first = if row == second(low) { third(low) } else { 0x80 };
+        let last = if row == second(high) { third(high) } else { 0xBF };
+        format!(r"(?-u:\xED\x{row:X}[\x{first:X}-\x{last:X}])")
+    });
+    rows.collect::<Vec<_>>().join("|")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_are_negated_and_folded() {
+        let digits = Class::of(&[(0x35, 0x39), (0x30, 0x34)]);
+        assert_eq!(digits.clone().negated(), Class::of(&[(0, 0x2F), (0x3A, MAX)]));
+        assert_eq!(digits.clone().negated().negated(), Class::of(&[(0x30, 0x39)]));
+        assert_eq!(Class::default().negated(), Class::of(&[(0, MAX)]));
+        let folded = Class::of(&[(0x6B, 0x6B)]).folded(true);
+        assert_eq!(folded.into_regex(), r"[\x{4B}-\x{4B}\x{6B}-\x{6B}\x{212A}-\x{212A}]");
+    }
+
+    #[test]
+    fn surrogates_are_written_as_bytes() {
+        let class = Class::of(&[(0xD7FF, 0xD801), (0xDFFF, 0xDFFF)]);
+        assert_eq!(class.into_regex(), r"(?:[\x{D7FF}-\x{D7FF}]|(?-u:\xED\xA0[\x80-\x81])|(?-u:\xED\xBF[\xBF-\xBF]))");
+        assert_eq!(
+            Class::of(&[(0xD83F, 0xD840)]).into_regex(),
+            r"(?:(?-u:\xED\xA0[\xBF-\xBF])|(?-u:\xED\xA1[\x80-\x80]))"
+        );
+        assert_eq!(Class::default().into_regex(), NOTHING);
+    }
+}

@@ -1,0 +1,99 @@
+//! Matches replaced.
+//!
+//! Source: `RE2::GlobalReplace` and `RE2::Replace`.
+
+use super::rewrite::Piece;
+use super::{Pattern, Rewrite};
+use regex::bytes::CaptureLocations;
+use std::ops::Range;
+
+/// Where groups matched.
+enum Found {
+    /// Only the whole match is asked for.
+    Whole(Option<Range<usize>>),
+    Groups(CaptureLocations),
+}
+
+impl Pattern {
+    /// The text with matches replaced, all or the first; `None` if nothing changes.
+    ///
+    /// A rewrite that refers to a group which the pattern does not have changes nothing, as in TensorFlow.
+    pub fn replace(&self, text: &[u8], rewrite: &Rewrite, is_global: bool) -> Option<Vec<u8>> {
+        if rewrite.last_group() > self.num_groups {
+            return None;
+        }
+        let mut found = match rewrite.last_group() {
+            0 => Found::Whole(None),
+            _ => Found::Groups(self.regex.capture_locations()),
+        };
+        let mut out = Vec::new();
+        let (mut position, mut last_end) = (0, None);
+        while position <= text.len() {
+            let Some(whole) = self.find(text, position, &mut found) else { break };
+            out.extend_from_slice(&text[position..whole.start]);
+            if whole.is_empty() && last_end == Some(whole.start) {
+                // An empty match right after another one does not count.
+                let length = length_of_first(&text[whole.start..]);
+                out.extend_from_slice(&text[whole.start..(whole.start + length).min(text.len())]);
+                position = whole.start + length;
+                continue;
+            }
+            found.expand(rewrite, text, &mut out);
+            position = whole.end;
+            last_end = Some(position);
+            if !is_global {
+                break;
+            }
+        }
+        last_end?;
+        out.extend_from_slice(text.get(position..).unwrap_or_default());
+        Some(out)
+    }
+
+    /// The first match from `start` on; `found` is where it, or its groups, are.
+    fn find(&self, text: &[u8], start: usize, found: &mut Found) -> Option<Range<usize>> {
+        match found {
+            Found::Whole(place) => {
+                *place = self.regex.find_at(text, start).map(|found| found.range());
+                place.clone()
+            }
+            Found::Groups(locations) => self.regex.captures_read_at(locations, text, start).map(|found| found.range()),
+        }
+    }
+}
+
+impl Found {
+    /// Adds what is put in the place of the match.
+    fn expand(&self, rewrite: &Rewrite, text: &[u8], out: &mut Vec<u8>) {
+        for piece in rewrite.pieces() {
+            match piece {
+                Piece::Bytes(bytes) => out.extend_from_slice(bytes),
+                Piece::Group(number) => out.extend_from_slice(&text[self.group(*number)]),
+            }
+        }
+    }
+
+    /// Where a group matched; an empty place if it did not.
+    fn group(&self, number: usize) -> Range<usize> {
+        match self {
+            Self::Whole(place) => place.clone(),
+            Self::Groups(locations) => locations.get(number).map(|(start, end)| start..end),
+        }
+        .unwrap_or_default()
+    }
+}
+
+/// How many bytes the first character of a text has, as RE2 reads it: surrogates count as characters. 1 for what is none,
+/// and where the text ends.
+fn length_of_first(text: &[u8]) -> usize {
+    let (num_bytes, bits, least) = match text.first() {
+        Some(0xC0..=0xDF) => (2, 0x1F, 0x80),
+        Some(0xE0..=0xEF) => (3, 0x0F, 0x800),
+        Some(0xF0..=0xF7) => (4, 0x07, 0x1_0000),
+        _ => return 1,
+    };
+    let Some((first, rest)) = text.get(..num_bytes).and_then(|bytes| bytes.split_first()) else { return 1 };
+    let point = rest.iter().fold(u32::from(*first) & bits, |point, byte| point << 6 | u32::from(byte & 0x3F));
+    let is_whole = rest.iter().all(|byte| byte & 0xC0 == 0x80) && (least..=0x10_FFFF).contains(&point);
+    if is_whole { num_bytes } else { 1 }
+}

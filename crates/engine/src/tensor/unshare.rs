@@ -1,0 +1,79 @@
+//! Tensors that are kept for long.
+
+use super::{Data, Tensor};
+use crate::retain::{unshare, unshare_all};
+use std::sync::Arc;
+
+impl Tensor {
+    /// Copies what is small and may lie in the memory of something larger, so that keeping this tensor keeps no more than
+    /// about twice its bytes alive.
+    pub fn unshare(&mut self) {
+        match &mut self.data {
+            Data::Inline(_) => {}
+            Data::Buffer(memory) => memory.unshare(),
+            Data::Deferred(deferred) => {
+                if deferred.source().1.is_to_unshare() {
+                    Arc::make_mut(deferred).unshare();
+                }
+            }
+            Data::String(value) => unshare(value),
+            Data::Strings(values) => {
+                if Arc::get_mut(values).is_none() {
+                    *values = values.iter().cloned().collect();
+                }
+                Arc::get_mut(values).into_iter().for_each(|values| unshare_all(values));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dtype::DType;
+    use crate::kernels::cast::cast;
+    use crate::shape::Shape;
+    use bytes::Bytes;
+
+    /// Bytes in a larger buffer, and the buffer, which is unique once nothing else is kept of it.
+    fn part(length: usize) -> (Bytes, Bytes) {
+        let whole = Bytes::from(vec![7; 10_000]);
+        (whole.slice(8..8 + length), whole)
+    }
+
+    fn unshared(mut tensor: Tensor) -> Tensor {
+        tensor.unshare();
+        tensor
+    }
+
+    #[test]
+    fn short_strings_are_copied() {
+        let (string, whole) = part(5);
+        let scalar = unshared(Tensor::string(string.clone()));
+        let vector = Tensor::strings(Shape::new(&[2]), vec![string.clone(), string]).unwrap();
+        let copy = unshared(vector.clone());
+        assert_eq!(copy, vector);
+        drop(vector);
+        assert!(whole.is_unique());
+        assert_eq!(scalar.string_values()[0], &[7; 5][..]);
+    }
+
+    #[test]
+    fn numbers_made_of_short_strings_are_copied() {
+        let (string, whole) = part(800);
+        let pixels = Tensor::from_string(DType::UInt8, Shape::new(&[800]), string).unwrap();
+        let floats = cast(&pixels, DType::Float32).unwrap();
+        assert!(floats.is_deferred());
+        let copies = [unshared(pixels.clone()), unshared(floats.clone())];
+        assert!(copies[1].is_deferred());
+        assert_eq!(copies, [pixels, floats]);
+        assert!(whole.is_unique());
+    }
+
+    #[test]
+    fn what_is_large_moves() {
+        let (string, whole) = part(2_000);
+        let pixels = Tensor::from_string(DType::UInt8, Shape::new(&[2_000]), string).unwrap();
+        assert_eq!(unshared(pixels).bytes().as_ptr(), whole[8..].as_ptr());
+    }
+}

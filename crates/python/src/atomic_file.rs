@@ -1,0 +1,75 @@
+//! Files that get their name once they are whole; see the engine's.
+
+use crate::error::IntoPython;
+use headrace_engine::atomic_file;
+use headrace_engine::error::{Error, Result};
+use headrace_engine::output::Output;
+use headrace_engine::reader::FileName;
+use pyo3::prelude::*;
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::sync::{Mutex, PoisonError};
+
+/// A file that is being written, and replaces the one of its name when it is published. Errors name the file.
+#[pyclass(frozen, module = "headrace._native")]
+pub struct AtomicFile {
+    name: FileName,
+    /// `None` once it is published or discarded.
+    open: Mutex<Option<Open>>,
+}
+
+struct Open {
+    file: atomic_file::AtomicFile,
+    output: BufWriter<Output<File>>,
+}
+
+#[pymethods]
+impl AtomicFile {
+    #[new]
+    fn new(py: Python<'_>, path: &[u8]) -> PyResult<Self> {
+        let name = FileName::new(path.to_vec());
+        let create = || atomic_file::AtomicFile::create(name.path()).map_err(|error| Error::io(name.text(), &error));
+        let (file, output) = py.detach(create).into_python(py)?;
+        let open = Mutex::new(Some(Open { file, output: BufWriter::new(output) }));
+        Ok(Self { name, open })
+    }
+
+    /// Appends bytes.
+    fn write(&self, py: Python<'_>, data: &[u8]) -> PyResult<()> {
+        py.detach(|| self.with_open(|open| open.output.write_all(data))).into_python(py)
+    }
+
+    /// Waits until what was written would survive the loss of power.
+    fn sync(&self, py: Python<'_>) -> PyResult<()> {
+        let sync = |open: &mut Open| open.output.flush().and_then(|()| open.output.get_ref().get_ref().sync_data());
+        py.detach(|| self.with_open(sync)).into_python(py)
+    }
+
+    /// Gives the file its name. Nothing can be written after that.
+    fn publish(&self, py: Python<'_>) -> PyResult<()> {
+        let publish = || {
+            self.with_open(|open| open.output.flush().and_then(|()| open.file.publish()))?;
+            self.discard();
+            Ok(())
+        };
+        py.detach(publish).into_python(py)
+    }
+
+    /// Removes the file, unless it has its name.
+    fn discard(&self) {
+        drop(self.lock().take());
+    }
+}
+
+impl AtomicFile {
+    fn lock(&self) -> std::sync::MutexGuard<'_, Option<Open>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn with_open(&self, work: impl FnOnce(&mut Open) -> io::Result<()>) -> Result<()> {
+        let mut open = self.lock();
+        let name = self.name.text();
+        let open = open.as_mut().ok_or_else(|| Error::failed_precondition(format!("{name}: the file is closed")))?;
+        work(open).map_err(|error| Error::io(name, &error).with_remedy(open.file.remedy()))
+    }
+}

@@ -1,0 +1,39 @@
+//! A Python function that is told of waits that last long.
+
+use crate::error::from_python;
+use crate::exit;
+use headrace_engine::cancellation::Watch;
+use headrace_engine::error::{Error, Result};
+use headrace_engine::parker::Parker;
+use pyo3::prelude::*;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Calls `watch` with the names of the operations that wait.
+#[derive(Debug)]
+pub struct PythonWatch {
+    pub watch: Py<PyAny>,
+    pub patience: Duration,
+}
+
+impl Watch for PythonWatch {
+    fn patience(&self) -> Duration {
+        self.patience
+    }
+
+    fn look(&self, names: &[Arc<str>]) -> Result<()> {
+        let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
+        let gone = || Err(Error::cancelled("the interpreter is shutting down"));
+        // The exit waits for this call, which has frames of Rust below it: Python must not end the thread here.
+        let _in_python = exit::InPython::new();
+        if exit::is_to_linger() {
+            return gone();
+        }
+        let look = |py: Python<'_>| match self.watch.call1(py, (names,)) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(from_python(py, error)),
+        };
+        // What is called may wait for something in this thread, which is waiting already.
+        Parker::nested(|| Python::try_attach(look).unwrap_or_else(gone))
+    }
+}

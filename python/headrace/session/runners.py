@@ -1,0 +1,195 @@
+"""What a session knows of queue runners: which there are, why they ended, how long they may live.
+
+Runners themselves stand above sessions; this module knows of them only what `Producer` says.
+"""
+
+import threading
+import weakref
+from collections.abc import Callable
+from enum import Enum
+from typing import Any, Protocol
+
+from headrace import engine
+from headrace.graph import Graph, Operation
+from headrace.ops.queues import QueueBase
+
+__all__ = ["Life", "Producer", "Progress", "Runners", "Term", "register_producer"]
+
+
+class Progress(Enum):
+    """How far a runner has come in a session."""
+
+    NOT_STARTED = "it has no threads"
+    THREADS_NOT_STARTED = "its threads were made and not started"
+    RUNNING = "a thread of it is alive"
+    ENDED = "all its threads have ended"
+
+
+class Producer(Protocol):
+    """What fills a queue: a queue runner."""
+
+    @property
+    def queue(self) -> Any:
+        """The queue, or its operation."""
+
+    @property
+    def exceptions_raised(self) -> list[BaseException]:
+        """Errors that no coordinator heard of."""
+
+    @property
+    def cancel_op(self) -> Any:
+        """The operation that closes the queue at once."""
+
+    def progress_in(self, session: Any) -> Progress:
+        """Returns how far it has come in a session."""
+
+
+class Term:
+    """One life span of the runners of a session.
+
+    Attributes:
+        cancellation: Ends the native loops.
+        is_abandoned: It ended because nobody needs the runners any more: that is no error.
+    """
+
+    def __init__(self, cancellation: engine.Cancellation) -> None:
+        self.cancellation = cancellation
+        self.is_abandoned = False
+
+
+class Life:
+    """How long the runners of a session go on: until it ends, or until their graph is reset.
+
+    Holds neither the session nor its runners, so that a session nobody uses can be collected while
+    their threads run.
+
+    Args:
+        session: The session's own cancellation.
+    """
+
+    def __init__(self, session: engine.Cancellation) -> None:
+        self._session = session
+        # Re-entrant: the garbage collector may end a session in a thread that is in here.
+        self._lock = threading.RLock()
+        # Guarded by the lock.
+        self._callbacks: list[Callable[[], object]] = []
+        self.term = Term(session.child())
+
+    def end(self, is_abandoned: bool) -> None:
+        """Ends the threads there are. Later ones have a term of their own, if the session lives."""
+        with self._lock:
+            ended, self.term = self.term, Term(self._session.child())
+            callbacks, self._callbacks = self._callbacks, []
+        ended.is_abandoned |= is_abandoned
+        ended.cancellation.cancel()
+        for callback in callbacks:
+            callback()
+
+    def end_with_session(self) -> None:
+        """Ends everything because the session was collected; does nothing if it was closed."""
+        if not self._session.is_cancelled():
+            self.term.is_abandoned = True
+            self._session.cancel()
+            self.end(is_abandoned=True)
+
+    def call_at_end(self, callback: Callable[[], object]) -> None:
+        """Has a function called, perhaps twice, when the current term ends. It must not block."""
+        with self._lock:
+            self._callbacks.append(callback)
+        if self._session.is_cancelled():
+            callback()
+
+    def forget(self, callback: Callable[[], object]) -> None:
+        """Takes back a `call_at_end`."""
+        with self._lock:
+            if callback in self._callbacks:
+                self._callbacks.remove(callback)
+
+
+class Runners:
+    """The runners of a session. May be used from many threads.
+
+    Args:
+        cancellation: The session's own.
+
+    Attributes:
+        life: How long they go on.
+        collections: Keys of the collections that `start_queue_runners` has started.
+    """
+
+    def __init__(self, cancellation: engine.Cancellation) -> None:
+        self.life = Life(cancellation)
+        self.collections: set[Any] = set()
+        self._lock = threading.Lock()
+        # Guarded by the lock. The runners are kept: their errors are asked for when they are gone.
+        self._started: list[Producer] = []
+        self._failures: dict[Producer, BaseException] = {}
+
+    def add(self, producer: Producer) -> None:
+        """Notes that threads of a runner are about to start. Its last failure is forgotten."""
+        with self._lock:
+            self._failures.pop(producer, None)
+            if producer not in self._started:
+                self._started.append(producer)
+
+    def fail(self, producer: Producer, error: BaseException) -> None:
+        """Notes what closed the queue of a runner before its time. The first error counts."""
+        with self._lock:
+            self._failures.setdefault(producer, error)
+
+    def failure_of(self, producer: Producer) -> BaseException | None:
+        """Returns the first error of a runner, its own or the one it was stopped for."""
+        with self._lock:
+            failure = self._failures.get(producer)
+        return failure or next(iter(producer.exceptions_raised), None)
+
+    def is_failure(self, error: BaseException | None) -> bool:
+        """Says whether a runner has failed with an error."""
+        with self._lock:
+            return any(failure is error for failure in self._failures.values())
+
+    def of_graph(self, graph: Graph) -> list[Producer]:
+        """Returns all runners of queues of a graph, started here or not."""
+        with self._lock:
+            started = list(self._started)
+        return started + [runner for runner in _runners_of(graph) if runner not in started]
+
+    def of_queue(self, queue: Operation) -> list[Producer]:
+        """Returns the runners of a queue, started here or not."""
+        return [
+            runner
+            for runner in self.of_graph(queue.graph)
+            if _is_same_queue(_queue_op(runner), queue)
+        ]
+
+
+_lock = threading.RLock()
+# All runners, by the graph of their queue. Guarded by the lock.
+_producers: "weakref.WeakKeyDictionary[Graph, weakref.WeakSet[Any]]" = weakref.WeakKeyDictionary()
+
+
+def register_producer(producer: Producer) -> None:
+    """Lets sessions know of a runner for as long as somebody holds it."""
+    op = _queue_op(producer)
+    if op is not None:
+        with _lock:
+            _producers.setdefault(op.graph, weakref.WeakSet()).add(producer)
+
+
+def _runners_of(graph: Graph) -> list[Producer]:
+    with _lock:
+        return list(_producers.get(graph, ()))
+
+
+def _queue_op(producer: Producer) -> Operation | None:
+    queue = producer.queue
+    if isinstance(queue, QueueBase):
+        return queue.queue_ref.op
+    return queue if isinstance(queue, Operation) else None
+
+
+def _is_same_queue(op: Operation | None, queue: Operation) -> bool:
+    if op is None or op is queue:
+        return op is queue
+    shared_name = queue.attrs.get("shared_name")
+    return bool(shared_name) and shared_name == op.attrs.get("shared_name")

@@ -1,0 +1,235 @@
+"""Why a run waits: said in a warning if it waits long, and in the error that ends the wait."""
+
+import logging
+import threading
+import weakref
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, NoReturn, Protocol
+
+from headrace import engine, errors
+from headrace.graph import Graph, GraphKeys, Operation
+from headrace.session.runners import Producer, Progress, Runners
+
+__all__ = ["Waits"]
+
+_DEQUEUES: Final = frozenset({"QueueDequeueV2", "QueueDequeueManyV2", "QueueDequeueUpToV2"})
+_ENQUEUES: Final = frozenset({"QueueEnqueueV2", "QueueEnqueueManyV2", "QueueCloseV2"})
+_READS: Final = frozenset({"ReaderReadV2", "ReaderReadUpToV2"})
+_SELECTION: Final = "QueueSelect"
+
+_NO_PRODUCER: Final = (
+    "it has no runner, and there is no other thread that could fill it. Enqueue before, or make a "
+    "tf.train.QueueRunner for it."
+)
+_UNINITIALIZED: Final = "Attempting to use uninitialized value "
+# Threads of queue runners; each fills its own queue and no other one.
+_RUNNER_THREADS: Final = "QueueRunnerThread-"
+
+_log = logging.getLogger(__name__)
+
+
+class _Session(Protocol):
+    @property
+    def graph(self) -> Graph: ...
+
+    @property
+    def is_closed(self) -> bool: ...
+
+    @property
+    def runners(self) -> Runners: ...
+
+
+@dataclass(frozen=True)
+class _Wait:
+    """What an operation waits for."""
+
+    op: Operation
+    queue: Operation | None
+    is_enqueue: bool
+
+    def __str__(self) -> str:
+        if self.queue is None:
+            return f"operation '{self.op.name}'"
+        what = "room in queue" if self.is_enqueue else "queue"
+        return f"{what} '{self.queue.name}' (operation '{self.op.name}')"
+
+
+class Waits:
+    """Says of the runs of a session what they wait for and what is wrong.
+
+    Args:
+        session: The session; not kept alive.
+
+    Attributes:
+        patience_secs: How long a run waits before somebody looks whether anything can come.
+    """
+
+    patience_secs: ClassVar[float] = 3.0
+
+    def __init__(self, session: "_Session") -> None:
+        self._graph = session.graph
+        self._find_session = weakref.ref(session)
+        self._lock = threading.Lock()
+        # The queues that were warned of. Guarded by the lock.
+        self._warned: set[Operation] = set()
+
+    def look(self, names: list[str]) -> None:
+        """Warns once of each queue that operations wait for in vain. Called while they wait."""
+        for name in names:
+            wait = self._wait(name)
+            if wait is None or wait.queue is None:
+                continue
+            reason = self._reason(wait)
+            if reason is not None and self._is_new(wait.queue):
+                _log.warning(
+                    "queue '%s': operation '%s' still waits, but %s",
+                    *(wait.queue.name, wait.op.name, reason),
+                )
+
+    def _is_new(self, queue: Operation) -> bool:
+        """Whether this is the first warning of a queue; never once the session is closed."""
+        session = self._find_session()
+        if session is None or session.is_closed:
+            return False
+        with self._lock:
+            is_new = queue not in self._warned
+            self._warned.add(queue)
+        return is_new
+
+    def raise_op_error(self, error: engine.EngineError) -> NoReturn:
+        """Raises the error of `headrace.errors` for an engine's failure, with what is known of it.
+
+        The end of a queue whose runner failed, and a wait that was too long, have the runner's
+        error as their cause.
+        """
+        code, message, name, _ = error.args
+        remark, failure = "", None
+        if code == errors.OUT_OF_RANGE:
+            wait = self._wait(name)
+            failure = None if wait is None else self._failure(wait)
+            if failure is not None:
+                remark = f"\n\t because a queue runner failed: {_summary(failure)}"
+        elif code == errors.FAILED_PRECONDITION and message.startswith(_UNINITIALIZED):
+            remark = self._how_to_initialize(message.removeprefix(_UNINITIALIZED))
+        else:
+            wait = self._wait(getattr(error, "waiting", None))
+            if wait is not None:
+                remark, failure = f"\n\t {self._describe(wait)}", self._failure(wait)
+        engine.raise_op_error(error, self._graph, remark, failure)
+
+    def explain_interrupt(self, error: BaseException) -> None:
+        """Adds to what interrupted a run (Ctrl-C) what it waited for."""
+        name = vars(error).pop("waiting", None)
+        wait = self._wait(name)
+        if wait is None:
+            return
+        error.add_note(self._describe(wait))
+        if error.__cause__ is None:
+            error.__cause__ = self._failure(wait)
+
+    def _describe(self, wait: _Wait) -> str:
+        text, reason, failure = (
+            f"the run waited for {wait}",
+            self._reason(wait),
+            self._failure(wait),
+        )
+        if reason is not None:
+            return f"{text}, but {reason}"
+        return text if failure is None else f"{text}. A queue runner failed: {_summary(failure)}"
+
+    def _wait(self, name: str | None) -> _Wait | None:
+        """Finds what the operation of a name waits for; None if there is no such operation."""
+        try:
+            op = None if name is None else self._graph.get_operation_by_name(name)
+        except (KeyError, ValueError):
+            op = None
+        if op is None:
+            return None
+        place = 0 if op.type in _DEQUEUES | _ENQUEUES else 1 if op.type in _READS else None
+        queue = None if place is None else op.inputs[place].op
+        if queue is not None and queue.type == _SELECTION:
+            queue = None
+        return _Wait(op, queue, op.type in _ENQUEUES)
+
+    def _producers(self, wait: _Wait) -> list[Producer]:
+        session = self._find_session()
+        if session is None or wait.queue is None or wait.is_enqueue:
+            return []
+        return session.runners.of_queue(wait.queue)
+
+    def _failure(self, wait: _Wait) -> BaseException | None:
+        """The first error of a runner of the queue that is waited for."""
+        session = self._find_session()
+        if session is None:
+            return None
+        failures = map(session.runners.failure_of, self._producers(wait))
+        return next((failure for failure in failures if failure is not None), None)
+
+    def _reason(self, wait: _Wait) -> str | None:
+        """Why nothing will come, and what to do; None if something may."""
+        session, producers = self._find_session(), self._producers(wait)
+        if session is None or wait.queue is None or wait.is_enqueue:
+            return None
+        if not producers:
+            return None if _other_threads() else _NO_PRODUCER
+        progress = {producer: producer.progress_in(session) for producer in producers}
+        if Progress.RUNNING in progress.values():
+            return None
+        if Progress.THREADS_NOT_STARTED in progress.values():
+            return (
+                "the threads of its runner were made and never started. Call start() of each, or "
+                "create_threads(sess, coord, start=True)."
+            )
+        if Progress.ENDED in progress.values():
+            failure = self._failure(wait)
+            why = "" if failure is None else f": {_summary(failure)}"
+            return f"all threads of its runner have ended and left it open{why}"
+        return self._why_not_started(producers, session.runners.collections)
+
+    def _why_not_started(self, producers: list[Producer], keys: set[Any]) -> str:
+        if any(
+            producer in self._graph.get_collection(key) for key in keys for producer in producers
+        ):
+            return (
+                "its runner was added after start_queue_runners. Call tf.train.start_queue_runners "
+                "when the whole graph is made, or once more."
+            )
+        if any(producer in self._graph.get_collection(_RUNNERS) for producer in producers):
+            return (
+                "its runner was never started in this session. Call "
+                "tf.train.start_queue_runners(sess, coord) before the first run."
+            )
+        return (
+            "its runner was never started in this session. Call runner.create_threads(sess, coord, "
+            "start=True), or tf.train.add_queue_runner(runner) before start_queue_runners."
+        )
+
+    def _how_to_initialize(self, name: str) -> str:
+        for key, kind, initializer in _INITIALIZERS:
+            if any(variable.op.name == name for variable in self._graph.get_collection(key)):
+                return f"\n\t It is a {kind} variable: run tf.{initializer}() before anything else."
+        return "\n\t It is in no collection of variables: run its own initializer before."
+
+
+_RUNNERS: Final = GraphKeys.QUEUE_RUNNERS
+_INITIALIZERS: Final = (
+    (GraphKeys.LOCAL_VARIABLES, "local", "local_variables_initializer"),
+    (GraphKeys.GLOBAL_VARIABLES, "global", "global_variables_initializer"),
+)
+
+
+def _other_threads() -> list[threading.Thread]:
+    """The threads that may be about to fill a queue which has no runner."""
+    this = threading.current_thread()
+    return [
+        thread
+        for thread in threading.enumerate()
+        if thread is not this and not thread.name.startswith(_RUNNER_THREADS)
+    ]
+
+
+def _summary(error: BaseException) -> str:
+    """What an error says, in one line, without where its operation was made."""
+    lines = [line.strip() for line in str(error).splitlines()]
+    lines = [line for line in lines if not line.startswith(("[[{{node", "defined at "))]
+    return f"{type(error).__name__}: {'. '.join(line.removesuffix('.') for line in lines)}"

@@ -1,0 +1,85 @@
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import headrace.tf1 as tf
+from headrace.session import session as session_module
+from headrace.session.cache import RecentlyUsed
+from headrace.session.lowering import Lowering
+
+SIZE = 3
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 9))))
+def test_what_was_used_last_is_kept_and_never_more_than_twice_as_much(calls):
+    cache, used = RecentlyUsed(SIZE), []
+    for is_add, key in calls:
+        found = cache.add(key, f"value {key}") if is_add else cache.get(key)
+        assert found in (None, f"value {key}")
+        assert found is not None or key not in used[-SIZE:]
+        if found is not None:
+            used = [other for other in used if other != key] + [key]
+        assert len(cache) <= 2 * SIZE
+
+
+def test_of_two_values_for_one_key_the_first_stays():
+    cache = RecentlyUsed(SIZE)
+    first, second = object(), object()
+    assert cache.add("key", first) is first
+    assert cache.add("key", second) is first
+    assert cache.get("key") is first
+
+
+class TestPrograms:
+    @pytest.fixture
+    def lowered(self, monkeypatch):
+        """Lets sessions keep few programs; counts how often each combination was lowered."""
+        counts = Counter()
+        lower = Lowering.lower
+
+        def count(self, fetches, targets, feeds):
+            counts[fetches, targets, feeds] += 1
+            return lower(self, fetches, targets, feeds)
+
+        monkeypatch.setattr(session_module, "_NUM_CACHED", SIZE)
+        monkeypatch.setattr(Lowering, "lower", count)
+        return counts
+
+    def test_that_nobody_ran_for_long_are_made_anew_and_others_are_not(self, lowered):
+        x = tf.placeholder(tf.int32, [])
+        often, parts = x + 1, [x * number for number in range(4 * SIZE)]
+        with tf.Session() as session:
+            for _ in range(2):
+                for number, part in enumerate(parts):
+                    assert session.run([part, often], {x: 2}) == [2 * number, 3]
+                    assert session.run(often, {x: 2}) == 3
+        assert lowered[(often,), (), (x,)] == 1
+        assert all(lowered[(part, often), (), (x,)] == 2 for part in parts)
+
+    def test_of_single_fetches_too(self, lowered):
+        constants = [tf.constant(number) for number in range(4 * SIZE)]
+        with tf.Session() as session:
+            for _ in range(2):
+                assert [session.run(constant) for constant in constants] == list(range(4 * SIZE))
+        assert set(lowered.values()) == {2}
+
+    def test_leave_their_operations_state_when_they_go(self, lowered):
+        random = tf.random_uniform([], seed=7)
+        others = [tf.constant(number) for number in range(4 * SIZE)]
+        with tf.Session() as session:
+            expected = [session.run(random) for _ in range(len(others))]
+        with tf.Session() as session:
+            numbers = [session.run([random, other])[0] for other in others]
+        np.testing.assert_array_equal(numbers, expected)
+
+    def test_may_be_dropped_while_they_run(self, lowered, queue, in_thread):
+        take = queue.dequeue()
+        with tf.Session() as session:
+            call = in_thread.run(session, queue, take)
+            for number in range(4 * SIZE):
+                session.run(tf.constant(number))
+            session.run(queue.enqueue([7]))
+            assert call.result() == 7

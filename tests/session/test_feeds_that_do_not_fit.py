@@ -1,0 +1,185 @@
+"""Numbers that the type of a tensor does not have are refused, unless a session lets them pass."""
+
+import math
+import re
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+import headrace.tf1 as tf
+from headrace.session.conversion import Misfit, without_loss
+
+NAN, INFINITY = math.nan, math.inf
+
+# What is fed, the type of the placeholder, the value that is named and where it is.
+REFUSED = [
+    ([300], tf.uint8, "300 at [0]"),
+    ([1.5], tf.int32, "1.5 at [0]"),
+    ([2**40], tf.int32, "1099511627776 at [0]"),
+    ([2**70], tf.int32, f"{2**70} at [0]"),
+    ([1, 2**70], tf.float16, f"{2**70} at [1]"),
+    ([10**400], tf.float64, f"{10**400} at [0]"),
+    ([[1, 2], [3, -1]], tf.uint8, "-1 at [1, 1]"),
+    ([2**63], tf.int64, f"{2**63} at [0]"),
+    ([2**53 + 1, 1.5], tf.int64, "1.5 at [1]"),
+    ([200, -129], tf.int8, "200 at [0]"),
+    (1.5, tf.int32, "1.5 of"),
+    (NAN, tf.int32, "nan of"),
+    (1e30, tf.int32, "1e+30 of"),
+    ([0.0, NAN], tf.int64, "nan at [1]"),
+    ([-INFINITY], tf.uint16, "-inf at [0]"),
+    (np.array([[1.0, 2.5]]), tf.int32, "2.5 at [0, 1]"),
+    (np.array([NAN]), tf.uint8, "nan at [0]"),
+    (np.array([1.0, 2.0**63]), tf.int64, "9.223372036854775808e+18"[:3]),
+    (np.array([2**31]), tf.int32, "2147483648 at [0]"),
+    (np.array([2**63], np.uint64), tf.int64, f"{2**63} at [0]"),
+    (np.array([-1]), tf.uint64, "-1 at [0]"),
+    (np.array([1, -1], np.int8), tf.uint8, "-1 at [1]"),
+    (np.int64(300), tf.uint8, "300 of"),
+    (np.float64(2.5), tf.uint8, "2.5 of"),
+    ([1e6], tf.float16, "1000000.0 at [0]"),
+    (65520, tf.float16, "65520 of"),
+    (np.array([1e300]), tf.float32, "1e+300 at [0]"),
+    (1e300, tf.float32, "1e+300 of"),
+    ([1e300], tf.complex64, "1e+300 at [0]"),
+    ([1 + 2j], tf.float32, "(1+2j) at [0]"),
+    ([0j, 1j], tf.int32, "1j at [1]"),
+    ([None], tf.float32, "None at [0]"),
+    (None, tf.float64, "None of"),
+    ([None], tf.bool, "None at [0]"),
+    (["False"], tf.bool, "'False' at [0]"),
+    (np.array([Decimal("0.5"), 1], object), tf.int32, "Decimal('0.5') at [0]"),
+]
+
+
+@pytest.mark.parametrize(("value", "dtype", "named"), REFUSED)
+@pytest.mark.parametrize("is_callable", [False, True])
+def test_a_number_that_the_type_does_not_have_is_refused(session, value, dtype, named, is_callable):
+    x = tf.placeholder(dtype, name="x")
+    copy = tf.identity(x)
+    words = re.escape(f"Tensor 'x:0': feed value {named}") + ".*is not compatible with Tensor type"
+    run = session.make_callable(copy, [x]) if is_callable else lambda v: session.run(copy, {x: v})
+    with pytest.raises(TypeError, match=words):
+        run(value)
+
+
+def test_the_error_says_what_to_do(session):
+    x = tf.placeholder(tf.uint8, name="x")
+    with pytest.raises(TypeError) as caught:
+        session.run(x, {x: [[1, 300]]})
+    assert str(caught.value) == (
+        "Tensor 'x:0': feed value 300 at [0, 1] of type int is not compatible with Tensor type "
+        "uint8, expected a whole number from 0 to 255. Convert it, or give the tensor a larger "
+        "type (e.g. int64). tf.ConfigProto(allow_lossy_feeds=True) lets NumPy make another number "
+        "of it, as TensorFlow does."
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "expected"),
+    [
+        ([2.0, 3], tf.int32, [2, 3]),
+        (np.array([2.0, -0.0]), tf.uint8, [2, 0]),
+        (np.float32(7.0), tf.int64, 7),
+        ([2**53 + 1, 1.0], tf.int64, [2**53 + 1, 1]),
+        ([2**63], tf.uint64, [2**63]),
+        (np.array([2**40]), tf.float32, [float(2**40)]),
+        ([2**200], tf.float64, [2.0**200]),
+        (np.array([0.1]), tf.float32, [float(np.float32(0.1))]),
+        ([65519], tf.float16, [65504.0]),
+        ([1e-300], tf.float32, [0.0]),
+        ([INFINITY, -INFINITY], tf.float16, [INFINITY, -INFINITY]),
+        (np.array([INFINITY]), tf.float32, [INFINITY]),
+        ([1 + 0j], tf.float32, [1.0]),
+        (np.array([2 + 0j]), tf.int32, [2]),
+        (["7"], tf.int32, [7]),
+        ([5, 0, 0.5], tf.bool, [True, False, True]),
+        (np.array([Fraction(4, 2), 1], object), tf.int32, [2, 1]),
+        ([], tf.int32, []),
+        (np.zeros([0, 3]), tf.uint8, []),
+    ],
+)
+def test_a_number_that_the_type_has_passes(session, value, dtype, expected):
+    x = tf.placeholder(dtype)
+    assert session.run(tf.identity(x), {x: value}).tolist() == expected
+
+
+def test_what_is_no_number_passes(session):
+    x = tf.placeholder(tf.float16)
+    assert math.isnan(session.run(tf.identity(x), {x: [NAN]})[0])
+
+
+def test_an_array_of_the_right_type_is_fed_as_it_is(session):
+    x = tf.placeholder(tf.int64)
+    array = np.arange(3)
+    assert session.run(x, {x: array}) is array
+
+
+@pytest.mark.parametrize(
+    ("value", "dtype", "expected"),
+    [
+        ([300], tf.uint8, [44]),
+        ([1.5], tf.int32, [1]),
+        (-3.7, tf.int32, -3),
+        ([2**40], tf.int32, [0]),
+        (np.array([2**40 + 1]), tf.int32, [1]),
+        (np.int64(2**32 + 5), tf.int32, 5),
+        (np.array([-1]), tf.uint8, [255]),
+        ([1e6], tf.float16, [INFINITY]),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:overflow encountered")
+def test_a_session_may_let_numbers_become_others(value, dtype, expected):
+    x = tf.placeholder(dtype)
+    copy = tf.identity(x)
+    with tf.Session(config=tf.ConfigProto(allow_lossy_feeds=True)) as session:
+        assert session.run(copy, {x: value}).tolist() == expected
+        assert session.make_callable(copy, [x])(value).tolist() == expected
+
+
+@pytest.mark.parametrize("value", [300, [2**70]])
+def test_what_tensorflow_refuses_too_never_passes(value):
+    x = tf.placeholder(tf.uint8)
+    with (
+        tf.Session(config=tf.ConfigProto(allow_lossy_feeds=True)) as session,
+        pytest.raises(TypeError, match="is not compatible with Tensor type uint8"),
+    ):
+        session.run(x, {x: value})
+
+
+TYPES = [
+    *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "float32", "float64"),
+]
+ARRAYS = st.sampled_from(TYPES).flatmap(
+    lambda name: arrays.arrays(name, arrays.array_shapes(max_dims=2, max_side=4))
+)
+
+
+@given(ARRAYS, st.sampled_from(TYPES))
+def test_numbers_pass_unchanged_or_are_refused(array, name):
+    dtype = np.dtype(name)
+    held = [is_held(item, dtype) for item in array.ravel().tolist()]
+    for value in (array, array.tolist()):
+        if all(held):
+            result = without_loss(value, dtype)
+            assert result.dtype == dtype
+            np.testing.assert_array_equal(result, array.astype(dtype))
+        else:
+            with pytest.raises(Misfit) as caught:
+                without_loss(value, dtype)
+            assert np.ravel_multi_index(caught.value.index, array.shape) == held.index(False)
+
+
+def is_held(item: int | float, dtype: np.dtype) -> bool:
+    """Whether a type has a number, by Python's own exact arithmetic."""
+    if dtype.kind == "f":
+        with np.errstate(over="ignore"):
+            return not math.isfinite(item) or bool(np.isfinite(np.array(float(item)).astype(dtype)))
+    limits = np.iinfo(dtype)
+    return math.isfinite(item) and item == int(item) and limits.min <= item <= limits.max

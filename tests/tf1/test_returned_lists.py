@@ -1,0 +1,255 @@
+"""What a function returns belongs to the caller: changing it changes no graph.
+
+Every exported function and property that says it may return a list or dict stands in `RETURNED`,
+with a call; `NO_LIST` says why some need none.
+"""
+
+import inspect
+import re
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import headrace.tf1 as tf
+
+
+class World:
+    """A small graph to ask things of."""
+
+    def __init__(self, directory: Any) -> None:
+        self.path = str(directory / "a")
+        (directory / "a").write_text("1,x\n2,y\n")
+        self.x = tf.placeholder_with_default(np.ones([2, 6], np.float32), [2, 6], name="x")
+        self.v = tf.get_variable("v", initializer=1.0)
+        self.w = tf.get_variable("w", initializer=2.0, collections=["local_variables"])
+        tf.add_to_collection("moving_average_variables", self.v)
+        tf.add_to_collection("model_variables", self.v)
+        self.queue = tf.FIFOQueue(9, [tf.int32, tf.string], [[2], []], ["a", "b"], name="q")
+        self.pair = tf.FIFOQueue(9, [tf.int32, tf.string], [[], []], name="pair")
+        self.runner = tf.train.QueueRunner(self.pair, [self.pair.enqueue([1, "a"])])
+        with tf.control_dependencies([self.v.initializer]):
+            self.op = tf.identity(self.x, name="copy").op
+        self.features = {"a": tf.VarLenFeature(tf.int64), "b": tf.FixedLenFeature([], tf.int64, 1)}
+        self.sequences = {"c": tf.FixedLenSequenceFeature([], tf.int64)}
+        self.shape = tf.TensorShape([1, 2])
+        self.saver = tf.train.Saver()
+        self.session = tf.Session()
+
+    def checkpoint(self) -> str:
+        """The prefix of a checkpoint."""
+        self.session.run(tf.global_variables_initializer())
+        return self.saver.save(self.session, f"{self.path}-saved")
+
+    def kind(self, name: str) -> Any:
+        """A queue of a kind, of two components."""
+        given = {"FIFOQueue": (9,), "RandomShuffleQueue": (9, 1), "PaddingFIFOQueue": (9,)}
+        if name == "PriorityQueue":
+            return tf.PriorityQueue(9, [tf.int32], [[]])
+        return getattr(tf, name)(*given[name], [tf.int32, tf.string], [[], []])
+
+
+def _queues() -> dict[str, Callable[[World], Any]]:
+    calls: dict[str, Callable[[World], Any]] = {}
+    for kind in ("FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "RandomShuffleQueue"):
+        for name in ("dtypes", "names", "shapes"):
+            calls[f"{kind}.{name}"] = lambda w, k=kind, n=name: getattr(w.kind(k), n)
+        calls[f"{kind}.dequeue"] = lambda w, k=kind: w.kind(k).dequeue()
+        for name in ("dequeue_many", "dequeue_up_to"):
+            calls[f"{kind}.{name}"] = lambda w, k=kind, n=name: getattr(w.kind(k), n)(2)
+    return calls
+
+
+def lines_of(path: str) -> list[Any]:
+    with tf.gfile.FastGFile(path) as file:
+        return file.readlines()
+
+
+RETURNED: dict[str, Callable[[World], Any]] = {
+    **_queues(),
+    "QueueBase.dequeue": lambda w: w.queue.dequeue(),
+    "QueueBase.dequeue_many": lambda w: w.queue.dequeue_many(2),
+    "QueueBase.dequeue_up_to": lambda w: w.queue.dequeue_up_to(2),
+    "QueueBase.dtypes": lambda w: w.queue.dtypes,
+    "QueueBase.names": lambda w: w.queue.names,
+    "QueueBase.shapes": lambda w: w.queue.shapes,
+    "Graph.collections": lambda w: w.x.graph.collections,
+    "Graph.get_all_collection_keys": lambda w: w.x.graph.get_all_collection_keys(),
+    "Graph.get_collection": lambda w: w.x.graph.get_collection("variables"),
+    "Graph.get_operations": lambda w: w.x.graph.get_operations(),
+    "Operation.control_inputs": lambda w: w.op.control_inputs,
+    "Operation.get_attr": lambda w: [
+        w.queue.queue_ref.op.get_attr(name) for name in ("component_types", "shapes")
+    ],
+    "Operation.outputs": lambda w: w.op.outputs,
+    "Operation.traceback": lambda w: w.op.traceback,
+    "SparseTensor.consumers": lambda w: tf.SparseTensor([[0]], [1], [2]).consumers(),
+    "Tensor.consumers": lambda w: w.x.consumers(),
+    "TensorShape.as_list": lambda w: w.shape.as_list(),
+    "TensorShape.dims": lambda w: w.shape.dims,
+    "VariableScope.get_collection": lambda w: tf.get_variable_scope().get_collection("variables"),
+    "VariableScope.global_variables": lambda w: tf.get_variable_scope().global_variables(),
+    "VariableScope.local_variables": lambda w: tf.get_variable_scope().local_variables(),
+    "VariableScope.trainable_variables": lambda w: tf.get_variable_scope().trainable_variables(),
+    "all_variables": lambda w: tf.all_variables(),
+    "cond": lambda w: tf.cond(tf.constant(True), lambda: [w.x, w.x], lambda: [w.x, w.x]),
+    "decode_csv": lambda w: tf.decode_csv("1,a", [[1], [""]]),
+    "dynamic_partition": lambda w: tf.dynamic_partition(w.x, [0, 1], 2),
+    "get_all_collection_keys": lambda w: tf.get_all_collection_keys(),
+    "get_collection": lambda w: tf.get_collection("variables"),
+    "gfile.FastGFile.readlines": lambda w: lines_of(w.path),
+    "gfile.Glob": lambda w: tf.gfile.Glob(w.path),
+    "gfile.ListDirectory": lambda w: tf.gfile.ListDirectory(w.path[:-2]),
+    "gfile.Walk": lambda w: list(tf.gfile.Walk(w.path[:-2])),
+    "global_variables": lambda w: tf.global_variables(),
+    "identity_n": lambda w: tf.identity_n([w.x, w.x]),
+    "parse_example": lambda w: tf.parse_example([b""], w.features),
+    "parse_single_example": lambda w: tf.parse_single_example(b"", w.features),
+    "parse_single_sequence_example": lambda w: tf.parse_single_sequence_example(
+        b"", w.features, w.sequences
+    ),
+    "local_variables": lambda w: tf.local_variables(),
+    "meshgrid": lambda w: tf.meshgrid([1, 2], [3]),
+    "model_variables": lambda w: tf.model_variables(),
+    "moving_average_variables": lambda w: tf.moving_average_variables(),
+    "py_func": lambda w: tf.py_func(lambda: (1, 2), [], [tf.int64, tf.int64]),
+    "split": lambda w: [tf.split(w.x, 3, 1), tf.split(w.x, [2, 4], 1)],
+    "trainable_variables": lambda w: tf.trainable_variables(),
+    "tuple": lambda w: tf.tuple([w.x, w.x]),
+    "unstack": lambda w: tf.unstack(w.x),
+    "queue_runner.QueueRunner.create_threads": lambda w: w.runner.create_threads(w.session),
+    "queue_runner.QueueRunner.enqueue_ops": lambda w: w.runner.enqueue_ops,
+    "queue_runner.QueueRunner.exceptions_raised": lambda w: w.runner.exceptions_raised,
+    "queue_runner.start_queue_runners": lambda w: tf.train.start_queue_runners(
+        w.session, start=False
+    ),
+    "train.Saver.last_checkpoints": lambda w: w.saver.last_checkpoints,
+    "gfile.matching_paths": lambda w: tf.gfile.matching_paths(w.path.encode()),
+    "train.NewCheckpointReader.get_variable_to_dtype_map": lambda w: tf.train.NewCheckpointReader(
+        w.checkpoint()
+    ).get_variable_to_dtype_map(),
+    "train.NewCheckpointReader.get_variable_to_shape_map": lambda w: tf.train.NewCheckpointReader(
+        w.checkpoint()
+    ).get_variable_to_shape_map(),
+    "train.get_checkpoint_mtimes": lambda w: tf.train.get_checkpoint_mtimes([w.checkpoint()]),
+    "train.list_variables": lambda w: tf.train.list_variables(w.checkpoint()),
+    "train.batch": lambda w: tf.train.batch([w.x, w.x], 2),
+    "train.batch_join": lambda w: tf.train.batch_join([[w.x, w.x]], 2),
+    "train.maybe_batch": lambda w: tf.train.maybe_batch([w.x, w.x], True, 2),
+    "train.maybe_batch_join": lambda w: tf.train.maybe_batch_join([[w.x, w.x]], True, 2),
+    "train.maybe_shuffle_batch": lambda w: tf.train.maybe_shuffle_batch([w.x, w.x], 2, 9, 1, True),
+    "train.maybe_shuffle_batch_join": lambda w: tf.train.maybe_shuffle_batch_join(
+        [[w.x, w.x]], 2, 9, 1, True
+    ),
+    "train.shuffle_batch": lambda w: tf.train.shuffle_batch([w.x, w.x], 2, 9, 1),
+    "train.shuffle_batch_join": lambda w: tf.train.shuffle_batch_join([[w.x, w.x]], 2, 9, 1),
+    "train.slice_input_producer": lambda w: tf.train.slice_input_producer([w.x, w.x]),
+}
+
+NO_LIST = {
+    "Graph.get_collection_ref": "the list itself is what it is for",
+    "get_collection_ref": "the list itself is what it is for",
+}
+
+_MAKES_LISTS = re.compile(r"\b(list|dict)\[")
+
+
+def exported(module: types.ModuleType, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Gives every function, method and property below a module of `headrace.tf1`, once."""
+    seen: set[int] = set()
+    modules = [(module, path)]
+    while modules:
+        module, path = modules.pop(0)
+        for name in sorted({*vars(module), *getattr(module, "_LATE", {})}):
+            value = getattr(module, name)
+            if name.startswith("_") or id(value) in seen:
+                continue
+            if isinstance(value, types.ModuleType):
+                if value.__name__.startswith("headrace.") and value.__name__ != "headrace.dtypes":
+                    seen.add(id(value))
+                    modules.append((value, f"{path}{name}."))
+            elif getattr(value, "__module__", "").startswith("headrace."):
+                seen.add(id(value))
+                yield from members(f"{path}{name}", value)
+
+
+def members(path: str, value: Any) -> Iterator[tuple[str, Any]]:
+    if inspect.isfunction(value):
+        yield path, value
+    if not inspect.isclass(value):
+        return
+    for name, member in inspect.getmembers(value):
+        function = member.fget if isinstance(member, property) else member
+        if not name.startswith("_") and inspect.isfunction(function):
+            yield f"{path}.{name}", function
+
+
+def test_every_function_that_may_return_a_list_is_looked_at():
+    returns = {
+        path: str(inspect.signature(function).return_annotation) for path, function in exported(tf)
+    }
+    lists = {path for path, kind in returns.items() if _MAKES_LISTS.search(kind)}
+    assert sorted(lists - RETURNED.keys() - NO_LIST.keys()) == []
+    assert sorted(RETURNED.keys() | NO_LIST.keys() - returns.keys()) == sorted(RETURNED)
+
+
+def described(graph: tf.Graph) -> list[Any]:
+    """All that a graph holds, as text."""
+    ops = [
+        (op.name, op.type, str(op.inputs), str(op.control_inputs), str(op.outputs), str(op.attrs))
+        for op in graph.get_operations()
+    ]
+    keys = graph.get_all_collection_keys()
+    return [ops, [(key, [str(item) for item in graph.get_collection(key)]) for key in keys]]
+
+
+def spoil(value: Any) -> int:
+    """Empties all lists and dicts in a value; returns how many there were."""
+    if isinstance(value, (list, dict)):
+        items = list(value.values()) if isinstance(value, dict) else list(value)
+        value.clear()
+        return 1 + sum(map(spoil, items))
+    return sum(map(spoil, value)) if type(value) is tuple else 0
+
+
+@pytest.mark.parametrize("name", RETURNED)
+def test_a_returned_list_is_the_callers_own(name, tmp_path):
+    world = World(tmp_path)
+    call = RETURNED[name]
+    returned = call(world)
+    graph = tf.get_default_graph()
+    before = described(graph)
+    found = spoil(returned)
+    assert described(graph) == before
+    if returned is not None:
+        assert found
+    assert world.shape.as_list() == [1, 2]
+    assert world.runner.enqueue_ops
+    assert len(world.queue.dtypes) == len(world.queue.shapes) == len(world.queue.names) == 2
+    assert len(world.op.outputs) == len(world.op.control_inputs) == 1
+    with world.session as session:
+        session.run(tf.global_variables_initializer())
+        assert session.run(world.op.outputs[0]).shape == (2, 6)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: tf.split(x, 2, 0),
+        tf.unstack,
+        lambda x: tf.decode_csv("1.5,2.5", [[0.0], [0.0]]),
+        lambda x: tf.dynamic_partition(x, [0, 1], 2),
+        lambda x: tf.py_func(lambda a: (a, a), [x], [tf.float32, tf.float32]),
+        lambda x: tf.identity_n([x, x]),
+    ],
+    ids=["split", "unstack", "decode_csv", "dynamic_partition", "py_func", "identity_n"],
+)
+def test_an_item_of_a_returned_list_may_be_replaced(make):
+    parts = make(tf.constant([[1.0, 2.0], [3.0, 4.0]]))
+    first = parts[0]
+    parts[0] -= 1.0
+    with tf.Session() as session:
+        changed, old = session.run([parts[0], first])
+    np.testing.assert_array_equal(changed, old - 1.0)
