@@ -267,9 +267,8 @@ def running_at_exit(session):
     start(session)
 
     def run():
-        with tf.Session(graph=tf.Graph()) as other:
-            with other.graph.as_default():
-                assert other.run(tf.py_func(lambda: 1, [], tf.int64)) == 1
+        with tf.Session(graph=tf.Graph()) as other, other.graph.as_default():
+            assert other.run(tf.py_func(lambda: 1, [], tf.int64)) == 1
 
     LATE.append(run)
 

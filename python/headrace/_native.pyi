@@ -1,7 +1,6 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, final
 
-import numpy as np
 import numpy.typing as npt
 
 _Array = npt.NDArray[Any]
@@ -149,9 +148,7 @@ class Program:
     def run(
         self, feeds: Sequence[_Array], cancellation: Cancellation, timeout: float | None = None
     ) -> list[Any] | PythonCall: ...
-    def run_loop(
-        self, stop: StopFlag, cancellation: Cancellation
-    ) -> list[Any] | PythonCall: ...
+    def run_loop(self, stop: StopFlag, cancellation: Cancellation) -> list[Any] | PythonCall: ...
 
 @final
 class PythonCall:

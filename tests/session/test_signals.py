@@ -116,9 +116,7 @@ def test_what_a_handler_raises_ends_a_loop_in_the_main_thread(
 
 @pytest.mark.parametrize("inner", [dequeue, dequeue_and_compute, dequeue_and_call, eager])
 @pytest.mark.parametrize("outer", [dequeue, dequeue_and_compute, dequeue_and_call])
-def test_a_handler_may_wait_in_the_thread_that_waits(
-    session, queue, on_signal, when, outer, inner
-):
+def test_a_handler_may_wait_in_the_thread_that_waits(session, queue, on_signal, when, outer, inner):
     """The wait outside is served while the one inside lasts, and has to hear of it afterwards."""
     inside, wait_inside = inner(session, tf.FIFOQueue(1, [tf.int32], [()], name="inside"))
     _, wait_outside = outer(session, queue)
