@@ -198,6 +198,31 @@ def test_a_line_that_is_no_csv_record_is_named_with_file_line_and_offset(tmp_pat
     assert error.op.type == "DecodeCSV"
 
 
+@pytest.mark.parametrize("asks", [True, False])
+def test_what_waits_in_a_queue_is_dropped_by_a_loop_that_asks_whether_to_stop(path, asks):
+    """As docs/errors.md says, and as TensorFlow does."""
+    records = [b"%d" % number for number in range(10)]
+    write_records(path, records)
+    path.write_bytes(path.read_bytes()[:-1])
+    names = tf.train.string_input_producer([str(path)], num_epochs=1)
+    record = tf.TFRecordReader().read(names).value
+    batch = tf.train.batch([record], 4, allow_smaller_final_batch=True)
+    seen = []
+    with tf.Session() as session:
+        session.run(tf.local_variables_initializer())
+        coord = tf.train.Coordinator()
+        threads = tf.train.start_queue_runners(session, coord)
+        assert coord.wait_for_stop(10)
+        try:
+            while not (asks and coord.should_stop()):
+                seen += session.run(batch).tolist()
+        except tf.errors.OutOfRangeError:
+            assert not asks
+        with pytest.raises(tf.errors.DataLossError, match=r"\(record 9\)"):
+            coord.join(threads, stop_grace_period_secs=10)
+    assert seen == ([] if asks else records[:9])
+
+
 @pytest.mark.parametrize("limit", [None, 9])
 def test_lines_are_counted_as_editors_do(tmp_path, limit):
     """From 1, with what was skipped, empty lines, and line ends between quotes."""

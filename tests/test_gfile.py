@@ -73,6 +73,18 @@ class TestGFile:
             gfile.GFile("file", "x")
 
 
+def test_a_file_that_no_memory_can_hold_is_not_read(directory):
+    with open(f"{directory}/huge", "wb") as file:
+        file.truncate(2**42)
+    for read in (lambda file: file.read(), lambda file: file.read(2**42)):
+        with tf.gfile.GFile(f"{directory}/huge", "rb") as file:
+            with pytest.raises(
+                tf.errors.ResourceExhaustedError, match="huge: 4398046511104 bytes were asked for"
+            ):
+                read(file)
+            assert file.read(2) == b"\0\0"
+
+
 def test_names_are_found():
     assert gfile.Exists("file")
     assert gfile.Exists("sub")

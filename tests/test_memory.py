@@ -85,7 +85,7 @@ def test_a_part_of_a_record_keeps_no_more_than_twice_its_bytes_alive(part, num_b
     assert grown_bytes < 2 * 299 * num_bytes + MIB
 
 
-# One short string out of each of many batches goes where it stays. A batch shares one buffer.
+# One short string of each of many batches, whose strings lie in one buffer, goes where it stays.
 BATCHES = """
 import json
 import sys

@@ -3,6 +3,7 @@
 import asyncio
 import concurrent.futures
 import threading
+import time
 
 import pytest
 
@@ -67,6 +68,13 @@ def drain(sess, queue):
             elements.append(int(sess.run(dequeue, options=OPTIONS)))
     except tf.errors.OutOfRangeError as error:
         return elements, error
+
+
+def wait_until(condition):
+    deadline = time.monotonic() + TIMEOUT
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        threading.Event().wait(0.001)
 
 
 def join_all(threads):
@@ -234,3 +242,38 @@ def test_the_failure_of_one_pipeline_is_not_the_cause_of_anothers_end(thread_err
     assert end.__cause__ is None
     assert failure.__cause__ is thread_errors[0]
     assert "It is in no collection of variables: run its own initializer" in str(failure)
+
+
+def test_a_join_without_a_stop_says_what_is_missing(coord, monkeypatch, caplog):
+    monkeypatch.setattr(tf.train.Coordinator, "patience_secs", 0.01)
+    queue = make_queue()
+    limited = queue.enqueue([tf.Variable(0, name="count").count_up_to(3)])
+    runner = tf.train.QueueRunner(queue, [limited])
+    with tf.Session() as sess:
+        sess.run(tf.global_variables_initializer())
+        threads = runner.create_threads(sess, coord, start=True)
+        assert drain(sess, queue)[0] == [0, 1, 2]
+        joining = threading.Thread(target=coord.join, args=(threads,))
+        joining.start()
+        wait_until(lambda: "Coordinator.join" in caplog.text)
+        coord.request_stop()
+        join_all([joining])
+    assert caplog.messages[-1] == (
+        "Coordinator.join: all threads have ended but 1 of queue runners that wait for a stop, "
+        "which nobody has requested. Call coord.request_stop() before join."
+    )
+
+
+def test_a_join_of_threads_that_work_says_nothing(coord, monkeypatch, caplog):
+    monkeypatch.setattr(tf.train.Coordinator, "patience_secs", 0.01)
+    queue = make_queue()
+    runner = tf.train.QueueRunner(queue, [queue.enqueue(1)])
+    with tf.Session() as sess:
+        threads = runner.create_threads(sess, coord, start=True)
+        joining = threading.Thread(target=coord.join, args=(threads,))
+        joining.start()
+        sess.run(queue.dequeue_many(100), options=OPTIONS)
+        coord.wait_for_stop(0.2)
+        coord.request_stop()
+        join_all([joining])
+    assert caplog.messages == []

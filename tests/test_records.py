@@ -145,7 +145,7 @@ class TestOptions:
         write(tmp_path / "a", [b"x"], given)
         assert read(tmp_path / "a", name) == [b"x"]
         op = tf.TFRecordReader(options=given).reader_ref.op
-        assert op.get_attr("compression_type") == name
+        assert op.get_attr("compression_type") == name.encode()
 
     @pytest.mark.parametrize("given", ["BZ2", "gzip", 3])
     def test_refuse_others(self, given, tmp_path):

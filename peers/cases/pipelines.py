@@ -270,6 +270,27 @@ def sparse_drained(tf: Any, number: int) -> Any:
     return to_the_end(tf, SPARSE_PIPELINES[number](tf), limit=4)
 
 
+# Draws that do not depend on time, so that they are the same in every run.
+SHUFFLED: list[Make] = [
+    lambda tf: _shuffled(tf, numbers(tf, 20), 4, 100, 50),
+    lambda tf: _shuffled(tf, numbers(tf, 21), 4, 100, 21, allow_smaller_final_batch=True),
+    lambda tf: _shuffled(tf, tf.train.range_input_producer(9, seed=2).dequeue(), 3, 8, 7),
+    lambda tf: _shuffled(tf, tf.random_uniform([], seed=4), 2, 5, 4),
+    lambda tf: _shuffled(tf, tf.range(1000), 5, 100, 30, enqueue_many=True),
+]
+
+
+def _shuffled(tf: Any, tensor: Any, *sizes: int, **options: Any) -> Any:
+    return tf.train.shuffle_batch([tensor], *sizes, seed=3, **options)
+
+
+@case(*[(number,) for number in range(len(SHUFFLED))])
+def shuffled_with_seeds(tf: Any, number: int) -> Any:
+    """What comes out of a shuffling batcher in a single thread, with all seeds set."""
+    tf.set_random_seed(1)
+    return to_the_end(tf, SHUFFLED[number](tf))
+
+
 WHOLE: list[Make] = [
     lambda tf: tf.train.string_input_producer(["a", "b"], num_epochs=2),
     lambda tf: tf.train.string_input_producer(["a", "b"], shuffle=False, name="x"),

@@ -16,7 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from headrace.errors import OutOfRangeError
 
@@ -31,6 +31,8 @@ _NO_EXCEPTION: Final = (
 # A thread's end wakes nobody, so `join` looks for it: soon at first, then at this interval.
 _FIRST_LOOK_SECS: Final = 0.001
 _LONGEST_LOOK_SECS: Final = 0.05
+# How the names of threads end that queue runners have to close their queues after a stop.
+_WAITS_FOR_STOP: Final = "-close_on_stop"
 
 _log = logging.getLogger(__name__)
 
@@ -47,8 +49,13 @@ class Coordinator:
     Raises:
         TypeError: If `clean_stop_exception_types` is not a collection of exception types.
 
+    Attributes:
+        patience_secs: After so long a `join` that waits for a stop which nobody requests says so.
+
     Source: `tf.train.Coordinator` of TensorFlow 1.15.
     """
+
+    patience_secs: ClassVar[float] = 3.0
 
     def __init__(
         self, clean_stop_exception_types: Iterable[type[BaseException]] | None = None
@@ -230,8 +237,20 @@ class Coordinator:
 
     def _wait_for_stop_or_end(self, given: frozenset[threading.Thread]) -> None:
         look_secs = _FIRST_LOOK_SECS
-        while self._live_threads(given) and not self.wait_for_stop(look_secs):
+        work_until = time.monotonic()
+        has_warned = False
+        while (threads := self._live_threads(given)) and not self.wait_for_stop(look_secs):
             look_secs = min(2 * look_secs, _LONGEST_LOOK_SECS)
+            if not all(thread.name.endswith(_WAITS_FOR_STOP) for thread in threads):
+                work_until = time.monotonic()
+            elif not has_warned and time.monotonic() - work_until >= self.patience_secs:
+                has_warned = True
+                _log.warning(
+                    "Coordinator.join: all threads have ended but %d of queue runners that wait "
+                    "for a stop, which nobody has requested. Call coord.request_stop() before "
+                    "join.",
+                    len(threads),
+                )
 
     def _wait_for_end(self, given: frozenset[threading.Thread], grace_period_secs: float) -> None:
         deadline = time.monotonic() + min(grace_period_secs, threading.TIMEOUT_MAX)

@@ -111,8 +111,7 @@ def raise_op_error(
         message += f"\n\t defined at {op.defined_at}"
     message += remark
     error_type = type(cause) if isinstance(cause, OpError) else exception_type_from_error_code(code)
-    node_def = None if op is None else op.node_def
-    raise error_type(node_def, op, message) from (failure if cause is None else cause)
+    raise error_type(None, op, message) from (failure if cause is None else cause)
 
 
 def _find_operation(graph: Graph | None, name: str | None) -> Operation | None:

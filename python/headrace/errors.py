@@ -79,7 +79,7 @@ class OpError(Exception):
     """The base of every error that running an operation raises.
 
     Args:
-        node_def: Description of the node that failed, or None when no node is to blame.
+        node_def: Description of the node that failed; None for that of `op`, if it has one.
         op: The `Operation` that failed, or None when it is not known.
         message: What went wrong; `str(error)` is this text.
         error_code: One of the codes of this module.
@@ -116,7 +116,9 @@ class OpError(Exception):
     @property
     def node_def(self) -> NamedNode | None:
         """Description of the node that failed, or None when no node is to blame."""
-        return self._node_def
+        # Made when somebody asks: it needs protocol buffers, and most never ask.
+        own: NamedNode | None = getattr(self._op, "node_def", None)
+        return own if self._node_def is None else self._node_def
 
     def __str__(self) -> str:
         return self._message

@@ -23,9 +23,8 @@ from typing import Any, Final
 
 from headrace import engine, gfile
 from headrace.errors import AlreadyExistsError
-from headrace.graph import Graph, GraphDef
-from headrace.protos import Event, NodeDef, SessionLog, Summary
-from headrace.protos import GraphDef as GraphDefProto
+from headrace.graph import Graph
+from headrace.protos import Event, GraphDef, NodeDef, SessionLog, Summary
 from headrace.records import tf_record_iterator
 
 __all__ = ["FileWriter", "summary_iterator"]
@@ -133,7 +132,7 @@ class FileWriter:
                 f"{type(given).__name__}."
             )
         nodes = [NodeDef(name=node.name, op=node.op, input=node.input) for node in given.node]
-        serialized = GraphDefProto(node=nodes).SerializeToString()
+        serialized = GraphDef(node=nodes).SerializeToString()
         self._add(Event(graph_def=serialized), global_step)
 
     def add_event(self, event: Event) -> None:

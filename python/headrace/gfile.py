@@ -14,6 +14,7 @@ from typing import IO, Any, Final, NoReturn
 
 from headrace import errors
 from headrace.atomic_file import replacing
+from headrace.memory import check_bytes
 from headrace.ops.patterns import matching_paths
 from headrace.os_errors import os_errors
 
@@ -77,9 +78,15 @@ class GFile:
             return os.path.getsize(self.name)
 
     def read(self, n: int = -1) -> Any:
-        """Returns the next `n` bytes, or all that are left, as bytes or text."""
+        """Returns the next `n` bytes, or all that are left, as bytes or text.
+
+        Raises:
+            ResourceExhaustedError: If memory can never hold as many.
+        """
         with os_errors(self.name):
             reader = self._reading()
+            num_left = os.fstat(reader.fileno()).st_size
+            check_bytes(num_left if n < 0 else min(n, num_left), self.name)
             return self._as_given(_read(reader, n) if n > _CHUNK_BYTES else reader.read(max(n, -1)))
 
     def readline(self) -> Any:

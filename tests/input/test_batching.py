@@ -1,5 +1,7 @@
 """Batchers: threads put examples into a queue, batches of them come out."""
 
+import threading
+import time
 from collections import Counter
 
 import numpy as np
@@ -292,6 +294,79 @@ def test_a_shuffled_batch_is_drawn_from_all_that_is_there(pipeline, numbers):
     )
     assert sorted(flat(batches)) == list(range(100))
     assert flat(batches) != list(range(100))
+
+
+# What seeds promise: see the docstring of `shuffle_batch`
+
+TIMES = 20
+
+
+def repeat(pipeline, make, **options):
+    """The batches of several runs of one program with seeds."""
+    runs = []
+    for _ in range(TIMES):
+        with tf.Graph().as_default():
+            tf.set_random_seed(1)
+            runs.append(flat(pipeline.values(make(), **options)))
+    return runs
+
+
+def shuffled(num_epochs, limit, capacity, min_after_dequeue, **options):
+    number = tf.train.range_input_producer(limit, num_epochs, seed=2).dequeue()
+    return tf.train.shuffle_batch([number], 5, capacity, min_after_dequeue, seed=3, **options)
+
+
+@pytest.mark.parametrize("is_small_at_the_end", [False, True])
+def test_an_input_that_fits_below_the_minimum_is_shuffled_the_same_in_every_run(
+    pipeline, is_small_at_the_end
+):
+    def make():
+        return shuffled(2, 21, 100, 50, allow_smaller_final_batch=is_small_at_the_end)
+
+    runs = repeat(pipeline, make)
+    assert runs == [runs[0]] * TIMES
+    assert len(runs[0]) == (42 if is_small_at_the_end else 40)
+
+
+def test_with_one_more_than_the_minimum_the_order_is_the_same_in_every_run(pipeline):
+    runs = repeat(pipeline, lambda: shuffled(None, 40, 21, 20), limit=50)
+    assert runs == [runs[0]] * TIMES
+    assert len(runs[0]) == 250
+
+
+def test_a_queue_that_is_full_at_every_batch_gives_the_same_order_in_every_run():
+    def make():
+        number = tf.train.range_input_producer(100, 1, seed=2).dequeue()
+        batch = tf.train.shuffle_batch([number], 5, 60, 20, seed=3)
+        return batch, tf.get_collection(tf.GraphKeys.QUEUE_RUNNERS)[-1].queue
+
+    runs = []
+    for _ in range(TIMES):
+        with tf.Graph().as_default(), tf.Session() as session:
+            tf.set_random_seed(1)
+            batch, queue = make()
+            session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
+            coord = tf.train.Coordinator()
+            threads = tf.train.start_queue_runners(session, coord)
+            runs.append([])
+            for left in range(100, 0, -5):
+                wait_for_size(session, queue, min(60, left))
+                runs[-1] += session.run(batch).tolist()
+            coord.request_stop()
+            coord.join(threads, stop_grace_period_secs=10)
+    assert runs == [runs[0]] * TIMES
+    assert sorted(runs[0]) == list(range(100))
+
+
+def wait_for_size(session, queue, size):
+    """Waits until so many are in a queue, and it is closed if that is all there is."""
+    deadline = time.monotonic() + 10
+    while True:
+        stats = session.queue_statistics(queue)
+        if stats.size == size and (stats.is_closed or size == stats.capacity):
+            return
+        assert time.monotonic() < deadline, f"there are {stats.size} elements, expected {size}"
+        threading.Event().wait(0.001)
 
 
 def test_an_error_while_an_example_is_made_is_raised_by_join(pipeline, numbers):

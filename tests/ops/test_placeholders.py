@@ -9,7 +9,7 @@ class TestPlaceholder:
     def test_has_the_given_type_and_shape(self):
         x = tf.placeholder("float32", [None, 2], name="x")
         assert (x.name, x.dtype, x.shape.as_list()) == ("x:0", tf.float32, [None, 2])
-        assert x.op.get_attr("shape").as_list() == [None, 2]
+        assert [dim.size for dim in x.op.get_attr("shape").dim] == [-1, 2]
         assert tf.placeholder(tf.int32).shape.rank is None
         assert tf.placeholder(tf.int32).op.name == "Placeholder_1"
 

@@ -122,4 +122,4 @@ def test_sizes_and_encoding_are_attributes():
     op = tf.FixedLengthRecordReader(3, hop_bytes=4.0, encoding="GZIP", name="r").reader_ref.op
     assert (op.name, op.type) == ("r", "FixedLengthRecordReaderV2")
     names = ("record_bytes", "header_bytes", "footer_bytes", "hop_bytes", "encoding")
-    assert [op.get_attr(name) for name in names] == [3, 0, 0, 4, "GZIP"]
+    assert [op.get_attr(name) for name in names] == [3, 0, 0, 4, b"GZIP"]

@@ -79,6 +79,7 @@ RETURNED: dict[str, Callable[[World], Any]] = {
     "Graph.get_all_collection_keys": lambda w: w.x.graph.get_all_collection_keys(),
     "Graph.get_collection": lambda w: w.x.graph.get_collection("variables"),
     "Graph.get_operations": lambda w: w.x.graph.get_operations(),
+    "Operation.colocation_groups": lambda w: w.v.op.colocation_groups(),
     "Operation.control_inputs": lambda w: w.op.control_inputs,
     "Operation.get_attr": lambda w: [
         w.queue.queue_ref.op.get_attr(name) for name in ("component_types", "shapes")

@@ -88,6 +88,7 @@ impl<R: Read> Inflate<R> {
 
     /// Reads another block; says whether there was one.
     fn read_block(&mut self) -> io::Result<bool> {
+        #[expect(clippy::disallowed_methods, reason = "a block")]
         self.block.resize(BLOCK_BYTES, 0);
         // Nothing of the old block is left, also if this fails.
         (self.start, self.end) = (0, 0);

@@ -4,6 +4,7 @@
 //! Put off, it waits in a queue as bytes, and is computed in one pass, straight into the batch it becomes part of.
 //! What is computed is the same to the last bit: the same operations on the same elements in the same order.
 
+use crate::allocate::{self, Refusal};
 use crate::dtype::DType;
 use crate::memory::Memory;
 use smallvec::SmallVec;
@@ -108,9 +109,9 @@ impl Deferred {
     }
 
     /// The same of the elements at `places`, which are copied.
-    pub fn part(&self, places: Range<usize>) -> Self {
+    pub fn part(&self, places: Range<usize>) -> Result<Self, Refusal> {
         let size = self.recipe.source_size();
-        self.over(Memory::copied(&self.source.as_ref()[places.start * size..places.end * size]))
+        Ok(self.over(Memory::copied(&self.source.as_ref()[places.start * size..places.end * size])?))
     }
 
     /// Copies what the floats are computed from if it may lie in the buffer of a batch of strings.
@@ -128,13 +129,27 @@ impl Deferred {
         self.recipe.clone().of(source)
     }
 
+    /// Computes the elements now. Fails if there is no memory for them.
+    pub fn compute(&self) -> Result<(), Refusal> {
+        if self.is_open() {
+            let values = self.computed(allocate::room(self.len())?);
+            self.values.get_or_init(|| values);
+        }
+        Ok(())
+    }
+
     /// The elements, computed once.
     pub fn values(&self) -> &[f32] {
-        self.values.get_or_init(|| {
-            let mut values = Vec::with_capacity(self.len());
-            self.recipe.compute(self.source.as_ref(), &mut values);
-            values
-        })
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "four times what is there, and no more than the limit: see put_off"
+        )]
+        self.values.get_or_init(|| self.computed(Vec::with_capacity(self.len())))
+    }
+
+    fn computed(&self, mut values: Vec<f32>) -> Vec<f32> {
+        self.recipe.compute(self.source.as_ref(), &mut values);
+        values
     }
 
     /// Adds the elements to `out`.

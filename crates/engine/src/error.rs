@@ -26,6 +26,9 @@ pub enum Code {
     Unauthenticated = 16,
 }
 
+/// ENFILE and EMFILE, on Linux and macOS.
+const TOO_MANY_FILES: [i32; 2] = [23, 24];
+
 /// What became of the data that a run waited for when the wait was ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
@@ -34,9 +37,6 @@ pub enum Wait {
     /// It was in the middle of something that cannot be taken up again.
     CutOff,
 }
-
-/// ENFILE and EMFILE, on Linux and macOS.
-const TOO_MANY_FILES: [i32; 2] = [23, 24];
 
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -52,10 +52,10 @@ struct Inner {
     /// Which element of its input the operation failed at.
     element: Option<usize>,
     cause: Option<Arc<dyn Any + Send + Sync>>,
-    is_interrupting: bool,
-    wait: Option<Wait>,
     /// The operation that waited when something outside ended the run.
     waiting: Option<Arc<str>>,
+    is_interrupting: bool,
+    wait: Option<Wait>,
 }
 
 impl Error {
@@ -66,9 +66,9 @@ impl Error {
             op: None,
             element: None,
             cause: None,
+            waiting: None,
             is_interrupting: false,
             wait: None,
-            waiting: None,
         }))
     }
 

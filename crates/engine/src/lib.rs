@@ -1,7 +1,9 @@
 //! The engine of headrace: tensors, queues, readers, decoders, and programs that run them in a loop.
 //!
 //! It knows no Python. See `DESIGN.md` at the root of the repository for the map.
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests allocate what they like"))]
 
+pub mod allocate;
 pub mod atomic_file;
 pub mod cancellation;
 pub mod compression;
@@ -13,6 +15,7 @@ mod farmhash;
 pub mod kernel;
 pub mod kernels;
 pub mod memory;
+pub mod memory_limit;
 pub mod number;
 pub mod output;
 pub mod parker;

@@ -1,5 +1,6 @@
 //! The memory of numeric tensors.
 
+use crate::allocate::{self, Refusal};
 use crate::dtype::Numeric;
 use crate::retain::{MAX_BUFFERED_BYTES, is_to_share};
 use bytes::Bytes;
@@ -40,8 +41,11 @@ impl Memory {
 
     /// Copies these bytes if they may lie in the buffer of a batch of strings.
     pub(crate) fn unshare(&mut self) {
-        if self.is_to_unshare() {
-            *self = Self::aligned_copy(self.as_ref());
+        // Without memory for a copy of a kilobyte they stay where they are, which is no error.
+        if self.is_to_unshare()
+            && let Ok(copy) = Self::aligned_copy(self.as_ref())
+        {
+            *self = copy;
         }
     }
 
@@ -55,15 +59,15 @@ impl Memory {
         Self::Numbers(Arc::new(Numbers { values, length_bytes }))
     }
 
-    pub fn copied(bytes: &[u8]) -> Self {
-        Self::Bytes(Bytes::copy_from_slice(bytes))
+    pub fn copied(bytes: &[u8]) -> Result<Self, Refusal> {
+        allocate::copied(bytes).map(Self::Bytes)
     }
 
     /// A copy that is aligned for every element type.
-    pub(crate) fn aligned_copy(bytes: &[u8]) -> Self {
-        let mut words = vec![0_u64; bytes.len().div_ceil(8)];
+    pub(crate) fn aligned_copy(bytes: &[u8]) -> Result<Self, Refusal> {
+        let mut words = allocate::zeros::<u64>(bytes.len().div_ceil(8))?;
         bytemuck::cast_slice_mut(&mut words)[..bytes.len()].copy_from_slice(bytes);
-        Self::Numbers(Arc::new(Numbers { values: words, length_bytes: bytes.len() }))
+        Ok(Self::Numbers(Arc::new(Numbers { values: words, length_bytes: bytes.len() })))
     }
 }
 

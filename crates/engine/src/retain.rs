@@ -32,6 +32,7 @@ pub fn unshare(bytes: &mut Bytes) {
 /// As [`unshare`] for strings that are kept together: one piece of memory for all that may lie in a batch's buffer.
 pub fn unshare_all(strings: &mut [Bytes]) {
     let mut short: Vec<&mut Bytes> = strings.iter_mut().filter(|string| string.len() <= MAX_BUFFERED_BYTES).collect();
+    #[expect(clippy::disallowed_methods, reason = "no longer than the strings that are there")]
     let mut buffer = Vec::with_capacity(short.iter().map(|string| string.len()).sum());
     short.iter().for_each(|string| buffer.extend_from_slice(string));
     let mut buffer = Bytes::from(buffer);

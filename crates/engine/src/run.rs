@@ -122,9 +122,6 @@ impl fmt::Display for Origin {
     }
 }
 
-/// For each reading node that has read in a run, the record it read last.
-pub type Origins = Vec<(usize, Origin)>;
-
 /// Tells a [`Watch`] of a wait from time to time.
 struct Alarm<'a> {
     watch: &'a dyn Watch,
@@ -147,6 +144,9 @@ impl<'a> Alarm<'a> {
         self.watch.look(names)
     }
 }
+
+/// For each reading node that has read in a run, the record it read last.
+pub type Origins = Vec<(usize, Origin)>;
 
 /// One call of `Program::run` or `Program::run_loop`, owned by its thread.
 pub struct Run<'a> {

@@ -1,8 +1,15 @@
 //! Shapes: known ones of tensors, and partial ones of queue components and placeholders.
 
+use crate::error::{Error, Result};
 use smallvec::SmallVec;
 use std::fmt;
 use std::ops::Deref;
+
+/// The most elements that a shape may have, as in TensorFlow.
+const MAX_ELEMENTS: usize = i64::MAX as usize;
+
+/// The size of the largest elements. With these, the bytes of a row can be counted also where there are no rows.
+pub(crate) const LARGEST_ELEMENT_BYTES: usize = 16;
 
 /// The size of a tensor in each dimension; empty for a scalar.
 #[derive(Debug, Default, PartialEq, Eq, Hash)]
@@ -24,12 +31,38 @@ impl Shape {
         Self(SmallVec::from_slice(dims))
     }
 
+    /// The number of elements of a shape that a tensor has, or may have: see [`Shape::checked_num_elements`].
     pub fn num_elements(&self) -> usize {
         self.0.iter().product()
     }
 
+    /// The number of elements. Fails if there would be more than a tensor can have, which a size of 0 does not mend: without
+    /// the axes before it a shape must still be one.
+    #[inline]
+    pub fn checked_num_elements(&self) -> Result<usize> {
+        let mut num_elements = 1_usize;
+        for size in &self.0 {
+            num_elements = match num_elements.checked_mul(*size) {
+                Some(product) if product > 0 && product <= MAX_ELEMENTS => product,
+                _ => return self.without_elements(),
+            };
+        }
+        Ok(num_elements)
+    }
+
+    /// As [`Shape::checked_num_elements`], where there is a 0, or the product is too large.
+    #[cold]
+    fn without_elements(&self) -> Result<usize> {
+        let mut sizes = self.0.iter().filter(|size| **size > 0);
+        match sizes.try_fold(LARGEST_ELEMENT_BYTES, |product, size| product.checked_mul(*size)) {
+            Some(..=MAX_ELEMENTS) if self.0.contains(&0) => Ok(0),
+            _ => Err(Error::invalid_argument(format!("Shape {self} would have more than 2**63 - 1 elements"))),
+        }
+    }
+
     /// This shape below a new first dimension of `length`.
     pub fn batched(&self, length: usize) -> Self {
+        #[expect(clippy::disallowed_methods, reason = "one for each axis")]
         let mut dims = SmallVec::with_capacity(self.len() + 1);
         dims.push(length);
         dims.extend_from_slice(self);
@@ -118,4 +151,21 @@ impl fmt::Display for PartialShape {
 
 fn write_dims(f: &mut fmt::Formatter<'_>, dims: impl Iterator<Item = String>) -> fmt::Result {
     write!(f, "[{}]", dims.collect::<Vec<_>>().join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_with_too_many_elements_are_refused_and_a_zero_hides_nothing() {
+        let count = |sizes: &[usize]| Shape::new(sizes).checked_num_elements();
+        assert_eq!(count(&[]).unwrap(), 1);
+        assert_eq!(count(&[3, 0, 2]).unwrap(), 0);
+        assert_eq!(count(&[1 << 31, 1 << 31]).unwrap(), 1 << 62);
+        for sizes in [&[1 << 32, 1 << 31][..], &[1 << 32, 1 << 32], &[0, 1 << 40, 1 << 40], &[1 << 40, 0, 1 << 40]] {
+            let text = format!("Shape {} would have more than 2**63 - 1 elements", Shape::new(sizes));
+            assert_eq!(count(sizes).unwrap_err().message(), text);
+        }
+    }
 }

@@ -1,7 +1,8 @@
 //! Sparse tensors, and the table in which they wait while numbers for them travel through a queue.
 
+use crate::allocate::{self, Refusal};
 use crate::dtype::DType;
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, Result};
 use crate::shape::Shape;
 use crate::sync::Mutex;
 use crate::tensor::Tensor;
@@ -81,9 +82,10 @@ impl SparseTensor {
                 keep.shape()
             )));
         }
-        let mut elements = Vec::new();
-        elements.try_reserve_exact(num_rows).map_err(|_| too_many(num_rows))?;
-        elements.resize_with(num_rows, Vec::new);
+        // Also a row without elements takes memory of its own, for its shape and its empty tensor.
+        allocate::check(num_rows.saturating_mul(MIN_ROW_BYTES)).map_err(|refusal| too_many(num_rows, refusal))?;
+        let rows = allocate::copies(num_rows, Vec::new());
+        let mut elements = rows.map_err(|refusal| too_many(num_rows, refusal))?;
         for element in 0..self.num_values() {
             elements[self.index(element)[0] as usize].push(element);
         }
@@ -146,16 +148,22 @@ impl SparseTensor {
     }
 }
 
-fn too_many(num_rows: usize) -> Error {
-    Error::new(Code::ResourceExhausted, format!("a sparse tensor has {num_rows} rows, more than memory can hold"))
+/// What a row takes at least when a sparse tensor is taken apart.
+const MIN_ROW_BYTES: usize = size_of::<Vec<usize>>() + size_of::<SparseTensor>() + 32;
+
+fn too_many(num_rows: usize, refusal: Refusal) -> Error {
+    refusal.at(format_args!("a sparse tensor has {num_rows} rows, more than memory can hold"))
 }
 
 fn concatenate(dtype: DType, rows: &[SparseTensor]) -> Result<Tensor> {
     let shape = Shape::new(&[rows.iter().map(SparseTensor::num_values).sum()]);
     if dtype == DType::String {
-        return Tensor::strings(shape, rows.iter().flat_map(|row| row.values.string_values()).cloned().collect());
+        let strings = rows.iter().flat_map(|row| row.values.string_values()).cloned();
+        let strings = allocate::elements(dtype, &shape).collect(strings)?;
+        return Tensor::strings(shape, strings);
     }
-    let bytes: Vec<u8> = rows.iter().flat_map(|row| row.values.bytes()).copied().collect();
+    let mut bytes = allocate::elements(dtype, &shape).room()?;
+    rows.iter().for_each(|row| bytes.extend_from_slice(row.values.bytes()));
     Tensor::from_bytes(dtype, shape, bytes.into())
 }
 
@@ -273,7 +281,7 @@ mod tests {
     #[test]
     fn more_rows_than_fit_in_memory_are_an_error() {
         let huge = sparse(&[], &[], &[i64::MAX, 1]).unwrap();
-        assert_eq!(huge.rows(None).unwrap_err().code(), Code::ResourceExhausted);
+        assert_eq!(huge.rows(None).unwrap_err().code(), crate::error::Code::ResourceExhausted);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Views: the elements of a tensor in another arrangement, and copying them into it.
 
+use crate::allocate::{self, Elements};
 use crate::dtype::DType;
 use crate::error::Result;
 use crate::shape::Shape;
@@ -27,6 +28,7 @@ const ONE: Dim = Dim { length: 1, step: 0 };
 /// The step of each dimension of a tensor of this shape.
 pub fn steps_of(shape: &Shape) -> SmallVec<[isize; 4]> {
     let mut step = 1;
+    #[expect(clippy::disallowed_methods, reason = "one for each axis")]
     let mut steps: SmallVec<[isize; 4]> = SmallVec::from_elem(0, shape.len());
     for (axis, length) in shape.iter().enumerate().rev() {
         steps[axis] = step;
@@ -75,34 +77,43 @@ impl View {
         }
         let (dtype, bytes) = (tensor.dtype(), tensor.bytes());
         if dtype == DType::String {
-            return Tensor::strings(shape, self.collect(tensor.string_values()));
+            let strings = self.collected(tensor.string_values(), allocate::elements(dtype, &shape))?;
+            return Tensor::strings(shape, strings);
         }
+        let elements = allocate::elements(dtype, &shape);
         let copied: Vec<u8> = match dtype.size() {
-            1 => self.collect(bytes),
-            2 => self.collect(bytes.as_chunks::<2>().0).into_flattened(),
-            4 => self.collect(bytes.as_chunks::<4>().0).into_flattened(),
-            8 => self.collect(bytes.as_chunks::<8>().0).into_flattened(),
-            _ => self.collect(bytes.as_chunks::<16>().0).into_flattened(),
+            1 => self.collected(bytes, elements)?,
+            2 => self.collected(bytes.as_chunks::<2>().0, elements)?.into_flattened(),
+            4 => self.collected(bytes.as_chunks::<4>().0, elements)?.into_flattened(),
+            8 => self.collected(bytes.as_chunks::<8>().0, elements)?.into_flattened(),
+            _ => self.collected(bytes.as_chunks::<16>().0, elements)?.into_flattened(),
         };
         Tensor::from_bytes(dtype, shape, copied.into())
     }
 
-    /// The picked ones of `elements`. The two innermost dimensions are loops of their own, the others are counted.
-    fn collect<T: Clone>(&self, elements: &[T]) -> Vec<T> {
+    fn collected<T: Clone>(&self, elements: &[T], memory: Elements) -> Result<Vec<T>> {
+        let mut out = memory.room()?;
+        self.collect(elements, &mut out);
+        Ok(out)
+    }
+
+    /// Adds the picked ones of `elements` to `out`. The two innermost dimensions are loops of their own, the others are
+    /// counted.
+    fn collect<T: Clone>(&self, elements: &[T], out: &mut Vec<T>) {
         let (outer, rows, columns) = match self.dims[..] {
             [ref outer @ .., rows, columns] => (outer, rows, columns),
             [columns] => (&[][..], ONE, columns),
             [] => (&[][..], ONE, ONE),
         };
-        let mut out = Vec::with_capacity(self.num_elements);
+        #[expect(clippy::disallowed_methods, reason = "one for each axis")]
         let mut index: SmallVec<[usize; 4]> = SmallVec::from_elem(0, outer.len());
         let mut start = self.start;
         loop {
-            extend(&mut out, elements, start, rows, columns);
+            extend(out, elements, start, rows, columns);
             let mut axis = outer.len();
             loop {
                 if axis == 0 {
-                    return out;
+                    return;
                 }
                 axis -= 1;
                 index[axis] += 1;

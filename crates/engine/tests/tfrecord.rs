@@ -1,5 +1,7 @@
 //! TFRecord files: what is written is read, and each kind of damage has its error.
 
+#![allow(clippy::disallowed_methods, reason = "tests allocate what they like")]
+
 use headrace_engine::cancellation::Cancellation;
 use headrace_engine::compression::Compression;
 use headrace_engine::dtype::DType;

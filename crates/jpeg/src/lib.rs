@@ -11,6 +11,16 @@ use std::fmt;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error(String);
 
+impl Error {
+    /// Whether nothing is wrong with the image: there was no memory for it.
+    pub fn is_out_of_memory(&self) -> bool {
+        self.0 == OUT_OF_MEMORY || self.0.starts_with("Insufficient memory") // As libjpeg says it.
+    }
+}
+
+/// The text where there is no memory for pixels.
+const OUT_OF_MEMORY: &str = "out of memory";
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -102,7 +112,9 @@ impl<'a> Decoder<'a> {
         self.raw.info.components as usize
     }
 
-    pub fn decode(mut self, options: &DecodeOptions) -> Result<Image> {
+    /// Decodes the pixels. `zeros` gives memory for as many bytes, all 0, or `None` if there is none.
+    pub fn decode(mut self, options: &DecodeOptions, zeros: impl Fn(usize) -> Option<Vec<u8>>) -> Result<Image> {
+        let zeros = |length| zeros(length).ok_or_else(|| Error(OUT_OF_MEMORY.to_owned()));
         if !matches!(options.ratio, 1 | 2 | 4 | 8) {
             return Err(Error(format!("ratio {}, expected 1, 2, 4 or 8", options.ratio)));
         }
@@ -125,13 +137,13 @@ impl<'a> Decoder<'a> {
             self.raw.crop(window)?;
         }
         let row_bytes = window.width * colours.channels();
-        let mut pixels = vec![0; row_bytes * window.height];
+        let mut pixels = zeros(row_bytes * window.height)?;
         let row_width = self.raw.info.row_width as usize;
         let num_rows_read = if !from_inks && row_width == window.width {
             self.raw.read_rows(&mut pixels, row_bytes, options.is_recovering)?
         } else {
             // Rows that begin too far left or hold inks need a place of their own.
-            let mut row = vec![0; row_width * channels_read];
+            let mut row = zeros(row_width * channels_read)?;
             let skipped = row_width.saturating_sub(window.width) * channels_read;
             let length = row.len();
             let mut num_rows_read = 0;

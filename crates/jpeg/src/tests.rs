@@ -25,8 +25,12 @@ fn jpeg(width: usize, height: usize, colours: Colours, options: &EncodeOptions) 
     encode(&pixels(width, height, colours), width, height, colours, options).unwrap()
 }
 
+fn zeros(length: usize) -> Option<Vec<u8>> {
+    Some(vec![0; length])
+}
+
 fn decode(data: &[u8], options: &DecodeOptions) -> Result<Image> {
-    Decoder::new(data, 100)?.decode(options)
+    Decoder::new(data, 100)?.decode(options, zeros)
 }
 
 fn largest_difference(a: &[u8], b: &[u8]) -> u8 {
@@ -127,8 +131,20 @@ fn a_progressive_file_that_was_cut_off_has_no_rows() {
 #[test]
 fn scans_are_limited() {
     let data = jpeg(16, 16, Colours::Rgb, &EncodeOptions { is_progressive: true, ..encoding() });
-    let error = Decoder::new(&data, 3).unwrap().decode(&OPTIONS).unwrap_err();
+    let error = Decoder::new(&data, 3).unwrap().decode(&OPTIONS, zeros).unwrap_err();
     assert_eq!(error.to_string(), "more than 3 scans");
+}
+
+#[test]
+fn pixels_for_which_there_is_no_memory_are_an_error_of_its_own() {
+    let data = jpeg(16, 16, Colours::Rgb, &encoding());
+    let none = |length| {
+        assert_eq!(length, 16 * 16 * 3);
+        None
+    };
+    let error = Decoder::new(&data, 100).unwrap().decode(&OPTIONS, none).unwrap_err();
+    assert!(error.is_out_of_memory(), "{error}");
+    assert!(!decode(b"junk", &OPTIONS).unwrap_err().is_out_of_memory());
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Where tensors meet NumPy. The only file with unsafe code: arrays go out over the engine's memory without a copy.
 #![allow(unsafe_code)]
 
+use crate::error::IntoPython;
 use headrace_engine::dispatch_numeric;
 use headrace_engine::dtype::DType;
 use headrace_engine::memory::Memory;
@@ -111,7 +112,7 @@ fn convert(py: Python<'_>, tensor: Tensor, may_share: bool) -> PyResult<Bound<'_
     if tensor.bytes().len() < COPY_BYTES {
         return copied_array(descr, &shape, tensor.bytes());
     }
-    let memory = tensor.into_memory();
+    let memory = tensor.into_memory().into_python(py)?;
     let is_unique = memory.is_unique();
     if !is_unique && !may_share {
         return copied_array(descr, &shape, memory.as_ref());

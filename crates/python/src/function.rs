@@ -8,7 +8,7 @@ use crate::detach::detached_run;
 use crate::error::{IntoPython, from_python};
 use crate::exit;
 use crate::program::Cancellation;
-use crate::view::to_tensor;
+use crate::view::to_view;
 use headrace_engine::dtype::DType;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::kernel::Outputs;
@@ -51,8 +51,7 @@ impl PythonCall {
     /// Goes on with what the function returned. Returns as `Program.run` or `Program.run_loop`, which began the run.
     fn finish<'py>(&self, results: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = results.py();
-        let outputs = self.outputs(results).map_err(|error| from_python(py, error));
-        self.resume(py, outputs)
+        self.resume(py, self.outputs(results))
     }
 
     /// Ends the run with an exception that the function raised.
@@ -63,9 +62,14 @@ impl PythonCall {
 }
 
 impl PythonCall {
-    fn outputs(&self, results: &Bound<'_, PyAny>) -> PyResult<Outputs> {
-        let results = results.try_iter()?.zip(&self.dtypes);
-        results.map(|(result, dtype)| to_tensor(&result?, *dtype)).collect()
+    fn outputs(&self, results: &Bound<'_, PyAny>) -> Result<Outputs> {
+        let py = results.py();
+        let results = results.try_iter().and_then(Iterator::collect::<PyResult<Vec<_>>>);
+        let results = results.map_err(|error| from_python(py, error))?;
+        let output = |(result, dtype): (&Bound<'_, PyAny>, &DType)| {
+            to_view(result, *dtype).map_err(|error| from_python(py, error))?.into_tensor()
+        };
+        results.iter().zip(&self.dtypes).map(output).collect()
     }
 
     fn resume<'py>(&self, py: Python<'py>, returned: Result<Outputs>) -> PyResult<Bound<'py, PyAny>> {

@@ -44,5 +44,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(exit::begin_exit, module)?)?;
     module.add_function(wrap_pyfunction!(exit::wait_for_python_functions, module)?)?;
     module.add_function(wrap_pyfunction!(exit::linger_at_exit, module)?)?;
+    module.add_function(wrap_pyfunction!(resource::memory_limit, module)?)?;
     Ok(())
 }

@@ -3,6 +3,7 @@
 use crate::attrs::{attrs, dtype};
 use crate::error::IntoPython;
 use crate::view::to_tensor;
+use headrace_engine::memory_limit::memory_limit as limit_of_process;
 use headrace_engine::{kernels, reader, sparse, variable};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -38,6 +39,13 @@ impl Variable {
         let value = to_tensor(value, dtype(py, code)?)?;
         self.0.assign(value, false).into_python(py)
     }
+}
+
+/// The most bytes of memory that this process can have, and whose limit that is.
+#[pyfunction]
+pub fn memory_limit() -> (u64, &'static str) {
+    let limit = limit_of_process();
+    (limit.num_bytes, limit.owner)
 }
 
 /// A table of sparse tensors of the engine.

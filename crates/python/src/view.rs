@@ -16,9 +16,14 @@ use std::borrow::Cow;
 
 /// A C-contiguous array of exactly `dtype` (strings: objects that are `bytes`) as a tensor, copied.
 pub fn to_tensor(value: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Tensor> {
+    to_view(value, dtype)?.into_tensor().into_python(value.py())
+}
+
+/// As [`to_tensor`], but not copied yet.
+pub fn to_view<'a>(value: &'a Bound<'_, PyAny>, dtype: DType) -> PyResult<View<'a>> {
     let view = value.cast::<PyUntypedArray>().ok().and_then(|array| View::of_array(array, dtype));
     match view {
-        Some(view) => view.into_tensor().into_python(value.py()),
+        Some(view) => Ok(view),
         None => Err(PyTypeError::new_err(format!("{} is no contiguous array of {dtype}", value.get_type().name()?))),
     }
 }

@@ -19,18 +19,18 @@ from headrace.graph.current import (
     reset_default_graph,
     set_random_seed,
 )
+from headrace.graph.devices import DeviceSpec
 from headrace.graph.evaluation import session_for_operation, session_for_tensor
-from headrace.graph.graph import Graph, GraphDef
+from headrace.graph.graph import Graph
 from headrace.graph.keys import GraphKeys
-from headrace.graph.nodes import NodeDef, Operation, Tensor
+from headrace.graph.nodes import Operation, Tensor
 from headrace.graph.stacks import default_session, get_default_session
 
 __all__ = [
     "ControlScope",
+    "DeviceSpec",
     "Graph",
-    "GraphDef",
     "GraphKeys",
-    "NodeDef",
     "Operation",
     "Tensor",
     "add_to_collection",

@@ -162,17 +162,17 @@ def control_dependencies(control_inputs: Any) -> ControlScope:
 
 
 def device(device_name_or_function: Any) -> AbstractContextManager[None]:
-    """Accepts a device and ignores it: there is only one."""
+    """Calls `Graph.device` of the default graph."""
     return get_default_graph().device(device_name_or_function)
 
 
 def colocate_with(op: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:
-    """Accepts a wish about devices and ignores it: there is only one."""
+    """Calls `Graph.colocate_with` of the default graph."""
     return get_default_graph().colocate_with(op, ignore_existing)
 
 
 def container(container_name: str) -> AbstractContextManager[str]:
-    """Accepts a resource container and ignores it: a session has only one."""
+    """Calls `Graph.container` of the default graph."""
     return get_default_graph().container(container_name)
 
 

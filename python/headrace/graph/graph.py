@@ -7,27 +7,23 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.dtypes import DType
 from headrace.graph.attrs import check_attrs
 from headrace.graph.branches import Branch
 from headrace.graph.control import ControlScope, ControlStack
-from headrace.graph.naming import NameTable, check_node_name, check_scope_name
-from headrace.graph.nodes import NodeDef, Operation, Tensor
+from headrace.graph.devices import DeviceScope, as_device_scope, device_of
+from headrace.graph.naming import NameTable, as_text, check_node_name, check_scope_name
+from headrace.graph.nodes import Operation, Tensor
 from headrace.graph.origin import find_origin
 from headrace.graph.stacks import default_graphs
 from headrace.shapes import TensorShape
 
-__all__ = ["Graph", "GraphDef"]
+if TYPE_CHECKING:
+    from headrace.protos import GraphDef
 
-
-@dataclass(frozen=True)
-class GraphDef:
-    """Plain description of a graph: its nodes in the order they were made."""
-
-    node: list[NodeDef]
+__all__ = ["Graph"]
 
 
 class _ThreadState(threading.local):
@@ -36,6 +32,9 @@ class _ThreadState(threading.local):
     def __init__(self) -> None:
         self.name_scope = ""
         self.control = ControlStack()
+        self.devices: list[DeviceScope] = []
+        self.colocation: list[Operation] = []
+        self.container = ""
 
 
 class Graph:
@@ -99,16 +98,19 @@ class Graph:
                 raise TypeError(f"input needs to be a Tensor: {tensor}")
             if tensor.op.graph is not self:
                 raise ValueError(f"{tensor} is not from this graph.")
+        thread = self._thread
         if attrs:
             check_attrs(name or op_type, attrs)
+            if thread.container and attrs.get("container") == "":
+                attrs = {**attrs, "container": thread.container}
         origin = find_origin()
-        control = self._thread.control
+        control = thread.control
         control_inputs: list[Operation] = []
         if control.scopes:
             control_inputs = control.control_inputs_for({tensor.op for tensor in inputs})
         with self._lock:
             self._check_not_finalized()
-            name = name or op_type
+            name = as_text(name) or op_type
             name = name[:-1] if name.endswith("/") else self.unique_name(name)
             check_node_name(name)
             if name in self._operations:
@@ -128,6 +130,7 @@ class Graph:
                 origin=origin,
             )
             self._operations[name] = op
+        _place(op, thread)
         if control.scopes:
             control.add_member(op)
         if control.branch is not None:
@@ -209,9 +212,18 @@ class Graph:
             return obj
         raise TypeError(f"Can not convert a {type(obj).__name__} into a {wanted}.")
 
-    def as_graph_def(self) -> GraphDef:
-        """Returns a plain description of all operations."""
-        return GraphDef([op.node_def for op in self.get_operations()])
+    def as_graph_def(self, from_version: int | None = None, add_shapes: bool = False) -> "GraphDef":
+        """Returns all operations as a message, made anew: changing it changes nothing.
+
+        Args:
+            from_version: Accepted for TensorFlow's sake, which ignores it too.
+            add_shapes: Whether each node has the static shapes of its outputs, as the attribute
+                "_output_shapes".
+        """
+        # Protocol buffers take longer to load than all the rest.
+        from headrace.graph.node_defs import make_graph_def  # noqa: PLC0415
+
+        return make_graph_def(self.get_operations(), add_shapes)
 
     def finalize(self) -> None:
         """Lets nobody add to the graph any more."""
@@ -261,7 +273,7 @@ class Graph:
             name: The name to begin with.
             mark_as_used: Whether the result counts as taken from now on.
         """
-        scope = self._thread.name_scope
+        scope, name = self._thread.name_scope, as_text(name)
         with self._lock:
             return self._names.make_unique(f"{scope}/{name}" if scope else name, mark_as_used)
 
@@ -281,6 +293,7 @@ class Graph:
         """
         state = self._thread
         outer = state.name_scope
+        name = as_text(name)
         if not name:
             inner = ""
         else:
@@ -335,19 +348,65 @@ class Graph:
             control.branch = outer
 
     @contextmanager
-    def device(self, _device_name_or_function: Any) -> Iterator[None]:
-        """Accepts a device and ignores it: there is only one."""
-        yield
+    def device(self, device_name_or_function: Any) -> Iterator[None]:
+        """Gives a device to the operations made inside a `with` block, which nothing follows.
+
+        Args:
+            device_name_or_function: A device string, which is merged with those of outer blocks; a
+                function that takes an operation and returns its device string; or None to forget
+                outer blocks.
+
+        Raises:
+            TypeError: If it is something else.
+            ValueError: If it is no device string.
+        """
+        scope = as_device_scope(device_name_or_function)
+        state = self._thread
+        outer = state.devices
+        state.devices = [*outer, scope]
+        try:
+            yield
+        finally:
+            state.devices = outer
 
     @contextmanager
-    def colocate_with(self, _op: Any, ignore_existing: bool = False) -> Iterator[None]:
-        """Accepts a wish about devices and ignores it: there is only one."""
-        yield
+    def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
+        """Gives the device of another operation to those made inside a `with` block.
+
+        Args:
+            op: The operation, or a tensor or variable of it. None for none.
+            ignore_existing: Whether to forget outer blocks.
+
+        Raises:
+            ValueError: If `op` is None without `ignore_existing`.
+        """
+        if op is None and not ignore_existing:
+            raise ValueError(
+                "Trying to reset colocation (op is None) but ignore_existing is not True"
+            )
+        state = self._thread
+        outer, outer_devices = state.colocation, state.devices
+        beside = [] if op is None else [_operation_of(op)]
+        state.colocation = beside if ignore_existing else [*outer, *beside]
+        state.devices = []
+        try:
+            yield
+        finally:
+            state.colocation, state.devices = outer, outer_devices
 
     @contextmanager
     def container(self, container_name: str) -> Iterator[str]:
-        """Accepts a resource container and ignores it: a session has only one."""
-        yield container_name
+        """Has queues, readers and variables made inside a `with` block share names only there.
+
+        Args:
+            container_name: Name of the container.
+        """
+        state = self._thread
+        outer, state.container = state.container, container_name
+        try:
+            yield container_name
+        finally:
+            state.container = outer
 
     # Collections
 
@@ -446,3 +505,22 @@ class Graph:
         if op is None:
             raise KeyError(f"The name {name!r} refers to an Operation not in the graph.")
         return op
+
+
+def _operation_of(value: Any) -> Operation:
+    op: Operation = value if isinstance(value, Operation) else value.op
+    return op
+
+
+def _place(op: Operation, thread: _ThreadState) -> None:
+    """Gives a new operation its device, and what it is to be put beside."""
+    if thread.devices:
+        op._device = device_of(op, thread.devices)
+    beside = thread.colocation
+    if op.inputs and op.inputs[0].dtype._is_ref_dtype:
+        # What works on a variable is beside it.
+        beside = [op.inputs[0].op, *beside]
+    if beside:
+        groups = {group.decode() for other in beside for group in other.colocation_groups()}
+        op.colocation = tuple(sorted(groups))
+        op._device = next((other.device for other in beside if other.device), op._device)

@@ -4,12 +4,17 @@ Source: `tf.Graph.unique_name` and `tf.Graph.name_scope` of TensorFlow 1.15.
 """
 
 import re
-from typing import Final
+from typing import Any, Final
 
-__all__ = ["NameTable", "check_node_name", "check_scope_name"]
+__all__ = ["NameTable", "as_text", "check_node_name", "check_scope_name"]
 
 _NODE_NAME: Final = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
 _INNER_SCOPE_NAME: Final = re.compile(r"^[A-Za-z0-9_.\\/>-]*$")
+
+
+def as_text(name: Any) -> Any:
+    """Returns a name given as bytes as a string; anything else as it is."""
+    return name.decode() if isinstance(name, bytes) else name
 
 
 class NameTable:

@@ -8,7 +8,6 @@ Source: `tf.Operation` and `tf.Tensor` of TensorFlow 1.15.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from traceback import FrameSummary
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -20,33 +19,9 @@ from headrace.shapes import TensorShape, as_shape, describe_conflict, unknown_sh
 if TYPE_CHECKING:
     from headrace.graph.branches import Branch
     from headrace.graph.graph import Graph
+    from headrace.protos import NodeDef
 
-__all__ = ["NodeDef", "Operation", "Tensor"]
-
-
-@dataclass(frozen=True)
-class NodeDef:
-    """Plain description of an operation.
-
-    Attributes:
-        name: Name of the operation.
-        op: Type of the operation.
-        input: Names of its inputs, `x` for `x:0`, `x:1` for other outputs, `^x` for control inputs.
-        device: Always empty; devices are accepted and ignored.
-        attr: The operation's attributes.
-    """
-
-    name: str
-    op: str
-    input: list[str] = field(default_factory=list)
-    device: str = ""
-    attr: Mapping[str, Any] = field(default_factory=dict)
-
-    def __str__(self) -> str:
-        quoted = self.name.replace("\\", "\\\\")
-        lines = [f'name: "{quoted}"', f'op: "{self.op}"']
-        lines += [f'input: "{name}"' for name in self.input]
-        return "\n".join(lines) + "\n"
+__all__ = ["Operation", "Tensor"]
 
 
 class Operation:
@@ -61,16 +36,19 @@ class Operation:
         kernel: Computes it over NumPy arrays: takes one array an input and returns one array an
             output (a tuple if there are several). None if the native engine knows the type.
         branch: It runs only if this branch is taken; None if it is on none.
+        colocation: Names of operations that it was to be put beside, each after "loc:@".
     """
 
     __slots__ = (
         "__weakref__",
         "_control_inputs",
+        "_device",
         "_id",
         "_origin",
         "_outputs",
         "attrs",
         "branch",
+        "colocation",
         "graph",
         "inputs",
         "kernel",
@@ -102,6 +80,8 @@ class Operation:
         self.attrs = attrs
         self.kernel = kernel
         self.branch = branch
+        self.colocation: tuple[str, ...] = ()
+        self._device = ""
         self._id = op_id
         self._origin = origin
         shapes = [_UNKNOWN] * len(output_dtypes) if output_shapes is None else output_shapes
@@ -124,8 +104,16 @@ class Operation:
 
     @property
     def device(self) -> str:
-        """Always empty; devices are accepted and ignored."""
-        return ""
+        """The device that was asked for, which is ignored: everything runs on the processor."""
+        return self._device
+
+    def _set_device(self, device: str) -> None:
+        """Replaces the device string."""
+        self._device = device
+
+    def colocation_groups(self) -> list[bytes]:
+        """Returns what it was to be put beside, or itself, as `loc:@NAME`: a new list."""
+        return [group.encode() for group in self.colocation] or [f"loc:@{self.name}".encode()]
 
     @property
     def defined_at(self) -> str:
@@ -140,11 +128,12 @@ class Operation:
         return [] if frame is None else [frame]
 
     @property
-    def node_def(self) -> NodeDef:
-        """A plain description of this operation."""
-        names = [t.op.name if t.value_index == 0 else t.name for t in self.inputs]
-        names += [f"^{op.name}" for op in self._control_inputs]
-        return NodeDef(self.name, self.type, names, self.device, self.attrs)
+    def node_def(self) -> "NodeDef":
+        """This operation as a message, made anew: changing it changes nothing."""
+        # Protocol buffers take longer to load than all the rest.
+        from headrace.graph.node_defs import make_node_def  # noqa: PLC0415
+
+        return make_node_def(self)
 
     def values(self) -> tuple["Tensor", ...]:
         """Returns its outputs as a tuple."""
@@ -153,14 +142,19 @@ class Operation:
     def get_attr(self, name: str) -> Any:
         """Returns the value of an attribute.
 
+        Types are `DType`s, texts are bytes, shapes and constants are protocol buffer messages, and
+        lists are new lists, as in TensorFlow.
+
         Raises:
             ValueError: If it has none of that name.
         """
-        try:
-            value = self.attrs[name]
-        except KeyError:
-            raise ValueError(f"Operation '{self.name}' has no attr named '{name}'.") from None
-        return list(value) if isinstance(value, list) else value
+        if name == "_class":
+            return self.colocation_groups()
+        if name not in self.attrs:
+            raise ValueError(f"Operation '{self.name}' has no attr named '{name}'.")
+        from headrace.graph.node_defs import public_value  # noqa: PLC0415
+
+        return public_value(self.attrs[name])
 
     def run(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> None:
         """Runs this operation. Blocks until it is done.
@@ -221,7 +215,7 @@ class Tensor:
 
     @property
     def device(self) -> str:
-        """Always empty; devices are accepted and ignored."""
+        """The device that was asked for its operation."""
         return self.op.device
 
     @property

@@ -87,13 +87,25 @@ def shuffle_batch(
 ) -> Any:
     """As `batch`, of examples drawn at random from the queue.
 
+    With all seeds set (`set_random_seed`, or those of this function, of the producer and of random
+    operations) and one thread, each draw is from what waits in the queue at that moment, as in
+    TensorFlow. So the batches are the same in every run if that does not depend on time:
+
+    - the input has `min_after_dequeue` examples at most: all are drawn after its end;
+    - `capacity` is `min_after_dequeue` + 1;
+    - the queue is full, or the input over, when the first batch is taken, and examples come faster
+      than batches are taken from then on.
+
+    In other cases, and with several threads, the order of two runs may differ. All examples come
+    once an epoch in any case.
+
     Args:
         tensors: As for `batch`.
         batch_size: As for `batch`.
         capacity: How many examples the queue holds; more than `min_after_dequeue`.
         min_after_dequeue: So many stay in the queue after a draw: the more, the better mixed.
         num_threads: As for `batch`.
-        seed: Makes the draws repeatable.
+        seed: Makes the draws repeatable, within the limits above.
         enqueue_many: As for `batch`.
         shapes: As for `batch`.
         allow_smaller_final_batch: As for `batch`.
@@ -120,7 +132,10 @@ def shuffle_batch_join(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
-    """As `shuffle_batch`, with a thread for each example of `tensors_list`; see `batch_join`."""
+    """As `shuffle_batch`, with a thread for each example of `tensors_list`; see `batch_join`.
+
+    The order repeats itself only with one of them.
+    """
     waiting = Shuffled(capacity, min_after_dequeue, seed, shared_name)
     batcher = Batcher(waiting, batch_size, enqueue_many, shapes, allow_smaller_final_batch, name)
     return batcher.batch_join(tensors_list, "shuffle_batch_join")

@@ -9,6 +9,7 @@ import numpy as np
 
 from headrace import dtypes
 from headrace.graph import Tensor
+from headrace.memory import check_array
 from headrace.ops.arguments import Input, apply_op
 from headrace.ops.conversion import constant_value_as_shape, convert_to_tensor
 from headrace.ops.folding import register_folding
@@ -116,6 +117,7 @@ def _broadcast(x: Array, wanted: Array) -> Any:
     for size in shape:
         if size < 0:
             fail(f"Dimension {size} must be >= 0")
+    check_array(shape, x.dtype)
     try:
         common = np.broadcast_shapes(x.shape, shape)
     except ValueError:

@@ -3,9 +3,12 @@
 from collections.abc import Callable
 from typing import Any, Final
 
+import numpy as np
+
 from headrace import dtypes
 from headrace.dtypes import DType
 from headrace.graph import Tensor
+from headrace.memory import check_array
 from headrace.ops.arguments import Input, apply_op
 from headrace.ops.folding import register_folding
 from headrace.ops.inference import broadcast_shapes
@@ -81,7 +84,8 @@ def unary(
     def infer(tensor: Tensor) -> Any:
         return [(output_dtype or tensor.dtype.base_dtype, tensor.shape)]
 
-    return _make(op_type, [Input(parameter, x, allowed=allowed)], infer, name, function)
+    inputs = [Input(parameter, x, allowed=allowed)]
+    return _make(op_type, inputs, infer, name, function, output_dtype)
 
 
 def binary(
@@ -113,7 +117,7 @@ def binary(
     def infer(a: Tensor, b: Tensor) -> Any:
         return [(output_dtype or a.dtype.base_dtype, broadcast_shapes(a.shape, b.shape))]
 
-    return _make(op_type, inputs, infer, name, function)
+    return _make(op_type, inputs, infer, name, function, output_dtype)
 
 
 def _make(
@@ -122,11 +126,16 @@ def _make(
     infer: Callable[..., Any],
     name: str | None,
     function: Callable[..., Any] | None,
+    output_dtype: DType | None,
 ) -> Tensor:
     computed = function or _native[op_type]
+    output_type = None if output_dtype is None else output_dtype.as_numpy_dtype
 
     def kernel(*arrays: Array) -> Any:
         try:
+            if any(array.shape != arrays[0].shape for array in arrays):
+                shape = np.broadcast_shapes(*[array.shape for array in arrays])
+                check_array(shape, arrays[0].dtype if output_type is None else output_type)
             return computed(*arrays)
         except ValueError:
             shapes = " vs. ".join(bracketed(array.shape) for array in arrays)

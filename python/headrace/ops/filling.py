@@ -11,6 +11,7 @@ import numpy as np
 from headrace import dtypes
 from headrace.dtypes import DType, as_dtype
 from headrace.graph import Tensor, name_scope
+from headrace.memory import check_array
 from headrace.ops.arguments import Input, apply_op
 from headrace.ops.conversion import constant, constant_value_as_shape, convert_to_tensor
 from headrace.ops.folding import fold
@@ -177,4 +178,5 @@ def _fill(dims: Array, value: Array) -> Any:
     for size in dims.tolist():
         if size < 0:
             fail(f"Dimension {size} must be >= 0")
+    check_array(dims, value.dtype)
     return np.full(dims, value[()] if value.dtype != object else value.item(), dtype=value.dtype)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from headrace.graph import Tensor, name_scope
+from headrace.memory import check_array
 from headrace.ops.arguments import Input, apply_op
 from headrace.ops.conversion import convert_to_tensor
 from headrace.ops.elementwise import NUMBERS
@@ -73,6 +74,8 @@ def matmul(
                     f"Matrix size-incompatible: In[0]: {bracketed(x.shape)}, "
                     f"In[1]: {bracketed(y.shape)}"
                 )
+            front = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+            check_array([*front, x.shape[-2], y.shape[-1]], x.dtype)
             return np.matmul(x, y)
 
         attrs = {"adj_x": flip_a, "adj_y": flip_b}

@@ -9,6 +9,7 @@ import numpy as np
 
 from headrace import dtypes
 from headrace.graph import Tensor
+from headrace.memory import check_array
 from headrace.ops.arguments import Input, InputList, apply_op
 from headrace.ops.folding import fold
 from headrace.ops.inference import ShapeConflict, check_rank, merge_shapes
@@ -122,6 +123,7 @@ def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
         pairs = list(zip(arrays[:count], arrays[count:], strict=True))
         row = pairs[0][1].shape[pairs[0][0].ndim :]
         length = max((int(places.max()) + 1 for places, _ in pairs if places.size), default=0)
+        check_array([length, *row], arrays[count].dtype)
         stitched = np.zeros((length, *row), dtype=arrays[count].dtype)
         if stitched.dtype == object:
             stitched.fill(b"")

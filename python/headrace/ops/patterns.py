@@ -56,11 +56,11 @@ def _matching_children(parent: str, pattern: str) -> list[str]:
 
 def _looked_up(look: Callable[[str], _T], path: str) -> _T | None:
     """What the system says of a path; None if there is nothing, or nothing that may be seen."""
+    if "\0" in path:
+        return None
     with os_errors(path, ". What matches a pattern is not known without it."):
         try:
             return look(path)
-        except ValueError:  # a zero byte: there is no such name
-            return None
         except OSError as error:
             if error.errno not in _NOTHING_THERE:
                 raise

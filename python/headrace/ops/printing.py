@@ -53,7 +53,7 @@ def Print(
 
     inputs: list[Input | InputList] = [
         Input("input", input_),
-        InputList("data", data, is_mixed=True),
+        InputList("data", data, var="U", is_mixed=True),
     ]
     attrs = {
         "python_function": True,  # so that it is not computed once for all runs

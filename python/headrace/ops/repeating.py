@@ -9,6 +9,7 @@ import numpy as np
 
 from headrace import dtypes
 from headrace.graph import Tensor
+from headrace.memory import check_array
 from headrace.ops.arguments import Input, apply_op
 from headrace.ops.conversion import constant_value_as_shape
 from headrace.ops.folding import fold
@@ -46,6 +47,8 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
         for axis, factor in enumerate(times.tolist()):
             if factor < 0:
                 fail(f"Expected multiples[{axis}] >= 0, but got {factor}")
+        sizes = [size * factor for size, factor in zip(x.shape, times.tolist(), strict=True)]
+        check_array(sizes, x.dtype)
         return np.tile(x, times)
 
     return apply_op("Tile", inputs, _infer_tile, name=name, kernel=kernel).outputs[0]
@@ -75,7 +78,7 @@ def pad(
     if numpy_mode is None:
         raise ValueError(f"Unknown padding mode: {mode}")
     inputs = [
-        Input("tensor" if mode == "CONSTANT" else "input", tensor),
+        Input("input", tensor),
         Input("paddings", paddings, var="Tpaddings", allowed=_INDEX_TYPES, default=dtypes.int32),
     ]
 
@@ -94,6 +97,8 @@ def pad(
                 fail(f"Paddings must be non-negative: {before} {after}")
         if x.ndim == 0:
             return x
+        sizes = [size + sum(row) for size, row in zip(x.shape, amounts.tolist(), strict=True)]
+        check_array(sizes, x.dtype)
         if numpy_mode != "constant":
             _check_mirror(x, amounts, mode)
             return np.pad(x, amounts, mode=numpy_mode)  # type: ignore[call-overload]

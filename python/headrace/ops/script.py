@@ -57,13 +57,19 @@ def py_func(
     op_type = "PyFunc" if stateful else "PyFuncStateless"
     token = f"pyfunc_{next(_numbers)}"
     with name_scope(name, op_type, inp) as scope:
+        inputs = convert_n_to_tensor(inp, name="input")
         op = graph_of(inp).create_op(
             op_type,
-            convert_n_to_tensor(inp, name="input"),
+            inputs,
             output_dtypes,
             output_shapes=[unknown_shape()] * len(output_dtypes),
             name=scope,
-            attrs={"python_function": True, "token": token, "Tout": output_dtypes},
+            attrs={
+                "python_function": True,
+                "token": token,
+                "Tin": [tensor.dtype.base_dtype for tensor in inputs],
+                "Tout": output_dtypes,
+            },
             kernel=_PythonKernel(func, output_dtypes, token),
         )
     return _results(op, is_list)

@@ -10,6 +10,7 @@ import numpy as np
 
 from headrace import dtypes
 from headrace.graph import Tensor, name_scope
+from headrace.memory import check_array
 from headrace.ops.arguments import Input, apply_op
 from headrace.ops.conversion import constant_value, convert_to_tensor
 from headrace.ops.elementwise import NUMBERS
@@ -258,6 +259,8 @@ def one_hot(
             if size < 0:
                 fail(f"depth must be non-negative, got: {size}")
             front = place if place >= 0 else positions.ndim
+            check_array([*positions.shape, int(size)], hot.dtype)
+            check_array([int(size)], np.int64)
             steps = np.arange(int(size)).reshape((-1,) + (1,) * (positions.ndim - front))
             return np.where(np.expand_dims(positions, front) == steps, hot, cold)
 
@@ -298,6 +301,9 @@ def _gather(source: Array, places: Array, axis: int, batch_dims: int) -> Any:
         where = np.argwhere(bad)[0]
         at = f"[{','.join(map(str, where))}]" if places.ndim else ""
         fail(f"indices{at} = {places[tuple(where)]} is not in [0, {limit})")
+    check_array(
+        source.shape[:axis] + places.shape[batch_dims:] + source.shape[axis + 1 :], source.dtype
+    )
     if batch_dims == 0:
         return np.take(source, places, axis)
     pairs = zip(source, places, strict=True)
@@ -314,6 +320,7 @@ def _gather_rows(source: Array, rows: Array, batch_dims: int) -> Any:
             "index innermost dimension length must be <= params rank; saw: "
             f"{depth} vs. {source.ndim}"
         )
+    check_array(rows.shape[:-1] + source.shape[depth:], source.dtype)
     limits = source.shape[:depth]
     bad = np.argwhere(((rows < 0) | (rows >= limits)).any(axis=-1))
     if bad.size:

@@ -11,6 +11,7 @@ import numpy as np
 from headrace import dtypes
 from headrace.dtypes import as_dtype
 from headrace.graph import Tensor, name_scope
+from headrace.memory import check_array
 from headrace.ops.arguments import Input, apply_op
 from headrace.ops.casting import cast
 from headrace.ops.conversion import convert_to_tensor
@@ -91,6 +92,7 @@ def lin_space(start: Any, stop: Any, num: Any, name: str | None = None) -> Tenso
     def kernel(first: Array, last: Array, count: Array) -> Any:
         if count <= 0:
             fail(f"Requires num > 0: {count}")
+        check_array([count], first.dtype)
         return np.linspace(first, last, int(count))
 
     return apply_op("LinSpace", inputs, infer, name=name, kernel=kernel).outputs[0]
@@ -131,4 +133,8 @@ def _range(start: Array, limit: Array, delta: Array) -> Any:
         length = _length(start.item(), limit.item(), delta.item())
     except ShapeConflict as conflict:
         fail(str(conflict))
-    return start + delta * np.arange(length, dtype=start.dtype)
+    check_array([length], start.dtype)
+    numbers = np.arange(length, dtype=start.dtype)
+    numbers *= delta
+    numbers += start
+    return numbers

@@ -11,6 +11,7 @@ import numpy as np
 from headrace import dtypes
 from headrace.errors import OutOfRangeError
 from headrace.graph import Tensor, name_scope
+from headrace.memory import check_array
 from headrace.ops.arguments import Input, apply_op, only_one
 from headrace.ops.conversion import convert_to_tensor
 from headrace.ops.folding import fold
@@ -74,6 +75,7 @@ def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = 
             texts, starts, counts = np.broadcast_arrays(strings, begins, lengths)
         except ValueError:
             fail(f"Incompatible shapes: {bracketed(strings.shape)} vs. {bracketed(begins.shape)}")
+        check_array(texts.shape, object)
         cells = zip(texts.flat, starts.flat, counts.flat, strict=True)
         parts = [_part(*cell, index, unit) for index, cell in enumerate(cells)]
         return string_array(parts, texts.shape)

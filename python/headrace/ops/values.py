@@ -6,6 +6,7 @@ values keep their type. A wanted type is checked element by element: a float nev
 Source: `tf.make_tensor_proto` of TensorFlow 1.15.
 """
 
+import math
 import numbers
 import sys
 from collections.abc import Iterable, Sequence
@@ -16,8 +17,9 @@ import numpy as np
 from headrace import dtypes
 from headrace.dtypes import DType, as_dtype
 from headrace.graph import Tensor
+from headrace.memory import check_array
 from headrace.ops.kernel import Array
-from headrace.shapes import Dimension, TensorShape
+from headrace.shapes import Dimension, TensorShape, bracketed
 
 __all__ = ["make_array"]
 
@@ -41,6 +43,7 @@ def make_array(
 
     Raises:
         TypeError: If an element cannot have the type, or `verify_shape` finds another shape.
+        ResourceExhaustedError: If memory can never hold an array of that shape.
         ValueError: If it is None, has rows of different lengths, or has too many elements.
     """
     if value is None:
@@ -188,13 +191,16 @@ def _encode(flat: Iterable[Any], dims: Sequence[int], value: Any) -> Array:
 def _fill_to_shape(array: Array, shape: list[int], verify_shape: bool) -> Array:
     if any(abs(size) > sys.maxsize for size in shape):
         raise ValueError(f"shape is {shape}, expected sizes of 64 bits.")
-    size = int(np.prod(shape, dtype=np.int64))
+    size = math.prod(shape)
     if verify_shape and array.shape != tuple(shape):
         raise TypeError(f"Expected Tensor's shape: {tuple(shape)}, got {array.shape}.")
     if size and array.size > size:
         raise ValueError(
             f"Too many elements provided. Needed at most {size}, but received {array.size}"
         )
+    if size >= 2**63:
+        raise ValueError(f"A constant of shape {bracketed(shape)} has more than 2**63 - 1 elements")
+    check_array(shape, array.dtype)
     filled = np.empty(size, dtype=array.dtype)
     given = array.ravel()[:size]
     filled[: given.size] = given

@@ -157,7 +157,7 @@ class Variable:
 
     @property
     def device(self) -> str:
-        """Always empty; devices are accepted and ignored."""
+        """The device that was asked for its operation."""
         return self._ref.device
 
     @property

@@ -1,8 +1,8 @@
-"""The messages of a graph that is written down: the file `.meta` of a checkpoint.
+"""The messages of a graph that is described: `GraphDef`, and the file `.meta` of a checkpoint.
 
-Source: `meta_graph.proto`, `graph.proto`, `node_def.proto`, `attr_value.proto`, `tensor.proto` and
-`variable.proto` of TensorFlow 1.15, without what headrace never writes. Enums are plain integers
-here, which is the same on the wire.
+Source: `meta_graph.proto`, `graph.proto`, `node_def.proto`, `attr_value.proto`, `tensor.proto`,
+`variable.proto` and `types.proto` of TensorFlow 1.15, without what headrace never writes.
+`DataType` lacks the numbers of reference types, which are read and written all the same.
 """
 
 from typing import Final
@@ -24,10 +24,20 @@ _MESSAGES: Final = build_messages(
     "headrace/meta_graph.proto",
     {
         "TensorProto": [
-            Field("dtype", 1, "int32"),
+            Field("dtype", 1, "enum DataType"),
             Field("tensor_shape", 2, "TensorShapeProto"),
             Field("tensor_content", 4, "bytes"),
+            Field("float_val", 5, "float", is_repeated=True),
+            Field("double_val", 6, "double", is_repeated=True),
+            Field("int_val", 7, "int32", is_repeated=True),
             Field("string_val", 8, "bytes", is_repeated=True),
+            Field("scomplex_val", 9, "float", is_repeated=True),
+            Field("int64_val", 10, "int64", is_repeated=True),
+            Field("bool_val", 11, "bool", is_repeated=True),
+            Field("dcomplex_val", 12, "double", is_repeated=True),
+            Field("half_val", 13, "int32", is_repeated=True),
+            Field("uint32_val", 16, "uint32", is_repeated=True),
+            Field("uint64_val", 17, "uint64", is_repeated=True),
         ],
         "AttrValue": [
             Field("list", 1, "AttrValue.ListValue", oneof="value"),
@@ -35,7 +45,7 @@ _MESSAGES: Final = build_messages(
             Field("i", 3, "int64", oneof="value"),
             Field("f", 4, "float", oneof="value"),
             Field("b", 5, "bool", oneof="value"),
-            Field("type", 6, "int32", oneof="value"),
+            Field("type", 6, "enum DataType", oneof="value"),
             Field("shape", 7, "TensorShapeProto", oneof="value"),
             Field("tensor", 8, "TensorProto", oneof="value"),
         ],
@@ -44,7 +54,7 @@ _MESSAGES: Final = build_messages(
             Field("i", 3, "int64", is_repeated=True),
             Field("f", 4, "float", is_repeated=True),
             Field("b", 5, "bool", is_repeated=True),
-            Field("type", 6, "int32", is_repeated=True),
+            Field("type", 6, "enum DataType", is_repeated=True),
             Field("shape", 7, "TensorShapeProto", is_repeated=True),
             Field("tensor", 8, "TensorProto", is_repeated=True),
         ],
@@ -83,6 +93,14 @@ _MESSAGES: Final = build_messages(
         ],
     },
     imports=["headrace/checkpoint.proto"],
+    enums={
+        "DataType": [
+            *("DT_INVALID", "DT_FLOAT", "DT_DOUBLE", "DT_INT32", "DT_UINT8", "DT_INT16", "DT_INT8"),
+            *("DT_STRING", "DT_COMPLEX64", "DT_INT64", "DT_BOOL", "DT_QINT8", "DT_QUINT8"),
+            *("DT_QINT32", "DT_BFLOAT16", "DT_QINT16", "DT_QUINT16", "DT_UINT16", "DT_COMPLEX128"),
+            *("DT_HALF", "DT_RESOURCE", "DT_VARIANT", "DT_UINT32", "DT_UINT64"),
+        ]
+    },
 )
 
 # Their types are in the stub beside this file.

@@ -29,14 +29,44 @@ class TensorProto(Message):
     @property
     def tensor_shape(self) -> TensorShapeProto: ...
     @property
+    def float_val(self) -> RepeatedScalarFieldContainer[float]: ...
+    @property
+    def double_val(self) -> RepeatedScalarFieldContainer[float]: ...
+    @property
+    def int_val(self) -> RepeatedScalarFieldContainer[int]: ...
+    @property
     def string_val(self) -> RepeatedScalarFieldContainer[bytes]: ...
+    @property
+    def scomplex_val(self) -> RepeatedScalarFieldContainer[float]: ...
+    @property
+    def int64_val(self) -> RepeatedScalarFieldContainer[int]: ...
+    @property
+    def bool_val(self) -> RepeatedScalarFieldContainer[bool]: ...
+    @property
+    def dcomplex_val(self) -> RepeatedScalarFieldContainer[float]: ...
+    @property
+    def half_val(self) -> RepeatedScalarFieldContainer[int]: ...
+    @property
+    def uint32_val(self) -> RepeatedScalarFieldContainer[int]: ...
+    @property
+    def uint64_val(self) -> RepeatedScalarFieldContainer[int]: ...
     def __init__(
         self,
         *,
         dtype: int = ...,
         tensor_shape: TensorShapeProto | None = ...,
         tensor_content: bytes = ...,
+        float_val: Iterable[float] | None = ...,
+        double_val: Iterable[float] | None = ...,
+        int_val: Iterable[int] | None = ...,
         string_val: Iterable[bytes] | None = ...,
+        scomplex_val: Iterable[float] | None = ...,
+        int64_val: Iterable[int] | None = ...,
+        bool_val: Iterable[bool] | None = ...,
+        dcomplex_val: Iterable[float] | None = ...,
+        half_val: Iterable[int] | None = ...,
+        uint32_val: Iterable[int] | None = ...,
+        uint64_val: Iterable[int] | None = ...,
     ) -> None: ...
 
 @final

@@ -24,6 +24,8 @@ _SCALARS: Final = {
     "int32": FieldDescriptorProto.TYPE_INT32,
     "int64": FieldDescriptorProto.TYPE_INT64,
     "string": FieldDescriptorProto.TYPE_STRING,
+    "uint32": FieldDescriptorProto.TYPE_UINT32,
+    "uint64": FieldDescriptorProto.TYPE_UINT64,
 }
 _ENUM_OF: Final = "enum "
 _MAP_OF: Final = "map<string, "
@@ -40,7 +42,8 @@ class Field:
         name: Its name.
         number: Its number on the wire.
         type: A scalar type, a message of the same file or an imported one (`Outer.Inner` for a
-            nested one), `map<string, MESSAGE>`, or `enum NAME` for an enumeration of the message.
+            nested one), `map<string, MESSAGE>`, or `enum NAME` for an enumeration of the message
+            or of the file.
         is_repeated: Whether it is a list; lists of numbers are packed.
         oneof: The group of fields of which at most one is set, or None.
     """
@@ -66,7 +69,8 @@ def build_messages(
         file_name: Name of the file in the pool.
         schema: Fields of each message; `Outer.Inner` after `Outer` nests a message.
         imports: Names of files made before, whose messages the fields may have.
-        enums: Names of the values of each enumeration from 0 on; those are named `Message.Enum`.
+        enums: Names of the values of each enumeration from 0 on; those are named `Message.Enum`, or
+            `Enum` for several messages.
 
     Returns:
         The classes of the messages that are not nested, by name.
@@ -82,7 +86,7 @@ def build_messages(
             _add_field(messages[full_name], full_name, field)
     for full_name, values in (enums or {}).items():
         outer, _, name = full_name.rpartition(".")
-        enum = messages[outer].enum_type.add(name=name)
+        enum = (messages[outer].enum_type if outer else file.enum_type).add(name=name)
         for number, value in enumerate(values):
             enum.value.add(name=value, number=number)
     _POOL.AddSerializedFile(file.SerializeToString())
@@ -108,7 +112,8 @@ def _add_field(message: DescriptorProto, message_name: str, field: Field) -> Non
         added.type = _SCALARS[field.type]
     elif field.type.startswith(_ENUM_OF):
         added.type = FieldDescriptorProto.TYPE_ENUM
-        added.type_name = f".headrace.{message_name}.{field.type.removeprefix(_ENUM_OF)}"
+        # Looked up from the message outwards.
+        added.type_name = field.type.removeprefix(_ENUM_OF)
     else:
         added.type = FieldDescriptorProto.TYPE_MESSAGE
         type_name = _add_map_entry(message, message_name, field) if is_map else field.type

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, TypeAlias
 
-from headrace import engine, errors
+from headrace import engine
 from headrace.graph import Tensor
 from headrace.session import Life, Session
 
@@ -97,29 +97,18 @@ def run_ignoring_errors(sess: Any, op: Any) -> None:
         _log.debug("Ignored exception: %s", error)
 
 
-def tell_of_stop_iteration(name: str, end: BaseException) -> bool:
-    """Warns if a Python function has ended the input of a queue without saying so.
+def tell_of_stop_iteration(queue: str, error: BaseException) -> None:
+    """Warns that a Python function has ended the input of a queue without saying so.
 
-    TensorFlow takes a StopIteration for the end of the input, also one that comes out of a function
-    by mistake.
-
-    Args:
-        name: The queue's name.
-        end: What ended the input.
-
-    Returns:
-        Whether it warned.
+    TensorFlow takes a StopIteration for the end of the input, also one that is raised by mistake.
     """
-    cause = end.__cause__
-    if not isinstance(end, errors.OpError) or not isinstance(cause, StopIteration):
-        return False
-    place = traceback.extract_tb(cause.__traceback__)[-1:]
+    cause, op = error.__cause__, getattr(error, "op", None)
+    place = traceback.extract_tb(cause.__traceback__ if cause else None)[-1:]
     _log.warning(
         "queue '%s': the Python function of operation '%s' raised StopIteration (%s), which ends "
         "the input. If that was not meant, catch it in the function. If it was, raise "
         "tf.errors.OutOfRangeError there instead, and nothing is logged.",
-        name,
-        end.op.name if end.op else "unknown",
+        queue,
+        op.name if op else "unknown",
         ", ".join(f"{frame.filename}:{frame.lineno}" for frame in place),
     )
-    return True

@@ -12,11 +12,12 @@ import logging
 import threading
 import weakref
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from headrace import errors
 from headrace.coordinator import exception_of
 from headrace.graph import get_default_graph
+from headrace.queue_runner.census import Census
 from headrace.queue_runner.definition import (
     QueueRunnerDef,
     add_scope,
@@ -35,8 +36,6 @@ from headrace.queue_runner.loops import (
 from headrace.session import Progress, Session, register_producer
 
 __all__ = ["QueueRunner"]
-
-_ThreadRef: TypeAlias = weakref.ref[threading.Thread]
 
 _log = logging.getLogger(__name__)
 
@@ -96,17 +95,12 @@ class QueueRunner:
                 queue, enqueue_ops, close_op, cancel_op, queue_closed_exception_types
             )
         self._lock = threading.Lock()
-        # How many threads of a session have not ended. Guarded by the lock, like all below; counted
-        # by `create_threads` and by each `_run` when it ends.
+        # How many threads of a session have not ended: set by `create_threads`, counted down by
+        # each `_run` when it ends. Guarded by the lock, like all below.
         self._runs_per_session: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._exceptions_raised: list[BaseException] = []
-        # The filling threads that have not left. One that was never started may be dropped. A tuple
-        # is never changed, so that it can be read without the lock.
-        self._filling: weakref.WeakKeyDictionary[Any, tuple[_ThreadRef, ...]] = (
-            weakref.WeakKeyDictionary()
-        )
-        # Whether a StopIteration that ended the input was told of.
         self._has_told = False
+        self._census = Census()
         # Where the closing operation has run.
         self._closed_in: weakref.WeakSet[Any] = weakref.WeakSet()
         register_producer(self)
@@ -205,37 +199,33 @@ class QueueRunner:
             self._runs_per_session[sess] = len(self._enqueue_ops)
             self._exceptions_raised = []
             self._closed_in.discard(sess)
+            threads = self._make_threads(sess, coord)
         if isinstance(sess, Session):
             sess.runners.add(self)
-        find_session = weakly(sess)
-        filling = [
-            threading.Thread(
-                target=self._fill,
-                args=(find_session, enqueue_op, coord),
-                name=f"QueueRunnerThread-{self.name}-{enqueue_op.name}",
-            )
-            for enqueue_op in self._enqueue_ops
-        ]
-        with self._lock:
-            self._filling[sess] = tuple(map(weakref.ref, filling))
-        closing = []
-        if coord is not None:
-            closing = [
-                threading.Thread(
-                    target=self._wait_to_close,
-                    args=(find_session, coord),
-                    name=f"QueueRunnerThread-{self.name}-close_on_stop",
-                )
-            ]
-        threads = filling + closing
         for thread in threads:
             if coord is not None:
                 coord.register_thread(thread)
             if daemon:
                 thread.daemon = True
         if start:
-            self._start(threads, find_session, coord)
+            self._start(threads, weakly(sess), coord)
         return threads
+
+    def _make_threads(self, sess: Any, coord: Any) -> list[threading.Thread]:
+        prefix, find_session = f"QueueRunnerThread-{self.name}", weakly(sess)
+        filling = [
+            threading.Thread(
+                target=self._fill, args=(find_session, op, coord), name=f"{prefix}-{op.name}"
+            )
+            for op in self._enqueue_ops
+        ]
+        self._census.begin(sess, filling)
+        if coord is None:
+            return filling
+        closing = threading.Thread(
+            target=self._wait_to_close, args=(find_session, coord), name=f"{prefix}-close_on_stop"
+        )
+        return [*filling, closing]
 
     def _start(
         self, threads: list[threading.Thread], find_session: FindSession, coord: Any
@@ -253,18 +243,7 @@ class QueueRunner:
     def progress_in(self, session: Any) -> Progress:
         """Returns how far the runner has come in a session: headrace's own, for messages."""
         # Without the lock: a subclass may close the queue under it, and wait there for room.
-        num_running = self._runs_per_session.get(session)
-        filling = self._filling.get(session)
-        if num_running is None:
-            return Progress.NOT_STARTED
-        if num_running <= 0:
-            return Progress.ENDED
-        # A subclass may make its threads itself, and count them as TensorFlow does.
-        threads = [thread for ref in filling or () if (thread := ref()) is not None]
-        if filling is None or any(map(threading.Thread.is_alive, threads)):
-            return Progress.RUNNING
-        has_ended = any(thread.ident is not None for thread in threads)
-        return Progress.ENDED if has_ended else Progress.THREADS_NOT_STARTED
+        return self._census.progress(session, self._runs_per_session.get(session))
 
     def to_proto(self, export_scope: str | None = None) -> QueueRunnerDef | None:
         """Writes the runner down as names.
@@ -355,8 +334,9 @@ class QueueRunner:
 
     def _end_input(self, find_session: FindSession, end: BaseException) -> None:
         """Counts the end of a thread whose input has ended; the last one closes the queue."""
-        if not self._has_told:
-            self._has_told = tell_of_stop_iteration(self.name, end)
+        if isinstance(end.__cause__, StopIteration) and not self._has_told:
+            self._has_told = True
+            tell_of_stop_iteration(self.name, end)
         sess = find_session()
         is_our_session = isinstance(sess, Session)
         if is_our_session and sess.runners.is_failure(end.__cause__):
@@ -391,14 +371,11 @@ class QueueRunner:
         if sess is None:
             return
         with self._lock:
-            left = [ref for ref in self._filling.get(sess, ()) if ref() not in (None, *threads)]
-            self._filling[sess] = tuple(left)
-            is_last = not left
+            is_last = self._census.leave(sess, threads)
             if is_last:
                 # Also if a subclass does not count.
                 self._runs_per_session[sess] = 0
-            has_failed = bool(self._exceptions_raised)
-        if is_last and has_failed:
+        if is_last and self._exceptions_raised:
             self._close(find_session, self._close_op)
 
     def _close(self, find_session: FindSession, op: Any) -> None:

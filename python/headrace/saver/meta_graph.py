@@ -10,27 +10,21 @@ Source: `tf.train.export_meta_graph` of TensorFlow 1.15.
 """
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, Final
 
-import numpy as np
-
 from headrace.atomic_file import replacing
-from headrace.dtypes import DType, as_dtype
 from headrace.graph import Graph, Operation, Tensor, get_default_graph
+from headrace.graph.node_defs import make_node_def
 from headrace.ops.variables import Variable
 from headrace.protos import (
-    AttrValue,
     CollectionDef,
     GraphDef,
     MetaGraphDef,
     NodeDef,
-    TensorProto,
-    TensorShapeProto,
     VariableDef,
     VersionDef,
 )
-from headrace.shapes import TensorShape
 
 __all__ = ["export_meta_graph"]
 
@@ -71,53 +65,11 @@ def export_meta_graph(
 
 
 def _node(op: Operation) -> NodeDef:
-    items = {
-        **op.attrs,
+    outputs = {
         "_output_types": [tensor.dtype for tensor in op.outputs],
         "_output_shapes": [tensor.shape for tensor in op.outputs],
     }
-    attrs = {name: value for name, item in items.items() if (value := _attr(item)) is not None}
-    return NodeDef(name=op.name, op=op.type, input=op.node_def.input, attr=attrs)
-
-
-def _attr(value: Any) -> AttrValue | None:
-    """An attribute as a message; None if it has no form there."""
-    if not isinstance(value, (list, tuple)):
-        field = _field(value)
-        return None if field is None else AttrValue(**dict([field]))
-    fields = [field for item in value if (field := _field(item)) is not None]
-    kinds = {kind for kind, _ in fields}
-    if len(fields) < len(value) or len(kinds) > 1:
-        return None
-    values = {kind: [item for _, item in fields] for kind in kinds}
-    return AttrValue(list=AttrValue.ListValue(**values))
-
-
-def _field(value: Any) -> tuple[str, Any] | None:
-    """The field of `AttrValue` for a value that is no list, and what it holds."""
-    if isinstance(value, np.ndarray):
-        return ("tensor", _tensor(value)) if value.nbytes <= _MOST_CONSTANT_BYTES else None
-    for kind, name, convert in _FIELDS:
-        if isinstance(value, kind):
-            return name, convert(value)
-    return None
-
-
-def _tensor(value: np.ndarray[Any, Any]) -> TensorProto:
-    is_text = value.dtype == object
-    return TensorProto(
-        dtype=as_dtype(value.dtype).as_datatype_enum,
-        tensor_shape=_shape(TensorShape(value.shape)),
-        string_val=value.ravel().tolist() if is_text else (),
-        tensor_content=b"" if is_text else value.tobytes(),
-    )
-
-
-def _shape(shape: TensorShape) -> TensorShapeProto:
-    if shape.rank is None:
-        return TensorShapeProto(unknown_rank=True)
-    sizes = (-1 if size is None else size for size in shape.as_list())
-    return TensorShapeProto(dim=[TensorShapeProto.Dim(size=size) for size in sizes])
+    return make_node_def(op, outputs, _MOST_CONSTANT_BYTES)
 
 
 def _collection(items: Iterable[Any]) -> CollectionDef | None:
@@ -140,15 +92,3 @@ def _variable(variable: Variable) -> VariableDef:
         initial_value_name=variable.initial_value.name,
         trainable=variable.trainable,
     )
-
-
-# The fields of `AttrValue` by the types of attributes here; a bool is also an int, so it is first.
-_FIELDS: Final[tuple[tuple[type, str, Callable[[Any], Any]], ...]] = (
-    (DType, "type", int),
-    (TensorShape, "shape", _shape),
-    (bool, "b", bool),
-    (int, "i", int),
-    (float, "f", float),
-    (str, "s", str.encode),
-    (bytes, "s", bytes),
-)

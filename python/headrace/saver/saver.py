@@ -283,7 +283,7 @@ class Saver:
         """Reads the value of a variable, if it fits."""
         if name not in reader:
             raise errors.NotFoundError(
-                variable.op.node_def,
+                None,
                 variable.op,
                 f"Key {name} not found in checkpoint {prefix}. It has: {', '.join(reader.keys())}",
             )
@@ -318,7 +318,7 @@ class Saver:
 
 
 def _misfit(variable: Variable, text: str) -> errors.InvalidArgumentError:
-    return errors.InvalidArgumentError(variable.op.node_def, variable.op, text)
+    return errors.InvalidArgumentError(None, variable.op, text)
 
 
 def _check_session(sess: Any) -> None:

@@ -242,7 +242,7 @@ def _make_kernel(op: Operation, operands: Sequence[_Operand], rewrites: bool) ->
         engine.raise_op_error(engine.EngineError(code, message, op.name, cause), op.graph)
     if kernel is None:
         text = f"operation '{op.name}': there is no kernel for operations of type {op.type}"
-        raise errors.UnimplementedError(op.node_def, op, text)
+        raise errors.UnimplementedError(None, op, text)
     return kernel
 
 

@@ -1,6 +1,7 @@
 """What a session holds for its graph, made when first used: queues, readers, variables and more.
 
-A resource belongs to the operation that names it, or to everybody who gives the same `shared_name`.
+A resource belongs to the operation that names it, or to everybody who gives the same `shared_name`
+in the same container.
 """
 
 import itertools
@@ -40,7 +41,7 @@ class Resources:
         self._lock = threading.Lock()
         # Guarded by the lock.
         self._by_op: dict[Operation, Resource] = {}
-        self._shared: dict[str, tuple[Operation, Resource]] = {}
+        self._shared: dict[tuple[str, str], tuple[Operation, Resource]] = {}
         self._numbers = itertools.count()
 
     def get(self, op: Operation) -> Resource:
@@ -59,12 +60,13 @@ class Resources:
         shared_name = op.attrs.get("shared_name")
         if not shared_name:
             return _make(op, f"_{next(self._numbers)}_{op.name}")
-        if shared_name in self._shared:
-            existing, resource = self._shared[shared_name]
+        key = (op.attrs.get("container", ""), shared_name)
+        if key in self._shared:
+            existing, resource = self._shared[key]
             _check_same(existing, op, shared_name)
             return resource
         resource = _make(op, shared_name)
-        self._shared[shared_name] = (op, resource)
+        self._shared[key] = (op, resource)
         return resource
 
 
@@ -90,7 +92,7 @@ def _make_queue(op: Operation, name: str) -> engine.Queue:
     if op.type == "RandomShuffleQueueV2":
         if attrs["min_after_dequeue"] < 0:
             text = f"min_after_dequeue {attrs['min_after_dequeue']} must be >= 0"
-            raise errors.InvalidArgumentError(op.node_def, op, text)
+            raise errors.InvalidArgumentError(None, op, text)
         order = (attrs["min_after_dequeue"], attrs["seed"], attrs["seed2"])
     return engine.Queue(name, _capacity(op), dtypes, shapes, order)
 
@@ -100,7 +102,7 @@ def _check_same(existing: Operation, op: Operation, name: str) -> None:
     if existing.type != op.type:
         found = _QUEUE_CLASSES.get(existing.type, existing.type)
         raise errors.InvalidArgumentError(
-            op.node_def,
+            None,
             op,
             f"Trying to access resource '{name}': Expected {found}, found {op.type}",
         )
@@ -128,7 +130,7 @@ def _check_same(existing: Operation, op: Operation, name: str) -> None:
     elif _seeds(wants) not in {(0, 0), _seeds(has)}:
         text = f"has random seeds {_seeds(has)} but requested seeds are {_seeds(wants)}."
     if text is not None:
-        raise errors.InvalidArgumentError(op.node_def, op, f"Shared queue '{name}' {text}")
+        raise errors.InvalidArgumentError(None, op, f"Shared queue '{name}' {text}")
 
 
 def _seeds(attrs: dict[str, Any]) -> tuple[int, int]:

@@ -14,13 +14,12 @@ import weakref
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from types import TracebackType
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from headrace import engine
 from headrace.errors import CancelledError, OpError
 from headrace.graph import (
     Graph,
-    GraphDef,
     Operation,
     Tensor,
     call_at_reset,
@@ -38,15 +37,17 @@ from headrace.session.resources import RESOURCE_TYPES, Resources
 from headrace.session.runners import Progress, Runners
 from headrace.session.waits import Waits
 
+if TYPE_CHECKING:
+    from headrace.protos import GraphDef
+
 __all__ = ["InteractiveSession", "Session"]
 
 _ProgramKey: TypeAlias = tuple[tuple[Tensor, ...], tuple[Operation, ...], tuple[Tensor, ...]]
 
-# How long the program's exit waits for Python functions that threads of runners are computing.
-_EXIT_SECONDS: Final = 0.5
-
 # How many programs a session keeps at least, of those that were run last; at most twice as many.
 _NUM_CACHED: Final = 512
+# How long the program's exit waits for Python functions that threads of runners are computing.
+_EXIT_SECONDS: Final = 0.5
 
 # What the end of the interpreter has to wake: runner threads are blocked in native calls then.
 _open_sessions: "weakref.WeakSet[Session]" = weakref.WeakSet()
@@ -113,8 +114,8 @@ class Session:
         return self._runners
 
     @property
-    def graph_def(self) -> GraphDef:
-        """A plain description of the graph."""
+    def graph_def(self) -> "GraphDef":
+        """The graph as a message; see `Graph.as_graph_def`."""
         return self._graph.as_graph_def()
 
     def run(
@@ -193,6 +194,8 @@ class Session:
 
     def make_loop(self, op: Operation, stop_flag: engine.StopFlag) -> Callable[[], None]:
         """Returns a function that runs an operation again and again, in one call without the GIL.
+
+        Python takes part only where the operation needs a Python function.
 
         The function does not keep the session alive. It returns when `stop_flag` is set, between
         two runs; what blocks in a run has to be woken. It raises an OpError as soon as a run fails.

@@ -9,6 +9,7 @@ from google.protobuf.message import DecodeError
 
 from headrace import dtypes
 from headrace.errors import DataLossError, NotFoundError, UnimplementedError
+from headrace.memory import check_bytes
 from headrace.os_errors import os_errors
 from headrace.protos import BundleEntryProto, BundleHeaderProto
 from headrace.tensor_bundle.elements import decode
@@ -91,6 +92,7 @@ class BundleReader:
         Raises:
             NotFoundError: If there is no tensor of this name, or its data file is missing.
             DataLossError: If the data file is cut short or does not match its checksums.
+            ResourceExhaustedError: If memory can never hold it.
             UnimplementedError: If NumPy has no such type, or the tensor is stored in slices.
         """
         entry = self._find_entry(name)
@@ -120,6 +122,7 @@ class BundleReader:
                         f"{path}: tensor {name!r} at byte {entry.offset} claims {entry.size} "
                         f"bytes, past the end of the file ({num_file_bytes} bytes)"
                     )
+                check_bytes(entry.size, f"{path}: tensor {name!r} at byte {entry.offset}")
                 file.seek(entry.offset)
                 return file.read(entry.size)
         except NotFoundError as error:

@@ -8,11 +8,13 @@ its compression and a checksum.
 Source: `doc/table_format.md` of LevelDB.
 """
 
+import os
 import struct
 from collections.abc import Iterable, Iterator
 from typing import Final, Protocol
 
 from headrace.errors import DataLossError, UnimplementedError
+from headrace.memory import check_bytes
 from headrace.os_errors import os_errors
 from headrace.tensor_bundle.encoding import masked_crc32c, read_varint, write_varint
 
@@ -24,6 +26,9 @@ _TRAILER: Final = struct.Struct("<BI")
 _UINT32: Final = struct.Struct("<I")
 _BLOCK_SIZE_BYTES: Final = 256 * 1024
 _RESTART_INTERVAL: Final = 16
+# The keys of a block take at most so many times its bytes. In TensorFlow's blocks every sixteenth
+# key is whole, so theirs take at most sixteen times as many.
+_MAX_EXPANSION: Final = 64
 _COMPRESSIONS: Final = {1: "Snappy", 2: "Zstandard"}
 
 
@@ -131,11 +136,14 @@ def read_table(path: str) -> Iterator[tuple[bytes, bytes]]:
         Keys, in ascending order, and their values.
 
     Raises:
-        DataLossError: If the file is no table, is cut short or does not match its checksums.
+        DataLossError: If the file is no table, is cut short or does not match its checksums, or if
+            its keys are not in order or much larger than the file.
         OpError: If it cannot be read.
+        ResourceExhaustedError: If memory can never hold the file.
         UnimplementedError: If a block is compressed.
     """
     with os_errors(path), open(path, "rb") as file:
+        check_bytes(os.fstat(file.fileno()).st_size, path)
         data = file.read()
     if len(data) < _FOOTER.size:
         raise _damage(path, f"got {len(data)} bytes, expected at least {_FOOTER.size}")
@@ -144,8 +152,15 @@ def read_table(path: str) -> Iterator[tuple[bytes, bytes]]:
         raise _damage(path, f"ends with {magic:#018x}, expected {_MAGIC:#018x}")
     try:
         position = _read_handle(handles, 0)[2]
+        last_key = None
         for _, handle in _read_block(path, data, *_read_handle(handles, position)[:2]):
-            yield from _read_block(path, data, *_read_handle(handle, 0)[:2])
+            for key, value in _read_block(path, data, *_read_handle(handle, 0)[:2]):
+                if last_key is not None and key <= last_key:
+                    raise ValueError(
+                        f"key {key!r} comes after {last_key!r}, expected ascending keys"
+                    )
+                yield key, value
+                last_key = key
     except (ValueError, struct.error) as error:
         raise _damage(path, str(error)) from error
 
@@ -181,13 +196,19 @@ def _read_entries(block: bytes) -> list[tuple[bytes, bytes]]:
     (num_restarts,) = _UINT32.unpack_from(block, len(block) - _UINT32.size)
     end = len(block) - _UINT32.size * (num_restarts + 1)
     entries = []
-    key, position = b"", 0
+    key, position, num_key_bytes = b"", 0, 0
     while position < end:
         num_shared, position = read_varint(block, position)
         num_unshared, position = read_varint(block, position)
         num_value_bytes, position = read_varint(block, position)
         value_at = position + num_unshared
         key = key[:num_shared] + block[position:value_at]
+        num_key_bytes += len(key)
+        if num_key_bytes > _MAX_EXPANSION * len(block):
+            raise ValueError(
+                f"the keys of a block of {len(block)} bytes take more than {_MAX_EXPANSION} times "
+                "as many"
+            )
         position = value_at + num_value_bytes
         entries.append((key, block[value_at:position]))
     if position != max(end, 0):

@@ -20,16 +20,13 @@ from headrace.compression import *
 from headrace.dtypes import *
 from headrace.errors import OpError as OpError
 from headrace.graph import (
+    DeviceSpec as DeviceSpec,
+)
+from headrace.graph import (
     Graph as Graph,
 )
 from headrace.graph import (
-    GraphDef as GraphDef,
-)
-from headrace.graph import (
     GraphKeys as GraphKeys,
-)
-from headrace.graph import (
-    NodeDef as NodeDef,
 )
 from headrace.graph import (
     Operation as Operation,
@@ -303,10 +300,19 @@ if TYPE_CHECKING:
         decode_json_example as decode_json_example,
     )
     from headrace.protos import (
+        AttrValue as AttrValue,
+    )
+    from headrace.protos import (
         Event as Event,
     )
     from headrace.protos import (
+        GraphDef as GraphDef,
+    )
+    from headrace.protos import (
         HistogramProto as HistogramProto,
+    )
+    from headrace.protos import (
+        NodeDef as NodeDef,
     )
     from headrace.protos import (
         SessionLog as SessionLog,
@@ -321,7 +327,13 @@ VERSION = __version__ = "1.15.0"
 # What needs protocol buffers is loaded when it is first used.
 _LATE = {
     "decode_json_example": "headrace.ops.json_example",
-    **dict.fromkeys(("Event", "HistogramProto", "SessionLog", "Summary"), "headrace.protos"),
+    **dict.fromkeys(
+        (
+            *("AttrValue", "Event", "GraphDef", "HistogramProto", "NodeDef", "SessionLog"),
+            "Summary",
+        ),
+        "headrace.protos",
+    ),
 }
 
 

@@ -179,7 +179,7 @@ def test_a_size_that_turns_out_to_be_none_ends_the_run(run, hidden):
     with pytest.raises(tf.errors.InvalidArgumentError, match="output dimensions must be positive"):
         run(resized)
     huge = tf.image.resize_images(SQUARES, hidden([1 << 20, 1 << 20]))
-    with pytest.raises(tf.errors.InvalidArgumentError, match="expected at most 178956970 pixels"):
+    with pytest.raises(tf.errors.ResourceExhaustedError, match="OOM when allocating tensor"):
         run(huge)
     both = tf.image.resize_bilinear(SQUARES[None], [2, 2], True, half_pixel_centers=True)
     with pytest.raises(tf.errors.InvalidArgumentError, match="align_corners must be False"):

@@ -1,8 +1,11 @@
 //! Broadcasting: how two shapes are laid over one another, and the walk over both.
 
+use crate::allocate;
+use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::shape::Shape;
 use smallvec::SmallVec;
+use std::iter::repeat_n;
 
 /// A shorter row that is repeated (the channels of a pixel) is first made at least this long: loops over a handful
 /// of elements cost more than the elements.
@@ -27,7 +30,7 @@ struct Dim {
 }
 
 impl Broadcast {
-    /// Lays `y` over `x` as NumPy does. Fails if they do not fit.
+    /// Lays `y` over `x` as NumPy does. Fails if they do not fit, or the result has too many elements.
     pub fn new(x: &Shape, y: &Shape) -> Result<Self> {
         if x == y {
             let row = Dim { length: x.num_elements(), x_step: 1, y_step: 1 };
@@ -35,17 +38,17 @@ impl Broadcast {
         }
         let rank = x.len().max(y.len());
         let padded = |shape: &Shape, axis: usize| (axis + shape.len()).checked_sub(rank).map_or(1, |axis| shape[axis]);
+        let common = |axis| match (padded(x, axis), padded(y, axis)) {
+            (size, 1) | (1, size) => Some(size),
+            (x_size, y_size) => Some(x_size).filter(|_| x_size == y_size),
+        };
+        let shape: Option<Shape> = (0..rank).map(common).collect();
+        let shape = shape.ok_or_else(|| Error::invalid_argument(format!("Incompatible shapes: {x} vs. {y}")))?;
+        shape.checked_num_elements()?;
         let mut dims = SmallVec::<[Dim; 4]>::new();
-        let mut sizes = SmallVec::<[usize; 4]>::new();
         let (mut x_step, mut y_step) = (1, 1);
         for axis in (0..rank).rev() {
-            let (x_size, y_size) = (padded(x, axis), padded(y, axis));
-            let length = match (x_size, y_size) {
-                (size, 1) | (1, size) => size,
-                (x_size, y_size) if x_size == y_size => x_size,
-                _ => return Err(Error::invalid_argument(format!("Incompatible shapes: {x} vs. {y}"))),
-            };
-            sizes.push(length);
+            let (x_size, y_size, length) = (padded(x, axis), padded(y, axis), shape[axis]);
             let step = |size, step| if size == 1 { 0 } else { step };
             push_outer(&mut dims, Dim { length, x_step: step(x_size, x_step), y_step: step(y_size, y_step) });
             x_step *= x_size;
@@ -55,7 +58,7 @@ impl Broadcast {
             dims.push(Dim { length: 1, x_step: 0, y_step: 0 });
         }
         dims.reverse();
-        Ok(Self { shape: sizes.into_iter().rev().collect(), dims })
+        Ok(Self { shape, dims })
     }
 
     /// The shape of the result.
@@ -63,18 +66,30 @@ impl Broadcast {
         &self.shape
     }
 
-    /// `function` of each pair of elements, in row-major order.
-    pub fn map<T: Copy, U: Copy>(&self, x: &[T], y: &[T], function: impl Fn(T, T) -> U) -> Vec<U> {
+    /// `function` of each pair of elements, in row-major order: the elements of a tensor of type `dtype`.
+    pub fn map<T: Copy, U: Copy>(
+        &self,
+        dtype: DType,
+        x: &[T],
+        y: &[T],
+        function: impl Fn(T, T) -> U,
+    ) -> Result<Vec<U>> {
+        let mut out = allocate::elements(dtype, &self.shape).room()?;
         if let [outer, Dim { length, x_step: 1, y_step: 1 }] = self.dims[..]
             && length < TILE
         {
             match outer {
-                Dim { y_step: 0, .. } => return map_tiled(x, y, function),
-                Dim { x_step: 0, .. } => return map_tiled(y, x, |y, x| function(x, y)),
+                Dim { y_step: 0, .. } => {
+                    map_tiled(x, y, function, &mut out);
+                    return Ok(out);
+                }
+                Dim { x_step: 0, .. } => {
+                    map_tiled(y, x, |y, x| function(x, y), &mut out);
+                    return Ok(out);
+                }
                 _ => {}
             }
         }
-        let mut out = Vec::with_capacity(self.shape.num_elements());
         let row = self.dims[self.dims.len() - 1];
         self.for_each_row(|x_start, y_start| {
             let xs = || x[x_start..x_start + row.length].iter();
@@ -89,10 +104,10 @@ impl Broadcast {
                     let x = x[x_start];
                     out.extend(ys().map(|y| function(x, *y)));
                 }
-                _ => out.resize(out.len() + row.length, function(x[x_start], y[y_start])),
+                _ => out.extend(repeat_n(function(x[x_start], y[y_start]), row.length)),
             }
         });
-        out
+        Ok(out)
     }
 
     /// Calls `visit` with the offsets in `x` and `y` at which each innermost row begins.
@@ -101,6 +116,7 @@ impl Broadcast {
             return;
         }
         let outer = &self.dims[..self.dims.len() - 1];
+        #[expect(clippy::disallowed_methods, reason = "one for each axis")]
         let mut index: SmallVec<[usize; 4]> = SmallVec::from_elem(0, outer.len());
         let (mut x, mut y) = (0, 0);
         loop {
@@ -126,14 +142,13 @@ impl Broadcast {
     }
 }
 
-/// `function` of each element of `x` and its partner in `y`, whose whole is repeated beside `x`.
-fn map_tiled<T: Copy, U: Copy>(x: &[T], y: &[T], function: impl Fn(T, T) -> U) -> Vec<U> {
+/// Adds `function` of each element of `x` and its partner in `y`, whose whole is repeated beside `x`.
+fn map_tiled<T: Copy, U: Copy>(x: &[T], y: &[T], function: impl Fn(T, T) -> U, out: &mut Vec<U>) {
+    #[expect(clippy::disallowed_methods, reason = "less than twice as long as a tile")]
     let tile = y.repeat(TILE.div_ceil(y.len().max(1)));
-    let mut out = Vec::with_capacity(x.len());
     for chunk in x.chunks(tile.len().max(1)) {
         out.extend(chunk.iter().zip(&tile).map(|(x, y)| function(*x, *y)));
     }
-    out
 }
 
 /// Adds the next dimension outwards to `dims`, innermost first: joined to the one before it if both operands go on
@@ -163,7 +178,11 @@ mod tests {
         // A pair of offsets in one number: the x offset in the high digits.
         let xs: Vec<i64> = (0..x.num_elements() as i64).map(|offset| offset * 1000).collect();
         let ys: Vec<i64> = (0..y.num_elements() as i64).collect();
-        let pairs = broadcast.map(&xs, &ys, |x, y| x + y).into_iter().map(|pair| (pair / 1000, pair % 1000)).collect();
+        let pairs = broadcast
+            .map(DType::Int64, &xs, &ys, |x, y| x + y)?
+            .into_iter()
+            .map(|pair| (pair / 1000, pair % 1000))
+            .collect();
         Ok((broadcast.shape().to_vec(), pairs))
     }
 

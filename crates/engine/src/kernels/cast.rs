@@ -1,5 +1,6 @@
 //! Cast: elements as another type, as C converts them.
 
+use crate::allocate;
 use crate::dispatch_numeric;
 use crate::dtype::{DType, Numeric};
 use crate::error::{Error, Result};
@@ -87,12 +88,14 @@ fn is_same_bits(source: DType, target: DType) -> bool {
 
 fn is_nonzero<S: Numeric + PartialEq>(tensor: &Tensor) -> Result<Tensor> {
     let zero = S::zeroed();
-    let values = tensor.values::<S>()?.iter().map(|value| u8::from(*value != zero)).collect();
+    let values = tensor.values::<S>()?.iter().map(|value| u8::from(*value != zero));
+    let values = allocate::elements(DType::Bool, tensor.shape()).collect(values)?;
     Tensor::from_values(tensor.shape().clone(), values)?.with_dtype(DType::Bool)
 }
 
 fn convert<S: Numeric + ConvertTo<D>, D: Numeric>(tensor: &Tensor) -> Result<Tensor> {
-    let values = tensor.values::<S>()?.iter().map(|value| value.convert()).collect();
+    let values = tensor.values::<S>()?.iter().map(|value| value.convert());
+    let values = allocate::elements(D::DTYPE, tensor.shape()).collect(values)?;
     Tensor::from_values(tensor.shape().clone(), values)
 }
 

@@ -1,5 +1,6 @@
 //! Comparisons and logic of two tensors, with NumPy's broadcasting; the results are bools.
 
+use crate::allocate;
 use crate::dispatch_numeric;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -52,15 +53,15 @@ impl Kernel for Compare {
         }
         let broadcast = Broadcast::new(x.shape(), y.shape())?;
         let values = match dtype {
-            DType::Bool => broadcast.map(x.bytes(), y.bytes(), |x, y| self.apply(&x, &y)),
+            DType::Bool => broadcast.map(DType::Bool, x.bytes(), y.bytes(), |x, y| self.apply(&x, &y))?,
             DType::String => {
                 let [x, y] = [x, y].map(|tensor| tensor.string_values().iter().map(|value| &value[..]).collect());
                 let (x, y): (Vec<&[u8]>, Vec<&[u8]>) = (x, y);
-                broadcast.map(&x, &y, |x, y| self.apply(&x, &y))
+                broadcast.map(DType::Bool, &x, &y, |x, y| self.apply(&x, &y))?
             }
             _ => dispatch_numeric!(
                 dtype,
-                T => broadcast.map(x.values::<T>()?, y.values::<T>()?, |x, y| self.apply(&x, &y)),
+                T => broadcast.map(DType::Bool, x.values::<T>()?, y.values::<T>()?, |x, y| self.apply(&x, &y))?,
                 else => return Err(Error::unimplemented(format!("{self:?} of {dtype} is not supported")))
             ),
         };
@@ -72,10 +73,10 @@ impl Kernel for Logical {
     fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
         let [x, y] = expect_inputs(&inputs)?;
         let broadcast = Broadcast::new(x.shape(), y.shape())?;
-        let values = broadcast.map(x.bytes(), y.bytes(), |x, y| match self {
+        let values = broadcast.map(DType::Bool, x.bytes(), y.bytes(), |x, y| match self {
             Self::And => x & y,
             Self::Or => x | y,
-        });
+        })?;
         bools(broadcast, values)
     }
 }
@@ -83,7 +84,7 @@ impl Kernel for Logical {
 impl Kernel for LogicalNot {
     fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
         let [x] = expect_inputs(&inputs)?;
-        let values = x.bytes().iter().map(|value| 1 - value).collect();
+        let values = allocate::elements(DType::Bool, x.shape()).collect(x.bytes().iter().map(|value| 1 - value))?;
         Tensor::from_values::<u8>(x.shape().clone(), values)?.with_dtype(DType::Bool).map(Step::one)
     }
 }

@@ -2,13 +2,13 @@
 
 use super::attrs::Attrs;
 use super::expect_inputs;
+use crate::allocate::{self, Unread};
 use crate::compression::{Compression, Inflate};
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
 use crate::run::Run;
 use crate::tensor::Tensor;
 use bytes::Bytes;
-use std::io::Read;
 
 /// Inflates each string of a tensor.
 ///
@@ -46,12 +46,16 @@ impl DecodeCompressed {
     fn inflate(&self, value: &[u8]) -> Result<Bytes> {
         let mut bytes = Vec::new();
         let mut stream = Inflate::new(value, self.compression);
-        match stream.read_to_end(&mut bytes) {
-            Ok(_) => {
+        match allocate::read_to_end(&mut stream, &mut bytes) {
+            Ok(()) => {
                 bytes.shrink_to_fit();
                 Ok(bytes.into())
             }
-            Err(error) => Err(Error::data_loss(format!("{error}. {}", stream.remedy()))),
+            Err(Unread::Refused(refusal)) => {
+                let (made, given) = (bytes.len(), value.len());
+                Err(refusal.at(format_args!("{given} bytes have been inflated to {made}, and it is not the end")))
+            }
+            Err(Unread::Failed(error)) => Err(Error::data_loss(format!("{error}. {}", stream.remedy()))),
         }
     }
 }
@@ -59,6 +63,7 @@ impl DecodeCompressed {
 #[cfg(test)]
 mod tests {
     use super::*;
+
     use crate::compression::Deflate;
     use crate::kernels::attrs::Attr;
     use crate::kernels::testing::{attrs, error_text, run_one};

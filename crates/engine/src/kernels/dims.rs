@@ -35,6 +35,7 @@ impl Squeeze {
 
     fn shape(&self, shape: &Shape) -> Result<Shape> {
         let rank = shape.len() as i64;
+        #[expect(clippy::disallowed_methods, reason = "one for each axis")]
         let mut is_removed = vec![false; shape.len()];
         for axis in &self.axes {
             let place = if *axis < 0 { axis + rank } else { *axis };

@@ -1,6 +1,7 @@
 //! Pack and ConcatV2: several tensors in one, along a new axis or one they have.
 
 use super::attrs::Attrs;
+use crate::allocate::{self, Elements};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -41,7 +42,7 @@ impl Kernel for Pack {
         let axis = place(self.axis, rank)
             .ok_or_else(|| Error::invalid_argument(format!("axis = {} not in [-{rank}, {rank})", self.axis)))?;
         let (before, after) = first.shape().split_at(axis);
-        let shape = before.iter().chain(&[inputs.len()]).chain(after).copied().collect();
+        let shape: Shape = before.iter().chain(&[inputs.len()]).chain(after).copied().collect();
         join(first.dtype(), shape, before.iter().product(), &inputs).map(Step::one)
     }
 }
@@ -76,7 +77,8 @@ impl Kernel for Concat {
             }
         }
         let mut shape: Vec<usize> = first.to_vec();
-        shape[axis] = tensors.iter().map(|tensor| tensor.shape()[axis]).sum();
+        // A sum that is too large makes too many elements: more than there are of any tensor.
+        shape[axis] = tensors.iter().fold(0_usize, |sum, tensor| sum.saturating_add(tensor.shape()[axis]));
         join(tensors[0].dtype(), Shape::new(&shape), first[..axis].iter().product(), tensors).map(Step::one)
     }
 }
@@ -89,43 +91,52 @@ fn place(axis: i64, rank: usize) -> Option<usize> {
 
 /// For each of `num_rows`, a part of each tensor.
 fn join(dtype: DType, shape: Shape, num_rows: usize, tensors: &[Tensor]) -> Result<Tensor> {
+    if shape.contains(&0) {
+        return Tensor::empty(dtype, shape); // There may be many rows of nothing.
+    }
     if dtype == DType::String {
         let parts: Vec<_> = tensors.iter().map(Tensor::string_values).collect();
-        return Tensor::strings(shape, interleaved(num_rows, &parts));
+        let mut strings = allocate::elements(dtype, &shape).room()?;
+        interleave(num_rows, &parts, &mut strings);
+        return Tensor::strings(shape, strings);
     }
     let parts: SmallVec<[_; 16]> = tensors.iter().map(Tensor::bytes).collect();
     // Single numbers, as columns have that become rows, are too small to be copied as slices.
     let is_single = parts.iter().all(|part| part.len() == num_rows * dtype.size());
+    let elements = allocate::elements(dtype, &shape);
     let bytes = match dtype.size() {
-        4 if is_single => interleaved_words::<4>(num_rows, &parts),
-        8 if is_single => interleaved_words::<8>(num_rows, &parts),
-        _ => interleaved(num_rows, &parts),
+        4 if is_single => interleaved_words::<4>(num_rows, &parts, elements)?,
+        8 if is_single => interleaved_words::<8>(num_rows, &parts, elements)?,
+        _ => {
+            let mut bytes = elements.room()?;
+            interleave(num_rows, &parts, &mut bytes);
+            bytes
+        }
     };
     Tensor::from_bytes(dtype, shape, bytes.into())
 }
 
-/// As [`interleaved`], of `N` bytes for each row of each part.
-fn interleaved_words<const N: usize>(num_rows: usize, parts: &[&[u8]]) -> Vec<u8> {
+/// As [`interleave`], of `N` bytes for each row of each part.
+fn interleaved_words<const N: usize>(num_rows: usize, parts: &[&[u8]], elements: Elements) -> Result<Vec<u8>> {
     if num_rows == 1 {
-        let mut out = Vec::with_capacity(N * parts.len());
+        let mut out = elements.room()?;
         parts.iter().flat_map(|part| part.first_chunk::<N>()).for_each(|word| out.extend_from_slice(word));
-        return out;
+        return Ok(out);
     }
-    let mut out = vec![[0; N]; num_rows * parts.len()];
+    let mut out = elements.zeros::<[u8; N]>()?;
     for (index, part) in parts.iter().enumerate() {
         let places = out.iter_mut().skip(index).step_by(parts.len());
         places.zip(part.as_chunks().0).for_each(|(place, word)| *place = *word);
     }
-    out.into_flattened()
+    Ok(out.into_flattened())
 }
 
-fn interleaved<T: Clone>(num_rows: usize, parts: &[&[T]]) -> Vec<T> {
-    let mut out = Vec::with_capacity(parts.iter().map(|part| part.len()).sum());
+/// Adds a row of each part after the other to `out`.
+fn interleave<T: Clone>(num_rows: usize, parts: &[&[T]], out: &mut Vec<T>) {
     for row in 0..num_rows {
         for part in parts {
             let length = part.len() / num_rows;
             out.extend_from_slice(&part[row * length..(row + 1) * length]);
         }
     }
-    out
 }

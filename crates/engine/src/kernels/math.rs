@@ -1,5 +1,6 @@
 //! Element-wise arithmetic of one or two tensors of one real type, with NumPy's broadcasting.
 
+use crate::allocate;
 use crate::deferred;
 use crate::dispatch_numeric;
 use crate::dtype::DType;
@@ -191,13 +192,14 @@ fn pow(x: &Tensor, y: &Tensor) -> Result<Tensor> {
 }
 
 fn map<T: Arithmetic>(x: &Tensor, function: impl Fn(T) -> T) -> Result<Tensor> {
-    let values = x.values::<T>()?.iter().map(|value| function(*value)).collect();
+    let values = x.values::<T>()?.iter().map(|value| function(*value));
+    let values = allocate::elements(T::DTYPE, x.shape()).collect(values)?;
     Tensor::from_values(x.shape().clone(), values)
 }
 
 fn map_pairs<T: Arithmetic>(x: &Tensor, y: &Tensor, function: impl Fn(T, T) -> T) -> Result<Tensor> {
     let broadcast = Broadcast::new(x.shape(), y.shape())?;
-    let values = broadcast.map(x.values()?, y.values()?, function);
+    let values = broadcast.map(T::DTYPE, x.values()?, y.values()?, function)?;
     Tensor::from_values(broadcast.shape().clone(), values)
 }
 

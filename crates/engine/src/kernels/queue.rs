@@ -56,7 +56,7 @@ impl Kernel for QueueKernel {
         let queue = &self.queue;
         if !queue.is_batched() {
             // Who takes single elements is not to compute them; batches are computed while they are assembled.
-            inputs.iter().for_each(Tensor::settle);
+            inputs.iter().try_for_each(Tensor::settle)?;
         }
         let progress = match self.action {
             Action::Enqueue => queue.enqueue(inputs, run.parker())?,

@@ -1,5 +1,6 @@
 //! StringSplit and StringSplitV2: a vector of strings, each split into parts, as a sparse tensor.
 
+use crate::allocate;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Outputs, Step, Tensors};
 use crate::kernels::attrs::Attrs;
@@ -99,6 +100,8 @@ impl Kernel for StringSplit {
         for (row, text) in strings.string_values().iter().enumerate() {
             let parts = self.split(text, separator);
             longest = longest.max(parts.len());
+            let grown = allocate::grow(&mut indices, 2 * parts.len()).and(allocate::grow(&mut values, parts.len()));
+            grown.map_err(|refusal| refusal.at("the parts of strings"))?;
             indices.extend((0..parts.len()).flat_map(|column| [row as i64, column as i64]));
             values.extend(parts.into_iter().map(|part| retain(part, text)));
         }

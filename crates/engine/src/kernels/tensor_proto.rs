@@ -9,6 +9,7 @@
 //! Source: `tensorflow/core/framework/{tensor,tensor_shape}.proto`; what is accepted, and the words of the errors, are
 //! those of `tf.parse_tensor` and `tf.serialize_tensor` of TensorFlow 1.15.
 
+use crate::allocate;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::excerpt::excerpt;
@@ -17,7 +18,7 @@ use crate::kernels::attrs::Attrs;
 use crate::kernels::expect_inputs;
 use crate::retain::retain;
 use crate::run::Run;
-use crate::shape::Shape;
+use crate::shape::{LARGEST_ELEMENT_BYTES, Shape};
 use crate::tensor::Tensor;
 use crate::wire::{Cursor, Message, Value, for_each_field};
 use bytes::Bytes;
@@ -26,6 +27,7 @@ const DTYPE: u8 = 1;
 const SHAPE: u8 = 2;
 const CONTENT: u8 = 4;
 const STRINGS: u8 = 8;
+const STRINGS_FIELD: u64 = STRINGS as u64;
 
 /// A message holds at most 2 GiB. A few values may stand for many equal ones, but for no more than that.
 const MAX_BYTES: usize = i32::MAX as usize;
@@ -103,7 +105,7 @@ fn parse(message: &Bytes) -> Result<Tensor> {
     let dtype = dtype.ok_or_else(|| contradiction(&format!("there is no element type {}", header.dtype)))?;
     let shape = shape(&header.sizes, dtype)?;
     if header.content.is_empty() {
-        parse_values(message, dtype, shape).ok_or_else(malformed)
+        parse_values(message, dtype, shape)?.ok_or_else(malformed)
     } else if dtype == DType::String {
         parse_strings(header.content, &shape, message)
             .and_then(|strings| Tensor::strings(shape, strings).ok())
@@ -177,39 +179,55 @@ fn parse_strings(content: &[u8], shape: &Shape, message: &Bytes) -> Option<Vec<B
     content.is_at_end().then_some(strings)
 }
 
-/// The values of the field for the type. If there are less than elements, the last one stands for the rest; 0 if there is
-/// none.
-fn parse_values(message: &Bytes, dtype: DType, shape: Shape) -> Option<Tensor> {
-    let count = shape.num_elements();
-    let field = u64::from(value_field(dtype));
+/// The values of the field for the type; `None` if they are malformed. If there are less than elements, the last one stands
+/// for the rest; 0 if there is none.
+fn parse_values(message: &Bytes, dtype: DType, shape: Shape) -> Result<Option<Tensor>> {
     if dtype == DType::String {
-        let mut strings = Vec::new();
-        for_each_field(message, |number, value| {
-            if let Value::Bytes(string) = value
-                && number == field
-            {
-                strings.push(retain(string, message));
-            }
-            Some(())
-        })?;
+        let Some(mut strings) = string_values(message) else { return Ok(None) };
         let last = strings.last().cloned().unwrap_or_default();
-        strings.resize(count, last);
-        return Tensor::strings(shape, strings).ok();
+        fill_up(&mut strings, &[last], &shape, dtype)?;
+        return Tensor::strings(shape, strings).map(Some);
     }
+    let Some(mut bytes) = number_values(message, dtype) else { return Ok(None) };
+    let size = dtype.size();
+    bytes.truncate(bytes.len() / size * size);
+    let mut last = [0; LARGEST_ELEMENT_BYTES];
+    if let Some(start) = bytes.len().checked_sub(size) {
+        last[..size].copy_from_slice(&bytes[start..]);
+    }
+    fill_up(&mut bytes, &last[..size], &shape, dtype)?;
+    Tensor::from_bytes(dtype, shape, bytes.into()).map(Some)
+}
+
+fn string_values(message: &Bytes) -> Option<Vec<Bytes>> {
+    let mut strings = Vec::new();
+    for_each_field(message, |number, value| {
+        if let (STRINGS_FIELD, Value::Bytes(string)) = (number, value) {
+            strings.push(retain(string, message));
+        }
+        Some(())
+    })?;
+    Some(strings)
+}
+
+fn number_values(message: &Bytes, dtype: DType) -> Option<Vec<u8>> {
+    let field = u64::from(value_field(dtype));
     let mut bytes = Vec::new();
     for_each_field(message, |number, value| match number == field {
         true => push_values(value, dtype, &mut bytes),
         false => Some(()),
     })?;
-    let size = dtype.size();
-    bytes.truncate(bytes.len() / size * size);
-    let last = bytes.len().checked_sub(size).map_or(vec![0; size], |start| bytes[start..].to_vec());
-    bytes.truncate(count * size);
-    bytes.reserve_exact(count * size - bytes.len());
-    while bytes.len() < count * size {
-        bytes.extend_from_slice(&last);
-    }
-    Tensor::from_bytes(dtype, shape, bytes.into()).ok()
+    Some(bytes)
+}
+
+/// Makes `values` as many as the elements of a tensor take, by repeating `last`.
+fn fill_up<T: Clone>(values: &mut Vec<T>, last: &[T], shape: &Shape, dtype: DType) -> Result<()> {
+    let count = shape.num_elements() * last.len();
+    values.truncate(count);
+    let num_missing = count - values.len();
+    allocate::reserve(values, num_missing).map_err(|refusal| refusal.of_tensor(dtype, shape))?;
+    (0..num_missing / last.len()).for_each(|_| values.extend_from_slice(last));
+    Ok(())
 }
 
 /// The number of the field that has the values of a type.
@@ -275,10 +293,10 @@ mod tests {
 
     /// A message of a type, a shape, and a field that is already encoded.
     fn message(dtype: DType, dims: &[usize], field: &[u8]) -> Tensor {
-        let head = serialize(&Tensor::empty(dtype, Shape::new(&[&[0], dims].concat())).unwrap());
-        // The empty dimension comes first: a tag and a length 0.
-        let head = [&[8, dtype as u8, 18, head[3] - 2], &head[6..]].concat();
-        Tensor::string([&head, field].concat())
+        let dim = |size: &usize| Message::default().varint(1, *size as u64);
+        let shape = dims.iter().fold(Message::default(), |shape, size| shape.message(SHAPE, dim(size)));
+        let head = Message::default().varint(DTYPE, dtype as u64).message(SHAPE, shape);
+        Tensor::string([&head.into_bytes(), field].concat())
     }
 
     fn parse_as(dtype: DType, dims: &[usize], field: &[u8]) -> Tensor {

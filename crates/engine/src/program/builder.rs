@@ -155,6 +155,7 @@ impl ProgramBuilder {
 
     /// Lets kernels that can do so change their input, where it is a node's output and nobody else reads it.
     fn change_in_place(&mut self, fetches: &mut [Slot]) {
+        #[expect(clippy::disallowed_methods, reason = "one for each slot")]
         let mut num_readers = vec![0; self.initial.len()];
         let inputs = self.nodes.iter().flat_map(|node| &node.inputs).map(|input| &input.slot);
         inputs.chain(fetches.iter()).for_each(|slot| num_readers[*slot] += 1);
@@ -185,6 +186,7 @@ impl ProgramBuilder {
             self.producers.iter().map(|producer| self.is_plain || producer.is_none()).collect();
         fetches.iter().for_each(|slot| is_read_later[*slot] = true);
         self.nodes.iter().flat_map(|node| &node.guards).for_each(|guard| is_read_later[guard.slot] = true);
+        #[expect(clippy::disallowed_methods, reason = "one for each slot")]
         let mut is_moved = vec![false; self.initial.len()];
         for node in self.nodes.iter_mut().rev() {
             for input in node.inputs.iter_mut().rev() {

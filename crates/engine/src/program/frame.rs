@@ -55,6 +55,7 @@ struct Waiting {
 
 impl<'p> Frame<'p> {
     pub(super) fn new(program: &'p Program) -> Self {
+        #[expect(clippy::disallowed_methods, reason = "one for each node")]
         let (is_done, is_skipped) = (vec![false; program.nodes.len()], vec![false; program.nodes.len()]);
         Self { program, values: program.initial.clone(), is_done, is_skipped, has_waited: false }
     }

@@ -145,6 +145,7 @@ impl Program {
 
     /// The reading nodes that `node` depends on, itself included, nearest first.
     fn origin(&self, node: usize, run: &Run) -> Option<crate::run::Origin> {
+        #[expect(clippy::disallowed_methods, reason = "one for each node")]
         let mut is_seen = vec![false; self.nodes.len()];
         let mut stack = vec![node];
         while let Some(node) = stack.pop() {

@@ -27,6 +27,7 @@ impl Chunks {
             Some(last) if last.len() < CHUNK => last.push_back(element),
             last => {
                 // The only one of a small queue grows as it needs to.
+                #[expect(clippy::disallowed_methods, reason = "a chunk")]
                 let mut chunk = VecDeque::with_capacity(if last.is_some() { CHUNK } else { 1 });
                 chunk.push_back(element);
                 self.chunks.push_back(chunk);

@@ -1,5 +1,6 @@
 //! One component of a batch while its elements are put together.
 
+use crate::allocate;
 use crate::deferred::Recipe;
 use crate::dtype::DType;
 use crate::error::Result;
@@ -24,18 +25,16 @@ pub(super) struct Strings {
 }
 
 impl Column {
-    /// Room for `num_rows` times `row_length` values.
-    pub(super) fn new(dtype: DType, row_length: usize, num_rows: usize) -> Self {
-        let length = row_length * num_rows;
-        match dtype {
-            DType::Float32 => Self::Floats(Vec::with_capacity(length)),
-            DType::String => Self::Strings(Strings {
-                values: Vec::with_capacity(length),
-                buffer: Vec::new(),
-                buffered: Vec::with_capacity(length),
-            }),
-            _ => Self::Numbers(Vec::with_capacity(length * dtype.size())),
-        }
+    /// Room for the elements of a batch of this shape.
+    pub(super) fn new(dtype: DType, shape: &Shape) -> Result<Self> {
+        let elements = allocate::elements(dtype, shape);
+        Ok(match dtype {
+            DType::Float32 => Self::Floats(elements.room()?),
+            DType::String => {
+                Self::Strings(Strings { values: elements.room()?, buffer: Vec::new(), buffered: elements.room()? })
+            }
+            _ => Self::Numbers(elements.room()?),
+        })
     }
 
     /// Adds the bytes of numbers, or one string.

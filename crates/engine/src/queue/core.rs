@@ -24,6 +24,7 @@ pub(super) enum Request {
 }
 
 impl Request {
+    #[expect(clippy::disallowed_methods, reason = "at most MAX_RESERVED")]
     pub(super) fn dequeue(count: usize, is_up_to: bool) -> Self {
         Self::Dequeue { missing: count, is_up_to, held: Elements::with_capacity(count.min(MAX_RESERVED)) }
     }

@@ -116,6 +116,7 @@ impl Rows {
     pub(super) fn prepare(&mut self, packing: &Packing) -> Result<()> {
         if let Source::Many(many) = &mut self.0 {
             let num_missing = PREPARED_ROWS.min(many.end - many.next).saturating_sub(many.ready.len());
+            #[expect(clippy::disallowed_methods, reason = "at most PREPARED_ROWS")]
             many.ready.reserve_exact(num_missing);
             for _ in 0..num_missing {
                 let element = many.make_next(packing)?;

@@ -4,6 +4,7 @@
 //! known, the components of an element are packed one after the other: numbers as they are, strings after their lengths.
 //! Floats that are put off (see [`crate::deferred`]) are packed as what they are computed from.
 
+use crate::allocate;
 use crate::deferred::Recipe;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -70,7 +71,7 @@ enum Content {
 impl Packing {
     pub(super) fn new(spec: &QueueSpec) -> Self {
         let shapes = spec.shapes.iter().flatten().map(|shape| shape.to_shape());
-        let part = |(dtype, shape): (&DType, Option<Shape>)| Some(Part::new(*dtype, shape?));
+        let part = |(dtype, shape): (&DType, Option<Shape>)| Part::new(*dtype, shape?);
         let parts: Option<Box<[Part]>> = spec.dtypes.iter().zip(shapes).map(part).collect();
         let mut parts = parts.filter(|parts| parts.len() == spec.dtypes.len());
         if let Some([Part { content: content @ Content::Strings { count: 1 }, .. }]) = parts.as_deref_mut() {
@@ -101,7 +102,7 @@ impl Packing {
         if let Some(number) = self.layout_for(components) {
             let layout = self.layout(number)?;
             if layout.num_bytes(components, 0) <= MAX_PACKED_BYTES {
-                return Ok(layout.pack(number, components, 0));
+                return layout.pack(number, components, 0);
             }
         }
         components.iter_mut().for_each(Tensor::unshare);
@@ -114,7 +115,7 @@ impl Packing {
             let layout = self.layout(number)?;
             // Numbers are copied in any case, but strings of some size move.
             if !layout.has_strings() || layout.num_bytes(batch, row) <= MAX_PACKED_BYTES {
-                return Ok(layout.pack(number, batch, row));
+                return layout.pack(number, batch, row);
             }
         }
         batch.iter_mut().map(|component| component.take_row(row)).collect::<Result<_>>().map(Element::Tensors)
@@ -136,8 +137,8 @@ impl Packing {
 
     fn assemble(&self, first: &Layout, elements: &mut Elements) -> Result<Outputs> {
         let count = elements.len();
-        let mut columns: Vec<_> =
-            first.parts.iter().map(|part| Column::new(part.dtype, part.shape.num_elements(), count)).collect();
+        let column = |part: &Part| Column::new(part.dtype, &part.shape.batched(count));
+        let mut columns = first.parts.iter().map(column).collect::<Result<Vec<_>>>()?;
         for group in elements.chunks_mut(GROUP_LENGTH) {
             fetch(group);
             group.iter_mut().try_for_each(|element| self.unpack_into(&mut columns, element))?;
@@ -173,13 +174,14 @@ fn fetch(elements: &[Element]) {
 }
 
 impl Part {
-    fn new(dtype: DType, shape: Shape) -> Self {
-        let count = shape.num_elements();
+    /// `None` for a shape that no tensor has: it would have too many elements.
+    fn new(dtype: DType, shape: Shape) -> Option<Self> {
+        let count = shape.checked_num_elements().ok()?;
         let content = match dtype {
             DType::String => Content::Strings { count },
-            _ => Content::Numbers { num_bytes: count * dtype.size() },
+            _ => Content::Numbers { num_bytes: count.checked_mul(dtype.size())? },
         };
-        Self { dtype, shape, content }
+        Some(Self { dtype, shape, content })
     }
 
     /// The strings of row `row` of a component.
@@ -244,7 +246,7 @@ impl Layout {
         self.parts.iter().zip(components).map(|(part, component)| part.num_bytes(component, row)).sum()
     }
 
-    fn pack(&self, number: u8, components: &[Tensor], row: usize) -> Element {
+    fn pack(&self, number: u8, components: &[Tensor], row: usize) -> Result<Element> {
         let num_bytes = self.num_bytes(components, row);
         let parts = self.parts.iter().zip(components);
         if num_bytes <= Element::MAX_SHORT_BYTES {
@@ -255,11 +257,11 @@ impl Layout {
                     end += content.len();
                 });
             }
-            return Element::Short { layout: number, length: num_bytes as u8, bytes };
+            return Ok(Element::Short { layout: number, length: num_bytes as u8, bytes });
         }
-        let mut bytes = Vec::with_capacity(num_bytes);
+        let mut bytes = allocate::room(num_bytes).map_err(|refusal| refusal.at("an element of a queue"))?;
         parts.for_each(|(part, component)| part.write(component, row, |content| bytes.extend_from_slice(content)));
-        Element::Long { layout: number, bytes: bytes.into_boxed_slice() }
+        Ok(Element::Long { layout: number, bytes: bytes.into_boxed_slice() })
     }
 
     /// As [`Layout::unpack`]; what is one component keeps the memory of the element.
@@ -284,7 +286,8 @@ impl Layout {
             components.push(match &part.content {
                 Content::Numbers { num_bytes } => Tensor::copied(part.dtype, shape, next(&mut bytes, *num_bytes)?)?,
                 Content::Deferred { num_bytes, recipe } => {
-                    let source = Memory::copied(next(&mut bytes, *num_bytes)?);
+                    let source = Memory::copied(next(&mut bytes, *num_bytes)?)
+                        .map_err(|refusal| refusal.at("an element of a queue"))?;
                     Tensor::deferred(shape, recipe.clone().of(source))?
                 }
                 Content::Strings { count } => {

@@ -43,7 +43,7 @@ impl Class {
     pub fn negated(mut self) -> Self {
         self.sort();
         let mut next = 0;
-        let mut gaps = Vec::with_capacity(self.ranges.len() + 1);
+        let mut gaps = Vec::new();
         for (low, high) in &self.ranges {
             if next < *low {
                 gaps.push((next, low - 1));
@@ -58,7 +58,7 @@ impl Class {
 
     fn sort(&mut self) {
         self.ranges.sort_unstable();
-        let mut merged: Vec<(u32, u32)> = Vec::with_capacity(self.ranges.len());
+        let mut merged: Vec<(u32, u32)> = Vec::new();
         for (low, high) in self.ranges.drain(..) {
             match merged.last_mut() {
                 Some(last) if low <= last.1.saturating_add(1) => last.1 = last.1.max(high),

@@ -1,15 +1,15 @@
 //! Escape sequences for one character.
 
-use super::Misfit;
 use super::class;
+use super::{Misfit, SYNTAX};
 
 /// The character that an escape sequence stands for, which may be a surrogate; `rest` begins with the backslash and moves
 /// past it.
 pub fn escape(rest: &mut &str) -> Result<u32, Misfit> {
     let start = *rest;
-    let bad = |rest: &str| format!("invalid escape sequence: {}", &start[..start.len() - rest.len()]);
+    let bad = |rest: &str| Misfit::syntax("invalid escape sequence", &start[..start.len() - rest.len()]);
     next(rest);
-    let Some(kind) = next(rest) else { return Err(r"trailing \".to_owned()) };
+    let Some(kind) = next(rest) else { return Err(Misfit { text: r"trailing \".to_owned(), remedy: SYNTAX }) };
     let plain = |byte: u8| Ok(u32::from(byte));
     match kind {
         'a' => plain(7),

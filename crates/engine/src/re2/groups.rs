@@ -89,7 +89,7 @@ fn signed(class: Class, is_negated: bool) -> Class {
 }
 
 pub fn bad_range(text: &str) -> Misfit {
-    format!("invalid character class range: {text}")
+    Misfit::syntax("invalid character class range", text)
 }
 
 fn named(name: &str) -> Option<Class> {

@@ -5,6 +5,7 @@
 //!
 //! Source: RE2 (github.com/google/re2), as `tf.strings.regex_replace` of TensorFlow 1.15 uses it.
 
+mod bracket;
 mod class;
 mod escape;
 mod groups;
@@ -12,6 +13,7 @@ mod parse;
 mod replace;
 mod rewrite;
 mod scripts;
+mod stack;
 
 pub use rewrite::Rewrite;
 
@@ -25,13 +27,31 @@ const MAX_COMPILED_BYTES: usize = 10 << 20;
 /// Longer patterns are not even parsed. RE2's limit is about the same for plain letters.
 const MAX_PATTERN_BYTES: usize = 1 << 19;
 
-/// What `regex` may nest; [`parse`] has the limit that users meet.
-const NEST_LIMIT: u32 = 10 * parse::MAX_DEPTH;
+/// What `regex` may nest; [`stack`] has the limit that users meet.
+const NEST_LIMIT: u32 = 10 * stack::MAX_DEPTH;
 
 const TOO_LARGE: &str = "pattern too large - compile failed";
 
-/// What is wrong with a pattern, in RE2's words.
-type Misfit = String;
+/// What is wrong with a pattern.
+struct Misfit {
+    /// In RE2's words.
+    text: String,
+    remedy: &'static str,
+}
+
+const SYNTAX: &str = "Write it in RE2's syntax, which has no look-around and no backreferences";
+
+impl Misfit {
+    /// A part of the pattern is wrong.
+    fn syntax(what: &str, part: &str) -> Self {
+        Self { text: format!("{what}: {}", excerpt(part.as_bytes())), remedy: SYNTAX }
+    }
+
+    /// The pattern would take too much memory.
+    fn size(text: impl Into<String>) -> Self {
+        Self { text: text.into(), remedy: "Repeat less, or make it shorter" }
+    }
+}
 
 /// A pattern to search for.
 pub struct Pattern {
@@ -67,25 +87,23 @@ impl WholePattern {
 
 fn parse(pattern: &[u8], max_captures: usize) -> std::result::Result<parse::Parsed, Misfit> {
     if pattern.len() > MAX_PATTERN_BYTES {
-        return Err(TOO_LARGE.to_owned());
+        return Err(Misfit::size(TOO_LARGE));
     }
-    let text = std::str::from_utf8(pattern).map_err(|_| "invalid UTF-8".to_owned())?;
+    let text = std::str::from_utf8(pattern).map_err(|_| Misfit { text: "invalid UTF-8".to_owned(), remedy: SYNTAX })?;
     parse::parse(text, max_captures)
 }
 
 fn compile(text: &str) -> std::result::Result<Regex, Misfit> {
     let regex = RegexBuilder::new(text).size_limit(MAX_COMPILED_BYTES).nest_limit(NEST_LIMIT).build();
     regex.map_err(|error| match error {
-        regex::Error::CompiledTooBig(_) => TOO_LARGE.to_owned(),
-        error => error.to_string(),
+        regex::Error::CompiledTooBig(_) => Misfit::size(TOO_LARGE),
+        error => Misfit { text: error.to_string(), remedy: SYNTAX },
     })
 }
 
-fn invalid(pattern: &[u8], misfit: &str) -> Error {
-    let pattern = excerpt(pattern);
-    Error::invalid_argument(format!(
-        "Invalid pattern: {pattern}, error: {misfit}. Write it in RE2's syntax, which has no look-around and no backreferences"
-    ))
+fn invalid(pattern: &[u8], misfit: &Misfit) -> Error {
+    let (pattern, Misfit { text, remedy }) = (excerpt(pattern), misfit);
+    Error::invalid_argument(format!("Invalid pattern: {pattern}, error: {text}. {remedy}"))
 }
 
 #[cfg(test)]

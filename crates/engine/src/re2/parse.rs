@@ -4,16 +4,11 @@
 //! two syntaxes may differ in whatever they like.
 
 use super::Misfit;
+use super::bracket::{bracketed, named_class};
 use super::class::Class;
 use super::escape::{escape, next};
-use super::groups::{bad_range, perl, posix, unicode};
+use super::stack::{Count, Flags, Group, Item, MAX_REPEAT, Opening, count, deeper};
 use std::mem;
-
-/// The most groups and repetitions inside each other. `regex` walks through them by recursion.
-pub const MAX_DEPTH: u32 = 100;
-
-/// The most times that a part may be repeated by counts, all counts around it multiplied.
-const MAX_REPEAT: u32 = 1000;
 
 /// An expression for `regex`.
 pub struct Parsed {
@@ -37,48 +32,6 @@ pub fn parse(pattern: &str, max_captures: usize) -> Result<Parsed, Misfit> {
     Ok(Parsed { text: parser.group.into_item().text, num_groups: parser.num_groups })
 }
 
-#[derive(Clone, Copy, Default)]
-struct Flags {
-    folds: bool,
-    is_multi_line: bool,
-    dot_is_all: bool,
-    is_lazy: bool,
-}
-
-/// A part that a repetition can follow.
-struct Item {
-    /// It stands for itself wherever it is put.
-    text: String,
-    /// How many groups and repetitions are inside each other.
-    depth: u32,
-    /// How often counts repeat what is inside most often.
-    repeats: u32,
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Opening {
-    Capture,
-    NoCapture,
-}
-
-/// A group whose end is not reached yet.
-struct Group {
-    opening: Opening,
-    flags_before: Flags,
-    /// The alternatives before this one.
-    alternatives: String,
-    items: Vec<Item>,
-    depth: u32,
-    repeats: u32,
-}
-
-/// How often something is repeated.
-#[derive(Clone, Copy)]
-struct Count {
-    min: u32,
-    max: Option<u32>,
-}
-
 struct Parser<'p> {
     pattern: &'p str,
     /// What is not read yet.
@@ -88,33 +41,6 @@ struct Parser<'p> {
     group: Group,
     num_groups: usize,
     max_captures: usize,
-}
-
-impl Item {
-    fn new(text: impl Into<String>) -> Self {
-        Self { text: text.into(), depth: 0, repeats: 1 }
-    }
-}
-
-impl Group {
-    fn new(opening: Opening, flags_before: Flags) -> Self {
-        Self { opening, flags_before, alternatives: String::new(), items: Vec::new(), depth: 0, repeats: 1 }
-    }
-
-    /// Adds what was read of this alternative to the text.
-    fn end_alternative(&mut self) {
-        for item in self.items.drain(..) {
-            self.alternatives.push_str(&item.text);
-            self.depth = self.depth.max(item.depth);
-            self.repeats = self.repeats.max(item.repeats);
-        }
-    }
-
-    fn into_item(mut self) -> Item {
-        self.end_alternative();
-        let open = if self.opening == Opening::Capture { "(" } else { "(?:" };
-        Item { text: format!("{open}{})", self.alternatives), depth: self.depth, repeats: self.repeats }
-    }
 }
 
 impl<'p> Parser<'p> {
@@ -147,7 +73,7 @@ impl<'p> Parser<'p> {
                     self.group.alternatives.push('|');
                 }
                 '[' => {
-                    let class = self.class()?.into_regex();
+                    let class = bracketed(&mut self.rest, self.flags.folds)?.into_regex();
                     self.push(class);
                 }
                 '.' => {
@@ -160,7 +86,7 @@ impl<'p> Parser<'p> {
                 _ => self.literal()?,
             }
         }
-        if self.outer.is_empty() { Ok(()) } else { Err(format!("missing ): {}", self.pattern)) }
+        if self.outer.is_empty() { Ok(()) } else { Err(Misfit::syntax("missing )", self.pattern)) }
     }
 
     fn push(&mut self, text: impl Into<String>) {
@@ -197,7 +123,7 @@ impl<'p> Parser<'p> {
             Some(b'z') => self.token(2, r"\z"),
             Some(b'C') => self.token(2, r"(?s-u:.)"),
             Some(b'Q') => self.quoted()?,
-            _ => match self.named_class()? {
+            _ => match named_class(&mut self.rest, self.flags.folds)? {
                 Some(class) => self.push(class.into_regex()),
                 None => {
                     let point = escape(&mut self.rest)?;
@@ -216,58 +142,6 @@ impl<'p> Parser<'p> {
         Ok(())
     }
 
-    /// `\pL` or `\d`.
-    fn named_class(&mut self) -> Result<Option<Class>, Misfit> {
-        let class = unicode(&mut self.rest, self.flags.folds)?;
-        Ok(class.or_else(|| perl(&mut self.rest, self.flags.folds)))
-    }
-
-    /// `[...]`.
-    fn class(&mut self) -> Result<Class, Misfit> {
-        let start = self.rest;
-        let missing = || format!("missing ]: {start}");
-        let mut class = Class::default();
-        next(&mut self.rest);
-        let is_negated = self.skip("^");
-        // A bracket that comes first is a member.
-        let mut is_first = true;
-        while is_first || !self.rest.starts_with(']') {
-            is_first = false;
-            match posix(&mut self.rest, self.flags.folds)? {
-                Some(named) => class.add(&named),
-                None => match self.named_class()? {
-                    Some(named) => class.add(&named),
-                    None => class.add(&self.range(missing)?),
-                },
-            }
-        }
-        self.rest = &self.rest[1..];
-        Ok(if is_negated { class.negated() } else { class })
-    }
-
-    /// A character of a class, or a range of them.
-    fn range(&mut self, missing: impl Fn() -> Misfit) -> Result<Class, Misfit> {
-        let start = self.rest;
-        let low = self.member(&missing)?;
-        let mut high = low;
-        // A hyphen that comes last is a member.
-        if self.rest.len() > 1 && self.rest.starts_with('-') && !self.rest.starts_with("-]") {
-            next(&mut self.rest);
-            high = self.member(&missing)?;
-        }
-        if high < low {
-            return Err(bad_range(&start[..start.len() - self.rest.len()]));
-        }
-        Ok(Class::of(&[(low, high)]).folded(self.flags.folds))
-    }
-
-    fn member(&mut self, missing: impl Fn() -> Misfit) -> Result<u32, Misfit> {
-        match self.rest.starts_with('\\') {
-            true => escape(&mut self.rest),
-            false => next(&mut self.rest).map(u32::from).ok_or_else(missing),
-        }
-    }
-
     fn skip(&mut self, prefix: &str) -> bool {
         let rest = self.rest.strip_prefix(prefix);
         self.rest = rest.unwrap_or(self.rest);
@@ -280,14 +154,14 @@ impl<'p> Parser<'p> {
         let is_lazy = self.skip("?") != self.flags.is_lazy;
         let from = |start: &str| start[..start.len() - self.rest.len()].to_owned();
         if let Some(before) = before {
-            return Err(format!("bad repetition operator: {}", from(before)));
+            return Err(Misfit::syntax("bad repetition operator", &from(before)));
         }
         let Count { min, max } = count;
-        let too_often = || format!("invalid repetition size: {}", from(start));
+        let too_often = || Misfit::size(format!("invalid repetition size: {}", from(start)));
         if min.max(max.unwrap_or(0)) > MAX_REPEAT || max.is_some_and(|max| max < min) {
             return Err(too_often());
         }
-        let missing = || format!("no argument for repetition operator: {}", from(start));
+        let missing = || Misfit::syntax("no argument for repetition operator", &from(start));
         let item = self.group.items.last_mut().ok_or_else(missing)?;
         // Without a count above one, RE2 does not look at those inside.
         let repeats = item.repeats.saturating_mul(max.unwrap_or(min).max(1));
@@ -326,7 +200,7 @@ impl<'p> Parser<'p> {
 
     /// `(?P<name>`.
     fn open_named(&mut self) -> Result<(), Misfit> {
-        let bad = |text: &str| format!("invalid named capture group: {text}");
+        let bad = |text: &str| Misfit::syntax("invalid named capture group", text);
         let end = self.rest.find('>').ok_or_else(|| bad(self.rest))?;
         let (opening, rest) = self.rest.split_at(end + 1);
         let name = &opening[4..end];
@@ -344,7 +218,7 @@ impl<'p> Parser<'p> {
         let (mut flags, mut is_set, mut is_complete) = (self.flags, true, true);
         loop {
             let char = next(&mut self.rest);
-            let bad = || format!("invalid perl operator: {}", &start[..start.len() - self.rest.len()]);
+            let bad = || Misfit::syntax("invalid perl operator", &start[..start.len() - self.rest.len()]);
             let flag = match char {
                 Some('i') => &mut flags.folds,
                 Some('m') => &mut flags.is_multi_line,
@@ -369,7 +243,7 @@ impl<'p> Parser<'p> {
     }
 
     fn close(&mut self) -> Result<(), Misfit> {
-        let outer = self.outer.pop().ok_or_else(|| format!("unexpected ): {}", self.pattern))?;
+        let outer = self.outer.pop().ok_or_else(|| Misfit::syntax("unexpected )", self.pattern))?;
         self.rest = &self.rest[1..];
         let group = mem::replace(&mut self.group, outer);
         self.flags = group.flags_before;
@@ -378,32 +252,4 @@ impl<'p> Parser<'p> {
         self.group.items.push(item);
         Ok(())
     }
-}
-
-fn deeper(depth: u32) -> Result<u32, Misfit> {
-    if depth < MAX_DEPTH { Ok(depth + 1) } else { Err(format!("expression nests more than {MAX_DEPTH} levels deep")) }
-}
-
-/// `{2}`, `{2,}` or `{2,3}` and what follows it, if `text` begins so. Anything else is taken as it is.
-fn count(text: &str) -> Option<(Count, &str)> {
-    let (min, rest) = integer(text.strip_prefix('{')?)?;
-    if let Some(rest) = rest.strip_prefix('}') {
-        return Some((Count { min, max: Some(min) }, rest));
-    }
-    let rest = rest.strip_prefix(',')?;
-    if let Some(rest) = rest.strip_prefix('}') {
-        return Some((Count { min, max: None }, rest));
-    }
-    let (max, rest) = integer(rest)?;
-    Some((Count { min, max: Some(max) }, rest.strip_prefix('}')?))
-}
-
-/// A number without leading zeros, below a thousand million.
-fn integer(text: &str) -> Option<(u32, &str)> {
-    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
-    let (digits, rest) = text.split_at(end);
-    if digits.len() > 9 || (digits.len() > 1 && digits.starts_with('0')) {
-        return None;
-    }
-    Some((digits.parse().ok()?, rest))
 }

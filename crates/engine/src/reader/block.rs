@@ -5,8 +5,9 @@
 use super::format::Numbering;
 use super::input::{Input, error_of_wait};
 use super::name::FileName;
+use crate::allocate::{self, Refusal, Unread};
 use crate::compression::{Compression, Inflate};
-use crate::error::{Code, Error, Result, Wait};
+use crate::error::{Error, Result, Wait};
 use crate::output::retried;
 use bytes::Bytes;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
@@ -30,9 +31,9 @@ pub struct BlockFile {
     offset_bytes: u64,
     /// Number of the record being read, for errors, and how it is called there.
     record: u64,
+    numbering: Numbering,
     /// Offset of that record.
     record_bytes: u64,
-    numbering: Numbering,
     may_wait: bool,
 }
 
@@ -61,14 +62,13 @@ impl BlockFile {
     pub fn open(name: &FileName, compression: Compression, numbering: Numbering) -> Result<Self> {
         let (file, metadata) = name.open()?;
         let may_wait = file.may_wait();
-        let mut block = match compression {
+        let opened = match compression {
             Compression::None if metadata.is_file() => {
                 Self::new(name, Source::Regular(file), metadata.len(), numbering)
             }
             _ => Self::of_stream(name, Box::new(file), compression, numbering),
         };
-        block.may_wait = may_wait;
-        Ok(block)
+        Ok(Self { may_wait, ..opened })
     }
 
     /// A file that is not asked for its size, nor moved in.
@@ -83,8 +83,7 @@ impl BlockFile {
     fn new(name: &FileName, source: Source, length: u64, numbering: Numbering) -> Self {
         let block_bytes = length.clamp(SMALL_BLOCK_BYTES, BLOCK_BYTES as u64) as usize;
         let (name, block) = (name.clone(), Vec::new());
-        let (start, end, offset_bytes, record, record_bytes) = (0, 0, 0, 0, 0);
-        let may_wait = false;
+        let (start, end, offset_bytes, record, record_bytes, may_wait) = (0, 0, 0, 0, 0, false);
         Self { name, source, block, start, end, block_bytes, offset_bytes, record, record_bytes, numbering, may_wait }
     }
 
@@ -196,7 +195,9 @@ impl BlockFile {
         if self.end == self.block.len() {
             // A size that somebody claims is not allocated before so many bytes were seen.
             let length = self.block_bytes.max(count.min(2 * self.end));
-            self.block.try_reserve_exact(length - self.end).map_err(|_| self.too_large(count as u64))?;
+            allocate::reserve(&mut self.block, length - self.end)
+                .map_err(|refusal| self.too_large(count as u64, refusal))?;
+            #[expect(clippy::disallowed_methods, reason = "there is room")]
             self.block.resize(length, 0);
         }
         let read = retried(|| self.source.read(&mut self.block[self.end..]));
@@ -213,18 +214,15 @@ impl BlockFile {
         }
         let buffered = self.end - self.start;
         let capacity = if left.is_some() { count } else { count.min(2 * BLOCK_BYTES as u64) };
-        let mut bytes = Vec::new();
-        let reserved = usize::try_from(capacity).map(|capacity| bytes.try_reserve_exact(capacity));
-        if !matches!(reserved, Ok(Ok(()))) {
-            return Err(self.too_large(count));
-        }
+        let capacity = usize::try_from(capacity).unwrap_or(usize::MAX);
+        let mut bytes = allocate::room(capacity).map_err(|refusal| self.too_large(count, refusal))?;
         bytes.extend_from_slice(&self.block[self.start..self.end]);
         self.consume(buffered);
         let rest = count - buffered as u64;
-        match (&mut self.source).take(rest).read_to_end(&mut bytes) {
-            Ok(read) => self.offset_bytes += read as u64,
-            Err(error) if error.kind() == ErrorKind::OutOfMemory => return Err(self.too_large(count)),
-            Err(error) => return Err(self.failed(&error)),
+        match allocate::read_to_end(&mut (&mut self.source).take(rest), &mut bytes) {
+            Ok(()) => self.offset_bytes += (bytes.len() - buffered) as u64,
+            Err(Unread::Refused(refusal)) => return Err(self.too_large(count, refusal)),
+            Err(Unread::Failed(error)) => return Err(self.failed(&error)),
         }
         if bytes.len() as u64 != count {
             return Ok(None);
@@ -233,9 +231,10 @@ impl BlockFile {
         Ok(Some(bytes.into()))
     }
 
-    fn too_large(&self, count: u64) -> Error {
-        let text = format!("{count} bytes do not fit into memory. Split the record.");
-        Error::new(Code::ResourceExhausted, format!("{}: {} {text}", self.name.text(), self.place()))
+    /// The error for a record of `count` bytes for which there is no memory.
+    pub fn too_large(&self, count: u64, refusal: Refusal) -> Error {
+        let place = format!("{}: {}: {count} bytes do not fit into memory", self.name.text(), self.place());
+        refusal.at(place).with_remedy("Split the record")
     }
 
     /// The error of reading, with file, record and byte.

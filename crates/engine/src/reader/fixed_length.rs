@@ -5,9 +5,9 @@
 use super::block::BlockFile;
 use super::format::{Format, Position, Record, RecordFile};
 use super::name::FileName;
+use crate::allocate;
 use crate::compression::Compression;
 use crate::error::{Error, Result};
-use bytes::Bytes;
 
 /// Files of a header, records of one length and a footer.
 #[derive(Clone, Copy)]
@@ -108,9 +108,17 @@ impl RecordFile for FixedLengthFile {
         if buffered.len() < needed {
             return Ok(None);
         }
-        let value = Bytes::copy_from_slice(&buffered[..record_bytes]);
+        let value = match allocate::copied(&buffered[..record_bytes]) {
+            Ok(value) => value,
+            Err(refusal) => return Err(self.block.too_large(record_bytes as u64, refusal)),
+        };
         self.to_skip = hop_bytes;
-        Ok(Some(Record { number: Some(number), value, offset_bytes, next_bytes: offset_bytes + hop_bytes }))
+        Ok(Some(Record {
+            number: Some(number),
+            value,
+            offset_bytes,
+            next_bytes: offset_bytes.saturating_add(hop_bytes),
+        }))
     }
 
     fn may_wait(&self) -> bool {

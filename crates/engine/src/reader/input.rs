@@ -68,6 +68,7 @@ impl Read for Input {
         }
     }
 
+    #[expect(clippy::disallowed_methods, reason = "whoever calls this has looked whether there is room")]
     fn read_to_end(&mut self, bytes: &mut Vec<u8>) -> io::Result<usize> {
         match self.kind {
             Kind::Regular => self.file.read_to_end(bytes),

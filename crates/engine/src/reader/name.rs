@@ -85,6 +85,7 @@ impl Keys {
             }
         }
         let digits = &digits[start..];
+        #[expect(clippy::disallowed_methods, reason = "the length of a path")]
         let mut key = Vec::with_capacity(self.prefix.len() + digits.len());
         key.extend_from_slice(&self.prefix);
         key.extend_from_slice(digits);

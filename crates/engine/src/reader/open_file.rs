@@ -23,8 +23,8 @@ impl OpenFile {
         let at = at.filter(|position| position.record > 0);
         let records = format.open(&name, at)?;
         let keys = Keys::new(&name);
-        let (numbering, may_wait, position) = (format.numbering(), records.may_wait(), at.unwrap_or_default());
-        Ok(Self { name, keys, numbering, records, position, failure: None, may_wait })
+        let (may_wait, numbering) = (records.may_wait(), format.numbering());
+        Ok(Self { name, keys, numbering, records, position: at.unwrap_or_default(), failure: None, may_wait })
     }
 
     /// Adds up to `limit` records to `records`; says whether the file is known to have ended. What was read before some

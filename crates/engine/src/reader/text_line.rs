@@ -5,6 +5,7 @@
 use super::block::BlockFile;
 use super::format::{Format, Numbering, Position, Record, RecordFile};
 use super::name::FileName;
+use crate::allocate;
 use crate::compression::Compression;
 use crate::error::{Error, Result};
 use bytes::Bytes;
@@ -56,9 +57,9 @@ impl RecordFile for TextLineFile {
     fn next(&mut self, number: u64) -> Result<Option<Record>> {
         self.block.begin(number);
         let offset_bytes = self.block.offset_bytes();
-        let Some(value) = line(&mut self.block)? else { return Ok(None) };
-        let number = Some(self.num_header_lines + number + 1);
-        Ok(Some(Record { number, value, offset_bytes, next_bytes: self.block.offset_bytes() }))
+        let number = self.num_header_lines + number + 1;
+        let Some(value) = line(&mut self.block, number)? else { return Ok(None) };
+        Ok(Some(Record { number: Some(number), value, offset_bytes, next_bytes: self.block.offset_bytes() }))
     }
 
     fn next_up_to(&mut self, number: u64, limit: usize, take: &mut dyn FnMut(Record)) -> Result<bool> {
@@ -96,7 +97,7 @@ impl RecordFile for TextLineFile {
 }
 
 /// The next line, which may end in a later block or with the file; `None` if there is nothing left but a carriage return.
-fn line(block: &mut BlockFile) -> Result<Option<Bytes>> {
+fn line(block: &mut BlockFile, number: u64) -> Result<Option<Bytes>> {
     let buffered = block.fill(1)?;
     if let Some(end) = memchr(b'\n', buffered) {
         let line = Bytes::copy_from_slice(without_return(&buffered[..end]));
@@ -107,7 +108,12 @@ fn line(block: &mut BlockFile) -> Result<Option<Bytes>> {
     let has_end = loop {
         let buffered = block.fill(1)?;
         let end = memchr(b'\n', buffered);
-        line.extend_from_slice(&buffered[..end.unwrap_or(buffered.len())]);
+        let part = &buffered[..end.unwrap_or(buffered.len())];
+        if let Err(refusal) = allocate::grow(&mut line, part.len()) {
+            let (name, length) = (block.name().text(), line.len());
+            return Err(refusal.at(format_args!("{name}: line {number} does not end within {length} bytes")));
+        }
+        line.extend_from_slice(part);
         let used = end.map_or(buffered.len(), |end| end + 1);
         block.consume(used);
         if end.is_some() || used == 0 {

@@ -5,6 +5,7 @@
 use super::format::{Format, Position, Record, RecordFile};
 use super::input::{Input, error_of_wait};
 use super::name::FileName;
+use crate::allocate::{self, Unread};
 use crate::error::{Error, Result, Wait};
 use bytes::Bytes;
 use std::io::Read;
@@ -52,17 +53,22 @@ pub fn read_whole_file(name: &FileName) -> Result<Bytes> {
 }
 
 /// `length_bytes` is how many bytes are expected: 0 for a pipe.
+#[expect(clippy::disallowed_methods, reason = "there is room for a file of this length")]
 pub(super) fn read_to_end(name: &FileName, file: &mut impl Read, length_bytes: u64) -> Result<Bytes> {
     let mut bytes = Vec::new();
-    let reserved = usize::try_from(length_bytes).is_ok_and(|length| bytes.try_reserve_exact(length).is_ok());
-    let read = match reserved {
-        true => file.read_to_end(&mut bytes),
-        false => Err(std::io::ErrorKind::OutOfMemory.into()),
+    let read = match usize::try_from(length_bytes).unwrap_or(usize::MAX) {
+        0 => allocate::read_to_end(file, &mut bytes),
+        length => allocate::reserve(&mut bytes, length)
+            .map_err(Unread::Refused)
+            .and_then(|()| file.read_to_end(&mut bytes).map(drop).map_err(Unread::Failed)),
     };
-    read.map_err(|error| match error_of_wait(&error) {
-        Some(error) if bytes.is_empty() => error.clone(),
-        Some(error) => error.clone().of_wait(Wait::CutOff),
-        None => Error::io(name.text(), &error),
+    read.map_err(|unread| match unread {
+        Unread::Refused(refusal) => refusal.at(name.text()),
+        Unread::Failed(error) => match error_of_wait(&error) {
+            Some(error) if bytes.is_empty() => error.clone(),
+            Some(error) => error.clone().of_wait(Wait::CutOff),
+            None => Error::io(name.text(), &error),
+        },
     })?;
     bytes.shrink_to_fit();
     Ok(bytes.into())

@@ -3,6 +3,7 @@
 mod rows;
 mod unshare;
 
+use crate::allocate;
 use crate::deferred::{self, Deferred, Recipe};
 use crate::dtype::{DType, Numeric};
 use crate::error::{Error, Result};
@@ -68,13 +69,13 @@ impl Tensor {
         if dtype == DType::String {
             return Err(Error::internal("a string tensor is not made from one run of bytes"));
         }
-        if bytes.len() != shape.num_elements() * dtype.size() {
+        if Some(bytes.len()) != shape.checked_num_elements()?.checked_mul(dtype.size()) {
             return Err(Error::internal(format!("{} bytes for {dtype} of shape {shape}", bytes.len())));
         }
         let data = match inline(&bytes) {
             Some(data) => data,
             None if bytes.as_ptr().align_offset(dtype.alignment()) == 0 => Data::Buffer(memory(bytes)),
-            None => Data::Buffer(Memory::aligned_copy(&bytes)),
+            None => Data::Buffer(Memory::aligned_copy(&bytes).map_err(|refusal| refusal.of_tensor(dtype, &shape))?),
         };
         Ok(Self { dtype, shape, data })
     }
@@ -82,10 +83,16 @@ impl Tensor {
     /// A numeric, boolean or complex tensor of a copy of `bytes`.
     pub fn copied(dtype: DType, shape: Shape, bytes: &[u8]) -> Result<Self> {
         match inline(bytes) {
-            Some(data) if dtype != DType::String && bytes.len() == shape.num_elements() * dtype.size() => {
+            Some(data)
+                if dtype != DType::String
+                    && Some(bytes.len()) == shape.checked_num_elements()?.checked_mul(dtype.size()) =>
+            {
                 Ok(Self { dtype, shape, data })
             }
-            _ => Self::from_bytes(dtype, shape, Bytes::copy_from_slice(bytes)),
+            _ => {
+                let copy = allocate::copied(bytes).map_err(|refusal| refusal.of_tensor(dtype, &shape))?;
+                Self::from_bytes(dtype, shape, copy)
+            }
         }
     }
 
@@ -230,7 +237,9 @@ impl Tensor {
 
     /// Makes the elements floats that are computed when they are read; says whether, for it is not always worth it.
     pub fn put_off(&mut self) -> bool {
-        let is_worth_it = Deferred::is_worth_it(self.dtype, self.num_elements());
+        // What memory cannot hold is not deferred: computing it at once fails properly.
+        let is_worth_it = Deferred::is_worth_it(self.dtype, self.num_elements())
+            && allocate::check(self.num_elements().saturating_mul(size_of::<f32>())).is_ok();
         let Data::Buffer(memory) = &mut self.data else { return false };
         if is_worth_it {
             let source = std::mem::replace(memory, Memory::Bytes(Bytes::new()));
@@ -268,13 +277,13 @@ impl Tensor {
         let (dtype, source) = deferred.source();
         let moved = work(&Self { dtype, shape: self.shape.clone(), data: Data::Buffer(source.clone()) })?;
         let shape = moved.shape.clone();
-        let data = Data::Deferred(Arc::new(deferred.over(moved.into_memory())));
+        let data = Data::Deferred(Arc::new(deferred.over(moved.into_memory()?)));
         Ok(Self { dtype: self.dtype, shape, data })
     }
 
     /// The elements of a float tensor, in a vector of its own.
     pub fn to_floats(&self) -> Result<Vec<f32>> {
-        let mut floats = Vec::with_capacity(self.num_elements());
+        let mut floats = allocate::elements(DType::Float32, &self.shape).room()?;
         self.extend_floats(&mut floats)?;
         Ok(floats)
     }
@@ -314,10 +323,13 @@ impl Tensor {
         Ok(())
     }
 
-    /// Computes the elements now, if that was put off.
-    pub fn settle(&self) {
-        if let Data::Deferred(deferred) = &self.data {
-            deferred.values();
+    /// Computes the elements now, if they are deferred. Fails if there is no memory for them.
+    pub fn settle(&self) -> Result<()> {
+        match &self.data {
+            Data::Deferred(deferred) => {
+                deferred.compute().map_err(|refusal| refusal.of_tensor(self.dtype, &self.shape))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -343,15 +355,16 @@ impl Tensor {
     }
 
     /// The memory of a numeric tensor's elements; none for strings.
-    pub fn into_memory(self) -> Memory {
-        match self.data {
+    pub fn into_memory(self) -> Result<Memory> {
+        self.settle()?;
+        Ok(match self.data {
             Data::Buffer(memory) => memory,
             Data::Deferred(deferred) => match Arc::try_unwrap(deferred) {
                 Ok(deferred) => Memory::numbers(deferred.into_values()),
                 Err(shared) => Memory::Numbers(shared),
             },
-            _ => Memory::aligned_copy(self.bytes()),
-        }
+            _ => Memory::aligned_copy(self.bytes()).map_err(|refusal| refusal.of_tensor(self.dtype, &self.shape))?,
+        })
     }
 }
 
@@ -372,7 +385,7 @@ impl PartialEq for Tensor {
 }
 
 fn check_length(shape: &Shape, length: usize) -> Result<()> {
-    match shape.num_elements() == length {
+    match shape.checked_num_elements()? == length {
         true => Ok(()),
         false => Err(Error::internal(format!("{length} elements for shape {shape}"))),
     }

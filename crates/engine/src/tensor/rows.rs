@@ -1,6 +1,7 @@
 //! Parts of tensors, their rows, and rows put together into batches.
 
 use super::{Data, Tensor};
+use crate::allocate;
 use crate::deferred;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
@@ -52,7 +53,8 @@ impl Tensor {
             && deferred.is_open()
             && length >= deferred::MIN_ELEMENTS
         {
-            return Ok(Self { dtype: self.dtype, shape, data: Data::Deferred(Arc::new(deferred.part(elements))) });
+            let part = deferred.part(elements).map_err(|refusal| refusal.of_tensor(self.dtype, &shape))?;
+            return Ok(Self { dtype: self.dtype, shape, data: Data::Deferred(Arc::new(part)) });
         }
         let size = self.dtype.size();
         Self::copied(self.dtype, shape, &self.bytes()[elements.start * size..elements.end * size])
@@ -80,13 +82,14 @@ impl Tensor {
         let shape = leading.iter().chain(row.iter()).copied().collect();
         if self.dtype == DType::String {
             let rows = order.iter().flat_map(|row| &self.string_values()[row * length..(row + 1) * length]);
-            return Self::strings(shape, rows.cloned().collect());
+            let rows = allocate::elements(self.dtype, &shape).collect(rows.cloned())?;
+            return Self::strings(shape, rows);
         }
         let row_bytes = length * self.dtype.size();
         if let [row] = order {
             return Self::copied(self.dtype, shape, &self.bytes()[row * row_bytes..(row + 1) * row_bytes]);
         }
-        let mut bytes = Vec::with_capacity(order.len() * row_bytes);
+        let mut bytes = allocate::elements(self.dtype, &shape).room()?;
         order.iter().for_each(|row| bytes.extend_from_slice(&self.bytes()[row * row_bytes..(row + 1) * row_bytes]));
         Self::from_bytes(self.dtype, shape, bytes.into())
     }
@@ -117,8 +120,11 @@ impl Tensor {
     ) -> Result<Self> {
         let shape = row.batched(rows.len());
         let size = dtype.size();
-        let mut strings = vec![Bytes::new(); if dtype == DType::String { shape.num_elements() } else { 0 }];
-        let mut bytes = vec![0; shape.num_elements() * size];
+        let elements = allocate::elements(dtype, &shape);
+        let (mut strings, mut bytes) = match dtype {
+            DType::String => (elements.copies(Bytes::new())?, Vec::new()),
+            _ => (Vec::new(), elements.zeros::<u8>()?),
+        };
         for (index, tensor) in rows.enumerate() {
             let start = index * row.num_elements();
             let source = tensor.bytes();
@@ -203,14 +209,14 @@ mod tests {
         let inner = part.part(5..75, Shape::new(&[70])).unwrap();
         assert_eq!(inner.bytes(), [1; 70]);
         drop(part);
-        assert!(whole.clone().part(0..79, Shape::new(&[79])).unwrap().into_memory().is_unique());
-        assert!(inner.into_memory().is_unique() && whole.into_memory().is_unique());
+        assert!(whole.clone().part(0..79, Shape::new(&[79])).unwrap().into_memory().unwrap().is_unique());
+        assert!(inner.into_memory().unwrap().is_unique() && whole.into_memory().unwrap().is_unique());
     }
 
     #[test]
     fn a_row_keeps_nothing_of_its_batch_alive() {
         let batch = Tensor::from_values(Shape::new(&[2, 100]), vec![1_u8; 200]).unwrap();
         let row = batch.row(1).unwrap();
-        assert!(batch.into_memory().is_unique() && row.bytes() == [1; 100]);
+        assert!(batch.into_memory().unwrap().is_unique() && row.bytes() == [1; 100]);
     }
 }

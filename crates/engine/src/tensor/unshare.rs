@@ -21,7 +21,7 @@ impl Tensor {
                 if Arc::get_mut(values).is_none() {
                     *values = values.iter().cloned().collect();
                 }
-                Arc::get_mut(values).into_iter().for_each(|values| unshare_all(values));
+                Arc::get_mut(values).into_iter().for_each(unshare_all);
             }
         }
     }

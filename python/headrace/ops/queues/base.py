@@ -137,7 +137,7 @@ class QueueBase:
                 )
             for component, shape in zip(components, self._shapes, strict=False):
                 component.shape.assert_is_compatible_with(shape)
-            return self._add_op("QueueEnqueueV2", scope, inputs=components)
+            return self._add_enqueue("QueueEnqueueV2", scope, components)
 
     def enqueue_many(self, vals: Any, name: str | None = None) -> Operation:
         """Adds an operation that adds the rows of its components, in order, as space appears.
@@ -157,7 +157,7 @@ class QueueBase:
             for component, shape in zip(components, self._shapes, strict=False):
                 rows = rows.merge_with(component.shape.with_rank_at_least(1)[0])
                 component.shape[1:].assert_is_compatible_with(shape)
-            return self._add_op("QueueEnqueueManyV2", scope, inputs=components)
+            return self._add_enqueue("QueueEnqueueManyV2", scope, components)
 
     def dequeue(self, name: str | None = None) -> Any:
         """Adds an operation that takes one element. It waits until there is one.
@@ -177,6 +177,7 @@ class QueueBase:
             name or f"{self._stem}_Dequeue",
             dtypes=self._types,
             shapes=self._shapes,
+            attrs=self._dequeue_attrs(),
         )
         return self._outputs(op)
 
@@ -290,8 +291,17 @@ class QueueBase:
             return list(zip(self._types, shapes, strict=True))
 
         inputs = [Input("handle", self._queue_ref, resource), Input("n", n, int32)]
-        op = apply_op(f"Queue{kind}V2", inputs, infer, name=name or f"{self._stem}_{kind}")
+        name, attrs = name or f"{self._stem}_{kind}", self._dequeue_attrs()
+        op = apply_op(f"Queue{kind}V2", inputs, infer, name=name, attrs=attrs)
         return self._outputs(op)
+
+    def _dequeue_attrs(self) -> dict[str, Any]:
+        return {"component_types": self._types, "timeout_ms": -1}
+
+    def _add_enqueue(self, op_type: str, name: str, components: Sequence[Tensor]) -> Operation:
+        types = [component.dtype.base_dtype for component in components]
+        attrs = {"Tcomponents": types, "timeout_ms": -1}
+        return self._add_op(op_type, name, inputs=components, attrs=attrs)
 
     def _outputs(self, op: Operation) -> Any:
         if self._names is not None:

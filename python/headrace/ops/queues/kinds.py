@@ -69,7 +69,8 @@ class RandomShuffleQueue(QueueBase):
         dtypes: As for `FIFOQueue`.
         shapes: As for `FIFOQueue`.
         names: As for `FIFOQueue`.
-        seed: Makes the order repeatable, together with the graph's seed.
+        seed: Makes the order repeatable, together with the graph's seed, where the number of
+            elements at each draw is the same.
         shared_name: As for `FIFOQueue`.
         name: Name of the operation.
 
@@ -205,7 +206,10 @@ def _create(
         "shared_name": as_shared_name(shared_name),
         "container": "",
     }
-    op = get_default_graph().create_op(
-        op_type, [], [resource], output_shapes=[TensorShape([])], name=name, attrs=attrs
-    )
+    graph = get_default_graph()
+    # TensorFlow asks for the processor for this kind alone.
+    with graph.device("CPU" if op_type == "FIFOQueueV2" else ""):
+        op = graph.create_op(
+            op_type, [], [resource], output_shapes=[TensorShape([])], name=name, attrs=attrs
+        )
     return op.outputs[0]

@@ -1,6 +1,7 @@
 //! The columns: what a field is in every record, or in the only one.
 
 use super::split::Fields;
+use crate::allocate::{self, Refusal};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::excerpt::excerpt;
@@ -54,14 +55,18 @@ pub struct Place {
 
 impl Column {
     pub fn new(dtype: DType, capacity: usize) -> Result<Self> {
-        match dtype {
-            DType::Int32 => Ok(Self::Int32(Vec::with_capacity(capacity))),
-            DType::Int64 => Ok(Self::Int64(Vec::with_capacity(capacity))),
-            DType::Float32 => Ok(Self::Float32(Vec::with_capacity(capacity))),
-            DType::Float64 => Ok(Self::Float64(Vec::with_capacity(capacity))),
-            DType::String => Ok(Self::String(Vec::with_capacity(capacity))),
-            _ => Err(unsupported(dtype)),
-        }
+        let column = || {
+            Ok(Some(match dtype {
+                DType::Int32 => Self::Int32(allocate::room(capacity)?),
+                DType::Int64 => Self::Int64(allocate::room(capacity)?),
+                DType::Float32 => Self::Float32(allocate::room(capacity)?),
+                DType::Float64 => Self::Float64(allocate::room(capacity)?),
+                DType::String => Self::String(allocate::room(capacity)?),
+                _ => return Ok(None),
+            }))
+        };
+        let column = column().map_err(|refusal: Refusal| refusal.at("a column of CSV records"))?;
+        column.ok_or_else(|| unsupported(dtype))
     }
 
     pub fn into_tensor(self, shape: Shape) -> Result<Tensor> {

@@ -3,6 +3,7 @@
 use super::feature::{DenseFeature, Extent, SparseFeature};
 use super::values::{MALFORMED_LIST, Values};
 use super::wire::Feature;
+use crate::allocate;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::shape::Shape;
@@ -112,7 +113,9 @@ impl Column {
     pub fn indices(&self) -> Result<Tensor> {
         let rows = self.lengths().enumerate();
         let indices = rows.flat_map(|(row, length)| (0..length).flat_map(move |column| [row as i64, column as i64]));
-        Tensor::from_values(Shape::new(&[self.values.len(), 2]), indices.collect())
+        let shape = Shape::new(&[self.values.len(), 2]);
+        let indices = allocate::elements(DType::Int64, &shape).collect(indices)?;
+        Tensor::from_values(shape, indices)
     }
 
     /// The number of Examples and the length of the longest list.
@@ -140,7 +143,7 @@ impl Column {
             Extent::Rows(row) => {
                 let longest = self.longest();
                 let shape = row.batched(longest / row.num_elements()).batched(num_examples);
-                self.values.padded(&self.ends, longest, default)?.into_tensor(shape)
+                self.values.into_padded(shape, &self.ends, longest, default)
             }
         }
     }

@@ -69,6 +69,7 @@ impl Features {
     }
 
     /// What is known before anything is found.
+    #[expect(clippy::disallowed_methods, reason = "one for each feature")]
     pub fn nothing<'a>(&self) -> Found<'a> {
         Found(SmallVec::from_elem(None, self.table.len()))
     }

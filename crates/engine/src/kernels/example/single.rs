@@ -42,6 +42,7 @@ impl Kernel for ParseSingleExample {
         };
         let example = scalar(serialized)?;
         self.features.check_defaults(defaults)?;
+        #[expect(clippy::disallowed_methods, reason = "one for each feature")]
         let mut places = vec![None; self.features.num_outputs()];
         parse(&self.features, example, defaults, &mut places)?;
         Ok(Step::Done(places.into_iter().flatten().collect()))
@@ -58,6 +59,7 @@ impl Kernel for ParseSingleExample {
 
 impl Kernel for ParseWithDefaults {
     fn run(&self, run: &Run, inputs: Tensors) -> Result<Step> {
+        #[expect(clippy::disallowed_methods, reason = "one for each feature")]
         let mut places = vec![None; self.features.num_outputs()];
         self.run_into(run, inputs, &mut places)?;
         Ok(Step::Done(places.into_iter().flatten().collect()))

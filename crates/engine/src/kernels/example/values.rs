@@ -1,6 +1,7 @@
 //! The values of features, decoded and collected until they become a tensor.
 
 use super::wire::Feature;
+use crate::allocate::{self, Elements};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::retain::retain;
@@ -9,6 +10,7 @@ use crate::tensor::Tensor;
 use crate::wire::{Cursor, DELIMITED_VALUE, FIXED32_VALUE, VARINT_VALUE};
 use bytes::Bytes;
 use smallvec::SmallVec;
+use std::iter::repeat_n;
 
 /// The words for a list whose bytes make no sense.
 pub const MALFORMED_LIST: &str = "Can't parse serialized Example.";
@@ -52,9 +54,9 @@ impl Values {
     /// Adds the elements of a tensor of this type.
     pub fn extend_from_tensor(&mut self, tensor: &Tensor) -> Result<()> {
         match self {
-            Self::Int64(values) => values.extend_from_slice(tensor.values()?),
-            Self::Float(values) => values.extend_from_slice(tensor.values()?),
-            Self::String(values) => values.extend(tensor.string_values().iter().cloned()),
+            Self::Int64(values) => grow(values, tensor)?.extend_from_slice(tensor.values()?),
+            Self::Float(values) => grow(values, tensor)?.extend_from_slice(tensor.values()?),
+            Self::String(values) => grow(values, tensor)?.extend(tensor.string_values().iter().cloned()),
         }
         Ok(())
     }
@@ -67,21 +69,26 @@ impl Values {
         }
     }
 
-    /// The values as rows of `width`, each filled up with the only element of `filler`. Row `i` ends before the value
-    /// number `ends[i]`.
-    pub fn padded(self, ends: &[usize], width: usize, filler: &Tensor) -> Result<Self> {
+    /// The values as a tensor of rows of `width` values, each filled up with the only element of `filler`. Row `i` ends
+    /// before the value number `ends[i]`.
+    pub fn into_padded(self, shape: Shape, ends: &[usize], width: usize, filler: &Tensor) -> Result<Tensor> {
         let missing = || Error::internal("there is no value to fill up with");
-        Ok(match self {
+        let elements = allocate::elements(filler.dtype(), &shape);
+        match self {
             Self::Int64(values) => {
-                Self::Int64(pad(&values, ends, width, filler.values()?.first().ok_or_else(missing)?))
+                let padded = pad(&values, ends, width, filler.values()?.first().ok_or_else(missing)?, elements)?;
+                Tensor::from_values(shape, padded)
             }
             Self::Float(values) => {
-                Self::Float(pad(&values, ends, width, filler.values()?.first().ok_or_else(missing)?))
+                let padded = pad(&values, ends, width, filler.values()?.first().ok_or_else(missing)?, elements)?;
+                Tensor::from_values(shape, padded)
             }
             Self::String(values) => {
-                Self::String(pad(&values, ends, width, filler.string_values().first().ok_or_else(missing)?))
+                let filler = filler.string_values().first().ok_or_else(missing)?;
+                let padded = pad(&values, ends, width, filler, elements)?;
+                Tensor::strings(shape, padded)
             }
-        })
+        }
     }
 }
 
@@ -104,15 +111,22 @@ pub fn only_value(feature: Feature, record: &Bytes) -> Option<Tensor> {
     list.is_at_end().then_some(value)
 }
 
-fn pad<T: Clone, A: smallvec::Array<Item = T>>(values: &[T], ends: &[usize], width: usize, filler: &T) -> SmallVec<A> {
-    let mut padded = SmallVec::with_capacity(ends.len() * width);
+/// Makes room for the elements of a default, which may come for each of many examples.
+fn grow<'a, A: smallvec::Array>(values: &'a mut SmallVec<A>, default: &Tensor) -> Result<&'a mut SmallVec<A>> {
+    let grown = allocate::grow_small(values, default.num_elements());
+    grown.map_err(|refusal| refusal.at("the default values of a feature"))?;
+    Ok(values)
+}
+
+fn pad<T: Clone>(values: &[T], ends: &[usize], width: usize, filler: &T, elements: Elements) -> Result<Vec<T>> {
+    let mut padded = elements.room()?;
     let mut start = 0;
-    for (row, end) in ends.iter().enumerate() {
-        padded.extend(values[start..*end].iter().cloned());
-        padded.resize((row + 1) * width, filler.clone());
+    for end in ends {
+        padded.extend_from_slice(&values[start..*end]);
+        padded.extend(repeat_n(filler, width - (end - start)).cloned());
         start = *end;
     }
-    padded
+    Ok(padded)
 }
 
 fn decode_int64s(mut list: Cursor, values: &mut SmallVec<[i64; 2]>) -> Option<()> {
@@ -121,6 +135,7 @@ fn decode_int64s(mut list: Cursor, values: &mut SmallVec<[i64; 2]>) -> Option<()
             VARINT_VALUE => values.push(list.varint()? as i64),
             DELIMITED_VALUE => {
                 let packed = list.delimited()?;
+                #[expect(clippy::disallowed_methods, reason = "no more values than bytes")]
                 values.reserve(packed.iter().filter(|byte| **byte < 0x80).count());
                 let mut packed = Cursor::new(packed);
                 while !packed.is_at_end() {
@@ -244,8 +259,7 @@ mod tests {
     #[test]
     fn short_rows_are_filled_up() {
         let values = Values::Int64(SmallVec::from_slice(&[1, 2, 3]));
-        let padded = values.padded(&[1, 1, 3], 2, &Tensor::scalar(9_i64)).unwrap();
-        let padded = padded.into_tensor(Shape::new(&[3, 2])).unwrap();
+        let padded = values.into_padded(Shape::new(&[3, 2]), &[1, 1, 3], 2, &Tensor::scalar(9_i64)).unwrap();
         assert_eq!(padded.values::<i64>().unwrap(), [1, 9, 9, 9, 2, 3]);
     }
 

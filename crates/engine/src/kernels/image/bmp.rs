@@ -5,6 +5,7 @@
 
 use super::sniff::{Format, describe_unknown};
 use super::{Pixels, Samples, check_size, damaged};
+use crate::allocate;
 use crate::error::{Error, Result};
 
 /// Decodes to `channels`, or as many as are stored if that is 0.
@@ -60,7 +61,7 @@ pub fn decode(contents: &[u8], channels: usize) -> Result<Pixels> {
             contents.len()
         )));
     }
-    let mut samples = Vec::with_capacity(row_bytes * height);
+    let mut samples = allocate::room(row_bytes * height).map_err(|refusal| refusal.at("BMP data"))?;
     for y in 0..height {
         let start = header_size + stride * if is_top_down { y } else { height - 1 - y };
         samples.extend_from_slice(&contents[start..start + row_bytes]);

@@ -4,6 +4,7 @@
 
 use super::bracketed;
 use super::sums::{lane_sums, sum};
+use crate::allocate;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -234,8 +235,10 @@ impl Kernel for RgbToGrey {
         }
         shape.push(1);
         let pixels = images.values::<f32>()?.as_chunks::<3>().0.iter();
-        let greys = pixels.map(|[red, green, blue]| red * 0.2989 + green * 0.587 + blue * 0.114).collect();
-        Tensor::from_values(shape.into_iter().collect(), greys).map(Step::one)
+        let greys = pixels.map(|[red, green, blue]| red * 0.2989 + green * 0.587 + blue * 0.114);
+        let shape = shape.into_iter().collect();
+        let greys = allocate::elements(DType::Float32, &shape).collect(greys)?;
+        Tensor::from_values(shape, greys).map(Step::one)
     }
 }
 
@@ -253,11 +256,12 @@ impl Kernel for GreyToRgb {
             )));
         }
         shape.push(3);
-        let mut bytes = Vec::with_capacity(3 * images.bytes().len());
+        let shape = shape.into_iter().collect();
+        let mut bytes = allocate::elements(images.dtype(), &shape).room()?;
         for sample in images.bytes().chunks_exact(images.dtype().size()) {
             (0..3).for_each(|_| bytes.extend_from_slice(sample));
         }
-        Tensor::from_bytes(images.dtype(), shape.into_iter().collect(), bytes.into()).map(Step::one)
+        Tensor::from_bytes(images.dtype(), shape, bytes.into()).map(Step::one)
     }
 }
 

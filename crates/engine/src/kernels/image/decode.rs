@@ -2,6 +2,7 @@
 
 use super::sniff::{Format, describe_unknown};
 use super::{Pixels, Samples, bmp, bracketed, contents, gif, jpeg, png};
+use crate::allocate;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -142,14 +143,20 @@ impl Decode {
         match (samples, self.dtype) {
             (Samples::Eight(values), DType::UInt8) => Tensor::from_values(shape, values),
             (Samples::Eight(values), DType::UInt16) => {
-                Tensor::from_values(shape, values.iter().map(|value| u16::from(*value) << 8).collect())
+                let values = values.iter().map(|value| u16::from(*value) << 8);
+                let values = allocate::elements(self.dtype, &shape).collect(values)?;
+                Tensor::from_values(shape, values)
             }
             (Samples::Eight(values), DType::Float32) => {
-                Tensor::from_values(shape, values.iter().map(|value| f32::from(*value) * SCALE_8).collect())
+                let values = values.iter().map(|value| f32::from(*value) * SCALE_8);
+                let values = allocate::elements(self.dtype, &shape).collect(values)?;
+                Tensor::from_values(shape, values)
             }
             (Samples::Sixteen(values), DType::UInt16) => Tensor::from_values(shape, values),
             (Samples::Sixteen(values), DType::Float32) => {
-                Tensor::from_values(shape, values.iter().map(|value| f32::from(*value) * SCALE_16).collect())
+                let values = values.iter().map(|value| f32::from(*value) * SCALE_16);
+                let values = allocate::elements(self.dtype, &shape).collect(values)?;
+                Tensor::from_values(shape, values)
             }
             (_, dtype) => Err(Error::internal(format!("an image decoded to {dtype}"))),
         }

@@ -3,12 +3,14 @@
 //! Source: `tf.image.flip_left_right` and its kin of TensorFlow 1.15.
 
 use super::frame::Frame;
+use crate::allocate;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::attrs::Attrs;
 use crate::kernels::expect_inputs;
 use crate::run::Run;
 use crate::tensor::Tensor;
+use std::iter::repeat_n;
 
 /// Where the pixels of the result come from: pixel (y, x) from number `first + y * down + x * right`.
 #[derive(Clone, Copy)]
@@ -58,7 +60,7 @@ impl Move {
     fn apply_to(&self, image: &Tensor, frame: &Frame, is_moved: impl Fn(usize) -> bool) -> Result<Tensor> {
         let pixel_bytes = frame.channels * image.dtype().size();
         let image_bytes = frame.height * frame.width * pixel_bytes;
-        let mut bytes = vec![0; image.bytes().len()];
+        let mut bytes = allocate::elements(image.dtype(), image.shape()).zeros::<u8>()?;
         let images = image.bytes().chunks_exact(image_bytes).zip(bytes.chunks_exact_mut(image_bytes));
         for (number, (source, target)) in images.enumerate() {
             if !is_moved(number) {
@@ -134,7 +136,7 @@ impl Kernel for FlipImage {
         let image = inputs.first().ok_or_else(|| Error::internal("no image to flip"))?;
         let frame = Frame::of(image)?;
         let is_flipped: Vec<bool> = match (inputs.get(1), frame.batch) {
-            (None, _) => vec![true; frame.num_images()],
+            (None, _) => repeat_n(true, frame.num_images()).collect(),
             (Some(draws), None) => draws.values::<f32>()?.iter().map(|draw| *draw < 0.5).collect(),
             // TensorFlow rounds the draws for a batch, to even in the middle.
             (Some(draws), Some(_)) => draws.values::<f32>()?.iter().map(|draw| *draw > 0.5).collect(),

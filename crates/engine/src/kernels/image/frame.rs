@@ -1,13 +1,10 @@
 //! What operations on pixels know of their input: one image, or a batch of images of one size.
 
-use super::{MAX_PIXELS, bracketed};
+use super::bracketed;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::shape::Shape;
 use crate::tensor::Tensor;
-
-/// The most values that an image or a batch of them may be resized or padded to.
-const MAX_VALUES: usize = 1 << 31;
 
 /// The sizes of one image of three dimensions, or of a batch of four.
 #[derive(Clone, Copy, Debug)]
@@ -48,22 +45,10 @@ impl Frame {
         self.batch.unwrap_or(1)
     }
 
-    /// As many images of another size. Fails if that is past all reason.
+    /// As many images of another size. Fails if they have more values than a tensor can have.
     pub fn resized(&self, height: usize, width: usize) -> Result<Self> {
-        if height.saturating_mul(width) > MAX_PIXELS {
-            return Err(Error::invalid_argument(format!(
-                "an image of {height}x{width} pixels was asked for, expected at most {MAX_PIXELS} pixels"
-            )));
-        }
-        let num_values = (height * width * self.channels).saturating_mul(self.num_images());
-        if num_values > MAX_VALUES {
-            return Err(Error::invalid_argument(format!(
-                "{} images of {height}x{width} pixels and {} channels make {num_values} values, expected at most {MAX_VALUES}",
-                self.num_images(),
-                self.channels
-            )));
-        }
-        Ok(Self { height, width, ..*self })
+        let resized = Self { height, width, ..*self };
+        resized.shape().checked_num_elements().map(|_| resized)
     }
 
     pub fn shape(&self) -> Shape {

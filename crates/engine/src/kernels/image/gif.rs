@@ -3,8 +3,10 @@
 //! Source: `tf.image.decode_gif` of TensorFlow 1.15; transparent pixels as TensorFlow 2 has them.
 
 use super::{MAX_PIXELS, check_size, damaged};
+use crate::allocate;
 use crate::error::Result;
 use gif::{ColorOutput, DecodeOptions, Frame, MemoryLimit};
+use std::iter::repeat_n;
 use std::num::NonZeroU64;
 
 /// The frames of a GIF as RGB, one after the other.
@@ -36,9 +38,10 @@ pub fn decode(contents: &[u8], max_frames: usize) -> Result<Frames> {
         check_size(&what(), height, width, frames.num_frames)?;
         let palette = frame.palette.as_deref().or(global_palette.as_deref());
         let palette = palette.ok_or_else(|| invalid(&format!("frame {} has no colours", frames.num_frames - 1)))?;
+        allocate::grow(&mut frames.samples, frame_bytes).map_err(|refusal| refusal.at(what()))?;
         match frames.samples.len().checked_sub(frame_bytes) {
             Some(before) => frames.samples.extend_from_within(before..),
-            None => frames.samples.resize(frame_bytes, 0),
+            None => frames.samples.extend(repeat_n(0, frame_bytes)),
         }
         let start = frames.samples.len() - frame_bytes;
         draw(frame, palette, &mut frames.samples[start..], width)

@@ -3,9 +3,11 @@
 //! Source: `tf.image.decode_jpeg` and its kin of TensorFlow 1.15.
 
 use super::{Pixels, Samples, check_size, damaged};
-use crate::error::{Error, Result};
+use crate::allocate;
+use crate::error::{Code, Error, Result};
 use crate::kernels::attrs::Attrs;
 use headrace_jpeg::{Colours, DecodeOptions, Decoder, Window};
+use std::cell::Cell;
 
 /// No encoder writes more than about twenty; each goes over the whole image.
 const MAX_SCANS: u16 = 100;
@@ -65,19 +67,22 @@ pub fn decode(contents: &[u8], channels: usize, options: &Options, window: Optio
     };
     let decoder = Decoder::new(contents, MAX_SCANS).map_err(|error| damaged(&format!("{what}: {error}")))?;
     check_size(&what, decoder.height(), decoder.width(), 1)?;
-    let image = decoder
-        .decode(&DecodeOptions {
-            colours,
-            ratio: options.ratio,
-            is_fancy: options.is_fancy,
-            is_accurate: options.is_accurate,
-            is_recovering: options.is_recovering,
-            window,
-        })
-        .map_err(|error| match window {
-            Some(_) => Error::invalid_argument(format!("{what}: {error}")),
-            None => damaged(&format!("{what}: {error}")),
-        })?;
+    let options_of_image = DecodeOptions {
+        colours,
+        ratio: options.ratio,
+        is_fancy: options.is_fancy,
+        is_accurate: options.is_accurate,
+        is_recovering: options.is_recovering,
+        window,
+    };
+    let refused = Cell::new(None);
+    let zeros = |length| allocate::zeros(length).map_err(|refusal| refused.set(Some(refusal))).ok();
+    let image = decoder.decode(&options_of_image, zeros).map_err(|error| match (refused.take(), window) {
+        (Some(refusal), _) => refusal.at(&what),
+        _ if error.is_out_of_memory() => Error::new(Code::ResourceExhausted, format!("{what}: {error}")),
+        (None, Some(_)) => Error::invalid_argument(format!("{what}: {error}")),
+        (None, None) => damaged(&format!("{what}: {error}")),
+    })?;
     let fraction = image.num_rows_read as f32 / image.height as f32;
     let is_enough = options.is_recovering || image.is_complete || options.acceptable_fraction < 1.0;
     if !is_enough || fraction < options.acceptable_fraction.min(1.0) {

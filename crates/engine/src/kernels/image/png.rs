@@ -4,6 +4,7 @@
 
 use super::luma::{Luma, Sample};
 use super::{Pixels, Samples, check_size, damaged};
+use crate::allocate::{self, Refusal};
 use crate::error::Result;
 use png::{BitDepth, ColorType, Decoder, Info, ScaledFloat, Transformations};
 use std::io::Cursor;
@@ -37,28 +38,30 @@ pub fn decode(contents: &[u8], channels: usize, is_wide: bool) -> Result<Pixels>
     let invalid =
         |reason: &dyn std::fmt::Display| damaged(&format!("Invalid PNG data, size {}: {reason}", contents.len()));
     let num_bytes = reader.output_buffer_size().ok_or_else(|| invalid(&"the image does not fit into memory"))?;
-    let mut bytes = vec![0; num_bytes];
+    let out_of_memory = |refusal: Refusal| refusal.at(format_args!("PNG data, size {}", contents.len()));
+    let mut bytes = allocate::zeros(num_bytes).map_err(out_of_memory)?;
     let frame = reader.next_frame(&mut bytes).map_err(|error| invalid(&error))?;
     reader.finish().map_err(|error| invalid(&error))?;
     bytes.truncate(frame.buffer_size());
     let stored = frame.color_type.samples();
     let luma = |depth| Luma::new(if stored >= 3 && channels < 3 { gamma } else { None }, depth);
-    let samples = match (frame.bit_depth, is_wide) {
+    let converted = || match (frame.bit_depth, is_wide) {
         (BitDepth::Sixteen, true) => {
-            Samples::Sixteen(convert(wide(&bytes), stored, channels, opaque, &luma(16 - low_bits)))
+            convert(wide(&bytes)?, stored, channels, opaque, &luma(16 - low_bits)).map(Samples::Sixteen)
         }
         (BitDepth::Sixteen, false) => {
             // libpng looks at no more than 11 bits where only 8 are wanted.
-            let samples = convert(wide(&bytes), stored, channels, opaque, &luma(11.min(16 - low_bits)));
-            Samples::Eight(samples.into_iter().map(|sample| (sample >> 8) as u8).collect())
+            let samples = convert(wide(&bytes)?, stored, channels, opaque, &luma(11.min(16 - low_bits)))?;
+            Ok(Samples::Eight(samples.into_iter().map(|sample| (sample >> 8) as u8).collect()))
         }
-        (_, false) => Samples::Eight(convert(bytes, stored, channels, opaque as u8, &luma(8))),
+        (_, false) => convert(bytes, stored, channels, opaque as u8, &luma(8)).map(Samples::Eight),
         (_, true) => {
-            let samples = convert(bytes, stored, channels, opaque as u8, &luma(8));
-            Samples::Sixteen(samples.into_iter().map(|sample| u16::from(sample) * 257).collect())
+            let samples = convert(bytes, stored, channels, opaque as u8, &luma(8))?;
+            let wide = samples.iter().map(|sample| u16::from(*sample) * 257);
+            allocate::collected(samples.len(), wide).map(Samples::Sixteen)
         }
     };
-    Ok(Pixels { height, width, channels, samples })
+    Ok(Pixels { height, width, channels, samples: converted().map_err(out_of_memory)? })
 }
 
 /// How many of the 16 bits of a sample carry nothing, as its sBIT chunk says.
@@ -67,16 +70,23 @@ fn unused_bits(info: &Info<'_>) -> u32 {
     used.filter(|bits| (9..16).contains(bits)).map_or(0, |bits| 16 - u32::from(bits))
 }
 
-fn wide(bytes: &[u8]) -> Vec<u16> {
-    bytes.as_chunks::<2>().0.iter().map(|sample| u16::from_be_bytes(*sample)).collect()
+fn wide(bytes: &[u8]) -> std::result::Result<Vec<u16>, Refusal> {
+    let samples = bytes.as_chunks::<2>().0;
+    allocate::collected(samples.len(), samples.iter().map(|sample| u16::from_be_bytes(*sample)))
 }
 
 /// Turns pixels of `from` channels into pixels of `to` channels; 1 is grey, 3 RGB, the even ones have alpha besides.
-fn convert<T: Sample>(samples: Vec<T>, from: usize, to: usize, opaque: T, luma: &Luma) -> Vec<T> {
+fn convert<T: Sample>(
+    samples: Vec<T>,
+    from: usize,
+    to: usize,
+    opaque: T,
+    luma: &Luma,
+) -> std::result::Result<Vec<T>, Refusal> {
     if from == to {
-        return samples;
+        return Ok(samples);
     }
-    let mut converted = Vec::with_capacity(samples.len() / from * to);
+    let mut converted = allocate::room(samples.len() / from * to)?;
     for pixel in samples.chunks_exact(from) {
         match (from < 3, to < 3) {
             (true, true) => converted.push(pixel[0]),
@@ -88,5 +98,5 @@ fn convert<T: Sample>(samples: Vec<T>, from: usize, to: usize, opaque: T, luma: 
             converted.push(if from.is_multiple_of(2) { pixel[from - 1] } else { opaque });
         }
     }
-    converted
+    Ok(converted)
 }

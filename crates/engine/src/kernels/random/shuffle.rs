@@ -1,6 +1,7 @@
 //! RandomShuffle: the rows of a tensor in a random order.
 
 use super::Stream;
+use crate::allocate;
 use crate::error::Result;
 use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::attrs::Attrs;
@@ -26,19 +27,20 @@ impl Kernel for RandomShuffle {
         if num_rows <= 1 {
             return Ok(Step::one(tensor.clone()));
         }
-        let order = permutation(num_rows, self.stream.take(num_rows - 1));
+        let order = permutation(num_rows, self.stream.take(num_rows - 1))?;
         tensor.take_rows(&order, &[num_rows]).map(Step::one)
     }
 }
 
 /// The numbers below `length` as Fisher and Yates shuffle them, front to back.
-fn permutation(length: usize, mut random: Philox) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..length).collect();
+fn permutation(length: usize, mut random: Philox) -> Result<Vec<usize>> {
+    let order = allocate::collected(length, 0..length);
+    let mut order: Vec<usize> = order.map_err(|refusal| refusal.at("the order of the rows"))?;
     for index in 0..length.saturating_sub(1) {
         // Beyond 2^32 rows the number of choices itself is cut to 32 bits in TensorFlow; there it hardly matters.
         order.swap(index, index + random.next_u32() as usize % (length - index));
     }
-    order
+    Ok(order)
 }
 
 #[cfg(test)]

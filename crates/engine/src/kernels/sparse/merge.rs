@@ -1,6 +1,8 @@
 //! SparseMerge: one sparse tensor of those that hold its indices and its values.
 
 use super::{numbers, sorted_rows};
+use crate::allocate;
+use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Outputs, Step, Tensors};
 use crate::kernels::attrs::Attrs;
@@ -37,7 +39,7 @@ impl Kernel for SparseMerge {
         let ([[places, values], parts @ ..], []) = inputs.as_slice().as_chunks::<2>() else {
             return Err(Error::internal("indices come with their values"));
         };
-        let mut columns = Vec::with_capacity(parts.len());
+        let mut columns = Vec::new();
         for [part_places, part_values] in parts {
             if part_places != places || part_values.num_elements() != values.num_elements() {
                 return Err(self.mismatch(part_values.num_elements(), values.num_elements()));
@@ -51,13 +53,14 @@ impl Kernel for SparseMerge {
             return Err(Error::internal(format!("{} indices for {num_values} values of rank {rank}", places.len())));
         }
         let width = kept + columns.len();
-        let mut indices = Vec::with_capacity(num_values * width);
+        let shape = Shape::new(&[num_values, width]);
+        let mut indices = allocate::elements(DType::Int64, &shape).room()?;
         for element in 0..num_values {
             indices.extend_from_slice(&places[element * rank..element * rank + kept]);
             indices.extend(columns.iter().map(|column| column[element]));
         }
         let order = if self.is_sorted { None } else { Some(sorted_rows(&indices, num_values)) };
-        let indices = Tensor::from_values(Shape::new(&[num_values, width]), indices)?;
+        let indices = Tensor::from_values(shape, indices)?;
         Ok(Step::Done(Outputs::from_iter(match order {
             None => [indices, values.clone()],
             Some(order) => [indices.take_rows(&order, &[num_values])?, values.take_rows(&order, &[num_values])?],

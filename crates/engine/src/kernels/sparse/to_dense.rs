@@ -1,7 +1,8 @@
 //! SparseToDense: the tensor that a sparse one stands for.
 
+use crate::allocate;
 use crate::dtype::DType;
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::attrs::Attrs;
 use crate::kernels::expect_inputs;
@@ -33,28 +34,24 @@ impl Kernel for SparseToDense {
         let (indices, sizes) = (int64s(indices)?, int64s(shape)?);
         let shape = to_shape(&sizes)?;
         let places = self.places(&indices, &sizes, &shape)?;
-        let length = shape.num_elements();
         let at = |element: usize| if values.shape().is_empty() { 0 } else { element };
-        let too_large = |_| {
-            let text = format!("OOM when allocating tensor with shape{shape} and type {}", values.dtype());
-            Error::new(Code::ResourceExhausted, text)
-        };
+        let elements = allocate::elements(values.dtype(), &shape);
         if values.dtype() == DType::String {
-            let mut strings = Vec::new();
-            strings.try_reserve_exact(length).map_err(too_large)?;
-            strings.resize(length, default.string_values()[0].clone());
+            let mut strings = elements.copies(default.string_values()[0].clone())?;
             for (element, place) in places.into_iter().enumerate() {
                 strings[place] = values.string_values()[at(element)].clone();
             }
             return Tensor::strings(shape, strings).map(Step::one);
         }
         let size = values.dtype().size();
-        let mut bytes = Vec::new();
-        bytes.try_reserve_exact(length * size).map_err(too_large)?;
-        match default.bytes() {
-            zero if zero.iter().all(|byte| *byte == 0) => bytes.resize(length * size, 0),
-            value => (0..length).for_each(|_| bytes.extend_from_slice(value)),
-        }
+        let mut bytes = match default.bytes() {
+            zero if zero.iter().all(|byte| *byte == 0) => elements.zeros::<u8>()?,
+            value => {
+                let mut bytes = elements.room()?;
+                (0..shape.num_elements()).for_each(|_| bytes.extend_from_slice(value));
+                bytes
+            }
+        };
         for (element, place) in places.into_iter().enumerate() {
             let value = &values.bytes()[at(element) * size..(at(element) + 1) * size];
             bytes[place * size..(place + 1) * size].copy_from_slice(value);
@@ -70,7 +67,7 @@ impl SparseToDense {
             return Ok(Vec::new());
         }
         let rows: Vec<_> = indices.chunks_exact(sizes.len()).collect();
-        let mut places = Vec::with_capacity(rows.len());
+        let mut places = allocate::room(rows.len()).map_err(|refusal| refusal.at("the places of sparse values"))?;
         for (number, row) in rows.iter().enumerate() {
             let place = place(row, shape).ok_or_else(|| self.out_of_bounds(number, row, sizes))?;
             if self.is_checked && number > 0 {
@@ -152,11 +149,7 @@ fn to_shape(sizes: &[i64]) -> Result<Shape> {
         return Err(Error::invalid_argument(format!("Dimension {size} must be >= 0")));
     }
     let sizes: Shape = sizes.iter().map(|size| *size as usize).collect();
-    let bytes = sizes.iter().try_fold(16_usize, |bytes, size| bytes.checked_mul(*size));
-    match bytes {
-        Some(_) => Ok(sizes),
-        None => Err(Error::invalid_argument(format!("a tensor of shape {sizes} has too many elements"))),
-    }
+    sizes.checked_num_elements().map(|_| sizes)
 }
 
 #[cfg(test)]
@@ -245,7 +238,7 @@ mod tests {
         let none = int64s_of(&[0, 2], &[]);
         assert_eq!(
             text(none, huge, zero.clone(), zero),
-            "a tensor of shape [1099511627776,1099511627776] has too many elements"
+            "Shape [1099511627776,1099511627776] would have more than 2**63 - 1 elements"
         );
     }
 

@@ -43,6 +43,7 @@ impl HistogramSummary {
 
     /// Limits and counts; of buckets without a value that follow each other only the last.
     fn buckets(&self, values: &[f64]) -> Result<(Vec<f64>, Vec<f64>)> {
+        #[expect(clippy::disallowed_methods, reason = "one for each bucket")]
         let mut counts = vec![0.0; self.limits.len()];
         for value in values {
             if !value.is_finite() {

@@ -6,6 +6,7 @@
 //!
 //! Source: `tf.summary.image` of TensorFlow 1.15.
 
+use crate::allocate;
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -78,7 +79,7 @@ fn pixels(image: &Tensor, channels: usize) -> Result<Tensor> {
     // With negative values 0 becomes 128; without them it stays.
     let (range, offset) = if low < 0.0 { (127.0_f32, 128.0) } else { (255.0, 0.0) };
     let scale = if largest < SMALLEST_RANGE { 0.0 } else { round(f64::from(range / largest)) };
-    let mut bytes = Vec::with_capacity(doubles.shape().num_elements());
+    let mut bytes = allocate::elements(DType::UInt8, doubles.shape()).room()?;
     for pixel in pixels {
         match is_finite(pixel) {
             true => bytes.extend(pixel.iter().map(|value| round(round(value * scale) + offset) as u8)),

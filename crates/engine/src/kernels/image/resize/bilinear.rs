@@ -1,6 +1,9 @@
 //! Between the four nearest pixels, without regard for the others: in TensorFlow's order, so that every bit agrees.
 
-use super::{Grid, Pixel};
+use super::{Grid, Pixel, collected, zero_row};
+use crate::allocate;
+use crate::dtype::DType;
+use crate::error::Result;
 use crate::kernels::image::frame::Frame;
 use std::array::from_fn;
 
@@ -11,7 +14,7 @@ struct Between {
     fraction: f32,
 }
 
-pub fn resize<T: Pixel>(values: &[T], frame: &Frame, target: &Frame, grid: Grid) -> Vec<f32> {
+pub fn resize<T: Pixel>(values: &[T], frame: &Frame, target: &Frame, grid: Grid) -> Result<Vec<f32>> {
     match frame.channels {
         1 => resize_channels::<T, 1>(values, frame, target, grid),
         3 => resize_channels::<T, 3>(values, frame, target, grid),
@@ -26,15 +29,15 @@ fn resize_channels<T: Pixel, const CHANNELS: usize>(
     frame: &Frame,
     target: &Frame,
     grid: Grid,
-) -> Vec<f32> {
+) -> Result<Vec<f32>> {
     let channels = if CHANNELS == 0 { frame.channels } else { CHANNELS };
-    let rows = neighbours(frame.height, target.height, grid);
-    let columns = neighbours(frame.width, target.width, grid);
+    let rows = neighbours(frame.height, target.height, grid)?;
+    let columns = neighbours(frame.width, target.width, grid)?;
     let row_length = frame.width * channels;
     let new_length = target.width * channels;
-    let mut result = Vec::with_capacity(target.num_images() * target.height * new_length);
+    let mut result = allocate::elements(DType::Float32, &target.shape()).room()?;
     // Two rows of the image, already at the new width, with their numbers: the next row may need them again.
-    let (mut upper, mut lower) = (vec![0.0; new_length], vec![0.0; new_length]);
+    let (mut upper, mut lower) = (zero_row(new_length)?, zero_row(new_length)?);
     for image in values.chunks_exact(frame.height * row_length) {
         let narrow = |number: usize, row: &mut [f32]| match CHANNELS {
             3 => narrow_colours(&image[number * row_length..], &columns, row),
@@ -58,7 +61,7 @@ fn resize_channels<T: Pixel, const CHANNELS: usize>(
             result.extend(rows.map(|(upper, lower)| upper + (lower - upper) * between.fraction));
         }
     }
-    result
+    Ok(result)
 }
 
 /// A row at the new width.
@@ -91,7 +94,7 @@ fn four<T: Pixel>(row: &[T], start: usize) -> [f32; 4] {
     from_fn(|index| values[index].value())
 }
 
-fn neighbours(size: usize, new_size: usize, grid: Grid) -> Vec<Between> {
+fn neighbours(size: usize, new_size: usize, grid: Grid) -> Result<Vec<Between>> {
     let scale = grid.scale(size, new_size);
     let between = |index| {
         let place = grid.place(index, scale);
@@ -100,5 +103,5 @@ fn neighbours(size: usize, new_size: usize, grid: Grid) -> Vec<Between> {
         // Before the first pixel there is none: then both are the first.
         Between { lower: (floor as usize).min(upper), upper, fraction: place - floor }
     };
-    (0..new_size).map(between).collect()
+    collected(new_size, (0..new_size).map(between))
 }

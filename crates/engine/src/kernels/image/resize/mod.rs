@@ -10,6 +10,7 @@ mod taps;
 
 use super::bracketed;
 use super::frame::Frame;
+use crate::allocate::{self, Refusal};
 use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -95,19 +96,22 @@ impl Kernel for Resize {
         let [images, size] = expect_inputs(&inputs)?;
         let frame = source_frame(images)?;
         let target = self.target_frame(&frame, size)?;
+        let dtype = if matches!(self.method, Method::Nearest(_)) { images.dtype() } else { DType::Float32 };
+        // Before the places of pixels are computed, which also takes memory and time.
+        allocate::elements(dtype, &target.shape()).check()?;
         if let Method::Nearest(grid) = self.method {
             return nearest::resize(images, &frame, &target, grid).map(Step::one);
         }
         let values = match images.dtype() {
-            DType::UInt8 => self.resize(images.values::<u8>()?, &frame, &target),
-            _ => self.resize(cast(images, DType::Float32)?.values::<f32>()?, &frame, &target),
+            DType::UInt8 => self.resize(images.values::<u8>()?, &frame, &target)?,
+            _ => self.resize(cast(images, DType::Float32)?.values::<f32>()?, &frame, &target)?,
         };
         Tensor::from_values(target.shape(), values).map(Step::one)
     }
 }
 
 impl Resize {
-    fn resize<T: Pixel>(&self, values: &[T], frame: &Frame, target: &Frame) -> Vec<f32> {
+    fn resize<T: Pixel>(&self, values: &[T], frame: &Frame, target: &Frame) -> Result<Vec<f32>> {
         if let Method::Bilinear(grid) = self.method {
             return bilinear::resize(values, frame, target, grid);
         }
@@ -117,7 +121,8 @@ impl Resize {
             Method::Filter { filter, antialias } => Taps::filter(size, new_size, filter, antialias),
             Method::Nearest(_) | Method::Bilinear(_) => unreachable!("these have no weights"),
         };
-        taps::resize(values, frame, &taps(frame.height, target.height), &taps(frame.width, target.width))
+        let (rows, columns) = (taps(frame.height, target.height)?, taps(frame.width, target.width)?);
+        taps::resize(values, frame, target, &rows, &columns)
     }
 
     fn target_frame(&self, frame: &Frame, size: &Tensor) -> Result<Frame> {
@@ -142,6 +147,19 @@ impl Resize {
         }
         frame.resized(height as usize, width as usize)
     }
+}
+
+/// The error where there is no memory for what a new size needs beside the pixels.
+fn refused(refusal: Refusal) -> Error {
+    refusal.at("resizing images")
+}
+
+fn collected<T>(count: usize, values: impl Iterator<Item = T>) -> Result<Vec<T>> {
+    allocate::collected(count, values).map_err(refused)
+}
+
+fn zero_row(length: usize) -> Result<Vec<f32>> {
+    allocate::zeros(length).map_err(refused)
 }
 
 fn source_frame(images: &Tensor) -> Result<Frame> {

@@ -1,16 +1,17 @@
 //! The nearest pixel, of any type.
 
-use super::Grid;
+use super::{Grid, collected};
+use crate::allocate;
 use crate::error::Result;
 use crate::kernels::image::frame::Frame;
 use crate::tensor::Tensor;
 
 pub fn resize(images: &Tensor, frame: &Frame, target: &Frame, grid: Grid) -> Result<Tensor> {
     let pixel_bytes = frame.channels * images.dtype().size();
-    let rows = indices(frame.height, target.height, grid);
-    let columns = indices(frame.width, target.width, grid);
+    let rows = indices(frame.height, target.height, grid)?;
+    let columns = indices(frame.width, target.width, grid)?;
     let row_bytes = frame.width * pixel_bytes;
-    let mut bytes = Vec::with_capacity(target.shape().num_elements() * images.dtype().size());
+    let mut bytes = allocate::elements(images.dtype(), &target.shape()).room()?;
     for image in images.bytes().chunks_exact(frame.height * row_bytes) {
         for row in &rows {
             let row = &image[row * row_bytes..(row + 1) * row_bytes];
@@ -34,12 +35,13 @@ fn copy<const BYTES: usize>(row: &[u8], columns: &[usize], target: &mut Vec<u8>)
 }
 
 /// The number of the pixel to take, for each pixel of the result along one axis.
-fn indices(size: usize, new_size: usize, grid: Grid) -> Vec<usize> {
+fn indices(size: usize, new_size: usize, grid: Grid) -> Result<Vec<usize>> {
     let scale = grid.scale(size, new_size);
     let index = |index: usize| match grid {
         Grid::Legacy => (index as f32 * scale).floor(),
         Grid::AlignCorners => (index as f32 * scale).round(),
         Grid::HalfPixelCenters => ((index as f32 + 0.5) * scale).floor(),
     };
-    (0..new_size).map(|new| (index(new) as usize).min(size - 1)).collect()
+    let indices = (0..new_size).map(|new| (index(new) as usize).min(size - 1));
+    collected(new_size, indices)
 }

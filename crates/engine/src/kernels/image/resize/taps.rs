@@ -1,6 +1,9 @@
 //! Weighted sums of neighbouring pixels: along the columns first, then along the rows.
 
-use super::{Filter, Grid, Pixel};
+use super::{Filter, Grid, Pixel, refused, zero_row};
+use crate::allocate;
+use crate::dtype::DType;
+use crate::error::Result;
 use crate::kernels::image::frame::Frame;
 
 /// What each pixel of the result is made of, along one axis.
@@ -17,13 +20,18 @@ struct Tap {
 }
 
 impl Taps {
-    fn new(num_pixels: usize) -> Self {
-        Self { taps: Vec::with_capacity(4 * num_pixels), ends: Vec::with_capacity(num_pixels) }
+    /// Room for as many pixels, of four taps each if they have no more.
+    fn new(num_pixels: usize) -> Result<Self> {
+        let room =
+            || Ok(Self { taps: allocate::room(num_pixels.saturating_mul(4))?, ends: allocate::room(num_pixels)? });
+        room().map_err(refused)
     }
 
-    fn push(&mut self, taps: impl IntoIterator<Item = Tap>) {
+    fn push(&mut self, taps: impl Iterator<Item = Tap>) -> Result<()> {
+        allocate::grow(&mut self.taps, taps.size_hint().0).map_err(refused)?;
         self.taps.extend(taps);
         self.ends.push(self.taps.len());
+        Ok(())
     }
 
     fn iter(&self) -> impl Iterator<Item = &[Tap]> {
@@ -31,14 +39,10 @@ impl Taps {
         begins.zip(&self.ends).map(|(begin, end)| &self.taps[begin..*end])
     }
 
-    fn len(&self) -> usize {
-        self.ends.len()
-    }
-
     /// Four pixels, with the weights of a cubic that TensorFlow looks up in steps of 1/1024.
     ///
     /// On the legacy grids pixels at the edge count for those beyond it; else those beyond it count for nothing.
-    pub fn bicubic(size: usize, new_size: usize, grid: Grid) -> Self {
+    pub fn bicubic(size: usize, new_size: usize, grid: Grid) -> Result<Self> {
         const STEPS: f32 = 1024.0;
         let is_keys = grid == Grid::HalfPixelCenters;
         let a = if is_keys { -0.5 } else { -0.75 };
@@ -48,7 +52,7 @@ impl Taps {
             (((a * x - 5.0 * a) * x + 8.0 * a) * x - 4.0 * a) as f32
         };
         let scale = grid.scale(size, new_size);
-        let mut taps = Self::new(new_size);
+        let mut taps = Self::new(new_size)?;
         for index in 0..new_size {
             let place = grid.place(index, scale);
             let first = place.floor();
@@ -64,20 +68,20 @@ impl Taps {
                     weights.iter_mut().for_each(|weight| *weight *= inverse);
                 }
             }
-            taps.push(indices.iter().zip(weights).map(|(index, weight)| Tap { index: *index as usize, weight }));
+            taps.push(indices.iter().zip(weights).map(|(index, weight)| Tap { index: *index as usize, weight }))?;
         }
-        taps
+        Ok(taps)
     }
 
     /// All pixels that the pixel of the result covers, each as far as it does.
-    pub fn area(size: usize, new_size: usize, align_corners: bool) -> Self {
+    pub fn area(size: usize, new_size: usize, align_corners: bool) -> Result<Self> {
         let grid = if align_corners { Grid::AlignCorners } else { Grid::Legacy };
         let scale = grid.scale(size, new_size);
-        let mut taps = Self::new(new_size);
+        let mut taps = Self::new(new_size)?;
         if scale == 0.0 {
             // The corners of one pixel are all the same.
-            (0..new_size).for_each(|_| taps.push([Tap { index: 0, weight: 1.0 }]));
-            return taps;
+            (0..new_size).try_for_each(|_| taps.push([Tap { index: 0, weight: 1.0 }].into_iter()))?;
+            return Ok(taps);
         }
         for index in 0..new_size {
             let (start, end) = (index as f32 * scale, (index + 1) as f32 * scale);
@@ -96,17 +100,17 @@ impl Taps {
                     index: pixel.clamp(0, size as i64 - 1) as usize,
                     weight: covered(pixel) / scale,
                 }),
-            );
+            )?;
         }
-        taps
+        Ok(taps)
     }
 
     /// The pixels within the radius of a filter, which grows with the pixels of the result if they are not to alias.
-    pub fn filter(size: usize, new_size: usize, filter: Filter, antialias: bool) -> Self {
+    pub fn filter(size: usize, new_size: usize, filter: Filter, antialias: bool) -> Result<Self> {
         let inverse_scale = 1.0 / (new_size as f32 / size as f32);
         let filter_scale = if antialias { inverse_scale.max(1.0) } else { 1.0 };
         let radius = filter.radius() * filter_scale;
-        let mut taps = Self::new(new_size);
+        let mut taps = Self::new(new_size)?;
         for index in 0..new_size {
             let center = (index as f32 + 0.5) * inverse_scale;
             let first = ((center - radius - 0.5).ceil() as i64).clamp(0, size as i64 - 1);
@@ -114,17 +118,17 @@ impl Taps {
             let weight = |pixel: i64| filter.weight(((pixel as f32 + 0.5 - center) * (1.0 / filter_scale)).abs());
             let sum: f32 = (first..=last).map(weight).sum();
             let inverse = if sum.abs() >= 1000.0 * f32::MIN_POSITIVE { 1.0 / sum } else { 0.0 };
-            taps.push((first..=last).map(|pixel| Tap { index: pixel as usize, weight: weight(pixel) * inverse }));
+            taps.push((first..=last).map(|pixel| Tap { index: pixel as usize, weight: weight(pixel) * inverse }))?;
         }
-        taps
+        Ok(taps)
     }
 }
 
-pub fn resize<T: Pixel>(values: &[T], frame: &Frame, rows: &Taps, columns: &Taps) -> Vec<f32> {
+pub fn resize<T: Pixel>(values: &[T], frame: &Frame, target: &Frame, rows: &Taps, columns: &Taps) -> Result<Vec<f32>> {
     let row_length = frame.width * frame.channels;
-    let mut result = Vec::with_capacity(frame.num_images() * rows.len() * columns.len() * frame.channels);
+    let mut result = allocate::elements(DType::Float32, &target.shape()).room()?;
     // One more than a row, so that four values can be read where the last three are.
-    let mut sum = vec![0.0; row_length + 1];
+    let mut sum = zero_row(row_length + 1)?;
     for image in values.chunks_exact(frame.height * row_length) {
         for taps in rows.iter() {
             sum.fill(0.0);
@@ -137,7 +141,7 @@ pub fn resize<T: Pixel>(values: &[T], frame: &Frame, rows: &Taps, columns: &Taps
             }
         }
     }
-    result
+    Ok(result)
 }
 
 /// Adds up to four rows of an image, each multiplied by its weight, one after the other.

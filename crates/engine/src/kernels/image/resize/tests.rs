@@ -112,8 +112,8 @@ fn what_cannot_be_resized_is_refused() {
     let numbers = |values: Vec<i32>, shape: &[usize]| Tensor::from_values(Shape::new(shape), values).unwrap();
     for (image, size, text) in [
         (image.clone(), size(0, 3), "output dimensions must be positive, got 0 and 3"),
-        (image.clone(), size(1 << 20, 1 << 20), "expected at most 178956970 pixels"),
-        (ramp(1, 1, 40), size(13_000, 13_000), "40 channels make 6760000000 values, expected at most 2147483648"),
+        (image.clone(), size(1 << 25, 1 << 25), "OOM when allocating tensor with shape[33554432,33554432,1] and type"),
+        (image.clone(), size(i32::MAX, i32::MAX), "OOM when allocating"),
         (image.clone(), numbers(vec![1], &[1]), "shape_t must have two elements[1]"),
         (image.clone(), numbers(vec![1, 2], &[1, 2]), "shape_t must be 1-dimensional[1,2]"),
         (image.reshaped(Shape::new(&[4])).unwrap(), size(1, 1), "input must be 4-dimensional[4]"),

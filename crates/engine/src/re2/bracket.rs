@@ -1,0 +1,64 @@
+//! `[...]`, and the classes that have names.
+
+use super::Misfit;
+use super::class::Class;
+use super::escape::{escape, next};
+use super::groups::{bad_range, perl, posix, unicode};
+
+/// `\pL` or `\d`, if `rest` begins so.
+pub fn named_class(rest: &mut &str, folds: bool) -> Result<Option<Class>, Misfit> {
+    let class = unicode(rest, folds)?;
+    Ok(class.or_else(|| perl(rest, folds)))
+}
+
+/// The characters of `[...]`, with which `rest` begins.
+pub fn bracketed(rest: &mut &str, folds: bool) -> Result<Class, Misfit> {
+    let start = *rest;
+    let mut class = Class::default();
+    next(rest);
+    let is_negated = rest.starts_with('^');
+    if is_negated {
+        next(rest);
+    }
+    // A bracket that comes first is a member.
+    let mut is_first = true;
+    while is_first || !rest.starts_with(']') {
+        if rest.is_empty() {
+            return Err(Misfit::syntax("missing ]", start));
+        }
+        is_first = false;
+        let members = match posix(rest, folds)? {
+            Some(members) => members,
+            None => match named_class(rest, folds)? {
+                Some(members) => members,
+                None => range(rest, start)?.folded(folds),
+            },
+        };
+        class.add(&members);
+    }
+    next(rest);
+    Ok(if is_negated { class.negated() } else { class })
+}
+
+/// A character, or a range of them; `whole` is the class from its bracket on.
+fn range(rest: &mut &str, whole: &str) -> Result<Class, Misfit> {
+    let start = *rest;
+    let low = member(rest, whole)?;
+    let mut high = low;
+    // A hyphen that comes last is a member.
+    if rest.len() > 1 && rest.starts_with('-') && !rest.starts_with("-]") {
+        next(rest);
+        high = member(rest, whole)?;
+    }
+    if high < low {
+        return Err(bad_range(&start[..start.len() - rest.len()]));
+    }
+    Ok(Class::of(&[(low, high)]))
+}
+
+fn member(rest: &mut &str, whole: &str) -> Result<u32, Misfit> {
+    match rest.starts_with('\\') {
+        true => escape(rest),
+        false => next(rest).map(u32::from).ok_or_else(|| Misfit::syntax("missing ]", whole)),
+    }
+}

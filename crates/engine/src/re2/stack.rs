@@ -1,0 +1,113 @@
+//! What was read of a pattern: groups that are not ended, and their parts.
+
+use super::Misfit;
+
+/// The most groups and repetitions inside each other. `regex` walks through them by recursion.
+pub const MAX_DEPTH: u32 = 100;
+
+/// The most times that a part may be repeated by counts, all counts around it multiplied.
+pub const MAX_REPEAT: u32 = 1000;
+
+/// What holds from some place on, up to the end of the group.
+#[derive(Clone, Copy, Default)]
+pub struct Flags {
+    pub folds: bool,
+    pub is_multi_line: bool,
+    pub dot_is_all: bool,
+    pub is_lazy: bool,
+}
+
+/// A part that a repetition can follow.
+pub struct Item {
+    /// It stands for itself wherever it is put.
+    pub text: String,
+    /// How many groups and repetitions are inside each other.
+    pub depth: u32,
+    /// How often counts repeat what is inside most often.
+    pub repeats: u32,
+}
+
+/// Whether a group keeps what it matches.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Opening {
+    Capture,
+    NoCapture,
+}
+
+/// A group whose end is not reached yet.
+pub struct Group {
+    opening: Opening,
+    pub flags_before: Flags,
+    /// The alternatives before this one.
+    pub alternatives: String,
+    pub items: Vec<Item>,
+    depth: u32,
+    repeats: u32,
+}
+
+/// How often something is repeated.
+#[derive(Clone, Copy)]
+pub struct Count {
+    pub min: u32,
+    pub max: Option<u32>,
+}
+
+impl Item {
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), depth: 0, repeats: 1 }
+    }
+}
+
+impl Group {
+    pub fn new(opening: Opening, flags_before: Flags) -> Self {
+        Self { opening, flags_before, alternatives: String::new(), items: Vec::new(), depth: 0, repeats: 1 }
+    }
+
+    /// Adds what was read of this alternative to the text.
+    pub fn end_alternative(&mut self) {
+        for item in self.items.drain(..) {
+            self.alternatives.push_str(&item.text);
+            self.depth = self.depth.max(item.depth);
+            self.repeats = self.repeats.max(item.repeats);
+        }
+    }
+
+    pub fn into_item(mut self) -> Item {
+        self.end_alternative();
+        let open = if self.opening == Opening::Capture { "(" } else { "(?:" };
+        Item { text: format!("{open}{})", self.alternatives), depth: self.depth, repeats: self.repeats }
+    }
+}
+
+/// One level more. Fails if that is too deep.
+pub fn deeper(depth: u32) -> Result<u32, Misfit> {
+    if depth < MAX_DEPTH {
+        Ok(depth + 1)
+    } else {
+        Err(Misfit::size(format!("expression nests more than {MAX_DEPTH} levels deep")))
+    }
+}
+
+/// `{2}`, `{2,}` or `{2,3}` and what follows it, if `text` begins so. Anything else is taken as it is.
+pub fn count(text: &str) -> Option<(Count, &str)> {
+    let (min, rest) = integer(text.strip_prefix('{')?)?;
+    if let Some(rest) = rest.strip_prefix('}') {
+        return Some((Count { min, max: Some(min) }, rest));
+    }
+    let rest = rest.strip_prefix(',')?;
+    if let Some(rest) = rest.strip_prefix('}') {
+        return Some((Count { min, max: None }, rest));
+    }
+    let (max, rest) = integer(rest)?;
+    Some((Count { min, max: Some(max) }, rest.strip_prefix('}')?))
+}
+
+/// A number without leading zeros, below a thousand million.
+fn integer(text: &str) -> Option<(u32, &str)> {
+    let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (digits, rest) = text.split_at(end);
+    if digits.len() > 9 || (digits.len() > 1 && digits.starts_with('0')) {
+        return None;
+    }
+    Some((digits.parse().ok()?, rest))
+}

@@ -1,0 +1,167 @@
+"""Operations as messages: what programs read in `op.node_def` and `graph.as_graph_def()`.
+
+A message is made anew each time: changing it changes no graph. It has each operation's name, type,
+inputs, device and those attributes that TensorFlow has too.
+
+Source: `tf.Operation.node_def` and `tf.make_tensor_proto` of TensorFlow 1.15.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from headrace.dtypes import DType, as_dtype
+from headrace.protos import (
+    AttrValue,
+    GraphDef,
+    NodeDef,
+    TensorProto,
+    TensorShapeProto,
+    VersionDef,
+)
+from headrace.shapes import TensorShape
+
+if TYPE_CHECKING:
+    from headrace.graph.nodes import Operation
+
+__all__ = ["attr_value", "make_graph_def", "make_node_def", "public_value"]
+
+# The version of graphs that TensorFlow 1.15 writes.
+_PRODUCER: Final = 134
+# What only this library knows.
+_INTERNAL: Final = frozenset({"python_function"})
+
+
+def make_graph_def(ops: Iterable["Operation"], add_shapes: bool = False) -> GraphDef:
+    """Describes operations.
+
+    Args:
+        ops: The operations.
+        add_shapes: Whether each node has the static shapes of its outputs too, as the attribute
+            "_output_shapes".
+    """
+    nodes = []
+    for op in ops:
+        shapes = {"_output_shapes": [tensor.shape for tensor in op.outputs]} if add_shapes else {}
+        nodes.append(make_node_def(op, shapes))
+    return GraphDef(node=nodes, versions=VersionDef(producer=_PRODUCER))
+
+
+def make_node_def(
+    op: "Operation", more: Mapping[str, Any] | None = None, most_bytes: int | None = None
+) -> NodeDef:
+    """Describes an operation.
+
+    Args:
+        op: The operation.
+        more: Attributes to add.
+        most_bytes: Values of larger constants are left out; None for none.
+    """
+    inputs = [t.op.name if t.value_index == 0 else t.name for t in op.inputs]
+    inputs += [f"^{control.name}" for control in op.control_inputs]
+    items = {**op.attrs, **(more or {})}
+    if op.colocation:
+        items["_class"] = list(op.colocation)
+    attrs = {
+        name: message
+        for name, item in items.items()
+        if name not in _INTERNAL
+        and not _is_larger(item, most_bytes)
+        and (message := attr_value(item)) is not None
+    }
+    return NodeDef(name=op.name, op=op.type, input=inputs, device=op.device, attr=attrs)
+
+
+def _is_larger(value: Any, most_bytes: int | None) -> bool:
+    return most_bytes is not None and isinstance(value, np.ndarray) and value.nbytes > most_bytes
+
+
+def attr_value(value: Any) -> AttrValue | None:
+    """An attribute as a message; None if it has no form there."""
+    if not isinstance(value, (list, tuple)):
+        field = _field(value)
+        return None if field is None else AttrValue(**dict([field]))
+    fields = [field for item in value if (field := _field(item)) is not None]
+    kinds = {kind for kind, _ in fields}
+    if len(fields) < len(value) or len(kinds) > 1:
+        return None
+    values = {kind: [item for _, item in fields] for kind in kinds}
+    return AttrValue(list=AttrValue.ListValue(**values))
+
+
+def public_value(value: Any) -> Any:
+    """An attribute as `Operation.get_attr` returns it.
+
+    Types are `DType`s, texts are bytes, and shapes and constants are messages, as in TensorFlow.
+    """
+    if isinstance(value, (list, tuple)):
+        return [public_value(item) for item in value]
+    if isinstance(value, DType):
+        return value.base_dtype
+    field = _field(value)
+    return value if field is None else field[1]
+
+
+def _field(value: Any) -> tuple[str, Any] | None:
+    """The field of `AttrValue` for a value that is no list, and what it holds."""
+    for kind, name, convert in _FIELDS:
+        if isinstance(value, kind):
+            return name, convert(value)
+    return None
+
+
+def _tensor(value: np.ndarray[Any, Any]) -> TensorProto:
+    """A constant as a message: a single element by itself, several as their bytes."""
+    is_text = value.dtype == object
+    dtype = as_dtype(value.dtype)
+    field, convert = ("string_val", _as_is) if is_text else _VALUES[dtype.name]
+    by_itself = {field: convert(value.ravel()).tolist()} if is_text or value.size == 1 else {}
+    return TensorProto(
+        dtype=dtype.as_datatype_enum,
+        tensor_shape=_shape(TensorShape(value.shape)),
+        tensor_content=b"" if by_itself else value.tobytes(),
+        **by_itself,
+    )
+
+
+def _shape(shape: TensorShape) -> TensorShapeProto:
+    if shape.rank is None:
+        return TensorShapeProto(unknown_rank=True)
+    sizes = (-1 if size is None else size for size in shape.as_list())
+    return TensorShapeProto(dim=[TensorShapeProto.Dim(size=size) for size in sizes])
+
+
+def _as_is(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return values
+
+
+def _parts(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return np.ravel(np.column_stack([values.real, values.imag]))
+
+
+# The fields of `TensorProto` by the types of tensors, and how elements are written there.
+_VALUES: Final[dict[str, tuple[str, Callable[[Any], Any]]]] = {
+    "float32": ("float_val", _as_is),
+    "float64": ("double_val", _as_is),
+    **dict.fromkeys(("int32", "int16", "int8", "uint8", "uint16"), ("int_val", _as_is)),
+    "int64": ("int64_val", _as_is),
+    "bool": ("bool_val", _as_is),
+    "uint32": ("uint32_val", _as_is),
+    "uint64": ("uint64_val", _as_is),
+    "float16": ("half_val", lambda values: values.view(np.uint16)),
+    "complex64": ("scomplex_val", _parts),
+    "complex128": ("dcomplex_val", _parts),
+}
+
+# The fields of `AttrValue` by the types of attributes here; a bool is also an int, so it is first.
+_FIELDS: Final[tuple[tuple[type, str, Callable[[Any], Any]], ...]] = (
+    (DType, "type", lambda dtype: int(dtype.base_dtype)),
+    (TensorShape, "shape", _shape),
+    (np.ndarray, "tensor", _tensor),
+    (bool, "b", bool),
+    (int, "i", int),
+    (float, "f", float),
+    (str, "s", str.encode),
+    (bytes, "s", bytes),
+)

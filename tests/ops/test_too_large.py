@@ -1,0 +1,174 @@
+"""Tensors that no memory can hold end their run, and not the process.
+
+The sizes are far beyond any machine, so nothing is allocated where the test passes.
+"""
+
+import re
+
+import numpy as np
+import pytest
+
+import headrace.tf1 as tf
+from headrace import memory
+
+MILLION = 10**6
+BILLION = 2**30
+COLUMN = np.zeros([MILLION, 1], np.float32)
+
+TOO_LARGE = {
+    "added": lambda given: given(COLUMN) + given(COLUMN.T),
+    "compared": lambda given: tf.less(given(COLUMN), given(COLUMN.T)),
+    "compared as truth values": lambda given: tf.logical_and(
+        given(COLUMN > 0), given(COLUMN.T > 0)
+    ),
+    "computed by NumPy": lambda given: tf.atan2(given(COLUMN), given(COLUMN.T)),
+    "gathered": lambda given: tf.gather(given(COLUMN.T), given(np.zeros(MILLION, np.int32))),
+    "gathered along another axis": lambda given: tf.gather(
+        given(COLUMN), given(np.zeros(MILLION, np.int32)), axis=1
+    ),
+    "gathered by coordinates": lambda given: tf.gather_nd(
+        given(COLUMN.T), given(np.zeros([MILLION, 1], np.int32))
+    ),
+    "stitched": lambda given: tf.dynamic_stitch(
+        [given(np.int32([2**31 - 1]))], [given(np.zeros([1, MILLION], np.float32))]
+    ),
+    "multiplied": lambda given: tf.matmul(given(COLUMN), given(COLUMN.T)),
+    "an identity": lambda given: tf.eye(given(np.int32(MILLION))),
+    "a mask": lambda given: tf.sequence_mask(
+        given(np.zeros(2**20, np.int32)), given(np.int32(2**24))
+    ),
+    "one hot": lambda given: tf.one_hot(
+        given(np.zeros(MILLION, np.int32)), given(np.int32(2**31 - 1))
+    ),
+    "filled": lambda given: tf.fill(given(np.int64([2**50])), 1.0),
+    "filled with strings": lambda given: tf.fill(given(np.int64([2**50])), "a"),
+    "a range": lambda given: tf.range(given(np.int64(2**50))),
+    "a range of fractions": lambda given: tf.range(0.0, given(np.float32(1e6)), 1e-9),
+    "evenly spaced": lambda given: tf.linspace(0.0, 1.0, given(np.int64(2**50))),
+    "tiled": lambda given: tf.tile(given(np.zeros([8, 8])), given(np.int64([2**25, 2**25]))),
+    "broadcast": lambda given: tf.broadcast_to(given(0.0), given(np.int64([2**25, 2**25]))),
+    "padded": lambda given: tf.pad(given(np.zeros([1, 1])), given([[0, BILLION], [0, BILLION]])),
+    "random": lambda given: tf.random_uniform(given([BILLION, BILLION])),
+    "dense": lambda given: tf.sparse_to_dense(
+        np.int64([[0, 0]]), given(np.int64([BILLION, BILLION])), [1.0]
+    ),
+    "resized": lambda given: tf.image.resize_images(
+        given(np.zeros([2, 2, 3], np.float32)), given([BILLION // 64, BILLION // 64])
+    ),
+    "resized to the nearest": lambda given: tf.image.resize_nearest_neighbor(
+        given(np.zeros([1, 2, 2, 3], np.uint8)), given([BILLION // 64, BILLION // 64])
+    ),
+    "an image padded": lambda given: tf.image.resize_image_with_crop_or_pad(
+        given(np.zeros([2, 2, 3], np.uint8)), given(BILLION), given(BILLION)
+    ),
+    "parts of strings": lambda given: tf.substr(
+        given(np.full([2**18, 1], b"a", object)),
+        given(np.zeros([1, 2**18], np.int32)),
+        given(np.zeros([1, 2**18], np.int32)),
+    ),
+}
+
+
+@pytest.fixture
+def given():
+    """Makes a tensor of a value of which the graph knows only the type and the rank."""
+
+    def make(value):
+        array = np.asarray(value)
+        array = array.astype(np.float32) if array.dtype == np.float64 else array
+        array = array.astype(np.int32) if isinstance(value, (int, list)) else array
+        return tf.placeholder_with_default(tf.constant(array), [None] * array.ndim)
+
+    return make
+
+
+@pytest.mark.parametrize("make", TOO_LARGE.values(), ids=TOO_LARGE)
+def test_what_no_memory_can_hold_ends_the_run(run, given, make):
+    with pytest.raises(tf.errors.ResourceExhaustedError) as caught:
+        run(make(given))
+    pattern = (
+        r"OOM when allocating tensor with shape\[[\d,]+\] and type \w+: \d+ bytes were asked for, "
+        r"expected at most the \d+ of this .*\. Ask for less, or use a machine"
+    )
+    assert re.match(pattern, str(caught.value)), str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda given: tf.fill(given(np.int64([2**40, 2**40])), 1.0),
+        lambda given: tf.tile(given(np.zeros([8, 8])), given(np.int64([2**40, 2**40]))),
+        lambda given: tf.broadcast_to(given(0.0), given(np.int64([2**40, 2**40]))),
+        lambda given: tf.pad(given(np.zeros([1, 1])), given(np.int64([[0, 2**62], [0, 2**62]]))),
+        lambda given: tf.random_uniform(given(np.int64([2**40, 2**40]))),
+        lambda given: tf.sparse_to_dense(
+            np.int64([[0, 0]]), given(np.int64([2**40, 2**40])), [1.0]
+        ),
+    ],
+    ids=["filled", "tiled", "broadcast", "padded", "random", "dense"],
+)
+def test_sizes_whose_product_is_no_number_are_refused(run, given, make):
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match=r"Shape \[\d+,\d+\] would have more than 2\*\*63 - 1"
+    ):
+        run(make(given))
+
+
+def test_a_constant_that_no_memory_can_hold_is_refused():
+    with pytest.raises(tf.errors.ResourceExhaustedError, match="OOM when allocating tensor"):
+        tf.constant(0.0, shape=[BILLION, BILLION])
+    with pytest.raises(ValueError, match=r"shape \[1099511627776,1099511627776\] has more than"):
+        tf.constant(0.0, shape=[2**40, 2**40])
+
+
+def test_a_batch_padded_to_more_than_memory_ends_the_run(run):
+    queue = tf.PaddingFIFOQueue(2, [tf.uint8], [[None, None]])
+    size = 2**22
+    for shape in ([size, 1], [1, size]):
+        run(queue.enqueue(np.zeros(shape, np.uint8)))
+    with pytest.raises(
+        tf.errors.ResourceExhaustedError, match=r"shape\[2,4194304,4194304\] and type uint8"
+    ):
+        run(queue.dequeue_many(2))
+
+
+def test_a_batch_padded_to_a_size_that_is_no_number_is_refused(run):
+    queue = tf.PaddingFIFOQueue(3, [tf.uint8], [[None, None, None]])
+    size = 2**22
+    for shape in ([size, 1, 1], [1, size, 1], [1, 1, size]):
+        run(queue.enqueue(np.zeros(shape, np.uint8)))
+    with pytest.raises(
+        tf.errors.InvalidArgumentError, match=r"Shape \[3,4194304,4194304,4194304\] would have more"
+    ):
+        run(queue.dequeue_many(3))
+
+
+def test_one_long_example_among_many_short_ones_ends_the_run(run):
+    feature = tf.train.Feature(float_list=tf.train.FloatList(value=[0.0] * 2**22))
+    features = tf.train.Features(feature={"a": feature})
+    examples = np.full(2**18, b"", object)
+    examples[0] = tf.train.Example(features=features).SerializeToString()
+    kind = tf.FixedLenSequenceFeature([], tf.float32, allow_missing=True)
+    parsed = tf.parse_example(tf.constant(examples), {"a": kind})
+    with pytest.raises(
+        tf.errors.ResourceExhaustedError, match=r"shape\[262144,4194304\] and type float"
+    ):
+        run(parsed)
+
+
+def test_a_dequeue_of_more_elements_than_there_can_be_takes_no_room_before_they_come(run):
+    queue = tf.FIFOQueue(2, [tf.int32], [[]])
+    run([queue.enqueue(7), queue.close()])
+    with pytest.raises(tf.errors.OutOfRangeError, match="requested 2147483647, current size 1"):
+        run(queue.dequeue_many(2**31 - 1))
+
+
+def test_the_limit_is_the_one_of_the_system(monkeypatch, run, given):
+    monkeypatch.setattr(memory, "_LIMIT", 800)
+    assert run(tf.fill(given([100]), 1.0)).size == 100
+    text = (
+        "OOM when allocating tensor with shape[101] and type float: 808 bytes were asked for, "
+        f"expected at most the 800 of {memory._OWNER}."
+    )
+    with pytest.raises(tf.errors.ResourceExhaustedError, match=re.escape(text)):
+        run(tf.fill(given([101]), 1.0))
