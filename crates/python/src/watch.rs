@@ -2,9 +2,9 @@
 
 use crate::error::from_python;
 use crate::exit;
-use headrace_engine::cancellation::Watch;
 use headrace_engine::error::{Error, Result};
-use headrace_engine::parker::Parker;
+use headrace_engine::sync::cancellation::Watch;
+use headrace_engine::sync::parker::Parker;
 use pyo3::prelude::*;
 use std::sync::Arc;
 use std::time::Duration;
