@@ -34,5 +34,8 @@ bench: dev ## measure beside other libraries, as ratios inside one run; installs
 	$(PY) -m benchmarks.scaling
 	$(PY) -m benchmarks.memory
 
+docs: dev ## write docs/ops/ from the docstrings of the operations
+	@$(PY) tools/ops_pages.py
+
 clean: ## remove everything that the other targets made
 	rm -rf .venv .peers .frameworks .bench benchmarks/results target .mypy_cache .ruff_cache .pytest_cache .hypothesis python/headrace/_native*.so

@@ -42,7 +42,6 @@ WANTED: dict[str, str] = {
     "inside the library: InvalidArgumentError, not InternalError",
     "control.function_of_python_that_raises_an_error_of_the_library": "a function that says with "
     "OutOfRangeError that the input has ended means it; UnknownError in TensorFlow",
-    "session.limited_to*": "the message says what to give instead; the class is the same",
     "gfile.directory_copied*": "FailedPreconditionError, as in TensorFlow 1.15; 2 leaves an "
     "empty file",
     "json_examples.decoded_though_it_is_no_json*": "an error says what is wrong with it",

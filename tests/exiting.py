@@ -1,10 +1,12 @@
-"""A program that ends while its threads work: `python exiting.py ACTIVITY ENDING`.
+"""A program that ends while its threads work: `python exiting.py` for `tests/test_exit.py`.
 
 `ACTIVITIES` says what the threads of its runners do when it ends, and `ENDINGS` how it ends. The
-program ends once each activity has begun; `tests/test_exit.py` looks at what comes out.
+program ends once each activity has begun. It reads `ACTIVITY+ACTIVITY ENDING` from stdin, a line
+for each time, and forks to do it, so that it need not be started anew.
 """
 
 import atexit
+import json
 import os
 import signal
 import sys
@@ -25,7 +27,8 @@ from headrace.queues import FIFOQueue  # noqa: E402
 
 BEGUN = []
 """For each activity, a function that says whether it has begun."""
-DIRECTORY = tempfile.TemporaryDirectory()
+TIMEOUT = 30.0
+"""Seconds after which a program that has not ended hangs."""
 
 
 def fill(value, capacity=-1):
@@ -125,7 +128,9 @@ def dequeueing(session):
 
 def reading(session):
     """Waits for the data of a pipe that nobody writes to."""
-    path = os.path.join(DIRECTORY.name, "pipe")
+    directory = tempfile.TemporaryDirectory()
+    atexit.register(directory.cleanup)
+    path = os.path.join(directory.name, "pipe")
     os.mkfifo(path)
     names = tf.train.string_input_producer([path])
     fill(tf.TextLineReader().read(names)[1])
@@ -287,5 +292,32 @@ def main(activities, ending):
     ENDINGS[ending](session)
 
 
+def wait_for(pid):
+    """Returns how a process has ended, as `subprocess` tells it; None if it hangs."""
+    deadline = time.monotonic() + TIMEOUT
+    while time.monotonic() < deadline:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.01)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    return None
+
+
+def serve():
+    """Forks for each line; what is forked returns, and ends as any program."""
+    for line in sys.stdin:
+        with tempfile.TemporaryFile() as output:
+            pid = os.fork()
+            if pid == 0:
+                os.dup2(output.fileno(), 1)
+                os.dup2(output.fileno(), 2)
+                return main(*line.split())
+            status = wait_for(pid)
+            output.seek(0)
+            print(json.dumps([status, output.read().decode()]), flush=True)
+
+
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    serve()

@@ -3,6 +3,7 @@ import pickle
 import numpy as np
 import pytest
 
+import headrace.tf1  # noqa: F401  (the texts are those of its programs)
 from headrace import dtypes
 from headrace.dtypes import DType, as_dtype
 

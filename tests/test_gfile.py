@@ -1,7 +1,7 @@
 import re
 
 import pytest
-from privileges import unprivileged
+from tests.privileges import unprivileged
 
 import headrace.tf1 as tf
 

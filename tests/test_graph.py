@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
+import headrace.tf1  # noqa: F401  (the texts are those of its programs)
 from headrace.dtypes import float32, int32
 from headrace.graph import (
     Graph,

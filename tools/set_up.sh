@@ -83,7 +83,7 @@ build() {
     # The stamp is as old as the start of the build, so that an edit made meanwhile is not missed.
     touch $stamps/build.started
     # PATH: for cmake, if the system has none.
-    VIRTUAL_ENV=$PWD/$venv PATH=$PATH:$PWD/$venv/bin $venv/bin/maturin develop --release
+    VIRTUAL_ENV=$PWD/$venv PATH=$PATH:$PWD/$venv/bin $venv/bin/maturin develop --release --extras cli
     mv $stamps/build.started $stamps/build
 }
 

@@ -12,6 +12,8 @@ from typing import Any, Final, cast
 
 import numpy as np
 
+from headrace.display import displayed_name
+
 __all__ = [
     "DType",
     "as_dtype",
@@ -204,7 +206,7 @@ class DType:
         return f"<dtype: {self.name!r}>"
 
     def __repr__(self) -> str:
-        return f"tf.{self.name}"
+        return displayed_name("headrace.dtypes", self.name)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return as_dtype, (self.name,)

@@ -5,7 +5,7 @@ Everything native that Python uses has its name here, and the engine's failures 
 """
 
 import os
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 
@@ -32,8 +32,7 @@ from headrace._native import (
 from headrace._native import (
     __version__ as version,
 )
-from headrace.errors import OpError, exception_type_from_error_code
-from headrace.graph import Graph, Operation
+from headrace.errors import NamedNode, OpError, exception_type_from_error_code
 
 __all__ = [
     "AtomicFile",
@@ -86,9 +85,25 @@ def call_functions(run: list[Any] | PythonCall) -> list[Any]:
     return run
 
 
+class _Node(NamedNode, Protocol):
+    """What is said of an operation that failed."""
+
+    @property
+    def node_def(self) -> Any: ...
+
+    @property
+    def defined_at(self) -> str: ...
+
+
+class _Nodes(Protocol):
+    """Where an operation that failed is looked up: a graph."""
+
+    def get_operation_by_name(self, name: str) -> _Node: ...
+
+
 def raise_op_error(
     error: EngineError,
-    graph: Graph | None = None,
+    graph: _Nodes | None = None,
     remark: str = "",
     failure: BaseException | None = None,
 ) -> NoReturn:
@@ -114,7 +129,7 @@ def raise_op_error(
     raise error_type(None, op, message) from (failure if cause is None else cause)
 
 
-def _find_operation(graph: Graph | None, name: str | None) -> Operation | None:
+def _find_operation(graph: _Nodes | None, name: str | None) -> _Node | None:
     if graph is None or name is None:
         return None
     try:

@@ -259,3 +259,7 @@ def error_code_from_exception_type(cls: type[BaseException]) -> int:
         KeyError: If the class is not one of the sixteen that have a code of their own.
     """
     return _CODE_OF_TYPE[cls]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -14,8 +14,8 @@ from typing import IO, Any, Final, NoReturn
 
 from headrace import errors
 from headrace.atomic_file import replacing
+from headrace.glob import matching_paths
 from headrace.memory import check_bytes
-from headrace.ops.patterns import matching_paths
 from headrace.os_errors import os_errors
 
 __all__ = [
@@ -377,3 +377,7 @@ def _read(reader: IO[bytes], n: int) -> bytes:
         parts.append(part)
         n -= len(part)
     return b"".join(parts)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

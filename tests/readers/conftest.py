@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reading import KINDS, Kind, Reading
+from tests.readers.reading import KINDS, Kind, Reading
 
 
 @pytest.fixture(params=KINDS, ids=lambda kind: kind.name)

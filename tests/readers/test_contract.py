@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from reading import KINDS, Kind
+from tests.readers.reading import KINDS, Kind
 
 import headrace.tf1 as tf
 

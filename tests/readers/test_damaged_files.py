@@ -12,7 +12,7 @@ import zlib
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reading import Reading, frame_length, tfrecords
+from tests.readers.reading import Reading, frame_length, tfrecords
 
 import headrace.tf1 as tf
 

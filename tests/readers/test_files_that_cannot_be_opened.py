@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 
 import pytest
-from privileges import unprivileged
-from reading import KINDS
+from tests.privileges import unprivileged
+from tests.readers.reading import KINDS
 
 import headrace.tf1 as tf
 

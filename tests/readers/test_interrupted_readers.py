@@ -7,7 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
-from reading import COMPRESS, KINDS, TIMEOUT
+from tests.readers.reading import COMPRESS, KINDS, TIMEOUT
 
 import headrace.tf1 as tf
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from reading import COMPRESS, frame_length, tfrecords
+from tests.readers.reading import COMPRESS, frame_length, tfrecords
 
 from headrace import engine
 

@@ -3,7 +3,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from reading import Reading
+from tests.readers.reading import Reading
 
 import headrace.tf1 as tf
 

@@ -110,7 +110,7 @@ def test_what_a_handler_raises_ends_a_loop_in_the_main_thread(
     op = queue.dequeue().op
     when(lambda: is_waiting(session, queue), send)
     with pytest.raises(type(error)) as caught:
-        session.run_loop(op, session.make_stop_flag())
+        session.make_loop(op, session.make_stop_flag())()
     assert caught.value is error
 
 

@@ -54,7 +54,7 @@ class World:
 def _queues() -> dict[str, Callable[[World], Any]]:
     calls: dict[str, Callable[[World], Any]] = {}
     for kind in ("FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "RandomShuffleQueue"):
-        for name in ("dtypes", "names", "shapes"):
+        for name in ("dtypes", "names", "runners", "shapes"):
             calls[f"{kind}.{name}"] = lambda w, k=kind, n=name: getattr(w.kind(k), n)
         calls[f"{kind}.dequeue"] = lambda w, k=kind: w.kind(k).dequeue()
         for name in ("dequeue_many", "dequeue_up_to"):
@@ -74,6 +74,7 @@ RETURNED: dict[str, Callable[[World], Any]] = {
     "QueueBase.dequeue_up_to": lambda w: w.queue.dequeue_up_to(2),
     "QueueBase.dtypes": lambda w: w.queue.dtypes,
     "QueueBase.names": lambda w: w.queue.names,
+    "QueueBase.runners": lambda w: w.pair.runners,
     "QueueBase.shapes": lambda w: w.queue.shapes,
     "Graph.collections": lambda w: w.x.graph.collections,
     "Graph.get_all_collection_keys": lambda w: w.x.graph.get_all_collection_keys(),
@@ -120,14 +121,11 @@ RETURNED: dict[str, Callable[[World], Any]] = {
     "trainable_variables": lambda w: tf.trainable_variables(),
     "tuple": lambda w: tf.tuple([w.x, w.x]),
     "unstack": lambda w: tf.unstack(w.x),
-    "queue_runner.QueueRunner.create_threads": lambda w: w.runner.create_threads(w.session),
-    "queue_runner.QueueRunner.enqueue_ops": lambda w: w.runner.enqueue_ops,
-    "queue_runner.QueueRunner.exceptions_raised": lambda w: w.runner.exceptions_raised,
-    "queue_runner.start_queue_runners": lambda w: tf.train.start_queue_runners(
-        w.session, start=False
-    ),
+    "train.QueueRunner.create_threads": lambda w: w.runner.create_threads(w.session),
+    "train.QueueRunner.enqueue_ops": lambda w: w.runner.enqueue_ops,
+    "train.QueueRunner.exceptions_raised": lambda w: w.runner.exceptions_raised,
+    "train.start_queue_runners": lambda w: tf.train.start_queue_runners(w.session, start=False),
     "train.Saver.last_checkpoints": lambda w: w.saver.last_checkpoints,
-    "gfile.matching_paths": lambda w: tf.gfile.matching_paths(w.path.encode()),
     "train.NewCheckpointReader.get_variable_to_dtype_map": lambda w: tf.train.NewCheckpointReader(
         w.checkpoint()
     ).get_variable_to_dtype_map(),
@@ -163,7 +161,7 @@ def exported(module: types.ModuleType, path: str = "") -> Iterator[tuple[str, An
     modules = [(module, path)]
     while modules:
         module, path = modules.pop(0)
-        for name in sorted({*vars(module), *getattr(module, "_LATE", {})}):
+        for name in dir(module):
             value = getattr(module, name)
             if name.startswith("_") or id(value) in seen:
                 continue

@@ -1,9 +1,9 @@
 //! The circumstances of one run: who may end it, until when, and where its data came from.
 
-use crate::cancellation::{Cancellation, Watch};
 use crate::error::{Code, Error, Result};
-use crate::parker::Parker;
 use crate::reader::Numbering;
+use crate::sync::cancellation::{Cancellation, Watch};
+use crate::sync::parker::Parker;
 use smallvec::{SmallVec, smallvec};
 use std::cell::{Cell, RefCell};
 use std::fmt;

@@ -1,11 +1,11 @@
 //! Sparse tensors, and the table in which they wait while numbers for them travel through a queue.
 
-use crate::allocate::{self, Refusal};
-use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::shape::Shape;
 use crate::sync::Mutex;
 use crate::tensor::Tensor;
+use crate::tensor::allocate::{self, Refusal};
+use crate::tensor::dtype::DType;
+use crate::tensor::shape::Shape;
 use std::collections::HashMap;
 
 /// The elements of a sparse tensor and where they lie.

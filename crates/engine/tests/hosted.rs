@@ -1,16 +1,17 @@
 //! Runs that stop at functions of the host language.
 
-use headrace_engine::cancellation::Cancellation;
-use headrace_engine::dtype::DType;
 use headrace_engine::error::{Code, Error, Result};
 use headrace_engine::kernel::Outputs;
+use headrace_engine::kernels;
 use headrace_engine::kernels::attrs::{Attr, Attrs};
-use headrace_engine::kernels::{self, queue as queue_kernels};
+use headrace_engine::kernels::queues::queue as queue_kernels;
 use headrace_engine::program::{Execution, HostCall, Program, ProgramBuilder, Slot, Stop, StopFlag};
 use headrace_engine::queue::{Order, Queue, QueueSpec};
 use headrace_engine::run::{Run, catch_panic};
-use headrace_engine::shape::PartialShape;
+use headrace_engine::sync::cancellation::Cancellation;
 use headrace_engine::tensor::Tensor;
+use headrace_engine::tensor::dtype::DType;
+use headrace_engine::tensor::shape::PartialShape;
 use std::sync::Arc;
 
 fn queue(capacity: usize) -> Arc<Queue> {

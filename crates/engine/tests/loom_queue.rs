@@ -3,14 +3,14 @@
 //! Run with `RUSTFLAGS="--cfg loom" cargo test --release -p headrace-engine --test loom_queue`.
 #![cfg(loom)]
 
-use headrace_engine::cancellation::Cancellation;
-use headrace_engine::dtype::DType;
 use headrace_engine::error::{Code, Result};
 use headrace_engine::kernel::Tensors;
-use headrace_engine::parker::Parker;
 use headrace_engine::queue::{Element, Left, Order, Progress, Queue, QueueSpec};
-use headrace_engine::shape::{PartialShape, Shape};
+use headrace_engine::sync::cancellation::Cancellation;
+use headrace_engine::sync::parker::Parker;
 use headrace_engine::tensor::Tensor;
+use headrace_engine::tensor::dtype::DType;
+use headrace_engine::tensor::shape::{PartialShape, Shape};
 use loom::thread;
 use std::sync::Arc;
 

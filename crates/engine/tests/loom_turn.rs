@@ -3,8 +3,8 @@
 //! Run with `RUSTFLAGS="--cfg loom" cargo test --release -p headrace-engine --test loom_turn`.
 #![cfg(loom)]
 
-use headrace_engine::parker::Parker;
-use headrace_engine::turn::Turns;
+use headrace_engine::sync::fair_lock::Turns;
+use headrace_engine::sync::parker::Parker;
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
 use std::sync::Arc;

@@ -1,16 +1,17 @@
 //! Programs: what runs, in which order, and how a run that waits ends.
 
-use headrace_engine::cancellation::Cancellation;
-use headrace_engine::dtype::DType;
 use headrace_engine::error::{Code, Error, Result};
 use headrace_engine::kernel::{InPlace, Kernel, Outputs, Step, Tensors};
+use headrace_engine::kernels;
 use headrace_engine::kernels::attrs::{Attr, Attrs};
-use headrace_engine::kernels::{self, queue as queue_kernels};
+use headrace_engine::kernels::queues::queue as queue_kernels;
 use headrace_engine::program::{Program, ProgramBuilder, Slot, StopFlag};
 use headrace_engine::queue::{Order, Queue, QueueSpec};
 use headrace_engine::run::{Blocking, Interrupt, Run};
-use headrace_engine::shape::PartialShape;
+use headrace_engine::sync::cancellation::Cancellation;
 use headrace_engine::tensor::Tensor;
+use headrace_engine::tensor::dtype::DType;
+use headrace_engine::tensor::shape::PartialShape;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -303,7 +304,7 @@ fn conditional() -> Program {
         let kernel = kernels::build(op_type, &Attrs::default()).unwrap().unwrap();
         builder.node(op_type.into(), kernel, inputs, &[], &[(predicate, wanted)], 1).unwrap().1
     };
-    let sum = on_branch("AddV2", &[number, one], true);
+    let sum = on_branch("Add", &[number, one], true);
     let square = on_branch("Square", &[number], false);
     let (_, merged) = builder.merge("Merge".into(), predicate, (square, sum), &[], &[]).unwrap();
     let negated = add(&mut builder, "Neg", &[merged]);
@@ -318,7 +319,7 @@ fn only_the_branch_that_is_taken_runs() {
         assert_eq!(values[0].integer_scalar("value").unwrap(), expected);
     }
     let error = run(&program, vec![Tensor::scalar(1_i64), Tensor::scalar(7_i64)]).unwrap_err();
-    assert_eq!((error.code(), error.op().map(|op| &**op)), (Code::InvalidArgument, Some("AddV2")));
+    assert_eq!((error.code(), error.op().map(|op| &**op)), (Code::InvalidArgument, Some("Add")));
 }
 
 #[test]
@@ -392,6 +393,6 @@ fn what_only_moves_an_element_is_brief() {
     assert!(dequeue(&queue).is_brief());
     let mut builder = ProgramBuilder::new();
     let (_, taken) = on_queue(&mut builder, "QueueDequeueV2", &queue, &[]);
-    let sum = add(&mut builder, "AddV2", &[taken, taken]);
+    let sum = add(&mut builder, "Add", &[taken, taken]);
     assert!(!builder.build(vec![sum]).unwrap().is_brief());
 }

@@ -1,14 +1,14 @@
 //! The rules of queues, step by step: requests that wait are polled, so no thread and no clock is needed.
 
-use headrace_engine::cancellation::Cancellation;
-use headrace_engine::dtype::DType;
 use headrace_engine::error::{Code, Error, Result};
 use headrace_engine::kernel::Tensors;
-use headrace_engine::parker::Parker;
 use headrace_engine::queue::{Element, Elements, Left, Order, Progress, Queue, QueueSpec, Unfinished, Waiting};
 use headrace_engine::run::{Interrupt, Run};
-use headrace_engine::shape::{PartialShape, Shape};
+use headrace_engine::sync::cancellation::Cancellation;
+use headrace_engine::sync::parker::Parker;
 use headrace_engine::tensor::Tensor;
+use headrace_engine::tensor::dtype::DType;
+use headrace_engine::tensor::shape::{PartialShape, Shape};
 use std::sync::Arc;
 use std::time::Instant;
 

@@ -2,18 +2,18 @@
 
 #![allow(clippy::disallowed_methods, reason = "tests allocate what they like")]
 
-use headrace_engine::cancellation::Cancellation;
-use headrace_engine::compression::Compression;
-use headrace_engine::dtype::DType;
 use headrace_engine::error::{Code, Error, Result};
+use headrace_engine::files::compression::Compression;
 use headrace_engine::kernel::Tensors;
-use headrace_engine::parker::Parker;
 use headrace_engine::queue::{Order, Progress, Queue, QueueSpec};
 use headrace_engine::reader::{
     Answer, FileName, FixedLengthFormat, Format, OpenFile, Reader, Records, Request, TextLineFormat, TfRecordFormat,
 };
 use headrace_engine::run::Run;
+use headrace_engine::sync::cancellation::Cancellation;
+use headrace_engine::sync::parker::Parker;
 use headrace_engine::tensor::Tensor;
+use headrace_engine::tensor::dtype::DType;
 use headrace_engine::tfrecord::TfRecordWriter;
 use proptest::prelude::*;
 use std::fs;

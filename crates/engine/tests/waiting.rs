@@ -1,15 +1,15 @@
 //! What is known of a run that waits: who is told of it, and what its error says.
 
-use headrace_engine::cancellation::{Cancellation, Watch};
-use headrace_engine::dtype::DType;
 use headrace_engine::error::{Code, Error, Result};
 use headrace_engine::kernels::attrs::{Attr, Attrs};
-use headrace_engine::kernels::queue as queue_kernels;
+use headrace_engine::kernels::queues::queue as queue_kernels;
 use headrace_engine::program::{Program, ProgramBuilder};
 use headrace_engine::queue::{Order, Queue, QueueSpec};
 use headrace_engine::run::Run;
-use headrace_engine::shape::PartialShape;
+use headrace_engine::sync::cancellation::{Cancellation, Watch};
 use headrace_engine::tensor::Tensor;
+use headrace_engine::tensor::dtype::DType;
+use headrace_engine::tensor::shape::PartialShape;
 use std::sync::{Arc, Mutex, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};

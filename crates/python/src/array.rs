@@ -3,10 +3,10 @@
 
 use crate::error::IntoPython;
 use headrace_engine::dispatch_numeric;
-use headrace_engine::dtype::DType;
-use headrace_engine::memory::Memory;
-use headrace_engine::shape::Shape;
 use headrace_engine::tensor::Tensor;
+use headrace_engine::tensor::dtype::DType;
+use headrace_engine::tensor::memory::Memory;
+use headrace_engine::tensor::shape::Shape;
 use numpy::npyffi::{
     NPY_ARRAY_CARRAY, NPY_ARRAY_CARRAY_RO, NpyTypes, PY_ARRAY_API, PyArrayObject, get_type_object, npy_intp,
 };

@@ -1,9 +1,9 @@
 //! Files that get their name once they are whole; see the engine's.
 
 use crate::error::IntoPython;
-use headrace_engine::atomic_file;
 use headrace_engine::error::{Error, Result};
-use headrace_engine::output::Output;
+use headrace_engine::files::atomic_file;
+use headrace_engine::files::output::Output;
 use headrace_engine::reader::FileName;
 use pyo3::prelude::*;
 use std::fs::File;

@@ -1,9 +1,9 @@
 //! The attributes of an operation, from a Python dict.
 
 use crate::error::IntoPython;
-use headrace_engine::dtype::DType;
 use headrace_engine::kernels::attrs::{Attr, Attrs};
-use headrace_engine::shape::PartialShape;
+use headrace_engine::tensor::dtype::DType;
+use headrace_engine::tensor::shape::PartialShape;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};

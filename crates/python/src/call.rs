@@ -3,10 +3,10 @@
 
 use crate::detach::{deadline, detached};
 use crate::error::{IntoPython, to_python};
-use headrace_engine::cancellation::Cancellation;
 use headrace_engine::error::{Code, Error, Result};
-use headrace_engine::parker::Parker;
 use headrace_engine::queue::{Element, Elements, Progress, Queue, Unfinished, Waiting};
+use headrace_engine::sync::cancellation::Cancellation;
+use headrace_engine::sync::parker::Parker;
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
 use std::sync::Arc;

@@ -2,10 +2,10 @@
 
 use crate::error::{IntoPython, from_python};
 use crate::exit;
-use headrace_engine::cancellation::Cancellation;
 use headrace_engine::error::{Error, Result};
-use headrace_engine::parker::Parker;
 use headrace_engine::run::{Blocking, Interrupt, Run, catch_panic};
+use headrace_engine::sync::cancellation::Cancellation;
+use headrace_engine::sync::parker::Parker;
 use pyo3::prelude::*;
 use std::sync::{Arc, OnceLock};
 use std::thread::{self, ThreadId};

@@ -24,7 +24,7 @@ static NUM_IN_PYTHON: Mutex<usize> = Mutex::new(0);
 /// Notified when there is one less.
 static HAS_LEFT: Condvar = Condvar::new();
 
-/// A thread is inside a Python function, as long as this lives.
+/// A thread is inside a Python function of a run, as long as this lives.
 pub struct InPython(());
 
 impl InPython {

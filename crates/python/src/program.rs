@@ -9,13 +9,14 @@ use crate::queue::Queue;
 use crate::resource::{Reader, SparseTable, Variable};
 use crate::view::to_tensor;
 use crate::watch::PythonWatch;
-use headrace_engine::dtype::DType;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::kernel::Kernel;
-use headrace_engine::kernels::select::Select;
+use headrace_engine::kernels::queues::select::Select;
 use headrace_engine::program::{Execution, HostFunction};
 use headrace_engine::run::Run;
-use headrace_engine::{cancellation, kernels, program};
+use headrace_engine::sync::cancellation;
+use headrace_engine::tensor::dtype::DType;
+use headrace_engine::{kernels, program};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -128,12 +129,12 @@ impl ProgramBuilder {
         let attrs = attrs(attributes)?;
         let kernel = match resources.as_slice() {
             [] => kernels::build(op_type, &attrs),
-            [Resource::Queue(queue)] => kernels::queue::build(op_type, &attrs, &queue.get().0),
-            [Resource::Variable(variable)] => kernels::variable::build(op_type, &attrs, &variable.get().0),
-            [Resource::SparseTable(table)] => kernels::sparse_table::build(op_type, &attrs, &table.get().0),
-            [Resource::Reader(reader)] => kernels::reader::build(op_type, &reader.get().0, None),
+            [Resource::Queue(queue)] => kernels::queues::queue::build(op_type, &attrs, &queue.get().0),
+            [Resource::Variable(variable)] => kernels::variables::build(op_type, &attrs, &variable.get().0),
+            [Resource::SparseTable(table)] => kernels::sparse::table::build(op_type, &attrs, &table.get().0),
+            [Resource::Reader(reader)] => kernels::readers::reader::build(op_type, &reader.get().0, None),
             [Resource::Reader(reader), Resource::Queue(queue)] => {
-                kernels::reader::build(op_type, &reader.get().0, Some(&queue.get().0))
+                kernels::readers::reader::build(op_type, &reader.get().0, Some(&queue.get().0))
             }
             _ => Err(Error::internal(format!("{op_type} does not work on these resources"))),
         };

@@ -3,10 +3,10 @@
 use crate::detach::detached;
 use crate::error::IntoPython;
 use bytes::Bytes;
-use headrace_engine::cancellation::Cancellation;
-use headrace_engine::compression::Compression;
 use headrace_engine::error::{Error, Result};
+use headrace_engine::files::compression::Compression;
 use headrace_engine::reader::{FileName, OpenFile, Records, TfRecordFormat};
+use headrace_engine::sync::cancellation::Cancellation;
 use headrace_engine::tfrecord::{self, TfRecordWriter};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;

@@ -3,7 +3,7 @@
 use crate::attrs::{attrs, dtype};
 use crate::error::IntoPython;
 use crate::view::to_tensor;
-use headrace_engine::memory_limit::memory_limit as limit_of_process;
+use headrace_engine::tensor::memory_limit::memory_limit as limit_of_process;
 use headrace_engine::{kernels, reader, sparse, variable};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -17,7 +17,7 @@ pub struct Reader(pub Arc<reader::Reader>);
 impl Reader {
     #[new]
     fn new(py: Python<'_>, name: String, op_type: &str, attributes: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let format = kernels::reader::format(op_type, &attrs(attributes)?).into_python(py)?;
+        let format = kernels::readers::reader::format(op_type, &attrs(attributes)?).into_python(py)?;
         Ok(Self(reader::Reader::new(name, format)))
     }
 }

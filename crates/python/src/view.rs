@@ -3,11 +3,11 @@
 use crate::array::{array_bytes, numpy_scalar};
 use crate::error::IntoPython;
 use bytes::Bytes;
-use headrace_engine::dtype::{DType, Numeric};
 use headrace_engine::error::Result;
 use headrace_engine::queue::QueueSpec;
-use headrace_engine::shape::Shape;
 use headrace_engine::tensor::Tensor;
+use headrace_engine::tensor::dtype::{DType, Numeric};
+use headrace_engine::tensor::shape::Shape;
 use numpy::{PyArrayDyn, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;

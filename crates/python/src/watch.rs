@@ -1,8 +1,10 @@
 //! A Python function that is told of waits that last long.
 
 use crate::error::from_python;
-use headrace_engine::cancellation::Watch;
+use crate::exit;
 use headrace_engine::error::{Error, Result};
+use headrace_engine::sync::cancellation::Watch;
+use headrace_engine::sync::parker::Parker;
 use pyo3::prelude::*;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,10 +23,17 @@ impl Watch for PythonWatch {
 
     fn look(&self, names: &[Arc<str>]) -> Result<()> {
         let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
-        Python::try_attach(|py| match self.watch.call1(py, (names,)) {
+        let gone = || Err(Error::cancelled("the interpreter is shutting down"));
+        // The exit waits for this call, which has frames of Rust below it: Python must not end the thread here.
+        let _in_python = exit::InPython::new();
+        if exit::is_to_linger() {
+            return gone();
+        }
+        let look = |py: Python<'_>| match self.watch.call1(py, (names,)) {
             Ok(_) => Ok(()),
             Err(error) => Err(from_python(py, error)),
-        })
-        .unwrap_or_else(|| Err(Error::cancelled("the interpreter is shutting down")))
+        };
+        // What is called may wait for something in this thread, which is waiting already.
+        Parker::nested(|| Python::try_attach(look).unwrap_or_else(gone))
     }
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from types import FrameType
 
 
@@ -15,6 +16,10 @@ def main() -> None:
     """
     signal.signal(signal.SIGINT, _leave_at_once)
     # Imported here, after the line above: on a cold disk the imports are most of the start-up time.
+    from headrace.extras import missing_cli  # noqa: PLC0415
+
+    if missing := missing_cli():
+        sys.exit(f"headrace: {missing}")
     from headrace.cli.commands import headrace  # noqa: PLC0415
 
     headrace()

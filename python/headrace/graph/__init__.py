@@ -24,14 +24,19 @@ from headrace.graph.evaluation import session_for_operation, session_for_tensor
 from headrace.graph.graph import Graph
 from headrace.graph.keys import GraphKeys
 from headrace.graph.nodes import Operation, Tensor
+from headrace.graph.op_def import Computed, Known, OpDef, Role, define, definition_of
 from headrace.graph.stacks import default_session, get_default_session
 
 __all__ = [
+    "Computed",
     "ControlScope",
     "DeviceSpec",
     "Graph",
     "GraphKeys",
+    "Known",
+    "OpDef",
     "Operation",
+    "Role",
     "Tensor",
     "add_to_collection",
     "add_to_collections",
@@ -40,6 +45,8 @@ __all__ = [
     "container",
     "control_dependencies",
     "default_session",
+    "define",
+    "definition_of",
     "device",
     "get_all_collection_keys",
     "get_collection",

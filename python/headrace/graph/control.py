@@ -8,8 +8,7 @@ Source: `tf.Graph.control_dependencies` of TensorFlow 1.15.
 from collections.abc import Collection, Sequence
 from types import TracebackType
 
-from headrace.graph.branches import Branch
-from headrace.graph.nodes import Operation
+from headrace.graph.nodes import Branch, Operation
 
 __all__ = ["ControlScope", "ControlStack"]
 

@@ -7,15 +7,14 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from headrace.dtypes import DType
 from headrace.graph.attrs import check_attrs
-from headrace.graph.branches import Branch
 from headrace.graph.control import ControlScope, ControlStack
 from headrace.graph.devices import DeviceScope, as_device_scope, device_of
 from headrace.graph.naming import NameTable, as_text, check_node_name, check_scope_name
-from headrace.graph.nodes import Operation, Tensor
+from headrace.graph.nodes import Branch, Operation, Tensor
 from headrace.graph.origin import find_origin
 from headrace.graph.stacks import default_graphs
 from headrace.shapes import TensorShape
@@ -24,6 +23,9 @@ if TYPE_CHECKING:
     from headrace.protos import GraphDef
 
 __all__ = ["Graph"]
+
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 
 class _ThreadState(threading.local):
@@ -265,6 +267,22 @@ class Graph:
     def as_default(self) -> AbstractContextManager["Graph"]:
         """Makes this the default graph of the current thread inside a `with` block."""
         return default_graphs.pushed(self)
+
+    def make(self, function: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R:
+        """Calls a function that makes operations of no inputs: a constant, a queue, a reader.
+
+        Operations of inputs are in the graph of their inputs, and need no such call.
+
+        Args:
+            function: Called with the other arguments, with this graph as the default graph.
+            *args: Its positional arguments.
+            **kwargs: Its keyword arguments.
+
+        Returns:
+            What the function returns.
+        """
+        with self.as_default():
+            return function(*args, **kwargs)
 
     def unique_name(self, name: str, mark_as_used: bool = True) -> str:
         """Returns the name within the current scope, with `_1`, `_2`, … if it is taken.

@@ -8,20 +8,22 @@ Source: `tf.Operation` and `tf.Tensor` of TensorFlow 1.15.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from traceback import FrameSummary
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
+from headrace.display import displayed_name
 from headrace.dtypes import DType
 from headrace.graph.evaluation import session_for_operation, session_for_tensor
+from headrace.graph.op_def import OpDef, definition_of
 from headrace.graph.origin import Origin, describe_origin
 from headrace.shapes import TensorShape, as_shape, describe_conflict, unknown_shape
 
 if TYPE_CHECKING:
-    from headrace.graph.branches import Branch
-    from headrace.graph.graph import Graph
     from headrace.protos import NodeDef
 
-__all__ = ["Operation", "Tensor"]
+__all__ = ["Branch", "Operation", "Tensor"]
 
 
 class Operation:
@@ -31,12 +33,14 @@ class Operation:
         graph: The graph it belongs to.
         name: Unique in the graph, including scopes.
         type: Which computation it stands for, such as "Add".
+        definition: What is known of all operations of that type.
         inputs: The tensors it reads.
         attrs: What is fixed when the operation is made.
         kernel: Computes it over NumPy arrays: takes one array an input and returns one array an
             output (a tuple if there are several). None if the native engine knows the type.
         branch: It runs only if this branch is taken; None if it is on none.
         colocation: Names of operations that it was to be put beside, each after "loc:@".
+        owner: The queue or the variable that it stands for; None for other operations.
     """
 
     __slots__ = (
@@ -49,16 +53,18 @@ class Operation:
         "attrs",
         "branch",
         "colocation",
+        "definition",
         "graph",
         "inputs",
         "kernel",
         "name",
+        "owner",
         "type",
     )
 
     def __init__(
         self,
-        graph: "Graph",
+        graph: "_Graph",
         name: str,
         op_type: str,
         *,
@@ -75,12 +81,14 @@ class Operation:
         self.graph = graph
         self.name = name
         self.type = op_type
+        self.definition: OpDef = definition_of(op_type)
         self.inputs = tuple(inputs)
         self._control_inputs = tuple(control_inputs)
         self.attrs = attrs
         self.kernel = kernel
         self.branch = branch
         self.colocation: tuple[str, ...] = ()
+        self.owner: Any = None
         self._device = ""
         self._id = op_id
         self._origin = origin
@@ -172,7 +180,7 @@ class Operation:
         return str(self.node_def)
 
     def __repr__(self) -> str:
-        return f"<tf.Operation '{self.name}' type={self.type}>"
+        return f"<{displayed_name('headrace', 'Operation')} '{self.name}' type={self.type}>"
 
 
 class Tensor:
@@ -209,7 +217,7 @@ class Tensor:
         return f"{self.op.name}:{self.value_index}"
 
     @property
-    def graph(self) -> "Graph":
+    def graph(self) -> "_Graph":
         """The graph it belongs to."""
         return self.op.graph
 
@@ -283,7 +291,8 @@ class Tensor:
         return f'Tensor("{self.name}"{shape}, dtype={self.dtype.name})'
 
     def __repr__(self) -> str:
-        return f"<tf.Tensor '{self.name}' shape={self._shape} dtype={self.dtype.name}>"
+        kind = displayed_name("headrace", "Tensor")
+        return f"<{kind} '{self.name}' shape={self._shape} dtype={self.dtype.name}>"
 
     if TYPE_CHECKING:
 
@@ -317,6 +326,64 @@ class Tensor:
         def __neg__(self) -> "Tensor": ...
         def __abs__(self) -> "Tensor": ...
         def __getitem__(self, key: Any) -> "Tensor": ...
+
+
+@dataclass(frozen=True)
+class Branch:
+    """One side of a condition: operations that run only if the condition holds.
+
+    Attributes:
+        predicate: A bool scalar.
+        is_taken_if: The value of the predicate with which this side runs.
+        outer: The branch that the condition itself is on; None if it is on none.
+    """
+
+    predicate: Tensor
+    is_taken_if: bool
+    outer: "Branch | None"
+
+    @property
+    def path(self) -> "list[Branch]":
+        """The branches that must be taken for this one to be, itself last."""
+        return [*(self.outer.path if self.outer else ()), self]
+
+
+class _Graph(Protocol):
+    """What nodes say of their graph. `Graph` is above this module, so it has no type here."""
+
+    seed: int | None
+
+    def create_op(
+        self,
+        op_type: str,
+        inputs: Sequence[Tensor],
+        output_dtypes: Sequence[DType],
+        *,
+        output_shapes: Sequence[TensorShape] | None = None,
+        name: str | None = None,
+        attrs: dict[str, Any] | None = None,
+        kernel: Callable[..., Any] | None = None,
+    ) -> Operation: ...
+    def get_operations(self) -> list[Operation]: ...
+    def get_operation_by_name(self, name: str) -> Operation: ...
+    def get_tensor_by_name(self, name: str) -> Tensor: ...
+    def as_graph_element(
+        self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True
+    ) -> Any: ...
+    def as_default(self) -> AbstractContextManager[Any]: ...
+    def finalize(self) -> None: ...
+    @property
+    def finalized(self) -> bool: ...
+    @property
+    def version(self) -> int: ...
+    def prevent_feeding(self, tensor: Tensor) -> None: ...
+    def prevent_fetching(self, op: Operation) -> None: ...
+    def unique_name(self, name: str, mark_as_used: bool = True) -> str: ...
+    def name_scope(self, name: str | None) -> AbstractContextManager[str]: ...
+    def control_dependencies(self, control_inputs: Any) -> AbstractContextManager[None]: ...
+    def on_branch(self, predicate: Tensor, is_taken_if: bool) -> AbstractContextManager[None]: ...
+    def add_to_collection(self, name: Any, value: Any) -> None: ...
+    def get_collection(self, name: Any, scope: str | None = None) -> list[Any]: ...
 
 
 _UNKNOWN = unknown_shape()

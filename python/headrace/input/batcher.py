@@ -18,16 +18,16 @@ from headrace.input.components import (
     convert,
     queue_shapes,
 )
-from headrace.ops.arithmetic import maximum
-from headrace.ops.casting import cast
-from headrace.ops.conditional import cond
-from headrace.ops.control_flow import no_op, with_dependencies
-from headrace.ops.conversion import constant_value, convert_to_tensor
-from headrace.ops.keep_rows import keep_rows
+from headrace.ops.array.keep_rows import keep_rows
+from headrace.ops.control.cond import cond
+from headrace.ops.control.control_flow import no_op, with_dependencies
+from headrace.ops.framework.conversion import constant_value, convert_to_tensor
+from headrace.ops.math.arithmetic import maximum
+from headrace.ops.math.cast import cast
 from headrace.ops.queues import FIFOQueue, PaddingFIFOQueue, QueueBase, RandomShuffleQueue
-from headrace.ops.sparse import SparseTensor
-from headrace.ops.sparse_table import SparseTable
-from headrace.ops.summary import scalar
+from headrace.ops.sparse.table import SparseTable
+from headrace.ops.sparse.tensor import SparseTensor
+from headrace.ops.summary.scalar import scalar
 from headrace.queue_runner import QueueRunner, add_queue_runner
 from headrace.shapes import TensorShape
 

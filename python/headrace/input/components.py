@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 from headrace.dtypes import DType, int64
 from headrace.graph import Tensor
 from headrace.ops.queues import is_single_shape
-from headrace.ops.sparse import SparseTensor, convert_to_tensor_or_sparse_tensor
+from headrace.ops.sparse.tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
 from headrace.shapes import TensorShape, as_shape, unknown_shape
 
 __all__ = ["Component", "Example", "as_rows", "common_components", "convert", "queue_shapes"]

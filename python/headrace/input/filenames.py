@@ -6,8 +6,8 @@ Source: `tf.train.match_filenames_once` of TensorFlow 1.15.
 from typing import Any
 
 from headrace.graph import GraphKeys, name_scope
-from headrace.ops.files import matching_files
-from headrace.ops.variables import Variable
+from headrace.ops.readers.files import matching_files
+from headrace.ops.variables.variable import Variable
 
 __all__ = ["match_filenames_once"]
 

@@ -7,19 +7,19 @@ from typing import Any
 
 from headrace import dtypes
 from headrace.graph import GraphKeys, Operation, Tensor, control_dependencies, name_scope
-from headrace.ops.casting import cast
-from headrace.ops.comparison import greater
-from headrace.ops.control_flow import Assert
-from headrace.ops.conversion import convert_to_tensor
-from headrace.ops.measures import shape, size
-from headrace.ops.paths import with_paths_as_strings
-from headrace.ops.placeholders import identity
+from headrace.ops.array.gather import gather
+from headrace.ops.array.placeholder import identity
+from headrace.ops.array.range import range as range_op
+from headrace.ops.array.shape import shape, size
+from headrace.ops.control.control_flow import Assert
+from headrace.ops.framework.conversion import convert_to_tensor
+from headrace.ops.framework.paths import with_paths_as_strings
+from headrace.ops.math.cast import cast
+from headrace.ops.math.compare import greater
 from headrace.ops.queues import FIFOQueue, QueueBase
-from headrace.ops.random import random_shuffle
-from headrace.ops.selection import gather
-from headrace.ops.sequences import range as range_op
-from headrace.ops.summary import scalar
-from headrace.ops.variables import Variable
+from headrace.ops.random.shuffle import random_shuffle
+from headrace.ops.summary.scalar import scalar
+from headrace.ops.variables.variable import Variable
 from headrace.queue_runner import QueueRunner, add_queue_runner
 
 __all__ = [

@@ -1,8 +1,744 @@
-"""Operations: one module a family; each function adds operations to the current graph.
+"""Operations: each function adds operations to the graph of its inputs, and returns their outputs.
 
-Importing any of them gives tensors their operators.
+A graph is where the inputs are; without inputs that have one it is the default graph. `name` names
+the operation. Optional arguments are best given by name. `import headrace.tf1 as tf` has the same
+functions under the names and with the arguments of TensorFlow 1.
+
+Constants and conversion to tensors:
+
+    `constant`, `constant_value`, `convert_to_tensor`, `is_tensor`,
+    `register_tensor_conversion_function`.
+
+Shapes and places of elements (`headrace.ops.array`):
+
+    `boolean_mask`, `broadcast_dynamic_shape`, `broadcast_static_shape`, `broadcast_to`, `concat`,
+    `dynamic_partition`, `dynamic_stitch`, `ensure_shape`, `expand_dims`, `eye`, `fill`, `gather`,
+    `gather_nd`, `identity`, `identity_n`, `invert_permutation`, `linspace`, `meshgrid`, `newaxis`,
+    `one_hot`, `ones`, `ones_like`, `pad`, `placeholder`, `placeholder_with_default`, `range`,
+    `rank`, `reshape`, `reverse`, `roll`, `sequence_mask`, `setdiff1d`, `shape`, `size`, `slice`,
+    `split`, `squeeze`, `stack`, `stop_gradient`, `strided_slice`, `tile`, `transpose`, `unique`,
+    `unique_with_counts`, `unstack`, `where`, `zeros`, `zeros_like`.
+
+Arithmetic, comparisons, conversions of type, reductions (`headrace.ops.math`):
+
+    `abs`, `acos`, `add`, `add_n`, `argmax`, `argmin`, `asin`, `assert_all_finite`, `atan`,
+    `atan2`, `bitcast`, `cast`, `ceil`, `check_numerics`, `clip_by_value`, `cos`, `cosh`,
+    `count_nonzero`, `cumprod`, `cumsum`, `div_no_nan`, `divide`, `equal`, `exp`, `expm1`, `floor`,
+    `floordiv`, `floormod`, `greater`, `greater_equal`, `in_top_k`, `is_finite`, `is_inf`,
+    `is_nan`, `l2_normalize`, `less`, `less_equal`, `log`, `log1p`, `logical_and`, `logical_not`,
+    `logical_or`, `logical_xor`, `matmul`, `maximum`, `minimum`, `mod`, `multiply`, `negative`,
+    `not_equal`, `pow`, `realdiv`, `reciprocal`, `reduce_all`, `reduce_any`, `reduce_max`,
+    `reduce_mean`, `reduce_min`, `reduce_prod`, `reduce_sum`, `relu`, `rint`, `round`, `rsqrt`,
+    `saturate_cast`, `scalar_mul`, `sigmoid`, `sign`, `sin`, `sinh`, `softmax`, `sqrt`, `square`,
+    `squared_difference`, `subtract`, `tan`, `tanh`, `top_k`, `truediv`.
+
+Strings (`headrace.ops.strings`):
+
+    `as_string`, `reduce_join`, `regex_full_match`, `regex_replace`, `split_at_bytes`,
+    `string_join`, `string_length`, `string_lower`, `string_split`, `string_strip`,
+    `string_to_hash_bucket_fast`, `string_to_number`, `string_upper`, `substr`.
+
+Sparse tensors (`headrace.ops.sparse`):
+
+    `convert_to_tensor_or_sparse_tensor`, `sparse_placeholder`, `sparse_reorder`,
+    `sparse_tensor_to_dense`, `sparse_to_dense`, `SparseTensor`, `SparseTensorValue`.
+
+Random numbers (`headrace.ops.random`):
+
+    `random_normal`, `random_shuffle`, `random_uniform`, `truncated_normal`.
+
+Decoding records (`headrace.ops.records`):
+
+    `decode_compressed`, `decode_csv`, `decode_json_example`, `decode_raw`, `FixedLenFeature`,
+    `FixedLenSequenceFeature`, `parse_example`, `parse_single_example`,
+    `parse_single_sequence_example`, `parse_tensor`, `serialize_tensor`, `SparseFeature`,
+    `VarLenFeature`.
+
+Images (`headrace.ops.image`):
+
+    `adjust_brightness`, `adjust_contrast`, `adjust_gamma`, `adjust_hue`, `adjust_saturation`,
+    `central_crop`, `convert_image_dtype`, `crop_to_bounding_box`, `decode_and_crop_jpeg`,
+    `decode_bmp`, `decode_gif`, `decode_image`, `decode_jpeg`, `decode_png`, `encode_jpeg`,
+    `encode_png`, `extract_jpeg_shape`, `flip_left_right`, `flip_up_down`, `grayscale_to_rgb`,
+    `hsv_to_rgb`, `is_jpeg`, `pad_to_bounding_box`, `per_image_standardization`,
+    `random_brightness`, `random_contrast`, `random_crop`, `random_flip_left_right`,
+    `random_flip_up_down`, `random_hue`, `random_saturation`, `resize`, `resize_area`,
+    `resize_bicubic`, `resize_bilinear`, `resize_image_with_crop_or_pad`, `resize_image_with_pad`,
+    `resize_images`, `resize_nearest_neighbor`, `ResizeMethod`, `rgb_to_grayscale`, `rgb_to_hsv`,
+    `rgb_to_yiq`, `rgb_to_yuv`, `rot90`, `transpose_image`, `yiq_to_rgb`, `yuv_to_rgb`.
+
+Queues in a graph (`headrace.ops.queues`):
+
+    `FIFOQueue`, `PaddingFIFOQueue`, `PriorityQueue`, `QueueBase`, `RandomShuffleQueue`.
+
+Readers and whole files (`headrace.ops.readers`):
+
+    `FixedLengthRecordReader`, `IdentityReader`, `LMDBReader`, `matching_files`, `read_file`,
+    `ReaderBase`, `TextLineReader`, `TFRecordReader`, `WholeFileReader`, `write_file`.
+
+Conditions, order, checks, printing, Python functions (`headrace.ops.control`):
+
+    `assert_equal`, `assert_greater`, `assert_greater_equal`, `assert_integer`, `assert_less`,
+    `assert_less_equal`, `assert_near`, `assert_negative`, `assert_non_negative`,
+    `assert_non_positive`, `assert_none_equal`, `assert_positive`, `assert_proper_iterable`,
+    `assert_rank`, `assert_rank_at_least`, `assert_rank_in`, `assert_same_float_dtype`,
+    `assert_scalar`, `assert_true`, `assert_type`, `cond`, `control_dependencies`, `group`,
+    `is_non_decreasing`, `is_numeric_tensor`, `is_strictly_increasing`, `no_op`, `print_values`,
+    `py_func`, `tuple`, `with_dependencies`.
+
+Variables (`headrace.ops.variables`):
+
+    `assert_global_step`, `assign`, `assign_add`, `assign_sub`, `AUTO_REUSE`,
+    `constant_initializer`, `count_up_to`, `create_global_step`, `get_global_step`,
+    `get_local_variable`, `get_or_create_global_step`, `get_variable`, `get_variable_scope`,
+    `global_step`, `global_variables`, `global_variables_initializer`, `glorot_normal_initializer`,
+    `glorot_uniform_initializer`, `is_variable_initialized`, `local_variables`,
+    `local_variables_initializer`, `model_variables`, `moving_average_variables`,
+    `ones_initializer`, `random_normal_initializer`, `random_uniform_initializer`,
+    `report_uninitialized_variables`, `trainable_variables`, `truncated_normal_initializer`,
+    `Variable`, `variable_scope`, `variables_initializer`, `VariableScope`,
+    `variance_scaling_initializer`, `zeros_initializer`.
+
+Summaries (`headrace.ops.summary`):
+
+    `histogram_summary`, `image_summary`, `merge_all_summaries`, `merge_summaries`,
+    `scalar_summary`.
+
+Importing any module of this package gives tensors their operators (`a + b`, `a[1:]`).
 """
 
-from headrace.ops import operators
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["operators"]
+from headrace.ops import operators  # noqa: F401  (gives tensors their operators)
+from headrace.ops.array.broadcast import (
+    broadcast_dynamic_shape,
+    broadcast_static_shape,
+    broadcast_to,
+)
+from headrace.ops.array.eye import eye
+from headrace.ops.array.fill import fill, ones, ones_like, zeros, zeros_like
+from headrace.ops.array.gather import boolean_mask, gather, gather_nd
+from headrace.ops.array.join import concat, split, stack, unstack
+from headrace.ops.array.meshgrid import meshgrid
+from headrace.ops.array.one_hot import one_hot
+from headrace.ops.array.pad import pad
+from headrace.ops.array.partition import dynamic_partition, dynamic_stitch, invert_permutation
+from headrace.ops.array.placeholder import (
+    identity,
+    identity_n,
+    placeholder,
+    placeholder_with_default,
+    stop_gradient,
+)
+from headrace.ops.array.range import linspace, range
+from headrace.ops.array.reshape import ensure_shape, expand_dims, reshape, squeeze
+from headrace.ops.array.reverse import reverse, roll
+from headrace.ops.array.sequence_mask import sequence_mask
+from headrace.ops.array.shape import rank, shape, size
+from headrace.ops.array.slice import newaxis, slice, strided_slice
+from headrace.ops.array.tile import tile
+from headrace.ops.array.transpose import transpose
+from headrace.ops.array.unique import setdiff1d, unique, unique_with_counts
+from headrace.ops.array.where import where
+from headrace.ops.control.assertions import (
+    assert_equal,
+    assert_greater,
+    assert_greater_equal,
+    assert_less,
+    assert_less_equal,
+    assert_near,
+    assert_negative,
+    assert_non_negative,
+    assert_non_positive,
+    assert_none_equal,
+    assert_positive,
+)
+from headrace.ops.control.cond import cond
+from headrace.ops.control.control_flow import Assert as assert_true
+from headrace.ops.control.control_flow import (
+    control_dependencies,
+    group,
+    no_op,
+    tuple,
+    with_dependencies,
+)
+from headrace.ops.control.print import print_values
+from headrace.ops.control.py_func import py_func
+from headrace.ops.control.static_assertions import (
+    assert_integer,
+    assert_proper_iterable,
+    assert_rank,
+    assert_rank_at_least,
+    assert_rank_in,
+    assert_same_float_dtype,
+    assert_scalar,
+    assert_type,
+    is_non_decreasing,
+    is_numeric_tensor,
+    is_strictly_increasing,
+)
+from headrace.ops.framework.conversion import (
+    constant,
+    constant_value,
+    convert_to_tensor,
+    is_tensor,
+    register_tensor_conversion_function,
+)
+from headrace.ops.image.colour import (
+    adjust_brightness,
+    adjust_contrast,
+    adjust_gamma,
+    adjust_hue,
+    adjust_saturation,
+    convert_image_dtype,
+    grayscale_to_rgb,
+    hsv_to_rgb,
+    per_image_standardization,
+    rgb_to_grayscale,
+    rgb_to_hsv,
+    rgb_to_yiq,
+    rgb_to_yuv,
+    yiq_to_rgb,
+    yuv_to_rgb,
+)
+from headrace.ops.image.crop import (
+    central_crop,
+    crop_to_bounding_box,
+    pad_to_bounding_box,
+    resize_image_with_crop_or_pad,
+)
+from headrace.ops.image.decode import (
+    decode_and_crop_jpeg,
+    decode_bmp,
+    decode_gif,
+    decode_image,
+    decode_jpeg,
+    decode_png,
+    extract_jpeg_shape,
+    is_jpeg,
+)
+from headrace.ops.image.encode import encode_jpeg, encode_png
+from headrace.ops.image.flip import flip_left_right, flip_up_down, rot90, transpose_image
+from headrace.ops.image.random import (
+    random_brightness,
+    random_contrast,
+    random_crop,
+    random_flip_left_right,
+    random_flip_up_down,
+    random_hue,
+    random_saturation,
+)
+from headrace.ops.image.resize import (
+    ResizeMethod,
+    resize,
+    resize_area,
+    resize_bicubic,
+    resize_bilinear,
+    resize_image_with_pad,
+    resize_images,
+    resize_nearest_neighbor,
+)
+from headrace.ops.math.arithmetic import (
+    abs,
+    add,
+    add_n,
+    ceil,
+    clip_by_value,
+    div_no_nan,
+    divide,
+    exp,
+    expm1,
+    floor,
+    floordiv,
+    floormod,
+    log,
+    log1p,
+    maximum,
+    minimum,
+    mod,
+    multiply,
+    negative,
+    pow,
+    realdiv,
+    reciprocal,
+    rint,
+    round,
+    rsqrt,
+    scalar_mul,
+    sigmoid,
+    sign,
+    sqrt,
+    square,
+    squared_difference,
+    subtract,
+    tanh,
+    truediv,
+)
+from headrace.ops.math.cast import bitcast, cast
+from headrace.ops.math.check_numerics import assert_all_finite, check_numerics
+from headrace.ops.math.compare import (
+    equal,
+    greater,
+    greater_equal,
+    is_finite,
+    is_inf,
+    is_nan,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    not_equal,
+)
+from headrace.ops.math.cumsum import cumprod, cumsum
+from headrace.ops.math.matmul import matmul
+from headrace.ops.math.nn import l2_normalize, relu, softmax
+from headrace.ops.math.reduce import (
+    argmax,
+    argmin,
+    count_nonzero,
+    reduce_all,
+    reduce_any,
+    reduce_max,
+    reduce_mean,
+    reduce_min,
+    reduce_prod,
+    reduce_sum,
+)
+from headrace.ops.math.saturate_cast import saturate_cast
+from headrace.ops.math.top_k import in_top_k, top_k
+from headrace.ops.math.trigonometry import acos, asin, atan, atan2, cos, cosh, sin, sinh, tan
+from headrace.ops.queues.kinds import FIFOQueue, PaddingFIFOQueue, PriorityQueue, RandomShuffleQueue
+from headrace.ops.queues.queue import QueueBase
+from headrace.ops.random.numbers import random_normal, random_uniform, truncated_normal
+from headrace.ops.random.shuffle import random_shuffle
+from headrace.ops.readers.files import matching_files, read_file, write_file
+from headrace.ops.readers.reader import (
+    FixedLengthRecordReader,
+    IdentityReader,
+    LMDBReader,
+    ReaderBase,
+    TextLineReader,
+    TFRecordReader,
+    WholeFileReader,
+)
+from headrace.ops.records.decode_compressed import decode_compressed
+from headrace.ops.records.decode_csv import decode_csv
+from headrace.ops.records.decode_raw import decode_raw
+from headrace.ops.records.features import (
+    FixedLenFeature,
+    FixedLenSequenceFeature,
+    SparseFeature,
+    VarLenFeature,
+)
+from headrace.ops.records.parse_example import parse_example, parse_single_example
+from headrace.ops.records.parse_sequence_example import parse_single_sequence_example
+from headrace.ops.records.tensor_proto import parse_tensor, serialize_tensor
+from headrace.ops.sparse.placeholder import sparse_placeholder
+from headrace.ops.sparse.reorder import sparse_reorder
+from headrace.ops.sparse.tensor import (
+    SparseTensor,
+    SparseTensorValue,
+    convert_to_tensor_or_sparse_tensor,
+)
+from headrace.ops.sparse.to_dense import sparse_tensor_to_dense, sparse_to_dense
+from headrace.ops.strings.case import string_lower, string_strip, string_upper
+from headrace.ops.strings.convert import as_string, string_to_number
+from headrace.ops.strings.hash_bucket import string_to_hash_bucket_fast
+from headrace.ops.strings.join import string_join
+from headrace.ops.strings.reduce_join import reduce_join
+from headrace.ops.strings.regex import regex_full_match, regex_replace
+from headrace.ops.strings.split import split_at_bytes, string_split
+from headrace.ops.strings.substr import string_length, substr
+from headrace.ops.summary.histogram import histogram as histogram_summary
+from headrace.ops.summary.image import image as image_summary
+from headrace.ops.summary.merge import merge as merge_summaries
+from headrace.ops.summary.merge import merge_all as merge_all_summaries
+from headrace.ops.summary.scalar import scalar as scalar_summary
+from headrace.ops.variables.assign import (
+    assign,
+    assign_add,
+    assign_sub,
+    count_up_to,
+    is_variable_initialized,
+)
+from headrace.ops.variables.global_step import (
+    assert_global_step,
+    create_global_step,
+    get_global_step,
+    get_or_create_global_step,
+    global_step,
+)
+from headrace.ops.variables.initialization import (
+    global_variables,
+    global_variables_initializer,
+    local_variables,
+    local_variables_initializer,
+    model_variables,
+    moving_average_variables,
+    report_uninitialized_variables,
+    trainable_variables,
+    variables_initializer,
+)
+from headrace.ops.variables.initializers import (
+    constant_initializer,
+    glorot_normal_initializer,
+    glorot_uniform_initializer,
+    ones_initializer,
+    random_normal_initializer,
+    random_uniform_initializer,
+    truncated_normal_initializer,
+    variance_scaling_initializer,
+    zeros_initializer,
+)
+from headrace.ops.variables.scope import (
+    AUTO_REUSE,
+    VariableScope,
+    get_local_variable,
+    get_variable,
+    get_variable_scope,
+    variable_scope,
+)
+from headrace.ops.variables.variable import Variable
+
+if TYPE_CHECKING:
+    from headrace.ops.records.decode_json_example import decode_json_example
+
+__all__ = [
+    "AUTO_REUSE",
+    "FIFOQueue",
+    "FixedLenFeature",
+    "FixedLenSequenceFeature",
+    "FixedLengthRecordReader",
+    "IdentityReader",
+    "LMDBReader",
+    "PaddingFIFOQueue",
+    "PriorityQueue",
+    "QueueBase",
+    "RandomShuffleQueue",
+    "ReaderBase",
+    "ResizeMethod",
+    "SparseFeature",
+    "SparseTensor",
+    "SparseTensorValue",
+    "TFRecordReader",
+    "TextLineReader",
+    "VarLenFeature",
+    "Variable",
+    "VariableScope",
+    "WholeFileReader",
+    "abs",
+    "acos",
+    "add",
+    "add_n",
+    "adjust_brightness",
+    "adjust_contrast",
+    "adjust_gamma",
+    "adjust_hue",
+    "adjust_saturation",
+    "argmax",
+    "argmin",
+    "as_string",
+    "asin",
+    "assert_all_finite",
+    "assert_equal",
+    "assert_global_step",
+    "assert_greater",
+    "assert_greater_equal",
+    "assert_integer",
+    "assert_less",
+    "assert_less_equal",
+    "assert_near",
+    "assert_negative",
+    "assert_non_negative",
+    "assert_non_positive",
+    "assert_none_equal",
+    "assert_positive",
+    "assert_proper_iterable",
+    "assert_rank",
+    "assert_rank_at_least",
+    "assert_rank_in",
+    "assert_same_float_dtype",
+    "assert_scalar",
+    "assert_true",
+    "assert_type",
+    "assign",
+    "assign_add",
+    "assign_sub",
+    "atan",
+    "atan2",
+    "bitcast",
+    "boolean_mask",
+    "broadcast_dynamic_shape",
+    "broadcast_static_shape",
+    "broadcast_to",
+    "cast",
+    "ceil",
+    "central_crop",
+    "check_numerics",
+    "clip_by_value",
+    "concat",
+    "cond",
+    "constant",
+    "constant_initializer",
+    "constant_value",
+    "control_dependencies",
+    "convert_image_dtype",
+    "convert_to_tensor",
+    "convert_to_tensor_or_sparse_tensor",
+    "cos",
+    "cosh",
+    "count_nonzero",
+    "count_up_to",
+    "create_global_step",
+    "crop_to_bounding_box",
+    "cumprod",
+    "cumsum",
+    "decode_and_crop_jpeg",
+    "decode_bmp",
+    "decode_compressed",
+    "decode_csv",
+    "decode_gif",
+    "decode_image",
+    "decode_jpeg",
+    "decode_json_example",
+    "decode_png",
+    "decode_raw",
+    "div_no_nan",
+    "divide",
+    "dynamic_partition",
+    "dynamic_stitch",
+    "encode_jpeg",
+    "encode_png",
+    "ensure_shape",
+    "equal",
+    "exp",
+    "expand_dims",
+    "expm1",
+    "extract_jpeg_shape",
+    "eye",
+    "fill",
+    "flip_left_right",
+    "flip_up_down",
+    "floor",
+    "floordiv",
+    "floormod",
+    "gather",
+    "gather_nd",
+    "get_global_step",
+    "get_local_variable",
+    "get_or_create_global_step",
+    "get_variable",
+    "get_variable_scope",
+    "global_step",
+    "global_variables",
+    "global_variables_initializer",
+    "glorot_normal_initializer",
+    "glorot_uniform_initializer",
+    "grayscale_to_rgb",
+    "greater",
+    "greater_equal",
+    "group",
+    "histogram_summary",
+    "hsv_to_rgb",
+    "identity",
+    "identity_n",
+    "image_summary",
+    "in_top_k",
+    "invert_permutation",
+    "is_finite",
+    "is_inf",
+    "is_jpeg",
+    "is_nan",
+    "is_non_decreasing",
+    "is_numeric_tensor",
+    "is_strictly_increasing",
+    "is_tensor",
+    "is_variable_initialized",
+    "l2_normalize",
+    "less",
+    "less_equal",
+    "linspace",
+    "local_variables",
+    "local_variables_initializer",
+    "log",
+    "log1p",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "matching_files",
+    "matmul",
+    "maximum",
+    "merge_all_summaries",
+    "merge_summaries",
+    "meshgrid",
+    "minimum",
+    "mod",
+    "model_variables",
+    "moving_average_variables",
+    "multiply",
+    "negative",
+    "newaxis",
+    "no_op",
+    "not_equal",
+    "one_hot",
+    "ones",
+    "ones_initializer",
+    "ones_like",
+    "pad",
+    "pad_to_bounding_box",
+    "parse_example",
+    "parse_single_example",
+    "parse_single_sequence_example",
+    "parse_tensor",
+    "per_image_standardization",
+    "placeholder",
+    "placeholder_with_default",
+    "pow",
+    "print_values",
+    "py_func",
+    "random_brightness",
+    "random_contrast",
+    "random_crop",
+    "random_flip_left_right",
+    "random_flip_up_down",
+    "random_hue",
+    "random_normal",
+    "random_normal_initializer",
+    "random_saturation",
+    "random_shuffle",
+    "random_uniform",
+    "random_uniform_initializer",
+    "range",
+    "rank",
+    "read_file",
+    "realdiv",
+    "reciprocal",
+    "reduce_all",
+    "reduce_any",
+    "reduce_join",
+    "reduce_max",
+    "reduce_mean",
+    "reduce_min",
+    "reduce_prod",
+    "reduce_sum",
+    "regex_full_match",
+    "regex_replace",
+    "register_tensor_conversion_function",
+    "relu",
+    "report_uninitialized_variables",
+    "reshape",
+    "resize",
+    "resize_area",
+    "resize_bicubic",
+    "resize_bilinear",
+    "resize_image_with_crop_or_pad",
+    "resize_image_with_pad",
+    "resize_images",
+    "resize_nearest_neighbor",
+    "reverse",
+    "rgb_to_grayscale",
+    "rgb_to_hsv",
+    "rgb_to_yiq",
+    "rgb_to_yuv",
+    "rint",
+    "roll",
+    "rot90",
+    "round",
+    "rsqrt",
+    "saturate_cast",
+    "scalar_mul",
+    "scalar_summary",
+    "sequence_mask",
+    "serialize_tensor",
+    "setdiff1d",
+    "shape",
+    "sigmoid",
+    "sign",
+    "sin",
+    "sinh",
+    "size",
+    "slice",
+    "softmax",
+    "sparse_placeholder",
+    "sparse_reorder",
+    "sparse_tensor_to_dense",
+    "sparse_to_dense",
+    "split",
+    "split_at_bytes",
+    "sqrt",
+    "square",
+    "squared_difference",
+    "squeeze",
+    "stack",
+    "stop_gradient",
+    "strided_slice",
+    "string_join",
+    "string_length",
+    "string_lower",
+    "string_split",
+    "string_strip",
+    "string_to_hash_bucket_fast",
+    "string_to_number",
+    "string_upper",
+    "substr",
+    "subtract",
+    "tan",
+    "tanh",
+    "tile",
+    "top_k",
+    "trainable_variables",
+    "transpose",
+    "transpose_image",
+    "truediv",
+    "truncated_normal",
+    "truncated_normal_initializer",
+    "tuple",
+    "unique",
+    "unique_with_counts",
+    "unstack",
+    "variable_scope",
+    "variables_initializer",
+    "variance_scaling_initializer",
+    "where",
+    "with_dependencies",
+    "write_file",
+    "yiq_to_rgb",
+    "yuv_to_rgb",
+    "zeros",
+    "zeros_initializer",
+    "zeros_like",
+]
+
+_ROOMS = (
+    "array",
+    "control",
+    "image",
+    "math",
+    "queues",
+    "random",
+    "readers",
+    "records",
+    "sparse",
+    "strings",
+    "summary",
+    "variables",
+)
+# What needs protocol buffers is loaded when it is first used.
+_LATE = {"decode_json_example": "headrace.ops.records.decode_json_example"}
+
+if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+
+    def __getattr__(name: str) -> Any:
+        if name in _LATE:
+            return getattr(import_module(_LATE[name]), name)
+        raise AttributeError(
+            f"module {__name__!r} has no attribute {name!r}, expected an operation. "
+            "dir(headrace.ops) lists them; some names of TensorFlow 1 are only in headrace.tf1."
+        )
+
+    def __dir__() -> list[str]:
+        return sorted([*__all__, *_ROOMS])

@@ -13,11 +13,11 @@ from typing import Any, Final
 import numpy as np
 
 from headrace.graph import Tensor, name_scope
-from headrace.ops import arithmetic, comparison
-from headrace.ops.conversion import convert_to_tensor
-from headrace.ops.indexing import get_item
-from headrace.ops.matrix import matmul
-from headrace.ops.sparse import SparseTensor
+from headrace.ops.array.slice import get_item
+from headrace.ops.framework.conversion import convert_to_tensor
+from headrace.ops.math import arithmetic, compare
+from headrace.ops.math.matmul import matmul
+from headrace.ops.sparse.tensor import SparseTensor
 
 __all__: list[str] = []
 
@@ -64,16 +64,16 @@ _register(arithmetic.truediv, "truediv")
 _register(arithmetic.floordiv, "floordiv")
 _register(arithmetic.floormod, "mod")
 _register(arithmetic.pow, "pow")
-_register(comparison.logical_and, "and")
-_register(comparison.logical_or, "or")
-_register(comparison.logical_xor, "xor")
+_register(compare.logical_and, "and")
+_register(compare.logical_or, "or")
+_register(compare.logical_xor, "xor")
 _register(matmul, "matmul")
 
-Tensor.register_operator("__lt__", comparison.less)
-Tensor.register_operator("__le__", comparison.less_equal)
-Tensor.register_operator("__gt__", comparison.greater)
-Tensor.register_operator("__ge__", comparison.greater_equal)
-Tensor.register_operator("__invert__", comparison.logical_not)
+Tensor.register_operator("__lt__", compare.less)
+Tensor.register_operator("__le__", compare.less_equal)
+Tensor.register_operator("__gt__", compare.greater)
+Tensor.register_operator("__ge__", compare.greater_equal)
+Tensor.register_operator("__invert__", compare.logical_not)
 Tensor.register_operator("__neg__", arithmetic.negative)
 Tensor.register_operator("__abs__", arithmetic.abs)
 Tensor.register_operator("__getitem__", get_item)

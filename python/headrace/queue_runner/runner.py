@@ -17,6 +17,7 @@ from typing import Any
 from headrace import errors
 from headrace.coordinator import exception_of
 from headrace.graph import get_default_graph
+from headrace.ops.queues import QueueBase
 from headrace.queue_runner.census import Census
 from headrace.queue_runner.definition import (
     QueueRunnerDef,
@@ -117,6 +118,8 @@ class QueueRunner:
             raise ValueError("Must provide queue and enqueue_ops.")
         self._queue_closed_exception_types = check_closed_types(queue_closed_exception_types)
         self._queue = queue
+        if isinstance(queue, QueueBase):
+            queue.add_runner(self)
         self._enqueue_ops = list(enqueue_ops)
         self._close_op = queue.close() if close_op is None else close_op
         self._cancel_op = (

@@ -91,8 +91,6 @@ class Queue:
                 self._convert(self._native.enqueue, element, timeout, is_batch=False)
         except engine.EngineError as error:
             self._raise(error)
-        except OverflowError:
-            self._refuse_timeout(timeout)
 
     def enqueue_many(self, batch: Any, timeout: float | None = None) -> None:
         """Adds the rows of a batch, in order and one behind the other, as space appears.
@@ -113,8 +111,6 @@ class Queue:
                 self._convert(self._native.enqueue_many, batch, timeout, is_batch=True)
         except engine.EngineError as error:
             self._raise(error)
-        except OverflowError:
-            self._refuse_timeout(timeout)
 
     def dequeue(self, timeout: float | None = None) -> Any:
         """Takes an element. Blocks until there is one.
@@ -135,8 +131,6 @@ class Queue:
             element = self._native.dequeue(timeout)
         except engine.EngineError as error:
             self._raise(error)
-        except OverflowError:
-            self._refuse_timeout(timeout)
         return self._by_name(element) if self._has_names else element
 
     def dequeue_many(self, n: int, timeout: float | None = None) -> Any:
@@ -195,8 +189,6 @@ class Queue:
             self._native.close(cancel_pending_enqueues, timeout)
         except engine.EngineError as error:
             self._raise(error)
-        except OverflowError:
-            self._refuse_timeout(timeout)
 
     def __iter__(self) -> Iterator[Any]:
         """Takes elements until the queue is closed and empty."""
@@ -249,8 +241,6 @@ class Queue:
         except engine.EngineError as error:
             self._raise(error)
         except OverflowError:
-            if n <= sys.maxsize:
-                self._refuse_timeout(timeout)
             raise ValueError(
                 f"queue '{self.name}': n is {n}, expected at most {sys.maxsize}."
             ) from None
@@ -268,12 +258,6 @@ class Queue:
             except errors.OutOfRangeError:
                 return
             yield taken
-
-    def _refuse_timeout(self, timeout: float | None) -> NoReturn:
-        raise ValueError(
-            f"queue '{self.name}': timeout is {timeout}, expected None or seconds as a float. Give "
-            "None to wait for ever."
-        ) from None
 
     def _raise(self, error: engine.EngineError) -> NoReturn:
         code, message, _, cause = error.args

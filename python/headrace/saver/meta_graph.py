@@ -16,7 +16,7 @@ from typing import Any, Final
 from headrace.atomic_file import replacing
 from headrace.graph import Graph, Operation, Tensor, get_default_graph
 from headrace.graph.node_defs import make_node_def
-from headrace.ops.variables import Variable
+from headrace.ops.variables.variable import Variable
 from headrace.protos import (
     CollectionDef,
     GraphDef,

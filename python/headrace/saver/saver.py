@@ -18,8 +18,8 @@ import numpy as np
 from headrace import errors
 from headrace.dtypes import as_dtype, kernel_name
 from headrace.graph import GraphKeys, get_collection
-from headrace.ops.initialization import global_variables
-from headrace.ops.variables import Variable
+from headrace.ops.variables.initialization import global_variables
+from headrace.ops.variables.variable import Variable
 from headrace.saver.meta_graph import export_meta_graph
 from headrace.saver.state import (
     checkpoint_exists,

@@ -2,7 +2,6 @@
 
 from headrace.session.options import (
     ConfigProto,
-    GPUOptions,
     GraphOptions,
     OptimizerOptions,
     RunMetadata,
@@ -13,7 +12,6 @@ from headrace.session.session import InteractiveSession, Session
 
 __all__ = [
     "ConfigProto",
-    "GPUOptions",
     "GraphOptions",
     "InteractiveSession",
     "Life",

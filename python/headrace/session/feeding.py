@@ -12,7 +12,7 @@ import numpy as np
 from headrace.dtypes import DType, resource, string
 from headrace.engine import native_array
 from headrace.graph import Graph, Operation, Tensor
-from headrace.ops.sparse import SparseTensor, SparseTensorValue
+from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue
 from headrace.session.conversion import Misfit, as_numpy_does, without_loss
 
 __all__ = ["as_array", "convert_feeds"]

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from headrace.dtypes import resource
 from headrace.graph import Graph, Operation, Tensor
-from headrace.ops.sparse import SparseTensor, SparseTensorValue
+from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue
 
 __all__ = ["FetchPlan"]
 

@@ -8,45 +8,16 @@ import numpy as np
 
 from headrace import engine, errors
 from headrace.dtypes import DType
-from headrace.graph import Operation, Tensor
-from headrace.ops.folding import is_small
+from headrace.graph import Computed, Operation, Role, Tensor
+from headrace.ops.framework.folding import is_small
 from headrace.session.feeding import as_array
-from headrace.session.resources import RESOURCE_TYPES, Resource, Resources
+from headrace.session.resources import Resource, Resources
 from headrace.shapes import TensorShape
 
 __all__ = ["Lowering"]
 
-# These take the variable itself as their first input and not its value.
-_TAKES_VARIABLE = frozenset(
-    {
-        *("Assign", "AssignAdd", "AssignSub", "CountUpTo"),
-        *("InitializedValue", "IsVariableInitialized"),
-    }
-)
-
-# Stands for one of several queues: the one that its first input, a position, says.
-_SELECTION: Final = "QueueSelect"
-
 # What an operation works on: a resource, or those of which each run picks one.
 _Operand: TypeAlias = Resource | list[Resource]
-
-# These have a native kernel beside the NumPy one, which folds constants. Of those that look at the
-# elements, the native one knows no complex numbers.
-_MOVES_ELEMENTS: Final = frozenset(
-    {
-        *("ConcatV2", "ExpandDims", "Pack", "Rank", "Shape", "Size", "Slice", "Squeeze"),
-        *("StridedSlice", "Transpose"),
-    }
-)
-_COMPARES_ELEMENTS: Final = frozenset(
-    {
-        *("Equal", "Greater", "GreaterEqual", "Less", "LessEqual", "NotEqual"),
-        *("LogicalAnd", "LogicalNot", "LogicalOr"),
-    }
-)
-
-# What they return changes with the files there are.
-_SEES_FILES = frozenset({"MatchingFiles"})
 
 # What a node waits for, and the slots of the bool scalars that have to have the values beside them,
 # outermost branch first, for it to run at all.
@@ -90,7 +61,7 @@ class Lowering:
 
     def resource(self, op: Operation) -> _Operand:
         """Returns the session's resource that an operation stands for; a list if it selects one."""
-        if op.type == _SELECTION:
+        if op.definition.role is Role.SELECTION:
             return [self._resources.get(tensor.op) for tensor in op.inputs[1:]]
         return self._resources.get(op)
 
@@ -122,10 +93,11 @@ class _Assembly:
 
     def add(self, op: Operation) -> None:
         """Adds an operation, all of whose inputs were added; unless it needs no computing."""
-        if op.type in RESOURCE_TYPES:
+        role = op.definition.role
+        if role.is_resource:
             self._lowering.resource(op)
             return
-        if op.type == _SELECTION:
+        if role is Role.SELECTION:
             return
         gate = self._gate(op)
         values = None if any(gate) else self._fold(op)
@@ -133,7 +105,7 @@ class _Assembly:
             for tensor, value in zip(op.outputs, values, strict=True):
                 self._add_constant(tensor, value)
             return
-        if op.type == "Merge":
+        if role is Role.MERGE:
             if_false, if_true, predicate = (self.slots[tensor] for tensor in op.inputs)
             node, slot = self._builder.merge(op.name, predicate, (if_false, if_true), gate)
         else:
@@ -150,21 +122,21 @@ class _Assembly:
     def _add_call(self, op: Operation, gate: _Gate) -> tuple[int, int]:
         inputs: list[int] = []
         resources: list[_Operand] = []
-        if op.type == "Const":
+        if op.definition.role is Role.CONSTANT:
             # A constant that waits for something: its value passes through a node that does.
             value = as_array(op.attrs["value"], op.outputs[0].dtype)
             inputs.append(self._builder.constant(value, _code(op.outputs[0])))
         for index, tensor in enumerate(op.inputs):
             if tensor.dtype.name == "resource":
-                if tensor.op.type == _SELECTION:
+                if tensor.op.definition.role is Role.SELECTION:
                     inputs.insert(0, self.slots[tensor.op.inputs[0]])
                 resources.append(self._lowering.resource(tensor.op))
-            elif index == 0 and op.type in _TAKES_VARIABLE:
+            elif index == 0 and op.definition.takes_variable:
                 # An assignment also stands for its variable, once it has run.
-                if tensor.op.type != "VariableV2":
+                if not _is_variable(tensor):
                     gate[0].append(self._nodes[tensor.op])
                 resources.append(self._lowering.resource(_variable_of(tensor)))
-            elif tensor.op.type == "VariableV2" and tensor not in self.slots:
+            elif _is_variable(tensor) and tensor not in self.slots:
                 inputs.append(self._read(op.name, tensor.op, gate))
             else:
                 inputs.append(self.slots[tensor])
@@ -174,7 +146,7 @@ class _Assembly:
     def build(self, fetches: Sequence[Tensor]) -> engine.Program:
         """Returns the program that gives the values of `fetches`."""
         for tensor in fetches:
-            if tensor.op.type == "VariableV2" and tensor not in self.slots:
+            if _is_variable(tensor) and tensor not in self.slots:
                 # What the run changes is seen; what is on a branch may never be done.
                 done = [node for op, node in self._nodes.items() if op.branch is None]
                 gate: _Gate = done, []
@@ -199,15 +171,11 @@ class _Assembly:
             Its outputs; None if they are not the same in every run, or not known to be small, or if
             it fails: that is for the run to say.
         """
-        if op.type == "Const":
+        definition = op.definition
+        if definition.role is Role.CONSTANT:
             return [as_array(op.attrs["value"], op.outputs[0].dtype)]
-        is_pure = (
-            self._lowering.rewrites
-            and op.kernel is not None
-            and op.inputs
-            and "python_function" not in op.attrs
-        )
-        is_pure = is_pure and op.type not in _SEES_FILES and not _is_native(op)
+        is_pure = self._lowering.rewrites and op.inputs and not definition.is_stateful
+        is_pure = is_pure and definition.computed_by(op) is not Computed.BY_ENGINE
         is_pure = is_pure and all(map(is_small, op.outputs))
         if not is_pure or any(tensor not in self._constants for tensor in op.inputs):
             return None
@@ -226,10 +194,10 @@ def _make_kernel(op: Operation, operands: Sequence[_Operand], rewrites: bool) ->
             kernels = [_make_kernel(op, choice, rewrites) for choice in choices]
             return engine.ProgramBuilder.select(kernels)
         resources.append(operand)
-    if op.kernel is not None and not (_is_native(op) or (rewrites and _is_native_too(op))):
+    if _is_by_numpy(op, rewrites):
         codes = [_code(tensor) for tensor in op.outputs]
         return engine.ProgramBuilder.function(_NumpyKernel(op), codes)
-    if op.type == "Const":
+    if op.definition.role is Role.CONSTANT:
         kernel = engine.ProgramBuilder.kernel("Identity", {}, [])
         assert kernel is not None
         return kernel
@@ -246,16 +214,10 @@ def _make_kernel(op: Operation, operands: Sequence[_Operand], rewrites: bool) ->
     return kernel
 
 
-def _is_native(op: Operation) -> bool:
-    """Whether the NumPy function is not to be used: its powers differ in the last bit."""
-    return op.type == "Pow" and op.inputs[0].dtype.is_floating
-
-
-def _is_native_too(op: Operation) -> bool:
-    """Whether a native kernel gives the same bits as the NumPy function."""
-    if op.type in _COMPARES_ELEMENTS:
-        return not op.inputs[0].dtype.is_complex
-    return op.type in _MOVES_ELEMENTS
+def _is_by_numpy(op: Operation, rewrites: bool) -> bool:
+    """Whether a run computes an operation by its NumPy kernel."""
+    computed = op.definition.computed_by(op)
+    return computed is Computed.BY_NUMPY or (computed is Computed.BY_EITHER and not rewrites)
 
 
 class _NumpyKernel:
@@ -277,8 +239,12 @@ class _NumpyKernel:
         ]
 
 
+def _is_variable(tensor: Tensor) -> bool:
+    return tensor.op.definition.role is Role.VARIABLE
+
+
 def _variable_of(tensor: Tensor) -> Operation:
-    while tensor.op.type != "VariableV2":
+    while not _is_variable(tensor):
         tensor = tensor.op.inputs[0]
     return tensor.op
 

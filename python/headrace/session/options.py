@@ -9,7 +9,6 @@ from typing import Any, Final
 
 __all__ = [
     "ConfigProto",
-    "GPUOptions",
     "GraphOptions",
     "OptimizerOptions",
     "RunMetadata",
@@ -53,10 +52,6 @@ class _TimedOptions(Options):
                 "ever."
             )
         return index(value)
-
-
-class GPUOptions(Options):
-    """Accepted and ignored."""
 
 
 class OptimizerOptions(Options):
@@ -103,9 +98,7 @@ class ConfigProto(_TimedOptions):
     operation_timeout_in_ms: int | None
 
     def __init__(self, **fields: Any) -> None:
-        self.device_count: dict[str, int] = {}
         self.experimental = Options()
-        self.gpu_options = GPUOptions()
         self.graph_options = GraphOptions()
         super().__init__(**fields)
 

@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 
 from headrace import engine, errors
 from headrace.dtypes import DType, int64, kernel_name
-from headrace.graph import Operation
+from headrace.graph import Operation, Role
 from headrace.shapes import TensorShape, bracketed
 
-__all__ = ["RESOURCE_TYPES", "Resource", "Resources"]
+__all__ = ["Resource", "Resources"]
 
 Resource: TypeAlias = engine.Queue | engine.Reader | engine.SparseTable | engine.Variable
 
@@ -23,15 +23,6 @@ _QUEUE_CLASSES = {
     "PriorityQueueV2": "PriorityQueue",
     "RandomShuffleQueueV2": "RandomShuffleQueue",
 }
-_READER_TYPES = frozenset(
-    {
-        *("FixedLengthRecordReaderV2", "IdentityReaderV2", "TFRecordReaderV2", "TextLineReaderV2"),
-        "WholeFileReaderV2",
-    }
-)
-
-# The types of the operations that stand for a resource.
-RESOURCE_TYPES = frozenset({*_QUEUE_CLASSES, *_READER_TYPES, "SparseTensorsMap", "VariableV2"})
 
 
 class Resources:
@@ -71,12 +62,13 @@ class Resources:
 
 
 def _make(op: Operation, name: str) -> Resource:
-    if op.type == "VariableV2":
+    role = op.definition.role
+    if role is Role.VARIABLE:
         return engine.Variable(op.name)
-    if op.type == "SparseTensorsMap":
+    if role is Role.SPARSE_TABLE:
         return engine.SparseTable()
     try:
-        if op.type in _READER_TYPES:
+        if role is Role.READER:
             return engine.Reader(op.name, op.type, op.attrs)
         return _make_queue(op, name)
     except engine.EngineError as error:
@@ -106,7 +98,7 @@ def _check_same(existing: Operation, op: Operation, name: str) -> None:
             op,
             f"Trying to access resource '{name}': Expected {found}, found {op.type}",
         )
-    if op.type not in _QUEUE_CLASSES:
+    if op.definition.role is not Role.QUEUE:
         return
     has, wants = existing.attrs, op.attrs
     text = None

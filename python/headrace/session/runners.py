@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Any, Protocol
 
 from headrace import engine
-from headrace.graph import Graph, Operation
+from headrace.graph import Operation
 from headrace.ops.queues import QueueBase
 
 __all__ = ["Life", "Producer", "Progress", "Runners", "Term", "register_producer"]
@@ -148,7 +148,7 @@ class Runners:
         with self._lock:
             return any(failure is error for failure in self._failures.values())
 
-    def of_graph(self, graph: Graph) -> list[Producer]:
+    def of_graph(self, graph: Any) -> list[Producer]:
         """Returns all runners of queues of a graph, started here or not."""
         with self._lock:
             started = list(self._started)
@@ -165,7 +165,7 @@ class Runners:
 
 _lock = threading.RLock()
 # All runners, by the graph of their queue. Guarded by the lock.
-_producers: "weakref.WeakKeyDictionary[Graph, weakref.WeakSet[Any]]" = weakref.WeakKeyDictionary()
+_producers: "weakref.WeakKeyDictionary[Any, weakref.WeakSet[Any]]" = weakref.WeakKeyDictionary()
 
 
 def register_producer(producer: Producer) -> None:
@@ -176,7 +176,7 @@ def register_producer(producer: Producer) -> None:
             _producers.setdefault(op.graph, weakref.WeakSet()).add(producer)
 
 
-def _runners_of(graph: Graph) -> list[Producer]:
+def _runners_of(graph: Any) -> list[Producer]:
     with _lock:
         return list(_producers.get(graph, ()))
 

@@ -33,7 +33,7 @@ from headrace.session.feeding import as_array, convert_feeds
 from headrace.session.fetching import FetchPlan
 from headrace.session.lowering import Lowering
 from headrace.session.options import ConfigProto, RunOptions
-from headrace.session.resources import RESOURCE_TYPES, Resources
+from headrace.session.resources import Resources
 from headrace.session.runners import Progress, Runners
 from headrace.session.waits import Waits
 
@@ -241,7 +241,7 @@ class Session:
             TypeError: If it is no queue of its own but one of several, chosen when run.
         """
         op = queue.queue_ref.op
-        native = self._resources.get(op) if op.type in RESOURCE_TYPES else None
+        native = self._resources.get(op) if op.definition.role.is_resource else None
         if not isinstance(native, engine.Queue):
             raise TypeError(f"queue '{queue.name}' is chosen when run. Ask one of those it may be.")
         return QueueStatistics(**native.stats())

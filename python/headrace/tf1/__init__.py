@@ -1,343 +1,724 @@
 """The names of TensorFlow 1.15: `import headrace.tf1 as tf`.
 
-Names, argument orders, defaults, return structures and error classes are TensorFlow's. What is not
-here does not exist in headrace either.
+Names, argument orders, defaults, return structures and error classes are TensorFlow's. A name of
+TensorFlow that is not here raises an AttributeError that says what to use instead.
 """
 
-# ruff: noqa: F403
-
-from importlib import import_module as _import_module
 from typing import TYPE_CHECKING
-from typing import Any as _Any
 
-from headrace import (
-    errors as errors,
+from headrace import errors, gfile
+from headrace.compression import TFRecordCompressionType, TFRecordOptions
+from headrace.display import set_displayed_package
+from headrace.dtypes import (
+    DType,
+    as_dtype,
+    bool,
+    complex64,
+    complex128,
+    double,
+    float16,
+    float32,
+    float64,
+    half,
+    int8,
+    int16,
+    int32,
+    int64,
+    resource,
+    string,
+    uint8,
+    uint16,
+    uint32,
+    uint64,
 )
-from headrace import (
-    gfile as gfile,
-)
-from headrace.compression import *
-from headrace.dtypes import *
-from headrace.errors import OpError as OpError
+from headrace.errors import OpError
 from headrace.graph import (
-    DeviceSpec as DeviceSpec,
+    DeviceSpec,
+    Graph,
+    GraphKeys,
+    Operation,
+    Tensor,
+    add_to_collection,
+    add_to_collections,
+    colocate_with,
+    container,
+    device,
+    get_all_collection_keys,
+    get_collection,
+    get_collection_ref,
+    get_default_graph,
+    get_default_session,
+    get_seed,
+    name_scope,
+    reset_default_graph,
+    set_random_seed,
 )
-from headrace.graph import (
-    Graph as Graph,
+from headrace.ops.array.broadcast import (
+    broadcast_dynamic_shape,
+    broadcast_static_shape,
+    broadcast_to,
 )
-from headrace.graph import (
-    GraphKeys as GraphKeys,
+from headrace.ops.array.eye import eye
+from headrace.ops.array.fill import fill, ones, zeros
+from headrace.ops.array.join import split, stack, unstack
+from headrace.ops.array.meshgrid import meshgrid
+from headrace.ops.array.one_hot import one_hot
+from headrace.ops.array.partition import dynamic_partition, dynamic_stitch, invert_permutation
+from headrace.ops.array.placeholder import (
+    identity,
+    identity_n,
+    placeholder,
+    placeholder_with_default,
+    stop_gradient,
 )
-from headrace.graph import (
-    Operation as Operation,
+from headrace.ops.array.range import linspace, range
+from headrace.ops.array.reshape import ensure_shape, reshape
+from headrace.ops.array.reverse import reverse, roll
+from headrace.ops.array.sequence_mask import sequence_mask
+from headrace.ops.array.shape import rank
+from headrace.ops.array.slice import newaxis
+from headrace.ops.array.tile import tile
+from headrace.ops.array.unique import setdiff1d, unique, unique_with_counts
+from headrace.ops.array.where import where
+from headrace.ops.control.assertions import (
+    assert_equal,
+    assert_greater,
+    assert_greater_equal,
+    assert_less,
+    assert_less_equal,
+    assert_near,
+    assert_negative,
+    assert_non_negative,
+    assert_non_positive,
+    assert_none_equal,
+    assert_positive,
 )
-from headrace.graph import (
-    Tensor as Tensor,
+from headrace.ops.control.control_flow import (
+    Assert,
+    control_dependencies,
+    group,
+    no_op,
+    with_dependencies,
 )
-from headrace.graph import (
-    add_to_collection as add_to_collection,
+from headrace.ops.control.static_assertions import (
+    assert_integer,
+    assert_proper_iterable,
+    assert_rank,
+    assert_rank_at_least,
+    assert_rank_in,
+    assert_same_float_dtype,
+    is_non_decreasing,
+    is_numeric_tensor,
+    is_strictly_increasing,
 )
-from headrace.graph import (
-    add_to_collections as add_to_collections,
+from headrace.ops.framework.conversion import is_tensor, register_tensor_conversion_function
+from headrace.ops.image.random import random_crop
+from headrace.ops.math.arithmetic import (
+    abs,
+    add,
+    add_n,
+    ceil,
+    clip_by_value,
+    div_no_nan,
+    divide,
+    exp,
+    expm1,
+    floor,
+    floordiv,
+    floormod,
+    log,
+    log1p,
+    maximum,
+    minimum,
+    mod,
+    multiply,
+    negative,
+    pow,
+    realdiv,
+    reciprocal,
+    rint,
+    round,
+    rsqrt,
+    scalar_mul,
+    sigmoid,
+    sign,
+    sqrt,
+    square,
+    squared_difference,
+    subtract,
+    tanh,
+    truediv,
 )
-from headrace.graph import (
-    colocate_with as colocate_with,
+from headrace.ops.math.cast import bitcast, cast
+from headrace.ops.math.check_numerics import check_numerics
+from headrace.ops.math.compare import (
+    equal,
+    greater,
+    greater_equal,
+    is_finite,
+    is_inf,
+    is_nan,
+    less,
+    less_equal,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    not_equal,
 )
-from headrace.graph import (
-    container as container,
-)
-from headrace.graph import (
-    device as device,
-)
-from headrace.graph import (
-    get_all_collection_keys as get_all_collection_keys,
-)
-from headrace.graph import (
-    get_collection as get_collection,
-)
-from headrace.graph import (
-    get_collection_ref as get_collection_ref,
-)
-from headrace.graph import (
-    get_default_graph as get_default_graph,
-)
-from headrace.graph import (
-    get_default_session as get_default_session,
-)
-from headrace.graph import (
-    get_seed as get_seed,
-)
-from headrace.graph import (
-    name_scope as name_scope,
-)
-from headrace.graph import (
-    reset_default_graph as reset_default_graph,
-)
-from headrace.graph import (
-    set_random_seed as set_random_seed,
-)
-from headrace.ops.arithmetic import *
-from headrace.ops.assertions import *
-from headrace.ops.assignment import (
-    assign as assign,
-)
-from headrace.ops.assignment import (
-    assign_add as assign_add,
-)
-from headrace.ops.assignment import (
-    assign_sub as assign_sub,
-)
-from headrace.ops.assignment import (
-    count_up_to as count_up_to,
-)
-from headrace.ops.assignment import (
-    is_variable_initialized as is_variable_initialized,
-)
-from headrace.ops.broadcasting import *
-from headrace.ops.casting import *
-from headrace.ops.comparison import *
-from headrace.ops.conditional import *
-from headrace.ops.control_flow import *
-from headrace.ops.conversion import (
-    constant as constant,
-)
-from headrace.ops.conversion import (
-    convert_to_tensor as convert_to_tensor,
-)
-from headrace.ops.conversion import (
-    is_tensor as is_tensor,
-)
-from headrace.ops.conversion import (
-    register_tensor_conversion_function as register_tensor_conversion_function,
-)
-from headrace.ops.cumulative import *
-from headrace.ops.decode_csv import *
-from headrace.ops.decoding import *
-from headrace.ops.decompression import *
-from headrace.ops.features import (
-    FixedLenFeature as FixedLenFeature,
-)
-from headrace.ops.features import (
-    FixedLenSequenceFeature as FixedLenSequenceFeature,
-)
-from headrace.ops.features import (
-    SparseFeature as SparseFeature,
-)
-from headrace.ops.features import (
-    VarLenFeature as VarLenFeature,
-)
-from headrace.ops.files import *
-from headrace.ops.filling import *
-from headrace.ops.finiteness import *
-from headrace.ops.grids import *
-from headrace.ops.hashing import *
-from headrace.ops.image.random import (
-    random_crop as random_crop,
-)
-from headrace.ops.indexing import (
-    newaxis as newaxis,
-)
-from headrace.ops.indexing import (
-    slice as slice,
-)
-from headrace.ops.indexing import (
-    strided_slice as strided_slice,
-)
-from headrace.ops.initialization import *
-from headrace.ops.initializers import *
-from headrace.ops.joining import *
-from headrace.ops.matrix import *
-from headrace.ops.measures import *
-from headrace.ops.parsing import *
-from headrace.ops.partitioning import *
-from headrace.ops.placeholders import *
-from headrace.ops.printing import *
+from headrace.ops.math.cumsum import cumprod, cumsum
+from headrace.ops.math.saturate_cast import saturate_cast
+from headrace.ops.math.trigonometry import acos, asin, atan, atan2, cos, cosh, sin, sinh, tan
 from headrace.ops.queues import (
-    FIFOQueue as FIFOQueue,
+    FIFOQueue,
+    PaddingFIFOQueue,
+    PriorityQueue,
+    QueueBase,
+    RandomShuffleQueue,
 )
-from headrace.ops.queues import (
-    PaddingFIFOQueue as PaddingFIFOQueue,
+from headrace.ops.random.numbers import random_normal, random_uniform, truncated_normal
+from headrace.ops.random.shuffle import random_shuffle
+from headrace.ops.readers.files import matching_files, read_file, write_file
+from headrace.ops.readers.reader import (
+    FixedLengthRecordReader,
+    IdentityReader,
+    LMDBReader,
+    ReaderBase,
+    TextLineReader,
+    TFRecordReader,
+    WholeFileReader,
 )
-from headrace.ops.queues import (
-    PriorityQueue as PriorityQueue,
+from headrace.ops.records.decode_compressed import decode_compressed
+from headrace.ops.records.features import (
+    FixedLenFeature,
+    FixedLenSequenceFeature,
+    SparseFeature,
+    VarLenFeature,
 )
-from headrace.ops.queues import (
-    QueueBase as QueueBase,
+from headrace.ops.records.parse_sequence_example import parse_single_sequence_example
+from headrace.ops.records.tensor_proto import parse_tensor, serialize_tensor
+from headrace.ops.sparse.placeholder import sparse_placeholder
+from headrace.ops.sparse.reorder import sparse_reorder
+from headrace.ops.sparse.tensor import (
+    SparseTensor,
+    SparseTensorValue,
+    convert_to_tensor_or_sparse_tensor,
 )
-from headrace.ops.queues import (
-    RandomShuffleQueue as RandomShuffleQueue,
+from headrace.ops.sparse.to_dense import sparse_tensor_to_dense, sparse_to_dense
+from headrace.ops.strings.case import string_strip
+from headrace.ops.strings.convert import as_string
+from headrace.ops.strings.hash_bucket import string_to_hash_bucket_fast
+from headrace.ops.strings.join import string_join
+from headrace.ops.strings.regex import regex_replace
+from headrace.ops.variables.assign import (
+    assign,
+    assign_add,
+    assign_sub,
+    count_up_to,
+    is_variable_initialized,
 )
-from headrace.ops.random import *
-from headrace.ops.readers import *
-from headrace.ops.reductions import *
-from headrace.ops.regex import (
-    regex_replace as regex_replace,
+from headrace.ops.variables.initialization import (
+    global_variables,
+    global_variables_initializer,
+    local_variables,
+    local_variables_initializer,
+    model_variables,
+    moving_average_variables,
+    report_uninitialized_variables,
+    trainable_variables,
+    variables_initializer,
 )
-from headrace.ops.repeating import *
-from headrace.ops.saturation import *
-from headrace.ops.script import *
-from headrace.ops.selection import *
-from headrace.ops.sequence_parsing import *
-from headrace.ops.sequences import *
-from headrace.ops.shaping import *
-from headrace.ops.sparse import (
-    SparseTensor as SparseTensor,
+from headrace.ops.variables.initializers import (
+    constant_initializer,
+    glorot_normal_initializer,
+    glorot_uniform_initializer,
+    ones_initializer,
+    random_normal_initializer,
+    random_uniform_initializer,
+    truncated_normal_initializer,
+    variance_scaling_initializer,
+    zeros_initializer,
 )
-from headrace.ops.sparse import (
-    SparseTensorValue as SparseTensorValue,
+from headrace.ops.variables.scope import (
+    AUTO_REUSE,
+    VariableScope,
+    get_local_variable,
+    get_variable,
+    get_variable_scope,
+    no_regularizer,
+    variable_scope,
 )
-from headrace.ops.sparse import (
-    convert_to_tensor_or_sparse_tensor as convert_to_tensor_or_sparse_tensor,
-)
-from headrace.ops.sparse_dense import *
-from headrace.ops.static_assertions import *
-from headrace.ops.string_split import (
-    string_split as string_split,
-)
-from headrace.ops.strings import *
-from headrace.ops.tensor_protos import *
-from headrace.ops.text import (
-    reduce_join as reduce_join,
-)
-from headrace.ops.text import (
-    string_strip as string_strip,
-)
-from headrace.ops.text import (
-    substr as substr,
-)
-from headrace.ops.trigonometry import *
-from headrace.ops.uniqueness import *
-from headrace.ops.variable_scope import *
-from headrace.ops.variables import *
+from headrace.ops.variables.variable import Variable
 from headrace.session import (
-    ConfigProto as ConfigProto,
+    GraphOptions,
+    InteractiveSession,
+    OptimizerOptions,
+    RunMetadata,
+    RunOptions,
+    Session,
 )
-from headrace.session import (
-    GPUOptions as GPUOptions,
-)
-from headrace.session import (
-    GraphOptions as GraphOptions,
-)
-from headrace.session import (
-    InteractiveSession as InteractiveSession,
-)
-from headrace.session import (
-    OptimizerOptions as OptimizerOptions,
-)
-from headrace.session import (
-    RunMetadata as RunMetadata,
-)
-from headrace.session import (
-    RunOptions as RunOptions,
-)
-from headrace.session import (
-    Session as Session,
-)
-from headrace.shapes import (
-    Dimension as Dimension,
-)
-from headrace.shapes import (
-    TensorShape as TensorShape,
-)
+from headrace.shapes import Dimension, TensorShape
 from headrace.tf1 import (
-    app as app,
+    app,
+    compat,
+    debugging,
+    dtypes,
+    flags,
+    image,
+    initializers,
+    io,
+    logging,
+    math,
+    nn,
+    python_io,
+    queue,
+    random,
+    sparse,
+    strings,
+    summary,
+    train,
 )
-from headrace.tf1 import (
-    compat as compat,
+from headrace.tf1.adapters.array import (
+    boolean_mask,
+    concat,
+    constant,
+    convert_to_tensor,
+    expand_dims,
+    gather,
+    gather_nd,
+    lin_space,
+    ones_like,
+    pad,
+    reverse_v2,
+    shape,
+    size,
+    slice,
+    squeeze,
+    strided_slice,
+    transpose,
+    zeros_like,
 )
-from headrace.tf1 import (
-    debugging as debugging,
+from headrace.tf1.adapters.control import Print, assert_scalar, assert_type, cond, py_func, tuple
+from headrace.tf1.adapters.math import (
+    arg_max,
+    arg_min,
+    argmax,
+    argmin,
+    count_nonzero,
+    div,
+    floor_div,
+    matmul,
+    reduce_all,
+    reduce_any,
+    reduce_max,
+    reduce_mean,
+    reduce_min,
+    reduce_prod,
+    reduce_sum,
+    to_complex64,
+    to_complex128,
+    to_double,
+    to_float,
+    to_int32,
+    to_int64,
+    verify_tensor_all_finite,
 )
-from headrace.tf1 import (
-    dtypes as dtypes,
+from headrace.tf1.adapters.records import (
+    decode_csv,
+    decode_raw,
+    parse_example,
+    parse_single_example,
 )
-from headrace.tf1 import (
-    flags as flags,
+from headrace.tf1.adapters.strings import reduce_join, string_split, string_to_number, substr
+from headrace.tf1.adapters.variables import (
+    all_variables,
+    initialize_all_tables,
+    initialize_all_variables,
+    initialize_local_variables,
+    initialize_variables,
+    tables_initializer,
 )
-from headrace.tf1 import (
-    image as image,
+from headrace.tf1.behaviour import (
+    disable_eager_execution,
+    disable_resource_variables,
+    disable_v2_behavior,
+    executing_eagerly,
 )
-from headrace.tf1 import (
-    initializers as initializers,
-)
-from headrace.tf1 import (
-    io as io,
-)
-from headrace.tf1 import (
-    logging as logging,
-)
-from headrace.tf1 import (
-    math as math,
-)
-from headrace.tf1 import (
-    nn as nn,
-)
-from headrace.tf1 import (
-    python_io as python_io,
-)
-from headrace.tf1 import (
-    queue as queue,
-)
-from headrace.tf1 import (
-    random as random,
-)
-from headrace.tf1 import (
-    sparse as sparse,
-)
-from headrace.tf1 import (
-    strings as strings,
-)
-from headrace.tf1 import (
-    summary as summary,
-)
-from headrace.tf1 import (
-    train as train,
-)
-from headrace.tf1.behaviour import *
+from headrace.tf1.namespace import namespace
+from headrace.tf1.options import ConfigProto, GPUOptions
 
 if TYPE_CHECKING:
-    from headrace.ops.json_example import (
-        decode_json_example as decode_json_example,
-    )
+    from headrace.ops.records.decode_json_example import decode_json_example
     from headrace.protos import (
-        AttrValue as AttrValue,
+        AttrValue,
+        Event,
+        GraphDef,
+        HistogramProto,
+        NodeDef,
+        SessionLog,
+        Summary,
     )
-    from headrace.protos import (
-        Event as Event,
-    )
-    from headrace.protos import (
-        GraphDef as GraphDef,
-    )
-    from headrace.protos import (
-        HistogramProto as HistogramProto,
-    )
-    from headrace.protos import (
-        NodeDef as NodeDef,
-    )
-    from headrace.protos import (
-        SessionLog as SessionLog,
-    )
-    from headrace.protos import (
-        Summary as Summary,
-    )
+
+__all__ = [
+    "AUTO_REUSE",
+    "VERSION",
+    "Assert",
+    "AttrValue",
+    "ConfigProto",
+    "DType",
+    "DeviceSpec",
+    "Dimension",
+    "Event",
+    "FIFOQueue",
+    "FixedLenFeature",
+    "FixedLenSequenceFeature",
+    "FixedLengthRecordReader",
+    "GPUOptions",
+    "Graph",
+    "GraphDef",
+    "GraphKeys",
+    "GraphOptions",
+    "HistogramProto",
+    "IdentityReader",
+    "InteractiveSession",
+    "LMDBReader",
+    "NodeDef",
+    "OpError",
+    "Operation",
+    "OptimizerOptions",
+    "PaddingFIFOQueue",
+    "Print",
+    "PriorityQueue",
+    "QueueBase",
+    "RandomShuffleQueue",
+    "ReaderBase",
+    "RunMetadata",
+    "RunOptions",
+    "Session",
+    "SessionLog",
+    "SparseFeature",
+    "SparseTensor",
+    "SparseTensorValue",
+    "Summary",
+    "TFRecordCompressionType",
+    "TFRecordOptions",
+    "TFRecordReader",
+    "Tensor",
+    "TensorShape",
+    "TextLineReader",
+    "VarLenFeature",
+    "Variable",
+    "VariableScope",
+    "WholeFileReader",
+    "abs",
+    "acos",
+    "add",
+    "add_n",
+    "add_to_collection",
+    "add_to_collections",
+    "all_variables",
+    "app",
+    "arg_max",
+    "arg_min",
+    "argmax",
+    "argmin",
+    "as_dtype",
+    "as_string",
+    "asin",
+    "assert_equal",
+    "assert_greater",
+    "assert_greater_equal",
+    "assert_integer",
+    "assert_less",
+    "assert_less_equal",
+    "assert_near",
+    "assert_negative",
+    "assert_non_negative",
+    "assert_non_positive",
+    "assert_none_equal",
+    "assert_positive",
+    "assert_proper_iterable",
+    "assert_rank",
+    "assert_rank_at_least",
+    "assert_rank_in",
+    "assert_same_float_dtype",
+    "assert_scalar",
+    "assert_type",
+    "assign",
+    "assign_add",
+    "assign_sub",
+    "atan",
+    "atan2",
+    "bitcast",
+    "bool",
+    "boolean_mask",
+    "broadcast_dynamic_shape",
+    "broadcast_static_shape",
+    "broadcast_to",
+    "cast",
+    "ceil",
+    "check_numerics",
+    "clip_by_value",
+    "colocate_with",
+    "compat",
+    "complex64",
+    "complex128",
+    "concat",
+    "cond",
+    "constant",
+    "constant_initializer",
+    "container",
+    "control_dependencies",
+    "convert_to_tensor",
+    "convert_to_tensor_or_sparse_tensor",
+    "cos",
+    "cosh",
+    "count_nonzero",
+    "count_up_to",
+    "cumprod",
+    "cumsum",
+    "debugging",
+    "decode_compressed",
+    "decode_csv",
+    "decode_json_example",
+    "decode_raw",
+    "device",
+    "disable_eager_execution",
+    "disable_resource_variables",
+    "disable_v2_behavior",
+    "div",
+    "div_no_nan",
+    "divide",
+    "double",
+    "dtypes",
+    "dynamic_partition",
+    "dynamic_stitch",
+    "ensure_shape",
+    "equal",
+    "errors",
+    "executing_eagerly",
+    "exp",
+    "expand_dims",
+    "expm1",
+    "eye",
+    "fill",
+    "flags",
+    "float16",
+    "float32",
+    "float64",
+    "floor",
+    "floor_div",
+    "floordiv",
+    "floormod",
+    "gather",
+    "gather_nd",
+    "get_all_collection_keys",
+    "get_collection",
+    "get_collection_ref",
+    "get_default_graph",
+    "get_default_session",
+    "get_local_variable",
+    "get_seed",
+    "get_variable",
+    "get_variable_scope",
+    "gfile",
+    "global_variables",
+    "global_variables_initializer",
+    "glorot_normal_initializer",
+    "glorot_uniform_initializer",
+    "greater",
+    "greater_equal",
+    "group",
+    "half",
+    "identity",
+    "identity_n",
+    "image",
+    "initialize_all_tables",
+    "initialize_all_variables",
+    "initialize_local_variables",
+    "initialize_variables",
+    "initializers",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "invert_permutation",
+    "io",
+    "is_finite",
+    "is_inf",
+    "is_nan",
+    "is_non_decreasing",
+    "is_numeric_tensor",
+    "is_strictly_increasing",
+    "is_tensor",
+    "is_variable_initialized",
+    "less",
+    "less_equal",
+    "lin_space",
+    "linspace",
+    "local_variables",
+    "local_variables_initializer",
+    "log",
+    "log1p",
+    "logging",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "matching_files",
+    "math",
+    "matmul",
+    "maximum",
+    "meshgrid",
+    "minimum",
+    "mod",
+    "model_variables",
+    "moving_average_variables",
+    "multiply",
+    "name_scope",
+    "negative",
+    "newaxis",
+    "nn",
+    "no_op",
+    "no_regularizer",
+    "not_equal",
+    "one_hot",
+    "ones",
+    "ones_initializer",
+    "ones_like",
+    "pad",
+    "parse_example",
+    "parse_single_example",
+    "parse_single_sequence_example",
+    "parse_tensor",
+    "placeholder",
+    "placeholder_with_default",
+    "pow",
+    "py_func",
+    "python_io",
+    "queue",
+    "random",
+    "random_crop",
+    "random_normal",
+    "random_normal_initializer",
+    "random_shuffle",
+    "random_uniform",
+    "random_uniform_initializer",
+    "range",
+    "rank",
+    "read_file",
+    "realdiv",
+    "reciprocal",
+    "reduce_all",
+    "reduce_any",
+    "reduce_join",
+    "reduce_max",
+    "reduce_mean",
+    "reduce_min",
+    "reduce_prod",
+    "reduce_sum",
+    "regex_replace",
+    "register_tensor_conversion_function",
+    "report_uninitialized_variables",
+    "reset_default_graph",
+    "reshape",
+    "resource",
+    "reverse",
+    "reverse_v2",
+    "rint",
+    "roll",
+    "round",
+    "rsqrt",
+    "saturate_cast",
+    "scalar_mul",
+    "sequence_mask",
+    "serialize_tensor",
+    "set_random_seed",
+    "setdiff1d",
+    "shape",
+    "sigmoid",
+    "sign",
+    "sin",
+    "sinh",
+    "size",
+    "slice",
+    "sparse",
+    "sparse_placeholder",
+    "sparse_reorder",
+    "sparse_tensor_to_dense",
+    "sparse_to_dense",
+    "split",
+    "sqrt",
+    "square",
+    "squared_difference",
+    "squeeze",
+    "stack",
+    "stop_gradient",
+    "strided_slice",
+    "string",
+    "string_join",
+    "string_split",
+    "string_strip",
+    "string_to_hash_bucket_fast",
+    "string_to_number",
+    "strings",
+    "substr",
+    "subtract",
+    "summary",
+    "tables_initializer",
+    "tan",
+    "tanh",
+    "tile",
+    "to_complex64",
+    "to_complex128",
+    "to_double",
+    "to_float",
+    "to_int32",
+    "to_int64",
+    "train",
+    "trainable_variables",
+    "transpose",
+    "truediv",
+    "truncated_normal",
+    "truncated_normal_initializer",
+    "tuple",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "unique",
+    "unique_with_counts",
+    "unstack",
+    "variable_scope",
+    "variables_initializer",
+    "variance_scaling_initializer",
+    "verify_tensor_all_finite",
+    "where",
+    "with_dependencies",
+    "write_file",
+    "zeros",
+    "zeros_initializer",
+    "zeros_like",
+]
 
 # The version whose programs run here: some ask which one they run on.
 VERSION = __version__ = "1.15.0"
 
-# What needs protocol buffers is loaded when it is first used.
-_LATE = {
-    "decode_json_example": "headrace.ops.json_example",
-    **dict.fromkeys(
-        (
-            *("AttrValue", "Event", "GraphDef", "HistogramProto", "NodeDef", "SessionLog"),
-            "Summary",
-        ),
-        "headrace.protos",
-    ),
-}
+set_displayed_package("tf")
 
-
-def __getattr__(name: str) -> _Any:
-    if name not in _LATE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(_import_module(_LATE[name]), name)
+if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+    # What needs protocol buffers is loaded when it is first used.
+    __getattr__, __dir__ = namespace(
+        __name__,
+        __all__,
+        late={
+            "AttrValue": "headrace.protos",
+            "Event": "headrace.protos",
+            "GraphDef": "headrace.protos",
+            "HistogramProto": "headrace.protos",
+            "NodeDef": "headrace.protos",
+            "SessionLog": "headrace.protos",
+            "Summary": "headrace.protos",
+            "decode_json_example": "headrace.ops.records.decode_json_example",
+        },
+    )

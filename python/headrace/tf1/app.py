@@ -5,9 +5,10 @@ Source: `tf.app` of TensorFlow 1.15.
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headrace.tf1 import flags
+from headrace.tf1.namespace import namespace
 
 __all__ = ["flags", "run"]
 
@@ -26,3 +27,7 @@ def run(main: Callable[[list[str]], Any] | None = None, argv: Sequence[str] | No
     rest = flags.FLAGS(sys.argv if argv is None else argv, known_only=True)
     function = sys.modules["__main__"].main if main is None else main
     sys.exit(function(rest))
+
+
+if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+    __getattr__, __dir__ = namespace(__name__, __all__)

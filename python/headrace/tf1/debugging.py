@@ -1,6 +1,8 @@
 """`tf.debugging`: assertions under their newer names."""
 
-from headrace.ops.assertions import (
+from typing import TYPE_CHECKING
+
+from headrace.ops.control.assertions import (
     assert_equal,
     assert_greater,
     assert_greater_equal,
@@ -13,22 +15,23 @@ from headrace.ops.assertions import (
     assert_none_equal,
     assert_positive,
 )
-from headrace.ops.comparison import is_finite, is_inf, is_nan
-from headrace.ops.control_flow import Assert
-from headrace.ops.finiteness import check_numerics, verify_tensor_all_finite
-from headrace.ops.static_assertions import (
+from headrace.ops.control.control_flow import Assert
+from headrace.ops.control.static_assertions import (
     assert_integer,
     assert_proper_iterable,
     assert_rank,
     assert_rank_at_least,
     assert_rank_in,
     assert_same_float_dtype,
-    assert_scalar,
-    assert_type,
     is_non_decreasing,
     is_numeric_tensor,
     is_strictly_increasing,
 )
+from headrace.ops.math.check_numerics import check_numerics
+from headrace.ops.math.compare import is_finite, is_inf, is_nan
+from headrace.tf1.adapters.control import assert_scalar, assert_type
+from headrace.tf1.adapters.math import verify_tensor_all_finite
+from headrace.tf1.namespace import namespace
 
 assert_all_finite = verify_tensor_all_finite
 
@@ -62,3 +65,6 @@ __all__ = [
     "is_numeric_tensor",
     "is_strictly_increasing",
 ]
+
+if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+    __getattr__, __dir__ = namespace(__name__, __all__)

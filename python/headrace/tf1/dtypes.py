@@ -1,5 +1,7 @@
 """`tf.dtypes`: element types and conversions between them."""
 
+from typing import TYPE_CHECKING
+
 from headrace.dtypes import (
     DType,
     as_dtype,
@@ -22,9 +24,10 @@ from headrace.dtypes import (
     uint32,
     uint64,
 )
-from headrace.ops.casting import cast
-from headrace.ops.saturation import saturate_cast
-from headrace.ops.strings import as_string
+from headrace.ops.math.cast import cast
+from headrace.ops.math.saturate_cast import saturate_cast
+from headrace.ops.strings.convert import as_string
+from headrace.tf1.namespace import namespace
 
 __all__ = [
     "DType",
@@ -51,3 +54,6 @@ __all__ = [
     "uint32",
     "uint64",
 ]
+
+if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+    __getattr__, __dir__ = namespace(__name__, __all__)

@@ -7,7 +7,9 @@ and flags of several values.
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+from headrace.tf1.namespace import namespace
 
 __all__ = [
     "FLAGS",
@@ -292,3 +294,7 @@ def _texts(value: Any) -> list[str]:
     if isinstance(value, str):
         return [text.strip() for text in value.split(",")] if value else []
     return list(value)
+
+
+if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+    __getattr__, __dir__ = namespace(__name__, __all__)

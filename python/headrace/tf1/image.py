@@ -1,5 +1,7 @@
 """`tf.image`: decoding, encoding and changing images."""
 
+from typing import TYPE_CHECKING
+
 from headrace.ops.image.colour import (
     adjust_brightness,
     adjust_contrast,
@@ -17,28 +19,27 @@ from headrace.ops.image.colour import (
     yiq_to_rgb,
     yuv_to_rgb,
 )
-from headrace.ops.image.cropping import (
+from headrace.ops.image.crop import (
     central_crop,
     crop_to_bounding_box,
     pad_to_bounding_box,
     resize_image_with_crop_or_pad,
 )
-from headrace.ops.image.cropping import (
+from headrace.ops.image.crop import (
     resize_image_with_crop_or_pad as resize_with_crop_or_pad,
 )
-from headrace.ops.image.decoding import (
+from headrace.ops.image.decode import (
     decode_and_crop_jpeg,
     decode_bmp,
     decode_gif,
-    decode_image,
     decode_jpeg,
     decode_png,
     extract_jpeg_shape,
     is_jpeg,
 )
-from headrace.ops.image.encoding import encode_jpeg, encode_png
-from headrace.ops.image.flipping import flip_left_right, flip_up_down, rot90, transpose_image
-from headrace.ops.image.flipping import transpose_image as transpose
+from headrace.ops.image.encode import encode_jpeg, encode_png
+from headrace.ops.image.flip import flip_left_right, flip_up_down, rot90, transpose_image
+from headrace.ops.image.flip import transpose_image as transpose
 from headrace.ops.image.random import (
     random_brightness,
     random_contrast,
@@ -48,16 +49,18 @@ from headrace.ops.image.random import (
     random_hue,
     random_saturation,
 )
-from headrace.ops.image.resizing import (
+from headrace.ops.image.resize import resize_area
+from headrace.tf1.adapters.image import (
     ResizeMethod,
-    resize_area,
+    decode_image,
     resize_bicubic,
     resize_bilinear,
     resize_image_with_pad,
     resize_images,
     resize_nearest_neighbor,
 )
-from headrace.ops.image.resizing import resize_images as resize
+from headrace.tf1.adapters.image import resize_images as resize
+from headrace.tf1.namespace import namespace
 
 __all__ = [
     "ResizeMethod",
@@ -111,3 +114,6 @@ __all__ = [
     "yiq_to_rgb",
     "yuv_to_rgb",
 ]
+
+if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+    __getattr__, __dir__ = namespace(__name__, __all__)

@@ -1,41 +1,44 @@
 """`tf.initializers`: initializers under their newer names."""
 
-from headrace.ops.initialization import (
+from typing import TYPE_CHECKING
+
+from headrace.ops.variables.initialization import (
     global_variables_initializer as global_variables,
 )
-from headrace.ops.initialization import (
+from headrace.ops.variables.initialization import (
     local_variables_initializer as local_variables,
 )
-from headrace.ops.initialization import (
+from headrace.ops.variables.initialization import (
     variables_initializer as variables,
 )
-from headrace.ops.initializers import (
+from headrace.ops.variables.initializers import (
     constant_initializer as constant,
 )
-from headrace.ops.initializers import (
+from headrace.ops.variables.initializers import (
     glorot_normal_initializer as glorot_normal,
 )
-from headrace.ops.initializers import (
+from headrace.ops.variables.initializers import (
     glorot_uniform_initializer as glorot_uniform,
 )
-from headrace.ops.initializers import (
+from headrace.ops.variables.initializers import (
     ones_initializer as ones,
 )
-from headrace.ops.initializers import (
+from headrace.ops.variables.initializers import (
     random_normal_initializer as random_normal,
 )
-from headrace.ops.initializers import (
+from headrace.ops.variables.initializers import (
     random_uniform_initializer as random_uniform,
 )
-from headrace.ops.initializers import (
+from headrace.ops.variables.initializers import (
     truncated_normal_initializer as truncated_normal,
 )
-from headrace.ops.initializers import (
+from headrace.ops.variables.initializers import (
     variance_scaling_initializer as variance_scaling,
 )
-from headrace.ops.initializers import (
+from headrace.ops.variables.initializers import (
     zeros_initializer as zeros,
 )
+from headrace.tf1.namespace import namespace
 
 __all__ = [
     "constant",
@@ -51,3 +54,6 @@ __all__ = [
     "variance_scaling",
     "zeros",
 ]
+
+if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+    __getattr__, __dir__ = namespace(__name__, __all__)

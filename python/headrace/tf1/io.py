@@ -1,39 +1,42 @@
 """`tf.io`: reading, decoding and parsing under their newer names."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headrace.compression import TFRecordCompressionType, TFRecordOptions
 from headrace.input import match_filenames_once
-from headrace.ops.decode_csv import decode_csv
-from headrace.ops.decoding import decode_raw
-from headrace.ops.decompression import decode_compressed
-from headrace.ops.features import (
-    FixedLenFeature,
-    FixedLenSequenceFeature,
-    SparseFeature,
-    VarLenFeature,
-)
-from headrace.ops.files import matching_files, read_file, write_file
-from headrace.ops.image.decoding import (
+from headrace.ops.image.decode import (
     decode_and_crop_jpeg,
     decode_bmp,
     decode_gif,
-    decode_image,
     decode_jpeg,
     decode_png,
     extract_jpeg_shape,
     is_jpeg,
 )
-from headrace.ops.image.encoding import encode_jpeg, encode_png
-from headrace.ops.parsing import parse_example, parse_single_example
+from headrace.ops.image.encode import encode_jpeg, encode_png
 from headrace.ops.queues import PaddingFIFOQueue, PriorityQueue, QueueBase, RandomShuffleQueue
-from headrace.ops.sequence_parsing import parse_single_sequence_example
-from headrace.ops.tensor_protos import parse_tensor, serialize_tensor
+from headrace.ops.readers.files import matching_files, read_file, write_file
+from headrace.ops.records.decode_compressed import decode_compressed
+from headrace.ops.records.features import (
+    FixedLenFeature,
+    FixedLenSequenceFeature,
+    SparseFeature,
+    VarLenFeature,
+)
+from headrace.ops.records.parse_sequence_example import parse_single_sequence_example
+from headrace.ops.records.tensor_proto import parse_tensor, serialize_tensor
 from headrace.records import TFRecordWriter, tf_record_iterator
+from headrace.tf1.adapters.image import decode_image
+from headrace.tf1.adapters.records import (
+    decode_csv,
+    decode_raw,
+    parse_example,
+    parse_single_example,
+)
+from headrace.tf1.namespace import namespace
 
 if TYPE_CHECKING:
-    from headrace.ops.json_example import decode_json_example
+    from headrace.ops.records.decode_json_example import decode_json_example
 
 __all__ = [
     "FixedLenFeature",
@@ -73,9 +76,8 @@ __all__ = [
     "write_file",
 ]
 
+# What needs protocol buffers is loaded when it is first used.
+_LATE = {"decode_json_example": "headrace.ops.records.decode_json_example"}
 
-def __getattr__(name: str) -> Any:
-    # It needs protocol buffers, which take longer to load than all the rest.
-    if name != "decode_json_example":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return import_module("headrace.ops.json_example").decode_json_example
+if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+    __getattr__, __dir__ = namespace(__name__, __all__, _LATE)

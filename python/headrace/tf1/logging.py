@@ -6,7 +6,9 @@ Source: `tf.logging` of TensorFlow 1.15.
 import logging
 import sys
 from collections import Counter
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
+
+from headrace.tf1.namespace import namespace
 
 __all__ = [
     "DEBUG",
@@ -102,3 +104,7 @@ def flush() -> None:
     """Writes what was logged and not yet written."""
     for handler in _logger.handlers:
         handler.flush()
+
+
+if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+    __getattr__, __dir__ = namespace(__name__, __all__)

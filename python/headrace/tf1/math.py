@@ -1,10 +1,15 @@
 """`tf.math`: mathematical operations under their newer names."""
 
-from headrace.ops.activations import (
-    l2_normalize,
-    softmax,
+from typing import TYPE_CHECKING
+
+from headrace.ops.array.partition import (
+    invert_permutation,
 )
-from headrace.ops.arithmetic import (
+from headrace.ops.control.static_assertions import (
+    is_non_decreasing,
+    is_strictly_increasing,
+)
+from headrace.ops.math.arithmetic import (
     abs,
     add,
     add_n,
@@ -38,7 +43,7 @@ from headrace.ops.arithmetic import (
     tanh,
     truediv,
 )
-from headrace.ops.comparison import (
+from headrace.ops.math.compare import (
     equal,
     greater,
     greater_equal,
@@ -53,34 +58,15 @@ from headrace.ops.comparison import (
     logical_xor,
     not_equal,
 )
-from headrace.ops.cumulative import (
+from headrace.ops.math.cumsum import (
     cumprod,
     cumsum,
 )
-from headrace.ops.partitioning import (
-    invert_permutation,
-)
-from headrace.ops.ranking import (
+from headrace.ops.math.top_k import (
     in_top_k,
     top_k,
 )
-from headrace.ops.reductions import (
-    argmax,
-    argmin,
-    count_nonzero,
-    reduce_all,
-    reduce_any,
-    reduce_max,
-    reduce_mean,
-    reduce_min,
-    reduce_prod,
-    reduce_sum,
-)
-from headrace.ops.static_assertions import (
-    is_non_decreasing,
-    is_strictly_increasing,
-)
-from headrace.ops.trigonometry import (
+from headrace.ops.math.trigonometry import (
     acos,
     asin,
     atan,
@@ -91,6 +77,21 @@ from headrace.ops.trigonometry import (
     sinh,
     tan,
 )
+from headrace.tf1.adapters.math import (
+    argmax,
+    argmin,
+    count_nonzero,
+    l2_normalize,
+    reduce_all,
+    reduce_any,
+    reduce_max,
+    reduce_mean,
+    reduce_min,
+    reduce_prod,
+    reduce_sum,
+    softmax,
+)
+from headrace.tf1.namespace import namespace
 
 divide_no_nan = div_no_nan
 
@@ -169,3 +170,6 @@ __all__ = [
     "top_k",
     "truediv",
 ]
+
+if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+    __getattr__, __dir__ = namespace(__name__, __all__)

@@ -1,6 +1,12 @@
 """`tf.python_io`: files of records without a graph."""
 
+from typing import TYPE_CHECKING
+
 from headrace.compression import TFRecordCompressionType, TFRecordOptions
 from headrace.records import TFRecordWriter, tf_record_iterator
+from headrace.tf1.namespace import namespace
 
 __all__ = ["TFRecordCompressionType", "TFRecordOptions", "TFRecordWriter", "tf_record_iterator"]
+
+if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+    __getattr__, __dir__ = namespace(__name__, __all__)

@@ -1,5 +1,7 @@
 """`tf.queue`: the queues under their newer names."""
 
+from typing import TYPE_CHECKING
+
 from headrace.ops.queues import (
     FIFOQueue,
     PaddingFIFOQueue,
@@ -7,5 +9,9 @@ from headrace.ops.queues import (
     QueueBase,
     RandomShuffleQueue,
 )
+from headrace.tf1.namespace import namespace
 
 __all__ = ["FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "QueueBase", "RandomShuffleQueue"]
+
+if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+    __getattr__, __dir__ = namespace(__name__, __all__)

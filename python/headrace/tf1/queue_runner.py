@@ -1,5 +1,11 @@
 """`tf.train.queue_runner`: the runners under their module's name."""
 
+from typing import TYPE_CHECKING
+
 from headrace.queue_runner import QueueRunner, add_queue_runner, start_queue_runners
+from headrace.tf1.namespace import namespace
 
 __all__ = ["QueueRunner", "add_queue_runner", "start_queue_runners"]
+
+if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+    __getattr__, __dir__ = namespace(__name__, __all__)

@@ -1,12 +1,11 @@
 """`tf.random`: random operations under their newer names."""
 
+from typing import TYPE_CHECKING
+
 from headrace.graph import get_seed, set_random_seed
-from headrace.ops.random import (
-    random_normal,
-    random_shuffle,
-    random_uniform,
-    truncated_normal,
-)
+from headrace.ops.random.numbers import random_normal, random_uniform, truncated_normal
+from headrace.ops.random.shuffle import random_shuffle
+from headrace.tf1.namespace import namespace
 
 normal = random_normal
 shuffle = random_shuffle
@@ -20,3 +19,6 @@ __all__ = [
     "truncated_normal",
     "uniform",
 ]
+
+if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+    __getattr__, __dir__ = namespace(__name__, __all__)

@@ -1,16 +1,19 @@
 """`tf.strings`: operations over strings under their newer names."""
 
-from headrace.ops.hashing import string_to_hash_bucket_fast as to_hash_bucket_fast
-from headrace.ops.regex import regex_full_match, regex_replace
-from headrace.ops.string_split import split_strings as split
-from headrace.ops.strings import as_string
-from headrace.ops.strings import string_join as join
-from headrace.ops.strings import string_to_number as to_number
-from headrace.ops.text import reduce_join, substr
-from headrace.ops.text import string_length as length
-from headrace.ops.text import string_lower as lower
-from headrace.ops.text import string_strip as strip
-from headrace.ops.text import string_upper as upper
+from typing import TYPE_CHECKING
+
+from headrace.ops.strings.case import string_lower as lower
+from headrace.ops.strings.case import string_strip as strip
+from headrace.ops.strings.case import string_upper as upper
+from headrace.ops.strings.convert import as_string
+from headrace.ops.strings.hash_bucket import string_to_hash_bucket_fast as to_hash_bucket_fast
+from headrace.ops.strings.join import string_join as join
+from headrace.ops.strings.regex import regex_full_match, regex_replace
+from headrace.tf1.adapters.strings import reduce_join, substr
+from headrace.tf1.adapters.strings import split_strings as split
+from headrace.tf1.adapters.strings import string_length as length
+from headrace.tf1.adapters.strings import string_to_number as to_number
+from headrace.tf1.namespace import namespace
 
 __all__ = [
     "as_string",
@@ -27,3 +30,6 @@ __all__ = [
     "to_number",
     "upper",
 ]
+
+if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+    __getattr__, __dir__ = namespace(__name__, __all__)

@@ -1,9 +1,12 @@
 """`tf.summary`: numbers and images for TensorBoard."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from headrace.ops.summary import histogram, image, merge, merge_all, scalar
+from headrace.ops.summary.histogram import histogram
+from headrace.ops.summary.image import image
+from headrace.ops.summary.merge import merge, merge_all
+from headrace.ops.summary.scalar import scalar
+from headrace.tf1.namespace import namespace
 
 if TYPE_CHECKING:
     from headrace.events import FileWriter
@@ -27,8 +30,5 @@ _LATE = {
     **dict.fromkeys(("Event", "SessionLog", "Summary"), "headrace.protos"),
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _LATE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_LATE[name]), name)
+if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+    __getattr__, __dir__ = namespace(__name__, __all__, _LATE)

@@ -1,7 +1,6 @@
 """`tf.train`: pipelines, runners, coordinator, checkpoints, messages."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from headrace.coordinator import Coordinator, LooperThread
 from headrace.input import (
@@ -20,7 +19,7 @@ from headrace.input import (
     slice_input_producer,
     string_input_producer,
 )
-from headrace.ops.global_step import (
+from headrace.ops.variables.global_step import (
     assert_global_step,
     create_global_step,
     get_global_step,
@@ -34,6 +33,7 @@ from headrace.queue_runner import (
     start_queue_runners,
 )
 from headrace.tf1 import queue_runner
+from headrace.tf1.namespace import namespace
 
 if TYPE_CHECKING:
     from headrace.events import summary_iterator
@@ -135,8 +135,5 @@ _LATE = {
     ),
 }
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _LATE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_LATE[name]), name)
+if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+    __getattr__, __dir__ = namespace(__name__, __all__, _LATE)

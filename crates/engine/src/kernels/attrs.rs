@@ -1,8 +1,8 @@
 //! The attributes of an operation: what is known about it before it runs.
 
-use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::shape::PartialShape;
+use crate::tensor::dtype::DType;
+use crate::tensor::shape::PartialShape;
 use std::collections::HashMap;
 
 /// The value of one attribute.

@@ -3,8 +3,8 @@
 use super::{Elements, Queue, QueueSpec};
 use crate::error::{Error, Result};
 use crate::kernel::Outputs;
-use crate::shape::{PartialShape, Shape};
 use crate::tensor::Tensor;
+use crate::tensor::shape::{PartialShape, Shape};
 
 /// Elements of a higher rank are not padded, as in TensorFlow.
 const MAX_PADDED_RANK: usize = 4;

@@ -1,11 +1,11 @@
 //! One component of a batch while its elements are put together.
 
-use crate::allocate;
-use crate::deferred::Recipe;
-use crate::dtype::DType;
 use crate::error::Result;
-use crate::shape::Shape;
 use crate::tensor::Tensor;
+use crate::tensor::allocate;
+use crate::tensor::deferred::Recipe;
+use crate::tensor::dtype::DType;
+use crate::tensor::shape::Shape;
 use bytes::Bytes;
 
 pub(super) enum Column {

@@ -6,7 +6,7 @@ use super::store::Store;
 use super::ticket::{Line, Ticket, Woken};
 use super::{Elements, QueueSpec, QueueStats};
 use crate::error::{Error, Result};
-use crate::parker::Parker;
+use crate::sync::parker::Parker;
 use std::collections::VecDeque;
 use std::sync::Arc;
 

@@ -2,19 +2,19 @@
 //!
 //! A tensor takes some ninety bytes besides its elements, and most of what is queued is small. Where all shapes are
 //! known, the components of an element are packed one after the other: numbers as they are, strings after their lengths.
-//! Floats that are put off (see [`crate::deferred`]) are packed as what they are computed from.
+//! Floats that are put off (see [`crate::tensor::deferred`]) are packed as what they are computed from.
 
-use crate::allocate;
-use crate::deferred::Recipe;
-use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::kernel::{Outputs, Tensors};
-use crate::memory::Memory;
 use crate::queue::column::Column;
 use crate::queue::{Element, Elements, QueueSpec};
-use crate::retain::MAX_BUFFERED_BYTES;
-use crate::shape::Shape;
 use crate::tensor::Tensor;
+use crate::tensor::aliasing::MAX_BUFFERED_BYTES;
+use crate::tensor::allocate;
+use crate::tensor::deferred::Recipe;
+use crate::tensor::dtype::DType;
+use crate::tensor::memory::Memory;
+use crate::tensor::shape::Shape;
 use bytes::Bytes;
 use std::sync::OnceLock;
 
@@ -330,10 +330,10 @@ fn next_string<'a>(bytes: &mut &'a [u8]) -> Result<&'a [u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::deferred::{MIN_ELEMENTS, Step};
-    use crate::kernels::cast::cast;
+    use crate::kernels::math::cast::cast;
     use crate::queue::Order;
-    use crate::shape::PartialShape;
+    use crate::tensor::deferred::{MIN_ELEMENTS, Step};
+    use crate::tensor::shape::PartialShape;
     use proptest::prelude::*;
 
     fn packing(kinds: &[(DType, &[usize])]) -> Packing {

@@ -1,9 +1,9 @@
 //! What a queue is made for: order, capacity, and the types and shapes of its components.
 
-use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::shape::{PartialShape, Shape};
 use crate::tensor::Tensor;
+use crate::tensor::dtype::DType;
+use crate::tensor::shape::{PartialShape, Shape};
 
 /// In which order elements come out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,8 +2,8 @@
 
 use super::Elements;
 use crate::error::{Error, Result};
-use crate::parker::Parker;
 use crate::sync::Mutex;
+use crate::sync::parker::Parker;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;

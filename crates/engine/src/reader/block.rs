@@ -5,10 +5,10 @@
 use super::format::Numbering;
 use super::input::{Input, error_of_wait};
 use super::name::FileName;
-use crate::allocate::{self, Refusal, Unread};
-use crate::compression::{Compression, Inflate};
 use crate::error::{Error, Result, Wait};
-use crate::output::retried;
+use crate::files::compression::{Compression, Inflate};
+use crate::files::output::retried;
+use crate::tensor::allocate::{self, Refusal, Unread};
 use bytes::Bytes;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 

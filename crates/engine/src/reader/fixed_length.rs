@@ -5,9 +5,9 @@
 use super::block::BlockFile;
 use super::format::{Format, Position, Record, RecordFile};
 use super::name::FileName;
-use crate::allocate;
-use crate::compression::Compression;
 use crate::error::{Error, Result};
+use crate::files::compression::Compression;
+use crate::tensor::allocate;
 
 /// Files of a header, records of one length and a footer.
 #[derive(Clone, Copy)]

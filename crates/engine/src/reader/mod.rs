@@ -26,13 +26,13 @@ pub use text_line::TextLineFormat;
 pub use tfrecord::TfRecordFormat;
 pub use whole_file::{WholeFileFormat, read_whole_file};
 
-use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::queue::{Progress, Queue, Waiting};
 use crate::run::{Origin, Run};
 use crate::sync::Mutex;
+use crate::sync::fair_lock::{Turn, Turns};
 use crate::tensor::Tensor;
-use crate::turn::{Turn, Turns};
+use crate::tensor::dtype::DType;
 use bytes::Bytes;
 use smallvec::SmallVec;
 use state::{SavedState, escape};

@@ -5,9 +5,9 @@
 use super::block::BlockFile;
 use super::format::{Format, Numbering, Position, Record, RecordFile};
 use super::name::FileName;
-use crate::allocate;
-use crate::compression::Compression;
 use crate::error::{Error, Result};
+use crate::files::compression::Compression;
+use crate::tensor::allocate;
 use bytes::Bytes;
 use memchr::{memchr, memchr_iter};
 

@@ -5,8 +5,8 @@
 use super::format::{Format, Position, Record, RecordFile};
 use super::input::{Input, error_of_wait};
 use super::name::FileName;
-use crate::allocate::{self, Unread};
 use crate::error::{Error, Result, Wait};
+use crate::tensor::allocate::{self, Unread};
 use bytes::Bytes;
 use std::io::Read;
 

@@ -1,14 +1,21 @@
 //! Tensors: an element type, a shape and shared bytes. Cloning one copies no element.
 
+pub(crate) mod aliasing;
+pub mod allocate;
+pub(crate) mod deferred;
+pub mod dtype;
+pub mod memory;
+pub mod memory_limit;
 mod rows;
+pub mod shape;
 mod unshare;
+pub(crate) mod view;
 
-use crate::allocate;
-use crate::deferred::{self, Deferred, Recipe};
-use crate::dtype::{DType, Numeric};
 use crate::error::{Error, Result};
-use crate::memory::Memory;
-use crate::shape::Shape;
+use crate::tensor::deferred::{Deferred, Recipe};
+use crate::tensor::dtype::{DType, Numeric};
+use crate::tensor::memory::Memory;
+use crate::tensor::shape::Shape;
 use bytes::Bytes;
 use smallvec::SmallVec;
 use std::fmt;

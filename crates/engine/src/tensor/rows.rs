@@ -1,13 +1,13 @@
 //! Parts of tensors, their rows, and rows put together into batches.
 
 use super::{Data, Tensor};
-use crate::allocate;
-use crate::deferred;
-use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::retain::unshare;
-use crate::shape::Shape;
-use crate::view::{Dim, View, steps_of};
+use crate::tensor::aliasing::unshare;
+use crate::tensor::allocate;
+use crate::tensor::deferred;
+use crate::tensor::dtype::DType;
+use crate::tensor::shape::Shape;
+use crate::tensor::view::{Dim, View, steps_of};
 use bytes::Bytes;
 use std::ops::Range;
 use std::sync::Arc;

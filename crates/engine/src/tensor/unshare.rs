@@ -1,7 +1,7 @@
 //! Tensors that are kept for long.
 
 use super::{Data, Tensor};
-use crate::retain::{unshare, unshare_all};
+use crate::tensor::aliasing::{unshare, unshare_all};
 use std::sync::Arc;
 
 impl Tensor {
@@ -30,9 +30,9 @@ impl Tensor {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dtype::DType;
-    use crate::kernels::cast::cast;
-    use crate::shape::Shape;
+    use crate::kernels::math::cast::cast;
+    use crate::tensor::dtype::DType;
+    use crate::tensor::shape::Shape;
     use bytes::Bytes;
 
     /// Bytes in a larger buffer, and the buffer, which is unique once nothing else is kept of it.

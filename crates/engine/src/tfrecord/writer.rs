@@ -1,10 +1,10 @@
 //! Writing TFRecord files: beside the final name, and renamed once what is there is whole.
 
 use super::{BLOCK_BYTES, masked_crc32c};
-use crate::atomic_file::{AtomicFile, INCOMPLETE};
-use crate::compression::{Compression, Deflate};
 use crate::error::{Error, Result};
-use crate::output::Output;
+use crate::files::atomic_file::{AtomicFile, INCOMPLETE};
+use crate::files::compression::{Compression, Deflate};
+use crate::files::output::Output;
 use crate::reader::FileName;
 use std::fs::File;
 use std::io::{self, BufWriter, IntoInnerError, Write};
@@ -92,7 +92,7 @@ fn failed(name: &FileName, file: &Option<AtomicFile>, error: &io::Error) -> Erro
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compression::Inflate;
+    use crate::files::compression::Inflate;
     use proptest::prelude::*;
     use std::io::{ErrorKind, Read};
 

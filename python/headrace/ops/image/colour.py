@@ -8,18 +8,18 @@ from typing import Any
 
 from headrace import dtypes
 from headrace.dtypes import as_dtype
-from headrace.graph import Tensor, name_scope
-from headrace.ops.arguments import Input, apply_op
-from headrace.ops.arithmetic import add, floordiv, multiply, pow
-from headrace.ops.casting import cast
-from headrace.ops.comparison import greater_equal
-from headrace.ops.control_flow import Assert, with_dependencies
-from headrace.ops.conversion import convert_to_tensor
-from headrace.ops.elementwise import FLOATS
+from headrace.graph import Tensor, define, name_scope
+from headrace.ops.array.placeholder import identity
+from headrace.ops.control.control_flow import Assert, with_dependencies
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.conversion import convert_to_tensor
+from headrace.ops.framework.elementwise import FLOATS
+from headrace.ops.framework.inference import ShapeConflict, like
 from headrace.ops.image.frames import is_number, require
-from headrace.ops.inference import ShapeConflict, like
-from headrace.ops.placeholders import identity
-from headrace.ops.saturation import saturate_cast
+from headrace.ops.math.arithmetic import add, floordiv, multiply, pow
+from headrace.ops.math.cast import cast
+from headrace.ops.math.compare import greater_equal
+from headrace.ops.math.saturate_cast import saturate_cast
 from headrace.shapes import TensorShape, dimension_value
 
 __all__ = [
@@ -406,3 +406,17 @@ def _with_channels(images: Tensor, expected: int, channels: int) -> TensorShape:
     if found not in (None, expected):
         raise ShapeConflict(f"Dimension must be {expected} but is {found}")
     return TensorShape([*sizes, channels])
+
+
+define("AdjustContrastv2")
+define("AdjustHue")
+define("AdjustSaturation")
+define("GreyToRgb")
+define("HSVToRGB")
+define("PerImageStandardization")
+define("RGBToHSV")
+define("RGBToYIQ")
+define("RGBToYUV")
+define("RgbToGrey")
+define("YIQToRGB")
+define("YUVToRGB")

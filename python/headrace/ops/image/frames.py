@@ -7,7 +7,7 @@ is not known yet is checked again when the operation runs, in the same words.
 from typing import Any
 
 from headrace.graph import Tensor
-from headrace.ops.conversion import convert_to_tensor, is_tensor
+from headrace.ops.framework.conversion import convert_to_tensor, is_tensor
 from headrace.shapes import TensorShape
 
 __all__ = ["is_number", "known_sizes", "require", "resized_shape", "to_image"]

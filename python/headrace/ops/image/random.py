@@ -1,7 +1,7 @@
 """Images changed at random, for training.
 
-Each operation draws numbers of its own, as `headrace.ops.random` does: with a seed the same in
-every session, and TensorFlow's.
+Each operation draws its own numbers, as in `headrace.ops.random.numbers`: with a seed, the same
+ones in every session, and the same as TensorFlow.
 
 Source: `tf.image.random_flip_left_right` and its kin, and `tf.random_crop`, of TensorFlow 1.15.
 """
@@ -9,20 +9,20 @@ Source: `tf.image.random_flip_left_right` and its kin, and `tf.random_crop`, of 
 from typing import Any
 
 from headrace import dtypes
-from headrace.graph import Tensor, name_scope
-from headrace.ops.arguments import Input, apply_op
-from headrace.ops.conversion import constant_value_as_shape, convert_to_tensor
+from headrace.graph import Tensor, define, name_scope
+from headrace.ops.array.shape import shape as shape_of
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.conversion import constant_value_as_shape, convert_to_tensor
+from headrace.ops.framework.inference import ShapeConflict
 from headrace.ops.image.colour import (
     adjust_brightness,
     adjust_contrast,
     adjust_hue,
     adjust_saturation,
 )
-from headrace.ops.image.flipping import COLUMNS, ROWS, flip_if
+from headrace.ops.image.flip import COLUMNS, ROWS, flip_if
 from headrace.ops.image.frames import require, to_image
-from headrace.ops.inference import ShapeConflict
-from headrace.ops.measures import shape as shape_of
-from headrace.ops.random import random_uniform
+from headrace.ops.random.numbers import random_uniform
 
 __all__ = [
     "random_brightness",
@@ -170,3 +170,6 @@ def _factor(lower: float, upper: float, seed: int | None) -> Tensor:
     require(upper > lower, "upper must be > lower.")
     require(lower >= 0, "lower must be non-negative.")
     return random_uniform([], lower, upper, seed=seed)
+
+
+define("RandomCrop", is_stateful=True)

@@ -7,13 +7,13 @@ Source: `tf.QueueBase` and its subclasses of TensorFlow 1.15.
 """
 
 from headrace.ops.queues.arguments import is_single_shape
-from headrace.ops.queues.base import QueueBase
 from headrace.ops.queues.kinds import (
     FIFOQueue,
     PaddingFIFOQueue,
     PriorityQueue,
     RandomShuffleQueue,
 )
+from headrace.ops.queues.queue import QueueBase
 
 __all__ = [
     "FIFOQueue",

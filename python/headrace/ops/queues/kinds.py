@@ -8,7 +8,7 @@ from hashlib import md5
 from typing import Any
 
 from headrace.dtypes import DType, int64, resource
-from headrace.graph import Tensor, get_default_graph, get_seed
+from headrace.graph import Role, Tensor, define, get_default_graph, get_seed
 from headrace.ops.queues.arguments import (
     as_integer,
     as_names,
@@ -17,7 +17,7 @@ from headrace.ops.queues.arguments import (
     as_shared_name,
     as_types,
 )
-from headrace.ops.queues.base import QueueBase
+from headrace.ops.queues.queue import QueueBase
 from headrace.shapes import TensorShape
 
 __all__ = ["FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "RandomShuffleQueue"]
@@ -213,3 +213,9 @@ def _create(
             op_type, [], [resource], output_shapes=[TensorShape([])], name=name, attrs=attrs
         )
     return op.outputs[0]
+
+
+define("FIFOQueueV2", role=Role.QUEUE)
+define("PaddingFIFOQueueV2", role=Role.QUEUE)
+define("PriorityQueueV2", role=Role.QUEUE)
+define("RandomShuffleQueueV2", role=Role.QUEUE)

@@ -5,11 +5,12 @@ Source: `tf.compat` of TensorFlow 1.15.
 
 import numbers
 import os
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from headrace.tf1.compat import v2
+from headrace.tf1.namespace import namespace
 
 __all__ = [
     "as_bytes",
@@ -67,3 +68,7 @@ def as_str_any(value: Any) -> str:
 def path_to_str(path: Any) -> Any:
     """Returns a path as a text; what is no path as it is."""
     return as_text(os.fspath(path)) if hasattr(path, "__fspath__") else path
+
+
+if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+    __getattr__, __dir__ = namespace(__name__, __all__)

@@ -5,8 +5,8 @@
 
 use super::sniff::{Format, describe_unknown};
 use super::{Pixels, Samples, check_size, damaged};
-use crate::allocate;
 use crate::error::{Error, Result};
+use crate::tensor::allocate;
 
 /// Decodes to `channels`, or as many as are stored if that is 0.
 pub fn decode(contents: &[u8], channels: usize) -> Result<Pixels> {

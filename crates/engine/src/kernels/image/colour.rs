@@ -4,14 +4,14 @@
 
 use super::bracketed;
 use super::sums::{lane_sums, sum};
-use crate::allocate;
-use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
-use crate::kernels::cast::cast;
 use crate::kernels::expect_inputs;
+use crate::kernels::math::cast::cast;
 use crate::run::Run;
 use crate::tensor::Tensor;
+use crate::tensor::allocate;
+use crate::tensor::dtype::DType;
 
 type Colour = [f32; 3];
 
@@ -297,7 +297,7 @@ impl Kernel for PerImageStandardization {
 mod tests {
     use super::*;
     use crate::kernels::testing::{error_text, run_one};
-    use crate::shape::Shape;
+    use crate::tensor::shape::Shape;
 
     fn image(values: &[f32], shape: &[usize]) -> Tensor {
         Tensor::from_values(Shape::new(shape), values.to_vec()).unwrap()

@@ -2,15 +2,15 @@
 
 use super::sniff::{Format, describe_unknown};
 use super::{Pixels, Samples, bmp, bracketed, contents, gif, jpeg, png};
-use crate::allocate;
-use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::attrs::Attrs;
 use crate::kernels::expect_inputs;
 use crate::run::Run;
-use crate::shape::Shape;
 use crate::tensor::Tensor;
+use crate::tensor::allocate;
+use crate::tensor::dtype::DType;
+use crate::tensor::shape::Shape;
 use headrace_jpeg::Window;
 
 /// Decodes an image of any format that the operation takes.

@@ -3,13 +3,13 @@
 //! Source: `tf.image.encode_jpeg` and `tf.image.encode_png` of TensorFlow 1.15.
 
 use super::bracketed;
-use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::attrs::Attrs;
 use crate::kernels::expect_inputs;
 use crate::run::Run;
 use crate::tensor::Tensor;
+use crate::tensor::dtype::DType;
 use headrace_jpeg::{Colours, Density, EncodeOptions};
 use png::{BitDepth, ColorType, DeflateCompression, Encoder, Filter};
 use std::borrow::Cow;

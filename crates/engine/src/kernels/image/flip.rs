@@ -3,13 +3,13 @@
 //! Source: `tf.image.flip_left_right` and its kin of TensorFlow 1.15.
 
 use super::frame::Frame;
-use crate::allocate;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::attrs::Attrs;
 use crate::kernels::expect_inputs;
 use crate::run::Run;
 use crate::tensor::Tensor;
+use crate::tensor::allocate;
 use std::iter::repeat_n;
 
 /// Where the pixels of the result come from: pixel (y, x) from number `first + y * down + x * right`.
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
     use crate::kernels::attrs::Attr;
     use crate::kernels::testing::{attrs, run_one};
-    use crate::shape::Shape;
+    use crate::tensor::shape::Shape;
 
     fn image() -> Tensor {
         Tensor::from_values(Shape::new(&[2, 3, 1]), vec![0_u8, 1, 2, 3, 4, 5]).unwrap()

@@ -1,10 +1,10 @@
 //! What operations on pixels know of their input: one image, or a batch of images of one size.
 
 use super::bracketed;
-use crate::dtype::DType;
 use crate::error::{Error, Result};
-use crate::shape::Shape;
 use crate::tensor::Tensor;
+use crate::tensor::dtype::DType;
+use crate::tensor::shape::Shape;
 
 /// The sizes of one image of three dimensions, or of a batch of four.
 #[derive(Clone, Copy, Debug)]

@@ -3,9 +3,9 @@
 //! Source: `tf.image.decode_jpeg` and its kin of TensorFlow 1.15.
 
 use super::{Pixels, Samples, check_size, damaged};
-use crate::allocate;
 use crate::error::{Code, Error, Result};
 use crate::kernels::attrs::Attrs;
+use crate::tensor::allocate;
 use headrace_jpeg::{Colours, DecodeOptions, Decoder, Window};
 use std::cell::Cell;
 

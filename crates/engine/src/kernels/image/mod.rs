@@ -2,6 +2,7 @@
 
 mod bmp;
 mod colour;
+mod crop;
 mod decode;
 pub mod encode;
 mod flip;
@@ -10,18 +11,17 @@ mod gif;
 mod jpeg;
 mod luma;
 mod png;
+mod random;
 mod resize;
 mod sniff;
 mod sums;
-mod window;
 
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::kernels::attrs::Attrs;
-use crate::shape::Shape;
 use crate::tensor::Tensor;
+use crate::tensor::shape::Shape;
 use bytes::Bytes;
-use colour::Change;
 use std::sync::Arc;
 
 /// The most pixels that one file may have, all frames together: 2^29 bytes of RGB, TensorFlow's limit for a JPEG.
@@ -32,11 +32,11 @@ pub const MAX_PIXELS: usize = (1 << 29) / 3;
 /// The kernel for an operation on images, or `None` if `op_type` is no such operation.
 pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
     Ok(Some(match op_type {
-        "AdjustContrastv2" => Arc::new(Change::AdjustContrast),
-        "AdjustHue" => Arc::new(Change::AdjustHue),
-        "AdjustSaturation" => Arc::new(Change::AdjustSaturation),
-        "CentralCrop" => Arc::new(window::CentralCrop::from_attrs(attrs)?),
-        "CropToBoundingBox" => Arc::new(window::CropToBoundingBox),
+        "AdjustContrastv2" => Arc::new(colour::Change::AdjustContrast),
+        "AdjustHue" => Arc::new(colour::Change::AdjustHue),
+        "AdjustSaturation" => Arc::new(colour::Change::AdjustSaturation),
+        "CentralCrop" => Arc::new(crop::CentralCrop::from_attrs(attrs)?),
+        "CropToBoundingBox" => Arc::new(crop::CropToBoundingBox),
         "DecodeAndCropJpeg" | "DecodeBmp" | "DecodeGif" | "DecodeImage" | "DecodeJpeg" | "DecodePng" => {
             Arc::new(decode::Decode::from_attrs(op_type, attrs)?)
         }
@@ -46,22 +46,22 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
         "FitImage" => Arc::new(resize::fit::FitImage),
         "FlipImage" => Arc::new(flip::FlipImage::from_attrs(attrs)?),
         "GreyToRgb" => Arc::new(colour::GreyToRgb),
-        "HSVToRGB" => Arc::new(Change::HsvToRgb),
-        "PadToBoundingBox" => Arc::new(window::PadToBoundingBox),
+        "HSVToRGB" => Arc::new(colour::Change::HsvToRgb),
+        "PadToBoundingBox" => Arc::new(crop::PadToBoundingBox),
         "PerImageStandardization" => Arc::new(colour::PerImageStandardization),
-        "RGBToHSV" => Arc::new(Change::RgbToHsv),
-        "RGBToYIQ" => Arc::new(Change::Linear(colour::RGB_TO_YIQ)),
-        "RGBToYUV" => Arc::new(Change::Linear(colour::RGB_TO_YUV)),
-        "RandomCrop" => Arc::new(window::RandomCrop),
+        "RGBToHSV" => Arc::new(colour::Change::RgbToHsv),
+        "RGBToYIQ" => Arc::new(colour::Change::Linear(colour::RGB_TO_YIQ)),
+        "RGBToYUV" => Arc::new(colour::Change::Linear(colour::RGB_TO_YUV)),
+        "RandomCrop" => Arc::new(random::RandomCrop),
         "ResizeArea" | "ResizeBicubic" | "ResizeBilinear" | "ResizeNearestNeighbor" | "ScaleAndTranslate" => {
             Arc::new(resize::Resize::from_attrs(op_type, attrs)?)
         }
-        "ResizeWithCropOrPad" => Arc::new(window::ResizeWithCropOrPad),
+        "ResizeWithCropOrPad" => Arc::new(crop::ResizeWithCropOrPad),
         "RgbToGrey" => Arc::new(colour::RgbToGrey),
         "RotateImage" => Arc::new(flip::RotateImage),
         "TransposeImage" => Arc::new(flip::TransposeImage),
-        "YIQToRGB" => Arc::new(Change::Linear(colour::YIQ_TO_RGB)),
-        "YUVToRGB" => Arc::new(Change::Linear(colour::YUV_TO_RGB)),
+        "YIQToRGB" => Arc::new(colour::Change::Linear(colour::YIQ_TO_RGB)),
+        "YUVToRGB" => Arc::new(colour::Change::Linear(colour::YUV_TO_RGB)),
         _ => return Ok(None),
     }))
 }

@@ -4,8 +4,8 @@
 
 use super::luma::{Luma, Sample};
 use super::{Pixels, Samples, check_size, damaged};
-use crate::allocate::{self, Refusal};
 use crate::error::Result;
+use crate::tensor::allocate::{self, Refusal};
 use png::{BitDepth, ColorType, Decoder, Info, ScaledFloat, Transformations};
 use std::io::Cursor;
 

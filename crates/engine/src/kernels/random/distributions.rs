@@ -3,8 +3,8 @@
 //! Source: `random_distributions.h` of TensorFlow 1.15; normal numbers by Box and Muller, "A Note on the Generation
 //! of Random Normal Deviates" (1958).
 
-use crate::dtype::Numeric;
 use crate::philox::Philox;
+use crate::tensor::dtype::Numeric;
 use half::f16;
 use std::f64::consts::TAU;
 

@@ -6,9 +6,11 @@ pub mod numbers;
 pub mod shuffle;
 
 use crate::error::Result;
+use crate::kernel::Kernel;
 use crate::kernels::attrs::Attrs;
 use crate::philox::Philox;
 use crate::sync::Mutex;
+use std::sync::Arc;
 
 /// The stream of one operation. A run takes out what it needs, under a lock that is held for the taking alone.
 struct Stream(Mutex<Philox>);
@@ -27,4 +29,18 @@ impl Stream {
     fn take(&self, count: usize) -> Philox {
         self.0.lock().reserve(count)
     }
+}
+
+/// The kernel for operations of type `op_type`, or `None` if this room has none.
+pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
+    Ok(Some(match op_type {
+        "RandomShuffle" => Arc::new(shuffle::RandomShuffle::from_attrs(attrs)?),
+        "RandomStandardNormal" => Arc::new(numbers::RandomFloats::from_attrs(numbers::Distribution::Normal, attrs)?),
+        "RandomUniform" => Arc::new(numbers::RandomFloats::from_attrs(numbers::Distribution::Uniform, attrs)?),
+        "RandomUniformInt" => Arc::new(numbers::RandomIntegers::from_attrs(attrs)?),
+        "TruncatedNormal" => {
+            Arc::new(numbers::RandomFloats::from_attrs(numbers::Distribution::TruncatedNormal, attrs)?)
+        }
+        _ => return Ok(None),
+    }))
 }

@@ -2,16 +2,16 @@
 
 use super::Stream;
 use super::distributions::{RandomFloat, RandomInteger};
-use crate::allocate;
-use crate::dtype::{DType, Numeric};
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::attrs::Attrs;
 use crate::kernels::expect_inputs;
 use crate::philox::Philox;
 use crate::run::Run;
-use crate::shape::Shape;
 use crate::tensor::Tensor;
+use crate::tensor::allocate;
+use crate::tensor::dtype::{DType, Numeric};
+use crate::tensor::shape::Shape;
 use half::f16;
 
 /// Every run takes so many blocks for each number it makes, however many it uses. It is TensorFlow's figure: a run of

@@ -1,13 +1,13 @@
 //! RandomShuffle: the rows of a tensor in a random order.
 
 use super::Stream;
-use crate::allocate;
 use crate::error::Result;
 use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::attrs::Attrs;
 use crate::kernels::expect_inputs;
 use crate::philox::Philox;
 use crate::run::Run;
+use crate::tensor::allocate;
 
 /// Its input permuted along the first dimension.
 pub struct RandomShuffle {
@@ -48,8 +48,8 @@ mod tests {
     use super::*;
     use crate::kernels::attrs::Attr;
     use crate::kernels::testing::{attrs, run_one};
-    use crate::shape::Shape;
     use crate::tensor::Tensor;
+    use crate::tensor::shape::Shape;
     use bytes::Bytes;
 
     fn shuffle(seed: i64, seed2: i64) -> RandomShuffle {

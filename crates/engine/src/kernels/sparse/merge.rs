@@ -1,14 +1,14 @@
 //! SparseMerge: one sparse tensor of those that hold its indices and its values.
 
 use super::{numbers, sorted_rows};
-use crate::allocate;
-use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Outputs, Step, Tensors};
 use crate::kernels::attrs::Attrs;
 use crate::run::Run;
-use crate::shape::Shape;
 use crate::tensor::Tensor;
+use crate::tensor::allocate;
+use crate::tensor::dtype::DType;
+use crate::tensor::shape::Shape;
 
 /// `(indices, values)` of what holds the values, and of what holds the indices in each new dimension, to those of the
 /// whole. The last dimension of the former makes room for the new ones.

@@ -2,10 +2,14 @@
 
 pub mod merge;
 pub mod reorder;
+pub mod table;
 pub mod to_dense;
 
 use crate::error::{Error, Result};
+use crate::kernel::Kernel;
+use crate::kernels::attrs::Attrs;
 use crate::tensor::Tensor;
+use std::sync::Arc;
 
 /// The numbers of the rows of a matrix, in the order of the rows; equal ones stay as they are.
 fn sorted_rows(matrix: &[i64], num_rows: usize) -> Vec<usize> {
@@ -26,4 +30,14 @@ fn numbers<'t>(tensor: &'t Tensor, rank: usize, what: &str) -> Result<&'t [i64]>
             Err(Error::invalid_argument(format!("Input {what} should be a {kind} but received shape {shape}")))
         }
     }
+}
+
+/// The kernel for operations of type `op_type`, or `None` if this room has none.
+pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
+    Ok(Some(match op_type {
+        "SparseMerge" => Arc::new(merge::SparseMerge::from_attrs(attrs)?),
+        "SparseReorder" => Arc::new(reorder::SparseReorder),
+        "SparseToDense" => Arc::new(to_dense::SparseToDense::from_attrs(attrs)?),
+        _ => return Ok(None),
+    }))
 }

@@ -35,7 +35,7 @@ impl Kernel for SparseReorder {
 mod tests {
     use super::*;
     use crate::kernels::testing::{error_text, run};
-    use crate::shape::Shape;
+    use crate::tensor::shape::Shape;
 
     fn int64s(dims: &[usize], values: &[i64]) -> Tensor {
         Tensor::from_values(Shape::new(dims), values.to_vec()).unwrap()

@@ -1,15 +1,15 @@
 //! SparseToDense: the tensor that a sparse one stands for.
 
-use crate::allocate;
-use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::attrs::Attrs;
 use crate::kernels::expect_inputs;
 use crate::run::Run;
-use crate::shape::Shape;
 use crate::sparse::bracketed;
 use crate::tensor::Tensor;
+use crate::tensor::allocate;
+use crate::tensor::dtype::DType;
+use crate::tensor::shape::Shape;
 use std::cmp::Ordering;
 
 /// `(indices, shape, values, default)` to a tensor of that shape. One index is a scalar, and indices into a vector may

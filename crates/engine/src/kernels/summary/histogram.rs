@@ -8,14 +8,14 @@
 //!
 //! Source: `tensorflow/core/lib/histogram/histogram.cc` of TensorFlow 1.15.
 
-use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::attrs::Attrs;
-use crate::kernels::cast::cast;
 use crate::kernels::expect_inputs;
+use crate::kernels::math::cast::cast;
 use crate::run::Run;
 use crate::tensor::Tensor;
+use crate::tensor::dtype::DType;
 use crate::wire::Message;
 
 /// `(tag, values)` to a summary.
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
     use crate::kernels::attrs::Attr;
     use crate::kernels::testing::{attrs, error_text};
-    use crate::shape::Shape;
+    use crate::tensor::shape::Shape;
 
     fn kernel() -> HistogramSummary {
         HistogramSummary::from_attrs(&attrs([("name", Attr::String("h".into()))])).unwrap()

@@ -6,17 +6,17 @@
 //!
 //! Source: `tf.summary.image` of TensorFlow 1.15.
 
-use crate::allocate;
-use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::attrs::Attrs;
-use crate::kernels::cast::cast;
 use crate::kernels::expect_inputs;
 use crate::kernels::image::bracketed;
 use crate::kernels::image::encode::{DEFAULT_COMPRESSION, encode_png};
+use crate::kernels::math::cast::cast;
 use crate::run::Run;
 use crate::tensor::Tensor;
+use crate::tensor::allocate;
+use crate::tensor::dtype::DType;
 use crate::wire::Message;
 use half::f16;
 
@@ -92,7 +92,7 @@ fn pixels(image: &Tensor, channels: usize) -> Result<Tensor> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shape::Shape;
+    use crate::tensor::shape::Shape;
 
     fn bytes_of(values: &[f32], channels: usize) -> Vec<u8> {
         let shape = Shape::new(&[1, values.len() / channels, channels]);

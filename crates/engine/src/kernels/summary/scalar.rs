@@ -1,12 +1,12 @@
 //! `ScalarSummary`: one number under each tag.
 
-use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
-use crate::kernels::cast::cast;
 use crate::kernels::expect_inputs;
+use crate::kernels::math::cast::cast;
 use crate::run::Run;
 use crate::tensor::Tensor;
+use crate::tensor::dtype::DType;
 use crate::wire::Message;
 
 /// `(tags, values)` to a summary; both have the same shape.
@@ -43,7 +43,7 @@ fn single_tag(tags: &Tensor) -> String {
 mod tests {
     use super::*;
     use crate::kernels::testing::{error_text, run_one};
-    use crate::shape::Shape;
+    use crate::tensor::shape::Shape;
 
     #[test]
     fn a_tag_and_a_value_are_written() {

@@ -1,6 +1,11 @@
 """`tf.compat.v2.image`: resizing as TensorFlow 2 does, with antialiasing."""
 
-from headrace.ops.image.resizing import ResizeFilter as ResizeMethod
-from headrace.ops.image.resizing import resize
+from typing import TYPE_CHECKING
+
+from headrace.ops.image.resize import ResizeMethod, resize
+from headrace.tf1.namespace import namespace
 
 __all__ = ["ResizeMethod", "resize"]
+
+if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+    __getattr__, __dir__ = namespace(__name__, __all__)

@@ -1,10 +1,10 @@
 //! Between the four nearest pixels, without regard for the others: in TensorFlow's order, so that every bit agrees.
 
 use super::{Grid, Pixel, collected, zero_row};
-use crate::allocate;
-use crate::dtype::DType;
 use crate::error::Result;
 use crate::kernels::image::frame::Frame;
+use crate::tensor::allocate;
+use crate::tensor::dtype::DType;
 use std::array::from_fn;
 
 /// Between which two pixels a pixel of the result lies along one axis, and how far from the first.

@@ -32,7 +32,7 @@ impl Kernel for FitImage {
 mod tests {
     use super::*;
     use crate::kernels::testing::{error_text, run};
-    use crate::shape::Shape;
+    use crate::tensor::shape::Shape;
 
     fn fit(shape: &[i32], height: i32, width: i32) -> Vec<Tensor> {
         let shape = Tensor::from_values(Shape::new(&[shape.len()]), shape.to_vec()).unwrap();

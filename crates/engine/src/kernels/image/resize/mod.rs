@@ -10,15 +10,15 @@ mod taps;
 
 use super::bracketed;
 use super::frame::Frame;
-use crate::allocate::{self, Refusal};
-use crate::dtype::DType;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::attrs::Attrs;
-use crate::kernels::cast::cast;
 use crate::kernels::expect_inputs;
+use crate::kernels::math::cast::cast;
 use crate::run::Run;
 use crate::tensor::Tensor;
+use crate::tensor::allocate::{self, Refusal};
+use crate::tensor::dtype::DType;
 use filter::Filter;
 use taps::Taps;
 

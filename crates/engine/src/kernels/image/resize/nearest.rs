@@ -1,10 +1,10 @@
 //! The nearest pixel, of any type.
 
 use super::{Grid, collected};
-use crate::allocate;
 use crate::error::Result;
 use crate::kernels::image::frame::Frame;
 use crate::tensor::Tensor;
+use crate::tensor::allocate;
 
 pub fn resize(images: &Tensor, frame: &Frame, target: &Frame, grid: Grid) -> Result<Tensor> {
     let pixel_bytes = frame.channels * images.dtype().size();

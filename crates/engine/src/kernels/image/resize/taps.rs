@@ -1,10 +1,10 @@
 //! Weighted sums of neighbouring pixels: along the columns first, then along the rows.
 
 use super::{Filter, Grid, Pixel, refused, zero_row};
-use crate::allocate;
-use crate::dtype::DType;
 use crate::error::Result;
 use crate::kernels::image::frame::Frame;
+use crate::tensor::allocate;
+use crate::tensor::dtype::DType;
 
 /// What each pixel of the result is made of, along one axis.
 pub struct Taps {

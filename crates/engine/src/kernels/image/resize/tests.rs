@@ -1,7 +1,7 @@
 use super::*;
 use crate::kernels::attrs::Attr;
 use crate::kernels::testing::{attrs, error_text, run_one};
-use crate::shape::Shape;
+use crate::tensor::shape::Shape;
 
 fn resize(op_type: &str, align_corners: bool, half_pixel_centers: bool) -> Resize {
     let attrs = attrs([

@@ -1,0 +1,239 @@
+//! Files that get their name once they are whole: the one way in which the package replaces a file.
+//!
+//! The data goes to a temporary file in the same directory, which is renamed. So a reader finds the old file or the new
+//! one, and a writer that fails or is killed leaves the old one.
+
+use crate::files::output::Output;
+use std::collections::hash_map::RandomState;
+use std::ffi::{OsStr, OsString};
+use std::fs::{self, File, Metadata};
+use std::hash::BuildHasher;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// How many links may lead from one to the next, as in Linux.
+const MOST_LINKS: usize = 40;
+/// The most bytes of a temporary name that come from the file's own one: a name has up to 255.
+const MOST_NAME_BYTES: usize = 230;
+
+/// What has become of a file that is written under its own name, when that has failed.
+pub const INCOMPLETE: &str = "The file is incomplete and takes nothing more. Write it again.";
+
+/// A file that is being written. Dropping it before it has its name removes it.
+pub struct AtomicFile {
+    path: PathBuf,
+    /// Where the file is until it gets its name; `None` if it has it.
+    temporary: Option<PathBuf>,
+}
+
+impl AtomicFile {
+    /// A new file that is to replace `path`, with the mode of the file that is there, and where it is written.
+    ///
+    /// What is no regular file (a pipe, a device) is written itself, and so is a file in a directory where none may be
+    /// made. A link stays, and what it points to is replaced.
+    pub fn create(path: &Path) -> io::Result<(Self, Output<File>)> {
+        let path = without_links(path)?;
+        if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+            return Err(ErrorKind::IsADirectory.into());
+        }
+        let existing = found(fs::metadata(&path))?;
+        if existing.as_ref().is_some_and(Metadata::is_dir) {
+            return Err(ErrorKind::IsADirectory.into());
+        }
+        if existing.as_ref().is_some_and(|metadata| !metadata.is_file()) {
+            return Self::in_place(path);
+        }
+        match create_temporary(&path) {
+            Ok((temporary, file)) => {
+                let this = Self { path, temporary: Some(temporary) };
+                existing.map_or(Ok(()), |metadata| file.set_permissions(metadata.permissions()))?;
+                Ok((this, Output::new(file)))
+            }
+            Err(error) if error.kind() == ErrorKind::PermissionDenied && existing.is_some() => Self::in_place(path),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn in_place(path: PathBuf) -> io::Result<(Self, Output<File>)> {
+        let file = File::create(&path)?;
+        Ok((Self { path, temporary: None }, Output::new(file)))
+    }
+
+    /// What has become of the file when writing it has failed, and what to do.
+    pub fn remedy(&self) -> &'static str {
+        match self.temporary {
+            Some(_) => "Nothing of that name was written or replaced. Write the file again.",
+            None => INCOMPLETE,
+        }
+    }
+
+    /// Gives the file its name, if it has not got it yet.
+    pub fn publish(&mut self) -> io::Result<()> {
+        if let Some(temporary) = &self.temporary {
+            fs::rename(temporary, &self.path)?;
+            self.temporary = None;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for AtomicFile {
+    fn drop(&mut self) {
+        if let Some(temporary) = &self.temporary {
+            // Nothing can be done here about a file that cannot be removed.
+            fs::remove_file(temporary).unwrap_or_default();
+        }
+    }
+}
+
+/// What `path` is in the end, if it is a link; there need not be anything.
+fn without_links(path: &Path) -> io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        if !found(fs::symlink_metadata(&path))?.is_some_and(|metadata| metadata.is_symlink()) {
+            return Ok(path);
+        }
+        let target = fs::read_link(&path)?;
+        path = path.parent().unwrap_or(Path::new("")).join(target);
+    }
+    // The system's own words for a circle of links.
+    fs::metadata(&path).map(|_| path)
+}
+
+fn found(metadata: io::Result<Metadata>) -> io::Result<Option<Metadata>> {
+    match metadata {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        found => found.map(Some),
+    }
+}
+
+/// A new file next to `path`. Nobody can know its name in advance and put a link there, and no two writers share one.
+fn create_temporary(path: &Path) -> io::Result<(PathBuf, File)> {
+    let name = path.file_name().ok_or(ErrorKind::NotFound)?;
+    loop {
+        // Each of these states has keys of its own, which come from the system's random numbers.
+        let number = RandomState::new().hash_one(name);
+        let temporary = path.with_file_name(temporary_name(name, number));
+        match File::create_new(&temporary) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            created => return created.map(|file| (temporary, file)),
+        }
+    }
+}
+
+fn temporary_name(name: &OsStr, number: u64) -> OsString {
+    let start = match name.len() {
+        ..=MOST_NAME_BYTES => name.to_owned(),
+        // Cut where any text may be cut: the name is for people who find it after a crash.
+        _ => name.to_string_lossy().chars().take(MOST_NAME_BYTES / 4).collect::<String>().into(),
+    };
+    let mut temporary = start;
+    temporary.push(format!(".tmp{number:016x}"));
+    temporary
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::os::unix::fs::{PermissionsExt, symlink};
+
+    /// A directory of its own for each test, removed at its end.
+    struct Directory(PathBuf);
+
+    impl Directory {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("headrace-atomic-{}-{name}", std::process::id()));
+            fs::create_dir(&path).unwrap();
+            Self(path)
+        }
+
+        fn write(&self, name: &str, data: &str) -> io::Result<()> {
+            let (mut file, mut output) = AtomicFile::create(&self.0.join(name))?;
+            output.write_all(data.as_bytes())?;
+            file.publish()
+        }
+
+        fn read(&self, name: &str) -> String {
+            fs::read_to_string(self.0.join(name)).unwrap()
+        }
+
+        fn mode(&self, name: &str) -> u32 {
+            fs::metadata(self.0.join(name)).unwrap().permissions().mode() & 0o777
+        }
+
+        fn names(&self) -> Vec<OsString> {
+            let mut names: Vec<_> = fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+            names.sort();
+            names
+        }
+    }
+
+    impl Drop for Directory {
+        fn drop(&mut self) {
+            fs::remove_dir_all(&self.0).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_replaced_keeps_its_mode_and_a_new_one_has_that_of_every_new_file() {
+        let directory = Directory::new("mode");
+        fs::write(directory.0.join("usual"), "").unwrap();
+        directory.write("new", "1").unwrap();
+        assert_eq!(directory.mode("new"), directory.mode("usual"));
+        for mode in [0o600, 0o444, 0o775] {
+            fs::set_permissions(directory.0.join("new"), PermissionsExt::from_mode(mode)).unwrap();
+            directory.write("new", "2").unwrap();
+            assert_eq!(directory.mode("new"), mode);
+        }
+    }
+
+    #[test]
+    fn a_link_stays_and_its_target_is_replaced_or_made() {
+        let directory = Directory::new("links");
+        fs::create_dir(directory.0.join("sub")).unwrap();
+        symlink("sub/target", directory.0.join("link")).unwrap();
+        symlink("link", directory.0.join("link to it")).unwrap();
+        for data in ["made", "replaced"] {
+            directory.write("link to it", data).unwrap();
+            assert_eq!(directory.read("sub/target"), data);
+            assert!(fs::symlink_metadata(directory.0.join("link")).unwrap().is_symlink());
+        }
+        symlink("circle", directory.0.join("circle")).unwrap();
+        assert!(directory.write("circle", "").unwrap_err().raw_os_error().is_some());
+    }
+
+    #[test]
+    fn temporary_names_cannot_be_foreseen_and_differ() {
+        let directory = Directory::new("names");
+        let files: Vec<_> = (0..20).map(|_| AtomicFile::create(&directory.0.join("file")).unwrap()).collect();
+        let names = directory.names();
+        assert_eq!(names.len(), 20);
+        assert!(names.iter().all(|name| name.to_str().unwrap().starts_with("file.tmp") && name.len() == 24));
+        drop(files);
+        assert!(directory.names().is_empty());
+    }
+
+    #[test]
+    fn names_of_any_length_that_the_system_takes_can_be_written() {
+        let directory = Directory::new("long");
+        for name in ["x".repeat(255), "\u{e4}".repeat(127)] {
+            directory.write(&name, "data").unwrap();
+            assert_eq!(directory.read(&name), "data");
+        }
+        let error = directory.write(&"x".repeat(256), "").unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::InvalidFilename);
+        assert_eq!(directory.names().len(), 2);
+    }
+
+    #[test]
+    fn what_is_no_name_of_a_file_is_refused_at_once() {
+        let directory = Directory::new("refused");
+        for name in ["", "new/", "..", "."] {
+            assert_eq!(directory.write(name, "").unwrap_err().kind(), ErrorKind::IsADirectory, "{name:?}");
+        }
+        assert_eq!(AtomicFile::create(Path::new("")).err().unwrap().kind(), ErrorKind::NotFound);
+        assert_eq!(directory.write("no/such", "").unwrap_err().kind(), ErrorKind::NotFound);
+        assert!(directory.names().is_empty());
+    }
+}

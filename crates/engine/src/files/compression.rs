@@ -1,0 +1,262 @@
+//! Compressed files: inflated while they are read, deflated while they are written.
+//!
+//! Source: RFC 1950 (zlib) and RFC 1952 (gzip).
+
+use crate::error::{Error, Result};
+use crate::files::output::retried;
+use flate2::write::ZlibEncoder;
+use flate2::{Compress, Decompress, FlushDecompress, Status};
+use smallvec::SmallVec;
+use std::io::{self, ErrorKind, Read, Write};
+
+/// Compressed bytes are read in blocks of this size.
+const BLOCK_BYTES: usize = 128 * 1024;
+/// The largest window there is: it reads what was written with any other.
+const WINDOW_BITS: u8 = 15;
+const DEFAULT_LEVEL: u32 = 6;
+
+/// How a whole file is compressed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Compression {
+    #[default]
+    None,
+    Zlib,
+    Gzip,
+}
+
+impl Compression {
+    /// The compression of TensorFlow's name, or `None` if there is no such.
+    pub fn from_name(name: &str) -> Option<Self> {
+        match name {
+            "" => Some(Self::None),
+            "ZLIB" => Some(Self::Zlib),
+            "GZIP" => Some(Self::Gzip),
+            _ => None,
+        }
+    }
+
+    /// What it looks like that starts with these bytes.
+    pub fn guess(start: &[u8]) -> Self {
+        match start {
+            [0x1f, 0x8b, 8, ..] => Self::Gzip,
+            [method, flags, ..] if method & 0x8f == 8 && u16::from_be_bytes([*method, *flags]).is_multiple_of(31) => {
+                Self::Zlib
+            }
+            _ => Self::None,
+        }
+    }
+
+    /// What to do about what starts with these bytes and makes no sense when it is read with this compression.
+    pub fn remedy(self, start: &[u8]) -> &'static str {
+        match Self::guess(start) {
+            guess if guess == self => "It is damaged; copy it again.",
+            Self::Gzip => "It looks like GZIP; give that as its compression.",
+            Self::Zlib => "It looks like ZLIB; give that as its compression.",
+            Self::None => "It does not look compressed; leave out the compression.",
+        }
+    }
+}
+
+/// The inflated bytes of a compressed input.
+///
+/// The members of a gzip file are read through; a zlib stream ends at its end, whatever follows. An input that is cut
+/// short ends where it is cut. Damage is an error of kind `InvalidData`, in the words of TensorFlow.
+pub struct Inflate<R> {
+    input: R,
+    compression: Compression,
+    /// `None` between two members.
+    stream: Option<Decompress>,
+    block: Vec<u8>,
+    /// What was read and not used is `block[start..end]`.
+    start: usize,
+    end: usize,
+    /// The first bytes of the input, as far as they were read.
+    first: SmallVec<[u8; 4]>,
+    is_over: bool,
+}
+
+impl<R: Read> Inflate<R> {
+    pub fn new(input: R, compression: Compression) -> Self {
+        let block = Vec::new();
+        Self { input, compression, stream: None, block, start: 0, end: 0, first: SmallVec::new(), is_over: false }
+    }
+
+    /// What to do about an error.
+    pub fn remedy(&self) -> &'static str {
+        self.compression.remedy(&self.first)
+    }
+
+    /// Reads another block; says whether there was one.
+    fn read_block(&mut self) -> io::Result<bool> {
+        #[expect(clippy::disallowed_methods, reason = "a block")]
+        self.block.resize(BLOCK_BYTES, 0);
+        // Nothing of the old block is left, also if this fails.
+        (self.start, self.end) = (0, 0);
+        self.end = retried(|| self.input.read(&mut self.block))?;
+        let missing = self.first.inline_size() - self.first.len();
+        self.first.extend_from_slice(&self.block[..self.end.min(missing)]);
+        Ok(self.end > 0)
+    }
+}
+
+impl<R: Read> Read for Inflate<R> {
+    fn read(&mut self, output: &mut [u8]) -> io::Result<usize> {
+        while !self.is_over && !output.is_empty() {
+            let has_input = self.start < self.end || self.read_block()?;
+            if !has_input && self.stream.is_none() {
+                break;
+            }
+            let stream = self.stream.get_or_insert_with(|| match self.compression {
+                Compression::Gzip => Decompress::new_gzip(WINDOW_BITS),
+                _ => Decompress::new(true),
+            });
+            let (used, made) = (stream.total_in(), stream.total_out());
+            let status = stream.decompress(&self.block[self.start..self.end], output, FlushDecompress::None);
+            let status = status.map_err(|error| damage(&error))?;
+            self.start += (stream.total_in() - used) as usize;
+            let made = (stream.total_out() - made) as usize;
+            if status == Status::StreamEnd {
+                self.stream = None;
+                self.is_over = self.compression != Compression::Gzip;
+            }
+            if made > 0 || !has_input {
+                return Ok(made);
+            }
+        }
+        Ok(0)
+    }
+}
+
+fn damage(error: &flate2::DecompressError) -> io::Error {
+    let text = match error.needs_dictionary() {
+        Some(_) => "inflate() failed with error 2: need dictionary".to_owned(),
+        None => format!("inflate() failed with error -3: {}", error.message().unwrap_or("invalid data")),
+    };
+    io::Error::new(ErrorKind::InvalidData, text)
+}
+
+/// An output that deflates what is written to it, or does not.
+pub enum Deflate<W: Write> {
+    Plain(W),
+    Compressed(ZlibEncoder<W>),
+}
+
+impl<W: Write> Deflate<W> {
+    /// `level` is 0 (none) to 9 (smallest), -1 or nothing for the usual one.
+    pub fn new(output: W, compression: Compression, level: Option<i64>) -> Result<Self> {
+        let level = match level {
+            None | Some(-1) => DEFAULT_LEVEL,
+            Some(level @ 0..=9) => level as u32,
+            Some(level) => return Err(Error::invalid_argument(format!("compression_level {level}, expected -1 to 9"))),
+        };
+        let level = flate2::Compression::new(level);
+        let stream = match compression {
+            Compression::None => return Ok(Self::Plain(output)),
+            Compression::Zlib => Compress::new(level, true),
+            Compression::Gzip => Compress::new_gzip(level, WINDOW_BITS),
+        };
+        Ok(Self::Compressed(ZlibEncoder::new_with_compress(output, stream)))
+    }
+
+    /// Writes the end of the stream. Nothing may be written after it.
+    pub fn finish(&mut self) -> io::Result<()> {
+        match self {
+            Self::Plain(output) => output.flush(),
+            Self::Compressed(output) => output.try_finish(),
+        }
+    }
+}
+
+impl<W: Write> Write for Deflate<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Self::Plain(output) => output.write(bytes),
+            Self::Compressed(output) => output.write(bytes),
+        }
+    }
+
+    /// Passes on everything written so far, so that it can be inflated.
+    fn flush(&mut self) -> io::Result<()> {
+        match self {
+            Self::Plain(output) => output.flush(),
+            Self::Compressed(output) => output.flush(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &[u8] = b"the quick brown fox jumps over the lazy dog";
+
+    fn deflated(compression: Compression, level: i64) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut output = Deflate::new(&mut bytes, compression, Some(level)).unwrap();
+        output.write_all(TEXT).unwrap();
+        output.finish().unwrap();
+        drop(output);
+        bytes
+    }
+
+    fn inflated(compression: Compression, bytes: &[u8]) -> io::Result<Vec<u8>> {
+        let mut output = Vec::new();
+        Inflate::new(bytes, compression).read_to_end(&mut output)?;
+        Ok(output)
+    }
+
+    #[test]
+    fn what_is_deflated_is_inflated_and_recognised() {
+        for compression in [Compression::Zlib, Compression::Gzip] {
+            for level in -1..=9 {
+                let bytes = deflated(compression, level);
+                assert_eq!(inflated(compression, &bytes).unwrap(), TEXT);
+                assert_eq!(Compression::guess(&bytes), compression);
+            }
+        }
+        let error = Deflate::new(io::sink(), Compression::Zlib, Some(10)).map(drop).unwrap_err();
+        assert_eq!(error.message(), "compression_level 10, expected -1 to 9");
+    }
+
+    #[test]
+    fn gzip_members_are_read_through_and_a_zlib_stream_ends() {
+        let twice = |compression| inflated(compression, &deflated(compression, 6).repeat(2)).unwrap();
+        assert_eq!(twice(Compression::Gzip), TEXT.repeat(2));
+        assert_eq!(twice(Compression::Zlib), TEXT);
+    }
+
+    #[test]
+    fn an_input_cut_anywhere_gives_what_is_there() {
+        for compression in [Compression::Zlib, Compression::Gzip] {
+            let bytes = deflated(compression, 0);
+            for length in 0..bytes.len() {
+                assert!(TEXT.starts_with(&inflated(compression, &bytes[..length]).unwrap()));
+            }
+        }
+    }
+
+    #[test]
+    fn damage_is_told_in_the_words_of_zlib() {
+        let mut bytes = deflated(Compression::Gzip, 6);
+        let end = bytes.len();
+        let text = |bytes: &[u8]| inflated(Compression::Gzip, bytes).unwrap_err().to_string();
+        bytes[end - 1] ^= 1;
+        assert_eq!(text(&bytes), "inflate() failed with error -3: incorrect length check");
+        bytes[end - 6] ^= 1;
+        assert_eq!(text(&bytes), "inflate() failed with error -3: incorrect data check");
+        assert_eq!(text(TEXT), "inflate() failed with error -3: incorrect header check");
+        let dictionary = inflated(Compression::Zlib, b"\x78\xbb\0\0\0\0").unwrap_err();
+        assert_eq!(dictionary.to_string(), "inflate() failed with error 2: need dictionary");
+    }
+
+    #[test]
+    fn an_output_larger_than_every_buffer_is_inflated_whole() {
+        let zeros = vec![0; 3_000_000];
+        let mut bytes = Vec::new();
+        let mut output = Deflate::new(&mut bytes, Compression::Gzip, None).unwrap();
+        output.write_all(&zeros).unwrap();
+        output.finish().unwrap();
+        drop(output);
+        assert!(inflated(Compression::Gzip, &bytes).unwrap() == zeros);
+    }
+}

@@ -1,0 +1,142 @@
+//! Pack and ConcatV2: several tensors in one, along a new axis or one they have.
+
+use crate::error::{Error, Result};
+use crate::kernel::{Kernel, Step, Tensors};
+use crate::kernels::attrs::Attrs;
+use crate::run::Run;
+use crate::tensor::Tensor;
+use crate::tensor::allocate::{self, Elements};
+use crate::tensor::dtype::DType;
+use crate::tensor::shape::Shape;
+use smallvec::SmallVec;
+
+/// Tensors of one shape along a new axis.
+///
+/// Source: `tf.stack` of TensorFlow 1.15.
+pub struct Pack {
+    axis: i64,
+}
+
+/// `(tensors, axis)`: tensors that differ at most in the size of that axis.
+///
+/// Source: `tf.concat` of TensorFlow 1.15.
+pub struct Concat;
+
+impl Pack {
+    pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
+        Ok(Self { axis: attrs.int("axis")? })
+    }
+}
+
+impl Kernel for Pack {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        let first = inputs.first().ok_or_else(|| Error::internal("Pack of nothing"))?;
+        if let Some((index, other)) = inputs.iter().enumerate().find(|(_, tensor)| tensor.shape() != first.shape()) {
+            return Err(Error::invalid_argument(format!(
+                "Shapes of all inputs must match: values[0].shape = {} != values[{index}].shape = {}",
+                first.shape(),
+                other.shape()
+            )));
+        }
+        let rank = first.shape().len() + 1;
+        let axis = place(self.axis, rank)
+            .ok_or_else(|| Error::invalid_argument(format!("axis = {} not in [-{rank}, {rank})", self.axis)))?;
+        let (before, after) = first.shape().split_at(axis);
+        let shape: Shape = before.iter().chain(&[inputs.len()]).chain(after).copied().collect();
+        join(first.dtype(), shape, before.iter().product(), &inputs).map(Step::one)
+    }
+}
+
+impl Kernel for Concat {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        let Some((axis, tensors)) = inputs.split_last().filter(|(_, tensors)| !tensors.is_empty()) else {
+            return Err(Error::internal("ConcatV2 of nothing"));
+        };
+        let (first, axis) = (tensors[0].shape(), axis.integer_scalar("axis")?);
+        let rank = first.len();
+        if rank == 0 {
+            return Err(Error::invalid_argument("ConcatOp : Can't concatenate scalars (use tf.stack instead)"));
+        }
+        let axis = place(axis, rank).ok_or_else(|| {
+            Error::invalid_argument(format!(
+                "ConcatOp : Expected concatenating dimensions in the range [-{rank}, {rank}), but got {axis}"
+            ))
+        })?;
+        for (index, tensor) in tensors.iter().enumerate() {
+            let shape = tensor.shape();
+            let both = || format!("shape[0] = {first} vs. shape[{index}] = {shape}");
+            if shape.len() != rank {
+                let text = format!("ConcatOp : Ranks of all input tensors should match: {}", both());
+                return Err(Error::invalid_argument(text));
+            }
+            if (0..rank).any(|dim| dim != axis && shape[dim] != first[dim]) {
+                return Err(Error::invalid_argument(format!(
+                    "ConcatOp : Dimensions of inputs should match: {}",
+                    both()
+                )));
+            }
+        }
+        let mut shape: Vec<usize> = first.to_vec();
+        // A sum that is too large makes too many elements: more than there are of any tensor.
+        shape[axis] = tensors.iter().fold(0_usize, |sum, tensor| sum.saturating_add(tensor.shape()[axis]));
+        join(tensors[0].dtype(), Shape::new(&shape), first[..axis].iter().product(), tensors).map(Step::one)
+    }
+}
+
+/// The axis of this number; negative ones count from the end.
+fn place(axis: i64, rank: usize) -> Option<usize> {
+    let axis = if axis < 0 { axis + rank as i64 } else { axis };
+    usize::try_from(axis).ok().filter(|axis| *axis < rank)
+}
+
+/// For each of `num_rows`, a part of each tensor.
+fn join(dtype: DType, shape: Shape, num_rows: usize, tensors: &[Tensor]) -> Result<Tensor> {
+    if shape.contains(&0) {
+        return Tensor::empty(dtype, shape); // There may be many rows of nothing.
+    }
+    if dtype == DType::String {
+        let parts: Vec<_> = tensors.iter().map(Tensor::string_values).collect();
+        let mut strings = allocate::elements(dtype, &shape).room()?;
+        interleave(num_rows, &parts, &mut strings);
+        return Tensor::strings(shape, strings);
+    }
+    let parts: SmallVec<[_; 16]> = tensors.iter().map(Tensor::bytes).collect();
+    // Single numbers, as columns have that become rows, are too small to be copied as slices.
+    let is_single = parts.iter().all(|part| part.len() == num_rows * dtype.size());
+    let elements = allocate::elements(dtype, &shape);
+    let bytes = match dtype.size() {
+        4 if is_single => interleaved_words::<4>(num_rows, &parts, elements)?,
+        8 if is_single => interleaved_words::<8>(num_rows, &parts, elements)?,
+        _ => {
+            let mut bytes = elements.room()?;
+            interleave(num_rows, &parts, &mut bytes);
+            bytes
+        }
+    };
+    Tensor::from_bytes(dtype, shape, bytes.into())
+}
+
+/// As [`interleave`], of `N` bytes for each row of each part.
+fn interleaved_words<const N: usize>(num_rows: usize, parts: &[&[u8]], elements: Elements) -> Result<Vec<u8>> {
+    if num_rows == 1 {
+        let mut out = elements.room()?;
+        parts.iter().flat_map(|part| part.first_chunk::<N>()).for_each(|word| out.extend_from_slice(word));
+        return Ok(out);
+    }
+    let mut out = elements.zeros::<[u8; N]>()?;
+    for (index, part) in parts.iter().enumerate() {
+        let places = out.iter_mut().skip(index).step_by(parts.len());
+        places.zip(part.as_chunks().0).for_each(|(place, word)| *place = *word);
+    }
+    Ok(out.into_flattened())
+}
+
+/// Adds a row of each part after the other to `out`.
+fn interleave<T: Clone>(num_rows: usize, parts: &[&[T]], out: &mut Vec<T>) {
+    for row in 0..num_rows {
+        for part in parts {
+            let length = part.len() / num_rows;
+            out.extend_from_slice(&part[row * length..(row + 1) * length]);
+        }
+    }
+}

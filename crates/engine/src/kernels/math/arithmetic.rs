@@ -1,0 +1,286 @@
+//! Element-wise arithmetic of one or two tensors of one real type, with NumPy's broadcasting.
+
+use crate::dispatch_numeric;
+use crate::error::{Error, Result};
+use crate::kernel::{InPlace, Kernel, Step, Tensors, run_in_place};
+use crate::kernels::expect_inputs;
+use crate::kernels::math::broadcast::Broadcast;
+use crate::kernels::math::element::Arithmetic;
+use crate::run::Run;
+use crate::tensor::Tensor;
+use crate::tensor::allocate;
+use crate::tensor::deferred;
+use crate::tensor::dtype::DType;
+use half::f16;
+use std::sync::Arc;
+
+/// A function of two tensors of the same type.
+#[derive(Clone, Copy, Debug)]
+pub enum Binary {
+    Add,
+    Sub,
+    Mul,
+    /// Of floats only.
+    RealDiv,
+    /// Rounded towards minus infinity, as Python's `//`.
+    FloorDiv,
+    /// With the sign of the divisor, as Python's `%`.
+    FloorMod,
+    Maximum,
+    Minimum,
+    /// Of floats only.
+    Pow,
+}
+
+/// A [`Binary`] of which input number `place` is the same in every run.
+struct WithOperand {
+    function: Binary,
+    operand: Tensor,
+    place: usize,
+    /// What it does with each element of floats that are put off.
+    step: Option<deferred::Step>,
+}
+
+/// A function of one tensor.
+#[derive(Clone, Copy, Debug)]
+pub enum Unary {
+    Neg,
+    Abs,
+    Square,
+}
+
+impl Kernel for Binary {
+    fn run(&self, _run: &Run, mut inputs: Tensors) -> Result<Step> {
+        if let Some((step, place)) = self.deferred_step(&inputs) {
+            let mut floats = inputs.swap_remove(place);
+            floats.push_step(step)?;
+            return Ok(Step::one(floats));
+        }
+        let [x, y] = expect_inputs(&inputs)?;
+        self.compute(x, y).map(Step::one)
+    }
+
+    fn with_constants(&self, inputs: &[Option<&Tensor>]) -> Option<Arc<dyn Kernel>> {
+        let (operand, place) = match inputs {
+            [Some(operand), None] => (*operand, 0),
+            [None, Some(operand)] => (*operand, 1),
+            _ => return None,
+        };
+        let step = self.step(operand, place);
+        Some(Arc::new(WithOperand { function: *self, operand: operand.clone(), place, step }))
+    }
+}
+
+impl Kernel for WithOperand {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        run_in_place(self, inputs)
+    }
+
+    fn in_place(self: Arc<Self>) -> Option<Arc<dyn InPlace>> {
+        Some(self)
+    }
+}
+
+impl InPlace for WithOperand {
+    fn change(&self, value: &mut Tensor) -> Result<()> {
+        let Self { function, operand, place, step } = self;
+        match step {
+            Some(step) if can_take_step(value, operand) => value.push_step(*step)?,
+            _ if *place == 0 => *value = function.compute(operand, value)?,
+            _ => *value = function.compute(value, operand)?,
+        }
+        Ok(())
+    }
+}
+
+impl Binary {
+    fn compute(self, x: &Tensor, y: &Tensor) -> Result<Tensor> {
+        let dtype = x.dtype();
+        if y.dtype() != dtype {
+            return Err(Error::internal(format!("{self:?} of {dtype} and {}, expected one type", y.dtype())));
+        }
+        match self {
+            Self::RealDiv => real_div(x, y),
+            Self::Pow => pow(x, y),
+            _ => dispatch_numeric!(dtype, T => self.apply::<T>(x, y), else => Err(unsupported(&self, dtype))),
+        }
+    }
+}
+
+impl Kernel for Unary {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        let [x] = expect_inputs(&inputs)?;
+        dispatch_numeric!(x.dtype(), T => self.apply::<T>(x), else => Err(unsupported(self, x.dtype()))).map(Step::one)
+    }
+}
+
+impl Binary {
+    /// What this does with each element of the input whose place is returned, if the other one is a finite float.
+    fn deferred_step(self, inputs: &Tensors) -> Option<(deferred::Step, usize)> {
+        let [x, y] = inputs.as_slice() else { return None };
+        let place = usize::from(x.num_elements() == 1);
+        let (tensor, operand) = if place == 0 { (x, y) } else { (y, x) };
+        if !can_take_step(tensor, operand) {
+            return None;
+        }
+        Some((self.step(operand, 1 - place)?, place))
+    }
+
+    /// What this does with each element of another tensor, if `operand` is input number `place` and one finite float.
+    fn step(self, operand: &Tensor, place: usize) -> Option<deferred::Step> {
+        let [operand] = operand.values::<f32>().ok()? else { return None };
+        let operand = Some(*operand).filter(|operand| operand.is_finite())?;
+        Some(match (self, place) {
+            (Self::Add, _) => deferred::Step::add(operand),
+            (Self::Sub, 1) => deferred::Step::add(-operand),
+            (Self::Sub, _) => deferred::Step::Affine { scale: -1.0, shift: operand },
+            (Self::Mul, _) => deferred::Step::multiply(operand),
+            (Self::RealDiv, 1) => deferred::Step::Divide(operand),
+            _ => return None,
+        })
+    }
+
+    fn apply<T: Arithmetic>(self, x: &Tensor, y: &Tensor) -> Result<Tensor> {
+        match self {
+            Self::Add => map_pairs(x, y, T::add),
+            Self::Sub => map_pairs(x, y, T::sub),
+            Self::Mul => map_pairs(x, y, T::mul),
+            Self::FloorDiv => divide(x, y, T::floor_div),
+            Self::FloorMod => divide(x, y, T::floor_mod),
+            Self::Maximum => map_pairs(x, y, T::larger),
+            Self::Minimum => map_pairs(x, y, T::smaller),
+            Self::RealDiv | Self::Pow => Err(unsupported(&self, T::DTYPE)),
+        }
+    }
+}
+
+impl Unary {
+    fn apply<T: Arithmetic>(self, x: &Tensor) -> Result<Tensor> {
+        match self {
+            Self::Neg => map(x, T::neg),
+            Self::Abs => map(x, T::abs),
+            Self::Square => map(x, |value: T| value.mul(value)),
+        }
+    }
+}
+
+/// Whether `tensor` is put off, and an operation with a single `operand` leaves its shape.
+fn can_take_step(tensor: &Tensor, operand: &Tensor) -> bool {
+    tensor.is_deferred() && operand.shape().len() <= tensor.shape().len()
+}
+
+fn unsupported(function: &impl std::fmt::Debug, dtype: DType) -> Error {
+    Error::unimplemented(format!("{function:?} of {dtype} is not supported"))
+}
+
+fn real_div(x: &Tensor, y: &Tensor) -> Result<Tensor> {
+    match x.dtype() {
+        DType::Float16 => map_pairs(x, y, |x: f16, y: f16| x / y),
+        DType::Float32 => map_pairs(x, y, |x: f32, y: f32| x / y),
+        DType::Float64 => map_pairs(x, y, |x: f64, y: f64| x / y),
+        dtype => Err(unsupported(&Binary::RealDiv, dtype)),
+    }
+}
+
+fn pow(x: &Tensor, y: &Tensor) -> Result<Tensor> {
+    match x.dtype() {
+        DType::Float16 => map_pairs(x, y, |x: f16, y: f16| f16::from_f32(x.to_f32().powf(y.to_f32()))),
+        DType::Float32 => map_pairs(x, y, f32::powf),
+        DType::Float64 => map_pairs(x, y, f64::powf),
+        dtype => Err(unsupported(&Binary::Pow, dtype)),
+    }
+}
+
+fn map<T: Arithmetic>(x: &Tensor, function: impl Fn(T) -> T) -> Result<Tensor> {
+    let values = x.values::<T>()?.iter().map(|value| function(*value));
+    let values = allocate::elements(T::DTYPE, x.shape()).collect(values)?;
+    Tensor::from_values(x.shape().clone(), values)
+}
+
+fn map_pairs<T: Arithmetic>(x: &Tensor, y: &Tensor, function: impl Fn(T, T) -> T) -> Result<Tensor> {
+    let broadcast = Broadcast::new(x.shape(), y.shape())?;
+    let values = broadcast.map(T::DTYPE, x.values()?, y.values()?, function)?;
+    Tensor::from_values(broadcast.shape().clone(), values)
+}
+
+/// A quotient, after a look for integer divisors that are 0. Without elements there is no division.
+fn divide<T: Arithmetic>(x: &Tensor, y: &Tensor, function: impl Fn(T, T) -> T) -> Result<Tensor> {
+    if T::IS_INTEGER && x.num_elements() > 0 && y.values::<T>()?.contains(&T::zeroed()) {
+        // Shapes come first: what does not fit is not divided.
+        Broadcast::new(x.shape(), y.shape())?;
+        return Err(Error::invalid_argument("Integer division by zero"));
+    }
+    map_pairs(x, y, function)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::testing::{error_text, run_one};
+    use crate::tensor::dtype::Numeric;
+    use crate::tensor::shape::Shape;
+
+    fn tensor<T: Numeric>(dims: &[usize], values: &[T]) -> Tensor {
+        Tensor::from_values(Shape::new(dims), values.to_vec()).unwrap()
+    }
+
+    #[test]
+    fn every_binary_function_works_on_floats_and_integers() {
+        let compute = |function: Binary| {
+            let floats = run_one(&function, &[tensor(&[2], &[7.0_f32, -7.0]), Tensor::scalar(2.0_f32)]).unwrap();
+            let floats = floats.values::<f32>().unwrap().to_vec();
+            let integers = run_one(&function, &[tensor(&[2], &[7_i32, -7]), Tensor::scalar(2_i32)]);
+            (floats, integers.map_or(vec![], |integers| integers.values::<i32>().unwrap().to_vec()))
+        };
+        assert_eq!(compute(Binary::Add), (vec![9.0, -5.0], vec![9, -5]));
+        assert_eq!(compute(Binary::Sub), (vec![5.0, -9.0], vec![5, -9]));
+        assert_eq!(compute(Binary::Mul), (vec![14.0, -14.0], vec![14, -14]));
+        assert_eq!(compute(Binary::RealDiv), (vec![3.5, -3.5], vec![]));
+        assert_eq!(compute(Binary::FloorDiv), (vec![3.0, -4.0], vec![3, -4]));
+        assert_eq!(compute(Binary::FloorMod), (vec![1.0, 1.0], vec![1, 1]));
+        assert_eq!(compute(Binary::Pow), (vec![49.0, 49.0], vec![]));
+        assert_eq!(compute(Binary::Maximum), (vec![7.0, 2.0], vec![7, 2]));
+        assert_eq!(compute(Binary::Minimum), (vec![2.0, -7.0], vec![2, -7]));
+    }
+
+    #[test]
+    fn every_unary_function_works() {
+        let x = [tensor(&[2], &[-3_i64, 2])];
+        assert_eq!(run_one(&Unary::Neg, &x).unwrap(), tensor(&[2], &[3_i64, -2]));
+        assert_eq!(run_one(&Unary::Abs, &x).unwrap(), tensor(&[2], &[3_i64, 2]));
+        assert_eq!(run_one(&Unary::Square, &x).unwrap(), tensor(&[2], &[9_i64, 4]));
+    }
+
+    #[test]
+    fn shapes_are_broadcast() {
+        let sum = run_one(&Binary::Add, &[tensor(&[2, 1], &[10, 20]), tensor(&[3], &[1, 2, 3])]).unwrap();
+        assert_eq!(sum, tensor(&[2, 3], &[11, 12, 13, 21, 22, 23]));
+        assert_eq!(
+            error_text(&Binary::Add, &[tensor(&[2], &[1, 2]), tensor(&[3], &[1, 2, 3])]),
+            "InvalidArgument: Incompatible shapes: [2] vs. [3]"
+        );
+    }
+
+    #[test]
+    fn integer_division_by_zero_is_refused() {
+        let zero = tensor(&[2], &[1, 0]);
+        for function in [Binary::FloorDiv, Binary::FloorMod] {
+            let text = error_text(&function, &[Tensor::scalar(7), zero.clone()]);
+            assert_eq!(text, "InvalidArgument: Integer division by zero");
+        }
+        let empty = run_one(&Binary::FloorDiv, &[tensor::<i32>(&[0], &[]), Tensor::scalar(0)]).unwrap();
+        assert_eq!(empty.num_elements(), 0);
+        let infinity = run_one(&Binary::RealDiv, &[Tensor::scalar(1.0_f64), Tensor::scalar(0.0_f64)]).unwrap();
+        assert_eq!(infinity.values::<f64>().unwrap(), [f64::INFINITY]);
+    }
+
+    #[test]
+    fn types_that_do_not_fit_are_named() {
+        let strings = [Tensor::string("a"), Tensor::string("b")];
+        assert_eq!(error_text(&Binary::Add, &strings), "Unimplemented: Add of string is not supported");
+        let mixed = [Tensor::scalar(1_i32), Tensor::scalar(1.0_f32)];
+        assert_eq!(error_text(&Binary::Mul, &mixed), "Internal: Mul of int32 and float, expected one type");
+        let integers = [Tensor::scalar(1_i32), Tensor::scalar(1_i32)];
+        assert_eq!(error_text(&Binary::RealDiv, &integers), "Unimplemented: RealDiv of int32 is not supported");
+    }
+}

@@ -1,0 +1,257 @@
+//! Cast: elements as another type, as C converts them.
+
+use crate::dispatch_numeric;
+use crate::error::{Error, Result};
+use crate::kernel::{InPlace, Kernel, Step, Tensors, run_in_place};
+use crate::kernels::attrs::Attrs;
+use crate::kernels::expect_inputs;
+use crate::run::Run;
+use crate::tensor::Tensor;
+use crate::tensor::allocate;
+use crate::tensor::dtype::{DType, Numeric};
+use half::f16;
+use std::sync::Arc;
+
+/// Its input as elements of `target`.
+pub struct Cast {
+    target: DType,
+}
+
+impl Cast {
+    pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
+        Ok(Self { target: attrs.dtype("DstT")? })
+    }
+}
+
+impl Kernel for Cast {
+    fn run(&self, run: &Run, inputs: Tensors) -> Result<Step> {
+        if !run.is_plain() {
+            return run_in_place(self, inputs);
+        }
+        let [tensor] = expect_inputs(&inputs)?;
+        cast_at_once(tensor, self.target).map(Step::one)
+    }
+
+    fn in_place(self: Arc<Self>) -> Option<Arc<dyn InPlace>> {
+        Some(self)
+    }
+}
+
+impl InPlace for Cast {
+    fn change(&self, value: &mut Tensor) -> Result<()> {
+        if self.target != DType::Float32 || !value.put_off() {
+            *value = cast_at_once(value, self.target)?;
+        }
+        Ok(())
+    }
+}
+
+/// `tensor` as elements of type `target`. Integers wrap; floats lose their fraction; a bool is 0 or 1, and a number
+/// is true unless it is 0. Copies nothing where the bits stay the same, and may put off what makes small integers floats.
+pub fn cast(tensor: &Tensor, target: DType) -> Result<Tensor> {
+    let mut cast = tensor.clone();
+    Cast { target }.change(&mut cast)?;
+    Ok(cast)
+}
+
+/// As [`cast`], but puts off nothing.
+fn cast_at_once(tensor: &Tensor, target: DType) -> Result<Tensor> {
+    let source = tensor.dtype();
+    if is_same_bits(source, target) {
+        return tensor.clone().with_dtype(target);
+    }
+    let unsupported = || Error::unimplemented(format!("Cast {source} to {target} is not supported"));
+    // A bool is the byte 0 or 1.
+    let tensor = if source == DType::Bool { &tensor.clone().with_dtype(DType::UInt8)? } else { tensor };
+    if target == DType::Bool {
+        return dispatch_numeric!(tensor.dtype(), S => is_nonzero::<S>(tensor), else => Err(unsupported()));
+    }
+    dispatch_numeric!(
+        tensor.dtype(),
+        S => dispatch_numeric!(target, D => convert::<S, D>(tensor), else => Err(unsupported())),
+        else => Err(unsupported())
+    )
+}
+
+/// Whether a cast changes no bit: between equal types, signed and unsigned integers of one size, bool and uint8.
+fn is_same_bits(source: DType, target: DType) -> bool {
+    let width = |dtype| match dtype {
+        DType::UInt8 | DType::Int8 => Some(1),
+        DType::UInt16 | DType::Int16 => Some(2),
+        DType::UInt32 | DType::Int32 => Some(4),
+        DType::UInt64 | DType::Int64 => Some(8),
+        _ => None,
+    };
+    let is_byte_of_bool = source == DType::Bool && matches!(target, DType::UInt8 | DType::Int8);
+    source == target || is_byte_of_bool || width(source).is_some_and(|bytes| width(target) == Some(bytes))
+}
+
+fn is_nonzero<S: Numeric + PartialEq>(tensor: &Tensor) -> Result<Tensor> {
+    let zero = S::zeroed();
+    let values = tensor.values::<S>()?.iter().map(|value| u8::from(*value != zero));
+    let values = allocate::elements(DType::Bool, tensor.shape()).collect(values)?;
+    Tensor::from_values(tensor.shape().clone(), values)?.with_dtype(DType::Bool)
+}
+
+fn convert<S: Numeric + ConvertTo<D>, D: Numeric>(tensor: &Tensor) -> Result<Tensor> {
+    let values = tensor.values::<S>()?.iter().map(|value| value.convert());
+    let values = allocate::elements(D::DTYPE, tensor.shape()).collect(values)?;
+    Tensor::from_values(tensor.shape().clone(), values)
+}
+
+/// The conversion of one element.
+trait ConvertTo<D>: Copy {
+    fn convert(self) -> D;
+}
+
+macro_rules! convert_with_as {
+    ($($source:ty),* => $targets:tt) => {
+        $(convert_with_as!(@each $source => $targets);)*
+    };
+    (@each $source:ty => [$($target:ty),*]) => {
+        $(impl ConvertTo<$target> for $source {
+            #[inline(always)]
+            fn convert(self) -> $target {
+                self as $target
+            }
+        })*
+    };
+}
+
+convert_with_as!(u8, u16, u32, u64, i8, i16, i32, i64 => [u8, u16, u32, u64, i8, i16, i32, i64, f32, f64]);
+convert_with_as!(f32, f64 => [f32, f64]);
+
+/// Floats to integers as x86 and TensorFlow do: truncated; NaN and what is out of range become the smallest int32
+/// or int64, of which the narrower types keep the low bits. (What is too small, `as` itself makes the smallest.)
+macro_rules! truncate {
+    ($($source:ty),* => $targets:tt through $wide:ty, below $limit:literal) => {
+        $(truncate!(@each $source => $targets through $wide, below $limit);)*
+    };
+    (@each $source:ty => [$($target:ty),*] through $wide:ty, below $limit:literal) => {
+        $(impl ConvertTo<$target> for $source {
+            #[inline(always)]
+            fn convert(self) -> $target {
+                (if self < $limit { self as $wide } else { <$wide>::MIN }) as $target
+            }
+        })*
+    };
+}
+
+truncate!(f32, f64 => [u8, u16, i8, i16, i32] through i32, below 2_147_483_648.0);
+truncate!(f32, f64 => [u32, i64] through i64, below 9_223_372_036_854_775_808.0);
+
+macro_rules! truncate_to_u64 {
+    ($($source:ty),*) => {
+        $(impl ConvertTo<u64> for $source {
+            /// What fits an int64 wraps as one; the upper half of the range is uint64's own.
+            #[inline(always)]
+            fn convert(self) -> u64 {
+                if self >= 9_223_372_036_854_775_808.0 {
+                    self as u64
+                } else {
+                    ConvertTo::<i64>::convert(self) as u64
+                }
+            }
+        })*
+    };
+}
+
+truncate_to_u64!(f32, f64);
+
+/// Half precision goes through single precision, both ways.
+macro_rules! convert_half {
+    ($($other:ty),*) => {
+        $(impl ConvertTo<$other> for f16 {
+            #[inline(always)]
+            fn convert(self) -> $other {
+                self.to_f32().convert()
+            }
+        }
+
+        impl ConvertTo<f16> for $other {
+            #[inline(always)]
+            fn convert(self) -> f16 {
+                f16::from_f32(self.convert())
+            }
+        })*
+    };
+}
+
+convert_half!(u8, u16, u32, u64, i8, i16, i32, i64, f32, f64);
+
+impl ConvertTo<f16> for f16 {
+    fn convert(self) -> f16 {
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::shape::Shape;
+
+    fn vector<T: Numeric>(values: &[T]) -> Tensor {
+        Tensor::from_values(Shape::new(&[values.len()]), values.to_vec()).unwrap()
+    }
+
+    fn cast_to<S: Numeric, D: Numeric>(values: &[S]) -> Vec<D> {
+        cast(&vector(values), D::DTYPE).unwrap().values::<D>().unwrap().to_vec()
+    }
+
+    #[test]
+    fn integers_wrap() {
+        assert_eq!(cast_to::<i32, u8>(&[300, -1]), [44, 255]);
+        assert_eq!(cast_to::<i64, i32>(&[1 << 32, -5]), [0, -5]);
+        assert_eq!(cast_to::<u32, i32>(&[u32::MAX]), [-1]);
+        assert_eq!(cast_to::<u8, i64>(&[255]), [255]);
+    }
+
+    #[test]
+    fn floats_lose_their_fraction() {
+        assert_eq!(cast_to::<f32, i32>(&[1.9, -1.9, 0.0]), [1, -1, 0]);
+        assert_eq!(cast_to::<f64, u8>(&[1.9, 255.0, 300.0]), [1, 255, 44]);
+        assert_eq!(cast_to::<f64, f32>(&[0.5]), [0.5]);
+    }
+
+    #[test]
+    fn what_does_not_fit_becomes_the_smallest_integer() {
+        assert_eq!(cast_to::<f32, i32>(&[f32::NAN, 3e9, -3e9, f32::INFINITY]), [i32::MIN; 4]);
+        assert_eq!(cast_to::<f64, i64>(&[f64::NAN, 1e19, -1e19]), [i64::MIN; 3]);
+        assert_eq!(cast_to::<f64, i32>(&[-2_147_483_648.9, 2_147_483_647.9]), [i32::MIN, i32::MAX]);
+        assert_eq!(cast_to::<f64, u64>(&[1e19, -1.0]), [10_000_000_000_000_000_000, u64::MAX]);
+        assert_eq!(cast_to::<f32, u32>(&[4e9, -1.0]), [4_000_000_000, u32::MAX]);
+    }
+
+    #[test]
+    fn half_precision_goes_both_ways() {
+        assert_eq!(cast_to::<f32, f16>(&[1.5, 1e6]), [f16::from_f32(1.5), f16::INFINITY]);
+        assert_eq!(cast_to::<f16, i32>(&[f16::from_f32(-2.75)]), [-2]);
+        assert_eq!(cast_to::<i64, f16>(&[2048]), [f16::from_f32(2048.0)]);
+    }
+
+    #[test]
+    fn booleans_are_zero_and_one() {
+        let bools = cast(&vector(&[0.0_f32, -0.0, 0.5, f32::NAN]), DType::Bool).unwrap();
+        assert_eq!((bools.dtype(), bools.bytes()), (DType::Bool, &[0, 0, 1, 1][..]));
+        assert_eq!(cast(&bools, DType::Float64).unwrap(), vector(&[0.0_f64, 0.0, 1.0, 1.0]));
+        assert_eq!(cast(&bools, DType::UInt8).unwrap(), vector(&[0_u8, 0, 1, 1]));
+        assert_eq!(cast(&vector(&[256_i32, 0]), DType::Bool).unwrap().bytes(), [1, 0]);
+        assert_eq!(cast(&vector(&[2_u8, 0]), DType::Bool).unwrap().bytes(), [1, 0]);
+    }
+
+    #[test]
+    fn the_same_bits_are_not_copied() {
+        let tensor = vector(&[7_i32; 100]);
+        for target in [DType::Int32, DType::UInt32] {
+            assert_eq!(cast(&tensor, target).unwrap().bytes().as_ptr(), tensor.bytes().as_ptr());
+        }
+    }
+
+    #[test]
+    fn strings_are_refused() {
+        let text = format!("{:?}", cast(&Tensor::string("7"), DType::Float32).unwrap_err());
+        assert_eq!(text, "Unimplemented: Cast string to float is not supported");
+        let text = format!("{:?}", cast(&Tensor::scalar(7_i32), DType::String).unwrap_err());
+        assert_eq!(text, "Unimplemented: Cast int32 to string is not supported");
+    }
+}

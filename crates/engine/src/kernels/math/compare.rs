@@ -1,0 +1,94 @@
+//! Comparisons and logic of two tensors, with NumPy's broadcasting; the results are bools.
+
+use crate::dispatch_numeric;
+use crate::error::{Error, Result};
+use crate::kernel::{Kernel, Step, Tensors};
+use crate::kernels::expect_inputs;
+use crate::kernels::math::broadcast::Broadcast;
+use crate::run::Run;
+use crate::tensor::Tensor;
+use crate::tensor::allocate;
+use crate::tensor::dtype::DType;
+
+/// A question about two values of one type. A NaN is unequal to everything and neither less nor greater.
+#[derive(Clone, Copy, Debug)]
+pub enum Compare {
+    Equal,
+    NotEqual,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+}
+
+/// A function of two bools.
+#[derive(Clone, Copy, Debug)]
+pub enum Logical {
+    And,
+    Or,
+}
+
+/// The opposite of each bool.
+pub struct LogicalNot;
+
+impl Compare {
+    fn apply<T: PartialOrd>(self, x: &T, y: &T) -> u8 {
+        u8::from(match self {
+            Self::Equal => x == y,
+            Self::NotEqual => x != y,
+            Self::Less => x < y,
+            Self::LessEqual => x <= y,
+            Self::Greater => x > y,
+            Self::GreaterEqual => x >= y,
+        })
+    }
+}
+
+impl Kernel for Compare {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        let [x, y] = expect_inputs(&inputs)?;
+        let dtype = x.dtype();
+        if y.dtype() != dtype {
+            return Err(Error::internal(format!("{self:?} of {dtype} and {}, expected one type", y.dtype())));
+        }
+        let broadcast = Broadcast::new(x.shape(), y.shape())?;
+        let values = match dtype {
+            DType::Bool => broadcast.map(DType::Bool, x.bytes(), y.bytes(), |x, y| self.apply(&x, &y))?,
+            DType::String => {
+                let [x, y] = [x, y].map(|tensor| tensor.string_values().iter().map(|value| &value[..]).collect());
+                let (x, y): (Vec<&[u8]>, Vec<&[u8]>) = (x, y);
+                broadcast.map(DType::Bool, &x, &y, |x, y| self.apply(&x, &y))?
+            }
+            _ => dispatch_numeric!(
+                dtype,
+                T => broadcast.map(DType::Bool, x.values::<T>()?, y.values::<T>()?, |x, y| self.apply(&x, &y))?,
+                else => return Err(Error::unimplemented(format!("{self:?} of {dtype} is not supported")))
+            ),
+        };
+        bools(broadcast, values)
+    }
+}
+
+impl Kernel for Logical {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        let [x, y] = expect_inputs(&inputs)?;
+        let broadcast = Broadcast::new(x.shape(), y.shape())?;
+        let values = broadcast.map(DType::Bool, x.bytes(), y.bytes(), |x, y| match self {
+            Self::And => x & y,
+            Self::Or => x | y,
+        })?;
+        bools(broadcast, values)
+    }
+}
+
+impl Kernel for LogicalNot {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        let [x] = expect_inputs(&inputs)?;
+        let values = allocate::elements(DType::Bool, x.shape()).collect(x.bytes().iter().map(|value| 1 - value))?;
+        Tensor::from_values::<u8>(x.shape().clone(), values)?.with_dtype(DType::Bool).map(Step::one)
+    }
+}
+
+fn bools(broadcast: Broadcast, values: Vec<u8>) -> Result<Step> {
+    Tensor::from_values(broadcast.shape().clone(), values)?.with_dtype(DType::Bool).map(Step::one)
+}

@@ -1,0 +1,4 @@
+//! Operations on queues.
+
+pub mod queue;
+pub mod select;

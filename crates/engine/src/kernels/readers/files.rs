@@ -1,0 +1,61 @@
+//! ReadFile and WriteFile: whole files as strings.
+//!
+//! Source: `tf.read_file` and `tf.write_file` of TensorFlow 1.15.
+
+use crate::error::{Error, Result};
+use crate::files::atomic_file::AtomicFile;
+use crate::kernel::{Kernel, Step, Tensors};
+use crate::kernels::expect_inputs;
+use crate::reader::{FileName, read_whole_file};
+use crate::run::Run;
+use crate::tensor::Tensor;
+use bytes::Bytes;
+use std::fs;
+use std::io::{self, ErrorKind, Write};
+use std::path::Path;
+
+/// The contents of a file.
+pub struct ReadFile;
+
+impl Kernel for ReadFile {
+    fn run(&self, run: &Run, inputs: Tensors) -> Result<Step> {
+        let [name] = expect_inputs(&inputs)?;
+        let name = FileName::new(scalar(name, "Input filename")?.clone());
+        run.while_current(|| read_whole_file(&name)).map(Tensor::string).map(Step::one)
+    }
+}
+
+/// Replaces a file, once all of the new one is written; makes the directories it needs.
+pub struct WriteFile;
+
+impl Kernel for WriteFile {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        let [name, contents] = expect_inputs(&inputs)?;
+        let name = FileName::new(scalar(name, "Input filename")?.clone());
+        let contents = scalar(contents, "Contents")?;
+        write_file(name.path(), contents).map_err(|error| Error::io(name.text(), &error))?;
+        Ok(Step::none())
+    }
+}
+
+fn write_file(path: &Path, contents: &[u8]) -> io::Result<()> {
+    if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
+        fs::create_dir_all(directory).map_err(|error| match error.kind() {
+            ErrorKind::AlreadyExists => ErrorKind::NotADirectory.into(),
+            _ => error,
+        })?;
+    }
+    let (mut file, mut output) = AtomicFile::create(path)?;
+    output.write_all(contents)?;
+    file.publish()
+}
+
+fn scalar<'a>(tensor: &'a Tensor, what: &str) -> Result<&'a Bytes> {
+    match (tensor.string_values(), tensor.shape().is_empty()) {
+        ([value], true) => Ok(value),
+        _ => {
+            let text = format!("{what} tensor must be scalar, but had shape: {}", tensor.shape());
+            Err(Error::invalid_argument(text))
+        }
+    }
+}

@@ -1,0 +1,18 @@
+//! Readers, and whole files.
+
+pub mod files;
+pub mod reader;
+
+use crate::error::Result;
+use crate::kernel::Kernel;
+use crate::kernels::attrs::Attrs;
+use std::sync::Arc;
+
+/// The kernel for operations of type `op_type`, or `None` if this room has none.
+pub fn build(op_type: &str, _attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
+    Ok(Some(match op_type {
+        "ReadFile" => Arc::new(files::ReadFile),
+        "WriteFile" => Arc::new(files::WriteFile),
+        _ => return Ok(None),
+    }))
+}

@@ -1,0 +1,150 @@
+//! The values of one feature in many Examples.
+
+use super::feature::{DenseFeature, Extent, SparseFeature};
+use super::values::{MALFORMED_LIST, Values};
+use super::wire::Feature;
+use crate::error::{Error, Result};
+use crate::tensor::Tensor;
+use crate::tensor::allocate;
+use crate::tensor::dtype::DType;
+use crate::tensor::shape::Shape;
+use bytes::Bytes;
+
+/// The Example that is being parsed.
+pub struct Example<'a> {
+    pub bytes: &'a Bytes,
+    pub index: usize,
+    pub name: Option<&'a Bytes>,
+}
+
+impl Example<'_> {
+    fn name(&self) -> String {
+        self.name.map_or("<unknown>".to_owned(), |name| String::from_utf8_lossy(name).into_owned())
+    }
+
+    /// An error about the whole Example, with its name if it has one.
+    pub fn named(&self, error: Error) -> Error {
+        match self.name {
+            Some(_) => Error::new(error.code(), format!("Name: {}, {}", self.name(), error.message())),
+            None => error,
+        }
+    }
+
+    fn failure(&self, key: &str, text: &str) -> Error {
+        let (name, index) = (self.name(), self.index);
+        Error::invalid_argument(format!("Name: {name}, Key: {key}, Index: {index}.  {text}"))
+    }
+}
+
+/// The values of one feature in all Examples so far.
+pub struct Column {
+    values: Values,
+    /// Behind the values of each Example.
+    ends: Vec<usize>,
+}
+
+impl Column {
+    pub fn new(dtype: DType) -> Result<Self> {
+        Ok(Self { values: Values::new(dtype)?, ends: Vec::new() })
+    }
+
+    /// Adds what was found in the next Example.
+    pub fn push_sparse(&mut self, feature: &SparseFeature, found: Option<Feature>, example: &Example) -> Result<()> {
+        if let Some(found) = found {
+            feature.check_type(found.dtype).map_err(|misfit| example.failure(&feature.key, &misfit))?;
+            self.decode(&feature.key, found, example)?;
+        }
+        self.end_row();
+        Ok(())
+    }
+
+    /// Adds what was found in the next Example, or the default.
+    pub fn push_dense(
+        &mut self,
+        feature: &DenseFeature,
+        found: Option<Feature>,
+        default: &Tensor,
+        example: &Example,
+    ) -> Result<()> {
+        match (found, &feature.extent) {
+            (Some(found), _) => {
+                feature.check_type(found.dtype).map_err(|misfit| example.failure(&feature.key, &misfit))?;
+                let count = self.decode(&feature.key, found, example)?;
+                feature.check_count(count).map_err(|misfit| example.failure(&feature.key, &misfit))?;
+            }
+            (None, Extent::Rows(_)) => {}
+            (None, Extent::Fixed(_)) if default.num_elements() == 0 => {
+                let text = format!("Name: {}, {}", example.name(), feature.missing(example.bytes));
+                return Err(Error::invalid_argument(text));
+            }
+            (None, Extent::Fixed(_)) => self.values.extend_from_tensor(default)?,
+        }
+        self.end_row();
+        Ok(())
+    }
+
+    fn decode(&mut self, key: &str, found: Feature, example: &Example) -> Result<usize> {
+        self.push(found, example.bytes).ok_or_else(|| example.failure(key, MALFORMED_LIST))
+    }
+
+    /// Adds the values of `found`, which is of this type and lies in `record`, to the row that is not ended yet. Returns
+    /// how many there are; `None` if they are malformed.
+    pub fn push(&mut self, found: Feature, record: &Bytes) -> Option<usize> {
+        let before = self.values.len();
+        self.values.decode(found, record)?;
+        Some(self.values.len() - before)
+    }
+
+    pub fn end_row(&mut self) {
+        self.ends.push(self.values.len());
+    }
+
+    /// The number of values of each Example.
+    fn lengths(&self) -> impl Iterator<Item = usize> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, end)| end - start)
+    }
+
+    fn longest(&self) -> usize {
+        self.lengths().max().unwrap_or(0)
+    }
+
+    /// The place of each value: number of the Example, number in the Example.
+    pub fn indices(&self) -> Result<Tensor> {
+        let rows = self.lengths().enumerate();
+        let indices = rows.flat_map(|(row, length)| (0..length).flat_map(move |column| [row as i64, column as i64]));
+        let shape = Shape::new(&[self.values.len(), 2]);
+        let indices = allocate::elements(DType::Int64, &shape).collect(indices)?;
+        Tensor::from_values(shape, indices)
+    }
+
+    /// The number of Examples and the length of the longest list.
+    pub fn dense_shape(&self) -> Result<Tensor> {
+        Tensor::from_values(Shape::new(&[2]), vec![self.ends.len() as i64, self.longest() as i64])
+    }
+
+    /// The values alone, as a vector.
+    pub fn into_values(self) -> Result<Tensor> {
+        let shape = Shape::new(&[self.values.len()]);
+        self.values.into_tensor(shape)
+    }
+
+    /// The values as rows of one shape.
+    pub fn into_rows(self, row: &Shape) -> Result<Tensor> {
+        let shape = row.batched(self.ends.len());
+        self.values.into_tensor(shape)
+    }
+
+    /// The values of a dense feature, those of each Example a row.
+    pub fn into_dense(self, feature: &DenseFeature, default: &Tensor) -> Result<Tensor> {
+        let num_examples = self.ends.len();
+        match &feature.extent {
+            Extent::Fixed(shape) => self.into_rows(shape),
+            Extent::Rows(row) => {
+                let longest = self.longest();
+                let shape = row.batched(longest / row.num_elements()).batched(num_examples);
+                self.values.into_padded(shape, &self.ends, longest, default)
+            }
+        }
+    }
+}

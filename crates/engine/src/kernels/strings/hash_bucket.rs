@@ -1,0 +1,84 @@
+//! StringToHashBucketFast: each string as the number of one of several buckets.
+
+use crate::error::{Error, Result};
+use crate::kernel::{Kernel, Step, Tensors};
+use crate::kernels::attrs::Attrs;
+use crate::kernels::expect_inputs;
+use crate::run::Run;
+use crate::tensor::Tensor;
+use crate::text::farmhash::fingerprint;
+
+/// The fingerprint of each string, modulo the number of buckets.
+pub struct HashBucket {
+    num_buckets: u64,
+}
+
+impl HashBucket {
+    pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
+        let num_buckets = attrs.int("num_buckets")?;
+        match u64::try_from(num_buckets) {
+            Ok(num_buckets) if num_buckets > 0 => Ok(Self { num_buckets }),
+            _ => Err(Error::invalid_argument(format!("num_buckets is {num_buckets}, expected at least 1"))),
+        }
+    }
+}
+
+impl Kernel for HashBucket {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        let [strings] = expect_inputs(&inputs)?;
+        let buckets = strings.string_values().iter().map(|string| (fingerprint(string) % self.num_buckets) as i64);
+        Tensor::from_values(strings.shape().clone(), buckets.collect()).map(Step::one)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::attrs::Attr;
+    use crate::kernels::testing::{attrs, run_one};
+    use crate::tensor::shape::Shape;
+    use bytes::Bytes;
+
+    fn bucket(num_buckets: i64) -> Result<HashBucket> {
+        HashBucket::from_attrs(&attrs([("num_buckets", Attr::Int(num_buckets))]))
+    }
+
+    /// `tf.string_to_hash_bucket_fast` of strings of every length class, the first and last of each.
+    #[test]
+    fn buckets_are_those_of_tensorflow() {
+        let lengths = [0, 1, 3, 4, 7, 8, 16, 17, 32, 33, 64, 65, 127, 128, 129, 192, 193, 200];
+        let letters: Vec<u8> = (0..200).map(|index| b'a' + index % 26).collect();
+        let strings = lengths.map(|length| Bytes::copy_from_slice(&letters[..length])).to_vec();
+        let strings = Tensor::strings(Shape::new(&[lengths.len()]), strings).unwrap();
+        let buckets = run_one(&bucket(1 << 62).unwrap(), &[strings]).unwrap();
+        assert_eq!(
+            buckets.values::<i64>().unwrap(),
+            [
+                1_936_946_117_179_621_455,
+                3_694_432_073_954_588_131,
+                2_640_714_258_260_161_385,
+                1_897_425_971_756_105_985,
+                4_341_691_227_789_030_229,
+                4_533_385_575_889_643_785,
+                1_469_030_743_107_030_717,
+                2_171_023_947_900_359_592,
+                4_582_052_690_787_775_898,
+                2_004_761_416_539_416_594,
+                2_038_540_033_609_931_770,
+                2_608_948_203_458_330_154,
+                3_184_459_357_717_823_395,
+                226_390_950_763_841_354,
+                1_953_612_634_356_772_820,
+                2_631_630_715_530_494_583,
+                3_513_998_902_259_471_211,
+                2_725_806_534_515_858_166
+            ]
+        );
+    }
+
+    #[test]
+    fn there_is_a_bucket_at_least() {
+        let text = bucket(0).map(drop).unwrap_err();
+        assert_eq!(format!("{text:?}"), "InvalidArgument: num_buckets is 0, expected at least 1");
+    }
+}

@@ -1,0 +1,26 @@
+//! Operations on strings.
+
+pub mod convert;
+pub mod hash_bucket;
+pub mod regex;
+pub mod split;
+
+use crate::error::Result;
+use crate::kernel::Kernel;
+use crate::kernels::attrs::Attrs;
+use std::sync::Arc;
+
+/// The kernel for operations of type `op_type`, or `None` if this room has none.
+pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
+    Ok(Some(match op_type {
+        "RegexFullMatch" => Arc::new(regex::RegexFullMatch::default()),
+        "RegexReplace" => Arc::new(regex::RegexReplace::from_attrs(attrs)?),
+        "StaticRegexFullMatch" => Arc::new(regex::StaticRegexFullMatch::from_attrs(attrs)?),
+        "StaticRegexReplace" => Arc::new(regex::StaticRegexReplace::from_attrs(attrs)?),
+        "StringSplit" => Arc::new(split::StringSplit::from_attrs(attrs)?),
+        "StringSplitV2" => Arc::new(split::StringSplit::from_attrs_of_v2(attrs)?),
+        "StringToHashBucketFast" => Arc::new(hash_bucket::HashBucket::from_attrs(attrs)?),
+        "StringToNumber" => Arc::new(convert::StringToNumber::from_attrs(attrs)?),
+        _ => return Ok(None),
+    }))
+}

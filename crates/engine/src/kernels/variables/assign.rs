@@ -1,0 +1,96 @@
+//! `InitializedValue`, `Assign`, `AssignAdd`, `AssignSub`, `CountUpTo`, `IsVariableInitialized`.
+
+use crate::error::{Error, Result};
+use crate::kernel::{Kernel, Step, Tensors};
+use crate::kernels::attrs::Attrs;
+use crate::run::Run;
+use crate::tensor::Tensor;
+use crate::variable::Variable;
+use std::sync::Arc;
+
+struct AssignKernel {
+    variable: Arc<Variable>,
+    action: Action,
+}
+
+enum Action {
+    /// Reads it, or returns the input if it has no value yet.
+    ReadOr,
+    IsInitialized,
+    Assign {
+        same_shape: bool,
+    },
+    /// Adds or subtracts with the kernel of that name.
+    Update(Arc<dyn Kernel>),
+    CountUpTo {
+        limit: i64,
+    },
+}
+
+/// The kernel for operations that change a variable or look at it, or `None` if `op_type` is not one.
+pub fn build(op_type: &str, attrs: &Attrs, variable: &Arc<Variable>) -> Result<Option<Arc<dyn Kernel>>> {
+    let action = match op_type {
+        "InitializedValue" => Action::ReadOr,
+        "IsVariableInitialized" => Action::IsInitialized,
+        "Assign" => Action::Assign { same_shape: attrs.bool("validate_shape")? },
+        "AssignAdd" => Action::Update(arithmetic("Add", attrs)?),
+        "AssignSub" => Action::Update(arithmetic("Sub", attrs)?),
+        "CountUpTo" => Action::CountUpTo { limit: attrs.int("limit")? },
+        _ => return Ok(None),
+    };
+    Ok(Some(Arc::new(AssignKernel { variable: Arc::clone(variable), action })))
+}
+
+fn arithmetic(op_type: &str, attrs: &Attrs) -> Result<Arc<dyn Kernel>> {
+    crate::kernels::build(op_type, attrs)?.ok_or_else(|| Error::internal(format!("there is no kernel {op_type}")))
+}
+
+impl Kernel for AssignKernel {
+    fn run(&self, run: &Run, mut inputs: Tensors) -> Result<Step> {
+        let variable = &self.variable;
+        let mut input = || inputs.pop().ok_or_else(|| Error::internal("a value to assign is missing"));
+        let output = match &self.action {
+            Action::ReadOr => variable.get().map_or_else(input, Ok)?,
+            Action::IsInitialized => Tensor::bool(variable.is_initialized()),
+            Action::Assign { same_shape } => {
+                let value = input()?;
+                variable.assign(value.clone(), *same_shape)?;
+                value
+            }
+            Action::Update(kernel) => {
+                let operand = input()?;
+                variable.update(|current| combine(kernel.as_ref(), run, current, operand))?
+            }
+            Action::CountUpTo { limit } => variable.update(|current| count_up(current, *limit))?,
+        };
+        Ok(Step::one(output))
+    }
+}
+
+fn combine(kernel: &dyn Kernel, run: &Run, current: &Tensor, operand: Tensor) -> Result<(Tensor, Tensor)> {
+    if current.shape() != operand.shape() {
+        return Err(Error::invalid_argument(format!(
+            "Assign requires shapes of both tensors to match. lhs shape= {} rhs shape= {}",
+            current.shape(),
+            operand.shape()
+        )));
+    }
+    match kernel.run(run, Tensors::from_iter([current.clone(), operand]))? {
+        Step::Done(outputs) => outputs.into_iter().next().map(|value| (value.clone(), value)),
+        Step::Pending(_) => None,
+    }
+    .ok_or_else(|| Error::internal("arithmetic gave no value"))
+}
+
+/// The value plus one, and the value as it was, which the caller gets.
+fn count_up(current: &Tensor, limit: i64) -> Result<(Tensor, Tensor)> {
+    let count = current.integer_scalar("CountUpTo's variable")?;
+    if count >= limit {
+        return Err(Error::out_of_range(format!("Reached limit of {limit}")));
+    }
+    let next = match i32::try_from(count + 1) {
+        Ok(next) if current.dtype() == crate::tensor::dtype::DType::Int32 => Tensor::scalar(next),
+        _ => Tensor::scalar(count + 1),
+    };
+    Ok((next, current.clone()))
+}

@@ -1,0 +1,18 @@
+//! Operations on variables.
+
+pub mod assign;
+pub mod variable;
+
+use crate::error::Result;
+use crate::kernel::Kernel;
+use crate::kernels::attrs::Attrs;
+use crate::variable::Variable;
+use std::sync::Arc;
+
+/// The kernel for operations on a variable, or `None` if `op_type` is not one.
+pub fn build(op_type: &str, attrs: &Attrs, variable: &Arc<Variable>) -> Result<Option<Arc<dyn Kernel>>> {
+    match variable::build(op_type, variable) {
+        Some(kernel) => Ok(Some(kernel)),
+        None => assign::build(op_type, attrs, variable),
+    }
+}

@@ -1,0 +1,102 @@
+//! Cancelling what blocks: one flag for a session, and the parkers of the threads that wait under it.
+
+use crate::error::Result;
+use crate::sync::Mutex;
+use crate::sync::atomic::{AtomicBool, Ordering};
+use crate::sync::parker::Parker;
+use std::fmt;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+/// Is told of waits that last long.
+pub trait Watch: fmt::Debug + Send + Sync {
+    /// How long a wait lasts before the first call of [`Watch::look`]. The time doubles from call to call.
+    fn patience(&self) -> Duration;
+
+    /// A run still waits, in the operations `names`. Fails if the run is to end. Called from the waiting thread, which
+    /// holds no lock then.
+    fn look(&self, names: &[Arc<str>]) -> Result<()>;
+}
+
+/// Ends every wait that is registered with it, now and later. A clone is the same cancellation.
+#[derive(Clone, Debug, Default)]
+pub struct Cancellation(Arc<Shared>);
+
+#[derive(Debug, Default)]
+struct Shared {
+    /// Set once by [`Cancellation::cancel`], read by every run.
+    is_cancelled: AtomicBool,
+    /// The threads that are parked now; each adds and removes itself.
+    waiting: Mutex<Vec<Arc<Parker>>>,
+    /// Cancelled with this one. Those that are gone are taken out when one is added.
+    children: Mutex<Vec<Weak<Shared>>>,
+    watch: Option<Arc<dyn Watch>>,
+}
+
+impl Cancellation {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// One whose long waits `watch` is told of.
+    pub fn watched(watch: Arc<dyn Watch>) -> Self {
+        Self(Arc::new(Shared { watch: Some(watch), ..Shared::default() }))
+    }
+
+    /// A cancellation that this one includes: cancelling the child ends only what waits under the child.
+    pub fn child(&self) -> Self {
+        let child = Self(Arc::new(Shared { watch: self.0.watch.clone(), ..Shared::default() }));
+        let mut children = self.0.children.lock();
+        children.retain(|child| child.strong_count() > 0);
+        children.push(Arc::downgrade(&child.0));
+        drop(children);
+        // If it was cancelled before the child was added, nobody else tells the child.
+        if self.is_cancelled() {
+            child.cancel();
+        }
+        child
+    }
+
+    pub fn watch(&self) -> Option<&dyn Watch> {
+        self.0.watch.as_deref()
+    }
+
+    pub fn is_cancelled(&self) -> bool {
+        self.0.is_cancelled.load(Ordering::Acquire)
+    }
+
+    /// Cancels: every registered thread wakes and finds [`Cancellation::is_cancelled`] true.
+    pub fn cancel(&self) {
+        // Set under the lock: whoever registers afterwards sees the flag, whoever registered before is woken.
+        let waiting = {
+            let mut waiting = self.0.waiting.lock();
+            self.0.is_cancelled.store(true, Ordering::Release);
+            std::mem::take(&mut *waiting)
+        };
+        waiting.iter().for_each(|parker| parker.unpark());
+        let children = std::mem::take(&mut *self.0.children.lock());
+        children.iter().filter_map(Weak::upgrade).for_each(|child| Self(child).cancel());
+    }
+
+    /// Has `parker` woken by [`Cancellation::cancel`] until the registration is dropped.
+    pub fn register<'a>(&'a self, parker: &'a Arc<Parker>) -> Registration<'a> {
+        self.0.waiting.lock().push(Arc::clone(parker));
+        Registration { cancellation: self, parker }
+    }
+}
+
+/// Keeps a parker registered with a [`Cancellation`].
+#[derive(Debug)]
+pub struct Registration<'a> {
+    cancellation: &'a Cancellation,
+    parker: &'a Arc<Parker>,
+}
+
+impl Drop for Registration<'_> {
+    fn drop(&mut self) {
+        let mut waiting = self.cancellation.0.waiting.lock();
+        if let Some(index) = waiting.iter().position(|parker| Arc::ptr_eq(parker, self.parker)) {
+            waiting.swap_remove(index);
+        }
+    }
+}

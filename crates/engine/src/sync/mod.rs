@@ -1,0 +1,95 @@
+//! The synchronisation primitives of the engine, in one place, so that a model checker can stand in for them.
+//!
+//! Built with `--cfg loom` they are loom's, and the tests under `tests/loom_*.rs` explore every interleaving.
+//! A thread that panics while it holds a lock does not poison it: the engine's critical sections leave their
+//! data consistent at every point where they could panic (out of memory).
+
+pub mod cancellation;
+pub mod fair_lock;
+pub mod parker;
+
+#[cfg(loom)]
+pub use loom::sync::{Arc, atomic};
+#[cfg(not(loom))]
+pub use std::sync::{Arc, atomic};
+
+#[cfg(loom)]
+use loom::sync as imp;
+#[cfg(not(loom))]
+use std::sync as imp;
+
+use std::sync::PoisonError;
+use std::time::Duration;
+
+pub use imp::MutexGuard;
+
+/// A mutual exclusion lock that ignores poisoning.
+#[derive(Debug, Default)]
+pub struct Mutex<T>(imp::Mutex<T>);
+
+impl<T> Mutex<T> {
+    pub fn new(value: T) -> Self {
+        Self(imp::Mutex::new(value))
+    }
+
+    pub fn lock(&self) -> MutexGuard<'_, T> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A condition variable for [`Mutex`].
+#[derive(Debug, Default)]
+pub struct Condvar(imp::Condvar);
+
+impl Condvar {
+    pub fn new() -> Self {
+        Self(imp::Condvar::new())
+    }
+
+    pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
+        self.0.wait(guard).unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn wait_timeout<'a, T>(&self, guard: MutexGuard<'a, T>, timeout: Duration) -> MutexGuard<'a, T> {
+        match self.0.wait_timeout(guard, timeout) {
+            Ok((guard, _)) => guard,
+            Err(poisoned) => poisoned.into_inner().0,
+        }
+    }
+
+    pub fn notify_one(&self) {
+        self.0.notify_one();
+    }
+}
+
+/// How long to look again for what is about to come, before sleeping for it.
+///
+/// First the processor pauses, for no longer than it takes to fall asleep and be woken; then other threads get the
+/// processor, since whoever is waited for may not have one.
+#[derive(Default)]
+pub struct Patience {
+    #[cfg(not(loom))]
+    round: u32,
+}
+
+impl Patience {
+    /// Waits a moment; false, at once, if it is time to sleep. A model checker sleeps at once.
+    #[cfg(loom)]
+    pub fn wait(&mut self) -> bool {
+        false
+    }
+
+    /// Waits a moment; false, at once, if it is time to sleep.
+    #[cfg(not(loom))]
+    pub fn wait(&mut self) -> bool {
+        const PAUSES: u32 = 6;
+        const YIELDS: u32 = 4;
+        self.round += 1;
+        match self.round {
+            round if round <= PAUSES => (0..1 << round).for_each(|_| std::hint::spin_loop()),
+            round if round <= PAUSES + YIELDS => std::thread::yield_now(),
+            _ => return false,
+        }
+        true
+    }
+}

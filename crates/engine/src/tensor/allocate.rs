@@ -1,0 +1,247 @@
+//! Memory whose size is computed from shapes, arguments or data: the only way to get it.
+//!
+//! Products are checked, and a request that this machine (or its control group) can never serve is refused, as is one
+//! that the system refuses: by `ResourceExhausted`, in TensorFlow's words, where the process would end otherwise. The limit
+//! is for one request; what else is in use is not counted.
+//!
+//! `clippy.toml` disallows the ways around. What is as long as something that is there already, or no longer than a
+//! constant, may go around: each such place says so.
+
+use crate::error::{Code, Error, Result};
+use crate::tensor::dtype::DType;
+use crate::tensor::memory_limit::{MemoryLimit, memory_limit};
+use crate::tensor::shape::Shape;
+use bytemuck::Zeroable;
+use bytes::Bytes;
+use smallvec::{Array, SmallVec};
+use std::fmt;
+use std::io::Read;
+
+/// A smaller request is not compared with the limit.
+const SMALL_BYTES: usize = 1 << 20;
+
+/// What to do if memory does not suffice.
+const REMEDY: &str = "Ask for less, or use a machine or a control group with more memory";
+
+/// Why memory was not allocated: how much it was, if that can be said, and how much there can be.
+#[derive(Clone, Copy, Debug)]
+pub struct Refusal {
+    num_bytes: Option<usize>,
+    limit: MemoryLimit,
+}
+
+impl Refusal {
+    #[cold]
+    fn new(num_bytes: Option<usize>) -> Self {
+        Self { num_bytes, limit: memory_limit() }
+    }
+
+    /// The error of what is called `place`: `PLACE: N bytes were asked for, ...`.
+    pub fn at(self, place: impl fmt::Display) -> Error {
+        Error::new(Code::ResourceExhausted, format!("{place}: {self}"))
+    }
+
+    /// The error of the elements of a tensor.
+    pub fn of_tensor(self, dtype: DType, shape: &Shape) -> Error {
+        self.at(format_args!("OOM when allocating tensor with shape{shape} and type {dtype}"))
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let MemoryLimit { num_bytes: limit, owner } = self.limit;
+        match self.num_bytes {
+            Some(num_bytes) if num_bytes as u64 <= limit => {
+                write!(f, "{num_bytes} bytes were asked for, and the system does not give as many now. {REMEDY}")
+            }
+            Some(num_bytes) => {
+                write!(f, "{num_bytes} bytes were asked for, expected at most the {limit} of {owner}. {REMEDY}")
+            }
+            None => write!(f, "2**64 bytes or more were asked for, expected at most the {limit} of {owner}. {REMEDY}"),
+        }
+    }
+}
+
+/// Fails if nobody can ever have `num_bytes` of memory here.
+#[inline]
+pub fn check(num_bytes: usize) -> std::result::Result<(), Refusal> {
+    match num_bytes < SMALL_BYTES || num_bytes as u64 <= memory_limit().num_bytes {
+        true => Ok(()),
+        false => Err(Refusal::new(Some(num_bytes))),
+    }
+}
+
+#[inline]
+fn bytes_of<T>(count: usize) -> std::result::Result<usize, Refusal> {
+    let num_bytes = count.checked_mul(size_of::<T>()).ok_or_else(|| Refusal::new(None))?;
+    check(num_bytes).map(|()| num_bytes)
+}
+
+/// An empty vector with room for `count` values.
+#[inline]
+pub fn room<T>(count: usize) -> std::result::Result<Vec<T>, Refusal> {
+    let num_bytes = bytes_of::<T>(count)?;
+    let mut values = Vec::new();
+    values.try_reserve_exact(count).map_err(|_| Refusal::new(Some(num_bytes)))?;
+    Ok(values)
+}
+
+/// `count` values that are zero.
+#[inline]
+pub fn zeros<T: Zeroable>(count: usize) -> std::result::Result<Vec<T>, Refusal> {
+    let num_bytes = bytes_of::<T>(count)?;
+    bytemuck::allocation::try_zeroed_vec(count).map_err(|()| Refusal::new(Some(num_bytes)))
+}
+
+/// `count` times the same value.
+pub fn copies<T: Clone>(count: usize, value: T) -> std::result::Result<Vec<T>, Refusal> {
+    let mut values = room(count)?;
+    #[expect(clippy::disallowed_methods, reason = "there is room")]
+    values.resize(count, value);
+    Ok(values)
+}
+
+/// `count` values of an iterator that has as many.
+#[inline]
+pub fn collected<T>(count: usize, values: impl Iterator<Item = T>) -> std::result::Result<Vec<T>, Refusal> {
+    let mut collected = room(count)?;
+    collected.extend(values);
+    Ok(collected)
+}
+
+/// Bytes of their own with the same content.
+#[inline]
+pub fn copied(bytes: &[u8]) -> std::result::Result<Bytes, Refusal> {
+    let mut copy = room(bytes.len())?;
+    copy.extend_from_slice(bytes);
+    Ok(copy.into())
+}
+
+/// Makes room for exactly `additional` values more.
+#[inline]
+pub fn reserve<T>(values: &mut Vec<T>, additional: usize) -> std::result::Result<(), Refusal> {
+    let length = values.len().checked_add(additional).ok_or_else(|| Refusal::new(None))?;
+    let num_bytes = bytes_of::<T>(length)?;
+    values.try_reserve_exact(additional).map_err(|_| Refusal::new(Some(num_bytes)))
+}
+
+/// Makes room for `additional` values more. For a vector that grows as data come: most calls find that there is room.
+#[inline]
+pub fn grow<T>(values: &mut Vec<T>, additional: usize) -> std::result::Result<(), Refusal> {
+    match values.capacity() - values.len() >= additional {
+        true => Ok(()),
+        false => grow_at_least(values, additional),
+    }
+}
+
+#[cold]
+fn grow_at_least<T>(values: &mut Vec<T>, additional: usize) -> std::result::Result<(), Refusal> {
+    let length = values.len().checked_add(additional).ok_or_else(|| Refusal::new(None))?;
+    // The old values and the new ones are there at the same time.
+    let doubled = length.max(values.capacity().saturating_mul(2));
+    let num_bytes = bytes_of::<T>(doubled.saturating_add(values.capacity()))?;
+    values.try_reserve_exact(doubled - values.len()).map_err(|_| Refusal::new(Some(num_bytes)))
+}
+
+/// As [`grow`], for a vector whose first values need no memory of their own.
+pub fn grow_small<A: Array>(values: &mut SmallVec<A>, additional: usize) -> std::result::Result<(), Refusal> {
+    if values.capacity() - values.len() >= additional {
+        return Ok(());
+    }
+    let doubled = values.len().checked_add(additional).and_then(|length| length.checked_next_power_of_two());
+    let length = doubled.ok_or_else(|| Refusal::new(None))?;
+    let num_bytes = bytes_of::<A::Item>(length.saturating_add(values.capacity()))?;
+    values.try_grow(length).map_err(|_| Refusal::new(Some(num_bytes)))
+}
+
+/// Why not everything was read.
+pub enum Unread {
+    Refused(Refusal),
+    Failed(std::io::Error),
+}
+
+/// Adds what is left in `input` to `bytes`.
+#[expect(clippy::disallowed_methods, reason = "reads no more than there is room for")]
+pub fn read_to_end(input: &mut impl Read, bytes: &mut Vec<u8>) -> std::result::Result<(), Unread> {
+    const STEP_BYTES: u64 = 32 * 1024;
+    loop {
+        let room = (bytes.capacity() - bytes.len()) as u64;
+        // One more than there is room for shows the end of an input whose length was right, without more room.
+        let limit = room.max(1);
+        let mut part = input.by_ref().take(limit);
+        if room == 0 {
+            let mut byte = [0];
+            match read_once(&mut part, &mut byte).map_err(Unread::Failed)? {
+                0 => return Ok(()),
+                _ => grow(bytes, STEP_BYTES as usize).map_err(Unread::Refused)?,
+            }
+            bytes.push(byte[0]);
+        } else if part.read_to_end(bytes).map_err(Unread::Failed)? as u64 != limit {
+            return Ok(());
+        }
+    }
+}
+
+fn read_once(input: &mut impl Read, buffer: &mut [u8]) -> std::io::Result<usize> {
+    loop {
+        match input.read(buffer) {
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}
+
+/// Memory for the elements of a tensor.
+#[derive(Clone, Copy)]
+pub struct Elements<'a> {
+    dtype: DType,
+    shape: &'a Shape,
+}
+
+/// Memory for the elements of a tensor of this type and shape.
+#[inline]
+pub fn elements(dtype: DType, shape: &Shape) -> Elements<'_> {
+    Elements { dtype, shape }
+}
+
+impl Elements<'_> {
+    /// How many values of type `T` the elements take: so many as they are, or their bytes in larger or smaller pieces.
+    #[inline]
+    fn count<T>(&self) -> Result<usize> {
+        let element_bytes = if self.dtype == DType::String { size_of::<Bytes>() } else { self.dtype.size() };
+        let num_bytes = self.shape.checked_num_elements()?.checked_mul(element_bytes);
+        num_bytes.map(|num_bytes| num_bytes / size_of::<T>()).ok_or_else(|| self.refused(Refusal::new(None)))
+    }
+
+    #[cold]
+    fn refused(&self, refusal: Refusal) -> Error {
+        refusal.of_tensor(self.dtype, self.shape)
+    }
+
+    /// Fails if nobody can ever have so much memory here.
+    pub fn check(&self) -> Result<()> {
+        check(self.count::<u8>()?).map_err(|refusal| self.refused(refusal))
+    }
+
+    /// An empty vector with room for them.
+    #[inline]
+    pub fn room<T>(&self) -> Result<Vec<T>> {
+        room(self.count::<T>()?).map_err(|refusal| self.refused(refusal))
+    }
+
+    #[inline]
+    pub fn zeros<T: Zeroable>(&self) -> Result<Vec<T>> {
+        zeros(self.count::<T>()?).map_err(|refusal| self.refused(refusal))
+    }
+
+    /// The same value everywhere.
+    pub fn copies<T: Clone>(&self, value: T) -> Result<Vec<T>> {
+        copies(self.count::<T>()?, value).map_err(|refusal| self.refused(refusal))
+    }
+
+    /// The values of an iterator, of which there are as many as elements.
+    #[inline]
+    pub fn collect<T>(&self, values: impl Iterator<Item = T>) -> Result<Vec<T>> {
+        collected(self.count::<T>()?, values).map_err(|refusal| self.refused(refusal))
+    }
+}

@@ -1,0 +1,6 @@
+//! Text: numbers written as text, hashes of strings, excerpts for error messages.
+
+pub(crate) mod excerpt;
+pub(crate) mod farmhash;
+pub mod number;
+pub(crate) mod re2;

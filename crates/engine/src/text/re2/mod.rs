@@ -1,0 +1,110 @@
+//! Regular expressions as TensorFlow has them: RE2's syntax and RE2's meaning, in time linear in the text.
+//!
+//! The pattern is parsed here and written anew in the syntax of the crate `regex`, which then searches. Neither engine
+//! backtracks. Texts are bytes: a character class matches characters of UTF-8 only, and other bytes match nothing but `\C`.
+//!
+//! Source: RE2 (github.com/google/re2), as `tf.strings.regex_replace` of TensorFlow 1.15 uses it.
+
+mod bracket;
+mod class;
+mod escape;
+mod groups;
+mod parse;
+mod replace;
+mod rewrite;
+mod scripts;
+mod stack;
+
+pub use rewrite::Rewrite;
+
+use crate::error::{Error, Result};
+use crate::text::excerpt::excerpt;
+use regex::bytes::{Regex, RegexBuilder};
+
+/// What a compiled pattern may take.
+const MAX_COMPILED_BYTES: usize = 10 << 20;
+
+/// Longer patterns are not even parsed. RE2's limit is about the same for plain letters.
+const MAX_PATTERN_BYTES: usize = 1 << 19;
+
+/// What `regex` may nest; [`stack`] has the limit that users meet.
+const NEST_LIMIT: u32 = 10 * stack::MAX_DEPTH;
+
+const TOO_LARGE: &str = "pattern too large - compile failed";
+
+/// What is wrong with a pattern.
+struct Misfit {
+    /// In RE2's words.
+    text: String,
+    remedy: &'static str,
+}
+
+const SYNTAX: &str = "Write it in RE2's syntax, which has no look-around and no backreferences";
+
+impl Misfit {
+    /// A part of the pattern is wrong.
+    fn syntax(what: &str, part: &str) -> Self {
+        Self { text: format!("{what}: {}", excerpt(part.as_bytes())), remedy: SYNTAX }
+    }
+
+    /// The pattern would take too much memory.
+    fn size(text: impl Into<String>) -> Self {
+        Self { text: text.into(), remedy: "Repeat less, or make it shorter" }
+    }
+}
+
+/// A pattern to search for.
+pub struct Pattern {
+    regex: Regex,
+    /// How many groups the pattern has. Only those that a rewrite can name are captured.
+    num_groups: usize,
+}
+
+impl Pattern {
+    /// Fails with `InvalidArgument` if it is none of RE2's, or too large.
+    pub fn new(pattern: &[u8]) -> Result<Self> {
+        let failed = |misfit: Misfit| invalid(pattern, &misfit);
+        let parsed = parse(pattern, Rewrite::MAX_GROUP).map_err(failed)?;
+        Ok(Self { regex: compile(&parsed.text).map_err(failed)?, num_groups: parsed.num_groups })
+    }
+}
+
+/// A pattern that whole strings match or not.
+pub struct WholePattern(Regex);
+
+impl WholePattern {
+    /// As [`Pattern::new`].
+    pub fn new(pattern: &[u8]) -> Result<Self> {
+        let failed = |misfit: Misfit| invalid(pattern, &misfit);
+        let parsed = parse(pattern, 0).map_err(failed)?;
+        compile(&format!(r"\A(?:{})\z", parsed.text)).map(Self).map_err(failed)
+    }
+
+    pub fn matches(&self, text: &[u8]) -> bool {
+        self.0.is_match(text)
+    }
+}
+
+fn parse(pattern: &[u8], max_captures: usize) -> std::result::Result<parse::Parsed, Misfit> {
+    if pattern.len() > MAX_PATTERN_BYTES {
+        return Err(Misfit::size(TOO_LARGE));
+    }
+    let text = std::str::from_utf8(pattern).map_err(|_| Misfit { text: "invalid UTF-8".to_owned(), remedy: SYNTAX })?;
+    parse::parse(text, max_captures)
+}
+
+fn compile(text: &str) -> std::result::Result<Regex, Misfit> {
+    let regex = RegexBuilder::new(text).size_limit(MAX_COMPILED_BYTES).nest_limit(NEST_LIMIT).build();
+    regex.map_err(|error| match error {
+        regex::Error::CompiledTooBig(_) => Misfit::size(TOO_LARGE),
+        error => Misfit { text: error.to_string(), remedy: SYNTAX },
+    })
+}
+
+fn invalid(pattern: &[u8], misfit: &Misfit) -> Error {
+    let (pattern, Misfit { text, remedy }) = (excerpt(pattern), misfit);
+    Error::invalid_argument(format!("Invalid pattern: {pattern}, error: {text}. {remedy}"))
+}
+
+#[cfg(test)]
+mod tests;

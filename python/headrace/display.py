@@ -1,0 +1,19 @@
+"""How objects name their package in `repr`.
+
+`headrace` is what a program sees, unless it has imported `headrace.tf1`: its users know `tf`.
+"""
+
+__all__ = ["displayed_name", "set_displayed_package"]
+
+_package: str | None = None
+
+
+def set_displayed_package(name: str | None) -> None:
+    """Has `repr` name a package in place of the modules of headrace; None for those modules."""
+    global _package  # noqa: PLW0603  (one for the process, as are the classes)
+    _package = name
+
+
+def displayed_name(module: str, name: str) -> str:
+    """Returns the dotted name that `repr` shows for something of a module of headrace."""
+    return f"{_package or module}.{name}"

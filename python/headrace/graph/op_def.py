@@ -1,0 +1,123 @@
+"""What is known of all operations of one type.
+
+Each module of operations defines its types with `define`, beside the functions that add them to a
+graph. Whoever has to know something of a type (folding, lowering, the resources of a session) asks
+its definition.
+"""
+
+import enum
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Computed", "Known", "OpDef", "Role", "define", "definition_of"]
+
+
+class Role(enum.Enum):
+    """What an operation is in a program."""
+
+    COMPUTED = "a node"
+    CONSTANT = "a value that is the same in every run"
+    MERGE = "the value of the branch that was taken"
+    QUEUE = "a queue of the session"
+    READER = "a reader of the session"
+    SELECTION = "one of several resources: the one whose position the first input holds"
+    SPARSE_TABLE = "the table in which the session parks sparse tensors"
+    VARIABLE = "a variable of the session"
+
+    @property
+    def is_resource(self) -> bool:
+        """Whether it is something that the session keeps between runs."""
+        return self in _RESOURCES
+
+
+_RESOURCES = frozenset({Role.QUEUE, Role.READER, Role.SPARSE_TABLE, Role.VARIABLE})
+
+
+class Computed(enum.Enum):
+    """What computes an operation in a run."""
+
+    BY_NUMPY = "the NumPy kernel that the operation carries"
+    BY_ENGINE = "the native kernel of its type"
+    BY_EITHER = "both give the same bits: the engine where rewrites are allowed, else NumPy"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of tensors while the graph is built, for `OpDef.read_sizes`.
+
+    Attributes:
+        value: Returns the array that a tensor holds; None if it is not known.
+        sizes: Returns the entries of an integer vector as a list, or an integer scalar, with None
+            for each entry that is not known; None if nothing is.
+    """
+
+    value: Callable[..., Any]
+    sizes: Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class OpDef:
+    """The definition of one type of operation.
+
+    Attributes:
+        type: The type, such as "Add".
+        role: What its operations are in a program.
+        is_stateful: Whether a run does more than compute outputs from inputs, or may give other
+            outputs for the same inputs: it prints, calls the user's function, looks at files. Such
+            an operation is never computed before a run.
+        takes_variable: Whether its first input is a variable itself and not the variable's value.
+        numpy: Computes it over NumPy arrays, one an input; None if each operation brings a kernel
+            that depends on its attributes, or if only the engine knows the type.
+        computed: Takes an operation and says what computes it; None for its NumPy kernel if it has
+            one, else the engine.
+        fold: Computes an operation while the graph is built, for static shapes that depend on its
+            value: takes the operation and one array an input. None if no static shape does.
+        read_sizes: As `fold`, for vectors and scalars of which only some entries are known: takes a
+            `Known` and the operation, and returns what `Known.sizes` does.
+        batch_rule: Room for the rule by which the type takes inputs with one more leading axis.
+    """
+
+    type: str
+    role: Role = Role.COMPUTED
+    is_stateful: bool = False
+    takes_variable: bool = False
+    numpy: Callable[..., Any] | None = None
+    computed: Callable[..., Computed] | None = None
+    fold: Callable[..., Any] | None = None
+    read_sizes: Callable[..., Any] | None = None
+    batch_rule: Callable[..., Any] | None = None
+
+    def computed_by(self, op: Any) -> Computed:
+        """Says what computes an operation of this type in a run."""
+        if self.computed is not None:
+            return self.computed(op)
+        return Computed.BY_ENGINE if op.kernel is None else Computed.BY_NUMPY
+
+
+_definitions: dict[str, OpDef] = {}
+
+
+def define(op_type: str, **facts: Any) -> OpDef:
+    """Defines a type of operation.
+
+    Args:
+        op_type: The type.
+        **facts: The attributes of `OpDef` that differ from their defaults.
+
+    Returns:
+        The definition.
+
+    Raises:
+        ValueError: If the type has a definition already.
+    """
+    if op_type in _definitions:
+        raise ValueError(f"operation type '{op_type}' has a definition already. Change that one.")
+    _definitions[op_type] = definition = OpDef(op_type, **facts)
+    return definition
+
+
+def definition_of(op_type: str) -> OpDef:
+    """Returns the definition of a type; one with nothing but defaults if it has none."""
+    definition = _definitions.get(op_type)
+    return OpDef(op_type) if definition is None else definition

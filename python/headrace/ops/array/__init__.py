@@ -1,0 +1,1 @@
+"""Operations on the shape and the place of elements: slices, joins, gathers."""

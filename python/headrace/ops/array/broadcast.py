@@ -1,0 +1,133 @@
+"""Shapes laid over one another, in which sizes of 1 are repeated.
+
+Source: `tf.broadcast_to` and its kin of TensorFlow 1.15.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from headrace import dtypes
+from headrace.graph import Tensor, define
+from headrace.memory import check_array
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.conversion import constant_value_as_shape, convert_to_tensor
+from headrace.ops.framework.elementwise import INDEX_TYPES
+from headrace.ops.framework.folding import fold_by_kernel
+from headrace.ops.framework.inference import ShapeConflict, broadcast_shapes, check_rank
+from headrace.ops.framework.kernel import Array, fail
+from headrace.shapes import TensorShape, as_shape, bracketed, vector
+
+__all__ = ["broadcast_dynamic_shape", "broadcast_static_shape", "broadcast_to"]
+
+
+def broadcast_static_shape(shape_x: TensorShape, shape_y: TensorShape) -> TensorShape:
+    """Returns the static shape of an elementwise operation over two tensors.
+
+    Args:
+        shape_x: The static shape of one.
+        shape_y: That of the other.
+
+    Raises:
+        ValueError: If two sizes differ and neither is 1.
+    """
+    x, y = as_shape(shape_x), as_shape(shape_y)
+    try:
+        return broadcast_shapes(x, y)
+    except ShapeConflict:
+        raise ValueError(
+            f"Incompatible shapes for broadcasting: {x} and {y}. Make sizes equal, or 1."
+        ) from None
+
+
+def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
+    """Returns the shape of an elementwise operation over two tensors, as a tensor.
+
+    Args:
+        shape_x: The shape of one, an integer vector.
+        shape_y: The shape of the other, of the same type.
+
+    Returns:
+        An integer vector. A run in which the shapes do not fit ends with InvalidArgumentError.
+    """
+
+    def infer(x: Tensor, y: Tensor) -> Any:
+        check_rank(x.shape, 1)
+        check_rank(y.shape, 1)
+        lengths = [tensor.shape.with_rank(1)[0].value for tensor in (x, y)]
+        known = [length for length in lengths if length is not None]
+        return [(x.dtype.base_dtype, vector(max(known) if len(known) == 2 else None))]
+
+    inputs = [
+        Input("s0", convert_to_tensor(shape_x), var="T", allowed=INDEX_TYPES),
+        Input("s1", convert_to_tensor(shape_y), var="T", allowed=INDEX_TYPES),
+    ]
+    return apply_op("BroadcastArgs", inputs, infer, kernel=_broadcast_sizes).outputs[0]
+
+
+def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
+    """Returns a tensor repeated along axes of size 1, and along new axes in front.
+
+    Args:
+        input: The tensor.
+        shape: The new shape, an integer vector.
+        name: Name of the operation.
+
+    Raises:
+        ValueError: If the static shape shows that it does not fit.
+    """
+    inputs = [
+        Input("input", input),
+        Input("shape", shape, var="Tidx", allowed=INDEX_TYPES, default=dtypes.int32),
+    ]
+
+    return apply_op("BroadcastTo", inputs, _infer_broadcast, name=name, kernel=_broadcast).outputs[
+        0
+    ]
+
+
+def _broadcast_sizes(x: Array, y: Array) -> Any:
+    try:
+        return np.array(np.broadcast_shapes(tuple(x), tuple(y)), dtype=x.dtype)
+    except ValueError:
+        fail(f"Incompatible shapes: {bracketed(x.tolist())} vs. {bracketed(y.tolist())}")
+
+
+def _infer_broadcast(tensor: Tensor, wanted: Tensor) -> Any:
+    check_rank(wanted.shape, 1)
+    new, old = constant_value_as_shape(wanted), tensor.shape
+    if new.rank is not None and old.rank is not None:
+        if old.rank > new.rank:
+            raise ShapeConflict(f"Shape must be at most rank {new.rank} but is rank {old.rank}")
+        sizes = new.as_list()
+        for axis, size in enumerate(old.as_list(), start=new.rank - old.rank):
+            if size is not None and size > 1:
+                if sizes[axis] not in (None, size):
+                    raise ShapeConflict(
+                        f"Dimensions must be equal, but are {size} and {sizes[axis]}"
+                    )
+                sizes[axis] = size
+        new = TensorShape(sizes)
+    return [(tensor.dtype.base_dtype, new)]
+
+
+def _broadcast(x: Array, wanted: Array) -> Any:
+    shape = tuple(wanted.tolist())
+    for size in shape:
+        if size < 0:
+            fail(f"Dimension {size} must be >= 0")
+    check_array(shape, x.dtype)
+    try:
+        common = np.broadcast_shapes(x.shape, shape)
+    except ValueError:
+        fail(f"Incompatible shapes: {bracketed(x.shape)} vs. {bracketed(shape)}")
+    if common != shape:
+        fail(
+            f"Unable to broadcast tensor of shape {bracketed(x.shape)} to tensor of shape "
+            f"{bracketed(shape)}"
+        )
+    return np.broadcast_to(x, shape).copy()
+
+
+define("BroadcastArgs", fold=fold_by_kernel)
+define("BroadcastTo")

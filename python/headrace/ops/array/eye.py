@@ -1,0 +1,59 @@
+"""Identity matrices.
+
+Source: `tf.eye` of TensorFlow 1.15.
+"""
+
+import operator
+from typing import Any
+
+from headrace import dtypes
+from headrace.dtypes import as_dtype
+from headrace.graph import Tensor, name_scope
+from headrace.ops.array.broadcast import broadcast_to
+from headrace.ops.array.join import concat, stack
+from headrace.ops.array.range import range as range_of
+from headrace.ops.array.reshape import expand_dims
+from headrace.ops.math.cast import cast
+from headrace.ops.math.compare import equal
+
+__all__ = ["eye"]
+
+
+def eye(
+    num_rows: Any,
+    num_columns: Any = None,
+    batch_shape: Any = None,
+    dtype: Any = dtypes.float32,
+    name: str | None = None,
+) -> Tensor:
+    """Returns a matrix with ones on the diagonal and zeros elsewhere.
+
+    Args:
+        num_rows: Number of rows, an integer scalar.
+        num_columns: Number of columns; None for as many as rows.
+        batch_shape: Axes in front, along which the matrix is repeated; None for none.
+        dtype: Type of the elements: numbers or bool.
+        name: Name of the scope.
+
+    Raises:
+        TypeError: If a number of rows or columns is no integer, or the type is string.
+        ValueError: If one is negative.
+    """
+    kind = as_dtype(dtype).base_dtype
+    if kind == dtypes.string:
+        raise TypeError("eye: dtype is string, expected numbers or bool.")
+    columns = num_rows if num_columns is None else num_columns
+    for number in (num_rows, columns):
+        if not isinstance(number, Tensor) and not hasattr(number, "__index__"):
+            raise TypeError(
+                "num_rows and num_columns must be positive integer values. got "
+                f"num_rows={num_rows!r}, num_columns={columns!r}"
+            )
+        if not isinstance(number, Tensor) and operator.index(number) < 0:
+            raise ValueError(f"eye: Fill dimensions must be >= 0, got {number}")
+    with name_scope(name, "eye", [num_rows, columns, batch_shape]):
+        places = [range_of(number) for number in (num_rows, columns)]
+        matrix = cast(equal(expand_dims(places[0], 1), places[1]), kind)
+        if batch_shape is None:
+            return matrix
+        return broadcast_to(matrix, concat([batch_shape, stack([num_rows, columns])], 0))

@@ -1,0 +1,182 @@
+"""Tensors that hold one value everywhere.
+
+Source: `tf.fill`, `tf.zeros`, `tf.ones` and their kin of TensorFlow 1.15.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from headrace import dtypes
+from headrace.dtypes import DType, as_dtype
+from headrace.graph import Tensor, define, name_scope
+from headrace.memory import check_array
+from headrace.ops.array.reshape import reshape
+from headrace.ops.array.shape import shape as shape_of
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.conversion import constant, constant_value_as_shape, convert_to_tensor
+from headrace.ops.framework.elementwise import INDEX_TYPES
+from headrace.ops.framework.folding import fold, fold_by_kernel
+from headrace.ops.framework.inference import ShapeConflict, check_rank, like
+from headrace.ops.framework.kernel import Array, fail
+from headrace.shapes import Dimension, TensorShape, bracketed
+
+__all__ = ["fill", "ones", "ones_like", "zeros", "zeros_like"]
+
+# A constant with fewer elements than this is kept as one; larger ones are filled in each run.
+_SMALL = 1000
+
+
+def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
+    """Returns a tensor with one value everywhere.
+
+    Args:
+        dims: Its shape, an integer vector.
+        value: A scalar.
+        name: Name of the operation.
+
+    Raises:
+        ValueError: If `value` is no scalar or a dimension is negative.
+    """
+    inputs = [
+        Input("dims", dims, var="index_type", allowed=INDEX_TYPES, default=dtypes.int32),
+        Input("value", value),
+    ]
+    return apply_op("Fill", inputs, _infer_fill, name=name, kernel=_fill).outputs[0]
+
+
+def zeros(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
+    """Returns a tensor of zeros; of empty strings or False for those types.
+
+    Args:
+        shape: Its shape: a list of ints, a `TensorShape` or an integer vector tensor.
+        dtype: Type of the elements.
+        name: Name of the operation.
+
+    Raises:
+        ValueError: If the shape is only partly known.
+    """
+    kind = as_dtype(dtype).base_dtype
+    return _filled(_zero_of(kind), shape, kind, name, "zeros")
+
+
+def ones(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
+    """Returns a tensor of ones; of True for bool.
+
+    Args:
+        shape: Its shape: a list of ints, a `TensorShape` or an integer vector tensor.
+        dtype: Type of the elements.
+        name: Name of the operation.
+
+    Raises:
+        ValueError: If the shape is only partly known.
+    """
+    kind = as_dtype(dtype).base_dtype
+    return _filled(True if kind.is_bool else 1, shape, kind, name, "ones")
+
+
+def zeros_like(
+    tensor: Any, dtype: Any = None, optimize: bool = True, name: str | None = None
+) -> Tensor:
+    """Returns zeros in the shape of a tensor.
+
+    Args:
+        tensor: The tensor.
+        dtype: Type of the elements; None for that of `tensor`.
+        optimize: Whether a known shape may be written into the graph.
+        name: Name of the operation.
+    """
+    with name_scope(name, "zeros_like", [tensor]) as scope:
+        tensor = convert_to_tensor(tensor, name="tensor")
+        kind = tensor.dtype.base_dtype if dtype is None else as_dtype(dtype)
+        if optimize and tensor.shape.is_fully_defined() and kind != dtypes.string:
+            return zeros(tensor.shape, dtype=kind, name=scope)
+        if kind != tensor.dtype.base_dtype:
+            return zeros(shape_of(tensor), dtype=kind, name=scope)
+        zero = _zero_of(kind)
+
+        def kernel(x: Array) -> Any:
+            return np.full(x.shape, b"" if zero == "" else zero, dtype=x.dtype)
+
+        return apply_op("ZerosLike", [Input("x", tensor)], like, name=scope, kernel=kernel).outputs[
+            0
+        ]
+
+
+def ones_like(tensor: Any, dtype: Any = None, name: str | None = None) -> Tensor:
+    """Returns ones in the shape of a tensor.
+
+    Args:
+        tensor: The tensor.
+        dtype: Type of the elements; None for that of `tensor`.
+        name: Name of the operation.
+    """
+    with name_scope(name, "ones_like", [tensor]) as scope:
+        tensor = convert_to_tensor(tensor, name="tensor")
+        kind = tensor.dtype.base_dtype if dtype is None else as_dtype(dtype)
+        result = ones(shape_of(tensor), dtype=kind, name=scope)
+        result.set_shape(tensor.shape)
+        return result
+
+
+def _zero_of(dtype: DType) -> Any:
+    if dtype == dtypes.string:
+        return ""
+    return False if dtype.is_bool else 0
+
+
+def _filled(value: Any, shape: Any, dtype: DType, name: str | None, default_name: str) -> Tensor:
+    with name_scope(name, default_name, [shape]) as scope:
+        if not isinstance(shape, Tensor):
+            sizes = _small_shape(shape)
+            if sizes is not None:
+                return constant(value, shape=sizes, dtype=dtype, name=scope)
+            try:
+                shape = convert_to_tensor(TensorShape(shape))
+            except (TypeError, ValueError):
+                shape = convert_to_tensor(shape, dtype=dtypes.int32)
+        if shape.shape.rank == 0:
+            shape = reshape(shape, [-1])
+        return fill(shape, constant(value, dtype=dtype), name=scope)
+
+
+def _small_shape(shape: Any) -> list[int] | None:
+    if isinstance(shape, TensorShape) and shape.is_fully_defined():
+        shape = [size or 0 for size in shape.as_list()]
+    if not isinstance(shape, (list, tuple)):
+        return None
+    if not all(isinstance(size, (int, np.integer, Dimension)) for size in shape):
+        return None
+    sizes = [-1 if size is None else int(size) for size in (_value_of(s) for s in shape)]
+    return sizes if all(s >= 0 for s in sizes) and math.prod(sizes) < _SMALL else None
+
+
+def _value_of(size: Any) -> Any:
+    return size.value if isinstance(size, Dimension) else size
+
+
+def _infer_fill(dims: Tensor, value: Tensor) -> Any:
+    check_rank(dims.shape, 1)
+    check_rank(value.shape, 0)
+    known = fold(dims)
+    if known is not None and (known < 0).any():
+        raise ShapeConflict("Fill dimensions must be >= 0")
+    return [(value.dtype.base_dtype, constant_value_as_shape(dims))]
+
+
+def _fill(dims: Array, value: Array) -> Any:
+    if dims.ndim != 1:
+        fail(f"dims must represent a vector, got shape {bracketed(dims.shape)}")
+    if value.ndim:
+        fail(f"value must represent a scalar, got shape {bracketed(value.shape)}")
+    for size in dims.tolist():
+        if size < 0:
+            fail(f"Dimension {size} must be >= 0")
+    check_array(dims, value.dtype)
+    return np.full(dims, value[()] if value.dtype != object else value.item(), dtype=value.dtype)
+
+
+define("Fill", fold=fold_by_kernel)
+define("OnesLike")
+define("ZerosLike")

@@ -1,0 +1,232 @@
+"""Elements picked by indices and masks.
+
+Source: `tf.gather`, `tf.gather_nd` and `tf.boolean_mask` of TensorFlow 1.15.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from headrace import dtypes
+from headrace.graph import Tensor, define, name_scope
+from headrace.memory import check_array
+from headrace.ops.array.where import _MASKS
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.conversion import constant_value, convert_to_tensor
+from headrace.ops.framework.elementwise import INDEX_TYPES
+from headrace.ops.framework.folding import fold_scalar
+from headrace.ops.framework.inference import ShapeConflict
+from headrace.ops.framework.kernel import Array, fail
+from headrace.shapes import TensorShape, bracketed, unknown_shape
+
+__all__ = ["boolean_mask", "gather", "gather_nd"]
+
+
+def gather(
+    params: Any,
+    indices: Any,
+    axis: Any = None,
+    batch_dims: int = 0,
+    name: str | None = None,
+) -> Tensor:
+    """Returns the slices of a tensor that integers name.
+
+    Args:
+        params: The tensor.
+        indices: The places along `axis`, an integer tensor of any shape. Unlike in Python,
+            negative ones are out of range.
+        axis: The axis to pick from; None for `batch_dims`.
+        batch_dims: How many axes in front `params` and `indices` share.
+        name: Name of the operation.
+
+    Returns:
+        A tensor in which the axes of `indices` have taken the place of `axis`. A run with an index
+        out of range ends with InvalidArgumentError.
+    """
+    axis = batch_dims if axis is None else axis
+    inputs = [
+        Input("params", params, var="Tparams"),
+        Input("indices", indices, var="Tindices", allowed=INDEX_TYPES),
+        Input("axis", axis, var="Taxis", allowed=INDEX_TYPES, default=dtypes.int32),
+    ]
+
+    def infer(source: Tensor, places: Tensor, where: Tensor) -> Any:
+        shape = _infer_gather(source.shape, places.shape, fold_scalar(where), batch_dims)
+        return [(source.dtype.base_dtype, shape)]
+
+    def kernel(source: Array, places: Array, where: Array) -> Any:
+        return _gather(source, places, int(where.item()), batch_dims)
+
+    attrs = {"batch_dims": batch_dims}
+    # The engine picks rows itself: producers of slices do that for each example.
+    is_native = isinstance(axis, int) and axis == batch_dims == 0
+    op = apply_op(
+        "GatherV2", inputs, infer, name=name, attrs=attrs, kernel=None if is_native else kernel
+    )
+    return op.outputs[0]
+
+
+def gather_nd(params: Any, indices: Any, batch_dims: int = 0, name: str | None = None) -> Tensor:
+    """Returns the slices of a tensor that rows of integers name.
+
+    Args:
+        params: The tensor.
+        indices: Its last axis holds one index for each of the first axes of `params`.
+        batch_dims: How many axes in front `params` and `indices` share.
+        name: Name of the operation.
+
+    Returns:
+        A tensor in which the slices have taken the place of the last axis of `indices`. A run with
+        an index out of range ends with InvalidArgumentError.
+
+    Raises:
+        ValueError: If the last axis of `indices` is longer than `params` has axes.
+    """
+    inputs = [
+        Input("params", params, var="Tparams"),
+        Input("indices", indices, var="Tindices", allowed=INDEX_TYPES),
+    ]
+
+    def infer(source: Tensor, rows: Tensor) -> Any:
+        if rows.shape.rank == 0:
+            raise ShapeConflict("Shape must be at least rank 1 but is rank 0")
+        depth = rows.shape[-1].value if rows.shape.rank else None
+        if depth is None or source.shape.rank is None:
+            return [(source.dtype.base_dtype, unknown_shape())]
+        if depth + batch_dims > source.shape.rank:
+            raise ShapeConflict(
+                "indices.shape[-1] must be <= params.rank, but saw indices shape: "
+                f"{bracketed(rows.shape)} and params shape: {bracketed(source.shape)}"
+            )
+        shape = rows.shape[:-1].concatenate(source.shape[batch_dims + depth :])
+        return [(source.dtype.base_dtype, shape)]
+
+    def kernel(source: Array, rows: Array) -> Any:
+        return _gather_rows(source, rows, batch_dims)
+
+    return apply_op("GatherNd", inputs, infer, name=name, kernel=kernel).outputs[0]
+
+
+def boolean_mask(
+    tensor: Any, mask: Any, axis: int | None = None, name: str = "boolean_mask"
+) -> Tensor:
+    """Returns the slices of a tensor where a mask is true.
+
+    Args:
+        tensor: The tensor.
+        mask: Bools, or numbers that count as true unless zero; its shape is that of the first axes
+            of `tensor`, counted from `axis`. Its rank must be known.
+        axis: Where the mask begins; None for 0.
+        name: Name of the scope of the operation.
+
+    Returns:
+        A tensor in which one axis, of a size not known before the run, has taken the place of those
+        of the mask.
+
+    Raises:
+        ValueError: If the mask is a scalar, has no known rank, or its shape does not fit.
+    """
+    with name_scope(name, values=[tensor, mask]):
+        tensor = convert_to_tensor(tensor, name="tensor")
+        mask = convert_to_tensor(mask, name="mask")
+        rank = mask.shape.rank
+        if rank == 0:
+            raise ValueError("mask cannot be scalar.")
+        if rank is None:
+            raise ValueError(
+                "Number of mask dimensions must be specified, even if some dimensions are None.  "
+                "E.g. shape=[None] is ok, but shape=None is not."
+            )
+        first = _first_axis(axis)
+        shape = tensor.shape
+        if shape.rank is not None:
+            shape[first : first + rank].assert_is_compatible_with(mask.shape)
+            result = shape[:first].concatenate([None]).concatenate(shape[first + rank :])
+        else:
+            result = unknown_shape()
+
+        def infer(source: Tensor, _: Tensor) -> Any:
+            return [(source.dtype.base_dtype, result)]
+
+        def kernel(source: Array, wanted: Array) -> Any:
+            # As in TensorFlow, only the number of elements of the masked axes counts in a run.
+            before, after = source.shape[:first], source.shape[first + wanted.ndim :]
+            length = math.prod(source.shape[first : first + wanted.ndim])
+            flat = source.reshape(*before, length, *after)
+            return _gather(flat, np.flatnonzero(wanted), first, 0)
+
+        inputs = [Input("tensor", tensor), Input("mask", mask, var="Tmask", allowed=_MASKS)]
+        # Its name is that of the last of the operations of which TensorFlow makes it.
+        return apply_op("BooleanMask", inputs, infer, name="GatherV2", kernel=kernel).outputs[0]
+
+
+def _first_axis(axis: Any) -> int:
+    if isinstance(axis, Tensor):
+        axis = constant_value(axis)
+    return 0 if axis is None else int(axis)
+
+
+def _infer_gather(
+    source: TensorShape, places: TensorShape, axis: int | None, batch_dims: int
+) -> TensorShape:
+    if source.rank is None or places.rank is None:
+        return unknown_shape()
+    if axis is None:
+        return unknown_shape(max(source.rank - 1 + places.rank - batch_dims, 0))
+    least = axis + 1 if axis >= 0 else -axis
+    if source.rank < least:
+        raise ShapeConflict(f"Shape must be at least rank {least} but is rank {source.rank}")
+    axis %= source.rank
+    return source[:axis].concatenate(places[batch_dims:]).concatenate(source[axis + 1 :])
+
+
+def _gather(source: Array, places: Array, axis: int, batch_dims: int) -> Any:
+    if source.ndim == 0:
+        fail("params must be at least 1 dimensional")
+    if not -source.ndim <= axis < source.ndim:
+        fail(f"Expected axis in the range [{-source.ndim}, {source.ndim}), but got {axis}")
+    axis %= source.ndim
+    limit = source.shape[axis]
+    bad = (places < 0) | (places >= limit)
+    if bad.any():
+        where = np.argwhere(bad)[0]
+        at = f"[{','.join(map(str, where))}]" if places.ndim else ""
+        fail(f"indices{at} = {places[tuple(where)]} is not in [0, {limit})")
+    check_array(
+        source.shape[:axis] + places.shape[batch_dims:] + source.shape[axis + 1 :], source.dtype
+    )
+    if batch_dims == 0:
+        return np.take(source, places, axis)
+    pairs = zip(source, places, strict=True)
+    return np.stack([_gather(part, row, axis - 1, batch_dims - 1) for part, row in pairs])
+
+
+def _gather_rows(source: Array, rows: Array, batch_dims: int) -> Any:
+    if batch_dims:
+        pairs = zip(source, rows, strict=True)
+        return np.stack([_gather_rows(part, row, batch_dims - 1) for part, row in pairs])
+    depth = rows.shape[-1]
+    if depth > source.ndim:
+        fail(
+            "index innermost dimension length must be <= params rank; saw: "
+            f"{depth} vs. {source.ndim}"
+        )
+    check_array(rows.shape[:-1] + source.shape[depth:], source.dtype)
+    limits = source.shape[:depth]
+    bad = np.argwhere(((rows < 0) | (rows >= limits)).any(axis=-1))
+    if bad.size:
+        where = tuple(bad[0])
+        index = ", ".join(map(str, rows[where].tolist()))
+        fail(
+            f"indices[{','.join(map(str, where))}] = [{index}] does not index into param shape "
+            f"{bracketed(source.shape)}"
+        )
+    if depth == 0:
+        return np.broadcast_to(source, rows.shape[:-1] + source.shape)
+    return source[tuple(np.moveaxis(rows, -1, 0))]
+
+
+define("BooleanMask")
+define("GatherNd")
+define("GatherV2")

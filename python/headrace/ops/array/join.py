@@ -1,0 +1,368 @@
+"""Putting tensors together and taking them apart.
+
+Source: `tf.concat`, `tf.stack`, `tf.split` and their kin of TensorFlow 1.15.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from headrace import dtypes
+from headrace.graph import Known, Operation, Tensor, define, name_scope
+from headrace.ops.array.placeholder import identity
+from headrace.ops.framework.arguments import Input, InputList, apply_op
+from headrace.ops.framework.conversion import convert_to_tensor
+from headrace.ops.framework.elementwise import INDEX_TYPES
+from headrace.ops.framework.folding import fold, fold_by_kernel, fold_scalar
+from headrace.ops.framework.inference import ShapeConflict, check_axis, check_rank, merge_shapes
+from headrace.ops.framework.kernel import Array, by_either, fail
+from headrace.ops.framework.primitives import stack_arrays, stack_shapes
+from headrace.shapes import TensorShape, bracketed, dimension_value, scalar, unknown_shape
+
+__all__ = ["concat", "split", "stack", "unstack"]
+
+
+def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
+    """Returns tensors of one shape along a new axis.
+
+    Args:
+        values: The tensors, a list.
+        axis: Where the new axis will be.
+        name: Name of the operation.
+
+    Raises:
+        TypeError: If the types differ.
+        ValueError: If the shapes differ or there is no such axis.
+    """
+    if axis == 0:
+        try:
+            return convert_to_tensor(values, name=name)
+        except (TypeError, ValueError):
+            pass  # `apply_op` finds what is wrong
+    if not isinstance(values, (list, tuple)):
+        raise TypeError(f"Expected list for 'values' argument to 'Pack' Op, not {values!r}.")
+    rank = convert_to_tensor(values[0], name=name).shape.rank
+    if rank is not None and not -rank - 1 <= axis <= rank:
+        raise ValueError(f"axis = {axis} not in [{-rank - 1}, {rank + 1})")
+
+    def infer(*tensors: Tensor) -> Any:
+        return [(tensors[0].dtype.base_dtype, stack_shapes([t.shape for t in tensors], axis))]
+
+    def kernel(*arrays: Array) -> Any:
+        return stack_arrays(arrays, axis)
+
+    attrs = {"N": len(values), "axis": axis}
+    inputs = [InputList("values", values)]
+    return apply_op("Pack", inputs, infer, name=name, attrs=attrs, kernel=kernel).outputs[0]
+
+
+def unstack(
+    value: Any, num: int | None = None, axis: int = 0, name: str = "unstack"
+) -> list[Tensor]:
+    """Takes a tensor apart along an axis.
+
+    Args:
+        value: The tensor.
+        num: The size of the axis; None if it is known from the static shape.
+        axis: The axis.
+        name: Name of the operation.
+
+    Returns:
+        One tensor for each place along the axis, without it.
+
+    Raises:
+        ValueError: If there is no such axis, or its size is not known or not `num`.
+    """
+    if num is None:
+        value = convert_to_tensor(value)
+        rank = value.shape.rank
+        if rank is not None:
+            if not -rank <= axis < rank:
+                raise ValueError(f"axis = {axis} not in [{-rank}, {rank})")
+            num = value.shape[axis].value
+        if num is None:
+            raise ValueError(f"Cannot infer num from shape {value.shape}")
+    count = num
+
+    def infer(tensor: Tensor) -> Any:
+        shape = tensor.shape
+        if shape.rank is not None:
+            place = check_axis(axis, shape.rank, "axis = {axis} not in [{low}, {rank})")
+            if shape[place].value not in (None, count):
+                raise ShapeConflict(f"Dimension must be {count} but is {shape[place]}")
+            shape = shape[:place].concatenate(shape[place + 1 :])
+        return [(tensor.dtype.base_dtype, shape)] * count
+
+    def kernel(x: Array) -> Any:
+        if not -x.ndim <= axis < x.ndim:
+            fail(f"axis = {axis} not in [{-x.ndim}, {x.ndim})")
+        if x.shape[axis] != count:
+            fail(f"Input shape axis {axis} must equal {count}, got shape {bracketed(x.shape)}")
+        return _outputs([np.take(x, place, axis) for place in range(count)])
+
+    attrs = {"num": count, "axis": axis}
+    op = apply_op("Unpack", [Input("value", value)], infer, name=name, attrs=attrs, kernel=kernel)
+    return op.outputs
+
+
+def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
+    """Returns tensors joined along an axis they have.
+
+    Args:
+        values: The tensors, a list.
+        axis: The axis.
+        name: Name of the operation.
+
+    Raises:
+        TypeError: If the types differ.
+        ValueError: If other axes differ in size, or there is no such axis.
+    """
+    if not isinstance(values, (list, tuple)):
+        values = [values]
+    if not values:
+        raise ValueError(
+            "List argument 'values' to 'ConcatV2' Op with length 0 shorter than minimum length 2."
+        )
+    if len(values) == 1:
+        with name_scope(name):
+            place = convert_to_tensor(axis, name="concat_dim", dtype=dtypes.int32)
+            place.shape.assert_is_compatible_with(scalar())
+            return identity(values[0], name=name)
+    inputs: list[Input | InputList] = [
+        InputList("values", values),
+        Input("axis", axis, var="Tidx", allowed=INDEX_TYPES, default=dtypes.int32),
+    ]
+    attrs = {"N": len(values)}
+    op = apply_op("ConcatV2", inputs, _infer_concat, name=name, attrs=attrs, kernel=_concat)
+    return op.outputs[0]
+
+
+def split(
+    value: Any,
+    num_or_size_splits: Any,
+    axis: Any = 0,
+    num: int | None = None,
+    name: str = "split",
+) -> list[Tensor]:
+    """Cuts a tensor along an axis.
+
+    Args:
+        value: The tensor.
+        num_or_size_splits: How many equal parts, an int; or the size of each part, an integer
+            vector in which one size may be -1 and is then computed.
+        axis: The axis.
+        num: How many parts, where the sizes' static shape does not tell it.
+        name: Name of the operation.
+
+    Returns:
+        The parts.
+
+    Raises:
+        ValueError: If the parts do not fill the axis, or their number is not known.
+    """
+    count = dimension_value(num_or_size_splits)
+    if isinstance(count, (int, np.integer)):
+        return _split_evenly(value, int(count), axis, name)
+    sizes = convert_to_tensor(num_or_size_splits)
+    if sizes.shape.rank == 0:
+        raise ValueError(
+            "Rank-0 tensors are not supported as the num_or_size_splits argument to split. "
+            f"Argument provided: {num_or_size_splits}"
+        )
+    parts = sizes.shape[0].value if num is None else num
+    if parts is None:
+        raise ValueError(f"Cannot infer num from shape {num_or_size_splits}")
+
+    def infer(tensor: Tensor, lengths: Tensor, place: Tensor) -> Any:
+        return _infer_split_by_sizes(tensor, lengths, place, parts)
+
+    def kernel(x: Array, lengths: Array, place: Array) -> Any:
+        where = _split_axis(place, x.ndim)
+        known = _check_sizes(lengths.tolist(), x.shape[where])
+        return _outputs(np.split(x, np.cumsum(known)[:-1], where))
+
+    inputs = [
+        Input("value", value),
+        Input("size_splits", sizes, var="Tlen", allowed=INDEX_TYPES),
+        Input("split_dim", axis, dtypes.int32),
+    ]
+    attrs = {"num_split": parts}
+    return apply_op("SplitV", inputs, infer, name=name, attrs=attrs, kernel=kernel).outputs
+
+
+def _outputs(arrays: list[Array]) -> Any:
+    return arrays[0] if len(arrays) == 1 else tuple(arrays)
+
+
+def _infer_concat(*inputs: Tensor) -> Any:
+    *tensors, axis = inputs
+    dtype = tensors[0].dtype.base_dtype
+    check_rank(axis.shape, 0)
+    ranks = {tensor.shape.rank for tensor in tensors} - {None}
+    if 0 in ranks:
+        raise ShapeConflict("Can't concatenate scalars (use tf.stack instead)")
+    place = fold_scalar(axis)
+    rank = min((rank for rank in ranks if rank is not None), default=None)
+    if place is None or rank is None:
+        return [(dtype, unknown_shape(rank))]
+    least = place + 1 if place >= 0 else -place
+    if rank < least:
+        raise ShapeConflict(f"Shape must be at least rank {least} but is rank {rank}")
+    place %= rank
+    before, after = unknown_shape(place), unknown_shape(rank - place - 1)
+    length: int | None = 0
+    for tensor in tensors:
+        shape = (
+            tensor.shape.merge_with(unknown_shape(rank))
+            if tensor.shape.rank is None
+            else (tensor.shape)
+        )
+        before = merge_shapes(before, shape[:place])
+        after = merge_shapes(after, shape[place + 1 :])
+        size = shape[place].value
+        length = None if length is None or size is None else length + size
+    return [(dtype, before.concatenate([length]).concatenate(after))]
+
+
+def _concat(*inputs: Array) -> Any:
+    *arrays, axis = inputs
+    first, place = arrays[0], int(axis.item())
+    if first.ndim == 0:
+        fail("ConcatOp : Can't concatenate scalars (use tf.stack instead)")
+    if not -first.ndim <= place < first.ndim:
+        fail(
+            "ConcatOp : Expected concatenating dimensions in the range "
+            f"[{-first.ndim}, {first.ndim}), but got {place}"
+        )
+    for index, array in enumerate(arrays):
+        if array.ndim != first.ndim:
+            fail(
+                "ConcatOp : Ranks of all input tensors should match: shape[0] = "
+                f"{bracketed(first.shape)} vs. shape[{index}] = {bracketed(array.shape)}"
+            )
+        if any(
+            a != b and dim != place % first.ndim
+            for dim, (a, b) in enumerate(zip(array.shape, first.shape, strict=True))
+        ):
+            fail(
+                f"ConcatOp : Dimensions of inputs should match: shape[0] = "
+                f"{bracketed(first.shape)} vs. shape[{index}] = {bracketed(array.shape)}"
+            )
+    return np.concatenate(arrays, place)
+
+
+def _split_evenly(value: Any, count: int, axis: Any, name: str) -> list[Tensor]:
+    if count < 1:
+        raise ValueError(
+            f"Attr 'num_split' of 'Split' Op passed {count} less than minimum 1. Ask for at least "
+            "one part."
+        )
+
+    def infer(place: Tensor, tensor: Tensor) -> Any:
+        return [(tensor.dtype.base_dtype, _share_of(tensor.shape, place, count))] * count
+
+    def kernel(place: Array, x: Array) -> Any:
+        where = _split_axis(place, x.ndim)
+        if x.shape[where] % count:
+            fail(
+                "Number of ways to split should evenly divide the split dimension, but got "
+                f"split_dim {where} (size = {x.shape[where]}) and num_split {count}"
+            )
+        return _outputs(np.split(x, count, where))
+
+    inputs = [Input("split_dim", axis, dtypes.int32), Input("value", value)]
+    attrs = {"num_split": count}
+    return apply_op("Split", inputs, infer, name=name, attrs=attrs, kernel=kernel).outputs
+
+
+def _share_of(shape: TensorShape, place: Tensor, count: int) -> TensorShape:
+    axis = fold_scalar(place)
+    if shape.rank is None or axis is None:
+        return unknown_shape(shape.rank)
+    text = "Dimension size, given by scalar input {axis} must be in range [{low}, {rank})"
+    axis = check_axis(axis, shape.rank, text)
+    sizes = shape.as_list()
+    size = sizes[axis]
+    if size is not None and size % count:
+        raise ShapeConflict(
+            f"Dimension size must be evenly divisible by {count} but is {size}\n\tNumber of ways "
+            "to split should evenly divide the split dimension"
+        )
+    sizes[axis] = None if size is None else size // count
+    return TensorShape(sizes)
+
+
+def _infer_split_by_sizes(tensor: Tensor, lengths: Tensor, place: Tensor, count: int) -> Any:
+    dtype, shape, axis = tensor.dtype.base_dtype, tensor.shape, fold_scalar(place)
+    if shape.rank is None or axis is None:
+        return [(dtype, unknown_shape(shape.rank))] * count
+    text = "Dimension size, given by scalar input {axis} must be in range [{low}, {rank})"
+    axis = check_axis(axis, shape.rank, text)
+    sizes, known = shape.as_list(), fold(lengths)
+    parts: list[int | None] = [None] * count
+    if known is not None:
+        parts = [None if size < 0 else size for size in known.tolist()]
+        total = sizes[axis]
+        if total is not None:
+            parts = list(_complete_sizes(known.tolist(), total))
+    return [(dtype, TensorShape([*sizes[:axis], part, *sizes[axis + 1 :]])) for part in parts]
+
+
+def _split_axis(place: Array, rank: int) -> int:
+    axis = int(place.item())
+    if not -rank <= axis < rank:
+        fail(f"-input rank(-{rank}) <= split_dim < input rank ({rank}), but got {axis}")
+    return axis
+
+
+def _complete_sizes(sizes: list[int], total: int) -> list[int]:
+    """Computes the one size that is -1 when the graph is built.
+
+    Raises:
+        ShapeConflict: If the sizes do not fill the axis.
+    """
+    if sizes.count(-1) > 1:
+        raise ShapeConflict("size_splits can only have one -1")
+    given = sum(size for size in sizes if size >= 0)
+    fits = given <= total if -1 in sizes else given == total
+    if min(sizes) < -1 or not fits:
+        raise ShapeConflict(
+            f"can't split axis of size {total} into pieces of size {bracketed(sizes)}"
+        )
+    return [total - given if size < 0 else size for size in sizes]
+
+
+def _check_sizes(sizes: list[int], total: int) -> list[int]:
+    """Computes the one size that is -1 in a run."""
+    if sizes.count(-1) > 1:
+        fail("There can only be one -1 in the input.")
+    for index, size in enumerate(sizes):
+        if size < -1:
+            fail(f"Split size at index {index} must be >= 0. Got: {size}")
+    given = sum(size for size in sizes if size >= 0)
+    if given > total if -1 in sizes else given != total:
+        fail(
+            "Determined shape must either match input shape along split_dim exactly if fully "
+            "specified, or be less than the size of the input along split_dim if not fully "
+            f"specified.  Got: {given}"
+        )
+    return [total - given if size < 0 else size for size in sizes]
+
+
+def _sizes_of_concat(known: Known, op: Operation) -> Any:
+    sizes: list[int | None] = []
+    for item in op.inputs[:-1]:
+        part = known.sizes(item)
+        if not isinstance(part, list):
+            length = item.shape[0].value if item.shape.rank == 1 else None
+            if length is None:
+                return None
+            part = [None] * length
+        sizes += part
+    return sizes
+
+
+define("ConcatV2", computed=by_either, fold=fold_by_kernel, read_sizes=_sizes_of_concat)
+define("Split")
+define("SplitV")
+define("Unpack")

@@ -1,0 +1,40 @@
+"""Some rows of a tensor, as a bool for each says."""
+
+from typing import Any
+
+from headrace import dtypes
+from headrace.graph import Tensor, define
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.inference import ShapeConflict
+from headrace.shapes import TensorShape
+
+__all__ = ["keep_rows"]
+
+
+def keep_rows(tensor: Any, keep: Any, name: str | None = None) -> Tensor:
+    """Returns the rows of a tensor for which a bool is true.
+
+    Args:
+        tensor: At least a vector.
+        keep: A vector of bools, one for each row.
+        name: Name of the operation.
+
+    Raises:
+        InvalidArgumentError: When run: there are not as many bools as rows.
+        ValueError: If that is known before, or the ranks do not fit.
+
+    Source: what batchers of TensorFlow 1.15 use `tf.dynamic_partition` for.
+    """
+    inputs = [Input("data", tensor), Input("partitions", keep, dtypes.bool)]
+    return apply_op("KeepRows", inputs, _infer, name=name).outputs[0]
+
+
+def _infer(tensor: Tensor, keep: Tensor) -> list[tuple[dtypes.DType, TensorShape]]:
+    shape = tensor.shape.with_rank_at_least(1)
+    if not shape[:1].is_compatible_with(keep.shape.with_rank(1)):
+        raise ShapeConflict(f"Dimensions must be equal, but are {shape[0]} and {keep.shape[0]}")
+    row = shape[1:] if shape.rank is not None else TensorShape(None)
+    return [(tensor.dtype.base_dtype, TensorShape([None]).concatenate(row))]
+
+
+define("KeepRows")

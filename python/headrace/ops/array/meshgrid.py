@@ -1,0 +1,46 @@
+"""Grids of coordinates.
+
+Source: `tf.meshgrid` of TensorFlow 1.15.
+"""
+
+from typing import Any
+
+from headrace.graph import Tensor, name_scope
+from headrace.ops.array.fill import ones
+from headrace.ops.array.join import stack
+from headrace.ops.array.reshape import reshape
+from headrace.ops.array.shape import size
+from headrace.ops.math.arithmetic import multiply
+
+__all__ = ["meshgrid"]
+
+
+def meshgrid(*args: Any, indexing: str = "xy", name: str = "meshgrid") -> list[Tensor]:
+    """Returns the coordinates of the points of a grid.
+
+    Args:
+        *args: The coordinates along each axis: vectors, or what is made one.
+        indexing: "xy" where the first vector runs along the second axis of the grid and the second
+            along the first, as in pictures; "ij" where each runs along its own axis.
+        name: Name of the scope.
+
+    Returns:
+        For each vector a tensor with an axis for every vector.
+
+    Raises:
+        TypeError: If the types differ.
+        ValueError: If `indexing` is something else.
+    """
+    if indexing not in ("xy", "ij"):
+        raise ValueError("indexing parameter must be either 'xy' or 'ij'")
+    with name_scope(name, "meshgrid", args):
+        vectors = [reshape(value, [-1]) for value in args]
+        axes = list(range(len(vectors)))
+        if indexing == "xy" and len(vectors) > 1:
+            axes[:2] = [1, 0]
+        lengths = [size(vectors[axis]) for axis in axes]
+        grid = []
+        for vector, axis in zip(vectors, axes, strict=True):
+            spread = reshape(vector, [-1 if place == axis else 1 for place in range(len(axes))])
+            grid.append(multiply(spread, ones(stack(lengths), vectors[0].dtype)))
+        return grid

@@ -1,0 +1,114 @@
+"""Numbers of classes as vectors.
+
+Source: `tf.one_hot` of TensorFlow 1.15.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from headrace import dtypes
+from headrace.graph import Tensor, define, name_scope
+from headrace.memory import check_array
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.conversion import convert_to_tensor
+from headrace.ops.framework.elementwise import INDEX_TYPES
+from headrace.ops.framework.folding import fold_scalar
+from headrace.ops.framework.inference import ShapeConflict
+from headrace.ops.framework.kernel import Array, fail
+from headrace.shapes import TensorShape, bracketed, unknown_shape
+
+__all__ = ["one_hot"]
+
+
+def one_hot(
+    indices: Any,
+    depth: Any,
+    on_value: Any = None,
+    off_value: Any = None,
+    axis: int | None = None,
+    dtype: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """Returns a tensor with a new axis that holds one value at the index and another elsewhere.
+
+    Args:
+        indices: Where to put `on_value`; outside of [0, depth) nowhere.
+        depth: The size of the new axis.
+        on_value: The value at the index; None for 1.
+        off_value: The value elsewhere; None for 0.
+        axis: Where the new axis will be; None for the end.
+        dtype: Type of the result; None for that of the values, or float32.
+        name: Name of the operation.
+
+    Raises:
+        TypeError: If the types of the values do not fit.
+    """
+    with name_scope(name, "one_hot", [indices, depth, on_value, off_value]) as scope:
+        on = None if on_value is None else convert_to_tensor(on_value)
+        off = None if off_value is None else convert_to_tensor(off_value)
+        wanted = None if dtype is None else dtypes.as_dtype(dtype)
+        for tensor, what in ((on, "on_value"), (off, "off_value")):
+            if tensor is not None and wanted not in (None, tensor.dtype.base_dtype):
+                raise TypeError(
+                    f"dtype {tensor.dtype} of {what} does not match dtype parameter {wanted}"
+                )
+        given = on if on is not None else off
+        kind = wanted or (dtypes.float32 if given is None else given.dtype.base_dtype)
+        on = convert_to_tensor(1, kind, name="on_value") if on is None else on
+        off = convert_to_tensor(0, kind, name="off_value") if off is None else off
+        if on.dtype.base_dtype != off.dtype.base_dtype:
+            raise TypeError(
+                f"dtype {on.dtype.base_dtype} of on_value does not match dtype "
+                f"{off.dtype.base_dtype} of off_value"
+            )
+        place = -1 if axis is None else axis
+        inputs = [
+            Input("indices", indices, var="TI", allowed=(dtypes.uint8, *INDEX_TYPES)),
+            Input("depth", depth, dtypes.int32),
+            Input("on_value", on),
+            Input("off_value", off),
+        ]
+
+        def infer(positions: Tensor, size: Tensor, value: Tensor, _: Tensor) -> Any:
+            return [(value.dtype.base_dtype, _infer_one_hot(positions.shape, size, place))]
+
+        def kernel(positions: Array, size: Array, hot: Array, cold: Array) -> Any:
+            if place > positions.ndim:
+                fail(
+                    f"Expected axis to be -1 or between [0, {positions.ndim + 1}).  But received: "
+                    f"{place}"
+                )
+            for value, what in ((size, "depth"), (hot, "on_value"), (cold, "off_value")):
+                if value.ndim:
+                    fail(f"{what} must be a scalar, but got: {bracketed(value.shape)}")
+            if size < 0:
+                fail(f"depth must be non-negative, got: {size}")
+            front = place if place >= 0 else positions.ndim
+            check_array([*positions.shape, int(size)], hot.dtype)
+            check_array([int(size)], np.int64)
+            steps = np.arange(int(size)).reshape((-1,) + (1,) * (positions.ndim - front))
+            return np.where(np.expand_dims(positions, front) == steps, hot, cold)
+
+        attrs = {"axis": place}
+        op = apply_op("OneHot", inputs, infer, name=scope, attrs=attrs, kernel=kernel)
+        return op.outputs[0]
+
+
+def _infer_one_hot(shape: TensorShape, depth: Tensor, axis: int) -> TensorShape:
+    if axis < -1:
+        raise ShapeConflict("axis must be >= -1")
+    if depth.shape.rank not in (None, 0):
+        raise ShapeConflict(f"Input must be scalar but has rank {depth.shape.rank}")
+    size = fold_scalar(depth)
+    if size is not None and size < 0:
+        raise ShapeConflict(
+            f"Dimension size, given by scalar input 1, must be non-negative but is {size}"
+        )
+    if shape.rank is None:
+        return unknown_shape()
+    place = axis % (shape.rank + 1)  # too large an axis is for the run to refuse
+    return shape[:place].concatenate([size]).concatenate(shape[place:])
+
+
+define("OneHot")

@@ -1,0 +1,196 @@
+"""Tensors cut into parts by numbers that come with the data, and put together again.
+
+Source: `tf.dynamic_partition`, `tf.dynamic_stitch` and `tf.invert_permutation` of TensorFlow 1.15.
+"""
+
+from typing import Any, Final
+
+import numpy as np
+
+from headrace import dtypes
+from headrace.graph import Tensor, define
+from headrace.memory import check_array
+from headrace.ops.framework.arguments import Input, InputList, apply_op
+from headrace.ops.framework.elementwise import INDEX_TYPES
+from headrace.ops.framework.folding import fold
+from headrace.ops.framework.inference import ShapeConflict, check_rank, merge_shapes
+from headrace.ops.framework.kernel import Array, fail
+from headrace.shapes import TensorShape, bracketed, unknown_shape
+
+__all__ = ["dynamic_partition", "dynamic_stitch", "invert_permutation"]
+
+
+# Partitions are numbered by int32, and each is an output of its own.
+_MOST_PARTS: Final = 2**31 - 1
+
+
+def dynamic_partition(
+    data: Any, partitions: Any, num_partitions: int, name: str | None = None
+) -> list[Tensor]:
+    """Sorts the slices of a tensor into parts.
+
+    Args:
+        data: The tensor.
+        partitions: For each slice the number of its part, int32; its shape is that of the first
+            axes of `data`.
+        num_partitions: How many parts there are.
+        name: Name of the operation.
+
+    Returns:
+        The parts, each with the slices in their order. A run with a number that is not in
+        [0, num_partitions) ends with InvalidArgumentError.
+
+    Raises:
+        ValueError: If there is no part, or the shapes do not fit.
+    """
+    if num_partitions > _MOST_PARTS:
+        raise ValueError(
+            "Attr 'num_partitions' of 'DynamicPartition' Op: Value out of range: "
+            f"{num_partitions}, expected at most {_MOST_PARTS}. Ask for fewer parts."
+        )
+    if num_partitions < 1:
+        raise ValueError(
+            f"Attr 'num_partitions' of 'DynamicPartition' Op passed {num_partitions} less than "
+            "minimum 1. Ask for at least one part."
+        )
+
+    def infer(tensor: Tensor, numbers: Tensor) -> Any:
+        rest = _after_prefix(tensor.shape, numbers.shape)
+        shape = rest if rest.rank is None else TensorShape([None]).concatenate(rest)
+        return [(tensor.dtype.base_dtype, shape)] * num_partitions
+
+    def kernel(array: Array, numbers: Array) -> Any:
+        if array.shape[: numbers.ndim] != numbers.shape:
+            fail(
+                "data.shape must start with partitions.shape, got data.shape = "
+                f"{bracketed(array.shape)}, partitions.shape = {bracketed(numbers.shape)}"
+            )
+        wrong = np.argwhere((numbers < 0) | (numbers >= num_partitions))
+        if wrong.size or (wrong.ndim and len(wrong)):
+            where = tuple(wrong[0])
+            place = f"[{','.join(map(str, where))}]" if where else ""
+            fail(f"partitions{place} = {numbers[where]} is not in [0, {num_partitions})")
+        parts = [array[numbers == number] for number in range(num_partitions)]
+        return tuple(parts) if num_partitions > 1 else parts[0]
+
+    inputs = [Input("data", data), Input("partitions", partitions, dtypes.int32)]
+    attrs = {"num_partitions": num_partitions}
+    op = apply_op("DynamicPartition", inputs, infer, name=name, attrs=attrs, kernel=kernel)
+    return op.outputs
+
+
+def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
+    """Puts slices of several tensors together in one.
+
+    Args:
+        indices: A list of int32 tensors: where the slices go.
+        data: A list of as many tensors; the shape of each begins with that of its indices.
+        name: Name of the operation.
+
+    Returns:
+        A tensor as long as the largest index asks for. Where two slices go to one place the last
+        one stays; where none goes there are zeros. A run with a negative index ends with
+        InvalidArgumentError.
+
+    Raises:
+        ValueError: If the lists are empty or differ in length, or shapes do not fit.
+    """
+    indices, data = list(indices), list(data)
+    if not indices:
+        raise ValueError(
+            "List argument 'indices' to 'DynamicStitch' Op with length 0 shorter than minimum "
+            "length 1."
+        )
+    if len(indices) != len(data):
+        raise ValueError(
+            f"List argument 'data' to 'dynamic_stitch' Op with length {len(data)} must match "
+            f"length {len(indices)} of argument 'indices'."
+        )
+    count = len(indices)
+
+    def infer(*tensors: Tensor) -> Any:
+        rest = unknown_shape()
+        for places, slices in zip(tensors[:count], tensors[count:], strict=True):
+            rest = merge_shapes(rest, _after_prefix(slices.shape, places.shape))
+        known = [fold(places) for places in tensors[:count]]
+        length = None
+        if all(value is not None for value in known):
+            length = max((int(v.max()) + 1 for v in known if v is not None and v.size), default=0)
+        shape = rest if rest.rank is None else TensorShape([length]).concatenate(rest)
+        return [(tensors[count].dtype.base_dtype, shape)]
+
+    def kernel(*arrays: Array) -> Any:
+        pairs = list(zip(arrays[:count], arrays[count:], strict=True))
+        row = pairs[0][1].shape[pairs[0][0].ndim :]
+        length = max((int(places.max()) + 1 for places, _ in pairs if places.size), default=0)
+        check_array([length, *row], arrays[count].dtype)
+        stitched = np.zeros((length, *row), dtype=arrays[count].dtype)
+        if stitched.dtype == object:
+            stitched.fill(b"")
+        for number, (places, slices) in enumerate(pairs):
+            if slices.shape != places.shape + row:
+                fail(
+                    f"data[{number}].shape = {bracketed(slices.shape)} does not start with "
+                    f"indices[{number}].shape = {bracketed(places.shape)} and end with "
+                    f"{bracketed(row)}"
+                )
+            flat = places.ravel()
+            if (flat < 0).any():
+                fail(f"indices[{np.flatnonzero(flat < 0)[0]}] is out of range")
+            stitched[flat] = slices.reshape(flat.size, *row)
+        return stitched
+
+    inputs = [InputList("indices", indices, dtypes.int32), InputList("data", data)]
+    attrs = {"N": count}
+    op = apply_op("DynamicStitch", inputs, infer, name=name, attrs=attrs, kernel=kernel)
+    return op.outputs[0]
+
+
+def invert_permutation(x: Any, name: str | None = None) -> Tensor:
+    """Returns the permutation that undoes another one.
+
+    Args:
+        x: The permutation, an integer vector: each number from 0 to its length - 1 once.
+        name: Name of the operation.
+
+    Returns:
+        A vector of the same type. A run with what is no permutation ends with
+        InvalidArgumentError.
+    """
+
+    def infer(tensor: Tensor) -> Any:
+        check_rank(tensor.shape, 1)
+        shape = merge_shapes(tensor.shape, unknown_shape(1))
+        return [(tensor.dtype.base_dtype, shape)]
+
+    def kernel(array: Array) -> Any:
+        if array.ndim != 1:
+            fail("invert_permutation expects a 1D vector.")
+        inverse = np.full(array.size, -1, dtype=array.dtype)
+        for place, number in enumerate(array.tolist()):
+            if not 0 <= number < array.size:
+                fail(f"{number} is not between 0 and {array.size}")
+            if inverse[number] != -1:
+                fail(f"{number} is duplicated in the input.")
+            inverse[number] = place
+        return inverse
+
+    inputs = [Input("x", x, allowed=INDEX_TYPES)]
+    return apply_op("InvertPermutation", inputs, infer, name=name, kernel=kernel).outputs[0]
+
+
+def _after_prefix(shape: TensorShape, prefix: TensorShape) -> TensorShape:
+    """Returns what a shape has after the axes that it must share with another one."""
+    if prefix.rank is None or shape.rank is None:
+        return unknown_shape()
+    if shape.rank < prefix.rank:
+        raise ShapeConflict(f"Shape must be at least rank {prefix.rank} but is rank {shape.rank}")
+    for size, other in zip(shape[: prefix.rank], prefix, strict=True):
+        if not size.is_compatible_with(other):
+            raise ShapeConflict(f"Dimensions must be equal, but are {size} and {other}")
+    return shape[prefix.rank :]
+
+
+define("DynamicPartition")
+define("DynamicStitch")
+define("InvertPermutation")

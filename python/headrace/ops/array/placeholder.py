@@ -1,0 +1,115 @@
+"""Where values enter a graph from outside, and tensors that repeat another one.
+
+Source: `tf.placeholder`, `tf.identity` and their kin of TensorFlow 1.15.
+"""
+
+from typing import Any
+
+from headrace.dtypes import as_dtype
+from headrace.graph import Tensor, define, get_default_graph
+from headrace.ops.framework.arguments import Input, InputList, apply_op
+from headrace.ops.framework.inference import like, merge_shapes
+from headrace.ops.framework.kernel import Array
+from headrace.shapes import TensorShape, as_shape
+
+__all__ = ["identity", "identity_n", "placeholder", "placeholder_with_default", "stop_gradient"]
+
+
+def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tensor:
+    """Makes a tensor whose value each run must feed.
+
+    Args:
+        dtype: Type of the elements.
+        shape: What its values' shapes must be compatible with; None for any.
+        name: Name of the operation.
+
+    Returns:
+        The tensor. A run that needs it and does not feed it ends with InvalidArgumentError.
+
+    Raises:
+        TypeError: If there is no such type.
+        ValueError: If the shape is not valid.
+    """
+    if dtype is None:
+        raise TypeError("Expected DataType for argument 'dtype' not None.")
+    kind, static_shape = as_dtype(dtype), _as_shape_argument(shape)
+    op = get_default_graph().create_op(
+        "Placeholder",
+        [],
+        [kind],
+        output_shapes=[static_shape],
+        name=name,
+        attrs={"dtype": kind, "shape": static_shape},
+    )
+    return op.outputs[0]
+
+
+def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:
+    """Makes a tensor that has a value unless a run feeds another.
+
+    Args:
+        input: The value to take if nothing is fed.
+        shape: What its values' shapes must be compatible with; None for any.
+        name: Name of the operation.
+
+    Raises:
+        ValueError: If `input` cannot have that shape.
+    """
+    static_shape = _as_shape_argument(shape)
+
+    def infer(tensor: Tensor) -> Any:
+        merge_shapes(tensor.shape, static_shape)
+        return [(tensor.dtype.base_dtype, static_shape)]
+
+    inputs = [Input("input", input, var="dtype")]
+    attrs = {"shape": static_shape}
+    return apply_op("PlaceholderWithDefault", inputs, infer, name=name, attrs=attrs).outputs[0]
+
+
+def identity(input: Any, name: str | None = None) -> Tensor:
+    """Returns a tensor with the same value as another."""
+    return apply_op("Identity", [Input("input", input)], like, name=name).outputs[0]
+
+
+def identity_n(input: Any, name: str | None = None) -> list[Tensor]:
+    """Returns tensors with the same values as others, all of them from one operation.
+
+    Raises:
+        ValueError: If there are none.
+    """
+    if not input:
+        raise ValueError(
+            "Attr 'T' of 'IdentityN' Op passed list of length 0 less than minimum 1. Pass a tensor "
+            "at least."
+        )
+
+    def infer(*tensors: Tensor) -> Any:
+        return [(tensor.dtype.base_dtype, tensor.shape) for tensor in tensors]
+
+    def kernel(*arrays: Array) -> Any:
+        return arrays if len(arrays) > 1 else arrays[0]
+
+    inputs = [InputList("input", input, is_mixed=True)]
+    return apply_op("IdentityN", inputs, infer, name=name, kernel=kernel).outputs
+
+
+def stop_gradient(input: Any, name: str | None = None) -> Tensor:
+    """Returns a tensor with the same value as another: there are no gradients here."""
+    inputs = [Input("input", input)]
+    return apply_op("StopGradient", inputs, like, name=name, kernel=lambda x: x).outputs[0]
+
+
+def _as_shape_argument(shape: Any) -> TensorShape:
+    try:
+        return as_shape(shape)
+    except TypeError as error:
+        raise TypeError(f"Error converting shape to a TensorShape: {error}") from None
+    except ValueError as error:
+        raise ValueError(f"Error converting shape to a TensorShape: {error}") from None
+
+
+define("Identity", fold=lambda op, x: x, read_sizes=lambda known, op: known.sizes(op.inputs[0]))
+define("IdentityN")
+define("Placeholder")
+define("PlaceholderWithDefault")
+define("StopGradient")

@@ -1,0 +1,141 @@
+"""Sequences of numbers.
+
+Source: `tf.range` and `tf.lin_space` of TensorFlow 1.15.
+"""
+
+import math
+from typing import Any, Final
+
+import numpy as np
+
+from headrace import dtypes
+from headrace.dtypes import as_dtype
+from headrace.graph import Tensor, define, name_scope
+from headrace.memory import check_array
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.conversion import convert_to_tensor
+from headrace.ops.framework.elementwise import INDEX_TYPES, REALS
+from headrace.ops.framework.folding import fold, fold_by_kernel, fold_scalar
+from headrace.ops.framework.inference import ShapeConflict, check_rank
+from headrace.ops.framework.kernel import Array, fail
+from headrace.ops.math.cast import cast
+from headrace.shapes import vector
+
+__all__ = ["linspace", "range"]
+
+# A range over mixed types has the last of them.
+_HIERARCHY: Final = (dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64)
+
+
+def range(
+    start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range"
+) -> Tensor:
+    """Returns start, start + delta, and so on, up to but without limit.
+
+    Args:
+        start: The first number; the limit, if that is not given.
+        limit: The end; None to count from 0 to `start`.
+        delta: The step, not 0.
+        dtype: Type of the numbers; None for that of the arguments.
+        name: Name of the operation.
+
+    Raises:
+        ValueError: If delta is 0, or leads away from limit.
+        AssertionError: If the type is not to be given and an argument is neither int32, int64,
+            float32 nor float64.
+    """
+    if limit is None:
+        start, limit = 0, start
+    with name_scope(name, "Range", [start, limit, delta]) as scope:
+        wanted = None if dtype is None else as_dtype(dtype)
+        tensors = [
+            convert_to_tensor(value, dtype=wanted, name=part)
+            for value, part in ((start, "start"), (limit, "limit"), (delta, "delta"))
+        ]
+        if wanted is None:
+            kinds = [tensor.dtype.base_dtype for tensor in tensors]
+            if wrong := [kind.name for kind in kinds if kind not in _HIERARCHY]:
+                raise AssertionError(f"range: an argument is {wrong[0]}. Name a dtype.")
+            widest = max(kinds, key=_HIERARCHY.index)
+            tensors = [cast(tensor, widest) for tensor in tensors]
+        parts = zip(("start", "limit", "delta"), tensors, strict=True)
+        inputs = [Input(part, value, var="Tidx", allowed=REALS) for part, value in parts]
+        return apply_op("Range", inputs, _infer_range, name=scope, kernel=_range).outputs[0]
+
+
+def linspace(start: Any, stop: Any, num: Any, name: str | None = None) -> Tensor:
+    """Returns `num` numbers from start to stop, both included, at equal distances.
+
+    Args:
+        start: The first number, a float scalar.
+        stop: The last number.
+        num: How many, an int scalar.
+        name: Name of the operation.
+
+    Raises:
+        ValueError: If `num` is known and not positive.
+    """
+    inputs = [
+        Input("start", start, allowed=_FLOATS),
+        Input("stop", stop, allowed=_FLOATS),
+        Input("num", num, var="Tidx", allowed=INDEX_TYPES, default=dtypes.int32),
+    ]
+
+    def infer(first: Tensor, last: Tensor, count: Tensor) -> Any:
+        for tensor in (first, last, count):
+            check_rank(tensor.shape, 0)
+        length = fold_scalar(count)
+        if length is not None and length <= 0:
+            raise ShapeConflict(f"Requires num > 0: {length}")
+        return [(first.dtype.base_dtype, vector(length))]
+
+    def kernel(first: Array, last: Array, count: Array) -> Any:
+        if count <= 0:
+            fail(f"Requires num > 0: {count}")
+        check_array([count], first.dtype)
+        return np.linspace(first, last, int(count))
+
+    return apply_op("LinSpace", inputs, infer, name=name, kernel=kernel).outputs[0]
+
+
+_LONGEST = 2**63 - 1
+_FLOATS = (dtypes.float32, dtypes.float64)
+
+
+def _length(start: Any, limit: Any, delta: Any) -> int:
+    if delta == 0:
+        raise ShapeConflict(f"Requires delta != 0: {delta}")
+    if delta > 0 and start > limit:
+        raise ShapeConflict(f"Requires start <= limit when delta > 0: {start}/{limit}")
+    if delta < 0 and start < limit:
+        raise ShapeConflict(f"Requires start >= limit when delta < 0: {start}/{limit}")
+    if isinstance(start, int):
+        return -int((start - limit) // delta)
+    length = (limit - start) / delta
+    if not abs(length) <= _LONGEST:
+        raise ShapeConflict(f"Requires ((limit - start) / delta) <= {_LONGEST}, got {length}")
+    return math.ceil(float(length))
+
+
+def _infer_range(start: Tensor, limit: Tensor, delta: Tensor) -> Any:
+    for tensor in (start, limit, delta):
+        check_rank(tensor.shape, 0)
+    values = [fold(tensor) for tensor in (start, limit, delta)]
+    known = [value.item() for value in values if value is not None]
+    return [(start.dtype.base_dtype, vector(_length(*known) if len(known) == 3 else None))]
+
+
+def _range(start: Array, limit: Array, delta: Array) -> Any:
+    try:
+        length = _length(start.item(), limit.item(), delta.item())
+    except ShapeConflict as conflict:
+        fail(str(conflict))
+    check_array([length], start.dtype)
+    numbers = np.arange(length, dtype=start.dtype)
+    numbers *= delta
+    numbers += start
+    return numbers
+
+
+define("LinSpace")
+define("Range", fold=fold_by_kernel)

@@ -1,0 +1,204 @@
+"""Operations that keep the elements and change the shape.
+
+Source: `tf.reshape`, `tf.expand_dims`, `tf.squeeze` and `tf.ensure_shape` of TensorFlow 1.15.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from headrace import dtypes
+from headrace.graph import Tensor, define
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.conversion import constant_value_as_shape
+from headrace.ops.framework.elementwise import INDEX_TYPES
+from headrace.ops.framework.folding import fold_scalar
+from headrace.ops.framework.inference import ShapeConflict, check_rank, merge_shapes
+from headrace.ops.framework.kernel import Array, by_either, fail
+from headrace.shapes import TensorShape, as_shape, bracketed, unknown_shape
+
+__all__ = ["ensure_shape", "expand_dims", "reshape", "squeeze"]
+
+
+def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
+    """Returns the same elements in another shape.
+
+    Args:
+        tensor: The tensor.
+        shape: The new shape, an integer vector; one size may be -1 and is then computed.
+        name: Name of the operation.
+
+    Raises:
+        ValueError: If the static shapes have different numbers of elements.
+    """
+    inputs = [
+        Input("tensor", tensor),
+        Input("shape", shape, var="Tshape", allowed=INDEX_TYPES, default=dtypes.int32),
+    ]
+    return apply_op("Reshape", inputs, _infer_reshape, name=name).outputs[0]
+
+
+def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
+    """Returns a tensor as it is, if it has a shape.
+
+    Args:
+        x: The tensor.
+        shape: The shape; None for each size that may be any.
+        name: Name of the operation.
+
+    Returns:
+        The same values; the static shape knows what `shape` says. A run with another shape ends
+        with InvalidArgumentError.
+
+    Raises:
+        ValueError: If the static shape is known to be another one.
+    """
+    wanted = as_shape(shape)
+
+    def infer(tensor: Tensor) -> Any:
+        return [(tensor.dtype.base_dtype, merge_shapes(wanted, tensor.shape))]
+
+    def kernel(array: Array) -> Any:
+        if not wanted.is_compatible_with(TensorShape(array.shape)):
+            fail(
+                f"Shape of tensor {bracketed(array.shape)} is not compatible with expected shape "
+                f"{bracketed(wanted)}."
+            )
+        return array
+
+    attrs = {"shape": wanted}
+    op = apply_op("EnsureShape", [Input("input", x)], infer, name=name, attrs=attrs, kernel=kernel)
+    return op.outputs[0]
+
+
+def expand_dims(input: Any, axis: Any, name: str | None = None) -> Tensor:
+    """Returns a tensor with a new axis of size 1.
+
+    Args:
+        input: The tensor.
+        axis: Where the new axis will be; -1 for the end.
+        name: Name of the operation.
+
+    Raises:
+        ValueError: If there is no such place.
+    """
+    inputs = [
+        Input("input", input),
+        Input("dim", axis, var="Tdim", allowed=INDEX_TYPES, default=dtypes.int32),
+    ]
+
+    def kernel(x: Array, place: Array) -> Any:
+        if place.size != 1:
+            fail("'dim' must be a tensor with a single value")
+        index = int(place.item())
+        if not -x.ndim - 1 <= index <= x.ndim:
+            fail(f"Tried to expand dim index {index} for tensor with {x.ndim} dimensions.")
+        return np.expand_dims(x, index)
+
+    return apply_op("ExpandDims", inputs, _infer_expand, name=name, kernel=kernel).outputs[0]
+
+
+def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Tensor:
+    """Returns a tensor without axes of size 1.
+
+    Args:
+        input: The tensor.
+        axis: An axis or a list of axes to remove; None for all of size 1.
+        name: Name of the operation.
+
+    Raises:
+        ValueError: If there is no such axis or its size is known not to be 1.
+    """
+    try:
+        axes = [] if axis is None else [int(a) for a in np.ravel(axis)]
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"Expected int for argument 'axis' not {axis!r}.") from None
+
+    def infer(tensor: Tensor) -> Any:
+        return [(tensor.dtype.base_dtype, _squeezed(tensor.shape, axes))]
+
+    def kernel(x: Array) -> Any:
+        for place in axes:
+            if not -x.ndim <= place < x.ndim:
+                fail(f"Tried to squeeze dim index {place} for tensor with {x.ndim} dimensions.")
+        try:
+            return x.reshape(_squeezed(TensorShape(x.shape), axes).as_list())
+        except ShapeConflict as conflict:
+            fail(str(conflict))
+
+    attrs = {"squeeze_dims": axes}
+    op = apply_op("Squeeze", [Input("input", input)], infer, name=name, attrs=attrs, kernel=kernel)
+    return op.outputs[0]
+
+
+def _infer_reshape(tensor: Tensor, shape: Tensor) -> Any:
+    check_rank(shape.shape, 1)
+    wanted = constant_value_as_shape(shape)
+    return [(tensor.dtype.base_dtype, _complete(tensor.shape, wanted))]
+
+
+def _complete(old: TensorShape, new: TensorShape) -> TensorShape:
+    """Computes the one unknown size of a new shape, where the old one tells it."""
+    total = old.num_elements()
+    if total is None or new.rank is None:
+        return new
+    sizes = new.as_list()
+    known = math.prod(size for size in sizes if size is not None)
+    missing = sizes.count(None)
+    if missing == 0 and known != total:
+        raise ShapeConflict(
+            f"Cannot reshape a tensor with {total} elements to shape {bracketed(new)} "
+            f"({known} elements)"
+        )
+    if missing == 1 and known:
+        if total % known:
+            raise ShapeConflict(
+                f"Dimension size must be evenly divisible by {known} but is {total}"
+            )
+        return TensorShape([total // known if size is None else size for size in sizes])
+    return new
+
+
+def _place_error(place: int, rank: int) -> str:
+    return f"dim {place} not in the interval [{-rank - 1}, {rank}]."
+
+
+def _infer_expand(tensor: Tensor, place: Tensor) -> Any:
+    if place.shape.num_elements() not in (None, 1):
+        raise ShapeConflict("'dim' input must be a tensor with a single value")
+    index, rank = fold_scalar(place), tensor.shape.rank
+    if rank is None or index is None:
+        return [(tensor.dtype.base_dtype, unknown_shape())]
+    if not -rank - 1 <= index <= rank:
+        raise ShapeConflict(_place_error(index, rank))
+    sizes = tensor.shape.as_list()
+    sizes.insert(index % (rank + 1), 1)
+    return [(tensor.dtype.base_dtype, TensorShape(sizes))]
+
+
+def _squeezed(shape: TensorShape, axes: list[int]) -> TensorShape:
+    rank = shape.rank
+    if rank is None:
+        return unknown_shape()
+    for place, axis in enumerate(axes):
+        if not -rank <= axis < rank:
+            raise ShapeConflict(f"squeeze_dims[{place}] not in [{-rank},{rank}).")
+    removed = {axis % rank for axis in axes}
+    sizes = shape.as_list()
+    if not axes:
+        if None in sizes:
+            return unknown_shape()
+        return TensorShape([size for size in sizes if size != 1])
+    for axis in sorted(removed):
+        if sizes[axis] not in (None, 1):
+            raise ShapeConflict(
+                f"Can not squeeze dim[{axis}], expected a dimension of 1, got {sizes[axis]}"
+            )
+    return TensorShape([size for axis, size in enumerate(sizes) if axis not in removed])
+
+
+define("EnsureShape")
+define("ExpandDims", computed=by_either)
+define("Reshape", fold=lambda op, x, shape: x.reshape(shape))
+define("Squeeze", computed=by_either)

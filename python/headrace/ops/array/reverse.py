@@ -1,0 +1,108 @@
+"""Reversing and rolling a tensor along its axes.
+
+Source: `tf.reverse` and `tf.roll` of TensorFlow 1.15.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from headrace import dtypes
+from headrace.graph import Tensor, define
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.elementwise import INDEX_TYPES
+from headrace.ops.framework.folding import fold
+from headrace.ops.framework.inference import ShapeConflict, check_axis, check_rank, merge_shapes
+from headrace.ops.framework.kernel import Array, fail
+
+__all__ = ["reverse", "roll"]
+
+
+def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
+    """Returns a tensor with the order along some axes reversed.
+
+    Args:
+        tensor: The tensor.
+        axis: The axes, an integer vector.
+        name: Name of the operation.
+
+    Raises:
+        ValueError: If there is no such axis or one is named twice.
+    """
+    inputs = [
+        Input("tensor", tensor),
+        Input("axis", axis, var="Tidx", allowed=INDEX_TYPES, default=dtypes.int32),
+    ]
+
+    def infer(x: Tensor, axes: Tensor) -> Any:
+        check_rank(axes.shape, 1)
+        known = fold(axes)
+        if known is not None and x.shape.rank is not None:
+            _check_axes(known.tolist(), x.shape.rank)
+        return [(x.dtype.base_dtype, x.shape)]
+
+    def kernel(x: Array, axes: Array) -> Any:
+        if axes.ndim != 1:
+            fail(f"'dims' must be 1-dimension, not {axes.ndim}")
+        try:
+            _check_axes(axes.tolist(), x.ndim)
+        except ShapeConflict as conflict:
+            fail(str(conflict))
+        return np.flip(x, tuple(axes.tolist()))
+
+    return apply_op("ReverseV2", inputs, infer, name=name, kernel=kernel).outputs[0]
+
+
+def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
+    """Returns a tensor with elements moved along axes; what leaves at one end enters at the other.
+
+    Args:
+        input: The tensor, of rank 1 or more.
+        shift: How far to move towards larger indices, an integer scalar or vector.
+        axis: The axis for each shift; an axis named twice is moved twice.
+        name: Name of the operation.
+
+    Returns:
+        A tensor of the same shape. A run in which there is no such axis ends with
+        InvalidArgumentError.
+
+    Raises:
+        ValueError: If `shift` and `axis` differ in shape, or `input` is a scalar.
+    """
+    inputs = [
+        Input("input", input),
+        Input("shift", shift, var="Tshift", allowed=INDEX_TYPES),
+        Input("axis", axis, var="Taxis", allowed=INDEX_TYPES),
+    ]
+
+    def infer(x: Tensor, by: Tensor, along: Tensor) -> Any:
+        if x.shape.rank == 0:
+            raise ShapeConflict("Shape must be at least rank 1 but is rank 0")
+        merge_shapes(by.shape, along.shape)
+        return [(x.dtype.base_dtype, x.shape)]
+
+    def kernel(x: Array, by: Array, along: Array) -> Any:
+        if x.ndim == 0:
+            fail("input must be 1-D or higher")
+        if by.shape != along.shape:
+            fail("shift and axis must have the same size")
+        for place in along.ravel().tolist():
+            if not -x.ndim <= place < x.ndim:
+                fail(f"axis {place} is out of range")
+        return np.roll(x, by.ravel().tolist(), along.ravel().tolist())
+
+    return apply_op("Roll", inputs, infer, name=name, kernel=kernel).outputs[0]
+
+
+def _check_axes(axes: list[int], rank: int) -> None:
+    seen = set()
+    for place, axis in enumerate(axes):
+        text = f"'axis'[{place}] = {axis} is out of valid range [0, {rank - 1}"
+        front = check_axis(axis, rank, text)
+        if front in seen:
+            raise ShapeConflict(f"axis {front} specified more than once.")
+        seen.add(front)
+
+
+define("ReverseV2")
+define("Roll")

@@ -1,0 +1,50 @@
+"""Masks of sequences of different lengths.
+
+Source: `tf.sequence_mask` of TensorFlow 1.15.
+"""
+
+from typing import Any
+
+from headrace import dtypes
+from headrace.dtypes import as_dtype
+from headrace.graph import Tensor, name_scope
+from headrace.ops.array.range import range as range_of
+from headrace.ops.array.reshape import expand_dims
+from headrace.ops.framework.conversion import constant, convert_to_tensor
+from headrace.ops.math.arithmetic import maximum
+from headrace.ops.math.cast import cast
+from headrace.ops.math.compare import less
+from headrace.ops.math.reduce import reduce_max
+
+__all__ = ["sequence_mask"]
+
+
+def sequence_mask(
+    lengths: Any, maxlen: Any = None, dtype: Any = dtypes.bool, name: str | None = None
+) -> Tensor:
+    """Returns a mask that is true for the first places of each row.
+
+    Args:
+        lengths: How many places of each row, an integer tensor.
+        maxlen: How long the rows are, a scalar; None for the largest of `lengths`.
+        dtype: Type of the mask.
+        name: Name of the scope.
+
+    Returns:
+        A tensor with one axis more than `lengths`.
+
+    Raises:
+        ValueError: If `maxlen` is no scalar.
+    """
+    with name_scope(name, "SequenceMask", [lengths, maxlen]):
+        lengths = convert_to_tensor(lengths)
+        if maxlen is None:
+            longest = reduce_max(lengths)
+            longest = maximum(constant(0, longest.dtype), longest)
+        else:
+            longest = convert_to_tensor(maxlen)
+        if longest.shape.rank not in (None, 0):
+            raise ValueError("maxlen must be scalar for sequence_mask")
+        places = range_of(constant(0, longest.dtype), longest, constant(1, longest.dtype))
+        mask = less(places, cast(expand_dims(lengths, -1), longest.dtype))
+        return cast(mask, as_dtype(dtype))

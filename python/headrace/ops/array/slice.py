@@ -1,0 +1,371 @@
+"""Parts of a tensor: `tf.slice`, `tf.strided_slice` and `tensor[...]`.
+
+Source: `tf.Tensor.__getitem__` of TensorFlow 1.15.
+"""
+
+import builtins
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, Literal
+
+from headrace import dtypes
+from headrace.dtypes import as_dtype
+from headrace.graph import Known, Operation, Tensor, define, name_scope
+from headrace.ops.array.fill import ones_like
+from headrace.ops.array.gather import boolean_mask
+from headrace.ops.array.join import stack
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.conversion import constant, constant_value_as_shape
+from headrace.ops.framework.elementwise import INDEX_TYPES
+from headrace.ops.framework.folding import fold, fold_by_kernel
+from headrace.ops.framework.inference import ShapeConflict, check_rank, merge_shapes
+from headrace.ops.framework.kernel import Array, by_either, fail
+from headrace.ops.framework.primitives import cast_tensor
+from headrace.shapes import Dimension, TensorShape, unknown_shape
+
+__all__ = ["get_item", "newaxis", "slice", "strided_slice"]
+
+newaxis: Final = None
+
+
+def slice(input: Any, begin: Any, size: Any, name: str | None = None) -> Tensor:
+    """Returns the part of a tensor that begins somewhere and has some size.
+
+    Args:
+        input: The tensor.
+        begin: Where the part begins, an integer vector with an entry for each axis.
+        size: Its size along each axis; -1 for all that is left.
+        name: Name of the operation.
+
+    Raises:
+        ValueError: If there is not one entry an axis.
+    """
+    inputs = [
+        Input("input", input),
+        Input("begin", begin, var="Index", allowed=INDEX_TYPES),
+        Input("size", size, var="Index", allowed=INDEX_TYPES),
+    ]
+    return apply_op("Slice", inputs, _infer_slice, name=name, kernel=_slice).outputs[0]
+
+
+def strided_slice(
+    input: Any,
+    begin: Any,
+    end: Any,
+    strides: Any = None,
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+    name: str | None = None,
+) -> Tensor:
+    """Returns the part of a tensor that Python's `input[begin:end:strides, ...]` names.
+
+    Args:
+        input: The tensor.
+        begin: Where the part begins, an integer vector with an entry for each index.
+        end: Where it ends.
+        strides: The steps; None for 1 everywhere.
+        begin_mask: Bit i: the i-th index begins at the beginning.
+        end_mask: Bit i: the i-th index ends at the end.
+        ellipsis_mask: Bit i: the i-th index is `...`.
+        new_axis_mask: Bit i: the i-th index is a new axis.
+        shrink_axis_mask: Bit i: the i-th index is an int, and its axis disappears.
+        name: Name of the operation.
+
+    Raises:
+        ValueError: If an index is out of bounds, or there are too many.
+    """
+    if strides is None:
+        strides = ones_like(begin)
+    masks = {
+        "begin_mask": begin_mask,
+        "end_mask": end_mask,
+        "ellipsis_mask": ellipsis_mask,
+        "new_axis_mask": new_axis_mask,
+        "shrink_axis_mask": shrink_axis_mask,
+    }
+    return _stride(input, [begin, end, strides], masks, name)
+
+
+def _stride(tensor: Any, parts: Sequence[Any], masks: dict[str, int], name: str | None) -> Tensor:
+    inputs = [Input("input", tensor)]
+    for part, value in zip(("begin", "end", "strides"), parts, strict=True):
+        inputs.append(Input(part, value, var="Index", allowed=INDEX_TYPES))
+
+    def infer(tensor: Tensor, *bounds: Tensor) -> Any:
+        return [(tensor.dtype.base_dtype, _infer_strided(tensor.shape, bounds, masks))]
+
+    def kernel(x: Array, *bounds: Array) -> Any:
+        try:
+            return x[_numpy_index(x.shape, [bound.tolist() for bound in bounds], masks)]
+        except ShapeConflict as conflict:
+            fail(str(conflict))
+
+    op = apply_op("StridedSlice", inputs, infer, name=name, attrs=dict(masks), kernel=kernel)
+    return op.outputs[0]
+
+
+def get_item(tensor: Tensor, key: Any) -> Tensor:
+    """Returns `tensor[key]`.
+
+    Args:
+        tensor: The tensor.
+        key: Ints, slices, `...`, `tf.newaxis` and integer scalar tensors, or a tuple of them; or a
+            bool mask, see `boolean_mask`.
+
+    Raises:
+        TypeError: If a part of the key is something else.
+        ValueError: If an index is out of bounds, or there are too many.
+    """
+    if isinstance(key, bool) or _dtype_of(key) == dtypes.bool:
+        return boolean_mask(tensor, key)
+    begin: list[Any] = []
+    end: list[Any] = []
+    strides: list[Any] = []
+    masks = dict.fromkeys(_MASKS, 0)
+    for place, part in enumerate(key if isinstance(key, (list, tuple)) else [key]):
+        first, last, step, kinds = _parse_part(part)
+        begin.append(first)
+        end.append(last)
+        strides.append(step)
+        for kind in kinds:
+            masks[kind] |= 1 << place
+    with name_scope(None, "strided_slice", [tensor, *begin, *end, *strides]) as scope:
+        if begin:
+            bounds = [stack(begin), stack(end), stack(strides)]
+            if any(bound.dtype == dtypes.int64 for bound in bounds):
+                bounds = [_as_int64(bound) for bound in bounds]
+        else:
+            bounds = [constant([], dtype=dtypes.int32)] * 3
+        return _stride(tensor, bounds, masks, scope)
+
+
+_MASKS: Final = (
+    "begin_mask",
+    "end_mask",
+    "ellipsis_mask",
+    "new_axis_mask",
+    "shrink_axis_mask",
+)
+
+
+def _parse_part(part: Any) -> tuple[Any, Any, Any, list[str]]:
+    """Returns begin, end and step of one part of a key, and the masks it sets."""
+    if isinstance(part, builtins.slice):
+        kinds = []
+        bounds = []
+        for value, kind in ((part.start, "begin_mask"), (part.stop, "end_mask")):
+            is_open = value is None or (isinstance(value, int) and value == sys.maxsize)
+            bounds.append(0 if is_open else _checked(value))
+            kinds += [kind] if is_open else []
+        step = 1 if part.step is None else _checked(part.step)
+        return bounds[0], bounds[1], step, kinds
+    if part is Ellipsis:
+        return 0, 0, 1, ["ellipsis_mask"]
+    if part is newaxis:
+        return 0, 0, 1, ["new_axis_mask"]
+    first = _checked(part)
+    return first, first + 1, 1, ["shrink_axis_mask"]
+
+
+def _checked(index: Any) -> Any:
+    if isinstance(index, (int, Dimension)):
+        return index
+    dtype, shape = _dtype_of(index), getattr(index, "shape", None)
+    if dtype not in INDEX_TYPES or (shape and len(shape) == 1):
+        raise TypeError(
+            "Only integers, slices (`:`), ellipsis (`...`), tf.newaxis (`None`) and scalar "
+            f"tf.int32/tf.int64 tensors are valid indices, got {index!r}"
+        )
+    return index
+
+
+def _dtype_of(value: Any) -> Any:
+    dtype = getattr(value, "dtype", None)
+    try:
+        return None if dtype is None else as_dtype(dtype).base_dtype
+    except TypeError:
+        return None
+
+
+def _as_int64(tensor: Tensor) -> Tensor:
+    return tensor if tensor.dtype == dtypes.int64 else cast_tensor(tensor, dtypes.int64)
+
+
+Kind = Literal["keep", "new", "shrink", "slice"]
+
+
+def _plan(count: int, rank: int, masks: dict[str, int]) -> Iterator[tuple[Kind, int, int]]:
+    """Yields what happens to each axis: its kind, the number of its index, and the axis.
+
+    Raises:
+        ShapeConflict: If there are too many indices, or more than one ellipsis.
+    """
+
+    def has(mask: str, place: int) -> bool:
+        return bool(masks[mask] & 1 << place)
+
+    ellipses = [place for place in range(count) if has("ellipsis_mask", place)]
+    if len(ellipses) > 1:
+        raise ShapeConflict("Multiple ellipses in slice spec not allowed")
+    new = sum(has("new_axis_mask", place) for place in range(count) if place not in ellipses)
+    used = count - new - len(ellipses)
+    if used > rank:
+        raise ShapeConflict(
+            f"Index out of range using input dim {rank}; input has only {rank} dims"
+        )
+    axis = 0
+    for place in range(count):
+        if place in ellipses:
+            for _ in range(rank - used):
+                yield "keep", place, axis
+                axis += 1
+        elif has("new_axis_mask", place):
+            yield "new", place, axis
+        else:
+            yield "shrink" if has("shrink_axis_mask", place) else "slice", place, axis
+            axis += 1
+    for rest in range(axis, rank):
+        yield "keep", count, rest
+
+
+def _numpy_index(shape: Any, bounds: Any, masks: dict[str, int]) -> tuple[Any, ...]:
+    begin, end, strides = bounds
+    index: list[Any] = []
+    for kind, place, axis in _plan(len(begin), len(shape), masks):
+        if kind == "new":
+            index.append(None)
+        elif kind == "keep":
+            index.append(builtins.slice(None))
+        elif kind == "shrink":
+            index.append(_check_bounds(begin[place], shape[axis], axis))
+        else:
+            index.append(_python_slice(begin[place], end[place], strides[place], place, masks))
+    return tuple(index)
+
+
+def _check_bounds(index: int, size: int, axis: int) -> int:
+    if not -size <= index < size:
+        shown = index + size if index < 0 else index
+        raise ShapeConflict(f"slice index {shown} of dimension {axis} out of bounds.")
+    return index
+
+
+def _python_slice(
+    begin: Any, end: Any, stride: int, place: int, masks: dict[str, int]
+) -> builtins.slice:
+    if stride == 0:
+        raise ShapeConflict(f"strides[{place}] must be non-zero")
+    return builtins.slice(
+        None if masks["begin_mask"] & 1 << place else begin,
+        None if masks["end_mask"] & 1 << place else end,
+        stride,
+    )
+
+
+def _infer_strided(shape: TensorShape, bounds: Any, masks: dict[str, int]) -> TensorShape:
+    merged = unknown_shape(1)
+    for bound in bounds:
+        check_rank(bound.shape, 1)
+        merged = merge_shapes(merged, bound.shape)
+    count = merged[0].value
+    if shape.rank is None or count is None or fold(bounds[2]) is None:
+        return unknown_shape()
+    begin, end, strides = (_known_entries(bound, count) for bound in bounds)
+    sizes: list[Any] = []
+    for kind, place, axis in _plan(count, shape.rank, masks):
+        size = shape[axis].value if axis < shape.rank else None
+        if kind == "new":
+            sizes.append(1)
+        elif kind == "keep":
+            sizes.append(size)
+        elif kind == "shrink":
+            if size is not None and begin[place] is not None:
+                _check_bounds(begin[place], size, axis)
+        else:
+            sizes.append(_sliced_size(size, begin[place], end[place], strides[place], place, masks))
+    return TensorShape(sizes)
+
+
+def _known_entries(tensor: Tensor, count: int) -> list[Any]:
+    value = fold(tensor)
+    if value is not None:
+        return list(value.tolist())
+    if tensor.op.type == "Pack":
+        parts = [fold(item) for item in tensor.op.inputs]
+        return [None if part is None else part.item() for part in parts]
+    return [None] * count
+
+
+def _sliced_size(
+    size: int | None, begin: Any, end: Any, stride: Any, place: int, masks: dict[str, int]
+) -> int | None:
+    part = _python_slice(begin, end, stride, place, masks)
+    is_open = [bool(masks[mask] & 1 << place) for mask in ("begin_mask", "end_mask")]
+    known = (begin is not None or is_open[0]) and (end is not None or is_open[1])
+    return len(range(size)[part]) if size is not None and known else None
+
+
+def _infer_slice(tensor: Tensor, begin: Tensor, size: Tensor) -> Any:
+    dtype, shape = tensor.dtype.base_dtype, tensor.shape
+    check_rank(begin.shape, 1)
+    check_rank(size.shape, 1)
+    rank = merge_shapes(begin.shape, size.shape).with_rank(1)[0].value
+    if rank is not None:
+        check_rank(shape, rank)
+    known = constant_value_as_shape(size)
+    firsts, lengths = fold(begin), fold(size)
+    if lengths is None or rank is None:
+        return [(dtype, known if known.rank is not None else unknown_shape(rank or shape.rank))]
+    sizes: list[Any] = []
+    for axis, length in enumerate(lengths.tolist()):
+        left = None if shape.rank is None else shape[axis].value
+        if length >= 0:
+            sizes.append(length)
+        else:
+            sizes.append(None if left is None or firsts is None else left - int(firsts[axis]))
+            if sizes[-1] is not None and sizes[-1] < 0:
+                raise ShapeConflict(
+                    f"Negative dimension size caused by subtracting {firsts[axis]} from {left}"  # type: ignore[index]
+                )
+    return [(dtype, TensorShape(sizes))]
+
+
+def _slice(x: Array, begin: Array, size: Array) -> Any:
+    if not begin.size == size.size == x.ndim:
+        fail(
+            f"Expected begin and size arguments to be 1-D tensors of size {x.ndim}, but got "
+            f"shapes [{begin.size}] and [{size.size}] instead."
+        )
+    index = []
+    bounds = zip(begin.tolist(), size.tolist(), x.shape, strict=True)
+    for axis, (first, length, available) in enumerate(bounds):
+        if not 0 <= first <= available:
+            fail(f"Expected begin[{axis}] in [0, {available}], but got {first}")
+        taken = available - first if length == -1 else length
+        if not 0 <= taken <= available - first:
+            fail(f"Expected size[{axis}] in [0, {available - first}], but got {length}")
+        index.append(builtins.slice(first, first + taken))
+    return x[tuple(index)]
+
+
+def _sizes_of_slice(known: Known, op: Operation) -> Any:
+    sizes = known.sizes(op.inputs[0])
+    bounds = [known.value(item) for item in op.inputs[1:]]
+    is_simple = not (op.attrs["new_axis_mask"] or op.attrs["ellipsis_mask"])
+    if not is_simple or not isinstance(sizes, list):
+        return None
+    if any(item is None or item.size != 1 for item in bounds):
+        return None
+    begin, end, stride = (int(item.item()) for item in bounds if item is not None)
+    if op.attrs["shrink_axis_mask"]:
+        return sizes[begin] if -len(sizes) <= begin < len(sizes) else None
+    first = None if op.attrs["begin_mask"] else begin
+    last = None if op.attrs["end_mask"] else end
+    return sizes[first:last:stride]
+
+
+define("Slice", computed=by_either)
+define("StridedSlice", computed=by_either, fold=fold_by_kernel, read_sizes=_sizes_of_slice)

@@ -1,0 +1,66 @@
+"""Repeating a tensor along its axes.
+
+Source: `tf.tile` of TensorFlow 1.15.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from headrace import dtypes
+from headrace.graph import Tensor, define
+from headrace.memory import check_array
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.conversion import constant_value_as_shape
+from headrace.ops.framework.elementwise import INDEX_TYPES
+from headrace.ops.framework.inference import check_rank
+from headrace.ops.framework.kernel import Array, fail
+from headrace.shapes import TensorShape, unknown_shape
+
+__all__ = ["tile"]
+
+
+def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
+    """Returns a tensor repeated along its axes.
+
+    Args:
+        input: The tensor.
+        multiples: How often along each axis, an integer vector.
+        name: Name of the operation.
+
+    Raises:
+        ValueError: If there is not one multiple an axis.
+    """
+    inputs = [
+        Input("input", input),
+        Input("multiples", multiples, var="Tmultiples", allowed=INDEX_TYPES, default=dtypes.int32),
+    ]
+
+    def kernel(x: Array, times: Array) -> Any:
+        if times.size != x.ndim:
+            fail(
+                f"Expected multiples argument to be a vector of length {x.ndim} but got length "
+                f"{times.size}"
+            )
+        for axis, factor in enumerate(times.tolist()):
+            if factor < 0:
+                fail(f"Expected multiples[{axis}] >= 0, but got {factor}")
+        sizes = [size * factor for size, factor in zip(x.shape, times.tolist(), strict=True)]
+        check_array(sizes, x.dtype)
+        return np.tile(x, times)
+
+    return apply_op("Tile", inputs, _infer_tile, name=name, kernel=kernel).outputs[0]
+
+
+def _infer_tile(tensor: Tensor, multiples: Tensor) -> Any:
+    check_rank(multiples.shape, 1)
+    times = constant_value_as_shape(multiples)
+    rank = times.rank if tensor.shape.rank is None else tensor.shape.rank
+    if rank is None or tensor.shape.rank is None or times.rank is None:
+        return [(tensor.dtype.base_dtype, unknown_shape(rank))]
+    check_rank(times, tensor.shape.rank)
+    sizes = [size * factor for size, factor in zip(tensor.shape, times, strict=True)]
+    return [(tensor.dtype.base_dtype, TensorShape(sizes))]
+
+
+define("Tile")

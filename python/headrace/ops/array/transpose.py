@@ -1,0 +1,100 @@
+"""Transposition: the axes of a tensor in another order.
+
+Source: `tf.transpose` of TensorFlow 1.15.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from headrace import dtypes
+from headrace.graph import Tensor, define, name_scope
+from headrace.ops.array.range import range as range_of
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.conversion import convert_to_tensor
+from headrace.ops.framework.elementwise import INDEX_TYPES
+from headrace.ops.framework.folding import fold
+from headrace.ops.framework.inference import ShapeConflict, check_rank
+from headrace.ops.framework.kernel import Array, by_either, fail
+from headrace.shapes import TensorShape, unknown_shape
+
+__all__ = ["transpose"]
+
+
+def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str = "transpose") -> Tensor:
+    """Returns a tensor with its axes in another order.
+
+    Args:
+        a: The tensor.
+        perm: For each new axis, the old one; None reverses them.
+        conjugate: Whether complex elements become their conjugates.
+        name: Name of the operation.
+
+    Raises:
+        ValueError: If `perm` has the wrong length or names no axis.
+    """
+    with name_scope(name, "transpose", [a]) as scope:
+        if perm is None:
+            a = convert_to_tensor(a, name="a")
+            rank = a.shape.rank
+            perm = np.arange(rank - 1, -1, -1) if rank else _reversed_axes(a)
+        inputs = [
+            Input("x", a),
+            Input("perm", perm, var="Tperm", allowed=INDEX_TYPES, default=dtypes.int32),
+        ]
+
+        def kernel(x: Array, order: Array) -> Any:
+            axes = order.tolist()
+            _check_permutation(axes, x.ndim)
+            moved = np.transpose(x, axes)
+            return np.conj(moved) if conjugate else moved
+
+        op_type = "ConjugateTranspose" if conjugate else "Transpose"
+        return apply_op(op_type, inputs, _infer_transpose, name=scope, kernel=kernel).outputs[0]
+
+
+def _reversed_axes(tensor: Tensor) -> Tensor:
+    op = apply_op(
+        "Rank",
+        [Input("input", tensor)],
+        lambda _: [(dtypes.int32, TensorShape([]))],
+        kernel=lambda x: x.ndim,
+    )
+    rank = op.outputs[0]
+    return (rank - 1) - range_of(0, rank, 1, name="Range")
+
+
+def _check_permutation(axes: list[int], rank: int) -> None:
+    if len(axes) != rank:
+        fail(
+            f"transpose expects a vector of size {rank}. But input(1) is a vector of size "
+            f"{len(axes)}"
+        )
+    for axis in axes:
+        if not 0 <= axis < rank:
+            fail(f"{axis} is out of range [0 .. {rank})")
+    for axis in range(rank):
+        if axis not in axes:
+            fail(f"{axis} is missing from {{{','.join(map(str, axes))}}}.")
+
+
+def _infer_transpose(tensor: Tensor, perm: Tensor) -> Any:
+    check_rank(perm.shape, 1)
+    rank = tensor.shape.rank
+    length = perm.shape[0].value
+    if rank is None:
+        return [(tensor.dtype.base_dtype, unknown_shape(length))]
+    if length not in (None, rank):
+        raise ShapeConflict(f"Dimension must be {rank} but is {length}")
+    order = fold(perm)
+    if order is None:
+        return [(tensor.dtype.base_dtype, unknown_shape(rank))]
+    sizes: list[Any] = tensor.shape.as_list()
+    for axis in order.tolist():
+        if not -rank <= axis < rank:
+            raise ShapeConflict(f"perm dim {axis} is out of range of input rank {rank}")
+    return [(tensor.dtype.base_dtype, TensorShape([sizes[axis] for axis in order.tolist()]))]
+
+
+define("Transpose", computed=by_either)
+define("ConjugateTranspose")

@@ -1,0 +1,145 @@
+"""Elements that differ from each other.
+
+Source: `tf.unique` and its kin of TensorFlow 1.15.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from headrace import dtypes
+from headrace.graph import Tensor, define
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.attributes import type_attr
+from headrace.ops.framework.elementwise import INDEX_TYPES
+from headrace.ops.framework.inference import check_rank
+from headrace.ops.framework.kernel import Array, fail
+from headrace.shapes import vector
+
+__all__ = ["setdiff1d", "unique", "unique_with_counts"]
+
+
+class Unique(NamedTuple):
+    """What `unique` returns.
+
+    Attributes:
+        y: The elements that differ, each once, in the order in which they come first.
+        idx: For each element of the argument its place in `y`.
+    """
+
+    y: Tensor
+    idx: Tensor
+
+
+class UniqueWithCounts(NamedTuple):
+    """What `unique_with_counts` returns.
+
+    Attributes:
+        y: The elements that differ, each once, in the order in which they come first.
+        idx: For each element of the argument its place in `y`.
+        count: For each element of `y` how often it comes.
+    """
+
+    y: Tensor
+    idx: Tensor
+    count: Tensor  # type: ignore[assignment]  # tuples have a method of that name
+
+
+class ListDiff(NamedTuple):
+    """What `setdiff1d` returns.
+
+    Attributes:
+        out: The elements that are left, in order.
+        idx: Their places in the argument.
+    """
+
+    out: Tensor
+    idx: Tensor
+
+
+def unique(x: Any, out_idx: Any = dtypes.int32, name: str | None = None) -> Unique:
+    """Finds the elements of a vector that differ from each other; NaN differs from itself.
+
+    Args:
+        x: The vector.
+        out_idx: Type of the places: int32 or int64.
+        name: Name of the operation.
+    """
+    return Unique(*_find_unique("Unique", x, out_idx, name, 2))
+
+
+def unique_with_counts(
+    x: Any, out_idx: Any = dtypes.int32, name: str | None = None
+) -> UniqueWithCounts:
+    """Finds the elements of a vector that differ from each other, and counts them.
+
+    Args:
+        x: The vector.
+        out_idx: Type of the places and counts: int32 or int64.
+        name: Name of the operation.
+    """
+    return UniqueWithCounts(*_find_unique("UniqueWithCounts", x, out_idx, name, 3))
+
+
+def setdiff1d(x: Any, y: Any, index_dtype: Any = dtypes.int32, name: str | None = None) -> ListDiff:
+    """Finds the elements of a vector that are not in another one.
+
+    Args:
+        x: The vector.
+        y: The elements to leave out, a vector.
+        index_dtype: Type of the places: int32 or int64.
+        name: Name of the operation.
+    """
+    kind = type_attr("out_idx", index_dtype, INDEX_TYPES)
+
+    def infer(all_of: Tensor, without: Tensor) -> Any:
+        check_rank(all_of.shape, 1)
+        check_rank(without.shape, 1)
+        return [(all_of.dtype.base_dtype, vector(None)), (kind, vector(None))]
+
+    def kernel(all_of: Array, without: Array) -> Any:
+        for array, what in ((all_of, "x"), (without, "y")):
+            if array.ndim != 1:
+                fail(f"{what} should be a 1D vector.")
+        excluded = set(without.tolist())
+        left = [place for place, item in enumerate(all_of.tolist()) if item not in excluded]
+        places = np.array(left, dtype=np.int64)
+        return all_of[places], places
+
+    inputs = [Input("x", x), Input("y", y)]
+    attrs = {"out_idx": kind}
+    return ListDiff(
+        *apply_op("ListDiff", inputs, infer, name=name, attrs=attrs, kernel=kernel).outputs
+    )
+
+
+def _find_unique(
+    op_type: str, x: Any, out_idx: Any, name: str | None, num_outputs: int
+) -> list[Tensor]:
+    kind = type_attr("out_idx", out_idx, INDEX_TYPES)
+
+    def infer(tensor: Tensor) -> Any:
+        check_rank(tensor.shape, 1)
+        places = (kind, tensor.shape)
+        return [(tensor.dtype.base_dtype, vector(None)), places, (kind, vector(None))][:num_outputs]
+
+    def kernel(array: Array) -> Any:
+        if array.ndim != 1:
+            fail("unique expects a 1D vector.")
+        # NumPy sorts what it finds; TensorFlow keeps the order in which elements come first.
+        _, firsts, places, counts = np.unique(
+            array, return_index=True, return_inverse=True, return_counts=True, equal_nan=False
+        )
+        order = np.argsort(firsts)
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order))
+        return (array[firsts[order]], rank[places], counts[order])[:num_outputs]
+
+    attrs = {"out_idx": kind}
+    op = apply_op(op_type, [Input("x", x)], infer, name=name, attrs=attrs, kernel=kernel)
+    return op.outputs
+
+
+define("ListDiff")
+define("Unique")
+define("UniqueWithCounts")

@@ -1,0 +1,108 @@
+"""Choosing between elements by a condition.
+
+Source: `tf.where` of TensorFlow 1.15.
+"""
+
+from typing import Any, Final
+
+import numpy as np
+
+from headrace import dtypes
+from headrace.graph import Tensor, define, name_scope
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.conversion import convert_to_tensor
+from headrace.ops.framework.elementwise import NUMBERS
+from headrace.ops.framework.inference import merge_shapes
+from headrace.ops.framework.kernel import Array, fail
+from headrace.shapes import TensorShape, bracketed
+
+__all__ = ["where"]
+
+
+_MASKS: Final = (*NUMBERS, dtypes.bool)
+
+
+_MAX_WHERE_RANK: Final = 8
+
+
+def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
+    """Returns where a condition is true, or picks from one of two tensors.
+
+    Args:
+        condition: Bools. With `x` and `y` it has their shape, or is a scalar, or a vector that
+            picks whole rows.
+        x: What to take where the condition is true.
+        y: What to take where it is false.
+        name: Name of the operation.
+
+    Returns:
+        Without `x` and `y` the int64 indices of the true elements, one row each; else a tensor like
+        `x` and `y`.
+
+    Raises:
+        ValueError: If only one of `x` and `y` is given, or shapes differ.
+    """
+    if (x is None) != (y is None):
+        raise ValueError("x and y must both be non-None or both be None.")
+    if x is None:
+        with name_scope(name, "Where", [condition]) as scope:
+            tensor = convert_to_tensor(condition, dtype_hint=dtypes.bool, name="condition")
+            inputs = [Input("input", tensor, allowed=_MASKS)]
+            op = apply_op("Where", inputs, _infer_where, name=scope, kernel=_find_true)
+            return op.outputs[0]
+    inputs = [Input("condition", condition, dtypes.bool), Input("t", x), Input("e", y)]
+    return apply_op("Select", inputs, _infer_select, name=name, kernel=_select).outputs[0]
+
+
+def _find_true(condition: Array) -> Any:
+    if not 1 <= condition.ndim <= _MAX_WHERE_RANK:
+        fail(f"WhereOp : Unhandled input dimensions: {condition.ndim}")
+    return np.argwhere(condition)
+
+
+def _infer_where(condition: Tensor) -> Any:
+    return [(dtypes.int64, TensorShape([None, condition.shape.rank]))]
+
+
+def _infer_select(condition: Tensor, x: Tensor, y: Tensor) -> Any:
+    shape = merge_shapes(x.shape, y.shape)
+    rows = condition.shape
+    if shape.rank is not None and rows.rank not in (None, 0):
+        if rows.rank == 1 and shape.rank > 1:
+            merge_shapes(rows, shape[:1])
+        else:
+            shape = merge_shapes(rows, shape)
+    return [(x.dtype.base_dtype, shape)]
+
+
+def _select(condition: Array, x: Array, y: Array) -> Any:
+    picks_rows = condition.ndim == 1 and x.ndim != 1
+    if condition.ndim and not picks_rows:
+        for place, array in ((1, x), (2, y)):
+            if array.shape != condition.shape:
+                fail(
+                    "Inputs to operation Select of type Select must have the same size and shape.  "
+                    f"Input 0: {bracketed(condition.shape)} != input {place}: "
+                    f"{bracketed(array.shape)}"
+                )
+    if x.shape != y.shape:
+        fail(
+            "'then' and 'else' must have the same size.  but received: "
+            f"{bracketed(x.shape)} vs. {bracketed(y.shape)}"
+        )
+    if picks_rows:
+        if x.ndim == 0:
+            fail("'then' must be at least a vector, but saw shape: []")
+        if len(condition) != len(x):
+            fail(
+                "Number of batches of 'then' must match size of 'cond', but saw: "
+                f"{len(x)} vs. {len(condition)}"
+            )
+        condition = condition.reshape(condition.shape + (1,) * (x.ndim - 1))
+    return np.where(condition, x, y)
+
+
+define("Select")
+
+
+define("Where")

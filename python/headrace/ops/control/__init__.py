@@ -1,0 +1,1 @@
+"""Control flow: conditions, order of execution, assertions, printing and Python functions."""

@@ -1,0 +1,268 @@
+"""Assertions about the values of tensors.
+
+Each is an operation that fails when it is run and the assertion does not hold; where the values are
+known when the graph is built, it fails there and then.
+
+Source: `tf.debugging` of TensorFlow 1.15.
+"""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+
+from headrace.errors import InvalidArgumentError
+from headrace.graph import Operation, Tensor, name_scope
+from headrace.ops.control.control_flow import Assert
+from headrace.ops.framework.conversion import convert_to_tensor
+from headrace.ops.framework.folding import fold
+from headrace.ops.math.arithmetic import abs, add, multiply, subtract
+from headrace.ops.math.compare import (
+    equal,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    not_equal,
+)
+from headrace.ops.math.reduce import reduce_all
+
+__all__ = [
+    "assert_equal",
+    "assert_greater",
+    "assert_greater_equal",
+    "assert_less",
+    "assert_less_equal",
+    "assert_near",
+    "assert_negative",
+    "assert_non_negative",
+    "assert_non_positive",
+    "assert_none_equal",
+    "assert_positive",
+]
+
+
+class Comparison(Protocol):
+    """An assertion about each pair of elements of two tensors.
+
+    Args:
+        x: The first tensor.
+        y: The second one, of the same type; shapes are broadcast.
+        data: The tensors to show when it does not hold; None for `x` and `y`.
+        summarize: How many elements of each to show; None for 3.
+        message: What the error begins with.
+        name: Name of the scope.
+
+    Returns:
+        The operation. Run it, or let others wait for it: if the assertion does not hold, the run
+        ends with InvalidArgumentError.
+
+    Raises:
+        InvalidArgumentError: If both values are known already and it does not hold.
+    """
+
+    def __call__(
+        self,
+        x: Any,
+        y: Any,
+        data: Any = None,
+        summarize: int | None = None,
+        message: str | None = None,
+        name: str | None = None,
+    ) -> Operation:
+        """Adds the assertion to the current graph."""
+
+
+class SignAssertion(Protocol):
+    """An assertion about the sign of each element of a tensor.
+
+    Args:
+        x: The tensor.
+        data: The tensors to show when it does not hold; None for `x`.
+        summarize: How many elements of each to show; None for 3.
+        message: What the error begins with.
+        name: Name of the scope.
+
+    Returns:
+        The operation. Run it, or let others wait for it: if the assertion does not hold, the run
+        ends with InvalidArgumentError.
+
+    Raises:
+        InvalidArgumentError: If the value is known already and it does not hold.
+    """
+
+    def __call__(
+        self,
+        x: Any,
+        data: Any = None,
+        summarize: int | None = None,
+        message: str | None = None,
+        name: str | None = None,
+    ) -> Operation:
+        """Adds the assertion to the current graph."""
+
+
+def message_prefix(message: str | None) -> str:
+    """Returns what the user's message puts in front of an error."""
+    return f"{message}.  " if message else ""
+
+
+def _compare(opname: str, symbol: str, summary: str, function: Callable[..., Tensor]) -> Comparison:
+    """Makes the public function of one comparison."""
+
+    def check(
+        x: Any,
+        y: Any,
+        data: Any = None,
+        summarize: int | None = None,
+        message: str | None = None,
+        name: str | None = None,
+    ) -> Operation:
+        with name_scope(name, opname, [x, y, *(data or ())]):
+            x = convert_to_tensor(x, name="x")
+            y = convert_to_tensor(y, name="y")
+            shown = data
+            if shown is None:
+                words = f"Condition x {symbol} y did not hold element-wise:"
+                shown = [words, f"x ({x.name}) = ", x, f"y ({y.name}) = ", y]
+            if message is not None:
+                shown = [message, *shown]
+            return _assert_all(function(x, y), shown, summarize)
+
+    check.__name__ = check.__qualname__ = opname
+    check.__doc__ = f"{summary}\n\n{(Comparison.__doc__ or '').split(chr(10), 2)[2]}"
+    return check
+
+
+def _compare_to_zero(
+    opname: str, words: list[str], summary: str, function: Callable[[Tensor, Tensor], Tensor]
+) -> SignAssertion:
+    """Makes the public function of one assertion about signs.
+
+    Args:
+        opname: Its name.
+        words: What the error says; `{name}` is the tensor's name.
+        summary: First line of the function's documentation.
+        function: Called with the tensor and 0.
+    """
+
+    def check(
+        x: Any,
+        data: Any = None,
+        summarize: int | None = None,
+        message: str | None = None,
+        name: str | None = None,
+    ) -> Operation:
+        with name_scope(name, opname, [x, *(data or ())]):
+            x = convert_to_tensor(x, name="x")
+            shown = data
+            if shown is None:
+                texts = [text.format(name=x.name) for text in words]
+                shown = [message_prefix(message), *texts, x]
+            zero = convert_to_tensor(0, dtype=x.dtype.base_dtype)
+            return _assert_all(function(x, zero), shown, summarize)
+
+    check.__name__ = check.__qualname__ = opname
+    check.__doc__ = f"{summary}\n\n{(SignAssertion.__doc__ or '').split(chr(10), 2)[2]}"
+    return check
+
+
+def _assert_all(holds: Tensor, data: Any, summarize: int | None) -> Operation:
+    condition = reduce_all(holds)
+    # More is known here than TensorFlow finds out: what a branch asserts may never be run.
+    known = [None if holds.op.branch else fold(tensor) for tensor in holds.op.inputs]
+    if all(value is not None for value in known) and holds.op.kernel is not None:
+        is_true = np.all(holds.op.kernel(*known))
+        if not is_true:
+            text = "\n".join(_write(item) for item in data)
+            raise InvalidArgumentError(None, None, text)
+    return Assert(condition, data, summarize=summarize)
+
+
+def _write(item: Any) -> str:
+    value = fold(item) if isinstance(item, Tensor) else None
+    return str(item if value is None else value)
+
+
+assert_equal = _compare("assert_equal", "==", "Asserts that x == y everywhere.", equal)
+assert_none_equal = _compare(
+    "assert_none_equal", "!=", "Asserts that x != y everywhere.", not_equal
+)
+assert_less = _compare("assert_less", "<", "Asserts that x < y everywhere.", less)
+assert_less_equal = _compare(
+    "assert_less_equal", "<=", "Asserts that x <= y everywhere.", less_equal
+)
+assert_greater = _compare("assert_greater", ">", "Asserts that x > y everywhere.", greater)
+assert_greater_equal = _compare(
+    "assert_greater_equal", ">=", "Asserts that x >= y everywhere.", greater_equal
+)
+assert_positive = _compare_to_zero(
+    "assert_positive",
+    ["Condition x > 0 did not hold element-wise:", "x ({name}) = "],
+    "Asserts that x > 0 everywhere.",
+    greater,
+)
+assert_negative = _compare_to_zero(
+    "assert_negative",
+    ["Condition x < 0 did not hold element-wise:", "x ({name}) = "],
+    "Asserts that x < 0 everywhere.",
+    less,
+)
+assert_non_negative = _compare_to_zero(
+    "assert_non_negative",
+    ["Condition x >= 0 did not hold element-wise:", "x ({name}) = "],
+    "Asserts that x >= 0 everywhere.",
+    greater_equal,
+)
+assert_non_positive = _compare_to_zero(
+    "assert_non_positive",
+    ["Condition x <= 0 did not hold element-wise:x ({name}) = "],
+    "Asserts that x <= 0 everywhere.",
+    less_equal,
+)
+
+
+def assert_near(
+    x: Any,
+    y: Any,
+    rtol: Any = None,
+    atol: Any = None,
+    data: Any = None,
+    summarize: int | None = None,
+    message: str | None = None,
+    name: str | None = None,
+) -> Operation:
+    """Asserts that abs(x - y) < atol + rtol * abs(y) everywhere.
+
+    Args:
+        x: The first tensor, of floats.
+        y: The second one, of the same type; shapes are broadcast.
+        rtol: The relative tolerance; None for ten times the smallest difference of floats near 1.
+        atol: The absolute tolerance; None for the same.
+        data: The tensors to show when it does not hold; None for `x` and `y`.
+        summarize: How many elements of each to show; None for 3.
+        message: What the error begins with.
+        name: Name of the scope.
+
+    Returns:
+        The operation. Run it, or let others wait for it: if the assertion does not hold, the run
+        ends with InvalidArgumentError.
+
+    Raises:
+        ValueError: If the tensors are not of floats.
+    """
+    with name_scope(name, "assert_near", [x, y, rtol, atol, *(data or ())]):
+        x = convert_to_tensor(x, name="x")
+        y = convert_to_tensor(y, name="y", dtype=x.dtype.base_dtype)
+        kind = x.dtype.base_dtype
+        if not kind.is_floating:
+            raise ValueError(f"assert_near: x is of type {kind.name}, expected floats.")
+        smallest = 10 * np.finfo(kind.as_numpy_dtype).eps
+        rtol = convert_to_tensor(smallest if rtol is None else rtol, name="rtol", dtype=kind)
+        atol = convert_to_tensor(smallest if atol is None else atol, name="atol", dtype=kind)
+        if data is None:
+            words = f"x and y not equal to tolerance rtol = {rtol}, atol = {atol}"
+            data = [message_prefix(message), words, f"x ({x.name}) = ", x, f"y ({y.name}) = ", y]
+        tolerance = add(atol, multiply(rtol, abs(y)))
+        condition = reduce_all(less(abs(subtract(x, y)), tolerance))
+        return Assert(condition, data, summarize=summarize)

@@ -1,0 +1,163 @@
+"""Computing one of two things.
+
+Source: `tf.cond` of TensorFlow 1.15.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from headrace import dtypes
+from headrace.graph import Operation, Role, Tensor, define, get_default_graph, name_scope
+from headrace.ops.array.placeholder import identity
+from headrace.ops.control.control_flow import with_dependencies
+from headrace.ops.framework.conversion import convert_to_tensor
+from headrace.ops.sparse.tensor import SparseTensor
+
+__all__ = ["cond"]
+
+
+def cond(
+    pred: Any,
+    true_fn: Callable[[], Any],
+    false_fn: Callable[[], Any],
+    strict: bool = False,
+    name: str | None = None,
+) -> Any:
+    """Returns what one of two functions computes, as a bool says when it runs.
+
+    Only the operations that the function itself makes are conditional. What it uses from outside
+    runs either way.
+
+    Args:
+        pred: A bool scalar tensor.
+        true_fn: Makes what runs if it is true.
+        false_fn: Makes what runs if it is false; returns the same structure of the same types.
+        strict: Whether a list of one stays a list.
+        name: Name of the scope.
+
+    Returns:
+        What the functions return: a tensor, or a list, tuple or dict of tensors. For an operation
+        stands a bool tensor that is there when it has run.
+
+    Raises:
+        TypeError: If an argument is of the wrong type, or the types of the structures differ.
+        ValueError: If the functions return nothing, not as many tensors, or dtypes that differ.
+    """
+    for function, argument in ((true_fn, "true_fn"), (false_fn, "false_fn")):
+        if not callable(function):
+            raise TypeError(f"{argument} must be callable.")
+    if isinstance(pred, bool):
+        raise TypeError("pred must not be a Python bool")
+    with name_scope(name, "cond", [pred]):
+        predicate = convert_to_tensor(pred, dtype=dtypes.bool, name="pred")
+        predicate.shape.assert_is_compatible_with([])
+        # Each run decides once, whatever a feed or a variable says later.
+        predicate = identity(predicate, name="pred_id")
+        if_true = _Branch(predicate, True, true_fn, "true_fn", strict)
+        if_false = _Branch(predicate, False, false_fn, "false_fn", strict)
+        _check_same(if_true, if_false)
+        merged = (
+            _merge(predicate, *pair) for pair in zip(if_false.leaves, if_true.leaves, strict=True)
+        )
+        return if_true.pack(merged)
+
+
+class _Branch:
+    """What one function returned, its leaves as tensors of the branch."""
+
+    def __init__(
+        self,
+        predicate: Tensor,
+        is_taken_if: bool,
+        function: Callable[[], Any],
+        argument: str,
+        strict: bool,
+    ) -> None:
+        with get_default_graph().on_branch(predicate, is_taken_if):
+            self.structure = _unpacked(function(), strict)
+            if self.structure is None:
+                raise ValueError(f"{argument} must have a return value.")
+            self.leaves = [_as_tensor(leaf, predicate) for leaf in _leaves(self.structure)]
+
+    def pack(self, leaves: Iterator[Tensor]) -> Any:
+        """The structure with other leaves."""
+        return _replace(self.structure, leaves)
+
+
+def _as_tensor(leaf: Any, predicate: Tensor) -> Tensor:
+    if isinstance(leaf, Operation):
+        return with_dependencies([leaf], predicate)
+    # A value from outside becomes one of the branch: the merge is then the only way to it.
+    return identity(convert_to_tensor(leaf))
+
+
+def _leaves(structure: Any) -> Iterator[Any]:
+    if isinstance(structure, SparseTensor):
+        yield from (structure.indices, structure.values, structure.dense_shape)
+    elif isinstance(structure, dict):
+        for key in sorted(structure):
+            yield from _leaves(structure[key])
+    elif isinstance(structure, (list, tuple)):
+        for item in structure:
+            yield from _leaves(item)
+    else:
+        yield structure
+
+
+def _replace(structure: Any, leaves: Iterator[Any]) -> Any:
+    if isinstance(structure, SparseTensor):
+        return SparseTensor(next(leaves), next(leaves), next(leaves))
+    if isinstance(structure, dict):
+        values = {key: _replace(structure[key], leaves) for key in sorted(structure)}
+        return type(structure)((key, values[key]) for key in structure)
+    if isinstance(structure, tuple) and hasattr(structure, "_fields"):
+        return type(structure)(*(_replace(item, leaves) for item in structure))
+    if isinstance(structure, (list, tuple)):
+        return type(structure)(_replace(item, leaves) for item in structure)
+    return next(leaves)
+
+
+def _skeleton(structure: Any) -> Any:
+    """The structure alone: equal for what can be merged."""
+    if isinstance(structure, SparseTensor):
+        return "SparseTensor"
+    if isinstance(structure, dict):
+        return {key: _skeleton(value) for key, value in structure.items()}
+    if isinstance(structure, (list, tuple)):
+        return type(structure), [_skeleton(item) for item in structure]
+    return "tensor"
+
+
+def _check_same(if_true: _Branch, if_false: _Branch) -> None:
+    if _skeleton(if_true.structure) != _skeleton(if_false.structure):
+        both = f"of true_fn and false_fn: {if_true.structure!r} and {if_false.structure!r}"
+        if len(if_true.leaves) == len(if_false.leaves) > 1:
+            raise TypeError(f"Incompatible return types {both}")
+        raise ValueError(f"Incompatible return values {both}")
+    if not if_true.leaves:
+        raise ValueError("true_fn and false_fn must return at least one result.")
+    types, others = ([t.dtype.base_dtype for t in branch.leaves] for branch in (if_true, if_false))
+    if types != others:
+        raise ValueError(
+            "Outputs of true_fn and false_fn must have the same type: "
+            f"{', '.join(t.name for t in types)} and {', '.join(t.name for t in others)}"
+        )
+
+
+def _merge(predicate: Tensor, if_false: Tensor, if_true: Tensor) -> Tensor:
+    op = get_default_graph().create_op(
+        "Merge",
+        [if_false, if_true, predicate],
+        [if_true.dtype.base_dtype],
+        output_shapes=[if_true.shape.most_specific_compatible_shape(if_false.shape)],
+    )
+    return op.outputs[0]
+
+
+def _unpacked(result: Any, strict: bool) -> Any:
+    """A list or tuple of one becomes that one, unless `strict`."""
+    is_single = isinstance(result, (list, tuple)) and len(result) == 1
+    return result[0] if is_single and not strict else result
+
+
+define("Merge", role=Role.MERGE)

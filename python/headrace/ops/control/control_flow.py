@@ -1,0 +1,189 @@
+"""Order of execution: grouping, waiting, asserting.
+
+Source: `tf.group`, `tf.tuple` and `tf.Assert` of TensorFlow 1.15.
+"""
+
+import builtins
+from typing import Any
+
+from headrace import dtypes
+from headrace.graph import (
+    Operation,
+    Tensor,
+    control_dependencies,
+    define,
+    get_default_graph,
+    graph_of,
+    name_scope,
+)
+from headrace.ops.array.placeholder import identity
+from headrace.ops.framework.arguments import Input, InputList, apply_op
+from headrace.ops.framework.conversion import convert_n_to_tensor, convert_to_tensor, is_tensor
+from headrace.ops.framework.excerpt import write_excerpt
+from headrace.ops.framework.kernel import Array, fail
+from headrace.ops.sparse.tensor import SparseTensor
+from headrace.shapes import bracketed
+
+__all__ = [
+    "Assert",
+    "control_dependencies",
+    "group",
+    "no_op",
+    "tuple",
+    "with_dependencies",
+]
+
+
+def no_op(name: str | None = None) -> Operation:
+    """Makes an operation that does nothing; it can wait for others."""
+    return get_default_graph().create_op("NoOp", [], [], name=name)
+
+
+def group(*inputs: Any, name: str | None = None) -> Operation:
+    """Makes an operation that has run when several others have.
+
+    Args:
+        *inputs: Operations, tensors and nested lists of them.
+        name: Name of the operation.
+
+    Raises:
+        TypeError: If one is something else.
+    """
+    items = _flatten(inputs)
+    with name_scope(name, "group_deps", items) as scope:
+        if not items:
+            return no_op(name=scope)
+        with graph_of(items).control_dependencies([_op_of(item) for item in items]):
+            return no_op(name=scope)
+
+
+def with_dependencies(dependencies: Any, output_tensor: Any, name: str | None = None) -> Tensor:
+    """Returns a tensor with the same value that is there only after some operations have run.
+
+    Args:
+        dependencies: The operations or tensors to wait for.
+        output_tensor: The tensor.
+        name: Name of the operation.
+    """
+    values = [*dependencies, output_tensor]
+    with (
+        name_scope(name, "control_dependency", values) as scope,
+        control_dependencies(dependencies),
+    ):
+        return identity(convert_to_tensor(output_tensor), name=scope)
+
+
+def tuple(tensors: Any, control_inputs: Any = None, name: str | None = None) -> list[Any]:
+    """Returns tensors that are there only after all of them have been computed.
+
+    Args:
+        tensors: A list of tensors, operations and None.
+        control_inputs: More operations to wait for.
+        name: Name of the scope.
+
+    Returns:
+        A list like `tensors`.
+
+    Raises:
+        ValueError: If there is no tensor or operation among them.
+        TypeError: If a control input is neither.
+    """
+    with name_scope(name, "tuple", tensors):
+        items = [
+            item if item is None or isinstance(item, Operation) else convert_to_tensor(item)
+            for item in tensors
+        ]
+        gating = [_op_of(item) for item in items if item is not None]
+        for item in control_inputs or ():
+            if not (isinstance(item, Operation) or is_tensor(item)):
+                raise TypeError(f"Control input must be Operation or Tensor: {item}")
+            gating.append(_op_of(item))
+        if not gating:
+            raise ValueError(f"Must have at least one Tensor: {tensors}")
+        gate = group(*sorted(set(gating), key=lambda op: op._id))
+        return [_gated(gate, item) for item in items]
+
+
+def Assert(
+    condition: Any, data: Any, summarize: int | None = None, name: str | None = None
+) -> Operation:
+    """Makes an operation that fails unless a condition holds.
+
+    Args:
+        condition: A bool scalar.
+        data: The tensors to show when it does not hold, a list of at least one.
+        summarize: How many elements of each to show; None for 3.
+        name: Name of the scope.
+
+    Returns:
+        The operation. Run it, or let others wait for it: a failing one ends the run with
+        InvalidArgumentError.
+
+    Raises:
+        TypeError: If `data` is no list.
+        ValueError: If it is empty.
+    """
+    if not isinstance(data, (list, builtins.tuple)):
+        raise TypeError(f"Expected list for 'data' argument to 'Assert' Op, not {data}.")
+    if not data:
+        raise ValueError(
+            "Attr 'T' of 'Assert' Op passed list of length 0 less than minimum 1. Give a tensor to "
+            "show."
+        )
+    shown = 3 if summarize is None else summarize
+    with name_scope(name, "Assert", [condition, data]):
+        # TensorFlow converts them twice, and seeds depend on how many operations there are.
+        convert_n_to_tensor(data)
+        inputs: list[Input | InputList] = [
+            Input("condition", condition, dtypes.bool),
+            InputList("data", data, is_mixed=True),
+        ]
+
+        def kernel(is_true: Array, *values: Array) -> None:
+            if is_true.ndim:
+                fail(f"In[0] should be a scalar: {bracketed(is_true.shape)}")
+            if not is_true:
+                words = " ".join(f"[{write_excerpt(value, shown)}]" for value in values)
+                fail(f"assertion failed: {words}")
+
+        attrs = {"summarize": shown}
+        return apply_op("Assert", inputs, lambda *_: [], name="Assert", attrs=attrs, kernel=kernel)
+
+
+def _flatten(items: Any) -> list[Any]:
+    """Returns operations and tensors out of nested lists.
+
+    Raises:
+        TypeError: If something else is among them.
+    """
+    found: list[Any] = []
+    for item in items:
+        if isinstance(item, Operation) or is_tensor(item):
+            found.append(item)
+        elif isinstance(item, (list, builtins.tuple)):
+            found += _flatten(item)
+        elif isinstance(item, dict):
+            found += _flatten([item[key] for key in sorted(item)])
+        elif isinstance(item, SparseTensor):
+            found += [item.indices, item.values, item.dense_shape]
+        else:
+            raise TypeError(f"Expected tf.Tensor, tf.Operation or a nest of them, got {item!r}")
+    return found
+
+
+def _op_of(item: Any) -> Operation:
+    op: Operation = item if isinstance(item, Operation) else item.op
+    return op
+
+
+def _gated(gate: Operation, item: Any) -> Any:
+    if item is None:
+        return None
+    if isinstance(item, Operation):
+        with control_dependencies([gate]):
+            return group(item)
+    return with_dependencies([gate], item)
+
+
+define("Assert")
+define("NoOp")

@@ -1,0 +1,148 @@
+"""Python functions as operations.
+
+Source: `tf.py_func` of TensorFlow 1.15.
+"""
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from headrace.dtypes import DType, as_dtype, kernel_name
+from headrace.graph import Operation, Tensor, define, graph_of, name_scope
+from headrace.ops.framework.conversion import convert_n_to_tensor
+from headrace.ops.framework.kernel import Array, as_array, fail
+from headrace.shapes import unknown_shape
+
+__all__ = ["py_func"]
+
+# Numbers the functions of this process, as their names in errors.
+_numbers: Final = itertools.count()
+
+
+def py_func(
+    func: Callable[..., Any],
+    inputs: Sequence[Any],
+    output_types: Any,
+    stateful: bool = True,
+    name: str | None = None,
+) -> Any:
+    """Makes an operation that calls a Python function.
+
+    The function runs in the thread of the run that needs its results, with the interpreter's lock,
+    and possibly in several threads at once.
+
+    Args:
+        func: Takes one NumPy array (scalar, bytes) an input; they are its own to change. Returns
+            one value for each type in `output_types`, as a list or tuple if there are several.
+        inputs: The tensors to call it with.
+        output_types: The types it returns: one, or a list of them. A result must have its type
+            already: a Python int is int64 and a Python float float64.
+        stateful: Whether calls with the same inputs may differ.
+        name: Name of the operation.
+
+    Returns:
+        A tensor; a list of tensors if `output_types` is a list; the operation if it is an empty
+        list. Their shapes are unknown. A run in which the results do not fit `output_types` ends
+        with InvalidArgumentError; an exception of the function ends the run as well.
+
+    Raises:
+        TypeError: If `func` cannot be called.
+    """
+    if not callable(func):
+        raise TypeError(f"func must be callable, got {func!r}")
+    is_list = isinstance(output_types, (list, tuple))
+    output_dtypes = [as_dtype(item) for item in (output_types if is_list else [output_types])]
+    op_type = "PyFunc" if stateful else "PyFuncStateless"
+    token = f"pyfunc_{next(_numbers)}"
+    with name_scope(name, op_type, inputs) as scope:
+        tensors = convert_n_to_tensor(inputs, name="input")
+        op = graph_of(inputs).create_op(
+            op_type,
+            tensors,
+            output_dtypes,
+            output_shapes=[unknown_shape()] * len(output_dtypes),
+            name=scope,
+            attrs={
+                "python_function": True,
+                "token": token,
+                "Tin": [tensor.dtype.base_dtype for tensor in tensors],
+                "Tout": output_dtypes,
+            },
+            kernel=_PythonKernel(func, output_dtypes, token),
+        )
+    return _results(op, is_list)
+
+
+class _PythonKernel:
+    """Calls the user's function and checks what it returns.
+
+    Attributes:
+        function: The user's function.
+    """
+
+    def __init__(
+        self, function: Callable[..., Any], output_dtypes: Sequence[DType], token: str
+    ) -> None:
+        self.function = function
+        self._output_dtypes = tuple(output_dtypes)
+        self._token = token
+
+    def __call__(self, *inputs: Any) -> Any:
+        """Computes the outputs: an array, or a tuple of arrays unless there is exactly one."""
+        returned = self.function(*[_as_argument(value) for value in inputs])
+        if returned is None:
+            returned = []
+        values = returned if isinstance(returned, (list, tuple)) else [returned]
+        if len(values) != len(self._output_dtypes):
+            fail(
+                f"{self._token} returns {len(values)} values, but expects to see "
+                f"{len(self._output_dtypes)} values."
+            )
+        arrays = tuple(
+            self._check(place, value, dtype)
+            for place, (value, dtype) in enumerate(zip(values, self._output_dtypes, strict=True))
+        )
+        return arrays[0] if len(arrays) == 1 else arrays
+
+    def _check(self, place: int, value: Any, dtype: DType) -> Array:
+        array = _as_result(value)
+        found = as_dtype(array.dtype)
+        if found != dtype:
+            fail(
+                f"{place}-th value returned by {self._token} is {kernel_name(found)}, but "
+                f"expects {kernel_name(dtype)}"
+            )
+        return array
+
+
+def _results(op: Operation, is_list: bool) -> Operation | Tensor | list[Tensor]:
+    if is_list:
+        return op.outputs or op
+    return op.outputs[0]
+
+
+def _as_argument(value: Any) -> Any:
+    array = as_array(value)
+    return array[()] if array.ndim == 0 else array.copy()
+
+
+def _as_result(value: Any) -> Array:
+    if isinstance(value, (str, bytes)):
+        return as_array(value.encode() if isinstance(value, str) else bytes(value))
+    array = np.asarray(value, order="C")
+    if array.dtype.kind not in "OSU":
+        return array
+    encoded = np.empty(array.shape, dtype=object)
+    items = [item.encode() if isinstance(item, str) else item for item in array.ravel().tolist()]
+    for item in items:
+        if not isinstance(item, bytes):
+            fail(f"Unsupported object type {type(item).__name__}")
+    encoded.ravel()[:] = items
+    return encoded
+
+
+# The user's function is called in every run, whatever it is said to be.
+define("PyFunc", is_stateful=True)
+define("PyFuncStateless", is_stateful=True)

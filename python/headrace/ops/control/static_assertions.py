@@ -1,0 +1,321 @@
+"""Assertions about types and ranks, checked when the graph is built as far as that is possible.
+
+Source: `tf.debugging` of TensorFlow 1.15.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from headrace import dtypes
+from headrace.dtypes import DType, as_dtype
+from headrace.graph import Operation, Tensor, name_scope
+from headrace.ops.array.join import stack
+from headrace.ops.array.reshape import reshape
+from headrace.ops.array.shape import rank as rank_of
+from headrace.ops.array.shape import shape as shape_of
+from headrace.ops.control.assertions import message_prefix
+from headrace.ops.control.control_flow import Assert, no_op
+from headrace.ops.framework.conversion import convert_n_to_tensor, convert_to_tensor
+from headrace.ops.framework.elementwise import NUMBERS
+from headrace.ops.framework.folding import fold
+from headrace.ops.math.compare import equal, greater_equal, less, less_equal
+from headrace.ops.math.reduce import reduce_all, reduce_any
+from headrace.ops.sparse.tensor import SparseTensor
+
+__all__ = [
+    "assert_integer",
+    "assert_proper_iterable",
+    "assert_rank",
+    "assert_rank_at_least",
+    "assert_rank_in",
+    "assert_same_float_dtype",
+    "assert_scalar",
+    "assert_type",
+    "is_non_decreasing",
+    "is_numeric_tensor",
+    "is_strictly_increasing",
+]
+
+
+def assert_rank(
+    x: Any,
+    rank: Any,
+    data: Any = None,
+    summarize: int | None = None,
+    message: str | None = None,
+    name: str | None = None,
+) -> Operation:
+    """Asserts that a tensor has some number of axes.
+
+    Args:
+        x: The tensor.
+        rank: The number, a scalar.
+        data: The tensors to show when it does not hold; None for the shape of `x`.
+        summarize: How many elements of each to show; None for 3.
+        message: What the error begins with.
+        name: Name of the scope.
+
+    Returns:
+        The operation; it does nothing if the static shape has told already. If the assertion does
+        not hold in a run, that ends with InvalidArgumentError.
+
+    Raises:
+        TypeError: If the number is not int32.
+        ValueError: If it is no scalar, or the static shape has another rank.
+    """
+    with name_scope(name, "assert_rank", [x, rank, *(data or ())]):
+        wanted = convert_to_tensor(rank, name="rank")
+        options = (data, summarize, message)
+        return _assert_rank(x, [wanted], "must have rank", _is_equal, equal, *options)
+
+
+def assert_rank_at_least(
+    x: Any,
+    rank: Any,
+    data: Any = None,
+    summarize: int | None = None,
+    message: str | None = None,
+    name: str | None = None,
+) -> Operation:
+    """Asserts that a tensor has at least some number of axes.
+
+    Args:
+        x: The tensor.
+        rank: The number, a scalar.
+        data: The tensors to show when it does not hold; None for the shape of `x`.
+        summarize: How many elements of each to show; None for 3.
+        message: What the error begins with.
+        name: Name of the scope.
+
+    Returns:
+        The operation; it does nothing if the static shape has told already. If the assertion does
+        not hold in a run, that ends with InvalidArgumentError.
+
+    Raises:
+        TypeError: If the number is not int32.
+        ValueError: If it is no scalar, or the static shape has fewer axes.
+    """
+    with name_scope(name, "assert_rank_at_least", [x, rank, *(data or ())]):
+        wanted = convert_to_tensor(rank, name="rank")
+        words, options = "must have rank at least", (data, summarize, message)
+        return _assert_rank(x, [wanted], words, _is_at_least, greater_equal, *options)
+
+
+def assert_rank_in(
+    x: Any,
+    ranks: Iterable[Any],
+    data: Any = None,
+    summarize: int | None = None,
+    message: str | None = None,
+    name: str | None = None,
+) -> Operation:
+    """Asserts that the number of axes of a tensor is among some numbers.
+
+    Args:
+        x: The tensor.
+        ranks: The numbers, scalars.
+        data: The tensors to show when it does not hold; None for the shape of `x`.
+        summarize: How many elements of each to show; None for 3.
+        message: What the error begins with.
+        name: Name of the scope.
+
+    Returns:
+        The operation; it does nothing if the static shape has told already. If the assertion does
+        not hold in a run, that ends with InvalidArgumentError.
+
+    Raises:
+        TypeError: If a number is not int32.
+        ValueError: If one is no scalar, or the static shape has another rank.
+    """
+    with name_scope(name, "assert_rank_in", [x, *ranks, *(data or ())]):
+        wanted = [convert_to_tensor(rank, name="rank") for rank in ranks]
+        options = (data, summarize, message)
+        return _assert_rank(x, wanted, "must have rank in", _is_equal, equal, *options)
+
+
+def assert_type(
+    tensor: Any, dtype: Any, message: str | None = None, name: str | None = None
+) -> Operation:
+    """Asserts that a tensor has a type.
+
+    Args:
+        tensor: The tensor.
+        dtype: The type.
+        message: What the error begins with.
+        name: Name of the operation.
+
+    Raises:
+        TypeError: If it has another type.
+    """
+    wanted = as_dtype(dtype)
+    with name_scope(name, "assert_type", [tensor]):
+        tensor = convert_to_tensor(tensor, name="tensor")
+        _check_type(tensor, wanted, message)
+        return no_op("statically_determined_correct_type")
+
+
+def assert_integer(x: Any, message: str | None = None, name: str | None = None) -> Operation:
+    """Asserts that a tensor has a type of integers.
+
+    Args:
+        x: The tensor.
+        message: What the error begins with.
+        name: Name of the operation.
+
+    Raises:
+        TypeError: If it has another type.
+    """
+    with name_scope(name, "assert_integer", [x]):
+        x = convert_to_tensor(x, name="x")
+        if not x.dtype.is_integer:
+            raise TypeError(
+                f'{message_prefix(message)}Expected "x" to be integer type.  Found: {x.name} of '
+                f"dtype {x.dtype}"
+            )
+        return no_op("statically_determined_was_integer")
+
+
+def assert_scalar(tensor: Any, message: str | None = None, name: str | None = None) -> Tensor:
+    """Returns a tensor, if it is known to be a scalar.
+
+    Args:
+        tensor: The tensor.
+        message: What the error begins with.
+        name: Name of the scope.
+
+    Raises:
+        ValueError: If it is none, or that is not known.
+    """
+    with name_scope(name, "assert_scalar", [tensor]) as scope:
+        found = convert_to_tensor(tensor, name=scope)
+        if found.shape.rank != 0:
+            raise ValueError(
+                f"{message_prefix(message)}Expected scalar shape for {found.name}, saw shape: "
+                f"{found.shape}."
+            )
+        return found
+
+
+def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> DType:
+    """Returns the type that some tensors have in common.
+
+    Args:
+        tensors: A list of tensors; None for none.
+        dtype: The type they should have; None for any.
+
+    Returns:
+        The type; float32 if there is neither a tensor nor a type.
+
+    Raises:
+        ValueError: If the types differ or are not of floats.
+    """
+    found = None if dtype is None else as_dtype(dtype).base_dtype
+    reference = ""
+    for tensor in convert_n_to_tensor(tensors or ()):
+        kind = tensor.dtype.base_dtype
+        if found is not None and kind != found:
+            raise ValueError(
+                f"{tensor.name}, type={kind}, must be of the same type ({found}){reference}."
+            )
+        if found is None:
+            found, reference = kind, f" as {tensor.name}"
+    found = dtypes.float32 if found is None else found
+    if not found.is_floating:
+        raise ValueError(f"Expected floating point type, got {found}.")
+    return found
+
+
+def assert_proper_iterable(values: Any) -> None:
+    """Checks that something can be gone through as a list: neither a string nor a tensor nor array.
+
+    Raises:
+        TypeError: If it cannot.
+    """
+    improper = (Tensor, SparseTensor, np.ndarray, bytes, str)
+    text = 'Expected argument "values" to be'
+    if isinstance(values, improper):
+        raise TypeError(f'{text} a "proper" iterable.  Found: {type(values)}')
+    if not hasattr(values, "__iter__"):
+        raise TypeError(f"{text} iterable.  Found: {type(values)}")
+
+
+def is_numeric_tensor(tensor: Any) -> bool:
+    """Says whether something is a tensor of numbers."""
+    return isinstance(tensor, Tensor) and tensor.dtype.base_dtype in NUMBERS
+
+
+def is_non_decreasing(x: Any, name: str | None = None) -> Tensor:
+    """Returns whether no element is smaller than the one before it; of all axes, in order.
+
+    Raises:
+        TypeError: If the tensor holds no numbers.
+    """
+    with name_scope(name, "is_non_decreasing", [x]):
+        return _compare_neighbours(x, less_equal)
+
+
+def is_strictly_increasing(x: Any, name: str | None = None) -> Tensor:
+    """Returns whether each element is larger than the one before it; of all axes, in order.
+
+    Raises:
+        TypeError: If the tensor holds no numbers.
+    """
+    with name_scope(name, "is_strictly_increasing", [x]):
+        return _compare_neighbours(x, less)
+
+
+def _is_equal(actual: int, wanted: Sequence[int]) -> bool:
+    return actual in wanted
+
+
+def _is_at_least(actual: int, wanted: Sequence[int]) -> bool:
+    return actual >= wanted[0]
+
+
+def _assert_rank(
+    x: Any,
+    ranks: list[Tensor],
+    words: str,
+    is_static: Callable[[int, Sequence[int]], bool],
+    compare: Callable[[Tensor, Tensor], Tensor],
+    data: Any,
+    summarize: int | None,
+    message: str | None,
+) -> Operation:
+    x = convert_to_tensor(x, name="x")
+    for rank in ranks:
+        _check_type(rank, dtypes.int32, None)
+    known = [fold(rank) for rank in ranks]
+    if any(value is not None and value.ndim for value in known):
+        raise ValueError("Rank must be a scalar.")
+    if x.shape.rank is not None and all(value is not None for value in known):
+        wanted = [int(value) for value in known if value is not None]
+        if not is_static(x.shape.rank, wanted):
+            shown = tuple(wanted) if words.endswith(" in") else wanted[0]
+            raise ValueError(
+                f"{message_prefix(message)}Tensor {x.name} {words} {shown}.  Received rank "
+                f"{x.shape.rank}, shape {x.shape}"
+            )
+        return no_op("static_checks_determined_all_ok")
+    if data is None:
+        tensor_words = f"Tensor {x.name} {words}"
+        data = [message_prefix(message), tensor_words, *ranks, "Received shape: ", shape_of(x)]
+    condition = reduce_any(compare(rank_of(x), stack(ranks)))
+    return Assert(condition, data, summarize=summarize)
+
+
+def _check_type(tensor: Tensor, wanted: DType, message: str | None) -> None:
+    if tensor.dtype.base_dtype != wanted:
+        raise TypeError(
+            f"{message_prefix(message)}{tensor.name} must be of type {wanted!r}; got "
+            f"{tensor.dtype!r}"
+        )
+
+
+def _compare_neighbours(x: Any, compare: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+    flat = reshape(x, [-1])
+    if not is_numeric_tensor(flat):
+        raise TypeError(f"Expected x to be numeric, instead found: {flat}")
+    return reduce_all(compare(flat[:-1], flat[1:]))

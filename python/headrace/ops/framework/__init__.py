@@ -1,0 +1,1 @@
+"""How operations are made: arguments, static shapes, NumPy kernels, folding."""

@@ -1,0 +1,231 @@
+"""How the caller's arguments become the inputs of an operation.
+
+`apply_op` does for every operation what its definition asks for: it opens a name scope, converts
+each argument to a tensor in it, checks the types against each other, infers the static shape and
+adds the operation. Its errors use TensorFlow's words.
+
+Source: `OpDefLibrary.apply_op` of TensorFlow 1.15.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from headrace.dtypes import DType
+from headrace.graph import Operation, Tensor, get_default_graph, name_scope
+from headrace.ops.framework.attributes import check_allowed
+from headrace.ops.framework.conversion import convert_n_to_tensor, convert_to_tensor
+from headrace.ops.framework.folding import fold
+from headrace.ops.framework.inference import ShapeConflict
+from headrace.ops.framework.kernel import NumpyKernel
+from headrace.shapes import TensorShape, bracketed
+
+__all__ = ["Input", "InputList", "apply_op"]
+
+Outputs = Sequence[tuple[DType, TensorShape]]
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """An argument that becomes one input.
+
+    Attributes:
+        name: Name of the parameter, for errors and for the constant made of a Python value.
+        value: What the caller gave.
+        dtype: The type it must have; None if it may vary.
+        var: Name of the type variable: inputs with the same one have the same type.
+        allowed: The types it may have; None for all.
+        default: The type that a Python value takes if it can, and an array whose own type is not
+            allowed.
+    """
+
+    name: str
+    value: Any
+    dtype: DType | None = None
+    var: str = "T"
+    allowed: Sequence[DType] | None = None
+    default: DType | None = None
+
+    def preferred(self) -> DType | None:
+        """Returns the type to try first."""
+        is_array = isinstance(self.value, (np.ndarray, np.generic))
+        own = self.value.dtype if is_array else None
+        is_allowed = own in [dtype.as_numpy_dtype for dtype in self.allowed or ()]
+        return None if is_allowed else self.default
+
+
+@dataclass(frozen=True, slots=True)
+class InputList:
+    """An argument that becomes several inputs.
+
+    Attributes:
+        name: Name of the parameter, for errors and for constants made of Python values.
+        values: What the caller gave.
+        dtype: The type they must have; None if it may vary.
+        var: Name of the type variable: all have one type.
+        allowed: The types they may have; None for all.
+        is_mixed: Whether each may have its own type; the attribute `var` is their list.
+    """
+
+    name: str
+    values: Any
+    dtype: DType | None = None
+    var: str = "T"
+    allowed: Sequence[DType] | None = None
+    is_mixed: bool = False
+
+
+def apply_op(
+    op_type: str,
+    inputs: Sequence[Input | InputList],
+    infer: Callable[..., Outputs],
+    *,
+    name: str | None = None,
+    attrs: dict[str, Any] | None = None,
+    kernel: Callable[..., Any] | None = None,
+) -> Operation:
+    """Adds an operation over the caller's arguments.
+
+    Args:
+        op_type: Type of the operation, and its name if none is given.
+        inputs: The arguments, in order.
+        infer: Takes the input tensors and returns dtype and static shape of each output.
+        name: Name of the operation and of the scope around its constants.
+        attrs: Attributes; those for type variables are added.
+        kernel: Takes one array an input and returns one array an output. None if the native engine
+            knows the type.
+
+    Returns:
+        The operation, in the graph of the arguments.
+
+    Raises:
+        TypeError: If types do not fit.
+        ValueError: If an argument cannot be converted, graphs are mixed, or shapes do not fit.
+    """
+    types: dict[str, tuple[DType, str]] = {}
+    type_lists: dict[str, list[DType]] = {}
+    given = [
+        value
+        for item in inputs
+        for value in (item.values if isinstance(item, InputList) else (item.value,))
+    ]
+    with name_scope(name or None, op_type, given) as scope:
+        tensors: list[Tensor] = []
+        for item in inputs:
+            if isinstance(item, Input):
+                tensors.append(_convert_one(op_type, item, types))
+            elif item.is_mixed:
+                converted = _convert_mixed(op_type, item)
+                type_lists[item.var] = [tensor.dtype.base_dtype for tensor in converted]
+                tensors += converted
+            else:
+                tensors += _convert_list(op_type, item, types)
+        try:
+            outputs = infer(*tensors)
+        except ShapeConflict as conflict:
+            raise ValueError(_describe(str(conflict), scope[:-1], op_type, tensors)) from None
+        output_dtypes = [dtype for dtype, _ in outputs]
+        all_attrs: dict[str, Any] = {var: dtype for var, (dtype, _) in types.items()}
+        all_attrs |= type_lists | (attrs or {})
+        return get_default_graph().create_op(
+            op_type,
+            tensors,
+            output_dtypes,
+            output_shapes=[shape for _, shape in outputs],
+            name=scope,
+            attrs=all_attrs,
+            kernel=None if kernel is None else NumpyKernel(kernel, output_dtypes),
+        )
+
+
+def _convert_one(op_type: str, item: Input, types: dict[str, tuple[DType, str]]) -> Tensor:
+    wanted = item.dtype
+    if wanted is None and item.var in types:
+        wanted = types[item.var][0]
+    try:
+        tensor = convert_to_tensor(item.value, wanted, item.preferred(), item.name)
+    except TypeError as error:
+        if wanted is None:
+            raise
+        raise TypeError(
+            f"Expected {wanted.name} passed to parameter '{item.name}' of op '{op_type}', got "
+            f"{item.value!r} of type '{type(item.value).__name__}' instead. Error: {error}"
+        ) from None
+    except ValueError as error:
+        dtype = getattr(item.value, "dtype", None)
+        if wanted is None or not isinstance(dtype, DType):
+            raise ValueError(
+                f"Tried to convert '{item.name}' to a tensor and failed. Error: {error}"
+            ) from None
+        text = f"Input '{item.name}' of '{op_type}' Op has type {dtype.base_dtype.name} that does"
+        if item.dtype is not None:
+            raise TypeError(f"{text} not match expected type of {wanted.name}.") from None
+        first = types[item.var][1]
+        raise TypeError(f"{text} not match type {wanted.name} of argument '{first}'.") from None
+    if item.dtype is None:
+        check_allowed(item.name, tensor.dtype.base_dtype, item.allowed)
+        types.setdefault(item.var, (tensor.dtype.base_dtype, item.name))
+    return tensor
+
+
+def _convert_list(
+    op_type: str, item: InputList, types: dict[str, tuple[DType, str]]
+) -> list[Tensor]:
+    first = next((value for value in item.values if isinstance(value, Tensor)), None)
+    wanted = item.dtype or (None if first is None else first.dtype.base_dtype)
+    try:
+        tensors = convert_n_to_tensor(item.values, wanted, name=item.name)
+        if len({tensor.dtype.base_dtype for tensor in tensors}) > 1:
+            raise TypeError("the types differ")
+    except (TypeError, ValueError):
+        found = ", ".join(_observed_type(value) for value in item.values)
+        expected = "don't all match."
+        if item.dtype is not None:
+            expected = f"do not match expected type {item.dtype.name}."
+        raise TypeError(
+            f"Tensors in list passed to '{item.name}' of '{op_type}' Op have types [{found}] "
+            f"that {expected}"
+        ) from None
+    if tensors and item.dtype is None:
+        check_allowed(item.name, tensors[0].dtype.base_dtype, item.allowed)
+        types.setdefault(item.var, (tensors[0].dtype.base_dtype, item.name))
+    return tensors
+
+
+def _convert_mixed(op_type: str, item: InputList) -> list[Tensor]:
+    try:
+        tensors = convert_n_to_tensor(item.values, name=item.name)
+    except (TypeError, ValueError):
+        found = ", ".join(_observed_type(value) for value in item.values)
+        raise TypeError(
+            f"Tensors in list passed to '{item.name}' of '{op_type}' Op have types [{found}] that "
+            f"are invalid. Tensors: {item.values!r}"
+        ) from None
+    for tensor in tensors:
+        check_allowed(item.name, tensor.dtype.base_dtype, item.allowed)
+    return tensors
+
+
+def _observed_type(value: Any) -> str:
+    try:
+        return convert_to_tensor(value).dtype.base_dtype.name
+    except (TypeError, ValueError):
+        return "<NOT CONVERTIBLE TO TENSOR>"
+
+
+def _describe(text: str, name: str, op_type: str, tensors: Sequence[Tensor]) -> str:
+    shapes = ", ".join(bracketed(tensor.shape) for tensor in tensors)
+    values = [(index, fold(tensor)) for index, tensor in enumerate(tensors)]
+    known = [
+        f"input[{index}] = <{' '.join(map(str, value.ravel().tolist()))}>"
+        for index, value in values
+        if value is not None and value.size <= _MAX_SHOWN
+    ]
+    computed = f" and with computed input tensors: {', '.join(known)}" if known else ""
+    return f"{text} for '{name}' (op: '{op_type}') with input shapes: {shapes}{computed}."
+
+
+# Values longer than this are left out of an error.
+_MAX_SHOWN = 16

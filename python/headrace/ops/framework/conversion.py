@@ -1,0 +1,253 @@
+"""Constants, and turning anything into a tensor.
+
+Source: `tf.constant` and `tf.convert_to_tensor` of TensorFlow 1.15.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from headrace import dtypes
+from headrace.dtypes import DType, as_dtype
+from headrace.graph import Operation, Tensor, name_scope
+from headrace.ops.framework.folding import constant_value, constant_value_as_shape
+from headrace.ops.framework.primitives import cast_tensor, make_const, pack_tensors
+from headrace.ops.framework.values import make_array, shape_to_array
+from headrace.shapes import Dimension, TensorShape
+
+__all__ = [
+    "constant",
+    "constant_value",
+    "constant_value_as_shape",
+    "convert_n_to_tensor",
+    "convert_to_tensor",
+    "is_tensor",
+    "register_tensor_conversion_function",
+]
+
+# (value, dtype, name, as_ref) -> Tensor, or NotImplemented to let the next function try.
+ConversionFunction = Callable[..., Any]
+
+# (priority, position, types, function), lowest priority first. Replaced as a whole when it grows,
+# so that threads may read it while another registers.
+_registry: tuple[tuple[int, int, tuple[type, ...], ConversionFunction], ...] = ()
+
+
+def constant(
+    value: Any,
+    dtype: Any = None,
+    shape: Any = None,
+    verify_shape: bool = False,
+    name: str = "Const",
+) -> Tensor:
+    """Makes a tensor with a fixed value.
+
+    Args:
+        value: A number, bool, string, nested lists of them, or an array; copied.
+        dtype: Its type; None to infer it: Python floats become float32, ints int32.
+        shape: Its shape; None for the value's own. Too few elements are filled up with the last.
+        verify_shape: Whether the value must have `shape` already.
+        name: Name of the operation.
+
+    Returns:
+        A tensor of that value.
+
+    Raises:
+        TypeError: If an element cannot have the type.
+        ValueError: If the value is None, ragged, or has more elements than `shape`.
+    """
+    if isinstance(value, TensorShape):
+        value = value.as_list()
+    wanted = None if dtype is None else as_dtype(dtype)
+    array, found = make_array(value, wanted, shape, verify_shape)
+    return make_const(array, found, name)
+
+
+def convert_to_tensor(
+    value: Any,
+    dtype: Any = None,
+    dtype_hint: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """Returns `value` if it is a tensor, else makes one of it.
+
+    Args:
+        value: A tensor, anything `constant` takes, a list that holds tensors, a `TensorShape`, or
+            an object of a type with a registered function, such as a variable.
+        dtype: The type it must have; None for any.
+        dtype_hint: Tried first if `dtype` is None; ignored where it does not fit.
+        name: Name of the constant, if one is made.
+
+    Returns:
+        The tensor.
+
+    Raises:
+        TypeError: If it cannot be a tensor, or an element cannot have the type.
+        ValueError: If it is a tensor of another type, or None.
+    """
+    wanted = None if dtype is None else as_dtype(dtype)
+    if isinstance(value, Tensor):
+        if wanted is not None and not wanted.is_compatible_with(value.dtype):
+            raise ValueError(
+                f"Tensor conversion requested dtype {wanted.name} for Tensor with dtype "
+                f"{value.dtype.name}: {value!r}"
+            )
+        return value
+    if wanted is None and dtype_hint is not None:
+        try:
+            return _convert(value, as_dtype(dtype_hint), name)
+        except (TypeError, ValueError):
+            pass
+    return _convert(value, wanted, name)
+
+
+def convert_n_to_tensor(
+    values: Sequence[Any],
+    dtype: Any = None,
+    dtype_hint: Any = None,
+    name: str | None = None,
+) -> list[Tensor]:
+    """Converts each value with `convert_to_tensor`; names get `_0`, `_1`, … appended."""
+    return [
+        convert_to_tensor(value, dtype, dtype_hint, f"{name}_{index}" if name else None)
+        for index, value in enumerate(values)
+    ]
+
+
+def register_tensor_conversion_function(
+    base_type: type | tuple[type, ...],
+    conversion_func: ConversionFunction,
+    priority: int = 100,
+) -> None:
+    """Lets `convert_to_tensor` accept objects of a type.
+
+    Args:
+        base_type: The type or types; subclasses count.
+        conversion_func: Called with `(value, dtype=None, name=None, as_ref=False)`. Returns a
+            tensor, or NotImplemented to let the next function try.
+        priority: Functions with a smaller number are tried first.
+
+    Raises:
+        TypeError: If `base_type` is no type or `conversion_func` cannot be called.
+    """
+    global _registry  # noqa: PLW0603 (replaced as a whole, see above)
+    types = base_type if isinstance(base_type, tuple) else (base_type,)
+    if not all(isinstance(item, type) for item in types):
+        raise TypeError("base_type must be a type or a tuple of types.")
+    if not callable(conversion_func):
+        raise TypeError("conversion_func must be callable.")
+    entry = (priority, len(_registry), types, conversion_func)
+    _registry = tuple(sorted([*_registry, entry], key=lambda item: item[:2]))
+
+
+def is_tensor(x: Any) -> bool:
+    """Whether `x` is a tensor, or an object such as a variable that stands for one."""
+    return isinstance(x, Tensor) or callable(getattr(x, "_as_graph_element", None))
+
+
+def _convert(value: Any, dtype: DType | None, name: str | None) -> Tensor:
+    for _, _, types, function in _registry:
+        if not isinstance(value, types):
+            continue
+        result = function(value, dtype=dtype, name=name, as_ref=False)
+        if result is NotImplemented:
+            continue
+        if not isinstance(result, Tensor):
+            raise RuntimeError(f"Conversion function {function!r} returned no Tensor: {result!r}")
+        if dtype is not None and not dtype.is_compatible_with(result.dtype):
+            raise RuntimeError(
+                f"Conversion function {function!r} for type {types} returned incompatible dtype: "
+                f"requested = {dtype.name}, actual = {result.dtype.name}"
+            )
+        return result
+    raise TypeError(
+        f"Cannot convert {value!r} with type {type(value)} to Tensor: no conversion function "
+        "registered."
+    )
+
+
+def _convert_constant(value: Any, dtype: DType | None, name: str | None, as_ref: bool) -> Tensor:
+    array, found = make_array(value, dtype)
+    return make_const(array, found, name)
+
+
+def _convert_shape(
+    value: TensorShape, dtype: DType | None, name: str | None, as_ref: bool
+) -> Tensor:
+    array, found = shape_to_array(value, dtype)
+    return make_const(array, found, name or "shape_as_tensor")
+
+
+def _convert_dimension(
+    value: Dimension, dtype: DType | None, name: str | None, as_ref: bool
+) -> Tensor:
+    if value.value is None:
+        raise ValueError(f"Cannot convert an unknown Dimension to a Tensor: {value}")
+    if dtype not in (None, dtypes.int32, dtypes.int64):
+        raise TypeError(f"Cannot convert a TensorShape to dtype: {dtype}")
+    array, found = make_array(value.value, dtype)
+    return make_const(array, found, name or "shape_as_tensor")
+
+
+def _convert_operation(
+    value: Operation, dtype: DType | None, name: str | None, as_ref: bool
+) -> Tensor:
+    raise TypeError(f"Can't convert Operation '{value.name}' to Tensor")
+
+
+def _convert_packed(value: Any, dtype: DType | None, name: str | None, as_ref: bool) -> Any:
+    found = _nested_dtype(value)
+    if found is None:
+        return NotImplemented
+    wanted = found if dtype is None else dtype.base_dtype
+    if wanted != found:
+        value = _cast_nested(value, wanted)
+    return _pack(value, wanted, name or "packed")
+
+
+def _nested_dtype(value: Any) -> DType | None:
+    for item in value:
+        if is_tensor(item):
+            dtype: DType = item.dtype.base_dtype
+            return dtype
+        if isinstance(item, (list, tuple)):
+            found = _nested_dtype(item)
+            if found is not None:
+                return found
+    return None
+
+
+def _cast_nested(value: Any, dtype: DType) -> Any:
+    if isinstance(value, (list, tuple)):
+        return [_cast_nested(item, dtype) for item in value]
+    if is_tensor(value) and value.dtype.base_dtype != dtype:
+        return cast_tensor(convert_to_tensor(value), dtype)
+    return value
+
+
+def _pack(items: Sequence[Any], dtype: DType, name: str) -> Any:
+    with name_scope(name) as scope:
+        converted: list[Any] = []
+        for index, item in enumerate(items):
+            if is_tensor(item) and item.dtype.base_dtype != dtype:
+                raise TypeError(
+                    f"Cannot convert a list containing a tensor of dtype {item.dtype} to {dtype} "
+                    f"(Tensor is: {item!r})"
+                )
+            is_nested = isinstance(item, (list, tuple))
+            converted.append(_pack(item, dtype, str(index)) if is_nested else item)
+        if not any(is_tensor(item) for item in converted):
+            return converted
+        tensors = [
+            convert_to_tensor(item)
+            if is_tensor(item)
+            else constant(item, dtype=dtype, name=str(index))
+            for index, item in enumerate(converted)
+        ]
+        return pack_tensors(tensors, name=scope)
+
+
+register_tensor_conversion_function(TensorShape, _convert_shape, 100)
+register_tensor_conversion_function(Dimension, _convert_dimension, 100)
+register_tensor_conversion_function(Operation, _convert_operation, 100)
+register_tensor_conversion_function((list, tuple), _convert_packed, 99)
+register_tensor_conversion_function(object, _convert_constant, 200)

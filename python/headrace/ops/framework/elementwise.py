@@ -1,0 +1,143 @@
+"""How elementwise operations are made: type lists, static shapes, NumPy kernels."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from headrace import dtypes
+from headrace.dtypes import DType
+from headrace.graph import Computed, OpDef, Operation, Tensor, definition_of
+from headrace.memory import check_array
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.inference import broadcast_shapes
+from headrace.ops.framework.kernel import Array, fail
+from headrace.shapes import bracketed
+
+__all__ = [
+    "COMPLEX",
+    "FLOATS",
+    "INDEX_TYPES",
+    "INTEGERS",
+    "NUMBERS",
+    "REALS",
+    "SIGNED",
+    "binary",
+    "fold_by_numpy",
+    "reals_by_engine",
+    "unary",
+]
+
+FLOATS: Final = (dtypes.float16, dtypes.float32, dtypes.float64)
+INTEGERS: Final = (
+    dtypes.uint8,
+    dtypes.uint16,
+    dtypes.uint32,
+    dtypes.uint64,
+    dtypes.int8,
+    dtypes.int16,
+    dtypes.int32,
+    dtypes.int64,
+)
+INDEX_TYPES: Final = (dtypes.int32, dtypes.int64)
+SIGNED: Final = (*FLOATS, dtypes.int8, dtypes.int16, dtypes.int32, dtypes.int64)
+COMPLEX: Final = (dtypes.complex64, dtypes.complex128)
+REALS: Final = FLOATS + INTEGERS
+NUMBERS: Final = REALS + COMPLEX
+
+
+def reals_by_engine(op: Operation) -> Computed:
+    """Says, for `OpDef.computed`, that the engine computes real numbers and NumPy all else."""
+    is_real = op.inputs[0].dtype.base_dtype in REALS
+    return Computed.BY_ENGINE if is_real else Computed.BY_NUMPY
+
+
+def fold_by_numpy(op: Operation, *inputs: Array) -> Any:
+    """Computes an operation by the NumPy function of its definition: for `OpDef.fold`."""
+    return _function_of(op.definition)(*inputs)
+
+
+def _function_of(definition: OpDef) -> Callable[..., Any]:
+    if definition.numpy is None:
+        raise LookupError(f"operation type '{definition.type}' has no NumPy function")
+    return definition.numpy
+
+
+def unary(
+    op_type: str,
+    x: Any,
+    name: str | None,
+    *,
+    allowed: tuple[DType, ...],
+    output_dtype: DType | None = None,
+    parameter: str = "x",
+) -> Tensor:
+    """Adds an elementwise operation over one tensor.
+
+    Args:
+        op_type: Its type, whose definition has the NumPy function.
+        x: The argument.
+        name: Its name.
+        allowed: The types that `x` may have.
+        output_dtype: Type of the result; None for that of `x`.
+        parameter: Name of the argument, for errors.
+    """
+
+    def infer(tensor: Tensor) -> Any:
+        return [(output_dtype or tensor.dtype.base_dtype, tensor.shape)]
+
+    inputs = [Input(parameter, x, allowed=allowed)]
+    return _make(op_type, inputs, infer, name, output_dtype)
+
+
+def binary(
+    op_type: str,
+    x: Any,
+    y: Any,
+    name: str | None,
+    *,
+    allowed: tuple[DType, ...],
+    output_dtype: DType | None = None,
+    parameters: tuple[str, str] = ("x", "y"),
+) -> Tensor:
+    """Adds an elementwise operation over two tensors of one type, with broadcasting.
+
+    Args:
+        op_type: Its type, whose definition has the NumPy function.
+        x: The first argument.
+        y: The second argument.
+        name: Its name.
+        allowed: The types that both may have.
+        output_dtype: Type of the result; None for that of `x`.
+        parameters: Names of the arguments, for errors.
+    """
+    pairs = zip(parameters, (x, y), strict=True)
+    inputs = [Input(parameter, value, allowed=allowed) for parameter, value in pairs]
+
+    def infer(a: Tensor, b: Tensor) -> Any:
+        return [(output_dtype or a.dtype.base_dtype, broadcast_shapes(a.shape, b.shape))]
+
+    return _make(op_type, inputs, infer, name, output_dtype)
+
+
+def _make(
+    op_type: str,
+    inputs: list[Input],
+    infer: Callable[..., Any],
+    name: str | None,
+    output_dtype: DType | None,
+) -> Tensor:
+    function = _function_of(definition_of(op_type))
+    output_type = None if output_dtype is None else output_dtype.as_numpy_dtype
+
+    def kernel(*arrays: Array) -> Any:
+        try:
+            if any(array.shape != arrays[0].shape for array in arrays):
+                shape = np.broadcast_shapes(*[array.shape for array in arrays])
+                check_array(shape, arrays[0].dtype if output_type is None else output_type)
+            return function(*arrays)
+        except ValueError:
+            shapes = " vs. ".join(bracketed(array.shape) for array in arrays)
+            fail(f"Incompatible shapes: {shapes}")
+
+    return apply_op(op_type, inputs, infer, name=name, kernel=kernel).outputs[0]

@@ -1,0 +1,62 @@
+"""Excerpts of arrays for error texts, as TensorFlow's kernels write them.
+
+Source: `Tensor::SummarizeValue` of TensorFlow 1.15.
+"""
+
+import math
+from typing import Any, Final
+
+import numpy as np
+
+from headrace.ops.framework.kernel import Array
+
+__all__ = ["write_excerpt"]
+
+
+def write_excerpt(value: Array, limit: int) -> str:
+    """Writes the first elements of an array, with brackets around inner rows.
+
+    Args:
+        value: The array.
+        limit: How many elements to write; negative for all. "..." stands for the others.
+    """
+    shown = value.size if limit < 0 else min(limit, value.size)
+    words = [_word(item) for item in value.ravel()[:shown]]
+    dots = "..." if shown < value.size else ""
+    if value.ndim == 0:
+        return " ".join(words) + dots
+    return _rows(words, 0, value.shape) + dots
+
+
+def _rows(words: list[str], start: int, shape: tuple[int, ...]) -> str:
+    """Writes the part of an array that begins at an element, as far as there are words for it.
+
+    Args:
+        words: The elements that are shown, flat.
+        start: Number of the part's first element.
+        shape: The part's shape.
+    """
+    step = math.prod(shape[1:])
+    places = range(start, min(start + step * shape[0], len(words)), max(step, 1))
+    if len(shape) > 1:
+        return "".join(f"[{_row(words, place, shape[1:])}]" for place in places)
+    return " ".join(words[place] for place in places)
+
+
+def _row(words: list[str], start: int, shape: tuple[int, ...]) -> str:
+    is_cut = len(shape) == 1 and start + shape[0] > len(words)
+    return _rows(words, start, shape) + ("..." if is_cut else "")
+
+
+def _word(item: Any) -> str:
+    if isinstance(item, bytes):
+        text = item.decode(errors="backslashreplace")
+        return text.translate(_ESCAPES)
+    if isinstance(item, np.floating):
+        few, many = (15, 17) if item.dtype == np.float64 else (6, 9)
+        short = f"{item:.{few}g}"
+        return short if item.dtype.type(short) == item else f"{item:.{many}g}"
+    return str(int(item)) if isinstance(item, np.bool_) else str(item)
+
+
+_ESCAPES: Final = str.maketrans({"\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"'})

@@ -1,0 +1,156 @@
+"""What is known of a tensor's value when the graph is built.
+
+Static shapes depend on it: `tf.reshape(x, [2, n * 3])` has a known shape if `n` is a constant. How
+an operation folds stands in its definition (`OpDef.fold`, `OpDef.read_sizes`).
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from headrace.graph import Known, Operation, Role, Tensor
+from headrace.ops.framework.inference import ShapeConflict
+from headrace.ops.framework.kernel import Array, as_array
+from headrace.shapes import TensorShape, unknown_shape
+
+__all__ = [
+    "constant_value",
+    "constant_value_as_shape",
+    "fold",
+    "fold_by_kernel",
+    "fold_scalar",
+    "is_small",
+]
+
+# What is computed before a run is kept with the graph or the program: nothing larger is.
+_MAX_FOLDED_BYTES: Final = 1 << 20
+
+
+def is_small(tensor: Tensor) -> bool:
+    """Says whether a tensor is known to be small enough to be computed before the run."""
+    count = tensor.shape.num_elements()
+    itemsize = np.dtype(tensor.dtype.as_numpy_dtype).itemsize
+    return count is not None and count * itemsize <= _MAX_FOLDED_BYTES
+
+
+def fold(tensor: Tensor) -> Array | None:
+    """Returns the value of a tensor, or None if it is large or depends on what is not known yet."""
+    return _Evaluation().value(tensor)
+
+
+def fold_scalar(tensor: Tensor) -> Any:
+    """Returns the value of a scalar tensor as a Python value, or None if it is not known."""
+    value = fold(tensor)
+    return None if value is None or value.size != 1 else value.item()
+
+
+def constant_value(tensor: Tensor, partial: bool = False) -> Any:
+    """Returns the value of a tensor that does not depend on what is fed or read.
+
+    The caller may rely on the value, so the tensor can no longer be fed.
+
+    Args:
+        tensor: The tensor.
+        partial: Whether a stack of which only some parts are known gives an object array with None
+            for the others.
+
+    Returns:
+        An array, or None if the value is not known.
+
+    Source:
+        `tf.contrib.util.constant_value` of TensorFlow 1.15.
+    """
+    value = fold(tensor)
+    if value is None and partial and tensor.op.type == "Pack":
+        parts = [constant_value(item, partial) for item in tensor.op.inputs]
+        value = np.array(parts, dtype=object)
+    if value is not None:
+        tensor.graph.prevent_feeding(tensor)
+    return value
+
+
+def constant_value_as_shape(tensor: Tensor) -> TensorShape:
+    """Returns the shape that an integer vector will describe, as far as it is known.
+
+    Args:
+        tensor: An integer vector; -1 stands for an unknown size.
+
+    Raises:
+        ValueError: If the tensor is no vector, or a size is below -1.
+    """
+    if tensor.shape.rank == 0:
+        value = fold(tensor)
+        if value is None or value != -1:
+            raise ValueError(
+                "Received a scalar with unknown value as shape; require a statically known "
+                "scalar with value '-1' to describe an unknown shape."
+            )
+        return unknown_shape()
+    tensor.shape.assert_has_rank(1)
+    sizes = _Evaluation().sizes(tensor)
+    if not isinstance(sizes, list):
+        return unknown_shape(tensor.shape[0].value)
+    wrong = next((size for size in sizes if size is not None and size < -1), None)
+    if wrong is not None:
+        raise ShapeConflict(f"Invalid value in tensor used for shape: {wrong}")
+    return TensorShape([None if size == -1 else size for size in sizes])
+
+
+class _Evaluation:
+    """What is known of the tensors that one tensor depends on. Each is looked at once."""
+
+    def __init__(self) -> None:
+        self._values: dict[Tensor, Array | None] = {}
+        self._sizes: dict[Tensor, Any] = {}
+
+    def value(self, tensor: Tensor) -> Array | None:
+        """Returns the value of a tensor if it is fully known."""
+        if tensor not in self._values:
+            self._values[tensor] = None  # for the time of the look
+            self._values[tensor] = self._find_value(tensor)
+        return self._values[tensor]
+
+    def sizes(self, tensor: Tensor) -> Any:
+        """Returns an integer vector or scalar as Python values, None for what is not known."""
+        if tensor not in self._sizes:
+            value = self.value(tensor)
+            self._sizes[tensor] = self._read_sizes(tensor) if value is None else value.tolist()
+        return self._sizes[tensor]
+
+    def _find_value(self, tensor: Tensor) -> Array | None:
+        op = tensor.op
+        if op.definition.role is Role.CONSTANT:
+            value: Array = op.attrs["value"]
+            return value
+        folder = op.definition.fold if is_small(tensor) else None
+        inputs = [] if folder is None else [self.value(item) for item in op.inputs]
+        if folder is None or any(item is None for item in inputs):
+            sizes = self._read_sizes(tensor)
+            is_known = sizes is not None and not (isinstance(sizes, list) and None in sizes)
+            return _as_value(sizes, tensor) if is_known else None
+        return _compute(tensor, folder, inputs)
+
+    def _read_sizes(self, tensor: Tensor) -> Any:
+        reader = tensor.op.definition.read_sizes
+        return None if reader is None else reader(Known(self.value, self.sizes), tensor.op)
+
+
+def _as_value(found: Any, tensor: Tensor) -> Array:
+    return np.asarray(found, dtype=tensor.dtype.as_numpy_dtype)
+
+
+def _compute(tensor: Tensor, folder: Callable[..., Any], inputs: list[Any]) -> Array | None:
+    try:
+        with np.errstate(all="ignore"):
+            outputs = folder(tensor.op, *inputs)
+    except Exception:  # A value that cannot be computed is reported when the graph is run.
+        return None
+    return as_array(outputs[tensor.value_index] if isinstance(outputs, tuple) else outputs)
+
+
+def fold_by_kernel(op: Operation, *inputs: Array) -> Any:
+    """Computes an operation by its own NumPy kernel: for `OpDef.fold`."""
+    if op.kernel is None:
+        raise LookupError(f"operation '{op.name}' of type {op.type} has no NumPy kernel")
+    return op.kernel(*inputs)

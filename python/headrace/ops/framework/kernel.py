@@ -1,0 +1,87 @@
+"""NumPy kernels: operations computed by a Python function over arrays.
+
+An operation that the native engine does not know carries such a kernel. It is called with one value
+an input and returns one array an output, so a plain NumPy function is nearly enough; `NumpyKernel`
+adds what the engine and the graph rely on: arrays in, arrays of the declared types out.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from headrace.dtypes import DType
+from headrace.errors import InvalidArgumentError
+from headrace.graph import Computed, Operation
+
+__all__ = ["Array", "NumpyKernel", "as_array", "by_either", "fail", "string_array"]
+
+Array = npt.NDArray[Any]
+
+
+class NumpyKernel:
+    """A function over arrays, with the types of what it returns.
+
+    Args:
+        function: Takes one array an input. Returns one array, or a sequence of arrays if there is
+            more than one output.
+        output_dtypes: One an output.
+    """
+
+    __slots__ = ("_function", "_numpy_types")
+
+    def __init__(self, function: Callable[..., Any], output_dtypes: Sequence[DType]) -> None:
+        self._function = function
+        self._numpy_types = tuple(dtype.as_numpy_dtype for dtype in output_dtypes)
+
+    def __call__(self, *inputs: Any) -> Any:
+        """Computes the outputs: an array, or a tuple of arrays if there is more than one."""
+        with np.errstate(all="ignore"):  # TensorFlow's kernels do not warn: 1 / 0 is inf
+            results = self._function(*[as_array(value) for value in inputs])
+        if not self._numpy_types:
+            return ()
+        if len(self._numpy_types) == 1:
+            return _conform(results, self._numpy_types[0])
+        return tuple(
+            _conform(result, numpy_type)
+            for result, numpy_type in zip(results, self._numpy_types, strict=True)
+        )
+
+
+def as_array(value: Any) -> Array:
+    """Returns an array of a NumPy value; a scalar string becomes an object array of rank 0."""
+    if isinstance(value, np.ndarray):
+        return value
+    if isinstance(value, (bytes, str)):
+        boxed = np.empty((), dtype=object)
+        boxed[()] = value
+        return boxed
+    return np.asarray(value)
+
+
+def string_array(items: list[bytes], shape: Any) -> Array:
+    """Returns an array of strings.
+
+    Args:
+        items: Its elements, in row-major order.
+        shape: Its shape.
+    """
+    array = np.empty(len(items), dtype=object)
+    array[:] = items
+    return array.reshape(shape)
+
+
+def by_either(op: Operation) -> Computed:
+    """Says, for `OpDef.computed`, that the native kernel gives the same bits as the NumPy one."""
+    return Computed.BY_EITHER
+
+
+def fail(text: str) -> NoReturn:
+    """Raises the error of an operation that was given values it cannot work with."""
+    raise InvalidArgumentError(None, None, text)
+
+
+def _conform(result: Any, numpy_type: type[np.generic]) -> Array:
+    array = as_array(result)
+    return array if array.dtype == numpy_type else array.astype(numpy_type)

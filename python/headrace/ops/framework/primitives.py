@@ -1,0 +1,121 @@
+"""Operations made from tensors and arrays alone: what conversion itself is built on."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from headrace.dtypes import DType
+from headrace.graph import (
+    Known,
+    Operation,
+    Role,
+    Tensor,
+    define,
+    get_default_graph,
+    graph_of,
+)
+from headrace.ops.framework.folding import fold_by_kernel
+from headrace.ops.framework.inference import ShapeConflict, check_axis
+from headrace.ops.framework.kernel import Array, NumpyKernel, by_either, fail
+from headrace.shapes import TensorShape, bracketed, describe_conflict, unknown_shape
+
+__all__ = ["cast_tensor", "make_const", "pack_tensors", "stack_arrays", "stack_shapes"]
+
+
+def make_const(array: Array, dtype: DType, name: str | None) -> Tensor:
+    """Makes a constant in the default graph. The array must not change any more."""
+    op = get_default_graph().create_op(
+        "Const",
+        [],
+        [dtype],
+        output_shapes=[TensorShape(array.shape)],
+        name=name or "Const",
+        attrs={"value": array, "dtype": dtype},
+    )
+    return op.outputs[0]
+
+
+def cast_tensor(tensor: Tensor, dtype: DType, name: str | None = None) -> Tensor:
+    """Makes a conversion of a tensor to another type."""
+    is_complex = tensor.dtype.is_complex or dtype.is_complex  # of which the engine knows nothing
+    op = tensor.graph.create_op(
+        "Cast",
+        [tensor],
+        [dtype],
+        output_shapes=[tensor.shape],
+        name=name,
+        attrs={"SrcT": tensor.dtype.base_dtype, "DstT": dtype, "Truncate": False},
+        kernel=NumpyKernel(_real_part(dtype), [dtype]) if is_complex else None,
+    )
+    return op.outputs[0]
+
+
+def _real_part(target: DType) -> Callable[[Array], Array]:
+    """Returns what has to be done with complex numbers before NumPy converts them."""
+    return (lambda x: x) if target.is_complex or target.is_bool else (lambda x: x.real)
+
+
+def pack_tensors(tensors: Sequence[Tensor], axis: int = 0, name: str | None = None) -> Tensor:
+    """Makes a stack of tensors of one dtype along a new axis.
+
+    Raises:
+        ValueError: If their shapes are not compatible, or there is no such axis.
+    """
+    shape = stack_shapes([tensor.shape for tensor in tensors], axis)
+    dtype = tensors[0].dtype.base_dtype
+    op = graph_of(tensors).create_op(
+        "Pack",
+        tensors,
+        [dtype],
+        output_shapes=[shape],
+        name=name,
+        attrs={"N": len(tensors), "T": dtype, "axis": axis},
+        kernel=NumpyKernel(lambda *arrays: stack_arrays(arrays, axis), [dtype]),
+    )
+    return op.outputs[0]
+
+
+def stack_shapes(shapes: Sequence[TensorShape], axis: int) -> TensorShape:
+    """Returns the static shape of a stack.
+
+    Raises:
+        ShapeConflict: If the shapes differ, or there is no such axis.
+    """
+    merged = unknown_shape()
+    for index, shape in reversed(list(enumerate(shapes))):
+        if not merged.is_compatible_with(shape):
+            text = describe_conflict(shape, merged)
+            raise ShapeConflict(f"{text}\n\tFrom merging shape {index} with other shapes.")
+        merged = merged.merge_with(shape)
+    if merged.rank is None:
+        return merged
+    place = check_axis(axis, merged.rank + 1, f"axis = {axis} not in [{{low}}, {{rank}})")
+    sizes = merged.as_list()
+    sizes.insert(place, len(shapes))
+    return TensorShape(sizes)
+
+
+def stack_arrays(arrays: Sequence[Array], axis: int) -> Array:
+    """Returns arrays of one shape along a new axis."""
+    for index, array in enumerate(arrays):
+        if array.shape != arrays[0].shape:
+            fail(
+                f"Shapes of all inputs must match: values[0].shape = "
+                f"{bracketed(arrays[0].shape)} != values[{index}].shape = {bracketed(array.shape)}"
+            )
+    return np.stack(arrays, axis)
+
+
+def _sizes_of_pack(known: Known, op: Operation) -> Any:
+    is_vector = op.inputs[0].shape.rank == 0
+    return [known.sizes(item) for item in op.inputs] if is_vector else None
+
+
+def _fold_cast(op: Operation, x: Array) -> Any:
+    return x.astype(op.attrs["DstT"].as_numpy_dtype)
+
+
+define("Const", role=Role.CONSTANT)
+define("Cast", fold=_fold_cast, read_sizes=lambda known, op: known.sizes(op.inputs[0]))
+define("Pack", computed=by_either, fold=fold_by_kernel, read_sizes=_sizes_of_pack)

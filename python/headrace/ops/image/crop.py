@@ -1,0 +1,168 @@
+"""Windows of images: cropped out, padded around, or as much of both as a size needs.
+
+Source: `tf.image.crop_to_bounding_box` and its kin of TensorFlow 1.15.
+"""
+
+from typing import Any
+
+from headrace import dtypes
+from headrace.graph import Tensor, define, name_scope
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.image.frames import is_number, known_sizes, require, resized_shape, to_image
+
+__all__ = [
+    "central_crop",
+    "crop_to_bounding_box",
+    "pad_to_bounding_box",
+    "resize_image_with_crop_or_pad",
+]
+
+
+def crop_to_bounding_box(
+    image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
+) -> Tensor:
+    """Cuts a window out of an image, or the same window out of each image of a batch.
+
+    Args:
+        image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).
+        offset_height: First row of the window: an integer, or a scalar integer tensor, as all.
+        offset_width: Its first column.
+        target_height: Its height.
+        target_width: Its width.
+
+    Returns:
+        The window. A run in which it does not lie in the image ends with InvalidArgumentError.
+
+    Raises:
+        ValueError: If that is known already, or the image has another rank.
+    """
+    with name_scope(None, "crop_to_bounding_box", [image]):
+        pixels = to_image(image)
+        height, width = known_sizes(pixels)
+        require(_at_least(offset_width, 0), "offset_width must be >= 0.")
+        require(_at_least(offset_height, 0), "offset_height must be >= 0.")
+        require(_at_least(target_width, 1), "target_width must be > 0.")
+        require(_at_least(target_height, 1), "target_height must be > 0.")
+        require(_fits(width, target_width, offset_width), "width must be >= target + offset.")
+        require(_fits(height, target_height, offset_height), "height must be >= target + offset.")
+        window = (offset_height, offset_width, target_height, target_width)
+        return _apply("CropToBoundingBox", pixels, window, target_height, target_width)
+
+
+def pad_to_bounding_box(
+    image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
+) -> Tensor:
+    """Puts an image, or each image of a batch, into a larger one of zeros.
+
+    Args:
+        image: Numbers, (height, width, channels) or (batch, height, width, channels).
+        offset_height: Rows of zeros above: an integer, or a scalar integer tensor, as all.
+        offset_width: Columns of zeros to the left.
+        target_height: Height of the result.
+        target_width: Width of the result.
+
+    Returns:
+        The larger image. A run in which the image does not fit into it ends with
+        InvalidArgumentError.
+
+    Raises:
+        ValueError: If that is known already, or the image has another rank.
+    """
+    with name_scope(None, "pad_to_bounding_box", [image]):
+        pixels = to_image(image)
+        height, width = known_sizes(pixels)
+        require(_at_least(offset_height, 0), "offset_height must be >= 0")
+        require(_at_least(offset_width, 0), "offset_width must be >= 0")
+        require(_fits(target_width, offset_width, width), "width must be <= target - offset")
+        require(_fits(target_height, offset_height, height), "height must be <= target - offset")
+        window = (offset_height, offset_width, target_height, target_width)
+        return _apply("PadToBoundingBox", pixels, window, target_height, target_width)
+
+
+def resize_image_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -> Tensor:
+    """Cuts off what is too large of an image, and puts zeros around what is too small.
+
+    The middle stays in the middle; of an odd difference the larger part is at the end.
+
+    Args:
+        image: Numbers, (height, width, channels) or (batch, height, width, channels).
+        target_height: The new height: an integer, or a scalar integer tensor.
+        target_width: The new width.
+
+    Returns:
+        The image of that size. A run with a size that is not positive ends with
+        InvalidArgumentError.
+
+    Raises:
+        ValueError: If that is known already, or the image has another rank.
+    """
+    with name_scope(None, "resize_image_with_crop_or_pad", [image]):
+        pixels = to_image(image)
+        require(_at_least(target_width, 1), "target_width must be > 0.")
+        require(_at_least(target_height, 1), "target_height must be > 0.")
+        size = (target_height, target_width)
+        return _apply("ResizeWithCropOrPad", pixels, size, target_height, target_width)
+
+
+def central_crop(image: Any, central_fraction: float) -> Tensor:
+    """Keeps the middle of an image, or of each image of a batch.
+
+    Args:
+        image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).
+        central_fraction: How much of the height, and of the width, stays: above 0, up to 1.
+
+    Returns:
+        The middle; the image itself for a fraction of 1.
+
+    Raises:
+        ValueError: If there is no such fraction, or the image has another rank.
+    """
+    with name_scope(None, "central_crop", [image]):
+        pixels = to_image(image)
+        if central_fraction <= 0.0 or central_fraction > 1.0:
+            raise ValueError("central_fraction must be within (0, 1]")
+        if central_fraction == 1.0:
+            return pixels
+        if pixels.shape.rank is None:
+            raise ValueError(
+                "`image` should either be a Tensor with rank = 3 or rank = 4. Had rank = None."
+            )
+        sizes = [
+            None if size is None else size - 2 * int((size - size * central_fraction) / 2)
+            for size in known_sizes(pixels)
+        ]
+        op = apply_op(
+            "CentralCrop",
+            [Input("image", pixels)],
+            lambda image: [(image.dtype.base_dtype, resized_shape(image, *sizes))],
+            attrs={"central_fraction": float(central_fraction)},
+        )
+        return op.outputs[0]
+
+
+def _apply(op_type: str, image: Tensor, numbers: Any, height: Any, width: Any) -> Tensor:
+    names = ("offset_height", "offset_width", "target_height", "target_width")[-len(numbers) :]
+    inputs = [Input("image", image)]
+    inputs += [
+        Input(name, number, dtypes.int32) for name, number in zip(names, numbers, strict=True)
+    ]
+
+    def infer(image: Tensor, *_: Tensor) -> Any:
+        return [(image.dtype.base_dtype, resized_shape(image, height, width))]
+
+    return apply_op(op_type, inputs, infer).outputs[0]
+
+
+def _at_least(number: Any, limit: int) -> bool | None:
+    return bool(number >= limit) if is_number(number) else None
+
+
+def _fits(whole: Any, *parts: Any) -> bool | None:
+    numbers = (whole, *parts)
+    return bool(whole >= sum(parts)) if all(is_number(number) for number in numbers) else None
+
+
+define("CentralCrop")
+define("CropToBoundingBox")
+define("PadToBoundingBox")
+define("ResizeWithCropOrPad")

@@ -1,0 +1,88 @@
+"""Encoders of images: from pixels to the bytes of a file.
+
+Source: `tf.image.encode_jpeg` and `tf.image.encode_png` of TensorFlow 1.15.
+"""
+
+from typing import Any
+
+from headrace import dtypes
+from headrace.graph import Tensor, define
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.inference import check_rank
+from headrace.shapes import TensorShape
+
+__all__ = ["encode_jpeg", "encode_png"]
+
+
+def encode_jpeg(
+    image: Any,
+    format: str = "",
+    quality: int = 95,
+    progressive: bool = False,
+    optimize_size: bool = False,
+    chroma_downsampling: bool = True,
+    density_unit: str = "in",
+    x_density: int = 300,
+    y_density: int = 300,
+    xmp_metadata: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """Encodes pixels as a JPEG.
+
+    Args:
+        image: uint8, (height, width, channels), 0-255: 1 channel is grey, 3 are RGB.
+        format: "grayscale" or "rgb", which must fit the channels; "" for what fits.
+        quality: 0 to 100.
+        progressive: Whether a coarse image comes first in the file.
+        optimize_size: Take longer for a smaller file with the same pixels.
+        chroma_downsampling: Store chroma with half of the resolution.
+        density_unit: "in" or "cm", of the densities.
+        x_density: Dots per unit along a row, for the header.
+        y_density: Dots per unit along a column.
+        xmp_metadata: XMP to put into the file.
+        name: Name of the operation.
+
+    Returns:
+        The file's bytes, a scalar string. A run with values that do not fit ends with
+        InvalidArgumentError.
+    """
+    attrs = {
+        "format": format,
+        "quality": quality,
+        "progressive": bool(progressive),
+        "optimize_size": bool(optimize_size),
+        "chroma_downsampling": bool(chroma_downsampling),
+        "density_unit": density_unit,
+        "x_density": x_density,
+        "y_density": y_density,
+        "xmp_metadata": xmp_metadata,
+    }
+    inputs = [Input("image", image, dtypes.uint8)]
+    return apply_op("EncodeJpeg", inputs, _infer, name=name, attrs=attrs).outputs[0]
+
+
+def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Tensor:
+    """Encodes pixels as a PNG.
+
+    Args:
+        image: uint8 or uint16, (height, width, channels): 1 channel is grey, 2 are grey and alpha,
+            3 are RGB, 4 are RGBA.
+        compression: From 0 for none to 9 for the smallest file; -1 for 6.
+        name: Name of the operation.
+
+    Returns:
+        The file's bytes, a scalar string. A run with values that do not fit ends with
+        InvalidArgumentError.
+    """
+    inputs = [Input("image", image, allowed=(dtypes.uint8, dtypes.uint16))]
+    attrs = {"compression": compression}
+    return apply_op("EncodePng", inputs, _infer, name=name, attrs=attrs).outputs[0]
+
+
+def _infer(image: Tensor) -> Any:
+    check_rank(image.shape, 3)
+    return [(dtypes.string, TensorShape([]))]
+
+
+define("EncodeJpeg")
+define("EncodePng")

@@ -1,0 +1,124 @@
+"""Images mirrored, transposed and turned.
+
+Source: `tf.image.flip_left_right` and its kin of TensorFlow 1.15.
+"""
+
+from typing import Any
+
+from headrace import dtypes
+from headrace.graph import Tensor, define, name_scope
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.inference import check_rank, like
+from headrace.ops.image.frames import known_sizes, resized_shape, to_image
+from headrace.shapes import TensorShape, unknown_shape
+
+__all__ = ["flip_if", "flip_left_right", "flip_up_down", "rot90", "transpose_image"]
+
+ROWS, COLUMNS = 0, 1
+
+
+def flip_left_right(image: Any) -> Tensor:
+    """Mirrors an image, or each image of a batch, so that left becomes right.
+
+    Args:
+        image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).
+
+    Raises:
+        ValueError: If it has another rank.
+    """
+    with name_scope(None, "flip_left_right", [image]):
+        return _flip(to_image(image), COLUMNS, [])
+
+
+def flip_up_down(image: Any) -> Tensor:
+    """Mirrors an image, or each image of a batch, so that up becomes down.
+
+    Args:
+        image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).
+
+    Raises:
+        ValueError: If it has another rank.
+    """
+    with name_scope(None, "flip_up_down", [image]):
+        return _flip(to_image(image), ROWS, [])
+
+
+def flip_if(image: Tensor, axis: int, draws: Tensor) -> Tensor:
+    """Mirrors those images for which a number between 0 and 1 says so.
+
+    Args:
+        image: An image, or a batch of them.
+        axis: `ROWS` or `COLUMNS`, whose order is reversed.
+        draws: float32, of an image a scalar, which flips if it is below 1/2; of a batch (batch),
+            which flip if they are above.
+    """
+    return _flip(image, axis, [Input("draws", draws, dtypes.float32)])
+
+
+def _flip(image: Tensor, axis: int, draws: list[Input]) -> Tensor:
+    def infer(image: Tensor, *_: Tensor) -> Any:
+        return like(image)
+
+    inputs = [Input("image", image), *draws]
+    return apply_op("FlipImage", inputs, infer, attrs={"axis": axis}).outputs[0]
+
+
+def transpose_image(image: Any, name: str | None = None) -> Tensor:
+    """Makes rows of the columns of an image, or of each image of a batch.
+
+    Args:
+        image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).
+        name: Name of the scope.
+
+    Returns:
+        (width, height, channels), or a batch of them.
+
+    Raises:
+        ValueError: If it has another rank.
+    """
+    with name_scope(name, "transpose_image", [image]):
+        pixels = to_image(image)
+        op = apply_op(
+            "TransposeImage",
+            [Input("image", pixels)],
+            lambda image: [(image.dtype.base_dtype, _transposed(image))],
+        )
+        return op.outputs[0]
+
+
+def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
+    """Turns an image, or each image of a batch, counter-clockwise by right angles.
+
+    Args:
+        image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).
+        k: How many right angles: an integer, or a scalar integer tensor.
+        name: Name of the scope.
+
+    Raises:
+        ValueError: If the image has another rank, or `k` is no scalar.
+    """
+    with name_scope(name, "rot90", [image, k]):
+        pixels = to_image(image)
+
+        def infer(image: Tensor, quarters: Tensor) -> Any:
+            check_rank(quarters.shape, 0)
+            # As in TensorFlow, k does not count even if it is known: only a square stays as it is.
+            is_square = len(set(known_sizes(image))) == 1
+            shape = image.shape if is_square else resized_shape(image, None, None)
+            return [(image.dtype.base_dtype, shape)]
+
+        inputs = [Input("image", pixels), Input("k", k, dtypes.int32)]
+        return apply_op("RotateImage", inputs, infer).outputs[0]
+
+
+def _transposed(image: Tensor) -> TensorShape:
+    if image.shape.rank is None:
+        return unknown_shape()
+    sizes = image.shape.as_list()
+    sizes[-3], sizes[-2] = sizes[-2], sizes[-3]
+    return TensorShape(sizes)
+
+
+define("FlipImage")
+define("RotateImage")
+define("TransposeImage")

@@ -1,0 +1,407 @@
+"""Images at another size.
+
+`resize_images` computes what TensorFlow 1 does: pixels are points, the first of both images is the
+same, and what lies between the points that are looked at does not count. `resize` computes what
+TensorFlow 2 does: pixels are small squares, and with `antialias` all that a pixel of the result
+covers counts.
+
+Source: `tf.image.resize_images` and `tf.compat.v2.image.resize` of TensorFlow 1.15.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from headrace import dtypes
+from headrace.graph import Tensor, define, name_scope
+from headrace.ops.array.placeholder import identity
+from headrace.ops.array.shape import shape as shape_of
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.conversion import constant_value_as_shape, convert_to_tensor
+from headrace.ops.framework.elementwise import REALS
+from headrace.ops.framework.folding import fold
+from headrace.ops.framework.inference import ShapeConflict, check_rank
+from headrace.ops.framework.kernel import Array
+from headrace.ops.image.crop import pad_to_bounding_box
+from headrace.ops.image.frames import is_number, known_sizes, require, resized_shape, to_image
+from headrace.shapes import TensorShape, dimension_value
+
+__all__ = [
+    "ResizeMethod",
+    "resize",
+    "resize_area",
+    "resize_bicubic",
+    "resize_bilinear",
+    "resize_image_with_pad",
+    "resize_images",
+    "resize_nearest_neighbor",
+]
+
+
+class ResizeMethod:
+    """How a pixel is computed: of the nearest pixels, or by a filter over several."""
+
+    BILINEAR = "bilinear"
+    NEAREST_NEIGHBOR = "nearest"
+    BICUBIC = "bicubic"
+    AREA = "area"
+    LANCZOS3 = "lanczos3"
+    LANCZOS5 = "lanczos5"
+    GAUSSIAN = "gaussian"
+    MITCHELLCUBIC = "mitchellcubic"
+
+
+class _Way(NamedTuple):
+    """An operation that resizes, with the attributes that choose how."""
+
+    op_type: str
+    attrs: dict[str, Any]
+
+
+_OP_TYPES: Final[dict[Any, str]] = {
+    ResizeMethod.BILINEAR: "ResizeBilinear",
+    ResizeMethod.NEAREST_NEIGHBOR: "ResizeNearestNeighbor",
+    ResizeMethod.BICUBIC: "ResizeBicubic",
+    ResizeMethod.AREA: "ResizeArea",
+}
+_KERNELS: Final[dict[Any, str]] = {
+    ResizeMethod.LANCZOS3: "lanczos3",
+    ResizeMethod.LANCZOS5: "lanczos5",
+    ResizeMethod.GAUSSIAN: "gaussian",
+    ResizeMethod.MITCHELLCUBIC: "mitchellcubic",
+}
+_ANTIALIASED: Final[dict[Any, str]] = {
+    ResizeMethod.BILINEAR: "triangle",
+    ResizeMethod.BICUBIC: "keyscubic",
+    **_KERNELS,
+}
+
+
+def resize_images(
+    images: Any,
+    size: Any,
+    method: Any = ResizeMethod.BILINEAR,
+    align_corners: bool = False,
+    preserve_aspect_ratio: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Resizes an image, or each image of a batch, as TensorFlow 1 does.
+
+    Args:
+        images: Numbers, (height, width, channels) or (batch, height, width, channels).
+        size: int32, the new height and width.
+        method: BILINEAR, NEAREST_NEIGHBOR, BICUBIC or AREA of `ResizeMethod`.
+        align_corners: Whether the corner pixels of both images are the same; False for the first
+            pixel alone.
+        preserve_aspect_ratio: Whether the image keeps its proportions and `size` is only a limit.
+        name: Name of the scope.
+
+    Returns:
+        float32, in the range of the input; of its type for NEAREST_NEIGHBOR. The images themselves,
+        if it is known that they have `size` already and proportions are not asked for. A run with
+        a size that is not positive ends with InvalidArgumentError.
+
+    Raises:
+        ValueError: If `images` has another rank, `size` is no pair of integers, or there is no such
+            method.
+    """
+    way = _way_of_tf1(method, align_corners)
+    is_skipped_if_same = not preserve_aspect_ratio
+    return _resize(images, size, way, preserve_aspect_ratio, name, is_skipped_if_same)
+
+
+def resize(
+    images: Any,
+    size: Any,
+    method: Any = ResizeMethod.BILINEAR,
+    preserve_aspect_ratio: bool = False,
+    antialias: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Resizes an image, or each image of a batch, as TensorFlow 2 does.
+
+    Args:
+        images: Numbers, (height, width, channels) or (batch, height, width, channels).
+        size: int32, the new height and width.
+        method: A `ResizeMethod`.
+        preserve_aspect_ratio: Whether the image keeps its proportions and `size` is only a limit.
+        antialias: Whether all pixels count that a pixel of a smaller image covers, so that fine
+            patterns do not turn into coarse ones. NEAREST_NEIGHBOR never does, AREA always.
+        name: Name of the scope.
+
+    Returns:
+        float32, in the range of the input; of its type for NEAREST_NEIGHBOR.
+
+    Raises:
+        ValueError: If `images` has another rank, `size` is no pair of integers, or there is no such
+            method.
+    """
+    kernel = (_ANTIALIASED if antialias else _KERNELS).get(method)
+    if kernel is not None:
+        way = _Way("ScaleAndTranslate", {"kernel_type": kernel, "antialias": bool(antialias)})
+    else:
+        half_pixel = method != ResizeMethod.AREA
+        attrs = {"align_corners": False, "half_pixel_centers": half_pixel}
+        way = _Way(_method(_OP_TYPES, method), attrs)
+    return _resize(images, size, way, preserve_aspect_ratio, name, is_skipped_if_same=False)
+
+
+def resize_bilinear(
+    images: Any,
+    size: Any,
+    align_corners: bool = False,
+    half_pixel_centers: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Resizes a batch of images; see `resize_images` with BILINEAR.
+
+    Args:
+        images: Numbers, (batch, height, width, channels).
+        size: int32, the new height and width.
+        align_corners: Whether the corner pixels of both images are the same.
+        half_pixel_centers: Whether both images share their edges, as in TensorFlow 2.
+        name: Name of the operation.
+
+    Returns:
+        float32, (batch, new height, new width, channels).
+
+    Raises:
+        ValueError: If a shape does not fit.
+    """
+    return _resize_batch("ResizeBilinear", images, size, align_corners, half_pixel_centers, name)
+
+
+def resize_nearest_neighbor(
+    images: Any,
+    size: Any,
+    align_corners: bool = False,
+    half_pixel_centers: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Resizes a batch of images; see `resize_images` with NEAREST_NEIGHBOR.
+
+    Args:
+        images: Numbers, (batch, height, width, channels).
+        size: int32, the new height and width.
+        align_corners: Whether the corner pixels of both images are the same.
+        half_pixel_centers: Whether both images share their edges, as in TensorFlow 2.
+        name: Name of the operation.
+
+    Returns:
+        Of the type of `images`, (batch, new height, new width, channels).
+
+    Raises:
+        ValueError: If a shape does not fit.
+    """
+    op_type = "ResizeNearestNeighbor"
+    return _resize_batch(op_type, images, size, align_corners, half_pixel_centers, name)
+
+
+def resize_bicubic(
+    images: Any,
+    size: Any,
+    align_corners: bool = False,
+    half_pixel_centers: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Resizes a batch of images; see `resize_images` with BICUBIC.
+
+    Args:
+        images: Numbers, (batch, height, width, channels).
+        size: int32, the new height and width.
+        align_corners: Whether the corner pixels of both images are the same.
+        half_pixel_centers: Whether both images share their edges, as in TensorFlow 2.
+        name: Name of the operation.
+
+    Returns:
+        float32, (batch, new height, new width, channels).
+
+    Raises:
+        ValueError: If a shape does not fit.
+    """
+    return _resize_batch("ResizeBicubic", images, size, align_corners, half_pixel_centers, name)
+
+
+def resize_area(
+    images: Any, size: Any, align_corners: bool = False, name: str | None = None
+) -> Tensor:
+    """Resizes a batch of images; see `resize_images` with AREA.
+
+    Args:
+        images: Numbers, (batch, height, width, channels).
+        size: int32, the new height and width.
+        align_corners: Whether the corner pixels of both images are the same.
+        name: Name of the operation.
+
+    Returns:
+        float32, (batch, new height, new width, channels).
+
+    Raises:
+        ValueError: If a shape does not fit.
+    """
+    return _resize_batch("ResizeArea", images, size, align_corners, False, name)
+
+
+def resize_image_with_pad(
+    image: Any,
+    target_height: Any,
+    target_width: Any,
+    method: Any = ResizeMethod.BILINEAR,
+    align_corners: bool = False,
+) -> Tensor:
+    """Resizes an image in its proportions and puts zeros around it to fill a size.
+
+    Args:
+        image: Numbers, (height, width, channels) or (batch, height, width, channels).
+        target_height: The new height: an integer, or a scalar integer tensor.
+        target_width: The new width.
+        method: See `resize_images`.
+        align_corners: See `resize_images`.
+
+    Returns:
+        float32, or for NEAREST_NEIGHBOR of the type of `image`, of the new size.
+
+    Raises:
+        ValueError: If a size is not positive, or the image has another rank.
+    """
+    with name_scope(None, "resize_image_with_pad", [image]):
+        pixels = to_image(image)
+        for number, text in ((target_width, "target_width"), (target_height, "target_height")):
+            require(number > 0 if is_number(number) else None, f"{text} must be > 0.")
+        if pixels.shape.rank is None:  # then it counts for one image
+            pixels = identity(pixels)
+            pixels.set_shape([None, None, None])
+        sizes: Any = (*known_sizes(pixels), target_height, target_width)
+        if all(map(is_number, sizes)):
+            place: Any = _fit(*sizes)
+        else:
+            inputs = [
+                Input("shape", shape_of(pixels)),
+                Input("target_height", target_height, dtypes.int32),
+                Input("target_width", target_width, dtypes.int32),
+            ]
+            four = [(dtypes.int32, TensorShape([]))] * 4
+            place = apply_op("FitImage", inputs, lambda *_: four).outputs
+        height, width, above, left = place
+        way = _way_of_tf1(method, align_corners)
+        resized = _resize(pixels, [height, width], way, False, None, is_skipped_if_same=False)
+        return pad_to_bounding_box(resized, above, left, target_height, target_width)
+
+
+def _fit(height: int, width: int, target_height: int, target_width: int) -> list[int]:
+    """Computes what "FitImage" does: the new height and width, and the zeros above and left."""
+    size = np.array([height, width], np.float32)
+    target = np.array([target_height, target_width], np.float32)
+    fitted = size / (size / target).max()
+    return [int(x) for x in (*fitted, *np.maximum(np.floor((target - fitted) / 2), 0))]
+
+
+def _way_of_tf1(method: Any, align_corners: bool) -> _Way:
+    attrs = {"align_corners": bool(align_corners), "half_pixel_centers": False}
+    return _Way(_method(_OP_TYPES, method), attrs)
+
+
+def _method(methods: dict[Any, str], method: Any) -> str:
+    if method not in methods:
+        raise ValueError(f"Resize method is not implemented: {method}")
+    return methods[method]
+
+
+def _resize(
+    images: Any,
+    size: Any,
+    way: _Way,
+    preserve_aspect_ratio: bool,
+    name: str | None,
+    is_skipped_if_same: bool,
+) -> Tensor:
+    with name_scope(name, "resize", [images, size]):
+        pixels = convert_to_tensor(images, name="images")
+        if pixels.shape.rank is None:
+            raise ValueError("'images' contains no shape.")
+        if pixels.shape.rank not in (3, 4):
+            raise ValueError("'images' must have either 3 or 4 dimensions.")
+        try:
+            wanted = convert_to_tensor(size, dtypes.int32, name="size")
+        except (TypeError, ValueError):
+            raise ValueError("'size' must be a 1-D int32 Tensor") from None
+        if not wanted.shape.is_compatible_with([2]):
+            raise ValueError("'size' must be a 1-D Tensor of 2 elements: new_height, new_width")
+        current, known = known_sizes(pixels), fold(wanted)
+        if preserve_aspect_ratio and known is not None and None not in current:
+            wanted = convert_to_tensor(_proportional(known, current), dtypes.int32, name="size")
+            preserve_aspect_ratio = False
+        new_sizes: list[int | None] = [None, None]
+        if not preserve_aspect_ratio:
+            new_shape = constant_value_as_shape(wanted)
+            new_sizes = [dimension_value(new_shape[axis]) for axis in (0, 1)]
+        if is_skipped_if_same and None not in current and list(current) == new_sizes:
+            return pixels
+        attrs = {**way.attrs, "preserve_aspect_ratio": bool(preserve_aspect_ratio)}
+        return _add(way.op_type, pixels, wanted, new_sizes, attrs, None)
+
+
+def _proportional(wanted: Array, current: Any) -> Array:
+    size = np.array(current, np.float32)
+    scaled: Array = (wanted.astype(np.float32) / size).min() * size
+    return np.round(scaled).astype(np.int32)
+
+
+def _resize_batch(
+    op_type: str,
+    images: Any,
+    size: Any,
+    align_corners: bool,
+    half_pixel_centers: bool,
+    name: str | None,
+) -> Tensor:
+    attrs = {
+        "align_corners": bool(align_corners),
+        "half_pixel_centers": bool(half_pixel_centers),
+        "preserve_aspect_ratio": False,
+    }
+
+    def check(images: Tensor, size: Tensor) -> None:
+        check_rank(images.shape, 4)
+        check_rank(size.shape, 1)
+        length = dimension_value(size.shape[0]) if size.shape.rank else None
+        if length not in (None, 2):
+            raise ShapeConflict(f"Dimension must be 2 but is {length}")
+
+    return _add(op_type, images, size, None, attrs, name, check)
+
+
+def _add(
+    op_type: str,
+    images: Any,
+    size: Any,
+    new_sizes: list[int | None] | None,
+    attrs: dict[str, Any],
+    name: str | None,
+    check: Callable[[Tensor, Tensor], None] | None = None,
+) -> Tensor:
+    def infer(images: Tensor, size: Tensor) -> Any:
+        if check is not None:
+            check(images, size)
+        sizes = new_sizes
+        if sizes is None:
+            new_shape = constant_value_as_shape(size)
+            sizes = [dimension_value(new_shape[axis]) for axis in (0, 1)]
+        is_nearest = op_type == "ResizeNearestNeighbor"
+        dtype = images.dtype.base_dtype if is_nearest else dtypes.float32
+        shape = resized_shape(images, *sizes)
+        if images.shape.rank is None and check is not None:
+            shape = TensorShape([None, *sizes, None])
+        return [(dtype, shape)]
+
+    inputs = [Input("images", images, allowed=REALS), Input("size", size, dtypes.int32)]
+    return apply_op(op_type, inputs, infer, name=name, attrs=attrs).outputs[0]
+
+
+define("FitImage")
+define("ResizeArea")
+define("ResizeBicubic")
+define("ResizeBilinear")
+define("ResizeNearestNeighbor")
+define("ScaleAndTranslate")

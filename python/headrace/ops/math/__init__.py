@@ -1,0 +1,1 @@
+"""Arithmetic, comparisons, conversions of type and reductions."""

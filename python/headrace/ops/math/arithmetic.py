@@ -1,0 +1,422 @@
+"""Arithmetic over tensors, elementwise and with broadcasting.
+
+Source: `tf.math` of TensorFlow 1.15.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from headrace import dtypes
+from headrace.dtypes import DType
+from headrace.graph import Computed, Operation, Tensor, define, name_scope
+from headrace.ops.framework.arguments import InputList, apply_op
+from headrace.ops.framework.conversion import convert_n_to_tensor, convert_to_tensor
+from headrace.ops.framework.elementwise import (
+    COMPLEX,
+    FLOATS,
+    NUMBERS,
+    REALS,
+    SIGNED,
+    binary,
+    fold_by_numpy,
+    reals_by_engine,
+    unary,
+)
+from headrace.ops.framework.inference import ShapeConflict
+from headrace.ops.framework.kernel import Array, fail
+from headrace.ops.math.cast import cast
+from headrace.shapes import bracketed, unknown_shape
+
+__all__ = [
+    "abs",
+    "add",
+    "add_n",
+    "ceil",
+    "clip_by_value",
+    "div_no_nan",
+    "divide",
+    "exp",
+    "expm1",
+    "floor",
+    "floordiv",
+    "floormod",
+    "log",
+    "log1p",
+    "maximum",
+    "minimum",
+    "mod",
+    "multiply",
+    "negative",
+    "pow",
+    "realdiv",
+    "reciprocal",
+    "rint",
+    "round",
+    "rsqrt",
+    "scalar_mul",
+    "sigmoid",
+    "sign",
+    "sqrt",
+    "square",
+    "squared_difference",
+    "subtract",
+    "tanh",
+    "truediv",
+]
+
+
+def _floor_divide(x: Array, y: Array) -> Any:
+    if x.dtype.kind in "iu" and np.any(y == 0):
+        fail("Integer division by zero")
+    return np.floor_divide(x, y)
+
+
+def _floor_mod(x: Array, y: Array) -> Any:
+    if x.dtype.kind in "iu" and np.any(y == 0):
+        fail("Integer division by zero")
+    return np.mod(x, y)
+
+
+def add(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Returns x + y; strings are joined."""
+    return binary("Add", x, y, name, allowed=(*NUMBERS, dtypes.string))
+
+
+def subtract(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Returns x - y."""
+    return binary("Sub", x, y, name, allowed=NUMBERS)
+
+
+def multiply(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Returns x * y."""
+    return binary("Mul", x, y, name, allowed=NUMBERS)
+
+
+def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Tensor:
+    """Returns a tensor times a scalar of its type.
+
+    Raises:
+        ValueError: If the scalar is none.
+    """
+    x = convert_to_tensor(x, name="x")
+    factor = convert_to_tensor(scalar, dtype=x.dtype.base_dtype, name="scalar")
+    if factor.shape.rank != 0:
+        raise ValueError(f"Only scalar multiply works, got shape {factor.shape}")
+    return multiply(factor, x, name)
+
+
+def realdiv(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Returns x / y, for floats."""
+    return binary("RealDiv", x, y, name, allowed=FLOATS + COMPLEX)
+
+
+def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Returns x / y as Python 3 does: integers become floats first.
+
+    Integers of up to 16 bits become float32, longer ones float64.
+
+    Raises:
+        TypeError: If the types differ.
+    """
+    with name_scope(name, "truediv", [x, y]) as scope:
+        x = convert_to_tensor(x, name="x")
+        y = convert_to_tensor(y, name="y", dtype_hint=x.dtype.base_dtype)
+        check_same_type(x, y)
+        if x.dtype.base_dtype not in NUMBERS:
+            raise TypeError(f"Invalid dtype {x.dtype.base_dtype!r} in __truediv__")
+        wanted = _TRUE_DIVISION_TYPES.get(x.dtype.base_dtype)
+        if wanted is not None:
+            x, y = cast(x, wanted), cast(y, wanted)
+        return realdiv(x, y, name=scope)
+
+
+def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Returns x / y as Python 3 does; the type is that of the side that is a tensor."""
+    if isinstance(y, Tensor) and not isinstance(x, Tensor):
+        x = convert_to_tensor(x, dtype=y.dtype.base_dtype, name="x")
+    return truediv(x, y, name=name)
+
+
+def div_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Returns x / y, and 0 where y is 0."""
+    with name_scope(name, "div_no_nan", [x, y]) as scope:
+        x = convert_to_tensor(x, name="x")
+        y = convert_to_tensor(y, name="y", dtype=x.dtype.base_dtype)
+        return binary("DivNoNan", x, y, scope, allowed=FLOATS)
+
+
+def floordiv(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Returns the largest integer not above x / y."""
+    with name_scope(name, "floordiv", [x, y]) as scope:
+        return binary("FloorDiv", x, y, scope, allowed=REALS)
+
+
+def floormod(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Returns the remainder of floor division; it has the sign of y."""
+    return binary("FloorMod", x, y, name, allowed=REALS)
+
+
+mod = floormod
+
+
+def pow(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Returns x to the power of y."""
+    with name_scope(name, "Pow", [x]) as scope:
+        return binary("Pow", x, y, scope, allowed=SIGNED + COMPLEX)
+
+
+def maximum(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Returns the larger of x and y."""
+    return binary("Maximum", x, y, name, allowed=REALS)
+
+
+def minimum(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Returns the smaller of x and y."""
+    return binary("Minimum", x, y, name, allowed=REALS)
+
+
+def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Returns (x - y) squared."""
+    return binary(
+        "SquaredDifference", x, y, name, allowed=(*FLOATS, dtypes.int32, dtypes.int64, *COMPLEX)
+    )
+
+
+def negative(x: Any, name: str | None = None) -> Tensor:
+    """Returns -x."""
+    return unary("Neg", x, name, allowed=SIGNED + COMPLEX)
+
+
+def abs(x: Any, name: str | None = None) -> Tensor:
+    """Returns the absolute value."""
+    with name_scope(name, "Abs", [x]) as scope:
+        x = convert_to_tensor(x, name="x")
+        if x.dtype.is_complex:
+            return unary(
+                "ComplexAbs",
+                x,
+                scope,
+                allowed=COMPLEX,
+                output_dtype=x.dtype.real_dtype,
+            )
+        return unary("Abs", x, scope, allowed=SIGNED)
+
+
+def sign(x: Any, name: str | None = None) -> Tensor:
+    """Returns -1, 0 or 1."""
+    return unary("Sign", x, name, allowed=SIGNED + COMPLEX)
+
+
+def square(x: Any, name: str | None = None) -> Tensor:
+    """Returns x times x."""
+    return unary("Square", x, name, allowed=NUMBERS)
+
+
+def sqrt(x: Any, name: str | None = None) -> Tensor:
+    """Returns the square root."""
+    return unary("Sqrt", x, name, allowed=FLOATS + COMPLEX)
+
+
+def rsqrt(x: Any, name: str | None = None) -> Tensor:
+    """Returns 1 over the square root."""
+    return unary("Rsqrt", x, name, allowed=FLOATS + COMPLEX)
+
+
+def reciprocal(x: Any, name: str | None = None) -> Tensor:
+    """Returns 1 / x."""
+    return unary("Reciprocal", x, name, allowed=FLOATS + COMPLEX)
+
+
+def exp(x: Any, name: str | None = None) -> Tensor:
+    """Returns e to the power of x."""
+    return unary("Exp", x, name, allowed=FLOATS + COMPLEX)
+
+
+def expm1(x: Any, name: str | None = None) -> Tensor:
+    """Returns e to the power of x, less 1; exact where x is small."""
+    return unary("Expm1", x, name, allowed=FLOATS + COMPLEX)
+
+
+def log(x: Any, name: str | None = None) -> Tensor:
+    """Returns the natural logarithm."""
+    return unary("Log", x, name, allowed=FLOATS + COMPLEX)
+
+
+def log1p(x: Any, name: str | None = None) -> Tensor:
+    """Returns the natural logarithm of 1 + x."""
+    return unary("Log1p", x, name, allowed=FLOATS + COMPLEX)
+
+
+def tanh(x: Any, name: str | None = None) -> Tensor:
+    """Returns the hyperbolic tangent."""
+    return unary("Tanh", x, name, allowed=FLOATS + COMPLEX)
+
+
+def sigmoid(x: Any, name: str | None = None) -> Tensor:
+    """Returns 1 / (1 + exp(-x))."""
+    return unary("Sigmoid", x, name, allowed=FLOATS + COMPLEX)
+
+
+def floor(x: Any, name: str | None = None) -> Tensor:
+    """Returns the largest integer not above x, as a float."""
+    return unary("Floor", x, name, allowed=FLOATS)
+
+
+def ceil(x: Any, name: str | None = None) -> Tensor:
+    """Returns the smallest integer not below x, as a float."""
+    return unary("Ceil", x, name, allowed=FLOATS)
+
+
+def round(x: Any, name: str | None = None) -> Tensor:
+    """Returns the nearest integer, halves to the even one; integers as they are."""
+    x = convert_to_tensor(x, name="x")
+    if x.dtype.is_integer:
+        tensor: Tensor = x
+        return tensor
+    return unary("Round", x, name, allowed=FLOATS + COMPLEX)
+
+
+def rint(x: Any, name: str | None = None) -> Tensor:
+    """Returns the nearest integer, halves to the even one, as a float."""
+    return unary("Rint", x, name, allowed=FLOATS)
+
+
+def add_n(inputs: Any, name: str | None = None) -> Tensor:
+    """Returns the sum of a list of tensors of one dtype and shape.
+
+    Args:
+        inputs: A list or tuple of tensors, not empty.
+        name: Name of the operation. A single tensor is returned as it is if there is none.
+
+    Raises:
+        ValueError: If it is no list, is empty, or the shapes differ.
+    """
+    text = (
+        "inputs must be a list of at least one Tensor/IndexedSlices with the same dtype and shape"
+    )
+    if not isinstance(inputs, (list, tuple)) or not inputs:
+        raise ValueError(text)
+    try:
+        tensors = convert_n_to_tensor(inputs)
+    except (TypeError, ValueError) as error:
+        raise ValueError(text) from error
+    if len(tensors) == 1 and not name:
+        return tensors[0]
+    op = apply_op(
+        "AddN",
+        [InputList("inputs", tensors, allowed=NUMBERS)],
+        _merge_all,
+        name=name,
+        kernel=_sum_all,
+    )
+    return op.outputs[0]
+
+
+def clip_by_value(
+    t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None
+) -> Tensor:
+    """Returns t, with what is below or above two limits replaced by the limit.
+
+    Raises:
+        ValueError: If the limits would broadcast `t` to another shape.
+    """
+    with name_scope(name, "clip_by_value", [t, clip_value_min, clip_value_max]) as scope:
+        tensor = convert_to_tensor(t, name="t")
+        below = minimum(tensor, clip_value_max)
+        tensor.shape.merge_with(below.shape)
+        clipped = maximum(below, clip_value_min, name=scope)
+        tensor.shape.merge_with(clipped.shape)
+        return clipped
+
+
+_TRUE_DIVISION_TYPES: dict[DType, DType] = {
+    dtypes.uint8: dtypes.float32,
+    dtypes.int8: dtypes.float32,
+    dtypes.uint16: dtypes.float32,
+    dtypes.int16: dtypes.float32,
+    dtypes.uint32: dtypes.float64,
+    dtypes.int32: dtypes.float64,
+    dtypes.uint64: dtypes.float64,
+    dtypes.int64: dtypes.float64,
+}
+
+
+def check_same_type(x: Tensor, y: Tensor) -> None:
+    """Raises a TypeError if two tensors differ in type."""
+    if x.dtype.base_dtype != y.dtype.base_dtype:
+        raise TypeError(
+            f"x and y must have the same dtype, got {x.dtype.base_dtype!r} != "
+            f"{y.dtype.base_dtype!r}"
+        )
+
+
+def _power(x: Array, y: Array) -> Any:
+    if x.dtype.kind in "iu" and np.any(y < 0):
+        fail("Integers to negative integer powers are not allowed")
+    return np.power(x, y)
+
+
+def _divide_no_nan(x: Array, y: Array) -> Any:
+    return np.where(y == 0, np.zeros((), x.dtype), np.true_divide(x, np.where(y == 0, 1, y)))
+
+
+def _merge_all(*tensors: Tensor) -> Any:
+    merged = unknown_shape()
+    for tensor in tensors:
+        if not merged.is_compatible_with(tensor.shape):
+            raise ShapeConflict(
+                f"Shapes must be equal, but are {bracketed(merged)} and {bracketed(tensor.shape)}"
+            )
+        merged = merged.merge_with(tensor.shape)
+    return [(tensors[0].dtype.base_dtype, merged)]
+
+
+def _sum_all(*arrays: Array) -> Any:
+    for index, array in enumerate(arrays):
+        if array.shape != arrays[0].shape:
+            fail(
+                "Inputs to operation AddN of type AddN must have the same size and shape.  "
+                f"Input 0: {bracketed(arrays[0].shape)} != input {index}: {bracketed(array.shape)}"
+            )
+    total = arrays[0]
+    for array in arrays[1:]:
+        total = np.add(total, array)
+    return total
+
+
+def _power_by(op: Operation) -> Computed:
+    """The engine computes powers of floats: NumPy's differ from TensorFlow's in the last bit."""
+    return Computed.BY_ENGINE if op.inputs[0].dtype.is_floating else Computed.BY_NUMPY
+
+
+define("Add", numpy=np.add, computed=reals_by_engine, fold=fold_by_numpy)
+define("Sub", numpy=np.subtract, computed=reals_by_engine, fold=fold_by_numpy)
+define("Mul", numpy=np.multiply, computed=reals_by_engine, fold=fold_by_numpy)
+define("RealDiv", numpy=np.true_divide, computed=reals_by_engine, fold=fold_by_numpy)
+define("FloorDiv", numpy=_floor_divide, computed=reals_by_engine, fold=fold_by_numpy)
+define("FloorMod", numpy=_floor_mod, computed=reals_by_engine, fold=fold_by_numpy)
+define("Maximum", numpy=np.maximum, computed=reals_by_engine, fold=fold_by_numpy)
+define("Minimum", numpy=np.minimum, computed=reals_by_engine, fold=fold_by_numpy)
+define("Neg", numpy=np.negative, computed=reals_by_engine, fold=fold_by_numpy)
+define("Abs", numpy=np.abs, computed=reals_by_engine, fold=fold_by_numpy)
+define("Square", numpy=np.square, computed=reals_by_engine, fold=fold_by_numpy)
+define("DivNoNan", numpy=_divide_no_nan)
+define("Pow", numpy=_power, computed=_power_by)
+define("SquaredDifference", numpy=lambda a, b: np.square(np.subtract(a, b)))
+define("ComplexAbs", numpy=np.abs)
+define("Sign", numpy=np.sign)
+define("Sqrt", numpy=np.sqrt)
+define("Rsqrt", numpy=lambda a: 1 / np.sqrt(a))
+define("Reciprocal", numpy=np.reciprocal)
+define("Exp", numpy=np.exp)
+define("Expm1", numpy=np.expm1)
+define("Log", numpy=np.log)
+define("Log1p", numpy=np.log1p)
+define("Tanh", numpy=np.tanh)
+define("Sigmoid", numpy=lambda a: 1 / (1 + np.exp(-a)))
+define("Floor", numpy=np.floor)
+define("Ceil", numpy=np.ceil)
+define("Round", numpy=np.rint)
+define("Rint", numpy=np.rint)
+define("AddN")

@@ -1,0 +1,105 @@
+"""Conversion of tensors from one type to another.
+
+Source: `tf.cast` and its kin of TensorFlow 1.15.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from headrace.dtypes import as_dtype
+from headrace.graph import Tensor, define, name_scope
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.attributes import type_attr
+from headrace.ops.framework.conversion import convert_to_tensor
+from headrace.ops.framework.elementwise import NUMBERS
+from headrace.ops.framework.inference import ShapeConflict
+from headrace.ops.framework.kernel import Array, fail
+from headrace.ops.framework.primitives import cast_tensor
+from headrace.ops.sparse.tensor import SparseTensor
+from headrace.shapes import bracketed
+
+__all__ = [
+    "bitcast",
+    "cast",
+]
+
+
+def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
+    """Converts the elements of a tensor to another type.
+
+    Floats become integers by dropping the fraction; numbers become bools by being nonzero.
+
+    Args:
+        x: A tensor, dense or sparse, or what can become one.
+        dtype: The type to make.
+        name: Name of the operation.
+
+    Returns:
+        A tensor of that type; `x` itself if it has it. A `SparseTensor` for a sparse one.
+    """
+    wanted = as_dtype(dtype).base_dtype
+    if isinstance(x, Tensor) and x.dtype == wanted:
+        return x
+    with name_scope(name, "Cast", [x]) as scope:
+        if isinstance(x, SparseTensor):
+            values = cast(x.values, wanted, name=scope)
+            return SparseTensor(x.indices, values, x.dense_shape)  # type: ignore[return-value]
+        tensor = convert_to_tensor(x, name="x")
+        if tensor.dtype.base_dtype == wanted:
+            return tensor
+        return cast_tensor(tensor, wanted, scope)
+
+
+def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
+    """Reads the bytes of numbers as numbers of another type.
+
+    Args:
+        input: A tensor of numbers.
+        type: The type to read.
+        name: Name of the operation.
+
+    Returns:
+        A tensor of that type. Where it is shorter there is a new last axis for the numbers of each
+        element; where it is longer the last axis is used up for them.
+
+    Raises:
+        TypeError: If one of the types is none of numbers.
+        ValueError: If the last axis does not have the size that the new type needs.
+    """
+    dtype = type_attr("type", type, NUMBERS)
+    size = dtype.size
+
+    def infer(tensor: Tensor) -> Any:
+        shape, old_size = tensor.shape, tensor.dtype.size
+        if shape.rank is None or size == old_size:
+            return [(dtype, shape)]
+        if size < old_size:
+            return [(dtype, shape.concatenate([old_size // size]))]
+        if shape.rank == 0:
+            raise ShapeConflict("Shape must be at least rank 1 but is rank 0")
+        if shape[-1].value not in (None, size // old_size):
+            raise ShapeConflict(
+                f"Cannot bitcast from {tensor.dtype.base_dtype.name} to {dtype.name} due to shape. "
+                f"{shape[-1]} does not match {size // old_size}"
+            )
+        return [(dtype, shape[:-1])]
+
+    def kernel(array: Array) -> Any:
+        old_size = array.dtype.itemsize
+        shape: tuple[int, ...] = array.shape
+        if size < old_size:
+            shape = (*shape, old_size // size)
+        elif size > old_size:
+            if not shape or shape[-1] != size // old_size:
+                found = as_dtype(array.dtype).name
+                fail(f"Cannot bitcast from {found} to {dtype.name}: shape {bracketed(shape)}")
+            shape = shape[:-1]
+        return np.frombuffer(array.tobytes(), dtype=dtype.as_numpy_dtype).reshape(shape)
+
+    inputs = [Input("input", input, allowed=NUMBERS)]
+    attrs = {"type": dtype}
+    return apply_op("Bitcast", inputs, infer, name=name, attrs=attrs, kernel=kernel).outputs[0]
+
+
+define("Bitcast")

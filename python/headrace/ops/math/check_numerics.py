@@ -1,0 +1,64 @@
+"""Refusing numbers that are not finite.
+
+Source: `tf.check_numerics` and `tf.verify_tensor_all_finite` of TensorFlow 1.15.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from headrace.graph import Tensor, define, name_scope
+from headrace.ops.control.control_flow import with_dependencies
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.conversion import convert_to_tensor
+from headrace.ops.framework.elementwise import FLOATS
+from headrace.ops.framework.inference import like
+from headrace.ops.framework.kernel import Array, fail
+
+__all__ = ["assert_all_finite", "check_numerics"]
+
+
+def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor:
+    """Returns a tensor of floats as it is, if all are finite.
+
+    Args:
+        tensor: The tensor.
+        message: How the error begins.
+        name: Name of the operation.
+
+    Returns:
+        The same values. A run in which one is infinite or not a number ends with
+        InvalidArgumentError.
+    """
+
+    def kernel(x: Array) -> Any:
+        has_inf, has_nan = np.isinf(x).any(), np.isnan(x).any()
+        if has_inf or has_nan:
+            found = "Inf and NaN" if has_inf and has_nan else "Inf" if has_inf else "NaN"
+            fail(f"{message} : Tensor had {found} values")
+        return x
+
+    inputs = [Input("tensor", tensor, allowed=FLOATS)]
+    attrs = {"message": message}
+    op = apply_op("CheckNumerics", inputs, like, name=name, attrs=attrs, kernel=kernel)
+    return op.outputs[0]
+
+
+def assert_all_finite(x: Any, message: str, name: str | None = None) -> Tensor:
+    """Returns a tensor of floats that is there only if all of them are finite.
+
+    Args:
+        x: The tensor.
+        message: How the error begins.
+        name: Name of the operation.
+
+    Returns:
+        The same values. A run in which one is infinite or not a number ends with
+        InvalidArgumentError.
+    """
+    with name_scope(name, "VerifyFinite", [x]):
+        tensor = convert_to_tensor(x, name="x")
+        return with_dependencies([check_numerics(tensor, message=message)], tensor)
+
+
+define("CheckNumerics")

@@ -1,0 +1,141 @@
+"""Comparisons and logic, elementwise and with broadcasting.
+
+Source: `tf.math` of TensorFlow 1.15.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from headrace import dtypes
+from headrace.graph import Computed, Operation, Tensor, define
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.elementwise import FLOATS, NUMBERS, REALS, binary, unary
+from headrace.ops.framework.inference import broadcast_shapes, like
+from headrace.ops.framework.kernel import Array, by_either, fail
+from headrace.shapes import bracketed
+
+__all__ = [
+    "equal",
+    "greater",
+    "greater_equal",
+    "is_finite",
+    "is_inf",
+    "is_nan",
+    "less",
+    "less_equal",
+    "logical_and",
+    "logical_not",
+    "logical_or",
+    "logical_xor",
+    "not_equal",
+]
+
+_COMPARABLE = (*NUMBERS, dtypes.bool, dtypes.string)
+
+
+def equal(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Returns where x == y."""
+    return binary("Equal", x, y, name, allowed=_COMPARABLE, output_dtype=dtypes.bool)
+
+
+def not_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Returns where x != y."""
+    return binary("NotEqual", x, y, name, allowed=_COMPARABLE, output_dtype=dtypes.bool)
+
+
+def less(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Returns where x < y."""
+    return binary("Less", x, y, name, allowed=REALS, output_dtype=dtypes.bool)
+
+
+def less_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Returns where x <= y."""
+    return binary("LessEqual", x, y, name, allowed=REALS, output_dtype=dtypes.bool)
+
+
+def greater(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Returns where x > y."""
+    return binary("Greater", x, y, name, allowed=REALS, output_dtype=dtypes.bool)
+
+
+def greater_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Returns where x >= y."""
+    return binary(
+        "GreaterEqual",
+        x,
+        y,
+        name,
+        allowed=REALS,
+        output_dtype=dtypes.bool,
+    )
+
+
+def is_nan(x: Any, name: str | None = None) -> Tensor:
+    """Returns where x is not a number."""
+    return unary("IsNan", x, name, allowed=FLOATS, output_dtype=dtypes.bool)
+
+
+def is_inf(x: Any, name: str | None = None) -> Tensor:
+    """Returns where x is infinite."""
+    return unary("IsInf", x, name, allowed=FLOATS, output_dtype=dtypes.bool)
+
+
+def is_finite(x: Any, name: str | None = None) -> Tensor:
+    """Returns where x is neither infinite nor not a number."""
+    return unary("IsFinite", x, name, allowed=FLOATS, output_dtype=dtypes.bool)
+
+
+def logical_and(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Returns where both bools are true."""
+    return _logical("LogicalAnd", x, y, name, np.logical_and)
+
+
+def logical_or(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Returns where at least one bool is true."""
+    return _logical("LogicalOr", x, y, name, np.logical_or)
+
+
+def logical_not(x: Any, name: str | None = None) -> Tensor:
+    """Returns where a bool is false."""
+    inputs = [Input("x", x, dtypes.bool)]
+    return apply_op("LogicalNot", inputs, like, name=name, kernel=np.logical_not).outputs[0]
+
+
+def logical_xor(x: Any, y: Any, name: str = "LogicalXor") -> Tensor:
+    """Returns where exactly one bool is true."""
+    either = logical_or(x, y)
+    return logical_and(either, logical_not(logical_and(x, y)), name=name)
+
+
+def _logical(op_type: str, x: Any, y: Any, name: str | None, function: Any) -> Tensor:
+    def infer(a: Tensor, b: Tensor) -> Any:
+        return [(dtypes.bool, broadcast_shapes(a.shape, b.shape))]
+
+    def kernel(a: Array, b: Array) -> Any:
+        try:
+            return function(a, b)
+        except ValueError:
+            fail(f"Incompatible shapes: {bracketed(a.shape)} vs. {bracketed(b.shape)}")
+
+    inputs = [Input("x", x, dtypes.bool), Input("y", y, dtypes.bool)]
+    return apply_op(op_type, inputs, infer, name=name, kernel=kernel).outputs[0]
+
+
+def _complex_by_numpy(op: Operation) -> Computed:
+    """The engine compares everything but complex numbers."""
+    return Computed.BY_NUMPY if op.inputs[0].dtype.is_complex else Computed.BY_EITHER
+
+
+define("Equal", numpy=np.equal, computed=_complex_by_numpy)
+define("NotEqual", numpy=np.not_equal, computed=_complex_by_numpy)
+define("Less", numpy=np.less, computed=_complex_by_numpy)
+define("LessEqual", numpy=np.less_equal, computed=_complex_by_numpy)
+define("Greater", numpy=np.greater, computed=_complex_by_numpy)
+define("GreaterEqual", numpy=np.greater_equal, computed=_complex_by_numpy)
+define("IsNan", numpy=np.isnan)
+define("IsInf", numpy=np.isinf)
+define("IsFinite", numpy=np.isfinite)
+define("LogicalAnd", computed=by_either)
+define("LogicalNot", computed=by_either)
+define("LogicalOr", computed=by_either)

@@ -1,0 +1,103 @@
+"""Sums and products up to each place along an axis.
+
+Source: `tf.cumsum` and `tf.cumprod` of TensorFlow 1.15.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from headrace import dtypes
+from headrace.graph import Tensor, define, name_scope
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.elementwise import INDEX_TYPES, NUMBERS
+from headrace.ops.framework.kernel import Array, fail
+from headrace.shapes import bracketed
+
+__all__ = ["cumprod", "cumsum"]
+
+
+def cumsum(
+    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Tensor:
+    """Returns the sum of the elements up to each place along an axis.
+
+    Args:
+        x: The tensor.
+        axis: The axis, a scalar.
+        exclusive: Whether the element at the place itself does not count.
+        reverse: Whether to begin at the end.
+        name: Name of the operation.
+
+    Returns:
+        A tensor of the same type and shape. A run in which there is no such axis ends with
+        InvalidArgumentError.
+    """
+    with name_scope(name, "Cumsum", [x]) as scope:
+        return _accumulate("Cumsum", np.cumsum, x, axis, exclusive, reverse, scope)
+
+
+def cumprod(
+    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+) -> Tensor:
+    """Returns the product of the elements up to each place along an axis.
+
+    Args:
+        x: The tensor.
+        axis: The axis, a scalar.
+        exclusive: Whether the element at the place itself does not count.
+        reverse: Whether to begin at the end.
+        name: Name of the operation.
+
+    Returns:
+        A tensor of the same type and shape. A run in which there is no such axis ends with
+        InvalidArgumentError.
+    """
+    with name_scope(name, "Cumprod", [x]) as scope:
+        return _accumulate("Cumprod", np.cumprod, x, axis, exclusive, reverse, scope)
+
+
+def _accumulate(
+    op_type: str,
+    function: Callable[..., Array],
+    x: Any,
+    axis: Any,
+    exclusive: bool,
+    reverse: bool,
+    name: str,
+) -> Tensor:
+    first = 0 if op_type == "Cumsum" else 1
+
+    def infer(tensor: Tensor, _: Tensor) -> Any:
+        return [(tensor.dtype.base_dtype, tensor.shape)]
+
+    def kernel(array: Array, place: Array) -> Any:
+        where = _check_axis(place, array.ndim)
+        ordered = np.flip(array, where) if reverse else array
+        sums = function(ordered, axis=where, dtype=array.dtype)
+        if exclusive:
+            sums = np.roll(sums, 1, where)
+            sums[(slice(None),) * where + (slice(1),)] = first
+        return np.flip(sums, where) if reverse else sums
+
+    inputs = [
+        Input("x", x, allowed=NUMBERS),
+        Input("axis", axis, var="Tidx", allowed=INDEX_TYPES, default=dtypes.int32),
+    ]
+    attrs = {"exclusive": exclusive, "reverse": reverse}
+    return apply_op(op_type, inputs, infer, name=name, attrs=attrs, kernel=kernel).outputs[0]
+
+
+def _check_axis(place: Array, rank: int) -> int:
+    if place.ndim:
+        fail(f"ScanOp: axis must be a scalar, not {bracketed(place.shape)}")
+    axis = int(place)
+    axis = axis + rank if axis < 0 else axis
+    if not 0 <= axis < rank:
+        fail(f"ScanOp: Expected scan axis in the range [{-rank}, {rank}), but got {axis}")
+    return axis
+
+
+define("Cumprod")
+define("Cumsum")

@@ -1,0 +1,95 @@
+"""What is made of the numbers of a layer.
+
+Source: `tf.nn.relu`, `tf.nn.softmax` and `tf.nn.l2_normalize` of TensorFlow 1.15.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from headrace.errors import InvalidArgumentError
+from headrace.graph import Tensor, define, name_scope
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.conversion import convert_to_tensor
+from headrace.ops.framework.elementwise import FLOATS, REALS, unary
+from headrace.ops.framework.inference import ShapeConflict
+from headrace.ops.framework.kernel import Array, fail
+from headrace.ops.math.arithmetic import maximum, multiply, rsqrt, square
+from headrace.ops.math.reduce import reduce_sum
+
+__all__ = ["l2_normalize", "relu", "softmax"]
+
+
+def relu(features: Any, name: str | None = None) -> Tensor:
+    """Returns the numbers, with 0 in place of negative ones."""
+    return unary(
+        "Relu",
+        features,
+        name,
+        allowed=REALS,
+        parameter="features",
+    )
+
+
+def softmax(logits: Any, axis: int | None = None, name: str | None = None) -> Tensor:
+    """Returns exp(logits), divided by its sum along an axis.
+
+    Args:
+        logits: A float tensor of rank 1 or more.
+        axis: The axis; None for the last.
+        name: Name of the operation.
+
+    Raises:
+        ValueError: If `logits` is a scalar.
+        InvalidArgumentError: If there is no such axis.
+    """
+    place = -1 if axis is None else axis
+    tensor = convert_to_tensor(logits, name="logits")
+    rank = tensor.shape.rank
+    if rank and not -rank <= place < rank:
+        raise InvalidArgumentError(None, None, _text(place, rank))
+
+    def infer(x: Tensor) -> Any:
+        if x.shape.rank == 0:
+            raise ShapeConflict("Shape must be at least rank 1 but is rank 0")
+        return [(x.dtype.base_dtype, x.shape)]
+
+    def kernel(x: Array) -> Any:
+        if not -x.ndim <= place < x.ndim:
+            fail(_text(place, x.ndim))
+        powers = np.exp(x - np.max(x, axis=place, keepdims=True, initial=-np.inf))
+        return powers / np.sum(powers, axis=place, keepdims=True)
+
+    inputs = [Input("logits", tensor, allowed=FLOATS)]
+    return apply_op("Softmax", inputs, infer, name=name, kernel=kernel).outputs[0]
+
+
+def l2_normalize(
+    x: Any,
+    axis: Any = None,
+    epsilon: float = 1e-12,
+    name: str | None = None,
+) -> Tensor:
+    """Returns a tensor divided by its Euclidean length along some axes.
+
+    Args:
+        x: The tensor.
+        axis: The axis, or a list of axes; None for all.
+        epsilon: The smallest square of a length to divide by.
+        name: Name of the operation.
+    """
+    with name_scope(name, "l2_normalize", [x]) as scope:
+        tensor = convert_to_tensor(x, name="x")
+        squares = reduce_sum(square(tensor), axis, keepdims=True)
+        return multiply(tensor, rsqrt(maximum(squares, epsilon)), name=scope)
+
+
+def _text(axis: int, rank: int) -> str:
+    return (
+        f"Dimension ({axis}) must be in the range [{-rank}, {rank}) where {rank} is the number of "
+        "dimensions in the input."
+    )
+
+
+define("Relu", numpy=lambda x: np.where(x < 0, x.dtype.type(0), x))
+define("Softmax")

@@ -1,0 +1,297 @@
+"""Reductions over axes, and the place of the largest or smallest element.
+
+Source: `tf.reduce_sum` and its kin, `tf.argmax` and `tf.argmin` of TensorFlow 1.15.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+
+from headrace import dtypes
+from headrace.dtypes import DType
+from headrace.graph import Tensor, define, name_scope
+from headrace.ops.array.fill import zeros
+from headrace.ops.array.range import range as range_of
+from headrace.ops.array.shape import rank
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.attributes import type_attr
+from headrace.ops.framework.conversion import constant, convert_to_tensor
+from headrace.ops.framework.elementwise import INDEX_TYPES, NUMBERS, REALS
+from headrace.ops.framework.folding import fold, fold_by_kernel, fold_scalar
+from headrace.ops.framework.inference import check_axis, reduce_shape
+from headrace.ops.framework.kernel import Array, fail
+from headrace.ops.math.cast import cast
+from headrace.ops.math.compare import not_equal
+from headrace.shapes import bracketed, scalar, unknown_shape
+
+__all__ = [
+    "Reduction",
+    "argmax",
+    "argmin",
+    "count_nonzero",
+    "reduce_all",
+    "reduce_any",
+    "reduce_max",
+    "reduce_mean",
+    "reduce_min",
+    "reduce_prod",
+    "reduce_sum",
+]
+
+
+class Reduction(Protocol):
+    """A function that reduces a tensor over some axes.
+
+    Args:
+        input_tensor: What to reduce.
+        axis: An axis, or a list or vector of axes; None for all.
+        keepdims: Whether reduced axes stay, with size 1.
+        name: Name of the operation.
+
+    Returns:
+        A tensor of the same type.
+
+    Raises:
+        ValueError: If there is no such axis.
+    """
+
+    def __call__(
+        self,
+        input_tensor: Any,
+        axis: Any = None,
+        keepdims: bool = False,
+        name: str | None = None,
+    ) -> Tensor:
+        """Adds the reduction to the current graph."""
+
+
+def _define(
+    op_type: str,
+    summary: str,
+    function: Callable[..., Any],
+    allowed: tuple[DType, ...] | None,
+) -> Reduction:
+    """Makes the public function of one reduction.
+
+    Args:
+        op_type: Type of the operation.
+        summary: First line of the function's documentation.
+        function: Called with an array, a tuple of axes and whether to keep them.
+        allowed: Types of the input; None for bool alone.
+    """
+
+    def reduce(
+        input_tensor: Any,
+        axis: Any = None,
+        keepdims: bool = False,
+        name: str | None = None,
+    ) -> Tensor:
+        keep = bool(keepdims)
+        dtype = dtypes.bool if allowed is None else None
+        inputs = [
+            Input("input", input_tensor, dtype, allowed=allowed),
+            Input(
+                "reduction_indices",
+                _all_axes(input_tensor) if axis is None else axis,
+                var="Tidx",
+                allowed=INDEX_TYPES,
+                default=dtypes.int32,
+            ),
+        ]
+
+        def infer(tensor: Tensor, axes: Tensor) -> Any:
+            known = fold(axes)
+            places = None if known is None else [int(place) for place in known.ravel()]
+            return [(tensor.dtype.base_dtype, reduce_shape(tensor.shape, places, keep))]
+
+        def kernel(array: Array, axes: Array) -> Any:
+            return function(array, _check_axes(axes, array.ndim), keep)
+
+        attrs = {"keep_dims": keep}
+        op = apply_op(op_type, inputs, infer, name=name, attrs=attrs, kernel=kernel)
+        result = op.outputs[0]
+        if axis is None and not keep:
+            result.set_shape(scalar())
+        return result
+
+    reduce.__name__ = reduce.__qualname__ = f"reduce_{op_type.lower()}"
+    reduce.__doc__ = f"{summary}\n\n{(Reduction.__doc__ or '').split(chr(10), 2)[2]}"
+    define(op_type, fold=fold_by_kernel)
+    return reduce
+
+
+def _sum(array: Array, axes: tuple[int, ...], keep: bool) -> Any:
+    return np.sum(array, axis=axes, keepdims=keep, dtype=array.dtype)
+
+
+def _prod(array: Array, axes: tuple[int, ...], keep: bool) -> Any:
+    return np.prod(array, axis=axes, keepdims=keep, dtype=array.dtype)
+
+
+def _mean(array: Array, axes: tuple[int, ...], keep: bool) -> Any:
+    count = math.prod(array.shape[axis] for axis in axes)
+    if array.dtype.kind not in "iu":
+        return np.divide(np.sum(array, axis=axes, keepdims=keep, dtype=array.dtype), count)
+    wide = np.int64 if array.dtype.kind == "i" else np.uint64
+    total = np.sum(array, axis=axes, keepdims=keep, dtype=wide)
+    return np.sign(total) * (np.abs(total) // max(count, 1))
+
+
+def _max(array: Array, axes: tuple[int, ...], keep: bool) -> Any:
+    return np.max(array, axis=axes, keepdims=keep, initial=_extreme(array, "min"))
+
+
+def _min(array: Array, axes: tuple[int, ...], keep: bool) -> Any:
+    return np.min(array, axis=axes, keepdims=keep, initial=_extreme(array, "max"))
+
+
+def _all(array: Array, axes: tuple[int, ...], keep: bool) -> Any:
+    return np.all(array, axis=axes, keepdims=keep)
+
+
+def _any(array: Array, axes: tuple[int, ...], keep: bool) -> Any:
+    return np.any(array, axis=axes, keepdims=keep)
+
+
+reduce_sum = _define("Sum", "Returns the sum over some axes.", _sum, NUMBERS)
+reduce_prod = _define("Prod", "Returns the product over some axes.", _prod, NUMBERS)
+reduce_mean = _define(
+    "Mean", "Returns the mean over some axes; of integers without the fraction.", _mean, NUMBERS
+)
+reduce_max = _define("Max", "Returns the largest element over some axes.", _max, REALS)
+reduce_min = _define("Min", "Returns the smallest element over some axes.", _min, REALS)
+reduce_all = _define("All", "Returns whether all bools over some axes are true.", _all, None)
+reduce_any = _define("Any", "Returns whether any bool over some axes is true.", _any, None)
+
+
+def count_nonzero(
+    input: Any,
+    axis: Any = None,
+    keepdims: bool = False,
+    dtype: Any = dtypes.int64,
+    name: str | None = None,
+) -> Tensor:
+    """Returns how many elements are not zero (not empty, not False) over some axes.
+
+    Args:
+        input: What to count in.
+        axis: An axis, or a list of axes; None for all.
+        keepdims: Whether reduced axes stay, with size 1.
+        dtype: Type of the result.
+        name: Name of the scope.
+    """
+    with name_scope(name, "count_nonzero", [input]):
+        tensor = convert_to_tensor(input, name="input")
+        is_nonzero = not_equal(tensor, zeros([], dtype=tensor.dtype))
+        counts = reduce_sum(cast(is_nonzero, dtypes.int64), axis=axis, keepdims=keepdims)
+        return cast(counts, dtype)
+
+
+def argmax(
+    input: Any,
+    axis: Any = None,
+    output_type: Any = dtypes.int64,
+    name: str | None = None,
+) -> Tensor:
+    """Returns where along an axis the largest element is; the first of equal ones.
+
+    Args:
+        input: The tensor.
+        axis: The axis; None for 0.
+        output_type: int32 or int64.
+        name: Name of the operation.
+
+    Raises:
+        ValueError: If there is no such axis.
+    """
+    return _arg("ArgMax", input, axis, name, output_type)
+
+
+def argmin(
+    input: Any,
+    axis: Any = None,
+    output_type: Any = dtypes.int64,
+    name: str | None = None,
+) -> Tensor:
+    """Returns where along an axis the smallest element is; the first of equal ones.
+
+    Args:
+        input: The tensor.
+        axis: The axis; None for 0.
+        output_type: int32 or int64.
+        name: Name of the operation.
+
+    Raises:
+        ValueError: If there is no such axis.
+    """
+    return _arg("ArgMin", input, axis, name, output_type)
+
+
+def _arg(op_type: str, input: Any, axis: Any, name: str | None, output_type: Any) -> Tensor:
+    dtype = type_attr("output_type", output_type, INDEX_TYPES)
+    find, loser = (np.argmax, -np.inf) if op_type == "ArgMax" else (np.argmin, np.inf)
+    text = "Dimension ({axis}) must be in the range [{low}, {rank}), where {rank} is the "
+    text += "number of dimensions in the input."
+
+    def infer(tensor: Tensor, place: Tensor) -> Any:
+        where, shape = fold_scalar(place), tensor.shape
+        if shape.rank is None:
+            return [(dtype, unknown_shape())]
+        if where is None:
+            return [(dtype, unknown_shape(shape.rank - 1))]
+        where = check_axis(where, shape.rank, text)
+        return [(dtype, shape[:where].concatenate(shape[where + 1 :]))]
+
+    def kernel(array: Array, place: Array) -> Any:
+        if place.ndim:
+            fail(f"dim must be a scalar, but received tensor of shape: {bracketed(place.shape)}")
+        where = int(place.item())
+        if not -array.ndim <= where < array.ndim:
+            fail(f"Expected dimension in the range [{-array.ndim}, {array.ndim}), but got {where}")
+        if array.shape[where] == 0:
+            fail(f"Reduction axis {where} is empty in shape {bracketed(array.shape)}")
+        if array.dtype.kind == "f":
+            array = np.where(np.isnan(array), loser, array)  # no comparison with NaN holds
+        return find(array, axis=where)
+
+    inputs = [
+        Input("input", input, allowed=NUMBERS),
+        Input(
+            "dimension",
+            0 if axis is None else axis,
+            var="Tidx",
+            allowed=INDEX_TYPES,
+            default=dtypes.int32,
+        ),
+    ]
+    attrs = {"output_type": dtype}
+    return apply_op(op_type, inputs, infer, name=name, attrs=attrs, kernel=kernel).outputs[0]
+
+
+def _all_axes(tensor: Any) -> Any:
+    if isinstance(tensor, Tensor) and tensor.shape.rank is not None:
+        return constant(np.arange(tensor.shape.rank), dtype=dtypes.int32)
+    return range_of(0, rank(tensor))
+
+
+def _check_axes(axes: Array, ndim: int) -> tuple[int, ...]:
+    found: list[int] = []
+    for axis in axes.ravel().tolist():
+        if not -ndim <= axis < ndim:
+            fail(f"Invalid reduction dimension ({axis} for input with {ndim} dimension(s)")
+        if axis % ndim in found:
+            fail(f"Invalid reduction arguments: Axes contains duplicate dimension: {axis % ndim}")
+        found.append(axis % ndim)
+    return tuple(found)
+
+
+def _extreme(array: Array, which: str) -> Any:
+    if array.dtype.kind == "f":
+        return -np.inf if which == "min" else np.inf
+    return getattr(np.iinfo(array.dtype), which)
+
+
+define("ArgMax")
+define("ArgMin")

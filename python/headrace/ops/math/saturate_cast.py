@@ -1,0 +1,45 @@
+"""Conversion that keeps numbers inside of the new type's range.
+
+Source: `tf.saturate_cast` of TensorFlow 1.15.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from headrace.dtypes import DType, as_dtype
+from headrace.graph import Tensor, name_scope
+from headrace.ops.framework.conversion import convert_to_tensor
+from headrace.ops.math.arithmetic import maximum, minimum
+from headrace.ops.math.cast import cast
+
+__all__ = ["saturate_cast"]
+
+
+def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
+    """Converts numbers to another type; what is out of its range becomes its largest or smallest.
+
+    Args:
+        value: A tensor of numbers.
+        dtype: The type to make.
+        name: Name of the operation.
+
+    Raises:
+        TypeError: If one of the types has no largest number.
+    """
+    with name_scope(name, "saturate_cast", [value]) as scope:
+        tensor = convert_to_tensor(value, name="value")
+        source, target = tensor.dtype.base_dtype, as_dtype(dtype).base_dtype
+        if float(source.min) < float(target.min):
+            tensor = maximum(tensor, _nearest_inside(target.min, source, target))
+        if float(source.max) > float(target.max):
+            tensor = minimum(tensor, _nearest_inside(target.max, source, target))
+        return cast(tensor, target, name=scope)
+
+
+def _nearest_inside(limit: Any, source: DType, target: DType) -> Tensor:
+    """Returns the number of type `source` nearest to a limit of `target` that is not past it."""
+    nearest = np.array(limit).astype(source.as_numpy_dtype)
+    if target.is_integer and not target.min <= int(nearest) <= target.max:
+        nearest = np.nextafter(nearest, source.as_numpy_dtype(0))
+    return convert_to_tensor(nearest)

@@ -1,0 +1,69 @@
+"""Trigonometric functions, elementwise.
+
+Source: `tf.math` of TensorFlow 1.15.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from headrace.graph import Tensor, define
+from headrace.ops.framework.elementwise import COMPLEX, FLOATS, binary, unary
+
+__all__ = ["acos", "asin", "atan", "atan2", "cos", "cosh", "sin", "sinh", "tan"]
+
+
+def sin(x: Any, name: str | None = None) -> Tensor:
+    """Returns the sine of an angle in radians."""
+    return unary("Sin", x, name, allowed=FLOATS + COMPLEX)
+
+
+def cos(x: Any, name: str | None = None) -> Tensor:
+    """Returns the cosine of an angle in radians."""
+    return unary("Cos", x, name, allowed=FLOATS + COMPLEX)
+
+
+def tan(x: Any, name: str | None = None) -> Tensor:
+    """Returns the tangent of an angle in radians."""
+    return unary("Tan", x, name, allowed=FLOATS + COMPLEX)
+
+
+def asin(x: Any, name: str | None = None) -> Tensor:
+    """Returns the angle between -pi/2 and pi/2 with a given sine."""
+    return unary("Asin", x, name, allowed=FLOATS + COMPLEX)
+
+
+def acos(x: Any, name: str | None = None) -> Tensor:
+    """Returns the angle between 0 and pi with a given cosine."""
+    return unary("Acos", x, name, allowed=FLOATS + COMPLEX)
+
+
+def atan(x: Any, name: str | None = None) -> Tensor:
+    """Returns the angle between -pi/2 and pi/2 with a given tangent."""
+    return unary("Atan", x, name, allowed=FLOATS + COMPLEX)
+
+
+def atan2(y: Any, x: Any, name: str | None = None) -> Tensor:
+    """Returns the angle of the point (x, y), from -pi to pi."""
+    return binary("Atan2", y, x, name, allowed=FLOATS, parameters=("y", "x"))
+
+
+def sinh(x: Any, name: str | None = None) -> Tensor:
+    """Returns the hyperbolic sine."""
+    return unary("Sinh", x, name, allowed=FLOATS + COMPLEX)
+
+
+def cosh(x: Any, name: str | None = None) -> Tensor:
+    """Returns the hyperbolic cosine."""
+    return unary("Cosh", x, name, allowed=FLOATS + COMPLEX)
+
+
+define("Sin", numpy=np.sin)
+define("Cos", numpy=np.cos)
+define("Tan", numpy=np.tan)
+define("Asin", numpy=np.arcsin)
+define("Acos", numpy=np.arccos)
+define("Atan", numpy=np.arctan)
+define("Atan2", numpy=np.arctan2)
+define("Sinh", numpy=np.sinh)
+define("Cosh", numpy=np.cosh)

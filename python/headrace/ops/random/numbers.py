@@ -1,0 +1,163 @@
+"""Operations whose results are random.
+
+Each operation has a sequence of its own in each session. With a seed, every session begins the same
+sequence, and it is TensorFlow's.
+
+Source: `tf.random` of TensorFlow 1.15.
+"""
+
+from typing import Any
+
+from headrace import dtypes
+from headrace.dtypes import DType, as_dtype
+from headrace.graph import Tensor, define, name_scope
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.conversion import constant_value_as_shape, convert_to_tensor
+from headrace.ops.framework.elementwise import FLOATS, INDEX_TYPES
+from headrace.ops.framework.inference import ShapeConflict, check_rank
+from headrace.ops.math.arithmetic import add, multiply, subtract
+from headrace.ops.random.seeds import seed_attrs
+
+__all__ = ["random_normal", "random_uniform", "truncated_normal"]
+
+
+def random_uniform(
+    shape: Any,
+    minval: Any = 0,
+    maxval: Any = None,
+    dtype: Any = dtypes.float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Returns random numbers, each as likely as the others.
+
+    Args:
+        shape: The shape, an integer vector.
+        minval: The smallest number that can come.
+        maxval: The end of the range, which cannot come itself; None for 1, for floats. For
+            integers both limits are scalars.
+        dtype: Type of the numbers: float16, float32, float64, int32 or int64.
+        seed: With the graph's seed, determines the sequence; see `headrace.graph.get_seed`.
+        name: Name of the operation.
+
+    Returns:
+        A tensor of that shape and type. A run in which an integer range is empty ends with
+        InvalidArgumentError.
+
+    Raises:
+        TypeError: If a limit cannot have the type.
+        ValueError: If the type is another one, or integers have no `maxval`.
+    """
+    kind = as_dtype(dtype)
+    if kind not in (*FLOATS, *INDEX_TYPES):
+        raise ValueError(f"Invalid dtype {kind!r}")
+    if maxval is None:
+        if kind.is_integer:
+            raise ValueError(f"Must specify maxval for integer dtype {kind!r}")
+        maxval = 1
+    with name_scope(name, "random_uniform", [shape, minval, maxval]) as scope:
+        sizes = _as_sizes(shape)
+        low = convert_to_tensor(minval, dtype=kind, name="min")
+        high = convert_to_tensor(maxval, dtype=kind, name="max")
+        if kind.is_integer:
+            limits = [Input("minval", low, var="Tout"), Input("maxval", high, var="Tout")]
+            return _draw("RandomUniformInt", sizes, kind, seed, limits, name=scope)
+        numbers = _draw("RandomUniform", sizes, kind, seed)
+        scaled = multiply(numbers, subtract(high, low, name="sub"), name="mul")
+        return add(scaled, low, name=scope)
+
+
+def random_normal(
+    shape: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = dtypes.float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Returns random numbers of a normal distribution.
+
+    Args:
+        shape: The shape, an integer vector.
+        mean: The mean of the distribution.
+        stddev: Its standard deviation.
+        dtype: Type of the numbers: float16, float32 or float64.
+        seed: With the graph's seed, determines the sequence; see `headrace.graph.get_seed`.
+        name: Name of the operation.
+    """
+    parameters = shape, mean, stddev, as_dtype(dtype), seed, name
+    return _draw_normal("random_normal", "RandomStandardNormal", *parameters)
+
+
+def truncated_normal(
+    shape: Any,
+    mean: Any = 0.0,
+    stddev: Any = 1.0,
+    dtype: Any = dtypes.float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Returns random numbers of a normal distribution, none two standard deviations off or more.
+
+    Args:
+        shape: The shape, an integer vector.
+        mean: The mean of the distribution.
+        stddev: The standard deviation before numbers are left out.
+        dtype: Type of the numbers: float16, float32 or float64.
+        seed: With the graph's seed, determines the sequence; see `headrace.graph.get_seed`.
+        name: Name of the operation.
+    """
+    parameters = shape, mean, stddev, as_dtype(dtype), seed, name
+    return _draw_normal("truncated_normal", "TruncatedNormal", *parameters)
+
+
+def _draw_normal(
+    default_name: str,
+    op_type: str,
+    shape: Any,
+    mean: Any,
+    stddev: Any,
+    dtype: DType,
+    seed: int | None,
+    name: str | None,
+) -> Tensor:
+    with name_scope(name, default_name, [shape, mean, stddev]) as scope:
+        sizes = _as_sizes(shape)
+        center = convert_to_tensor(mean, dtype=dtype, name="mean")
+        scale = convert_to_tensor(stddev, dtype=dtype, name="stddev")
+        numbers = _draw(op_type, sizes, dtype, seed)
+        return add(multiply(numbers, scale, name="mul"), center, name=scope)
+
+
+def _draw(
+    op_type: str,
+    sizes: Tensor,
+    dtype: DType,
+    seed: int | None,
+    limits: list[Input] | None = None,
+    name: str | None = None,
+) -> Tensor:
+    def infer(sizes: Tensor, *limits: Tensor) -> Any:
+        check_rank(sizes.shape, 1)
+        for tensor, what in zip(limits, ("minval", "maxval"), strict=False):
+            if tensor.shape.rank not in (None, 0):
+                shape = tensor.shape.as_list()
+                raise ShapeConflict(f"{what} must be a scalar; got a tensor of shape {shape}")
+        return [(dtype, constant_value_as_shape(sizes))]
+
+    inputs = [Input("shape", sizes, var="T", allowed=INDEX_TYPES), *(limits or [])]
+    attrs = seed_attrs(seed)
+    if limits is None:
+        attrs["dtype"] = dtype
+    return apply_op(op_type, inputs, infer, name=name, attrs=attrs).outputs[0]
+
+
+def _as_sizes(shape: Any) -> Tensor:
+    is_empty = isinstance(shape, (list, tuple)) and not shape
+    return convert_to_tensor(shape, dtype=dtypes.int32 if is_empty else None, name="shape")
+
+
+define("RandomStandardNormal", is_stateful=True)
+define("RandomUniform", is_stateful=True)
+define("RandomUniformInt", is_stateful=True)
+define("TruncatedNormal", is_stateful=True)

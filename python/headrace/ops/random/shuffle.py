@@ -1,0 +1,32 @@
+"""The rows of a tensor in a random order.
+
+Source: `tf.random_shuffle` of TensorFlow 1.15.
+"""
+
+from typing import Any
+
+from headrace.graph import Tensor, define
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.inference import like
+from headrace.ops.random.seeds import seed_attrs
+
+__all__ = ["random_shuffle"]
+
+
+def random_shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:
+    """Returns the rows of a tensor in random order.
+
+    Args:
+        value: The tensor; its first axis is shuffled.
+        seed: With the graph's seed, determines the sequence; see `headrace.graph.get_seed`.
+        name: Name of the operation.
+
+    Returns:
+        A tensor of the same shape.
+    """
+    attrs = seed_attrs(seed)
+    op = apply_op("RandomShuffle", [Input("value", value)], like, name=name, attrs=attrs)
+    return op.outputs[0]
+
+
+define("RandomShuffle", is_stateful=True)

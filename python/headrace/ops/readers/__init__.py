@@ -1,0 +1,1 @@
+"""Readers as nodes of a graph, and whole files."""

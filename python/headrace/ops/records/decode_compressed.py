@@ -1,0 +1,40 @@
+"""Compressed strings.
+
+Source: `tf.decode_compressed` of TensorFlow 1.15.
+"""
+
+from typing import Any
+
+from headrace.dtypes import string
+from headrace.graph import Tensor, define
+from headrace.ops.framework.arguments import Input, apply_op
+
+__all__ = ["decode_compressed"]
+
+
+def decode_compressed(bytes: Any, compression_type: str = "", name: str | None = None) -> Tensor:
+    """Decompresses strings, each of which was compressed as a whole.
+
+    Args:
+        bytes: The strings, of any shape.
+        compression_type: "GZIP" (several members follow each other), "ZLIB", or "" for strings that
+            are not compressed.
+        name: Name of the operation.
+
+    Returns:
+        The decompressed strings, of the same shape. One that is cut short gives what there is.
+
+    Raises:
+        DataLossError: When run: a string is damaged or not compressed so.
+        InvalidArgumentError: When run: there is no such compression.
+    """
+    return apply_op(
+        "DecodeCompressed",
+        [Input("bytes", bytes, dtype=string)],
+        lambda strings: [(string, strings.shape)],
+        name=name,
+        attrs={"compression_type": compression_type},
+    ).outputs[0]
+
+
+define("DecodeCompressed")

@@ -1,0 +1,163 @@
+"""`Example` messages written as JSON.
+
+Source: `tf.decode_json_example` of TensorFlow 1.15.
+"""
+
+import base64
+import json
+import math
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import numpy as np
+
+from headrace import dtypes
+from headrace.graph import Tensor, define
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.inference import like
+from headrace.ops.framework.kernel import Array, fail
+from headrace.protos import Example
+
+__all__ = ["decode_json_example"]
+
+_SHOWN_BYTES: Final = 256
+_LARGEST_EXACT: Final = 2**53
+_LARGEST_FLOAT: Final = float(np.finfo(np.float32).max)
+
+
+def decode_json_example(json_examples: Any, name: str | None = None) -> Tensor:
+    """Makes serialized `Example`s of the JSON that stands for them.
+
+    Args:
+        json_examples: Strings of any shape, each the JSON of one `Example` by the rules of
+            protocol buffers: `{"features": {"feature": {"a": {"int64List": {"value": [1]}}}}}`.
+        name: Name of the operation.
+
+    Returns:
+        Strings of the same shape, for `parse_example`. A run with something else than such JSON
+        ends with InvalidArgumentError.
+    """
+    inputs = [Input("json_examples", json_examples, dtypes.string)]
+    op = apply_op("DecodeJSONExample", inputs, like, name=name, kernel=_decode_all)
+    return op.outputs[0]
+
+
+def _decode_all(texts: Array) -> Array:
+    decoded = np.empty(texts.size, dtype=object)
+    where = " in element {}" if texts.ndim else ""
+    decoded[:] = [
+        _decode(text, where.format(index)) for index, text in enumerate(texts.ravel().tolist())
+    ]
+    return decoded.reshape(texts.shape)
+
+
+def _decode(text: bytes, where: str) -> bytes:
+    try:
+        given = json.loads(text.decode(), object_pairs_hook=_without_doubles)
+        if given is None:
+            raise ValueError("null is no object")
+        serialized: bytes = _example(given).SerializeToString(deterministic=True)
+    except (ValueError, RecursionError) as error:
+        shown = text[:_SHOWN_BYTES].decode(errors="replace")
+        dots = "..." if len(text) > _SHOWN_BYTES else ""
+        fail(
+            f"Error while parsing JSON: {error}, got '{shown}'{dots}{where}. Give one object with "
+            "'features' for each Example."
+        )
+    return serialized
+
+
+def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError(f"an object has a name twice among {[name for name, _ in pairs]}")
+    return found
+
+
+def _example(given: Any) -> Example:
+    example = Example()
+    features = _member(_member(given, "features"), "feature")
+    for name, lists in _object(features).items():
+        feature = example.features.feature[name]
+        given_lists = {key: values for key, values in _object(lists).items() if values is not None}
+        if len(given_lists) > 1 or given_lists.keys() - _KINDS.keys():
+            raise ValueError(f"a feature has {[*given_lists]}, expected one of {', '.join(_KINDS)}")
+        for key, values in given_lists.items():
+            read, found = _READERS[_KINDS[key]], getattr(feature, _KINDS[key])
+            found.SetInParent()
+            found.value.extend(read(value) for value in _flat(_member(values, "value")))
+    return example
+
+
+def _object(given: Any) -> dict[str, Any]:
+    if given is None:
+        return {}
+    if not isinstance(given, dict):
+        raise ValueError(f"{given!r} is no object")
+    return given
+
+
+def _member(given: Any, name: str) -> Any:
+    """The only member that an object may have."""
+    members = _object(given)
+    if members.keys() - {name}:
+        raise ValueError(f"an object has {sorted(members)}, expected {name!r} only")
+    return members.get(name)
+
+
+def _flat(given: Any) -> Iterator[Any]:
+    """The elements of a list, of lists in it; a value alone counts as a list of one."""
+    if isinstance(given, list):
+        for item in given:
+            yield from _flat(item) if isinstance(item, list) else (item,)
+    elif given is not None:
+        yield given
+
+
+def _read_int(value: Any) -> int:
+    if isinstance(value, str) and re.fullmatch(r"-?\d+", value, re.ASCII):
+        value = int(value)
+    if isinstance(value, float) and value.is_integer() and abs(value) <= _LARGEST_EXACT:
+        value = int(value)
+    if value is None:
+        return 0
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValueError(f"{value!r} is no integer")
+    return value
+
+
+def _read_float(value: Any) -> float:
+    if isinstance(value, str) and value.isascii() and "_" not in value:
+        value = float(value)
+    if value is None:
+        return 0.0
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ValueError(f"{value!r} is no number")
+    if _LARGEST_FLOAT < abs(value) < math.inf:
+        raise ValueError(f"{value!r} is out of range")
+    return value
+
+
+def _read_bytes(value: Any) -> bytes:
+    if value is None:
+        return b""
+    if not isinstance(value, str):
+        raise ValueError(f"{value!r} is no string")
+    text = value.replace("-", "+").replace("_", "/").rstrip("=")
+    return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
+
+
+_KINDS: Final = {
+    name: kind
+    for kind in ("bytes_list", "float_list", "int64_list")
+    for name in (kind, kind.replace("_l", "L"))
+}
+_READERS: Final[dict[str, Callable[[Any], Any]]] = {
+    "bytes_list": _read_bytes,
+    "float_list": _read_float,
+    "int64_list": _read_int,
+}
+
+
+define("DecodeJSONExample")

@@ -1,0 +1,51 @@
+"""Decoders: from the bytes of a record to numbers.
+
+Source: `tf.decode_raw` of TensorFlow 1.15.
+"""
+
+from typing import Any, Final
+
+from headrace import dtypes
+from headrace.graph import Tensor, define
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.attributes import bool_attr, type_attr
+from headrace.shapes import TensorShape
+
+__all__ = ["decode_raw"]
+
+_RAW_TYPES: Final = (
+    *(dtypes.float16, dtypes.float32, dtypes.float64, dtypes.int32, dtypes.uint16, dtypes.uint8),
+    *(dtypes.int16, dtypes.int8, dtypes.int64, dtypes.complex64, dtypes.complex128, dtypes.bool),
+)
+
+
+def decode_raw(
+    input_bytes: Any, out_type: Any, little_endian: bool = True, name: str | None = None
+) -> Tensor:
+    """Takes the bytes of strings for numbers.
+
+    Args:
+        input_bytes: Strings of one length, of any shape.
+        out_type: Type of the numbers: float16/32/64, int8/16/32/64, uint8/16, bool, complex64/128.
+        little_endian: Order of the bytes of one number.
+        name: Name of the operation.
+
+    Returns:
+        The numbers, in a new last dimension: shape `input_bytes.shape + [length / size]`.
+
+    Raises:
+        InvalidArgumentError: When run: the strings differ in length, or a length is no multiple of
+            the size of a number.
+        TypeError: If there is no such type of numbers.
+    """
+    dtype = type_attr("out_type", out_type, _RAW_TYPES)
+    attrs = {"out_type": dtype, "little_endian": bool_attr("little_endian", little_endian)}
+
+    def infer(strings: Tensor) -> Any:
+        return [(dtype, strings.shape.concatenate(TensorShape([None])))]
+
+    inputs = [Input("bytes", input_bytes, dtypes.string)]
+    return apply_op("DecodeRaw", inputs, infer, name=name, attrs=attrs).outputs[0]
+
+
+define("DecodeRaw")

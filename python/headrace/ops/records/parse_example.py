@@ -1,0 +1,108 @@
+"""Parsing `Example` protocol buffers into tensors.
+
+Source: `tf.parse_example` and `tf.parse_single_example` of TensorFlow 1.15.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from headrace.dtypes import string
+from headrace.graph import Tensor, define, graph_of, name_scope
+from headrace.ops.framework.conversion import convert_to_tensor
+from headrace.ops.records.features import FeaturePlan
+from headrace.ops.sparse.merge import merge_sparse_feature
+from headrace.shapes import TensorShape
+
+__all__ = ["parse_example", "parse_single_example"]
+
+
+def parse_single_example(
+    serialized: Any, features: Mapping[str, Any], example_names: Any = None, name: str | None = None
+) -> dict[str, Any]:
+    """Parses one serialized `Example`. Only the features asked for are decoded.
+
+    Args:
+        serialized: A scalar string.
+        features: What to parse, by the feature's name: `FixedLenFeature`, `VarLenFeature`,
+            `FixedLenSequenceFeature` or `SparseFeature`.
+        example_names: Accepted for TensorFlow's sake.
+        name: Name of the operation.
+
+    Returns:
+        A tensor of the feature's shape for each name, a `SparseTensor` for `VarLenFeature` and
+        `SparseFeature`.
+
+    Raises:
+        InvalidArgumentError: When run: the bytes are no `Example`, or a feature is missing or of
+            another type or number of values.
+        ValueError: If `features` is empty or one is incomplete, or `serialized` is no scalar.
+    """
+    if not features:
+        raise ValueError("Missing features.")
+    plan = FeaturePlan(features, "example")
+    with name_scope(name, "ParseSingleExample", [serialized, example_names]):
+        record = convert_to_tensor(serialized, dtype=string, name="serialized")
+        if not record.shape.is_compatible_with([]):
+            raise ValueError(f"Input serialized must be a scalar, got shape {record.shape}")
+        inputs = [record, *plan.defaults()]
+        outputs = _add("ParseSingleExample", inputs, plan, None)
+    return _merged(plan, outputs)
+
+
+def parse_example(
+    serialized: Any, features: Mapping[str, Any], example_names: Any = None, name: str | None = None
+) -> dict[str, Any]:
+    """Parses a batch of serialized `Example`s. Only the features asked for are decoded.
+
+    Args:
+        serialized: A vector of strings.
+        features: As for `parse_single_example`.
+        example_names: A vector of strings that name the examples in errors, or None.
+        name: Name of the operation.
+
+    Returns:
+        As `parse_single_example`, with a new first dimension for the example. Sequences are filled
+        up to the longest one of the batch.
+
+    Raises:
+        InvalidArgumentError: As `parse_single_example`.
+        ValueError: As `parse_single_example`; or if `serialized` is no vector.
+    """
+    if not features:
+        raise ValueError(f"Missing: features was {features}.")
+    plan = FeaturePlan(features, "example")
+    with name_scope(name, "ParseExample", [serialized, example_names]):
+        records = convert_to_tensor(serialized, dtype=string, name="serialized")
+        records.shape.with_rank(1)
+        names = convert_to_tensor(
+            [] if example_names is None else example_names, string, name="names"
+        )
+        rows = None if records.shape.rank is None else records.shape.as_list()[0]
+        inputs = [records, names, *plan.defaults()]
+        outputs = _add("ParseExample", inputs, plan, TensorShape([rows]))
+    return _merged(plan, outputs)
+
+
+def _add(
+    op_type: str, inputs: list[Tensor], plan: FeaturePlan, batch: TensorShape | None
+) -> list[Tensor]:
+    outputs = plan.outputs(batch)
+    op = graph_of(inputs).create_op(
+        op_type,
+        inputs,
+        [dtype for dtype, _ in outputs],
+        output_shapes=[shape for _, shape in outputs],
+        name=op_type,
+        attrs=plan.attrs(),
+    )
+    return op.outputs
+
+
+def _merged(plan: FeaturePlan, outputs: list[Tensor]) -> dict[str, Any]:
+    parsed = plan.restore(outputs)
+    merged = {key: merge_sparse_feature(parsed, feature) for key, feature in plan.merged.items()}
+    return plan.without_parts(parsed | merged)
+
+
+define("ParseExample")
+define("ParseSingleExample")

@@ -1,0 +1,56 @@
+"""Tensors as bytes, in TensorFlow's own format.
+
+Source: `tf.parse_tensor` and `tf.serialize_tensor` of TensorFlow 1.15.
+"""
+
+from typing import Any, Final
+
+from headrace import dtypes
+from headrace.dtypes import DType
+from headrace.graph import Tensor, define
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.attributes import type_attr
+from headrace.ops.framework.elementwise import COMPLEX, FLOATS, INTEGERS
+from headrace.shapes import TensorShape, unknown_shape
+
+__all__ = ["parse_tensor", "serialize_tensor"]
+
+_TYPES: Final[tuple[DType, ...]] = (*FLOATS, *INTEGERS, *COMPLEX, dtypes.bool, dtypes.string)
+
+
+def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Tensor:
+    """Reads a tensor from the bytes that `serialize_tensor` made of it.
+
+    Args:
+        serialized: A scalar string, the bytes of a `TensorProto`.
+        out_type: Type of the tensor.
+        name: Name of the operation.
+
+    Returns:
+        The tensor, of unknown static shape. A run in which the bytes are no tensor or one of
+        another type ends with InvalidArgumentError.
+
+    Raises:
+        TypeError: If there is no such type.
+    """
+    dtype = type_attr("out_type", out_type, _TYPES)
+    inputs = [Input("serialized", serialized, dtypes.string)]
+    attrs = {"out_type": dtype}
+    outputs = [(dtype, unknown_shape())]
+    return apply_op("ParseTensor", inputs, lambda _: outputs, name=name, attrs=attrs).outputs[0]
+
+
+def serialize_tensor(tensor: Any, name: str | None = None) -> Tensor:
+    """Makes a scalar string of a tensor, the bytes of a `TensorProto`.
+
+    Args:
+        tensor: The tensor.
+        name: Name of the operation.
+    """
+    inputs = [Input("tensor", tensor)]
+    outputs = [(dtypes.string, TensorShape([]))]
+    return apply_op("SerializeTensor", inputs, lambda _: outputs, name=name).outputs[0]
+
+
+define("ParseTensor")
+define("SerializeTensor")

@@ -1,0 +1,1 @@
+"""Sparse tensors, and dense ones made of them."""

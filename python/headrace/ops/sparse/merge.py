@@ -1,0 +1,83 @@
+"""Sparse tensors put together from the features that hold their indices and their values.
+
+Source: `tf.SparseFeature` and `tf.sparse_merge` of TensorFlow 1.15.
+"""
+
+import sys
+from collections.abc import Mapping, Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from headrace.dtypes import int64
+from headrace.graph import define, graph_of
+from headrace.ops.array.join import concat
+from headrace.ops.records.features import SparseFeature
+from headrace.ops.sparse.tensor import SparseTensor
+from headrace.shapes import TensorShape
+
+__all__ = ["merge_sparse_feature"]
+
+
+def merge_sparse_feature(parsed: Mapping[str, Any], feature: SparseFeature) -> SparseTensor:
+    """Makes one sparse tensor of features that were parsed as if they had any number of values.
+
+    Args:
+        parsed: A `SparseTensor` for each part of the feature, by the name of the part.
+        feature: Which parts, and how large the result is.
+
+    Returns:
+        The sparse tensor, whose static shape has the sizes, with a first dimension for the example
+        if there is a batch of them. A
+        run in which an example has not as many indices as values ends with InvalidArgumentError;
+        indices are not compared with the size.
+
+    Raises:
+        TypeError: If the size is no integer, or no list of integers for a list of index keys.
+        ValueError: If there are not as many sizes as index keys.
+    """
+    keys, sizes = _dimensions(feature)
+    values = parsed[feature.value_key]
+    inputs = [values.indices, values.values]
+    inputs += [part for key in keys for part in (parsed[key].indices, parsed[key].values)]
+    # The values' own indices are the example (in a batch) and the position, which goes.
+    rank = len(sizes) + values.dense_shape.shape.as_list()[0] - 1
+
+    op = graph_of(inputs).create_op(
+        "SparseMerge",
+        inputs,
+        [int64, values.values.dtype],
+        output_shapes=[TensorShape([None, rank]), TensorShape([None])],
+        name="SparseMerge",
+        attrs={
+            "already_sorted": bool(feature.already_sorted),
+            "feature": str(feature),
+        },
+    )
+    dense_shape = concat([values.dense_shape[:-1], np.array(sizes, np.int64)], 0)
+    return SparseTensor(op.outputs[0], op.outputs[1], dense_shape)
+
+
+def _dimensions(feature: SparseFeature) -> tuple[list[str], list[int]]:
+    """The keys of the indices and the sizes, one for each dimension."""
+    is_one = isinstance(feature.index_key, str)
+    keys = [feature.index_key] if is_one else list(feature.index_key)
+    is_list = isinstance(feature.size, Sequence)
+    sizes = list(feature.size) if is_list else [feature.size]
+    if is_one == is_list or not all(isinstance(size, Integral) for size in sizes):
+        raise TypeError(
+            "vocab_size has to be a list of Tensors or Python ints. Found "
+            f"{type(feature.size)} as the size of {feature}."
+        )
+    if len(keys) != len(sizes):
+        raise ValueError(
+            f"sp_ids and vocab_size have to have equal lengths, got {feature}. Give one size for "
+            "each index_key."
+        )
+    if any(abs(int(size)) > sys.maxsize for size in sizes):
+        raise ValueError(f"size of {feature}: Value out of range, expected integers of 64 bits.")
+    return keys, [int(size) for size in sizes]
+
+
+define("SparseMerge")

@@ -1,0 +1,43 @@
+"""Feeding sparse tensors.
+
+Source: `tf.sparse_placeholder` of TensorFlow 1.15.
+"""
+
+from typing import Any
+
+from headrace import dtypes
+from headrace.graph import Tensor
+from headrace.ops.array.placeholder import placeholder
+from headrace.ops.framework.conversion import convert_to_tensor
+from headrace.ops.sparse.tensor import SparseTensor
+from headrace.shapes import as_shape
+
+__all__ = ["sparse_placeholder"]
+
+
+def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> SparseTensor:
+    """Makes a sparse tensor whose value each run must feed.
+
+    Args:
+        dtype: Type of the elements.
+        shape: The shape of the whole, or an integer vector that will say it; None for any.
+        name: Name of its parts: `name/values`, `name/indices` and `name/shape`.
+    """
+
+    def part(suffix: str) -> str | None:
+        return None if name is None else f"{name}/{suffix}"
+
+    dense_shape = _shape_part(shape, part("shape"))
+    rank = dense_shape.shape[0].value
+    values = placeholder(dtype, shape=[None], name=part("values"))
+    indices = placeholder(dtypes.int64, shape=[None, rank], name=part("indices"))
+    return SparseTensor(indices, values, dense_shape)
+
+
+def _shape_part(shape: Any, name: str | None) -> Tensor:
+    if isinstance(shape, Tensor):
+        return convert_to_tensor(shape, dtype=dtypes.int64, name=name)
+    static = as_shape(shape)
+    if not static.is_fully_defined():
+        return placeholder(dtypes.int64, shape=[static.rank], name=name)
+    return convert_to_tensor(static.as_list(), dtype=dtypes.int64, name=name)

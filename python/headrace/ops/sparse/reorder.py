@@ -1,0 +1,42 @@
+"""The elements of a sparse tensor in the order of their indices.
+
+Source: `tf.sparse_reorder` of TensorFlow 1.15.
+"""
+
+from typing import Any
+
+from headrace import dtypes
+from headrace.graph import Tensor, define
+from headrace.ops.array.placeholder import identity
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.sparse.tensor import SparseTensor
+
+__all__ = ["sparse_reorder"]
+
+
+def sparse_reorder(sp_input: SparseTensor, name: str | None = None) -> SparseTensor:
+    """Returns a sparse tensor with its elements in the order of their indices.
+
+    Args:
+        sp_input: The sparse tensor. Its indices are not compared with its shape.
+        name: Name of the operation.
+
+    Raises:
+        TypeError: If it is no sparse tensor.
+    """
+    if not isinstance(sp_input, SparseTensor):
+        raise TypeError("Input must be a SparseTensor.")
+    inputs = [
+        Input("input_indices", sp_input.indices, dtypes.int64),
+        Input("input_values", sp_input.values),
+        Input("input_shape", sp_input.dense_shape, dtypes.int64),
+    ]
+
+    def infer(indices: Tensor, values: Tensor, _: Tensor) -> Any:
+        return [(dtypes.int64, indices.shape), (values.dtype.base_dtype, values.shape)]
+
+    indices, values = apply_op("SparseReorder", inputs, infer, name=name).outputs
+    return SparseTensor(indices, values, identity(sp_input.dense_shape))
+
+
+define("SparseReorder")

@@ -1,0 +1,103 @@
+"""Sparse tensors parked in a table of the session, so that a number for each can travel in a queue.
+
+A queue's components have one fixed shape and a sparse tensor has three tensors of varying shapes.
+
+Source: `AddSparseToTensorsMap`, `AddManySparseToTensorsMap` and `TakeManySparseFromTensorsMap` of
+TensorFlow 1.15. There the table belongs to the operation that adds; here it is one of its own.
+"""
+
+from headrace.dtypes import DType, int64, resource
+from headrace.graph import Role, Tensor, define, get_default_graph
+from headrace.ops.sparse.tensor import SparseTensor
+from headrace.shapes import TensorShape
+
+__all__ = ["SparseTable"]
+
+# All operations of a session use one table, so that a number is good wherever a queue is shared.
+_SHARED_NAME = "_headrace_sparse_tensors"
+
+
+class SparseTable:
+    """The session's table of sparse tensors that wait to be taken."""
+
+    def __init__(self) -> None:
+        op = get_default_graph().create_op(
+            "SparseTensorsMap",
+            [],
+            [resource],
+            output_shapes=[TensorShape([])],
+            attrs={"shared_name": _SHARED_NAME},
+        )
+        self._ref = op.outputs[0]
+
+    def add(self, sparse: SparseTensor) -> Tensor:
+        """Adds an operation that parks a sparse tensor.
+
+        Returns:
+            Its handle: a scalar int64.
+
+        Raises:
+            InvalidArgumentError: When run: the parts of the tensor do not fit each other.
+        """
+        return self._park("AddSparseToTensorsMap", sparse, [], TensorShape([]))
+
+    def add_many(self, sparse: SparseTensor, keep: Tensor | None = None) -> Tensor:
+        """Adds an operation that parks the rows of a sparse tensor, each by itself.
+
+        Args:
+            sparse: Rows along its first dimension.
+            keep: A bool for each row: the others are dropped. None keeps all.
+
+        Returns:
+            The handles of the rows that are kept: a vector of int64.
+
+        Raises:
+            InvalidArgumentError: When run: the parts of the tensor do not fit each other, or it has
+                no rows, or not as many as `keep` has bools.
+        """
+        inputs = [] if keep is None else [keep]
+        return self._park("AddManySparseToTensorsMap", sparse, inputs, TensorShape([None]))
+
+    def take_many(self, handles: Tensor, dtype: DType, rank: int | None) -> SparseTensor:
+        """Adds an operation that takes parked tensors out of the table and stacks them.
+
+        Args:
+            handles: A vector of int64.
+            dtype: Type of their elements.
+            rank: How many dimensions each has; None if that is not known.
+
+        Returns:
+            A sparse tensor with a new first dimension, as large as the largest in each other one.
+
+        Raises:
+            InvalidArgumentError: When run: there are no handles, or one is not in the table, or
+                the ranks differ.
+        """
+        batch_rank = None if rank is None else rank + 1
+        op = get_default_graph().create_op(
+            "TakeManySparseFromTensorsMap",
+            [self._ref, handles],
+            [int64, dtype, int64],
+            output_shapes=[
+                TensorShape([None, batch_rank]),
+                TensorShape([None]),
+                TensorShape([batch_rank]),
+            ],
+            attrs={"dtype": dtype},
+        )
+        return SparseTensor(*op.outputs)
+
+    def _park(
+        self, op_type: str, sparse: SparseTensor, more: list[Tensor], shape: TensorShape
+    ) -> Tensor:
+        parts = [sparse.indices, sparse.values, sparse.dense_shape]
+        op = get_default_graph().create_op(
+            op_type, [self._ref, *parts, *more], [int64], output_shapes=[shape]
+        )
+        return op.outputs[0]
+
+
+define("SparseTensorsMap", role=Role.SPARSE_TABLE)
+define("AddManySparseToTensorsMap", is_stateful=True)
+define("AddSparseToTensorsMap", is_stateful=True)
+define("TakeManySparseFromTensorsMap", is_stateful=True)

@@ -1,0 +1,171 @@
+"""Sparse tensors: the elements that are there, and where.
+
+Source: `tf.SparseTensor` and `tf.SparseTensorValue` of TensorFlow 1.15.
+"""
+
+from typing import Any, NamedTuple, cast
+
+from headrace import dtypes
+from headrace.dtypes import DType, as_dtype
+from headrace.graph import Graph, Operation, Tensor, name_scope, session_for_tensor
+from headrace.ops.framework.conversion import (
+    constant_value_as_shape,
+    convert_to_tensor,
+    register_tensor_conversion_function,
+)
+from headrace.shapes import TensorShape
+
+__all__ = ["SparseTensor", "SparseTensorValue", "convert_to_tensor_or_sparse_tensor"]
+
+
+class SparseTensorValue(NamedTuple):
+    """The value of a sparse tensor, as fed to and fetched from a session.
+
+    Attributes:
+        indices: int64, (n, rank): where each element is.
+        values: (n,): the elements.
+        dense_shape: int64, (rank,): the shape of the whole.
+    """
+
+    indices: Any
+    values: Any
+    dense_shape: Any
+
+
+class SparseTensor:
+    """A tensor of which only some elements are stored.
+
+    Args:
+        indices: int64, (n, rank): where each element is.
+        values: (n,): the elements, of any type.
+        dense_shape: int64, (rank,): the shape of the whole.
+
+    Raises:
+        TypeError: If indices or shape are no integers.
+        ValueError: If the static shapes do not fit.
+    """
+
+    def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
+        with name_scope(None, "SparseTensor", [indices, values, dense_shape]):
+            self._indices = convert_to_tensor(indices, name="indices", dtype=dtypes.int64)
+            self._values = convert_to_tensor(values, name="values")
+            self._dense_shape = convert_to_tensor(
+                dense_shape, name="dense_shape", dtype=dtypes.int64
+            )
+        indices_shape = self._indices.shape.with_rank(2)
+        values_shape = self._values.shape.with_rank(1)
+        shape_shape = self._dense_shape.shape.with_rank(1)
+        indices_shape[0].merge_with(values_shape[0])
+        indices_shape[1].merge_with(shape_shape[0])
+
+    @classmethod
+    def from_value(cls, sparse_tensor_value: Any) -> "SparseTensor":
+        """Makes a sparse tensor of a `SparseTensorValue` or another `SparseTensor`.
+
+        Raises:
+            TypeError: If it is neither.
+        """
+        if not isinstance(sparse_tensor_value, (SparseTensor, SparseTensorValue)):
+            raise TypeError(f"Neither a SparseTensor nor SparseTensorValue: {sparse_tensor_value}.")
+        return cls(
+            sparse_tensor_value.indices,
+            sparse_tensor_value.values,
+            sparse_tensor_value.dense_shape,
+        )
+
+    @property
+    def indices(self) -> Tensor:
+        """int64, (n, rank): where each element is."""
+        return self._indices
+
+    @property
+    def values(self) -> Tensor:
+        """(n,): the elements."""
+        return self._values
+
+    @property
+    def dense_shape(self) -> Tensor:
+        """int64, (rank,): the shape of the whole."""
+        return self._dense_shape
+
+    @property
+    def op(self) -> Operation:
+        """The operation that produces the values."""
+        return self._values.op
+
+    @property
+    def graph(self) -> Graph:
+        """The graph it belongs to."""
+        return cast(Graph, self._indices.graph)
+
+    @property
+    def dtype(self) -> DType:
+        """Type of the elements."""
+        return self._values.dtype
+
+    @property
+    def shape(self) -> TensorShape:
+        """The static shape of the whole."""
+        return constant_value_as_shape(self._dense_shape)
+
+    def get_shape(self) -> TensorShape:
+        """Returns the static shape of the whole."""
+        return self.shape
+
+    def consumers(self) -> list[Operation]:
+        """Returns the operations that read its parts."""
+        parts = (self._values, self._indices, self._dense_shape)
+        return list(dict.fromkeys(op for part in parts for op in part.consumers()))
+
+    def eval(self, feed_dict: Any = None, session: Any = None) -> SparseTensorValue:
+        """Computes its parts. Blocks until it is done.
+
+        Args:
+            feed_dict: Values for tensors, as in `Session.run`.
+            session: The session to use; None for the default session.
+
+        Raises:
+            ValueError: If there is no session or the session has another graph.
+        """
+        chosen = session_for_tensor(self.graph, session)
+        parts = [self._indices, self._values, self._dense_shape]
+        return SparseTensorValue(*chosen.run(parts, feed_dict))
+
+    def __repr__(self) -> str:
+        return (
+            f"SparseTensor(indices={self._indices}, values={self._values}, "
+            f"dense_shape={self._dense_shape})"
+        )
+
+
+def convert_to_tensor_or_sparse_tensor(
+    value: Any, dtype: Any = None, name: str | None = None
+) -> Tensor | SparseTensor:
+    """Returns a sparse tensor for a sparse value, else converts to a tensor.
+
+    Args:
+        value: A sparse tensor, its value, or what `convert_to_tensor` takes.
+        dtype: The type it must have; None for any.
+        name: Name of the constant, if one is made.
+
+    Raises:
+        RuntimeError: If it is sparse and has another type.
+    """
+    if not isinstance(value, (SparseTensor, SparseTensorValue)):
+        return convert_to_tensor(value, dtype, name=name)
+    sparse = value if isinstance(value, SparseTensor) else SparseTensor.from_value(value)
+    if dtype is not None and not as_dtype(dtype).is_compatible_with(sparse.dtype):
+        raise RuntimeError(
+            f"Sparse dtype: requested = {as_dtype(dtype).name}, actual = {sparse.dtype.name}"
+        )
+    return sparse
+
+
+def _refuse_conversion(value: Any, dtype: Any, name: str | None, as_ref: bool) -> Tensor:
+    raise TypeError(
+        f"Failed to convert object of type {type(value)} to Tensor. Contents: {value}. Consider "
+        "casting elements to a supported type."
+    )
+
+
+register_tensor_conversion_function((SparseTensor, SparseTensorValue), _refuse_conversion, 50)

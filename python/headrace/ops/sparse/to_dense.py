@@ -1,0 +1,85 @@
+"""Dense tensors made of sparse ones.
+
+Source: `tf.sparse_to_dense` and `tf.sparse_tensor_to_dense` of TensorFlow 1.15.
+"""
+
+from typing import Any
+
+from headrace import dtypes
+from headrace.graph import Tensor, define
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.conversion import constant_value_as_shape
+from headrace.ops.framework.elementwise import INDEX_TYPES
+from headrace.ops.framework.inference import check_rank
+from headrace.ops.sparse.tensor import SparseTensor
+
+__all__ = ["sparse_tensor_to_dense", "sparse_to_dense"]
+
+
+def sparse_to_dense(
+    sparse_indices: Any,
+    output_shape: Any,
+    sparse_values: Any,
+    default_value: Any = 0,
+    validate_indices: bool = True,
+    name: str | None = None,
+) -> Tensor:
+    """Returns a dense tensor with some elements set.
+
+    Args:
+        sparse_indices: Where the elements are: a scalar, a vector, or a matrix with a row each.
+        output_shape: The shape of the result, an integer vector.
+        sparse_values: The elements; a scalar for all.
+        default_value: The value elsewhere.
+        validate_indices: Whether indices must be in order and must not repeat.
+        name: Name of the operation.
+    """
+    inputs = [
+        Input("sparse_indices", sparse_indices, var="Tindices", allowed=INDEX_TYPES),
+        Input("output_shape", output_shape, var="Tindices"),
+        Input("sparse_values", sparse_values),
+        Input("default_value", default_value),
+    ]
+
+    def infer(_: Tensor, shape: Tensor, values: Tensor, default: Tensor) -> Any:
+        check_rank(shape.shape, 1)
+        check_rank(default.shape, 0)
+        return [(values.dtype.base_dtype, constant_value_as_shape(shape))]
+
+    attrs = {"validate_indices": bool(validate_indices)}
+    return apply_op("SparseToDense", inputs, infer, name=name, attrs=attrs).outputs[0]
+
+
+def sparse_tensor_to_dense(
+    sp_input: SparseTensor,
+    default_value: Any = None,
+    validate_indices: bool = True,
+    name: str | None = None,
+) -> Tensor:
+    """Returns the dense tensor that a sparse one stands for.
+
+    Args:
+        sp_input: The sparse tensor.
+        default_value: The value of elements that are not there; None for zero.
+        validate_indices: Whether indices must be in order and must not repeat.
+        name: Name of the operation.
+
+    Raises:
+        TypeError: If it is no sparse tensor.
+    """
+    if not isinstance(sp_input, SparseTensor):
+        raise TypeError("Input must be a SparseTensor.")
+    if default_value is None:
+        default_value = "" if sp_input.dtype == dtypes.string else 0
+        default_value = False if sp_input.dtype.is_bool else default_value
+    return sparse_to_dense(
+        sp_input.indices,
+        sp_input.dense_shape,
+        sp_input.values,
+        default_value=default_value,
+        validate_indices=validate_indices,
+        name=name,
+    )
+
+
+define("SparseToDense")

@@ -1,0 +1,1 @@
+"""Operations on strings: splitting, joining, replacing, from and to numbers."""

@@ -1,0 +1,87 @@
+"""Letters in the other case, and strings without the space around them.
+
+Source: `tf.strings.lower`, `upper` and `strip` of TensorFlow 1.15.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from headrace import dtypes
+from headrace.graph import Tensor, define
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.inference import (
+    like,
+)
+from headrace.ops.framework.kernel import Array, fail, string_array
+
+__all__ = ["string_lower", "string_strip", "string_upper"]
+
+
+_SPACES: Final = b" \t\n\v\f\r"
+
+
+def string_lower(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
+    """Returns each string with small letters in place of capital ones.
+
+    Args:
+        input: The strings.
+        encoding: "utf-8" for the letters of all languages; "" for those of ASCII.
+        name: Name of the operation.
+    """
+    return _change_case("StringLower", input, encoding, name, bytes.lower, str.lower)
+
+
+def string_upper(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
+    """Returns each string with capital letters in place of small ones.
+
+    Args:
+        input: The strings.
+        encoding: "utf-8" for the letters of all languages; "" for those of ASCII.
+        name: Name of the operation.
+    """
+    return _change_case("StringUpper", input, encoding, name, bytes.upper, str.upper)
+
+
+def string_strip(input: Any, name: str | None = None) -> Tensor:
+    """Returns each string without the spaces around it."""
+    return _map_strings("StringStrip", input, name, lambda text: text.strip(_SPACES))
+
+
+def _map_strings(
+    op_type: str, input: Any, name: str | None, function: Callable[[bytes], bytes]
+) -> Tensor:
+    """Adds an operation that changes each string by itself.
+
+    Args:
+        op_type: Its type.
+        input: The strings.
+        name: Its name.
+        function: What is done to each.
+    """
+
+    def kernel(strings: Array) -> Any:
+        return string_array([function(text) for text in strings.flat], strings.shape)
+
+    inputs = [Input("input", input, dtypes.string)]
+    return apply_op(op_type, inputs, like, name=name, kernel=kernel).outputs[0]
+
+
+def _change_case(
+    op_type: str,
+    input: Any,
+    encoding: str,
+    name: str | None,
+    of_bytes: Callable[[bytes], bytes],
+    of_text: Callable[[str], str],
+) -> Tensor:
+    def change(text: bytes) -> bytes:
+        if encoding not in ("", "utf-8"):
+            fail(f"only utf-8 or '' (no encoding) is supported, received {encoding}")
+        return of_text(text.decode(errors="replace")).encode() if encoding else of_bytes(text)
+
+    return _map_strings(op_type, input, name, change)
+
+
+define("StringLower")
+define("StringStrip")
+define("StringUpper")

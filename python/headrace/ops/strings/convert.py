@@ -1,0 +1,128 @@
+"""Strings from numbers, and numbers from strings.
+
+Source: `tf.as_string` and `tf.string_to_number` of TensorFlow 1.15.
+"""
+
+from math import isfinite
+from typing import Any, Final
+
+from headrace import dtypes
+from headrace.dtypes import as_dtype
+from headrace.graph import Tensor, define
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.attributes import type_attr
+from headrace.ops.framework.elementwise import COMPLEX, FLOATS, INTEGERS
+from headrace.ops.framework.kernel import Array, fail, string_array
+
+__all__ = ["as_string", "string_to_number"]
+
+_WRITABLE: Final = (*INTEGERS, *FLOATS, *COMPLEX, dtypes.bool, dtypes.string)
+_READABLE: Final = (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64)
+
+
+def as_string(
+    input: Any,
+    precision: int = -1,
+    scientific: bool = False,
+    shortest: bool = False,
+    width: int = -1,
+    fill: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """Writes numbers and bools as strings.
+
+    Args:
+        input: The tensor.
+        precision: Digits after the point, for floats; -1 for 6.
+        scientific: Whether floats are written with an exponent.
+        shortest: Whether floats are written in the shorter of both ways.
+        width: At least so many characters; -1 for no limit.
+        fill: What fills up to `width`: a flag of C's printf such as "0" or " ".
+        name: Name of the operation.
+
+    Returns:
+        A string tensor of the same shape. A run with options that do not fit the type ends with
+        InvalidArgumentError.
+    """
+    attrs = {
+        "precision": precision,
+        "scientific": scientific,
+        "shortest": shortest,
+        "width": width,
+        "fill": fill,
+    }
+
+    def infer(tensor: Tensor) -> Any:
+        return [(dtypes.string, tensor.shape)]
+
+    def kernel(x: Array) -> Any:
+        return _write_all(x, **attrs)  # type: ignore[arg-type]
+
+    inputs = [Input("input", input, allowed=_WRITABLE)]
+    return apply_op("AsString", inputs, infer, name=name, attrs=attrs, kernel=kernel).outputs[0]
+
+
+def string_to_number(input: Any, out_type: Any = dtypes.float32, name: str | None = None) -> Tensor:
+    """Reads numbers from strings.
+
+    Args:
+        input: The strings; spaces around the number are allowed.
+        out_type: float32, float64, int32 or int64.
+        name: Name of the operation.
+
+    Returns:
+        A tensor of the same shape. A run with a string that is no such number ends with
+        InvalidArgumentError.
+
+    Raises:
+        TypeError: If `out_type` is another type.
+    """
+    dtype = type_attr("out_type", out_type, _READABLE)
+
+    def infer(tensor: Tensor) -> Any:
+        return [(dtype, tensor.shape)]
+
+    inputs = [Input("string_tensor", input, dtypes.string)]
+    attrs = {"out_type": dtype}
+    return apply_op("StringToNumber", inputs, infer, name=name, attrs=attrs).outputs[0]
+
+
+def _write_all(
+    x: Array, *, precision: int, scientific: bool, shortest: bool, width: int, fill: str
+) -> Array:
+    is_float = x.dtype.kind in "fc"
+    if scientific and shortest:
+        fail("Cannot select both scientific and shortest notation")
+    if len(fill) > 1:
+        fail("Fill string must be one or fewer characters")
+    if fill not in "+-0 #":
+        fail(f"Fill argument not supported: {fill}")
+    if not is_float and (scientific or shortest):
+        name = as_dtype(x.dtype).name
+        fail(f"scientific and shortest format not supported for datatype {name}")
+    if not is_float and precision > -1:
+        fail(f"precision not supported for datatype {as_dtype(x.dtype).name}")
+    if x.dtype.kind == "O":
+        return x
+    if x.dtype.kind == "b":
+        return string_array([b"true" if item else b"false" for item in x.ravel()], x.shape)
+    notation = "e" if scientific else "g" if shortest else "f"
+    digits = f".{precision}" if precision > -1 else ""
+    size = str(width) if width > -1 else ""
+    form = f"%{fill}{size}{digits}{notation}" if is_float else f"%{fill}{size}d"
+    items = x.ravel().tolist()
+
+    def write(item: Any) -> str:
+        # As printf of C: there are no zeros before what is not a number.
+        padded = form if not is_float or isfinite(item) else form.replace("%0", "%")
+        return f"{padded % item}"
+
+    if x.dtype.kind == "c":
+        words = [f"({write(item.real)},{write(item.imag)})" for item in items]
+    else:
+        words = [write(item) for item in items]
+    return string_array([word.encode() for word in words], x.shape)
+
+
+define("AsString")
+define("StringToNumber")

@@ -1,0 +1,62 @@
+"""Joining strings.
+
+Source: `tf.string_join` and `tf.reduce_join` of TensorFlow 1.15.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from headrace import dtypes
+from headrace.graph import Tensor, define
+from headrace.ops.framework.arguments import InputList, apply_op
+from headrace.ops.framework.inference import merge_shapes
+from headrace.ops.framework.kernel import Array, fail, string_array
+from headrace.shapes import bracketed, unknown_shape
+
+__all__ = ["string_join"]
+
+
+def string_join(inputs: Any, separator: str | bytes = "", name: str | None = None) -> Tensor:
+    """Joins strings elementwise.
+
+    Args:
+        inputs: A list of string tensors of one shape; scalars count for every element.
+        separator: What stands between two parts.
+        name: Name of the operation.
+
+    Raises:
+        TypeError: If one is no string tensor, or `inputs` is no list.
+        ValueError: If shapes differ.
+    """
+    if not isinstance(inputs, (list, tuple)):
+        raise TypeError(f"Expected list for 'inputs' argument to 'StringJoin' Op, not {inputs!r}.")
+    if not inputs:
+        raise ValueError(
+            "List argument 'inputs' to 'StringJoin' Op with length 0 shorter than minimum length 1."
+        )
+
+    def infer(*tensors: Tensor) -> Any:
+        shape = unknown_shape()
+        for tensor in tensors:
+            if tensor.shape.rank != 0:
+                shape = merge_shapes(shape, tensor.shape)
+        all_scalar = all(tensor.shape.rank == 0 for tensor in tensors)
+        return [(dtypes.string, tensors[0].shape if all_scalar else shape)]
+
+    def kernel(*arrays: Array) -> Any:
+        shapes = [array.shape for array in arrays if array.ndim]
+        for shape in shapes:
+            if shape != shapes[0]:
+                fail(f"Input shapes do not match: {bracketed(shapes[0])} vs. {bracketed(shape)}")
+        between = separator.encode() if isinstance(separator, str) else separator
+        whole = shapes[0] if shapes else ()
+        columns = [np.broadcast_to(array, whole).ravel() for array in arrays]
+        return string_array([between.join(row) for row in zip(*columns, strict=True)], whole)
+
+    attrs = {"N": len(inputs), "separator": separator}
+    values = [InputList("inputs", inputs, dtypes.string)]
+    return apply_op("StringJoin", values, infer, name=name, attrs=attrs, kernel=kernel).outputs[0]
+
+
+define("StringJoin")

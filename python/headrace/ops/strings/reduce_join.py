@@ -1,0 +1,88 @@
+"""Joining the strings of a tensor along its axes.
+
+Source: `tf.reduce_join` of TensorFlow 1.15.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from headrace import dtypes
+from headrace.errors import OutOfRangeError
+from headrace.graph import Tensor, define, name_scope
+from headrace.ops.array.range import range as range_of
+from headrace.ops.array.shape import rank
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.conversion import convert_to_tensor
+from headrace.ops.framework.folding import fold
+from headrace.ops.framework.inference import (
+    reduce_shape,
+)
+from headrace.ops.framework.kernel import Array, fail, string_array
+
+__all__ = ["reduce_join"]
+
+
+def reduce_join(
+    inputs: Any,
+    axis: Any = None,
+    keepdims: bool = False,
+    separator: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """Joins the strings along some axes.
+
+    Args:
+        inputs: The strings.
+        axis: The axis, or the axes: along the first of them strings are joined first, then those
+            along the second. None for all of them, from the last to the first.
+        keepdims: Whether joined axes stay, with size 1.
+        separator: What stands between two strings.
+        name: Name of the operation.
+
+    Raises:
+        ValueError: If there is no such axis.
+    """
+    keep = bool(keepdims)
+    with name_scope(name, "ReduceJoin", [inputs]) as scope:
+        strings = convert_to_tensor(inputs)
+        axes = range_of(rank(strings) - 1, -1, -1) if axis is None else axis
+
+        def infer(texts: Tensor, places: Tensor) -> Any:
+            known = fold(places)
+            wanted = None if known is None else [int(place) for place in known.ravel()]
+            return [(dtypes.string, reduce_shape(texts.shape, wanted, keep))]
+
+        def kernel(texts: Array, places: Array) -> Any:
+            return _join(texts, places, separator.encode(), keep)
+
+        given = [
+            Input("inputs", strings, dtypes.string),
+            Input("reduction_indices", axes, dtypes.int32),
+        ]
+        attrs = {"keep_dims": keep, "separator": separator}
+        op = apply_op("ReduceJoin", given, infer, name=scope, attrs=attrs, kernel=kernel)
+        return op.outputs[0]
+
+
+def _join(texts: Array, places: Array, separator: bytes, keep: bool) -> Any:
+    axes: list[int] = []
+    for axis in places.ravel().tolist():
+        if not -texts.ndim <= axis < texts.ndim:
+            text = f"Invalid reduction dimension {axis} for input with {texts.ndim} dimension(s)"
+            raise OutOfRangeError(None, None, text)
+        if axis % texts.ndim in axes:
+            fail(f"Duplicate reduction dimension {axis}")
+        axes.append(axis % texts.ndim)
+    kept = [axis for axis in range(texts.ndim) if axis not in axes]
+    shape = [1 if axis in axes else size for axis, size in enumerate(texts.shape)]
+    if not keep:
+        shape = [texts.shape[axis] for axis in kept]
+    count = int(np.prod([texts.shape[axis] for axis in kept], dtype=np.int64))
+    rows = (
+        np.transpose(texts, [*kept, *axes[::-1]]).reshape(count, -1) if texts.size else [()] * count
+    )
+    return string_array([separator.join(row) for row in rows], shape)
+
+
+define("ReduceJoin")

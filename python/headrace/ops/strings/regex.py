@@ -1,0 +1,87 @@
+"""Strings searched and changed by regular expressions.
+
+The expressions are those of RE2. They are searched natively, without Python's lock, in time linear
+in the text.
+
+Source: `tf.strings.regex_replace` and `tf.strings.regex_full_match` of TensorFlow 1.15.
+"""
+
+from typing import Any
+
+from headrace import dtypes
+from headrace.graph import Tensor, define
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.attributes import bool_attr
+from headrace.ops.framework.inference import check_rank
+
+__all__ = ["regex_full_match", "regex_replace"]
+
+
+def regex_replace(
+    input: Any, pattern: Any, rewrite: Any, replace_global: bool = True, name: str | None = None
+) -> Tensor:
+    r"""Replaces what a regular expression matches in each string.
+
+    Args:
+        input: The strings.
+        pattern: The expression, a scalar, in RE2's syntax: no look-around, no backreferences.
+        rewrite: What to put in its place, a scalar; `\0` is the whole match, `\1` to `\9` are its
+            groups.
+        replace_global: Whether to replace every match; else the first.
+        name: Name of the operation.
+
+    Returns:
+        Strings of the same shape. A run with an expression or a `rewrite` that is not valid ends
+        with InvalidArgumentError.
+    """
+    attrs: dict[str, Any] = {"replace_global": bool_attr("replace_global", replace_global)}
+    inputs = [Input("input", input, dtypes.string)]
+    if isinstance(pattern, (str, bytes)) and isinstance(rewrite, (str, bytes)):
+        attrs |= {"pattern": pattern, "rewrite": rewrite}
+        op_type = "StaticRegexReplace"
+    else:
+        inputs.append(Input("pattern", pattern, dtypes.string))
+        inputs.append(Input("rewrite", rewrite, dtypes.string))
+        op_type = "RegexReplace"
+
+    def infer(strings: Tensor, *scalars: Tensor) -> Any:
+        for tensor in scalars:
+            check_rank(tensor.shape, 0)
+        return [(dtypes.string, strings.shape)]
+
+    return apply_op(op_type, inputs, infer, name=name, attrs=attrs).outputs[0]
+
+
+def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tensor:
+    """Returns for each string whether a regular expression matches all of it.
+
+    Args:
+        input: The strings.
+        pattern: The expression, a scalar; see `regex_replace`.
+        name: Name of the operation.
+
+    Returns:
+        Bools of the same shape. A run with an expression that is not valid ends with
+        InvalidArgumentError.
+    """
+    attrs: dict[str, Any] = {}
+    inputs = [Input("input", input, dtypes.string)]
+    if isinstance(pattern, (str, bytes)):
+        attrs["pattern"] = pattern
+        op_type = "StaticRegexFullMatch"
+    else:
+        inputs.append(Input("pattern", pattern, dtypes.string))
+        op_type = "RegexFullMatch"
+
+    def infer(strings: Tensor, *scalars: Tensor) -> Any:
+        for tensor in scalars:
+            check_rank(tensor.shape, 0)
+        return [(dtypes.bool, strings.shape)]
+
+    return apply_op(op_type, inputs, infer, name=name, attrs=attrs).outputs[0]
+
+
+define("RegexFullMatch")
+define("RegexReplace")
+define("StaticRegexFullMatch")
+define("StaticRegexReplace")

@@ -1,0 +1,86 @@
+"""Strings taken apart at separators.
+
+Source: `tf.string_split` and `tf.strings.split` of TensorFlow 1.15.
+"""
+
+from typing import Any
+
+from headrace import dtypes
+from headrace.graph import Tensor, define, name_scope
+from headrace.ops.array.reshape import expand_dims
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.attributes import bool_attr
+from headrace.ops.framework.conversion import convert_to_tensor
+from headrace.ops.framework.inference import check_rank
+from headrace.ops.sparse.tensor import SparseTensor
+from headrace.shapes import TensorShape
+
+__all__ = ["split_at_bytes", "string_split"]
+
+
+def split_at_bytes(
+    input: Any, separators: Any = " ", skip_empty: bool = True, name: str | None = None
+) -> SparseTensor:
+    """Splits strings wherever one of several bytes stands.
+
+    Args:
+        input: A vector of strings.
+        separators: The bytes that separate, a scalar string; "" to separate all bytes.
+        skip_empty: Whether parts without a byte are left out.
+        name: Name of the scope.
+
+    Returns:
+        A sparse tensor with a row of parts for each string.
+
+    Raises:
+        ValueError: If `input` is no vector.
+    """
+    attrs = {"skip_empty": bool_attr("skip_empty", skip_empty)}
+    with name_scope(name, "StringSplit", [input, separators]):
+        strings = convert_to_tensor(input, dtype=dtypes.string)
+        return _split("StringSplit", strings, ("delimiter", separators), attrs)
+
+
+def string_split(
+    input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = None
+) -> SparseTensor:
+    """Splits strings wherever a word stands, as `str.split` does.
+
+    Args:
+        input: A vector of strings, or a scalar, which counts as a vector of one.
+        sep: What separates, a scalar string; None or "" for any run of white space.
+        maxsplit: How often to split a string at most; negative for no limit.
+        name: Name of the scope.
+
+    Returns:
+        A sparse tensor with a row of parts for each string.
+
+    Raises:
+        ValueError: If `input` has more than one dimension.
+    """
+    separator = "" if sep is None else sep
+    with name_scope(name, "StringSplit", [input, separator]):
+        strings = convert_to_tensor(input, dtype=dtypes.string, name="input")
+        if strings.shape.rank == 0:
+            strings = expand_dims(strings, 0)
+        return _split("StringSplitV2", strings, ("sep", separator), {"maxsplit": int(maxsplit)})
+
+
+def _split(
+    op_type: str, strings: Any, separator: tuple[str, Any], attrs: dict[str, Any]
+) -> SparseTensor:
+    def infer(strings: Tensor, separator: Tensor) -> Any:
+        check_rank(strings.shape, 1)
+        check_rank(separator.shape, 0)
+        return [
+            (dtypes.int64, TensorShape([None, 2])),
+            (dtypes.string, TensorShape([None])),
+            (dtypes.int64, TensorShape([2])),
+        ]
+
+    inputs = [Input("input", strings, dtypes.string), Input(*separator, dtypes.string)]
+    return SparseTensor(*apply_op(op_type, inputs, infer, attrs=attrs).outputs)
+
+
+define("StringSplit")
+define("StringSplitV2")

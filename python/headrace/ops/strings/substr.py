@@ -1,0 +1,134 @@
+"""Parts of strings, and their lengths.
+
+Source: `tf.substr` and `tf.strings.length` of TensorFlow 1.15.
+"""
+
+from typing import Any, Final
+
+import numpy as np
+
+from headrace import dtypes
+from headrace.graph import Tensor, define
+from headrace.memory import check_array
+from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.elementwise import INDEX_TYPES
+from headrace.ops.framework.inference import (
+    ShapeConflict,
+    broadcast_shapes,
+    check_rank,
+)
+from headrace.ops.framework.kernel import Array, fail, string_array
+from headrace.shapes import bracketed
+
+__all__ = ["string_length", "substr"]
+
+_UNITS: Final = ("BYTE", "UTF8_CHAR")
+
+
+def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None = None) -> Tensor:
+    """Returns a part of each string.
+
+    Args:
+        input: The strings.
+        pos: Where the part begins, an integer tensor; negative if counted from the end.
+        len: How long it is, of the type and shape of `pos`; negative, or past the end, for all that
+            is left.
+        unit: What is counted: "BYTE", or "UTF8_CHAR" for characters.
+        name: Name of the operation.
+
+    Returns:
+        Strings in the shape to which `input` and `pos` are broadcast. A run in which a part begins
+        outside of its string ends with InvalidArgumentError.
+
+    Raises:
+        ValueError: If the shapes do not fit, or there is no such unit.
+    """
+    _check_unit("Substr", unit)
+
+    def infer(strings: Tensor, begins: Tensor, lengths: Tensor) -> Any:
+        if lengths.shape.rank is not None:
+            check_rank(begins.shape, lengths.shape.rank)
+        if not begins.shape.is_compatible_with(lengths.shape):
+            raise ShapeConflict(
+                f"pos and len shapes must match: {bracketed(begins.shape)} vs. "
+                f"{bracketed(lengths.shape)}"
+            )
+        return [(dtypes.string, broadcast_shapes(strings.shape, begins.shape))]
+
+    def kernel(strings: Array, begins: Array, lengths: Array) -> Any:
+        if begins.shape != lengths.shape:
+            fail(
+                f"pos and len should have the same shape, got: {bracketed(begins.shape)} vs. "
+                f"{bracketed(lengths.shape)}"
+            )
+        try:
+            texts, starts, counts = np.broadcast_arrays(strings, begins, lengths)
+        except ValueError:
+            fail(f"Incompatible shapes: {bracketed(strings.shape)} vs. {bracketed(begins.shape)}")
+        check_array(texts.shape, object)
+        cells = zip(texts.flat, starts.flat, counts.flat, strict=True)
+        parts = [_part(*cell, index, unit) for index, cell in enumerate(cells)]
+        return string_array(parts, texts.shape)
+
+    inputs = [
+        Input("input", input, dtypes.string),
+        Input("pos", pos, var="T", allowed=INDEX_TYPES),
+        Input("len", len, var="T", allowed=INDEX_TYPES),
+    ]
+    attrs = {"unit": unit}
+    return apply_op("Substr", inputs, infer, name=name, attrs=attrs, kernel=kernel).outputs[0]
+
+
+def string_length(input: Any, unit: str = "BYTE", name: str | None = None) -> Tensor:
+    """Returns the length of each string, int32.
+
+    Args:
+        input: The strings.
+        unit: What is counted: "BYTE", or "UTF8_CHAR" for characters.
+        name: Name of the operation.
+
+    Raises:
+        ValueError: If there is no such unit.
+    """
+    _check_unit("StringLength", unit)
+
+    def infer(strings: Tensor) -> Any:
+        return [(dtypes.int32, strings.shape)]
+
+    def kernel(strings: Array) -> Any:
+        is_bytes = unit == "BYTE"
+        lengths = [len(text if is_bytes else _starts(text)) for text in strings.flat]
+        return np.array(lengths, dtype=np.int32).reshape(strings.shape)
+
+    inputs = [Input("input", input, dtypes.string)]
+    attrs = {"unit": unit}
+    op = apply_op("StringLength", inputs, infer, name=name, attrs=attrs, kernel=kernel)
+    return op.outputs[0]
+
+
+def _check_unit(op_type: str, unit: str) -> None:
+    if unit not in _UNITS:
+        raise ValueError(
+            f"Attr 'unit' of '{op_type}' Op passed string '{unit}' not in: \"BYTE\", \"UTF8_CHAR\"."
+        )
+
+
+def _starts(text: bytes) -> list[int]:
+    """Returns where the characters of a string in UTF-8 begin."""
+    return [place for place, byte in enumerate(text) if byte & 0xC0 != 0x80]
+
+
+def _part(text: bytes, begin: int, length: int, index: int, unit: str) -> bytes:
+    starts = range(len(text)) if unit == "BYTE" else _starts(text)
+    size = len(starts)
+    if not -size <= begin <= size:
+        shown = f" b'{text.decode(errors='backslashreplace')}'" if unit == "BYTE" else ""
+        fail(f"pos {begin} out of range for string{shown} at index {index}")
+    first = begin + size if begin < 0 else begin
+    last = size if length < 0 else min(first + length, size)
+    bounds = [*starts, len(text)]
+    return text[bounds[first] : bounds[last]]
+
+
+define("StringLength")
+define("Substr")

@@ -1,0 +1,38 @@
+"""Summaries of how often values of each size occur.
+
+Source: `tf.summary.histogram` of TensorFlow 1.15.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from headrace.graph import Tensor, define
+from headrace.ops.framework.arguments import Input
+from headrace.ops.summary.tag import SUMMARIZABLE, summarize
+
+__all__ = ["histogram"]
+
+
+def histogram(
+    name: str, values: Any, collections: Sequence[str] | None = None, family: str | None = None
+) -> Tensor:
+    """Makes a summary of how often values of each size occur in a tensor.
+
+    Args:
+        name: As for `scalar`.
+        values: Numbers, of any shape.
+        collections: As for `scalar`.
+        family: As for `scalar`.
+
+    Returns:
+        As `scalar`.
+
+    Raises:
+        InvalidArgumentError: When run: a value is not finite.
+        TypeError: If they are not numbers.
+    """
+    given = Input("values", values, allowed=SUMMARIZABLE)
+    return summarize("HistogramSummary", "tag", name, given, collections, family)
+
+
+define("HistogramSummary")

@@ -1,0 +1,79 @@
+"""Initial values that are made from other variables.
+
+`tf.Variable(other * 2)` is initialized together with `other`, in any order. So what it is given is
+a copy of that computation over the values that the others have or, as long as they have none, will
+get.
+
+Source: what `tf.Variable` of TensorFlow 1.15 does with its initial value.
+"""
+
+from contextlib import ExitStack
+from typing import Any
+
+from headrace.graph import GraphKeys, Operation, Role, Tensor
+
+__all__ = ["guard_initial_value"]
+
+
+def guard_initial_value(value: Tensor, suffix: str) -> Tensor:
+    """Returns a tensor of the same value that is there before other variables have theirs.
+
+    Args:
+        value: An initial value.
+        suffix: Ends the names of the copied operations.
+
+    Returns:
+        `value` itself if it needs no other variable.
+    """
+    guarded: dict[Tensor, Tensor] = {}
+    for op in _needed(value.op):
+        if op.definition.role is Role.VARIABLE:
+            variable = _find_variable(op)
+            if variable is not None:
+                guarded[op.outputs[0]] = variable.initialized_value()
+        elif any(tensor in guarded for tensor in (*op.inputs, *_predicates(op))):
+            copy = _copy(op, guarded, f"{op.name}_{suffix}")
+            guarded.update(zip(op.outputs, copy.outputs, strict=True))
+    return guarded.get(value, value)
+
+
+def _copy(op: Operation, guarded: dict[Tensor, Tensor], name: str) -> Operation:
+    with ExitStack() as scopes:
+        scopes.enter_context(op.graph.name_scope(None))
+        for branch in op.branch.path if op.branch else ():
+            predicate = guarded.get(branch.predicate, branch.predicate)
+            scopes.enter_context(op.graph.on_branch(predicate, branch.is_taken_if))
+        return op.graph.create_op(
+            op.type,
+            [guarded.get(tensor, tensor) for tensor in op.inputs],
+            [tensor.dtype for tensor in op.outputs],
+            output_shapes=[tensor.shape for tensor in op.outputs],
+            name=name,
+            attrs=op.attrs,
+            kernel=op.kernel,
+        )
+
+
+def _predicates(op: Operation) -> list[Tensor]:
+    return [branch.predicate for branch in op.branch.path] if op.branch else []
+
+
+def _needed(op: Operation) -> list[Operation]:
+    """Returns what computes an operation's inputs, and itself, in the order they were made."""
+    found: dict[Operation, None] = {}
+    stack = [op]
+    while stack:
+        item = stack.pop()
+        if item not in found and not item.definition.takes_variable:
+            found[item] = None
+            stack += [tensor.op for tensor in item.inputs]
+    return sorted(found, key=lambda item: item._id)
+
+
+def _find_variable(op: Operation) -> Any:
+    """Returns the variable that an operation stands for, or None if no collection has it."""
+    for key in (GraphKeys.GLOBAL_VARIABLES, GraphKeys.LOCAL_VARIABLES):
+        for variable in op.graph.get_collection(key):
+            if variable.op is op:
+                return variable
+    return None

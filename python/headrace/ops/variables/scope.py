@@ -1,0 +1,386 @@
+"""Variable scopes: how parts of a program share variables by name.
+
+Source: `tf.variable_scope`, `tf.get_variable` and `tf.VariableScope` of TensorFlow 1.15.
+"""
+
+import itertools
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any, Final
+
+from headrace import dtypes
+from headrace.dtypes import DType, as_dtype
+from headrace.graph import Graph, GraphKeys, get_collection, get_default_graph, graph_of
+from headrace.ops.framework.conversion import convert_to_tensor
+from headrace.ops.variables.store import AUTO_REUSE, Regularizer, Reuse, store_of
+from headrace.ops.variables.variable import Variable
+from headrace.shapes import as_shape
+
+__all__ = [
+    "AUTO_REUSE",
+    "VariableScope",
+    "get_local_variable",
+    "get_variable",
+    "get_variable_scope",
+    "no_regularizer",
+    "variable_scope",
+]
+
+
+class VariableScope:
+    """What `tf.get_variable` does inside a `with tf.variable_scope(...)` block.
+
+    Args:
+        reuse: True: variables must be there already. False: they must not. `AUTO_REUSE`: either.
+        name: Begins their names.
+        initializer: Makes their initial values unless a call says otherwise.
+        regularizer: Makes losses of them unless a call says otherwise.
+        name_scope: The name scope of the operations in the block that made this scope.
+        dtype: Their type unless a call says otherwise.
+        constraint: Their constraint unless a call says otherwise.
+
+    Attributes:
+        name: Begins the names of variables.
+        original_name_scope: The name scope of the block that made this scope, with "/" at its end.
+    """
+
+    def __init__(
+        self,
+        reuse: Reuse,
+        name: str = "",
+        initializer: Any = None,
+        regularizer: Regularizer | None = None,
+        name_scope: str = "",
+        dtype: Any = dtypes.float32,
+        constraint: Callable[..., Any] | None = None,
+    ) -> None:
+        self.name = name
+        self.original_name_scope = name_scope
+        self._reuse = reuse
+        self._initializer = initializer
+        self._regularizer = regularizer
+        self._dtype = as_dtype(dtype)
+        self._constraint = constraint
+
+    @property
+    def reuse(self) -> Reuse:
+        """Whether variables must be there (True), must not be (False), or either (AUTO_REUSE)."""
+        return self._reuse
+
+    @property
+    def initializer(self) -> Any:
+        """Makes the initial values of variables."""
+        return self._initializer
+
+    @property
+    def regularizer(self) -> Regularizer | None:
+        """Makes losses of variables."""
+        return self._regularizer
+
+    @property
+    def dtype(self) -> DType:
+        """The type of variables."""
+        return self._dtype
+
+    @property
+    def constraint(self) -> Callable[..., Any] | None:
+        """The constraint of variables."""
+        return self._constraint
+
+    def reuse_variables(self) -> None:
+        """From now on, variables must be there already."""
+        self._reuse = True
+
+    def set_initializer(self, initializer: Any) -> None:
+        """Replaces the initializer."""
+        self._initializer = initializer
+
+    def set_regularizer(self, regularizer: Regularizer | None) -> None:
+        """Replaces the regularizer."""
+        self._regularizer = regularizer
+
+    def set_dtype(self, dtype: Any) -> None:
+        """Replaces the type."""
+        self._dtype = as_dtype(dtype)
+
+    def get_collection(self, name: str) -> list[Any]:
+        """Returns those items of a collection whose names begin with that of this scope."""
+        return get_collection(name, f"{self.name}/" if self.name else "")
+
+    def global_variables(self) -> list[Any]:
+        """Returns the global variables of this scope."""
+        return self.get_collection(GraphKeys.GLOBAL_VARIABLES)
+
+    def local_variables(self) -> list[Any]:
+        """Returns the local variables of this scope."""
+        return self.get_collection(GraphKeys.LOCAL_VARIABLES)
+
+    def trainable_variables(self) -> list[Any]:
+        """Returns the trainable variables of this scope."""
+        return self.get_collection(GraphKeys.TRAINABLE_VARIABLES)
+
+    def _child(self, name: str, name_scope: str, **settings: Any) -> "VariableScope":
+        """A scope of the name that differs from this one in those settings that are not None."""
+        inherited = {
+            "reuse": self._reuse,
+            "initializer": self._initializer,
+            "regularizer": self._regularizer,
+            "dtype": self._dtype,
+            "constraint": self._constraint,
+        }
+        given = {key: value for key, value in settings.items() if value is not None}
+        return VariableScope(name=name, name_scope=name_scope, **{**inherited, **given})
+
+
+class _ThreadState(threading.local):
+    """Where one thread is in one graph."""
+
+    def __init__(self) -> None:
+        self.scope = VariableScope(False)
+        # The names of the scopes that were entered: a default name must be another one.
+        self._entered: frozenset[str] = frozenset()
+
+    def full_name(self, name: str) -> str:
+        """The name with that of the current scope before it."""
+        return f"{self.scope.name}/{name}" if self.scope.name else name
+
+    def unique_name(self, prefix: str) -> str:
+        """A name that no scope was entered with."""
+        names = (f"{prefix}_{number}" if number else prefix for number in itertools.count())
+        return next(name for name in names if self.full_name(name) not in self._entered)
+
+    @contextmanager
+    def inside(self, scope: VariableScope, is_again: bool) -> Iterator[VariableScope]:
+        """Makes a scope the current one; what is entered inside does not count afterwards."""
+        outer = self.scope
+        entered = self._entered | {scope.name}
+        self.scope, self._entered = scope, entered
+        try:
+            yield scope
+        finally:
+            if not is_again:
+                inner = f"{scope.name}/"
+                entered = frozenset(name for name in self._entered if not name.startswith(inner))
+            self.scope, self._entered = outer, entered
+
+
+_lock: Final = threading.Lock()
+# The key of no user's collection: it is no string.
+_KEY: Final = ("variable_scopes",)
+
+
+def _state_of(graph: Graph) -> _ThreadState:
+    with _lock:
+        states = graph.get_collection_ref(_KEY)
+        if not states:
+            states.append(_ThreadState())
+        state: _ThreadState = states[0]
+    return state
+
+
+def get_variable_scope() -> VariableScope:
+    """Returns the scope that this thread is in."""
+    return _state_of(get_default_graph()).scope
+
+
+@contextmanager
+def variable_scope(
+    name_or_scope: str | VariableScope | None,
+    default_name: str | None = None,
+    values: Any = None,
+    initializer: Any = None,
+    regularizer: Regularizer | None = None,
+    caching_device: Any = None,
+    partitioner: Any = None,
+    custom_getter: Any = None,
+    reuse: Reuse | None = None,
+    dtype: Any = None,
+    use_resource: bool | None = None,
+    constraint: Callable[..., Any] | None = None,
+    auxiliary_name_scope: bool = True,
+) -> Iterator[VariableScope]:
+    """Puts a prefix before the names of variables that `tf.get_variable` finds or makes.
+
+    Operations made in the block get it too, made unique: a name scope of the same name is entered.
+    What is not given is inherited from the scope around it, or from the one that is entered again.
+
+    Args:
+        name_or_scope: The name, which is added to that of the scope around, or a scope to enter
+            again, whose name stays.
+        default_name: Used, made unique, when `name_or_scope` is None.
+        values: What the operations made inside will read: their graph becomes the default.
+        initializer: Makes initial values; see `tf.get_variable`.
+        regularizer: Makes a loss of each new variable.
+        caching_device: Accepted for TensorFlow's sake.
+        partitioner: Not supported; must be None.
+        custom_getter: Not supported; must be None.
+        reuse: True: variables must be there already, also in scopes inside. `tf.AUTO_REUSE`: they
+            are made if they are not there. None or False: as around it.
+        dtype: Type of variables.
+        use_resource: Accepted for TensorFlow's sake.
+        constraint: Constraint of variables.
+        auxiliary_name_scope: Whether a name scope is entered.
+
+    Yields:
+        The scope.
+
+    Raises:
+        TypeError: If the scope is neither a string nor a scope, or there is no name at all.
+        ValueError: If a name is not valid, or `reuse` is something else or has nothing to name.
+    """
+    _check_supported("tf.variable_scope", partitioner=partitioner, custom_getter=custom_getter)
+    _check_scope_arguments(name_or_scope, default_name, reuse, auxiliary_name_scope)
+    graph = graph_of(() if values is None else values)
+    state = _state_of(graph)
+    if isinstance(name_or_scope, VariableScope):
+        again, name = name_or_scope, name_or_scope.name.rpartition("/")[2]
+    else:
+        again, name = None, (default_name or "") if name_or_scope is None else name_or_scope
+    with graph.as_default(), _name_scope(graph, name, auxiliary_name_scope) as inner_name_scope:
+        if name_or_scope is None:
+            name = state.unique_name(name)
+        scope = (again or state.scope)._child(
+            again.name if again else state.full_name(name),
+            again.original_name_scope if again else inner_name_scope,
+            reuse=reuse or None,
+            initializer=initializer,
+            regularizer=regularizer,
+            dtype=dtype,
+            constraint=constraint,
+        )
+        with state.inside(scope, is_again=again is not None):
+            yield scope
+
+
+def get_variable(
+    name: str,
+    shape: Any = None,
+    dtype: Any = None,
+    initializer: Any = None,
+    regularizer: Regularizer | None = None,
+    trainable: bool | None = None,
+    collections: Any = None,
+    caching_device: Any = None,
+    partitioner: Any = None,
+    validate_shape: bool = True,
+    use_resource: bool | None = None,
+    custom_getter: Any = None,
+    constraint: Callable[..., Any] | None = None,
+    synchronization: Any = None,
+    aggregation: Any = None,
+) -> Variable:
+    """Returns the variable of a name, made if it is not there: see `tf.variable_scope`.
+
+    Args:
+        name: Its name, to which that of the variable scope is added; name scopes do not count.
+        shape: Its shape. Not to be given if `initializer` is a value or takes no shape.
+        dtype: Its type; None for that of the scope: float32 unless somebody has set another.
+        initializer: A value; or a function `f(shape, dtype=...)`, such as
+            `tf.zeros_initializer()`, or without arguments. None for the scope's, or else zeros, for
+            floats `tf.glorot_uniform_initializer()`.
+        regularizer: A function of the variable: a loss for
+            `GraphKeys.REGULARIZATION_LOSSES`, or None. None for the scope's.
+        trainable: As for `tf.Variable`.
+        collections: As for `tf.Variable`.
+        caching_device: Accepted for TensorFlow's sake.
+        partitioner: Not supported; must be None.
+        validate_shape: As for `tf.Variable`.
+        use_resource: Accepted for TensorFlow's sake.
+        custom_getter: Not supported; must be None.
+        constraint: As for `tf.Variable`.
+        synchronization: Accepted for TensorFlow's sake.
+        aggregation: Accepted for TensorFlow's sake.
+
+    Returns:
+        The variable: a new one, or the same one that an earlier call with the name has returned.
+
+    Raises:
+        ValueError: If it is there and must not be, or the other way round; if it has another shape
+            or type than asked for; if its shape or initial value is not known.
+    """
+    _check_supported("tf.get_variable", partitioner=partitioner, custom_getter=custom_getter)
+    if not isinstance(name, str) or not name:
+        raise ValueError(f"tf.get_variable: got name {name!r}, expected a string of some length.")
+    is_value = initializer is not None and not callable(initializer)
+    if is_value and shape is not None:
+        raise ValueError("If initializer is a constant, do not specify shape.")
+    graph = get_default_graph()
+    scope = get_variable_scope()
+    with graph.name_scope(None):
+        if is_value and dtype is not None:
+            found = convert_to_tensor(initializer).dtype.base_dtype
+            if found != as_dtype(dtype):
+                raise ValueError(
+                    f"Initializer type '{found}' and explicit dtype '{as_dtype(dtype)}' don't "
+                    "match."
+                )
+        return store_of(graph).get(
+            _state_of(graph).full_name(name),
+            scope.reuse,
+            as_shape(shape),
+            scope.dtype if dtype is None else as_dtype(dtype),
+            scope.initializer if initializer is None else initializer,
+            scope.regularizer if regularizer is None else regularizer,
+            {
+                "trainable": trainable,
+                "collections": collections,
+                "validate_shape": validate_shape,
+                "constraint": scope.constraint if constraint is None else constraint,
+            },
+        )
+
+
+def get_local_variable(
+    name: str,
+    shape: Any = None,
+    dtype: Any = None,
+    initializer: Any = None,
+    regularizer: Regularizer | None = None,
+    trainable: bool = False,
+    collections: Any = None,
+    **arguments: Any,
+) -> Variable:
+    """As `get_variable`, of a local variable, which is neither trained nor saved.
+
+    It is added to `GraphKeys.LOCAL_VARIABLES` besides `collections`, and never trainable.
+    """
+    keys = [*(collections or ()), GraphKeys.LOCAL_VARIABLES]
+    return get_variable(
+        name, shape, dtype, initializer, regularizer, False, collections=keys, **arguments
+    )
+
+
+def no_regularizer(_tensor: Any) -> None:
+    """A regularizer that makes no loss: for a variable in a scope that has another one."""
+
+
+def _name_scope(graph: Graph, name: str | None, is_entered: bool) -> AbstractContextManager[str]:
+    """The name scope for the operations of a variable scope; its name has "/" at its end."""
+    if is_entered:
+        return graph.name_scope(name) if name else nullcontext("")
+    current = graph.get_name_scope()
+    return nullcontext(f"{current}/" if current else "")
+
+
+def _check_scope_arguments(
+    name_or_scope: Any, default_name: str | None, reuse: Any, auxiliary_name_scope: Any
+) -> None:
+    if name_or_scope is None and default_name is None:
+        raise TypeError("If default_name is None then name_or_scope is required")
+    if not isinstance(name_or_scope, (str, VariableScope, type(None))):
+        raise TypeError("VariableScope: name_or_scope must be a string or VariableScope.")
+    if not (reuse is None or isinstance(reuse, bool) or reuse is AUTO_REUSE):
+        raise ValueError("The reuse parameter must be True or False or None.")
+    if not isinstance(auxiliary_name_scope, bool):
+        raise TypeError(
+            f"The auxiliary_name_scope must be `True` or `False`, while get {auxiliary_name_scope}"
+        )
+    if name_or_scope is None and reuse:
+        raise ValueError("reuse=True cannot be used without a name_or_scope")
+
+
+def _check_supported(where: str, **arguments: Any) -> None:
+    for name, value in arguments.items():
+        if value is not None:
+            raise ValueError(f"{where}: got a {name}, which is not supported. Leave it out.")

@@ -1,0 +1,170 @@
+"""The variables of a graph that are shared by name: made once, found again.
+
+Source: what `tf.get_variable` of TensorFlow 1.15 does with a name.
+"""
+
+import enum
+import inspect
+import threading
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+from headrace.dtypes import DType, string
+from headrace.graph import (
+    Graph,
+    GraphKeys,
+    Tensor,
+    add_to_collection,
+    control_dependencies,
+    name_scope,
+)
+from headrace.ops.variables.initializers import glorot_uniform_initializer, zeros_initializer
+from headrace.ops.variables.variable import Variable
+from headrace.shapes import TensorShape
+
+__all__ = ["AUTO_REUSE", "Regularizer", "Reuse", "VariableStore", "store_of"]
+
+# Takes a variable and returns a loss, or None.
+Regularizer: TypeAlias = Callable[[Any], Tensor | None]
+
+
+class _ReuseMode(enum.Enum):
+    """What to do with a name, besides True and False."""
+
+    AUTO_REUSE = 1
+
+
+AUTO_REUSE: Final = _ReuseMode.AUTO_REUSE
+"""As `reuse`: a variable is made if there is none of its name, and found again otherwise."""
+
+Reuse: TypeAlias = bool | _ReuseMode
+
+
+class VariableStore:
+    """Variables by their full names. May be used from many threads."""
+
+    def __init__(self) -> None:
+        # Held while a variable is made, so that two threads do not make one each. Its initializer
+        # may ask for another variable.
+        self._lock = threading.RLock()
+        self._variables: dict[str, Variable] = {}
+
+    def get(
+        self,
+        name: str,
+        reuse: Reuse,
+        shape: TensorShape,
+        dtype: DType,
+        initializer: Any,
+        regularizer: Regularizer | None,
+        arguments: dict[str, Any],
+    ) -> Variable:
+        """Returns the variable of a name, made if that is allowed.
+
+        Args:
+            name: Its full name.
+            reuse: True: it must be there. False: it must not. `AUTO_REUSE`: either.
+            shape: What its shape must be compatible with; fully known if a function makes the
+                initial value.
+            dtype: Its type, unless `initializer` is a value.
+            initializer: Makes the initial value, or is it; None for the type's default.
+            regularizer: Makes a loss of a new variable.
+            arguments: More arguments for a new `Variable`.
+
+        Raises:
+            ValueError: If it may not be made or found again, or is not as wanted.
+        """
+        with self._lock:
+            found = self._variables.get(name)
+            if found is not None:
+                _check_shareable(name, found, reuse, shape, dtype)
+                return found
+            if reuse is True:
+                raise ValueError(
+                    f"Variable {name} does not exist, or was not created with tf.get_variable(). "
+                    "Did you mean to set reuse=tf.AUTO_REUSE in VarScope?"
+                )
+            value, kind = _initial_value(name, shape, dtype, initializer)
+            made = Variable(value, name=name, dtype=kind, **arguments)
+            self._variables[name] = made
+        if regularizer is not None:
+            _add_loss(name, made, regularizer)
+        return made
+
+
+def store_of(graph: Graph) -> VariableStore:
+    """Returns the store of a graph, the same one for all threads."""
+    with _lock:
+        stores = graph.get_collection_ref(_KEY)
+        if not stores:
+            stores.append(VariableStore())
+        store: VariableStore = stores[0]
+    return store
+
+
+_lock: Final = threading.Lock()
+# The key of no user's collection: it is no string.
+_KEY: Final = ("variable_store",)
+
+
+def _check_shareable(
+    name: str, found: Variable, reuse: Reuse, shape: TensorShape, dtype: DType
+) -> None:
+    if reuse is False:
+        raise ValueError(
+            f"Variable {name} already exists, disallowed. Did you mean to set reuse=True or "
+            f"reuse=tf.AUTO_REUSE in VarScope? Originally defined at:\n\n  {found.op.defined_at}"
+        )
+    if not shape.is_compatible_with(found.shape):
+        raise ValueError(
+            f"Trying to share variable {name}, but specified shape {shape} and found shape "
+            f"{found.shape}."
+        )
+    if not dtype.is_compatible_with(found.dtype):
+        raise ValueError(
+            f"Trying to share variable {name}, but specified dtype {dtype.name} and found dtype "
+            f"{found.dtype.name}."
+        )
+
+
+def _initial_value(
+    name: str, shape: TensorShape, dtype: DType, initializer: Any
+) -> tuple[Any, DType | None]:
+    """Returns what a new variable is to be given, and the type it must have."""
+    if initializer is None:
+        initializer = _default_initializer(name, dtype)
+    if not callable(initializer):
+        return initializer, None
+    if inspect.isclass(initializer):
+        initializer = initializer()
+    if shape.is_fully_defined():
+        return lambda: initializer(shape.as_list(), dtype=dtype), dtype
+    parameters = inspect.signature(initializer).parameters.values()
+    if any(_is_required(parameter) for parameter in parameters):
+        raise ValueError(
+            "The initializer passed is not valid. It should be a callable with no arguments and "
+            "the shape should not be provided or an instance of `tf.keras.initializers.*' and "
+            f"`shape` should be fully defined. Variable {name} was given shape {shape} and "
+            f"{initializer!r}."
+        )
+    return initializer, None
+
+
+def _default_initializer(name: str, dtype: DType) -> Callable[..., Any]:
+    if dtype.is_floating:
+        return glorot_uniform_initializer()
+    if dtype.is_integer or dtype.is_bool or dtype == string:
+        return zeros_initializer()
+    raise ValueError(f"An initializer for variable {name} of {dtype} is required")
+
+
+def _is_required(parameter: inspect.Parameter) -> bool:
+    optional = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    return parameter.default is inspect.Parameter.empty and parameter.kind not in optional
+
+
+def _add_loss(name: str, variable: Variable, regularizer: Regularizer) -> None:
+    with name_scope(f"{name}/Regularizer/"), control_dependencies(None):
+        loss = regularizer(variable)
+    if loss is not None:
+        add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)

@@ -1,0 +1,180 @@
+"""Shapes and places of elements under the names of TensorFlow 1.
+
+Source: `tf.concat`, `tf.expand_dims`, `tf.gather` and their kin of TensorFlow 1.15.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from headrace import dtypes, ops
+from headrace.graph import Tensor
+from headrace.tf1.adapters.arguments import only_one
+
+__all__ = [
+    "boolean_mask",
+    "concat",
+    "constant",
+    "convert_to_tensor",
+    "expand_dims",
+    "gather",
+    "gather_nd",
+    "lin_space",
+    "ones_like",
+    "pad",
+    "reverse_v2",
+    "shape",
+    "size",
+    "slice",
+    "squeeze",
+    "strided_slice",
+    "transpose",
+    "zeros_like",
+]
+
+lin_space = ops.linspace
+reverse_v2 = ops.reverse
+
+
+def convert_to_tensor(
+    value: Any,
+    dtype: Any = None,
+    name: str | None = None,
+    preferred_dtype: Any = None,
+    dtype_hint: Any = None,
+) -> Tensor:
+    """Calls `ops.convert_to_tensor`; takes `preferred_dtype`, the old name of `dtype_hint`, too."""
+    return ops.convert_to_tensor(value, dtype, preferred_dtype or dtype_hint, name)
+
+
+def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
+    """Calls `ops.concat`; for programs older than TensorFlow 1.0 `axis` may come first.
+
+    Then scalars count as vectors of one element.
+    """
+    if isinstance(values, (int, np.integer)) and isinstance(axis, (list, tuple)):
+        values, axis = [ops.convert_to_tensor(value) for value in axis], values
+        if all(value.shape.rank == 0 for value in values):
+            return ops.stack(values, name=name)
+    return ops.concat(values, axis, name)
+
+
+def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
+    """Calls `ops.expand_dims`; takes `dim`, the old name of `axis`, too.
+
+    Raises:
+        ValueError: If neither or both of `axis` and `dim` are given, or there is no such place.
+    """
+    axis = only_one("axis", axis, "dim", dim)
+    if axis is None:
+        raise ValueError("Must specify an axis argument to tf.expand_dims()")
+    return ops.expand_dims(input, axis, name)
+
+
+def squeeze(
+    input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None
+) -> Tensor:
+    """Calls `ops.squeeze`; takes `squeeze_dims`, the old name of `axis`, too.
+
+    Raises:
+        ValueError: If both names are given, there is no such axis or its size is known not to be 1.
+    """
+    return ops.squeeze(input, only_one("axis", axis, "squeeze_dims", squeeze_dims), name)
+
+
+def gather(
+    params: Any,
+    indices: Any,
+    validate_indices: bool | None = None,
+    name: str | None = None,
+    axis: Any = None,
+    batch_dims: int = 0,
+) -> Tensor:
+    """Calls `ops.gather`; ignores `validate_indices`: indices are always checked."""
+    return ops.gather(params, indices, axis, batch_dims, name)
+
+
+def strided_slice(
+    input_: Any,
+    begin: Any,
+    end: Any,
+    strides: Any = None,
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+    var: Any = None,
+    name: str | None = None,
+) -> Tensor:
+    """Calls `ops.strided_slice`; ignores `var`."""
+    masks = (begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask)
+    return ops.strided_slice(input_, begin, end, strides, *masks, name)
+
+
+def boolean_mask(
+    tensor: Any, mask: Any, name: str = "boolean_mask", axis: int | None = None
+) -> Tensor:
+    """Calls `ops.boolean_mask` with the arguments in their old order."""
+    return ops.boolean_mask(tensor, mask, axis, name)
+
+
+def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: int = 0) -> Tensor:
+    """Calls `ops.gather_nd` with the arguments in their old order."""
+    return ops.gather_nd(params, indices, batch_dims, name)
+
+
+def constant(
+    value: Any,
+    dtype: Any = None,
+    shape: Any = None,
+    name: str = "Const",
+    verify_shape: bool = False,
+) -> Tensor:
+    """Calls `ops.constant` with the arguments in their old order."""
+    return ops.constant(value, dtype, shape, verify_shape, name)
+
+
+def pad(
+    tensor: Any,
+    paddings: Any,
+    mode: str = "CONSTANT",
+    name: str | None = None,
+    constant_values: Any = 0,
+) -> Tensor:
+    """Calls `ops.pad` with the arguments in their old order."""
+    return ops.pad(tensor, paddings, mode, constant_values, name)
+
+
+def shape(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> Tensor:
+    """Calls `ops.shape` with the arguments in their old order."""
+    return ops.shape(input, out_type, name)
+
+
+def size(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> Tensor:
+    """Calls `ops.size` with the arguments in their old order."""
+    return ops.size(input, out_type, name)
+
+
+def transpose(a: Any, perm: Any = None, name: str = "transpose", conjugate: bool = False) -> Tensor:
+    """Calls `ops.transpose` with the arguments in their old order."""
+    return ops.transpose(a, perm, conjugate, name)
+
+
+def zeros_like(
+    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
+) -> Tensor:
+    """Calls `ops.zeros_like` with the arguments in their old order."""
+    return ops.zeros_like(tensor, dtype, optimize, name)
+
+
+def ones_like(
+    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
+) -> Tensor:
+    """Calls `ops.ones_like` with the arguments in their old order; ignores `optimize`."""
+    return ops.ones_like(tensor, dtype, name)
+
+
+def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor:
+    """Calls `ops.slice`, whose first argument has another name."""
+    return ops.slice(input_, begin, size, name)

@@ -1,0 +1,95 @@
+"""Conditions and printing under the names of TensorFlow 1.
+
+Source: `tf.cond` and `tf.Print` of TensorFlow 1.15.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from headrace import ops
+from headrace.graph import Operation, Tensor
+
+__all__ = [
+    "Print",
+    "assert_scalar",
+    "assert_type",
+    "cond",
+    "py_func",
+    "tuple",
+]
+
+
+def cond(
+    pred: Any,
+    true_fn: Callable[[], Any] | None = None,
+    false_fn: Callable[[], Any] | None = None,
+    strict: bool = False,
+    name: str | None = None,
+    fn1: Callable[[], Any] | None = None,
+    fn2: Callable[[], Any] | None = None,
+) -> Any:
+    """Calls `ops.cond`; `fn1` and `fn2` are the old names of `true_fn` and `false_fn`.
+
+    Raises:
+        TypeError: If one of the functions is missing or given twice, or as `ops.cond` does.
+        ValueError: As `ops.cond`.
+    """
+    true_fn = _either(true_fn, fn1, "true_fn", "fn1")
+    false_fn = _either(false_fn, fn2, "false_fn", "fn2")
+    return ops.cond(pred, true_fn, false_fn, strict, name)
+
+
+def _either(
+    function: Callable[[], Any] | None,
+    old: Callable[[], Any] | None,
+    argument: str,
+    old_argument: str,
+) -> Callable[[], Any]:
+    if function is not None and old is not None:
+        raise TypeError(f"cond(): '{argument}' and '{old_argument}' may not be set simultaneously.")
+    found = old if function is None else function
+    if found is None:
+        raise TypeError(f"cond(): '{argument}' argument required")
+    if not callable(found):
+        raise TypeError(f"{argument} must be callable.")
+    return found
+
+
+def Print(
+    input_: Any,
+    data: Any,
+    message: str | None = None,
+    first_n: int | None = None,
+    summarize: int | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Calls `ops.print_values`."""
+    return ops.print_values(input_, data, message, first_n, summarize, name)
+
+
+def assert_scalar(tensor: Any, name: str | None = None, message: str | None = None) -> Tensor:
+    """Calls `ops.assert_scalar` with the arguments in their old order."""
+    return ops.assert_scalar(tensor, message, name)
+
+
+def tuple(tensors: Any, name: str | None = None, control_inputs: Any = None) -> list[Any]:
+    """Calls `ops.tuple` with the arguments in their old order."""
+    return ops.tuple(tensors, control_inputs, name)
+
+
+def py_func(
+    func: Callable[..., Any],
+    inp: Sequence[Any],
+    Tout: Any,
+    stateful: bool = True,
+    name: str | None = None,
+) -> Any:
+    """Calls `ops.py_func`, whose arguments have other names."""
+    return ops.py_func(func, inp, Tout, stateful, name)
+
+
+def assert_type(
+    tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None
+) -> Operation:
+    """Calls `ops.assert_type`, whose `dtype` has another name."""
+    return ops.assert_type(tensor, tf_type, message, name)

@@ -1,0 +1,273 @@
+"""Arithmetic and reductions under the names of TensorFlow 1.
+
+Source: `tf.reduce_sum`, `tf.argmax`, `tf.div`, `tf.to_float` and their kin of TensorFlow 1.15.
+"""
+
+from typing import Any, Protocol
+
+from headrace import dtypes, ops
+from headrace.graph import Tensor, name_scope
+from headrace.ops.framework.elementwise import REALS, binary
+from headrace.ops.math.arithmetic import check_same_type
+from headrace.ops.math.reduce import Reduction
+from headrace.tf1.adapters.arguments import only_one
+
+__all__ = [
+    "arg_max",
+    "arg_min",
+    "argmax",
+    "argmin",
+    "count_nonzero",
+    "div",
+    "floor_div",
+    "l2_normalize",
+    "matmul",
+    "reduce_all",
+    "reduce_any",
+    "reduce_max",
+    "reduce_mean",
+    "reduce_min",
+    "reduce_prod",
+    "reduce_sum",
+    "softmax",
+    "to_complex64",
+    "to_complex128",
+    "to_double",
+    "to_float",
+    "to_int32",
+    "to_int64",
+    "verify_tensor_all_finite",
+]
+
+
+class OldReduction(Protocol):
+    """A function that reduces a tensor over some axes.
+
+    Args:
+        input_tensor: What to reduce.
+        axis: An axis, or a list or vector of axes; None for all.
+        keepdims: Whether reduced axes stay, with size 1.
+        name: Name of the operation.
+        reduction_indices: Old name of `axis`.
+        keep_dims: Old name of `keepdims`.
+
+    Returns:
+        A tensor of the same type.
+
+    Raises:
+        ValueError: If there is no such axis, or both an old and a new name are given.
+    """
+
+    def __call__(
+        self,
+        input_tensor: Any,
+        axis: Any = None,
+        keepdims: bool | None = None,
+        name: str | None = None,
+        reduction_indices: Any = None,
+        keep_dims: bool | None = None,
+    ) -> Tensor:
+        """Adds the reduction to the current graph."""
+
+
+def _with_old_names(name_in_ops: str, function: Reduction) -> OldReduction:
+    """Gives a reduction the old names of its arguments."""
+
+    def adapter(
+        input_tensor: Any,
+        axis: Any = None,
+        keepdims: bool | None = None,
+        name: str | None = None,
+        reduction_indices: Any = None,
+        keep_dims: bool | None = None,
+    ) -> Tensor:
+        axis = only_one("axis", axis, "reduction_indices", reduction_indices)
+        keep = bool(only_one("keepdims", keepdims, "keep_dims", keep_dims))
+        return function(input_tensor, axis, keep, name)
+
+    first_line = (function.__doc__ or "").split("\n", 1)[0]
+    adapter.__name__ = adapter.__qualname__ = name_in_ops
+    adapter.__doc__ = f"{first_line}\n\n{(OldReduction.__doc__ or '').split(chr(10), 2)[2]}"
+    return adapter
+
+
+reduce_sum = _with_old_names("reduce_sum", ops.reduce_sum)
+reduce_prod = _with_old_names("reduce_prod", ops.reduce_prod)
+reduce_mean = _with_old_names("reduce_mean", ops.reduce_mean)
+reduce_max = _with_old_names("reduce_max", ops.reduce_max)
+reduce_min = _with_old_names("reduce_min", ops.reduce_min)
+reduce_all = _with_old_names("reduce_all", ops.reduce_all)
+reduce_any = _with_old_names("reduce_any", ops.reduce_any)
+
+
+def count_nonzero(
+    input_tensor: Any = None,
+    axis: Any = None,
+    keepdims: bool | None = None,
+    dtype: Any = dtypes.int64,
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keep_dims: bool | None = None,
+    input: Any = None,
+) -> Tensor:
+    """Calls `ops.count_nonzero`; takes `input_tensor`, `reduction_indices` and `keep_dims` too.
+
+    Raises:
+        ValueError: If both an old and a new name are given.
+    """
+    keep = bool(only_one("keepdims", keepdims, "keep_dims", keep_dims))
+    counted = only_one("input", input, "input_tensor", input_tensor)
+    axis = only_one("axis", axis, "reduction_indices", reduction_indices)
+    return ops.count_nonzero(counted, axis, keep, dtype, name)
+
+
+def argmax(
+    input: Any,
+    axis: Any = None,
+    name: str | None = None,
+    dimension: Any = None,
+    output_type: Any = dtypes.int64,
+) -> Tensor:
+    """Calls `ops.argmax`; takes `dimension`, the old name of `axis`, too.
+
+    Raises:
+        ValueError: If there is no such axis, or both names are given.
+    """
+    return ops.argmax(input, only_one("axis", axis, "dimension", dimension), output_type, name)
+
+
+def argmin(
+    input: Any,
+    axis: Any = None,
+    name: str | None = None,
+    dimension: Any = None,
+    output_type: Any = dtypes.int64,
+) -> Tensor:
+    """Calls `ops.argmin`; takes `dimension`, the old name of `axis`, too.
+
+    Raises:
+        ValueError: If there is no such axis, or both names are given.
+    """
+    return ops.argmin(input, only_one("axis", axis, "dimension", dimension), output_type, name)
+
+
+def arg_max(
+    input: Any, dimension: Any, output_type: Any = dtypes.int64, name: str | None = None
+) -> Tensor:
+    """Calls `ops.argmax`, of which it is the old form."""
+    return ops.argmax(input, dimension, output_type, name)
+
+
+def arg_min(
+    input: Any, dimension: Any, output_type: Any = dtypes.int64, name: str | None = None
+) -> Tensor:
+    """Calls `ops.argmin`, of which it is the old form."""
+    return ops.argmin(input, dimension, output_type, name)
+
+
+def matmul(
+    a: Any,
+    b: Any,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    adjoint_a: bool = False,
+    adjoint_b: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Calls `ops.matmul`; ignores `a_is_sparse` and `b_is_sparse`."""
+    return ops.matmul(a, b, transpose_a, transpose_b, adjoint_a, adjoint_b, name)
+
+
+def softmax(
+    logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None
+) -> Tensor:
+    """Calls `ops.softmax`; takes `dim`, the old name of `axis`, too.
+
+    Raises:
+        ValueError: If both names are given, or `logits` is a scalar.
+        InvalidArgumentError: If there is no such axis.
+    """
+    return ops.softmax(logits, only_one("axis", axis, "dim", dim), name)
+
+
+def l2_normalize(
+    x: Any,
+    axis: Any = None,
+    epsilon: float = 1e-12,
+    name: str | None = None,
+    dim: Any = None,
+) -> Tensor:
+    """Calls `ops.l2_normalize`; takes `dim`, the old name of `axis`, too.
+
+    Raises:
+        ValueError: If both names are given.
+    """
+    return ops.l2_normalize(x, only_one("axis", axis, "dim", dim), epsilon, name)
+
+
+def verify_tensor_all_finite(
+    t: Any = None,
+    msg: str | None = None,
+    name: str | None = None,
+    x: Any = None,
+    message: str | None = None,
+) -> Tensor:
+    """Calls `ops.assert_all_finite`; `t` and `msg` are the old names of `x` and `message`.
+
+    Raises:
+        ValueError: If both an old and a new name are given.
+    """
+    tensor = only_one("x", x, "t", t)
+    text = only_one("message", message, "msg", msg)
+    return ops.assert_all_finite(tensor, text, name)
+
+
+def div(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Returns x / y as Python 2 did: of integers the floor.
+
+    Raises:
+        TypeError: If the types differ.
+    """
+    with name_scope(name, "div", [x, y]) as scope:
+        x = ops.convert_to_tensor(x, name="x")
+        y = ops.convert_to_tensor(y, name="y", dtype=x.dtype.base_dtype)
+        check_same_type(x, y)
+        is_real = x.dtype.is_floating or x.dtype.is_complex
+        return (ops.realdiv if is_real else ops.floordiv)(x, y, name=scope)
+
+
+def floor_div(x: Any, y: Any, name: str | None = None) -> Tensor:
+    """Returns the largest integer not above x / y. Unlike `floordiv` it opens no name scope."""
+    return binary("FloorDiv", x, y, name, allowed=REALS)
+
+
+def to_float(x: Any, name: str = "ToFloat") -> Tensor:
+    """Converts to float32."""
+    return ops.cast(x, dtypes.float32, name)
+
+
+def to_double(x: Any, name: str = "ToDouble") -> Tensor:
+    """Converts to float64."""
+    return ops.cast(x, dtypes.float64, name)
+
+
+def to_int32(x: Any, name: str = "ToInt32") -> Tensor:
+    """Converts to int32."""
+    return ops.cast(x, dtypes.int32, name)
+
+
+def to_int64(x: Any, name: str = "ToInt64") -> Tensor:
+    """Converts to int64."""
+    return ops.cast(x, dtypes.int64, name)
+
+
+def to_complex64(x: Any, name: str = "ToComplex64") -> Tensor:
+    """Converts to complex64."""
+    return ops.cast(x, dtypes.complex64, name)
+
+
+def to_complex128(x: Any, name: str = "ToComplex128") -> Tensor:
+    """Converts to complex128."""
+    return ops.cast(x, dtypes.complex128, name)

@@ -1,0 +1,68 @@
+"""Decoding records under the names of TensorFlow 1.
+
+Source: `tf.decode_raw` of TensorFlow 1.15.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from headrace import ops
+from headrace.graph import Tensor
+
+__all__ = [
+    "decode_csv",
+    "decode_raw",
+    "parse_example",
+    "parse_single_example",
+]
+
+
+def decode_raw(
+    input_bytes: Any = None,
+    out_type: Any = None,
+    little_endian: bool = True,
+    name: str | None = None,
+    bytes: Any = None,
+) -> Tensor:
+    """Calls `ops.decode_raw`; takes `bytes`, the old name of `input_bytes`, too.
+
+    Raises:
+        TypeError: If there is no such type of numbers.
+        ValueError: If both or neither of `input_bytes` and `bytes` are given.
+    """
+    if bytes is not None:
+        if input_bytes is not None:
+            raise ValueError("Cannot specify both 'bytes' and 'input_bytes'.")
+        input_bytes = bytes
+    if out_type is None:
+        raise ValueError("decode_raw() missing 1 positional argument: 'out_type'")
+    return ops.decode_raw(input_bytes, out_type, little_endian, name)
+
+
+def decode_csv(
+    records: Any,
+    record_defaults: Sequence[Any],
+    field_delim: str = ",",
+    use_quote_delim: bool = True,
+    name: str | None = None,
+    na_value: str = "",
+    select_cols: Sequence[int] | None = None,
+) -> list[Tensor]:
+    """Calls `ops.decode_csv` with the arguments in their old order."""
+    return ops.decode_csv(
+        records, record_defaults, field_delim, use_quote_delim, na_value, select_cols, name
+    )
+
+
+def parse_example(
+    serialized: Any, features: Mapping[str, Any], name: str | None = None, example_names: Any = None
+) -> dict[str, Any]:
+    """Calls `ops.parse_example` with the arguments in their old order."""
+    return ops.parse_example(serialized, features, example_names, name)
+
+
+def parse_single_example(
+    serialized: Any, features: Mapping[str, Any], name: str | None = None, example_names: Any = None
+) -> dict[str, Any]:
+    """Calls `ops.parse_single_example` with the arguments in their old order."""
+    return ops.parse_single_example(serialized, features, example_names, name)

@@ -1,0 +1,113 @@
+"""Operations over strings under the names of TensorFlow 1.
+
+Source: `tf.reduce_join`, `tf.string_split`, `tf.strings.split` and `tf.string_to_number` of
+TensorFlow 1.15.
+"""
+
+from typing import Any
+
+from headrace import dtypes, ops
+from headrace.graph import Tensor
+from headrace.ops.sparse.tensor import SparseTensor
+from headrace.tf1.adapters.arguments import only_one
+
+__all__ = [
+    "reduce_join",
+    "split_strings",
+    "string_length",
+    "string_split",
+    "string_to_number",
+    "substr",
+]
+
+
+def reduce_join(
+    inputs: Any,
+    axis: Any = None,
+    keep_dims: bool | None = None,
+    separator: str = "",
+    name: str | None = None,
+    reduction_indices: Any = None,
+    keepdims: bool | None = None,
+) -> Tensor:
+    """Calls `ops.reduce_join`; takes `reduction_indices` and `keep_dims` too.
+
+    Raises:
+        ValueError: If there is no such axis, or both an old and a new name are given.
+    """
+    keep = bool(only_one("keepdims", keepdims, "keep_dims", keep_dims))
+    axes = only_one("axis", axis, "reduction_indices", reduction_indices)
+    return ops.reduce_join(inputs, axes, keep, separator, name)
+
+
+def string_split(
+    source: Any,
+    sep: Any = None,
+    skip_empty: bool = True,
+    delimiter: Any = None,
+    result_type: str = "SparseTensor",
+    name: str | None = None,
+) -> SparseTensor:
+    """Calls `ops.split_at_bytes`; `sep` and `delimiter` are names of one argument.
+
+    Raises:
+        ValueError: If `source` is no vector, or the separators are given twice.
+    """
+    _check_result_type(result_type)
+    if sep is not None and delimiter is not None:
+        raise ValueError("Cannot specify both 'delimiter' and 'sep'.")
+    given = delimiter if sep is None else sep
+    return ops.split_at_bytes(source, " " if given is None else given, skip_empty, name)
+
+
+def split_strings(
+    input: Any = None,
+    sep: Any = None,
+    maxsplit: int = -1,
+    result_type: str = "SparseTensor",
+    source: Any = None,
+    name: str | None = None,
+) -> SparseTensor:
+    """Calls `ops.string_split`; takes `source`, the old name of `input`, too.
+
+    Raises:
+        ValueError: If `input` has more than one dimension, or is given twice.
+    """
+    _check_result_type(result_type)
+    if input is not None and source is not None:
+        raise ValueError("Cannot specify both 'source' and 'input'.")
+    return ops.string_split(source if input is None else input, sep, maxsplit, name)
+
+
+def _check_result_type(result_type: str) -> None:
+    if result_type != "SparseTensor":
+        raise ValueError(
+            "result_type must be 'RaggedTensor' or 'SparseTensor', and there are no ragged tensors "
+            f"here; got {result_type!r}. Use 'SparseTensor'."
+        )
+
+
+def string_to_number(
+    string_tensor: Any = None,
+    out_type: Any = dtypes.float32,
+    name: str | None = None,
+    input: Any = None,
+) -> Tensor:
+    """Calls `ops.string_to_number`; takes `string_tensor`, the old name of `input`, too.
+
+    Raises:
+        TypeError: If `out_type` is no type of numbers that can be read.
+        ValueError: If both names are given.
+    """
+    text = only_one("input", input, "string_tensor", string_tensor)
+    return ops.string_to_number(text, out_type, name)
+
+
+def string_length(input: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
+    """Calls `ops.string_length` with the arguments in their old order."""
+    return ops.string_length(input, unit, name)
+
+
+def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
+    """Calls `ops.substr` with the arguments in their old order."""
+    return ops.substr(input, pos, len, unit, name)

@@ -1,0 +1,75 @@
+"""Names of TensorFlow that are not here, and what to use instead.
+
+`missing_names.txt` lists the public names of `tensorflow.compat.v1` (TensorFlow 2.21, and the
+modules that only 1.15 had) that headrace does not have. It is read when a program asks for a name
+that is not here.
+"""
+
+import re
+from functools import cache
+from importlib.resources import files
+
+__all__ = ["remedy_for"]
+
+_TRAINING = (
+    "Training is not part of headrace: give its batches to PyTorch, JAX or NumPy. "
+    "examples/torch_digits.py and examples/jax_digits.py show how."
+)
+_INFRASTRUCTURE = (
+    "Sessions that run a training loop are not here: use `tf.Session` with `tf.train.Coordinator` "
+    "and `tf.train.start_queue_runners`."
+)
+_LOOPS = (
+    "Loops in the graph are not here: a queue runner repeats an operation, and `tf.py_func` calls "
+    "a Python function with a loop of its own."
+)
+_DATA = "`tf.data` is not here: use readers, `tf.train.batch` and `tf.train.shuffle_batch`."
+_GRAPHS = "Graphs are not imported or exported: the program that uses a graph makes it."
+_OTHER = (
+    "It is a name of TensorFlow that headrace, which has what input programs use, does not have. "
+    "`tf.py_func` calls NumPy for what is missing."
+)
+
+# The first that matches the beginning of a name counts.
+_REMEDIES = (
+    (r"data(\.|$)", _DATA),
+    (r"while_loop|map_fn|scan|fold[lr]|case$|TensorArray|vectorized_map", _LOOPS),
+    (
+        r"train\.(import_meta_graph|write_graph)|import_graph_def|io\.write_graph|graph_util",
+        _GRAPHS,
+    ),
+    (
+        r"train\.(\w*Session|\w*Hook|\w*Listener|Supervisor|Scaffold|Session\w+|\w*Server\w*|Cluster\w+"
+        r"|JobDef|basic_train_loop|replica_device_setter|\w*Creator|SecondOrStepTimer)",
+        _INFRASTRUCTURE,
+    ),
+    (
+        r"nn\.|layers|keras|estimator|losses|metrics|gradients|hessians|distribute|feature_column"
+        r"|train\.\w*(Optimizer|Average|decay|sdca|piecewise|warm)|contrib\.(layers|slim|rnn|losses)"
+        r"|GradientTape|custom_gradient|clip_by_\w*norm|RegisterGradient|trainable_variables|tpu",
+        _TRAINING,
+    ),
+    (
+        r"contrib(\.|$)",
+        "`tf.contrib` is not here. Most of its input functions have a form without it.",
+    ),
+)
+
+
+def remedy_for(name: str) -> str | None:
+    """Says what to do about a name of TensorFlow that is not here.
+
+    Args:
+        name: The name as a program writes it after `tf.`, such as "train.AdamOptimizer".
+
+    Returns:
+        A sentence; None if TensorFlow has no such name either.
+    """
+    if name not in _missing_names():
+        return None
+    return next((text for pattern, text in _REMEDIES if re.match(pattern, name)), _OTHER)
+
+
+@cache
+def _missing_names() -> frozenset[str]:
+    return frozenset(files("headrace.tf1").joinpath("missing_names.txt").read_text("utf-8").split())

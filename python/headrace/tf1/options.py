@@ -1,0 +1,25 @@
+"""Options of sessions that mean nothing here; programs that set them must keep running."""
+
+from typing import Any
+
+from headrace.session import options
+
+__all__ = ["ConfigProto", "GPUOptions"]
+
+
+class GPUOptions(options.Options):
+    """Accepted and ignored."""
+
+
+class ConfigProto(options.ConfigProto):
+    """Options of a session; see `headrace.session.options.ConfigProto`.
+
+    Attributes:
+        device_count: Accepted and ignored.
+        gpu_options: Accepted and ignored.
+    """
+
+    def __init__(self, **fields: Any) -> None:
+        self.device_count: dict[str, int] = {}
+        self.gpu_options = GPUOptions()
+        super().__init__(**fields)

@@ -1,0 +1,139 @@
+"""One definition for each operation, and one stem for it in Python, in Rust and in the tests."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import headrace.tf1 as tf
+from headrace.graph import Computed, Role, define, definition_of
+from headrace.graph.op_def import _definitions
+
+TOP = Path(__file__).parents[2]
+OPS = TOP / "python" / "headrace" / "ops"
+KERNELS = TOP / "crates" / "engine" / "src" / "kernels"
+FAMILIES = sorted(
+    path.name
+    for path in OPS.iterdir()
+    if (path / "__init__.py").exists() and path.name != "framework"
+)
+
+
+def python_stems() -> dict[str, str]:
+    """Finds for each type `family/stem` of the module that defines it."""
+    found: dict[str, str] = {}
+    for path in sorted(OPS.rglob("*.py")):
+        for op_type in re.findall(r'\bdefine\(\s*"(\w+)"', path.read_text("utf-8")):
+            assert op_type not in found, f"{op_type} is defined twice"
+            found[op_type] = "/".join(path.relative_to(OPS).with_suffix("").parts)
+    return found
+
+
+def rust_stems() -> dict[str, set[str]]:
+    """Finds for each type with a kernel `family/stem` of every file that tells it apart.
+
+    A room's `mod.rs` stands for the module in which the arm of its table makes the kernel.
+    """
+    found: dict[str, set[str]] = {}
+    for path in sorted(KERNELS.glob("*/**/*.rs")):
+        family, *rest = path.relative_to(KERNELS).with_suffix("").parts
+        text = path.read_text("utf-8").split("#[cfg(test)]")[0]
+        modules = set(re.findall(r"^(?:pub(?:\(\w+\))? )?mod (\w+);", text, re.MULTILINE))
+        for op_types, target in arms_of_tables(text):
+            stem = rest[0]
+            if rest == ["mod"]:
+                made = [name for name in re.findall(r"(\w+)::", target) if name in modules]
+                assert made, f"{path}: {op_types} are made by no module of {family}"
+                stem = made[0]
+            for op_type in op_types:
+                found.setdefault(op_type, set()).add(f"{family}/{stem}")
+    return found
+
+
+def arms_of_tables(text: str) -> Iterator[tuple[list[str], str]]:
+    """Finds the arms of each `match op_type`: the types, and what stands behind the arrow."""
+    for table in re.finditer(r"match op_type \{", text):
+        depth, end = 1, table.end()
+        while depth:
+            depth += {"{": 1, "}": -1}.get(text[end], 0)
+            end += 1
+        body = text[table.end() : end - 1]
+        arms = list(re.finditer(r'((?:"\w+"[\s|]*)+|\b_\s*)(?:if [^=]*)?=>', body))
+        ends = [arm.start() for arm in arms[1:]] + [len(body)]
+        for arm, end_of_arm in zip(arms, ends, strict=True):
+            if op_types := re.findall(r'"(\w+)"', arm[1]):
+                yield op_types, body[arm.end() : end_of_arm]
+
+
+def test_an_operation_has_one_stem_in_python_and_in_rust():
+    python = {**python_stems(), **ELSEWHERE}
+    differing = {
+        op_type: (python.get(op_type), stems)
+        for op_type, stems in rust_stems().items()
+        if {python.get(op_type)} != stems
+    }
+    assert differing == {}
+
+
+def test_every_table_of_kernels_is_read():
+    read = rust_stems()
+    assert set(read) <= set(_definitions)
+    assert read["Cast"] == {"math/cast"}
+    assert read["QueueEnqueueV2"] == {"queues/queue"}
+    assert read["ResizeArea"] == {"image/resize"}
+    # No table goes by another name than `match op_type`.
+    source = "".join(path.read_text("utf-8") for path in KERNELS.glob("*/**/*.rs"))
+    arms = {name for name in _definitions if re.search(rf'"{name}"\s*(=>|\|)', source)}
+    assert arms == set(read)
+
+
+# Operations that conversion itself makes are defined below their family.
+ELSEWHERE = {"Cast": "math/cast", "Pack": "array/join"}
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_family_has_a_room_in_each_place(family):
+    assert (KERNELS / family / "mod.rs").exists() or not any(
+        stem.startswith(f"{family}/") for stems in rust_stems().values() for stem in stems
+    )
+    assert list((TOP / "tests" / "ops" / family).glob("test_*.py"))
+    assert (TOP / "docs" / "ops" / f"{family}.md").exists()
+
+
+def test_the_engine_has_no_other_rooms():
+    assert {path.parent.name for path in KERNELS.glob("*/mod.rs")} <= set(FAMILIES)
+
+
+def test_a_type_is_defined_once():
+    with pytest.raises(ValueError, match="'Add' has a definition already"):
+        define("Add")
+
+
+def test_a_type_that_nobody_defined_has_only_defaults():
+    definition = definition_of("Bogus")
+    assert (definition.role, definition.is_stateful, definition.fold) == (
+        Role.COMPUTED,
+        False,
+        None,
+    )
+
+
+def test_a_definition_says_what_computes_an_operation():
+    x = tf.placeholder(tf.float32)
+    c = tf.placeholder(tf.complex64)
+    computed = {
+        (op.type, op.inputs[0].dtype.name): op.definition.computed_by(op)
+        for op in (
+            tf.add(x, x).op,
+            tf.add(c, c).op,
+            tf.equal(x, x).op,
+            tf.decode_raw("", tf.uint8).op,
+        )
+    }
+    assert computed == {
+        ("Add", "float32"): Computed.BY_ENGINE,
+        ("Add", "complex64"): Computed.BY_NUMPY,
+        ("Equal", "float32"): Computed.BY_EITHER,
+        ("DecodeRaw", "string"): Computed.BY_ENGINE,
+    }

@@ -1,0 +1,122 @@
+"""`headrace.ops` lists every operation under one name, with arguments of its own."""
+
+import ast
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from headrace import ops
+
+ROOT = Path(ops.__file__).parent
+FAMILIES = {path.name for path in ROOT.iterdir() if (path / "__init__.py").exists()} - {"framework"}
+
+# Names that one module of operations has for others: by module; None for all of a module's names.
+INTERNAL: dict[str, set[str] | None] = {
+    "array/keep_rows": None,
+    "array/slice": {"get_item"},
+    "image/flip": {"flip_if"},
+    "image/frames": None,
+    "math/reduce": {"Reduction"},
+    "queues/__init__": {"is_single_shape"},
+    "queues/arguments": None,
+    "random/seeds": None,
+    "records/features": {"FeaturePlan"},
+    "sparse/merge": None,
+    "sparse/table": None,
+    "summary/tag": None,
+    "variables/assign": {"initialized_value"},
+    "variables/initial_values": None,
+    "variables/scope": {"no_regularizer"},
+    "variables/store": None,
+}
+# Names that say more than they do in their module.
+RENAMED = {
+    "Assert": "assert_true",
+    "histogram": "histogram_summary",
+    "image": "image_summary",
+    "merge": "merge_summaries",
+    "merge_all": "merge_all_summaries",
+    "scalar": "scalar_summary",
+}
+OLD_ARGUMENTS = {
+    *("reduction_indices", "keep_dims", "squeeze_dims", "dim", "dimension", "fn1", "fn2"),
+    *(
+        "delimiter",
+        "preferred_dtype",
+        "a_is_sparse",
+        "b_is_sparse",
+        "var",
+        "msg",
+        "inp",
+        "Tout",
+        "input_",
+    ),
+}
+
+
+def public_names(path: Path) -> list[str]:
+    for node in ast.parse(path.read_text("utf-8")).body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
+            return list(ast.literal_eval(node.value))
+    return []
+
+
+@pytest.mark.parametrize("family", sorted(FAMILIES))
+def test_every_operation_of_a_family_is_in_the_namespace(family):
+    missing = []
+    for path in (ROOT / family).glob("*.py"):
+        internal = INTERNAL.get(f"{family}/{path.stem}", set())
+        for name in public_names(path) if internal is not None else ():
+            if name not in internal and RENAMED.get(name, name) not in ops.__all__:
+                missing.append(f"{path.stem}.{name}")
+    assert missing == []
+
+
+def test_dir_lists_the_operations_and_the_rooms_and_nothing_else():
+    assert set(dir(ops)) == {*ops.__all__, *FAMILIES}
+    assert all(getattr(ops, name) is not None or name == "newaxis" for name in dir(ops))
+
+
+def test_the_documentation_names_each_operation():
+    assert [name for name in ops.__all__ if f"`{name}`" not in ops.__doc__] == []
+
+
+def test_no_operation_has_an_argument_that_only_tensorflow_1_needs():
+    functions = {name: getattr(ops, name) for name in ops.__all__}
+    found = {
+        name: old
+        for name, function in functions.items()
+        if inspect.isfunction(function)
+        and (old := OLD_ARGUMENTS & set(inspect.signature(function).parameters))
+    }
+    assert found == {}
+
+
+def test_the_name_of_the_operation_comes_last_or_first():
+    found = {}
+    for name in ops.__all__:
+        function = getattr(ops, name)
+        parameters = list(inspect.signature(function).parameters) if callable(function) else []
+        if "name" in parameters[1:-1] and inspect.isfunction(function):
+            found[name] = parameters
+    assert found == {}
+
+
+def test_a_wrong_name_says_where_the_names_are():
+    with pytest.raises(
+        AttributeError, match=r"no attribute 'to_float', expected an operation. dir\(headrace.ops\)"
+    ):
+        ops.to_float  # noqa: B018
+
+
+def test_protocol_buffers_are_loaded_when_they_are_needed():
+    program = (
+        "import sys, headrace.ops as ops\n"
+        "assert 'google.protobuf' not in sys.modules\n"
+        "ops.decode_json_example\n"
+        "assert 'google.protobuf' in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", program], timeout=60, check=True)

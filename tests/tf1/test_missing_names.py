@@ -1,0 +1,66 @@
+"""What a name gives that is not here, and what `dir` lists."""
+
+import pkgutil
+from importlib import import_module
+
+import pytest
+
+import headrace.tf1 as tf
+from headrace.tf1.missing import _REMEDIES, _missing_names, remedy_for
+
+NAMESPACES = [
+    tf,
+    *(
+        import_module(f"headrace.tf1.{module.name}")
+        for module in pkgutil.iter_modules(tf.__path__)
+        if module.name in tf.__all__ and not module.ispkg
+    ),
+]
+
+
+@pytest.mark.parametrize("namespace", NAMESPACES, ids=lambda namespace: namespace.__name__)
+class TestNamespaces:
+    def test_dir_lists_every_name_and_nothing_else(self, namespace):
+        assert dir(namespace) == sorted(set(namespace.__all__))
+
+    def test_every_name_is_there(self, namespace):
+        for name in namespace.__all__:
+            assert getattr(namespace, name) is not NotImplemented
+
+    def test_a_name_that_tensorflow_does_not_have_either_is_a_plain_error(self, namespace):
+        with pytest.raises(AttributeError, match=r"has no attribute 'bogus'$"):
+            _ = namespace.bogus
+
+
+@pytest.mark.parametrize(
+    ("namespace", "name", "remedy"),
+    [
+        (tf, "while_loop", "a queue runner repeats an operation"),
+        (tf, "gradients", "give its batches to PyTorch, JAX or NumPy"),
+        (tf, "data", "use readers, `tf.train.batch` and `tf.train.shuffle_batch`"),
+        (tf, "contrib", "`tf.contrib` is not here"),
+        (tf, "erf", "`tf.py_func` calls NumPy for what is missing"),
+        (tf.train, "AdamOptimizer", "Training is not part of headrace"),
+        (tf.train, "MonitoredTrainingSession", "use `tf.Session` with `tf.train.Coordinator`"),
+        (tf.train, "import_meta_graph", "the program that uses a graph makes it"),
+        (tf.nn, "conv2d", "Training is not part of headrace"),
+    ],
+)
+def test_a_name_of_tensorflow_says_what_to_use_instead(namespace, name, remedy):
+    with pytest.raises(AttributeError) as raised:
+        getattr(namespace, name)
+    assert remedy in str(raised.value)
+    assert f"has no attribute {name!r}" in str(raised.value)
+
+
+def test_no_name_that_is_here_is_listed_as_missing():
+    for name in _missing_names():
+        *path, last = name.split(".")
+        namespace = import_module(".".join(["headrace.tf1", *path]))
+        assert last not in namespace.__all__, name
+
+
+def test_every_remedy_is_used_and_every_missing_name_has_one():
+    given = {remedy_for(name) for name in _missing_names()}
+    assert None not in given
+    assert {remedy for _, remedy in _REMEDIES} <= given
