@@ -76,7 +76,7 @@ fn a_run_stops_at_each_function_in_order_and_goes_on_with_what_it_returned() {
     let mut builder = ProgramBuilder::new();
     let fed = builder.feed();
     let first = function(&mut builder, "first", &[fed]);
-    let kernel = kernels::build("AddV2", &Attrs::default()).unwrap().unwrap();
+    let kernel = kernels::build("Add", &Attrs::default()).unwrap().unwrap();
     let sum = builder.node("sum".into(), kernel, &[first, fed], &[], &[], 1).unwrap().1;
     let second = function(&mut builder, "second", &[sum, first]);
     let program = Arc::new(builder.build(vec![second, first]).unwrap());
