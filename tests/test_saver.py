@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import headrace.tf1 as tf
+from headrace.atomic_file import AtomicFile
 from headrace.protos import MetaGraphDef, VariableDef
 
 
@@ -333,6 +334,24 @@ class TestKeeping:
         state = tf.train.get_checkpoint_state(tmp_path)
         assert state.model_checkpoint_path == paths[-1]
         assert list(state.all_model_checkpoint_paths) == paths
+
+    @pytest.mark.parametrize(("max_to_keep", "num_synced"), [(1, 2), (2, 0)])
+    def test_the_only_one_is_on_the_disk_before_the_older_one_is_deleted(
+        self, session, v, tmp_path, monkeypatch, max_to_keep, num_synced
+    ):
+        saver = tf.train.Saver(max_to_keep=max_to_keep)
+        self.save(saver, session, tmp_path, [1])
+        synced = []
+
+        def sync(file):
+            synced.append(files(tmp_path))
+            original(file)
+
+        original = AtomicFile.sync
+        monkeypatch.setattr(AtomicFile, "sync", sync)
+        self.save(saver, session, tmp_path, [3])
+        assert len(synced) == num_synced
+        assert all("m-1.index" in names and "m-3.index" not in names for names in synced)
 
     def test_five_by_default(self, session, v, tmp_path):
         saver = tf.train.Saver()

@@ -203,7 +203,9 @@ class Saver:
         prefix = path + self._suffix(sess, global_step)
         with self._saving:
             if variables:
-                write_bundle(prefix, sess.run(variables))
+                # Others are kept beside it, and were written to the disk since.
+                is_only_one = write_state and self._max_to_keep == 1
+                write_bundle(prefix, sess.run(variables), survives_power_loss=is_only_one)
                 if write_state:
                     self._list(prefix, directory, latest_filename, meta_graph_suffix)
             if write_meta_graph:

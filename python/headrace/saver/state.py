@@ -124,7 +124,7 @@ def update_checkpoint_state(
     """Writes the list of checkpoints of a directory, whole or not at all.
 
     Of two threads or processes that do so at the same time, the list of the one that ends last
-    stays. It is on the disk before it replaces the old one, whose checkpoints may be deleted then.
+    stays.
 
     Args:
         save_dir: The directory.
@@ -165,7 +165,6 @@ def update_checkpoint_state(
         ) from None
     with replacing(path) as file:
         file.write(text_format.MessageToString(state).encode())
-        file.sync()
 
 
 def remove_checkpoint(

@@ -21,17 +21,21 @@ __all__ = ["write_bundle"]
 _publishing: Final = threading.Lock()
 
 
-def write_bundle(prefix: str | os.PathLike[str], tensors: Mapping[str, npt.ArrayLike]) -> None:
+def write_bundle(
+    prefix: str | os.PathLike[str],
+    tensors: Mapping[str, npt.ArrayLike],
+    survives_power_loss: bool = False,
+) -> None:
     """Writes `PREFIX.index` and `PREFIX.data-00000-of-00001`, which TensorFlow can read.
 
     Both files are written beside their places and moved there when they are complete, the index
-    last, so that a reader never finds half a checkpoint. They are on the disk by then: older
-    checkpoints are deleted when this one is written, and it should not be lost with them if the
-    machine loses power.
+    last, so that a reader never finds half a checkpoint.
 
     Args:
         prefix: Path of the checkpoint; its directory must exist.
         tensors: Arrays by name. Strings are object arrays of bytes, or of str, stored as UTF-8.
+        survives_power_loss: Whether to wait until both files are on the disk before they get their
+            names. On a busy disk that takes seconds.
 
     Raises:
         ValueError: If a name is empty or begins with a null character.
@@ -50,7 +54,12 @@ def write_bundle(prefix: str | os.PathLike[str], tensors: Mapping[str, npt.Array
             entry = _write_tensor(data, prefix, name, arrays[name])
             items.append((name.encode(), entry.SerializeToString()))
         write_table(index, items)
-        _publish(data, index)
+        if survives_power_loss:
+            data.sync()
+            index.sync()
+        with _publishing:
+            data.publish()
+            index.publish()
 
 
 def _data_path(prefix: str) -> str:
@@ -108,11 +117,3 @@ def _create(path: str) -> AtomicFile:
             f"{path}: there is no directory {os.path.dirname(path)!r} to write to, expected one. "
             "Make it first.",
         ) from error
-
-
-def _publish(data: AtomicFile, index: AtomicFile) -> None:
-    for file in (data, index):
-        file.sync()
-    with _publishing:
-        data.publish()
-        index.publish()
