@@ -122,26 +122,30 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Tells a [`Watch`] of a wait from time to time.
+/// Tells a [`Watch`] of a wait from time to time. It counts the time that was slept and asks no clock.
 struct Alarm<'a> {
     watch: &'a dyn Watch,
-    since: Instant,
     after: Duration,
+    slept: Duration,
 }
 
 impl<'a> Alarm<'a> {
     fn new(watch: &'a dyn Watch) -> Self {
-        Self { watch, since: Instant::now(), after: watch.patience() }
+        Self { watch, after: watch.patience(), slept: Duration::ZERO }
     }
 
     fn rest(&self) -> Duration {
-        self.after.saturating_sub(self.since.elapsed())
+        self.after.saturating_sub(self.slept)
     }
 
-    /// Tells of the wait, and is set anew.
-    fn ring(&mut self, names: &[Arc<str>]) -> Result<()> {
+    /// Counts a sleep; tells of the wait if it has lasted long enough, and is set anew then.
+    fn sleep(&mut self, time: Duration, names: &dyn Fn() -> Vec<Arc<str>>) -> Result<()> {
+        self.slept += time;
+        if self.slept < self.after {
+            return Ok(());
+        }
         self.after = self.after.saturating_mul(2);
-        self.watch.look(names)
+        self.watch.look(&names())
     }
 }
 
@@ -286,15 +290,16 @@ impl<'a> Run<'a> {
         let mut alarm = self.cancellation.watch().map(Alarm::new);
         loop {
             self.check()?;
-            if let Some(alarm) = alarm.as_mut().filter(|alarm| alarm.rest().is_zero()) {
-                alarm.ring(&names())?;
-            }
             let interval = self.interrupt.map(|_| INTERRUPT_INTERVAL);
             let rest = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
             let patience = alarm.as_ref().map(Alarm::rest);
-            if self.park([interval, rest, patience].into_iter().flatten().min()) {
+            let timeout = [interval, rest, patience].into_iter().flatten().min();
+            if self.park(timeout) {
                 // What others let go when they were cancelled is not to reach this run, if it was cancelled too.
                 return check_not_cancelled(self.cancellation);
+            }
+            if let (Some(alarm), Some(time)) = (&mut alarm, timeout) {
+                alarm.sleep(time, names)?;
             }
         }
     }

@@ -98,17 +98,22 @@ impl Parker {
 
     /// As [`Parker::park`] for at most `timeout`; says whether the token was there.
     pub fn park_timeout(&self, timeout: Duration) -> bool {
-        let end = Instant::now() + timeout;
         let mut state = self.state.lock();
         state.is_parked = true;
-        while !state.has_token {
-            let now = Instant::now();
-            if now >= end {
-                break;
-            }
-            state = self.awake.wait_timeout(state, end - now);
+        if !state.has_token {
+            state = self.wait_for_token(state, timeout);
         }
         Self::end_park(state)
+    }
+
+    fn wait_for_token<'a>(&'a self, mut state: MutexGuard<'a, State>, timeout: Duration) -> MutexGuard<'a, State> {
+        let end = Instant::now() + timeout;
+        let mut rest = timeout;
+        while !state.has_token && !rest.is_zero() {
+            state = self.awake.wait_timeout(state, rest);
+            rest = end.saturating_duration_since(Instant::now());
+        }
+        state
     }
 
     /// Takes the token and wakes the others; says whether the token was there.
