@@ -157,15 +157,19 @@ impl<'p> Parser<'p> {
             return Err(Misfit::syntax("bad repetition operator", &from(before)));
         }
         let Count { min, max } = count;
+        if max.is_some_and(|max| max < min) {
+            return Err(Misfit::syntax("invalid repetition size", &from(start)));
+        }
+        let highest = max.unwrap_or(min);
         let too_often = || Misfit::size(format!("invalid repetition size: {}", from(start)));
-        if min.max(max.unwrap_or(0)) > MAX_REPEAT || max.is_some_and(|max| max < min) {
+        if highest > MAX_REPEAT {
             return Err(too_often());
         }
         let missing = || Misfit::syntax("no argument for repetition operator", &from(start));
         let item = self.group.items.last_mut().ok_or_else(missing)?;
         // Without a count above one, RE2 does not look at those inside.
-        let repeats = item.repeats.saturating_mul(max.unwrap_or(min).max(1));
-        if repeats > MAX_REPEAT && min.max(max.unwrap_or(0)) > 1 {
+        let repeats = item.repeats.saturating_mul(highest.max(1));
+        if repeats > MAX_REPEAT && highest > 1 {
             return Err(too_often());
         }
         item.repeats = repeats;
