@@ -12,10 +12,11 @@ from headrace.errors import (
     DataLossError,
     FailedPreconditionError,
     NotFoundError,
+    ResourceExhaustedError,
     UnimplementedError,
 )
 from headrace.protos import BundleEntryProto, BundleHeaderProto, TensorSliceProto, VersionDef
-from headrace.tensor_bundle import BundleReader, write_bundle
+from headrace.tensor_bundle import BundleReader, sorted_table, write_bundle
 from headrace.tensor_bundle.encoding import masked_crc32c, read_varint, write_varint
 from headrace.tensor_bundle.sorted_table import read_table, write_table
 
@@ -374,6 +375,43 @@ def test_a_tensor_of_another_size_than_its_shape_is_found(prefix):
     write_index(prefix, BundleHeaderProto(num_shards=1), {"a": entry})
     with pytest.raises(DataLossError, match=r"'a': has 3 bytes, expected 4 for float32\(\)"):
         BundleReader(prefix).read("a")
+
+
+def test_keys_out_of_order_are_found(prefix):
+    with open(index_path(prefix), "wb") as file:
+        write_table(file, [(b"b", b""), (b"a", b"")])
+    with pytest.raises(DataLossError, match=r"key b'a' comes after b'b', expected ascending keys"):
+        BundleReader(prefix)
+
+
+def test_keys_that_share_more_than_the_file_holds_are_refused(prefix, monkeypatch):
+    # Each key takes a few bytes in the file and 20,000 in memory.
+    monkeypatch.setattr(sorted_table, "_RESTART_INTERVAL", 10**6)
+    with open(index_path(prefix), "wb") as file:
+        write_table(file, ((b"%s%04d" % (20_000 * b"x", number), b"") for number in range(2000)))
+    with pytest.raises(DataLossError, match=r"the keys of a block of \d+ bytes take more than 64"):
+        BundleReader(prefix)
+
+
+def test_a_tensor_that_no_memory_can_hold_is_not_read(prefix):
+    with open(data_path(prefix), "wb") as file:
+        file.truncate(2**42)
+    write_index(
+        prefix, BundleHeaderProto(num_shards=1), {"a": BundleEntryProto(dtype=1, size=2**42)}
+    )
+    with pytest.raises(
+        ResourceExhaustedError,
+        match=r"data-00000-of-00001: tensor 'a' at byte 0: 4398046511104 bytes were asked for, "
+        r"expected at most",
+    ):
+        BundleReader(prefix).read("a")
+
+
+def test_an_index_that_no_memory_can_hold_is_not_read(prefix):
+    with open(index_path(prefix), "wb") as file:
+        file.truncate(2**42)
+    with pytest.raises(ResourceExhaustedError, match=r"index: 4398046511104 bytes were asked for"):
+        BundleReader(prefix)
 
 
 # Forms that are not supported

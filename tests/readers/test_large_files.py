@@ -1,6 +1,8 @@
 """Large files need no more memory than small ones, and states outlive a process."""
 
 import gzip
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +13,8 @@ from tests.readers.reading import COMPRESS, frame_length, tfrecords
 from headrace import engine
 
 MEBIBYTE = 2**20
+# Or the allocator reserves a gibibyte of addresses, which then are no matter of limits.
+SMALL_ARENAS = {"MIMALLOC_ARENA_RESERVE": "16M"}
 RECORD_BYTES = 4 * MEBIBYTE
 NUM_RECORDS = 64
 MAX_GROWTH_BYTES = 64 * MEBIBYTE
@@ -81,12 +85,31 @@ with tf.Session() as session:
 """
 
 
+# Reads with little memory what is larger; prints the class and the text of the error.
+READ_WITH_LITTLE = """
+import resource, sys
+import headrace.tf1 as tf
+names = tf.FIFOQueue(1, [tf.string], [[]])
+fetches = eval(sys.argv[1])
+with tf.Session() as session:
+    session.run(names.enqueue(sys.argv[2]))
+    pages = int(open("/proc/self/statm").read().split()[0])
+    limit = pages * resource.getpagesize() + 2**28
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    try:
+        session.run(fetches)
+    except tf.errors.OpError as error:
+        print(type(error).__name__, error.message.splitlines()[0], sep="\\n")
+"""
+
+
 def run(program: str, *arguments: str) -> str:
     done = subprocess.run(
         [sys.executable, "-c", program, *arguments],
         capture_output=True,
         text=True,
         timeout=60,
+        env={**os.environ, **SMALL_ARENAS},
         check=False,
     )
     assert not done.returncode, done.stderr
@@ -168,6 +191,58 @@ def test_what_claims_to_be_huge_takes_no_memory(tmp_path):
         *("InvalidArgumentError", "InvalidArgumentError", "ResourceExhaustedError"),
     ]
     assert int(growth) < MAX_GROWTH_BYTES
+
+
+def zeros(path: Path) -> None:
+    write_sparse(path, [], 2**32)
+
+
+def packed_zeros(path: Path) -> None:
+    path.write_bytes(gzip.compress(bytes(RECORD_BYTES)) * 1024)
+
+
+def packed_record(path: Path) -> None:
+    path.write_bytes(gzip.compress(frame_length(2**40)) + gzip.compress(bytes(RECORD_BYTES)) * 1024)
+
+
+@pytest.mark.parametrize(
+    ("write", "fetches", "text"),
+    [
+        (
+            zeros,
+            "tf.TextLineReader().read(names)",
+            "PATH: line 1 does not end within [0-9]+ bytes: ",
+        ),
+        (
+            zeros,
+            "tf.FixedLengthRecordReader(2**32).read(names)",
+            "PATH: record 0, after byte [0-9]+ of the data: 4294967296 bytes do not fit",
+        ),
+        (zeros, "tf.WholeFileReader().read(names)", "PATH: 4294967296 bytes were asked for"),
+        (zeros, "tf.read_file(sys.argv[2])", "PATH: 4294967296 bytes were asked for"),
+        (
+            packed_zeros,
+            "tf.decode_compressed(tf.read_file(sys.argv[2]), 'GZIP')",
+            "[0-9]+ bytes have been inflated to [0-9]+, and it is not the end: ",
+        ),
+        (
+            packed_record,
+            "tf.TFRecordReader(options='GZIP').read(names)",
+            "PATH: record 0, after byte [0-9]+ of the data: 1099511627776 bytes do not fit",
+        ),
+    ],
+    ids=[
+        *("line", "fixed length", "whole file", "read_file", "decode_compressed"),
+        "tfrecord GZIP",
+    ],
+)
+def test_what_does_not_fit_into_memory_ends_the_run_alone(tmp_path, write, fetches, text):
+    path = tmp_path / "large"
+    write(path)
+    printed = run(READ_WITH_LITTLE, fetches, str(path)).splitlines()
+    assert printed[0] == "ResourceExhaustedError"
+    assert re.match(text.replace("PATH", re.escape(str(path))), printed[1]), printed[1]
+    assert "Ask for less" in printed[1]
 
 
 @pytest.mark.parametrize(

@@ -245,3 +245,81 @@ impl Elements<'_> {
         collected(self.count::<T>()?, values).map_err(|refusal| self.refused(refusal))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PETABYTE: usize = 1 << 50;
+
+    #[test]
+    fn what_no_machine_has_is_refused_with_the_size_and_the_limit() {
+        let MemoryLimit { num_bytes: limit, owner } = memory_limit();
+        let text = |refusal: Refusal| refusal.at("here").message().to_owned();
+        let expected = format!("expected at most the {limit} of {owner}. {REMEDY}");
+        let huge = format!("here: {PETABYTE} bytes were asked for, {expected}");
+        assert_eq!(text(room::<u64>(PETABYTE / 8).unwrap_err()), huge);
+        assert_eq!(text(zeros::<u32>(PETABYTE / 4).unwrap_err()), huge);
+        assert_eq!(text(copies(PETABYTE, 7_u8).unwrap_err()), huge);
+        assert_eq!(text(collected(PETABYTE, 0..7_u8).unwrap_err()), huge);
+        assert_eq!(text(reserve(&mut Vec::<u8>::new(), PETABYTE).unwrap_err()), huge);
+        assert_eq!(text(check(PETABYTE).unwrap_err()), huge);
+        let endless = format!("here: 2**64 bytes or more were asked for, {expected}");
+        assert_eq!(text(room::<u64>(usize::MAX / 2).unwrap_err()), endless);
+        assert_eq!(text(grow(&mut vec![0_u8], usize::MAX).unwrap_err()), endless);
+    }
+
+    #[test]
+    fn what_the_system_does_not_give_is_told_apart() {
+        let text = Refusal::new(Some(1000)).at("here").message().to_owned();
+        assert_eq!(
+            text,
+            format!("here: 1000 bytes were asked for, and the system does not give as many now. {REMEDY}")
+        );
+    }
+
+    #[test]
+    fn the_elements_of_a_tensor_are_counted_in_any_pieces() {
+        let (shape, huge) = (Shape::new(&[3, 2]), Shape::new(&[1 << 40, 1 << 10]));
+        let doubles = elements(DType::Float64, &shape);
+        assert_eq!(doubles.zeros::<f64>().unwrap(), [0.0; 6]);
+        assert_eq!(doubles.zeros::<[u8; 8]>().unwrap().len(), 6);
+        assert_eq!(doubles.room::<u8>().unwrap().capacity(), 48);
+        assert_eq!(doubles.collect(0..6).unwrap(), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(elements(DType::String, &shape).copies(Bytes::from("a")).unwrap(), ["a"; 6]);
+        let error = elements(DType::Float64, &huge).zeros::<f64>().unwrap_err();
+        assert_eq!(error.code(), Code::ResourceExhausted);
+        let text =
+            "OOM when allocating tensor with shape[1099511627776,1024] and type double: 9007199254740992 bytes were";
+        assert!(error.message().starts_with(text), "{error}");
+        let none = Shape::new(&[1 << 40, 1 << 40]);
+        assert_eq!(elements(DType::UInt8, &none).check().unwrap_err().code(), Code::InvalidArgument);
+    }
+
+    #[test]
+    fn a_vector_grows_by_doubling() {
+        let mut values = vec![1_u8; 1000];
+        grow(&mut values, 1).unwrap();
+        assert_eq!((values.len(), values.capacity()), (1000, 2000));
+        grow(&mut values, 1000).unwrap();
+        assert_eq!(values.capacity(), 2000);
+        let mut small = SmallVec::<[u8; 4]>::from_slice(&[1, 2]);
+        grow_small(&mut small, 2).unwrap();
+        assert!(!small.spilled());
+        grow_small(&mut small, 7).unwrap();
+        assert_eq!((small.len(), small.capacity()), (2, 16));
+    }
+
+    #[test]
+    fn an_input_is_read_to_its_end_whatever_room_there_is() {
+        let data: Vec<u8> = (0..100_000_u32).map(|number| number as u8).collect();
+        for room in [0, 1, 99_999, 100_000, 100_001] {
+            let mut bytes = Vec::with_capacity(room);
+            assert!(read_to_end(&mut &data[..], &mut bytes).is_ok());
+            assert!(bytes == data);
+        }
+        let mut bytes = Vec::with_capacity(3);
+        assert!(read_to_end(&mut &data[..3], &mut bytes).is_ok());
+        assert_eq!(bytes.capacity(), 3);
+    }
+}

@@ -140,3 +140,26 @@ fn interleave<T: Clone>(num_rows: usize, parts: &[&[T]], out: &mut Vec<T>) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::testing::{error_text, run_one};
+
+    fn nothing(dims: &[usize]) -> Tensor {
+        Tensor::empty(DType::Float32, Shape::new(dims)).unwrap()
+    }
+
+    #[test]
+    fn many_rows_of_nothing_are_joined_at_once() {
+        let parts = [nothing(&[1 << 40, 0]), nothing(&[1 << 40, 0]), Tensor::scalar(1)];
+        assert_eq!(run_one(&Concat, &parts).unwrap().shape()[..], [1 << 40, 0]);
+    }
+
+    #[test]
+    fn a_sum_of_sizes_that_is_no_number_is_refused() {
+        let parts = [nothing(&[1 << 58, 0]), nothing(&[1 << 58, 0]), Tensor::scalar(0)];
+        let text = "InvalidArgument: Shape [576460752303423488,0] would have more than 2**63 - 1 elements";
+        assert_eq!(error_text(&Concat, &parts), text);
+    }
+}
