@@ -8,7 +8,7 @@ Source: `tf.DType` and `tf.as_dtype` of TensorFlow 1.15.
 """
 
 import builtins
-from typing import Any, Final, cast
+from typing import Any, Final, TypeAlias, cast
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from headrace.display import displayed_name
 
 __all__ = [
     "DType",
+    "DTypeLike",
     "as_dtype",
     "bool",
     "complex64",
@@ -192,7 +193,7 @@ class DType:
         if other is None:
             return False
         try:
-            return self._type_enum == as_dtype(other)._type_enum
+            return self._type_enum == as_dtype(cast("DTypeLike", other))._type_enum
         except TypeError:
             return False
 
@@ -261,7 +262,11 @@ _BY_TYPE: Final[dict[type, DType]] = {
 }
 
 
-def as_dtype(type_value: Any) -> DType:
+# What `as_dtype` takes for a type.
+DTypeLike: TypeAlias = DType | np.dtype[Any] | type | str | int
+
+
+def as_dtype(type_value: DTypeLike) -> DType:
     """Converts anything that names an element type into the `DType`.
 
     Args:

@@ -9,12 +9,14 @@ Source: `tf.TensorShape` and `tf.Dimension` of TensorFlow 1.15.
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import Any, Final, SupportsIndex, overload
+from typing import Any, Final, SupportsIndex, TypeAlias, overload
 
 import numpy as np
 
 __all__ = [
     "Dimension",
+    "DimensionLike",
+    "ShapeLike",
     "TensorShape",
     "as_dimension",
     "as_shape",
@@ -45,7 +47,7 @@ class Dimension:
 
     __slots__ = ("_value",)
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: "DimensionLike") -> None:
         self._value: int | None = _size_of(value)
 
     @property
@@ -167,7 +169,7 @@ class Dimension:
         return getattr(self._value, method)(other._value)
 
 
-def as_dimension(value: Any) -> Dimension:
+def as_dimension(value: "DimensionLike") -> Dimension:
     """Returns `value` if it is a `Dimension`, else a `Dimension` of that size."""
     return value if isinstance(value, Dimension) else Dimension(value)
 
@@ -207,7 +209,7 @@ class TensorShape:
 
     __slots__ = ("_sizes",)
 
-    def __init__(self, dims: Any) -> None:
+    def __init__(self, dims: "ShapeLike") -> None:
         self._sizes: Final[tuple[int | None, ...] | None] = _sizes_of(dims)
 
     @property
@@ -383,13 +385,13 @@ class TensorShape:
 
     def __eq__(self, other: object) -> bool:
         try:
-            return self._sizes == as_shape(other)._sizes
+            return self._sizes == _sizes_of(other)
         except TypeError:
             return NotImplemented
 
     def __ne__(self, other: object) -> bool:
         try:
-            theirs = as_shape(other)
+            theirs = TensorShape(_sizes_of(other))
         except TypeError:
             return NotImplemented
         if self._sizes is None or theirs._sizes is None:
@@ -427,7 +429,13 @@ def _sizes_of(dims: Any) -> tuple[int | None, ...] | None:
     return (_size_of(dims),)
 
 
-def as_shape(shape: Any) -> TensorShape:
+# What stands for one dimension: a size, or None for an unknown one.
+DimensionLike: TypeAlias = Dimension | SupportsIndex | None
+# What `as_shape` takes: a shape, its sizes, one size for a vector, None for an unknown shape.
+ShapeLike: TypeAlias = TensorShape | Iterable[DimensionLike] | DimensionLike
+
+
+def as_shape(shape: ShapeLike) -> TensorShape:
     """Returns `shape` if it is a `TensorShape`, else `TensorShape(shape)`."""
     return shape if isinstance(shape, TensorShape) else TensorShape(shape)
 
@@ -443,22 +451,19 @@ def scalar() -> TensorShape:
     return TensorShape([])
 
 
-def vector(length: Any) -> TensorShape:
+def vector(length: DimensionLike) -> TensorShape:
     """Returns the shape of a vector."""
     return TensorShape([length])
 
 
-def matrix(rows: Any, cols: Any) -> TensorShape:
+def matrix(rows: DimensionLike, cols: DimensionLike) -> TensorShape:
     """Returns the shape of a matrix."""
     return TensorShape([rows, cols])
 
 
-def dimension_value(dimension: Any) -> int | None:
+def dimension_value(dimension: Dimension | int | None) -> int | None:
     """Returns the size of a `Dimension`, and an int or None as it is."""
-    if isinstance(dimension, Dimension):
-        return dimension.value
-    size: int | None = dimension
-    return size
+    return dimension.value if isinstance(dimension, Dimension) else dimension
 
 
 def dimension_at_index(shape: TensorShape, index: int) -> Dimension:

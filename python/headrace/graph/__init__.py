@@ -23,7 +23,7 @@ from headrace.graph.devices import DeviceSpec
 from headrace.graph.evaluation import session_for_operation, session_for_tensor
 from headrace.graph.graph import Graph
 from headrace.graph.keys import GraphKeys
-from headrace.graph.nodes import Operation, Tensor
+from headrace.graph.nodes import Operation, SupportsTensor, Tensor, TensorLike
 from headrace.graph.op_def import Computed, Known, OpDef, Role, define, definition_of
 from headrace.graph.stacks import default_session, get_default_session
 
@@ -37,7 +37,9 @@ __all__ = [
     "OpDef",
     "Operation",
     "Role",
+    "SupportsTensor",
     "Tensor",
+    "TensorLike",
     "add_to_collection",
     "add_to_collections",
     "call_at_reset",

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from headrace import dtypes
-from headrace.dtypes import DType, as_dtype
-from headrace.graph import Operation, Tensor, name_scope
+from headrace.dtypes import DType, DTypeLike, as_dtype
+from headrace.graph import Operation, Tensor, TensorLike, name_scope
 from headrace.ops.framework.folding import constant_value, constant_value_as_shape
 from headrace.ops.framework.primitives import cast_tensor, make_const, pack_tensors
 from headrace.ops.framework.values import make_array, shape_to_array
@@ -63,9 +63,9 @@ def constant(
 
 
 def convert_to_tensor(
-    value: Any,
-    dtype: Any = None,
-    dtype_hint: Any = None,
+    value: TensorLike,
+    dtype: DTypeLike | None = None,
+    dtype_hint: DTypeLike | None = None,
     name: str | None = None,
 ) -> Tensor:
     """Returns `value` if it is a tensor, else makes one of it.
@@ -101,9 +101,9 @@ def convert_to_tensor(
 
 
 def convert_n_to_tensor(
-    values: Sequence[Any],
-    dtype: Any = None,
-    dtype_hint: Any = None,
+    values: Sequence[TensorLike],
+    dtype: DTypeLike | None = None,
+    dtype_hint: DTypeLike | None = None,
     name: str | None = None,
 ) -> list[Tensor]:
     """Converts each value with `convert_to_tensor`; names get `_0`, `_1`, … appended."""

@@ -40,4 +40,4 @@ def _shape_part(shape: Any, name: str | None) -> Tensor:
     static = as_shape(shape)
     if not static.is_fully_defined():
         return placeholder(dtypes.int64, shape=[static.rank], name=name)
-    return convert_to_tensor(static.as_list(), dtype=dtypes.int64, name=name)
+    return convert_to_tensor(static, dtype=dtypes.int64, name=name)
