@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 from peers.environments import python_of
 
-from benchmarks.contest import describe_machine, hold, table_of
+from benchmarks.comparison import compare, describe_machine, table_of
 from benchmarks.pipelines import data, dataset, report, running
 from benchmarks.pipelines.programs import LIMIT, PROGRAMS, programs_for
 from benchmarks.pipelines.workloads import WORKLOADS
@@ -75,7 +75,7 @@ def tables_of_queues(rounds: int, prefixes: Sequence[str]) -> Iterator[str]:
     """Yields the tables of queue operations, without TensorFlow if it was not asked for."""
     has_peers = not prefixes or "tensorflow".startswith(tuple(prefixes))
     scenarios = list(scenarios_for(python_of("tensorflow") if has_peers else None, QUEUE_SECONDS))
-    for scenario, results in zip(scenarios, hold(scenarios, rounds), strict=True):
+    for scenario, results in zip(scenarios, compare(scenarios, rounds), strict=True):
         yield table_of(scenario, results)
 
 

@@ -11,8 +11,8 @@ from PIL import Image
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from benchmarks import contest, process  # noqa: E402
-from benchmarks.pipelines import consume, contenders, data, dataset, programs, report, tally  # noqa: E402
+from benchmarks import comparison, process  # noqa: E402
+from benchmarks.pipelines import checksums, consume, contenders, data, dataset, programs, report  # noqa: E402
 from benchmarks.pipelines.workloads import WORKLOADS, Workload  # noqa: E402
 
 PARTS = [dataset.Part([f"{n}.txt"], 10, [n, 100]) for n in range(3)]
@@ -59,12 +59,12 @@ def test_more_parts_than_there_are_become_epochs():
     ],
 )
 def test_a_tally_adds_up_what_a_batch_holds(task, batch, expected):
-    assert tally.TALLIES[task](batch) == expected
+    assert checksums.CHECKSUMS[task](batch) == expected
 
 
 def test_a_tally_refuses_images_that_are_not_standardised():
     with pytest.raises(ValueError, match=r"images of mean 1\.0, deviation 0\.0"):
-        tally.TALLIES["augmented_images"]((np.ones((1, 24, 24, 3)), np.array([1])))
+        checksums.CHECKSUMS["augmented_images"]((np.ones((1, 24, 24, 3)), np.array([1])))
 
 
 def test_the_rate_leaves_out_how_a_program_begins_and_ends():
@@ -75,11 +75,11 @@ def test_the_rate_leaves_out_how_a_program_begins_and_ends():
 
 
 def test_a_lost_example_is_noticed_and_rounding_is_not():
-    assert tally.difference("lines", [3, 10], [3, 10]) == ""
-    assert "[2, 10], expected [3, 10]" in tally.difference("lines", [3, 10], [2, 10])
-    assert "lost or doubled" in tally.difference("lines", [3, 10], [3, 11])
-    assert tally.difference("photos", [3, 10, 1_000], [3, 10, 1_015]) == ""
-    assert tally.difference("photos", [3, 10, 1_000], [3, 10, 1_025]) != ""
+    assert checksums.difference("lines", [3, 10], [3, 10]) == ""
+    assert "[2, 10], expected [3, 10]" in checksums.difference("lines", [3, 10], [2, 10])
+    assert "lost or doubled" in checksums.difference("lines", [3, 10], [3, 11])
+    assert checksums.difference("photos", [3, 10, 1_000], [3, 10, 1_015]) == ""
+    assert checksums.difference("photos", [3, 10, 1_000], [3, 10, 1_025]) != ""
 
 
 def test_a_data_set_is_made_once_for_each_version_of_its_code(tmp_path, make_small, capsys):
@@ -88,7 +88,7 @@ def test_a_data_set_is_made_once_for_each_version_of_its_code(tmp_path, make_sma
     for part in make_small("numbers"):
         table = np.loadtxt(tmp_path / "numbers" / part.files[0], delimiter=",")
         batch = (table[:, :10].astype(np.float32), table[:, 10].astype(int))
-        assert tally.numbers(batch) == (part.count, part.sums)
+        assert checksums.numbers(batch) == (part.count, part.sums)
     assert capsys.readouterr().err == ""
 
 
@@ -119,19 +119,19 @@ def test_a_failed_process_says_why():
 
 def test_a_contender_that_loses_examples_has_failed(tmp_path):
     def problem_of(figures):
-        return tally.difference("lines", [2, 6], [figures["count"], *figures["sums"]])
+        return checksums.difference("lines", [2, 6], [figures["count"], *figures["sums"]])
 
     for count, failure in ((2, ""), (1, "examples were lost or doubled")):
         figures = f'{{"count": {count}, "sums": [6], "seconds": 2.0}}'
         command = [sys.executable, "-c", f"print({figures!r})"]
-        result = contest.Result(contest.Contender("it", command, problem_of=problem_of))
-        contest.measure(result, [], 30.0)
+        result = comparison.Result(comparison.Contender("it", command, problem_of=problem_of))
+        comparison.measure(result, [], 30.0)
         assert failure in result.failure
         assert result.rates == ([] if failure else [1.0])
 
 
 def result_of(name, *rates):
-    result = contest.Result(contest.Contender(name, ["it"]))
+    result = comparison.Result(comparison.Contender(name, ["it"]))
     result.rates += rates
     result.cpu_us += [1.5, 2.5]
     result.peak_mib.append(20.0)
@@ -145,7 +145,7 @@ def program_of(key):
 def test_a_table_compares_with_the_limit_and_with_ours():
     slow = result_of("slow", 10.0, 30.0, 20.0)
     slow.first_batch_seconds.append(0.25)
-    broken = contest.Result(contest.Contender("broken", ["it"]), failure="no such module")
+    broken = comparison.Result(comparison.Contender("broken", ["it"]), failure="no such module")
     rows = [
         report.row_of(program_of("slow"), slow),
         report.row_of(program_of("broken"), broken),
@@ -194,5 +194,5 @@ def test_our_programs_move_each_example_once(tmp_path, make_small, way, workload
     assert run.failure == ""
     figures = json.loads(run.output)
     got = [figures["count"], *figures["sums"]]
-    assert tally.difference(workload.task, [expected.count, *expected.sums], got) == ""
+    assert checksums.difference(workload.task, [expected.count, *expected.sums], got) == ""
     assert figures["first_batch_at"] > run.started_at

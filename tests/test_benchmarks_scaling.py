@@ -11,8 +11,8 @@ from tqdm import tqdm
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT))
 
-from benchmarks import contest, process  # noqa: E402
-from benchmarks.pipelines import data, dataset, tally  # noqa: E402
+from benchmarks import comparison, process  # noqa: E402
+from benchmarks.pipelines import checksums, data, dataset  # noqa: E402
 from benchmarks.scaling import __main__ as command  # noqa: E402
 from benchmarks.scaling import report, series  # noqa: E402
 
@@ -48,7 +48,7 @@ def test_each_example_comes_once_whatever_is_varied(small_data, task, arguments)
     expected = dataset.select(task, dataset.parts_of(task), 4)
     figures = figures_of("pipelines.scaled", task, "--parts", "4", *arguments.split())
     got = [figures["count"], *figures["sums"]]
-    assert tally.difference(task, [expected.count, *expected.sums], got) == ""
+    assert checksums.difference(task, [expected.count, *expected.sums], got) == ""
 
 
 def test_all_lines_of_a_slow_disk_are_read():
@@ -63,7 +63,7 @@ def test_lines_are_read_while_the_consumer_holds_the_gil(small_data):
 
 
 def test_a_table_compares_with_the_first_that_ran():
-    results = [contest.Result(contest.Contender(name, ["it"])) for name in ("1", "2", "4")]
+    results = [comparison.Result(comparison.Contender(name, ["it"])) for name in ("1", "2", "4")]
     for result, rate in zip(results[1:], (100.0, 150.0), strict=True):
         result.rates.append(rate)
         result.cpu_us.append(rate / 50)

@@ -2,22 +2,14 @@
 
 import ctypes
 import sys
-import threading
-import time
 
 import numpy as np
 import pytest
+from tests.calls import wait_until
 
 import headrace.tf1 as tf
 
 HELD_SECONDS = 0.5
-
-
-def wait_until(condition, timeout=10.0):
-    deadline = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        threading.Event().wait(0.001)
 
 
 @pytest.fixture

@@ -3,13 +3,12 @@
 import asyncio
 import concurrent.futures
 import threading
-import time
 
 import pytest
+from tests.calls import TIMEOUT, wait_until
 
 import headrace.tf1 as tf
 
-TIMEOUT = 10.0
 OPTIONS = tf.RunOptions(timeout_in_ms=int(TIMEOUT * 1000))
 
 
@@ -68,13 +67,6 @@ def drain(sess, queue):
             elements.append(int(sess.run(dequeue, options=OPTIONS)))
     except tf.errors.OutOfRangeError as error:
         return elements, error
-
-
-def wait_until(condition):
-    deadline = time.monotonic() + TIMEOUT
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        threading.Event().wait(0.001)
 
 
 def join_all(threads):

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from benchmarks import process
-from benchmarks.contest import describe_machine
+from benchmarks.comparison import describe_machine
 from benchmarks.memory import lasting, waiting
 from benchmarks.pipelines import data, dataset
 from benchmarks.pipelines.report import HOME

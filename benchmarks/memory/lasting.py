@@ -9,7 +9,7 @@ import headrace.tf1 as tf
 from benchmarks.memory.anonymous import anonymous_bytes
 from benchmarks.pipelines.best.examples import examples
 from benchmarks.pipelines.best.lines import lines
-from benchmarks.pipelines.tally import TALLIES
+from benchmarks.pipelines.checksums import CHECKSUMS
 
 TASKS: dict[str, Callable[[list[str], int], Any]] = {"lines": lines, "examples": examples}
 
@@ -34,7 +34,7 @@ def run(task: str, files: Sequence[str], count: int, soon: int) -> dict[str, int
         coord = tf.train.Coordinator()
         threads = tf.train.start_queue_runners(session, coord)
         while seen < count:
-            taken, _ = TALLIES[task](session.run(batch))
+            taken, _ = CHECKSUMS[task](session.run(batch))
             seen += taken
             if seen % (16 * taken) == 0 or seen >= count:
                 now = anonymous_bytes()

@@ -6,14 +6,14 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 
 from benchmarks.pipelines import dataset
-from benchmarks.pipelines.tally import TALLIES, Batch
+from benchmarks.pipelines.checksums import CHECKSUMS, Batch
 
 
 class Meter:
     """Counts, adds up and times batches."""
 
     def __init__(self, task: str) -> None:
-        self._tally = TALLIES[task]
+        self._checksum = CHECKSUMS[task]
         self._sums: list[int] = []
         self._count = 0
         self._begin = 0.0
@@ -27,7 +27,7 @@ class Meter:
 
     def take(self, batch: Batch) -> None:
         """Adds a batch."""
-        count, sums = self._tally(batch)
+        count, sums = self._checksum(batch)
         self._count += count
         self._marks.append((time.monotonic(), self._count))
         self._sums = [a + b for a, b in zip(self._sums or [0] * len(sums), sums, strict=True)]
@@ -63,7 +63,7 @@ def steady_rate(marks: Sequence[tuple[float, int]]) -> float | None:
 def parse_arguments() -> argparse.Namespace:
     """Returns the arguments that every program has: `task`, `files`, `epochs`, `tensorflow`."""
     parser = argparse.ArgumentParser()
-    parser.add_argument("task", choices=TALLIES)
+    parser.add_argument("task", choices=CHECKSUMS)
     parser.add_argument("--parts", type=int, default=0, help="How much to read; 0 for all, once.")
     parser.add_argument("--tensorflow", action="store_true", help="Run under TensorFlow.")
     # A program may have options of its own.

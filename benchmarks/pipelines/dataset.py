@@ -18,7 +18,7 @@ class Part:
     Attributes:
         files: Their names, relative to the directory of the data set.
         count: How many examples they hold.
-        sums: What a program that moved each example once adds up; `tally.TALLIES` says of what.
+        sums: What a program adds up that moved each example once, see `CHECKSUMS`.
     """
 
     files: list[str]

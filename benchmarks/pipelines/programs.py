@@ -2,16 +2,16 @@
 
 from collections.abc import Sequence
 
+from benchmarks.pipelines.checksums import CHECKSUMS
 from benchmarks.pipelines.contenders import Program
-from benchmarks.pipelines.tally import TALLIES
 from benchmarks.pipelines.workloads import Workload
 
 LIMIT = "limit"
 """The key of what all others are compared with."""
 
-ALL = list(TALLIES)
-WITHOUT_PHOTOS = [task for task in TALLIES if task != "photos"]
-WITHOUT_NUMBERS = [task for task in TALLIES if task != "numbers"]
+ALL = list(CHECKSUMS)
+WITHOUT_PHOTOS = [task for task in CHECKSUMS if task != "photos"]
+WITHOUT_NUMBERS = [task for task in CHECKSUMS if task != "numbers"]
 CIFAR = ["augmented_images", "images"]
 
 SAME = "one example at a time, as TensorFlow 1's guide writes it; `num_threads=4`"
@@ -92,7 +92,9 @@ PROGRAMS = [
         "`AUTOTUNE`, in any order; `ratio=2`",
         ["--half"],
     ),
-    _library("numpy", "NumPy alone", "alone", "numpy", WITHOUT_NUMBERS, f"one thread; {BY_HAND}"),
+    _library(
+        "numpy", "NumPy alone", "numpy_only", "numpy", WITHOUT_NUMBERS, f"one thread; {BY_HAND}"
+    ),
     _library(
         "torch-workers",
         "PyTorch, two workers",

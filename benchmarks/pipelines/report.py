@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from benchmarks.contest import Result
+from benchmarks.comparison import Result
 from benchmarks.pipelines.contenders import Program
 from benchmarks.pipelines.workloads import Workload
 

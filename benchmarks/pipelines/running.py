@@ -7,8 +7,8 @@ from typing import Any
 
 from tqdm import tqdm
 
-from benchmarks import contest
-from benchmarks.pipelines import dataset, tally
+from benchmarks import comparison
+from benchmarks.pipelines import checksums, dataset
 from benchmarks.pipelines.contenders import Program, command_of
 from benchmarks.pipelines.workloads import Workload
 
@@ -17,7 +17,7 @@ TIMEOUT = 600.0
 
 def run(
     workload: Workload, programs: Sequence[Program], rounds: int, seconds: float
-) -> list[contest.Result | None]:
+) -> list[comparison.Result | None]:
     """Measures programs.
 
     Args:
@@ -38,21 +38,21 @@ def run(
         )
     ]
     fit = [trial for trial in trials if trial is not None and not trial.failure]
-    scenario = contest.Scenario(workload.name, [trial.contender for trial in fit])
-    [measured] = contest.hold([scenario], rounds, TIMEOUT)
+    scenario = comparison.Scenario(workload.name, [trial.contender for trial in fit])
+    [measured] = comparison.compare([scenario], rounds, TIMEOUT)
     results = {id(trial): result for trial, result in zip(fit, measured, strict=True)}
     return [results.get(id(trial), trial) for trial in trials]
 
 
 def _sized(
     workload: Workload, program: Program, command: Sequence[str | Path], seconds: float
-) -> contest.Result:
+) -> comparison.Result:
     """The program with as much work as takes it about `seconds`, found by trying."""
     parts = dataset.parts_of(dataset.stem_of(workload.task))
     num_parts = workload.num_parts or workload.min_parts
     while True:
-        trial = contest.Result(_contender(workload, program, command, parts, num_parts))
-        contest.measure(trial, (), TIMEOUT)
+        trial = comparison.Result(_contender(workload, program, command, parts, num_parts))
+        comparison.measure(trial, (), TIMEOUT)
         is_sized = workload.num_parts is not None
         if trial.failure or is_sized or trial.seconds[0] > 0.5 * seconds:
             return trial
@@ -68,13 +68,13 @@ def _contender(
     command: Sequence[str | Path],
     parts: Sequence[dataset.Part],
     num_parts: int,
-) -> contest.Contender:
+) -> comparison.Contender:
     stem = dataset.stem_of(workload.task)
     chosen = dataset.select(stem, parts, num_parts)
     arguments = ["--parts", str(num_parts)]
     if program.source is None:
         arguments = [str(chosen.num_epochs), *chosen.files]
-    return contest.Contender(
+    return comparison.Contender(
         name=program.title,
         command=[*command, *arguments],
         is_ours=program.key == "headrace",
@@ -85,6 +85,6 @@ def _contender(
 
 def _checker(task: str, expected: Sequence[int]) -> Callable[[dict[str, Any]], str]:
     def problem_of(figures: dict[str, Any]) -> str:
-        return tally.difference(task, expected, [figures["count"], *figures["sums"]])
+        return checksums.difference(task, expected, [figures["count"], *figures["sums"]])
 
     return problem_of

@@ -9,7 +9,7 @@ class Workload:
 
     Attributes:
         name: As on the command line.
-        task: What the programs call it; a key of `tally.TALLIES`.
+        task: What the programs call it; a key of `checksums.CHECKSUMS`.
         title: What has to be done.
         unit: What is counted.
         min_parts: Of the data, the least that a program reads: several times what waits in the

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 from peers.environments import python_of
 
-from benchmarks.contest import Contender, Scenario, describe_machine, hold, table_of
+from benchmarks.comparison import Contender, Scenario, compare, describe_machine, table_of
 
 HERE = Path(__file__).parent
 
@@ -21,7 +21,7 @@ def main(rounds: int, seconds: float, peers: bool) -> None:
     tensorflow = python_of("tensorflow") if peers else None
     scenarios = list(scenarios_for(tensorflow, seconds))
     print(f"{describe_machine()}; medians of {rounds} rounds in turn\n")
-    for scenario, results in zip(scenarios, hold(scenarios, rounds), strict=True):
+    for scenario, results in zip(scenarios, compare(scenarios, rounds), strict=True):
         print(table_of(scenario, results))
 
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import click
 
-from benchmarks.contest import describe_machine
+from benchmarks.comparison import describe_machine
 from benchmarks.scaling.report import table_of, write
 from benchmarks.scaling.series import SERIES
 

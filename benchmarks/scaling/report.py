@@ -3,7 +3,7 @@
 import statistics
 from pathlib import Path
 
-from benchmarks.contest import Result
+from benchmarks.comparison import Result
 from benchmarks.pipelines.report import HOME
 from benchmarks.scaling.series import Series
 

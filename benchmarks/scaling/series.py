@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from benchmarks.contest import Contender, Result, Scenario, hold
+from benchmarks.comparison import Contender, Result, Scenario, compare
 from benchmarks.pipelines import data, dataset, running
 from benchmarks.pipelines.contenders import Program
 from benchmarks.pipelines.workloads import WORKLOADS, Workload
@@ -131,7 +131,7 @@ def _contender(name: str, module: str, *arguments: object) -> Contender:
 def _series(
     title: str, column: str, unit: str, contenders: Sequence[Contender], rounds: int
 ) -> Series:
-    [results] = hold([Scenario(title, contenders)], rounds)
+    [results] = compare([Scenario(title, contenders)], rounds)
     return Series(title, column, unit, results)
 
 

@@ -3,19 +3,15 @@
 Calls that block run in threads, and tests go on as soon as the queue says that they wait.
 """
 
-import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.calls import Call, wait_until
 
 from headrace import queues
-
-TIMEOUT = 10.0
-"""Seconds after which a wait that should have ended has failed."""
 
 
 @dataclass(frozen=True)
@@ -63,51 +59,20 @@ def kind(request: pytest.FixtureRequest) -> Kind:
     return request.param
 
 
-class Call:
-    """A function running in a thread of its own."""
-
-    def __init__(self, function: Callable[[], Any]) -> None:
-        self._function = function
-        self._result: Any = None
-        self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
-
-    def result(self) -> Any:
-        """Waits for the end; returns or raises what the function did."""
-        self._thread.join(TIMEOUT)
-        assert not self._thread.is_alive(), "the call is still blocked"
-        if self._error is not None:
-            raise self._error
-        return self._result
-
-    def is_running(self) -> bool:
-        return self._thread.is_alive()
-
-    def _run(self) -> None:
-        try:
-            self._result = self._function()
-        except BaseException as error:
-            self._error = error
-
-
 Blocked = Callable[[queues.Queue, Callable[[], Any]], Call]
 
 
 @pytest.fixture
 def blocked() -> Iterator[Blocked]:
-    """Starts a call on a queue in a thread; returns it once it waits in a line of the queue."""
+    """Starts a call on a queue in a thread; returns it once it waits for the queue."""
     used: list[queues.Queue] = []
 
     def start(queue: queues.Queue, function: Callable[[], Any]) -> Call:
         used.append(queue)
         before = num_waiting(queue)
         call = Call(function)
-        deadline = time.monotonic() + TIMEOUT
-        while num_waiting(queue) <= before:
-            assert call.is_running(), f"the call did not block: {call.result()}"
-            assert time.monotonic() < deadline, "the call does not wait in a line"
-            threading.Event().wait(0.001)
+        wait_until(lambda: num_waiting(queue) > before or not call.is_running)
+        assert call.is_running, f"the call did not block: {call.result()}"
         return call
 
     yield start

@@ -243,7 +243,7 @@ def test_who_comes_first_is_served_first(kind, blocked):
     first = blocked(queue, lambda: queue.dequeue_many(2))
     second = blocked(queue, queue.dequeue)
     queue.enqueue(kind.element(0))
-    assert second.is_running()
+    assert second.is_running
     fill(kind, queue, [1, 2])
     taken = [*kind.numbers(first.result()), *kind.numbers(second.result())]
     assert (taken if kind.has_order else sorted(taken)) == [0, 1, 2]

@@ -3,19 +3,16 @@
 import gzip
 import os
 import threading
-import time
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from tests.calls import TIMEOUT, wait_until
 
 import headrace.tf1 as tf
 from headrace.queues import QueueStatistics
-
-TIMEOUT = 10.0
-"""Seconds after which a wait that should have ended has failed."""
 
 COMPRESS = {
     "": lambda data: data,
@@ -228,17 +225,11 @@ class Reading:
         thread = threading.Thread(target=run)
         thread.start()
         self._calls.append(thread)
-        self.wait_until(lambda: self.stats().num_waiting_dequeues > 0)
+        wait_until(lambda: self.stats().num_waiting_dequeues > 0)
         return thread
 
     def stats(self) -> QueueStatistics:
         return self.session.queue_statistics(self.queue)
-
-    def wait_until(self, condition: Callable[[], bool]) -> None:
-        deadline = time.monotonic() + TIMEOUT
-        while not condition():
-            assert time.monotonic() < deadline, "it did not happen in time"
-            threading.Event().wait(0.001)
 
     def end(self) -> None:
         self.session.close()

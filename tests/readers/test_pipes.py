@@ -5,11 +5,11 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from tests.calls import wait_until
 
 import headrace.tf1 as tf
 
@@ -39,13 +39,6 @@ def in_thread():
     """Calls functions in threads; each gives a future."""
     with ThreadPoolExecutor() as pool:
         yield pool.submit
-
-
-def wait_until(condition):
-    deadline = time.monotonic() + TIMEOUT
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        threading.Event().wait(0.001)
 
 
 def read(session, path, make_reader):

@@ -2,14 +2,13 @@
 
 import gc
 import threading
-import time
 import weakref
 
 import pytest
+from tests.calls import TIMEOUT, wait_until
 
 import headrace.tf1 as tf
 
-TIMEOUT = 10.0
 OPTIONS = tf.RunOptions(timeout_in_ms=int(TIMEOUT * 1000))
 
 
@@ -27,13 +26,6 @@ def start(sess, coord=None, collection="queue_runners"):
 def run_to_the_end(sess, fetch):
     while True:
         sess.run(fetch, options=OPTIONS)
-
-
-def wait_until(condition):
-    deadline = time.monotonic() + TIMEOUT
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        threading.Event().wait(0.001)
 
 
 def join_all(threads):

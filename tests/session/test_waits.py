@@ -6,11 +6,11 @@ import signal
 import threading
 
 import pytest
+from tests.calls import TIMEOUT, wait_until
 
 import headrace.tf1 as tf
 from headrace.session.waits import Waits
 
-TIMEOUT = 10.0
 OPTIONS = tf.RunOptions(timeout_in_ms=int(TIMEOUT * 1000))
 SHORTLY = tf.RunOptions(timeout_in_ms=50)
 
@@ -319,15 +319,6 @@ def test_ctrl_c_says_what_the_run_waited_for(is_brief):
         "first run."
     ]
     assert not hasattr(caught.value, "waiting")
-
-
-def wait_until(condition):
-    end = threading.Event()
-    for _ in range(int(TIMEOUT * 1000)):
-        if condition():
-            return
-        end.wait(0.001)
-    raise AssertionError("it did not happen in time")
 
 
 def test_ctrl_c_has_the_runners_error_as_its_cause(thread_errors):

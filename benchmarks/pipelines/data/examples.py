@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from benchmarks.pipelines import dataset, tally
+from benchmarks.pipelines import checksums, dataset
 from headrace.demo.data import digits_path, load_digits
 from headrace.tf1 import python_io, train
 
@@ -24,7 +24,7 @@ def make() -> None:
         with python_io.TFRecordWriter(str(home / name)) as writer:
             for image, label in zip(pixels, labels[rows], strict=True):
                 writer.write(_example(image.tobytes(), int(label)))
-        sums = [int(labels[rows].sum()), int(pixels[:, tally.PIXELS].sum(dtype=np.int64))]
+        sums = [int(labels[rows].sum()), int(pixels[:, checksums.PIXELS].sum(dtype=np.int64))]
         parts.append(dataset.Part([name], PART_COUNT, sums))
     dataset.write("examples", parts)
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from benchmarks.pipelines import dataset, tally
+from benchmarks.pipelines import checksums, dataset
 
 NUM_PARTS = 8
 PART_COUNT = 125_000
@@ -20,7 +20,7 @@ def make() -> None:
         name = f"numbers-{number}.csv"
         text = "\n".join(LINE % row for row in rows)
         (dataset.ROOT / "numbers" / name).write_text(text + "\n")
-        ends = np.rint(features[:, ::9] * tally.MICRO).sum(axis=0)
+        ends = np.rint(features[:, ::9] * checksums.MICRO).sum(axis=0)
         sums = [int(labels.sum()), int(ends[0]), int(ends[1])]
         parts.append(dataset.Part([name], PART_COUNT, sums))
     dataset.write("numbers", parts)

@@ -3,7 +3,7 @@
 import numpy as np
 from PIL import Image
 
-from benchmarks.pipelines import dataset, tally
+from benchmarks.pipelines import checksums, dataset
 from benchmarks.pipelines.data.photographs import photographs, section
 
 NUM_PARTS = 4
@@ -28,7 +28,7 @@ def make() -> None:
             small = np.asarray(photo.resize((224, 224), Image.Resampling.BILINEAR))
             names.append(name)
             label_sum += label
-            pixel_sum += int(small[tally.ROWS, tally.ROWS].sum(dtype=np.int64))
+            pixel_sum += int(small[checksums.ROWS, checksums.ROWS].sum(dtype=np.int64))
         parts.append(dataset.Part(names, PART_COUNT, [label_sum, pixel_sum]))
     dataset.write("photos", parts)
 

@@ -1,23 +1,19 @@
 """One contract for all kinds of queues: what tests of queues share.
 
 Tests run operations in threads where those block, and go on as soon as the queue itself says that
-somebody waits in one of its lines.
+somebody waits.
 """
 
-import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.calls import TIMEOUT, Call, wait_until
 
 import headrace.tf1 as tf
 from headrace.queues import QueueStatistics
-
-TIMEOUT = 10.0
-"""Seconds after which a wait that should have ended has failed."""
 
 
 @dataclass(frozen=True)
@@ -92,35 +88,6 @@ def shapeless_kind(request: pytest.FixtureRequest) -> Kind:
     return request.param
 
 
-class Call:
-    """A function running in a thread of its own."""
-
-    def __init__(self, function: Callable[[], Any]) -> None:
-        self._function = function
-        self._result: Any = None
-        self._error: BaseException | None = None
-        self._thread = threading.Thread(target=self._run)
-        self._thread.start()
-
-    def result(self) -> Any:
-        """Waits for the end; returns or raises what the function did."""
-        self._thread.join(TIMEOUT)
-        assert not self._thread.is_alive(), "the call is still blocked"
-        if self._error is not None:
-            raise self._error
-        return self._result
-
-    @property
-    def is_running(self) -> bool:
-        return self._thread.is_alive()
-
-    def _run(self) -> None:
-        try:
-            self._result = self._function()
-        except BaseException as error:
-            self._error = error
-
-
 class QueueSession:
     """A session whose runs end in time, with a view into its queues."""
 
@@ -139,14 +106,14 @@ class QueueSession:
         return call
 
     def start(self, queue: tf.QueueBase, fetches: Any, timeout: float = TIMEOUT) -> Call:
-        """Starts a run in a thread; returns once it is over or waits in a line of the queue."""
+        """Starts a run in a thread; returns once it is over or waits for the queue."""
         before = self.num_waiting(queue)
         call = self.call(lambda: self.run(fetches, timeout=timeout))
         wait_until(lambda: self.num_waiting(queue) > before or not call.is_running)
         return call
 
     def blocked(self, queue: tf.QueueBase, fetches: Any) -> Call:
-        """Starts a run in a thread that has to wait in a line of the queue."""
+        """Starts a run in a thread that has to wait for the queue."""
         call = self.start(queue, fetches)
         assert call.is_running, call.result()
         return call
@@ -172,10 +139,3 @@ def sess() -> Iterator[QueueSession]:
     session.close()
     for call in session.calls:
         wait_until(lambda call=call: not call.is_running)
-
-
-def wait_until(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + TIMEOUT
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        threading.Event().wait(0.001)

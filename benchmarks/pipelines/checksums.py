@@ -68,7 +68,7 @@ def lines(batch: Batch) -> tuple[int, list[int]]:
     return len(texts), [len(b"".join(texts))]
 
 
-TALLIES: dict[str, Callable[[Batch], tuple[int, list[int]]]] = {
+CHECKSUMS: dict[str, Callable[[Batch], tuple[int, list[int]]]] = {
     "examples": examples,
     "augmented_images": augmented_images,
     "images": images,
@@ -85,7 +85,7 @@ def difference(task: str, expected: Sequence[int], got: Sequence[int]) -> str:
     """Returns what is wrong with what came out of a run; nothing if it is right.
 
     Args:
-        task: A key of `TALLIES`.
+        task: A key of `CHECKSUMS`.
         expected: The number of examples, then the sums over the data; there may be more of them.
         got: The number of examples that came, then their sums.
     """

@@ -2,7 +2,7 @@
 
 Each program is a process of its own that prints one line of JSON. The programs of a scenario run in
 turn, several times over, so that a drift of the machine's speed meets all of them; medians and
-their ratios are what counts, and only those of one contest.
+their ratios are what counts, and only those of one comparison.
 """
 
 import json
@@ -89,7 +89,9 @@ class Result:
         return (max(self.rates) - min(self.rates)) / self.rate
 
 
-def hold(scenarios: Iterable[Scenario], rounds: int, timeout: float = 120.0) -> list[list[Result]]:
+def compare(
+    scenarios: Iterable[Scenario], rounds: int, timeout: float = 120.0
+) -> list[list[Result]]:
     """Runs all programs of each scenario `rounds` times, in turn.
 
     Args:

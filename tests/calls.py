@@ -1,0 +1,46 @@
+"""Calls in threads of their own, and waiting with an end: what tests of blocking calls share."""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+TIMEOUT = 30.0
+"""Seconds after which a wait that should have ended has failed."""
+
+
+class Call:
+    """A function running in a thread of its own."""
+
+    def __init__(self, function: Callable[[], Any]) -> None:
+        self._function = function
+        self._result: Any = None
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+
+    def result(self) -> Any:
+        """Waits for the end; returns or raises what the function did."""
+        self._thread.join(TIMEOUT)
+        assert not self._thread.is_alive(), "the call is still blocked"
+        if self._error is not None:
+            raise self._error
+        return self._result
+
+    @property
+    def is_running(self) -> bool:
+        return self._thread.is_alive()
+
+    def _run(self) -> None:
+        try:
+            self._result = self._function()
+        except BaseException as error:
+            self._error = error
+
+
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Returns as soon as a condition holds; fails if it does not within `TIMEOUT`."""
+    deadline = time.monotonic() + TIMEOUT
+    while not condition():
+        assert time.monotonic() < deadline, "the condition does not come true"
+        threading.Event().wait(0.001)
