@@ -164,7 +164,7 @@ class DType:
             return 0, int(self.max)
         raise ValueError(f"{self} does not have defined limits.")
 
-    def is_compatible_with(self, other: Any) -> builtins.bool:
+    def is_compatible_with(self, other: "DTypeLike") -> builtins.bool:
         """Whether a value of type `other` can be used where this type is expected.
 
         Args:

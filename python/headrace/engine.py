@@ -150,7 +150,7 @@ def native_array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return array if array.flags.c_contiguous else np.ascontiguousarray(array)
 
 
-def _as_bytes(item: Any) -> bytes:
+def _as_bytes(item: object) -> bytes:
     if isinstance(item, bytes):
         return bytes(item)
     if isinstance(item, str):

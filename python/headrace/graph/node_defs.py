@@ -73,11 +73,11 @@ def make_node_def(
     return NodeDef(name=op.name, op=op.type, input=inputs, device=op.device, attr=attrs)
 
 
-def _is_larger(value: Any, most_bytes: int | None) -> bool:
+def _is_larger(value: object, most_bytes: int | None) -> bool:
     return most_bytes is not None and isinstance(value, np.ndarray) and value.nbytes > most_bytes
 
 
-def attr_value(value: Any) -> AttrValue | None:
+def attr_value(value: object) -> AttrValue | None:
     """An attribute as a message; None if it has no form there."""
     if not isinstance(value, (list, tuple)):
         field = _field(value)
@@ -90,7 +90,7 @@ def attr_value(value: Any) -> AttrValue | None:
     return AttrValue(list=AttrValue.ListValue(**values))
 
 
-def public_value(value: Any) -> Any:
+def public_value(value: object) -> Any:
     """An attribute as `Operation.get_attr` returns it.
 
     Types are `DType`s, texts are bytes, and shapes and constants are messages, as in TensorFlow.
@@ -103,7 +103,7 @@ def public_value(value: Any) -> Any:
     return value if field is None else field[1]
 
 
-def _field(value: Any) -> tuple[str, Any] | None:
+def _field(value: object) -> tuple[str, Any] | None:
     """The field of `AttrValue` for a value that is no list, and what it holds."""
     for kind, name, convert in _FIELDS:
         if isinstance(value, kind):

@@ -7,12 +7,14 @@ describe: nothing is computed until a session runs them. The operators of `Tenso
 Source: `tf.Operation` and `tf.Tensor` of TensorFlow 1.15.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from traceback import FrameSummary
+from types import EllipsisType
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias
 
+import numpy as np
 import numpy.typing as npt
 
 from headrace.display import displayed_name
@@ -20,6 +22,7 @@ from headrace.dtypes import DType
 from headrace.graph.evaluation import session_for_operation, session_for_tensor
 from headrace.graph.op_def import OpDef, definition_of
 from headrace.graph.origin import Origin, describe_origin
+from headrace.graph.stacks import SessionLike
 from headrace.shapes import (
     Dimension,
     ShapeLike,
@@ -32,7 +35,16 @@ from headrace.shapes import (
 if TYPE_CHECKING:
     from headrace.protos import NodeDef
 
-__all__ = ["Branch", "Operation", "SupportsTensor", "Tensor", "TensorLike"]
+__all__ = [
+    "Branch",
+    "GraphElementLike",
+    "HasOperation",
+    "IndexLike",
+    "Operation",
+    "SupportsTensor",
+    "Tensor",
+    "TensorLike",
+]
 
 
 class Operation:
@@ -140,7 +152,7 @@ class Operation:
 
     @property
     def traceback(self) -> list[FrameSummary]:
-        """The user's stack frame that made it, as a list of at most one entry."""
+        """The stack frame of the user's program where it was made; empty if unknown."""
         frame = describe_origin(self._origin)
         return [] if frame is None else [frame]
 
@@ -173,7 +185,9 @@ class Operation:
 
         return public_value(self.attrs[name])
 
-    def run(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> None:
+    def run(
+        self, feed_dict: Mapping[Any, Any] | None = None, session: SessionLike | None = None
+    ) -> None:
         """Runs this operation. Blocks until it is done.
 
         Args:
@@ -262,7 +276,9 @@ class Tensor:
         """Returns the operations that read this tensor."""
         return list(self._consumers)
 
-    def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> Any:
+    def eval(
+        self, feed_dict: Mapping[Any, Any] | None = None, session: SessionLike | None = None
+    ) -> Any:
         """Computes this tensor. Blocks until it is done.
 
         Args:
@@ -290,7 +306,7 @@ class Tensor:
             "tf.cond to execute subgraphs conditioned on the value of a tensor."
         )
 
-    def __array__(self, *_args: Any, **_kwargs: Any) -> NoReturn:
+    def __array__(self, *_args: object, **_kwargs: object) -> NoReturn:
         raise NotImplementedError(
             f"Cannot convert a symbolic Tensor ({self.name}) to a numpy array."
         )
@@ -334,7 +350,7 @@ class Tensor:
         def __invert__(self) -> "Tensor": ...
         def __neg__(self) -> "Tensor": ...
         def __abs__(self) -> "Tensor": ...
-        def __getitem__(self, key: Any) -> "Tensor": ...
+        def __getitem__(self, key: "IndexLike") -> "Tensor": ...
 
 
 class SupportsTensor(Protocol):
@@ -347,6 +363,33 @@ class SupportsTensor(Protocol):
 TensorLike: TypeAlias = (
     "Tensor | SupportsTensor | npt.ArrayLike | TensorShape | Dimension | Sequence[TensorLike]"
 )
+
+
+# What `Graph.as_graph_element` takes: what is in a graph, or stands for it, or its name.
+GraphElementLike: TypeAlias = Operation | Tensor | SupportsTensor | str | bytes
+
+# One part of the key of `tensor[key]`.
+_IndexPart: TypeAlias = (
+    Tensor
+    | SupportsTensor
+    | Dimension
+    | int
+    | np.integer[Any]
+    | npt.NDArray[Any]
+    | slice
+    | EllipsisType
+    | None
+)
+# The key of `tensor[key]`.
+IndexLike: TypeAlias = _IndexPart | Sequence[_IndexPart]
+
+
+class HasOperation(Protocol):
+    """An object that belongs to an operation, such as a tensor or a variable."""
+
+    @property
+    def op(self) -> Operation:
+        """The operation."""
 
 
 @dataclass(frozen=True)
@@ -389,8 +432,8 @@ class _Graph(Protocol):
     def get_operation_by_name(self, name: str) -> Operation: ...
     def get_tensor_by_name(self, name: str) -> Tensor: ...
     def as_graph_element(
-        self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True
-    ) -> Any: ...
+        self, obj: "GraphElementLike", allow_tensor: bool = True, allow_operation: bool = True
+    ) -> "Operation | Tensor": ...
     def as_default(self) -> AbstractContextManager[Any]: ...
     def finalize(self) -> None: ...
     @property
@@ -401,10 +444,12 @@ class _Graph(Protocol):
     def prevent_fetching(self, op: Operation) -> None: ...
     def unique_name(self, name: str, mark_as_used: bool = True) -> str: ...
     def name_scope(self, name: str | None) -> AbstractContextManager[str]: ...
-    def control_dependencies(self, control_inputs: Any) -> AbstractContextManager[None]: ...
+    def control_dependencies(
+        self, control_inputs: "Iterable[GraphElementLike] | None"
+    ) -> AbstractContextManager[None]: ...
     def on_branch(self, predicate: Tensor, is_taken_if: bool) -> AbstractContextManager[None]: ...
-    def add_to_collection(self, name: Any, value: Any) -> None: ...
-    def get_collection(self, name: Any, scope: str | None = None) -> list[Any]: ...
+    def add_to_collection(self, name: Hashable, value: object) -> None: ...
+    def get_collection(self, name: Hashable, scope: str | None = None) -> list[Any]: ...
 
 
 _UNKNOWN = unknown_shape()
