@@ -1,7 +1,5 @@
 """Options of sessions that mean nothing here; programs that set them must keep running."""
 
-from typing import Any
-
 from headrace.session import options
 
 __all__ = ["ConfigProto", "GPUOptions"]
@@ -19,7 +17,7 @@ class ConfigProto(options.ConfigProto):
         gpu_options: Accepted and ignored.
     """
 
-    def __init__(self, **fields: Any) -> None:
+    def __init__(self, **fields: object) -> None:
         self.device_count: dict[str, int] = {}
         self.gpu_options = GPUOptions()
         super().__init__(**fields)
