@@ -8,7 +8,7 @@ Source: `tf.TensorShape` and `tf.Dimension` of TensorFlow 1.15.
 """
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NoReturn, SupportsIndex, TypeAlias, overload
 
 import numpy as np
@@ -17,6 +17,7 @@ __all__ = [
     "Dimension",
     "DimensionLike",
     "ShapeLike",
+    "ShapesLike",
     "TensorShape",
     "as_dimension",
     "as_shape",
@@ -434,6 +435,8 @@ def _sizes_of(dims: object) -> tuple[int | None, ...] | None:
 DimensionLike: TypeAlias = Dimension | SupportsIndex | None
 # What `as_shape` takes: a shape, its sizes, one size for a vector, None for an unknown shape.
 ShapeLike: TypeAlias = TensorShape | Iterable[DimensionLike] | DimensionLike
+# One shape, or one for each of several components.
+ShapesLike: TypeAlias = ShapeLike | Sequence[ShapeLike]
 
 
 def as_shape(shape: ShapeLike) -> TensorShape:
