@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from os import PathLike, fspath
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final
+from typing import Final, SupportsInt
 
 from headrace import engine, gfile
 from headrace.errors import AlreadyExistsError
@@ -59,12 +59,12 @@ class FileWriter:
     def __init__(
         self,
         logdir: str | PathLike[str],
-        graph: Any = None,
+        graph: Graph | GraphDef | None = None,
         max_queue: int = 10,
         flush_secs: float = 120,
-        graph_def: Any = None,
+        graph_def: GraphDef | None = None,
         filename_suffix: str | None = None,
-        session: Any = None,
+        session: object = None,
     ) -> None:
         self._logdir = fspath(logdir)
         self._suffix = filename_suffix or ""
@@ -106,7 +106,12 @@ class FileWriter:
         """
         self._add(Event(session_log=session_log), global_step)
 
-    def add_graph(self, graph: Any, global_step: int | None = None, graph_def: Any = None) -> None:
+    def add_graph(
+        self,
+        graph: Graph | GraphDef | None,
+        global_step: int | None = None,
+        graph_def: GraphDef | None = None,
+    ) -> None:
         """Adds a graph: names, types and inputs of its operations, without their attributes.
 
         Args:
@@ -220,7 +225,7 @@ class _EventFile:
         self._next_flush = time.monotonic() + self._flush_secs
 
 
-def _as_step(global_step: Any) -> int:
+def _as_step(global_step: SupportsInt) -> int:
     try:
         return int(global_step)
     except OverflowError:

@@ -361,7 +361,7 @@ class SupportsTensor(Protocol):
 
 # What `convert_to_tensor` takes.
 TensorLike: TypeAlias = (
-    "Tensor | SupportsTensor | npt.ArrayLike | TensorShape | Dimension | Sequence[TensorLike]"
+    Tensor | SupportsTensor | npt.ArrayLike | TensorShape | Dimension | Sequence["TensorLike"]
 )
 
 
