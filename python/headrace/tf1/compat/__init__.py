@@ -5,7 +5,7 @@ Source: `tf.compat` of TensorFlow 1.15.
 
 import numbers
 import os
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, TypeVar, overload
 
 import numpy as np
 
@@ -24,6 +24,8 @@ __all__ = [
     "real_types",
     "v2",
 ]
+
+T = TypeVar("T")
 
 bytes_or_text_types: Final = (bytes, str)
 integral_types: Final = (numbers.Integral, np.integer)
@@ -60,14 +62,22 @@ def as_text(bytes_or_text: bytes | str, encoding: str = "utf-8") -> str:
 as_str: Final = as_text
 
 
-def as_str_any(value: Any) -> str:
+def as_str_any(value: object) -> str:
     """Returns bytes and texts as `as_str` does, and `str(value)` of anything else."""
     return as_text(value) if isinstance(value, bytes) else str(value)
 
 
-def path_to_str(path: Any) -> Any:
-    """Returns a path as a text; what is no path as it is."""
-    return as_text(os.fspath(path)) if hasattr(path, "__fspath__") else path
+@overload
+def path_to_str(path: os.PathLike[str] | os.PathLike[bytes]) -> str: ...
+
+
+@overload
+def path_to_str(path: T) -> T: ...
+
+
+def path_to_str(path: object) -> object:
+    """Returns a path as a string; any other object as it is."""
+    return as_text(os.fspath(path)) if isinstance(path, os.PathLike) else path
 
 
 if not TYPE_CHECKING:  # For mypy a wrong name is an error.
