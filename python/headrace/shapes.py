@@ -436,7 +436,7 @@ DimensionLike: TypeAlias = Dimension | SupportsIndex | None
 # What `as_shape` takes: a shape, its sizes, one size for a vector, None for an unknown shape.
 ShapeLike: TypeAlias = TensorShape | Iterable[DimensionLike] | DimensionLike
 # One shape, or one for each of several components.
-ShapesLike: TypeAlias = ShapeLike | Sequence[ShapeLike]
+ShapesLike: TypeAlias = TensorShape | Sequence[ShapeLike] | SupportsIndex
 
 
 def as_shape(shape: ShapeLike) -> TensorShape:
