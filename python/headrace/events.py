@@ -98,7 +98,7 @@ class FileWriter:
         self._add(Event(summary=summary), global_step)
 
     def add_session_log(self, session_log: SessionLog, global_step: int | None = None) -> None:
-        """Adds a note about the session: that it started, say, and steps after this one are void.
+        """Adds an event of the session, such as its start, which voids the events of later steps.
 
         Args:
             session_log: The note.
@@ -200,7 +200,7 @@ class _EventFile:
     def __init__(self, logdir: str, suffix: str, flush_secs: float) -> None:
         gfile.MakeDirs(logdir)
         self._writer = _create(logdir, suffix)
-        # Also writes what is left if the program ends, or forgets the file, without closing it.
+        # Also writes what is left if the program ends, or drops the file, without closing it.
         self._finalizer = weakref.finalize(self, _close, self._writer)
         self._flush_secs = flush_secs
         self._next_flush = 0.0
@@ -240,7 +240,7 @@ def _close(writer: engine.RecordWriter) -> None:
 
 
 def _create(logdir: str, suffix: str) -> engine.RecordWriter:
-    """Makes an event file named after now, or after the first second from now that is free."""
+    """Makes an event file named by the time in seconds; by a later second if that is taken."""
     host = socket.gethostname()
     for second in itertools.count(int(time.time())):
         path = Path(logdir, f"events.out.tfevents.{second:010d}.{host}{suffix}")

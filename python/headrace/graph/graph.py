@@ -554,12 +554,12 @@ def _operation_of(value: HasOperation | Operation) -> Operation:
 
 
 def _place(op: Operation, thread: _ThreadState) -> None:
-    """Gives a new operation its device, and what it is to be put beside."""
+    """Sets the device and the colocation of a new operation."""
     if thread.devices:
         op._device = device_of(op, thread.devices)
     beside = thread.colocation
     if op.inputs and op.inputs[0].dtype._is_ref_dtype:
-        # What works on a variable is beside it.
+        # An operation on a variable is colocated with it.
         beside = [op.inputs[0].op, *beside]
     if beside:
         groups = {group.decode() for other in beside for group in other.colocation_groups()}

@@ -28,7 +28,7 @@ def as_text(name: str | bytes | None) -> str | None:
 class NameTable:
     """The names in use in one graph. Names that differ only in case count as equal.
 
-    Not locked: the graph that owns it locks.
+    It has no lock; the graph that owns it locks.
     """
 
     def __init__(self) -> None:

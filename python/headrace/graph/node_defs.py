@@ -1,6 +1,6 @@
 """Operations as messages: what programs read in `op.node_def` and `graph.as_graph_def()`.
 
-A message is made anew each time: changing it changes no graph. It has each operation's name, type,
+Each message is new: changing it changes no graph. It has each operation's name, type,
 inputs, device and those attributes that TensorFlow has too.
 
 Source: `tf.Operation.node_def` and `tf.make_tensor_proto` of TensorFlow 1.15.
@@ -29,7 +29,7 @@ __all__ = ["attr_value", "make_graph_def", "make_node_def", "public_value"]
 
 # The version of graphs that TensorFlow 1.15 writes.
 _PRODUCER: Final = 134
-# What only this library knows.
+# Attributes that only this library has.
 _INTERNAL: Final = frozenset({"python_function"})
 
 
@@ -78,7 +78,7 @@ def _is_larger(value: object, most_bytes: int | None) -> bool:
 
 
 def attr_value(value: object) -> AttrValue | None:
-    """An attribute as a message; None if it has no form there."""
+    """Returns an attribute as a message; None if messages have no such value."""
     if not isinstance(value, (list, tuple)):
         field = _field(value)
         return None if field is None else AttrValue(**dict([field]))

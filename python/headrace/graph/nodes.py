@@ -1,8 +1,8 @@
-"""The nodes of a graph and what flows between them.
+"""The nodes of a graph, and the tensors between them.
 
-An `Operation` takes tensors and gives tensors; a `Tensor` is one output of an operation. Both only
-describe: nothing is computed until a session runs them. The operators of `Tensor` (`a + b`,
-`a[1:]`) are put there by the modules of `headrace.ops` with `Tensor.register_operator`.
+An `Operation` reads tensors and produces tensors; a `Tensor` is one output of an operation. Both
+are only descriptions: nothing is computed until a session runs them. The operators of `Tensor`
+(`a + b`, `a[1:]`) are registered by the modules of `headrace.ops` (`Tensor.register_operator`).
 
 Source: `tf.Operation` and `tf.Tensor` of TensorFlow 1.15.
 """
@@ -60,7 +60,7 @@ class Operation:
         kernel: Computes it over NumPy arrays: takes one array an input and returns one array an
             output (a tuple if there are several). None if the native engine knows the type.
         branch: It runs only if this branch is taken; None if it is on none.
-        colocation: Names of operations that it was to be put beside, each after "loc:@".
+        colocation: Names of the operations that it is colocated with, each after "loc:@".
         owner: The queue or the variable that it stands for; None for other operations.
     """
 
@@ -133,7 +133,7 @@ class Operation:
 
     @property
     def device(self) -> str:
-        """The device that was asked for, which is ignored: everything runs on the processor."""
+        """The device as requested. It has no effect: everything runs on the CPU."""
         return self._device
 
     def _set_device(self, device: str) -> None:
@@ -141,7 +141,7 @@ class Operation:
         self._device = device
 
     def colocation_groups(self) -> list[bytes]:
-        """Returns what it was to be put beside, or itself, as `loc:@NAME`: a new list."""
+        """Returns the operations it is colocated with, or itself, as `loc:@NAME`: a new list."""
         return [group.encode() for group in self.colocation] or [f"loc:@{self.name}".encode()]
 
     @property
@@ -365,7 +365,7 @@ TensorLike: TypeAlias = (
 )
 
 
-# What `Graph.as_graph_element` takes: what is in a graph, or stands for it, or its name.
+# What `Graph.as_graph_element` takes: an operation, a tensor, what stands for one, or a name.
 GraphElementLike: TypeAlias = Operation | Tensor | SupportsTensor | str | bytes
 
 # One part of the key of `tensor[key]`.
@@ -408,12 +408,12 @@ class Branch:
 
     @property
     def path(self) -> "list[Branch]":
-        """The branches that must be taken for this one to be, itself last."""
+        """The branches that must be taken for this one to be taken; itself last."""
         return [*(self.outer.path if self.outer else ()), self]
 
 
 class _Graph(Protocol):
-    """What nodes say of their graph. `Graph` is above this module, so it has no type here."""
+    """What nodes need of their graph. The class `Graph` is in a module above this one."""
 
     seed: int | None
 

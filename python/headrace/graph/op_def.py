@@ -1,4 +1,4 @@
-"""What is known of all operations of one type.
+"""Definitions of the types of operations.
 
 Each module of operations defines its types with `define`, beside the functions that add them to a
 graph. Code that depends on the type of an operation (folding, lowering, the resources of a session)
@@ -57,7 +57,7 @@ class Known:
 
 
 class _HasKernel(Protocol):
-    """What a definition reads of an operation. `Operation` itself stands above this module."""
+    """What a definition reads of an operation, whose class is in a module above this one."""
 
     @property
     def kernel(self) -> Callable[..., Any] | None: ...
@@ -96,7 +96,7 @@ class OpDef:
     batch_rule: Callable[..., Any] | None = None
 
     def computed_by(self, op: _HasKernel) -> Computed:
-        """Says what computes an operation of this type in a run."""
+        """Returns what computes an operation of this type in a run."""
         if self.computed is not None:
             return self.computed(op)
         return Computed.BY_ENGINE if op.kernel is None else Computed.BY_NUMPY

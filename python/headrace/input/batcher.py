@@ -104,7 +104,7 @@ class Shuffled:
         scalar(f"fraction_over_{self.min_after_dequeue}_of_{room}_full", fraction)
 
 
-# More than any system runs.
+# More threads than any system runs.
 _MOST_THREADS: Final = 2**22
 
 
@@ -121,7 +121,7 @@ class Batcher:
     keep_input: TensorLike = True
 
     def batch(self, tensors: ExampleLike, num_threads: int, default_name: str) -> Any:
-        """Returns batches of one example after the other, which several threads compute."""
+        """Returns batches of examples, which several threads compute one after the other."""
         return self._batch([tensors], num_threads, default_name)
 
     def batch_join(self, tensors_list: Iterable[ExampleLike], default_name: str) -> Any:
@@ -157,7 +157,7 @@ class Batcher:
     def _enqueue(
         self, queue: QueueBase, example: Example, table: SparseTable | None, keep: Tensor | None
     ) -> Operation | Tensor:
-        """The operation that puts an example, or the rows of one, into the queue."""
+        """Adds the operation that enqueues an example, or its rows."""
         if keep is not None and keep.shape.rank == 1:
             return self._enqueue_some(queue, example, table, keep)
 

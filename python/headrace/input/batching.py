@@ -137,7 +137,7 @@ def shuffle_batch_join(
 ) -> Any:
     """As `shuffle_batch`, with a thread for each example of `tensors_list`; see `batch_join`.
 
-    The order repeats itself only with one of them.
+    The order is repeatable only with one example in the list.
     """
     waiting = Shuffled(capacity, min_after_dequeue, seed, shared_name)
     batcher = Batcher(waiting, batch_size, enqueue_many, shapes, allow_smaller_final_batch, name)

@@ -84,7 +84,7 @@ def convert(rows: Sequence[Sequence[Any]]) -> list[Example]:
 
 
 def common_components(examples: Sequence[Example], enqueue_many: bool) -> list[Component]:
-    """Returns what all examples consist of.
+    """Returns the components of the examples.
 
     Args:
         examples: The examples.
@@ -149,7 +149,7 @@ _HANDLE = TensorShape([])
 
 
 def _sparse_shape(value: Tensor | SparseTensor, enqueue_many: bool) -> TensorShape | None:
-    """The shape of one example of a sparse tensor, in which only the rank counts; else None."""
+    """The shape of a sparse tensor in one example, where only the rank counts; else None."""
     if isinstance(value, Tensor):
         return None
     rank = value.dense_shape.shape[0].value
@@ -175,7 +175,7 @@ def _common_types(examples: Sequence[Example]) -> list[DType]:
 
 
 def _first_shape(column: Sequence[Any], enqueue_many: bool) -> TensorShape:
-    """The shape that a component has in the first example; it must go with those of the others."""
+    """The shape of a component in the first example; those of the others must be compatible."""
     shapes: list[TensorShape] = []
     for tensor in column:
         if tensor.shape.rank is None:

@@ -146,7 +146,7 @@ def input_producer(
             name=name or "FIFOQueueV2",
         )
         enqueue = queue.enqueue_many(rows)
-        # Without a limit and without rows the runner would repeat nothing for ever.
+        # Without rows and without a limit of epochs, the runner would loop for ever.
         enqueue.attrs["_refuses_empty"] = num_epochs is None
         add_queue_runner(QueueRunner(queue, [enqueue], cancel_op=cancel_op))
         if summary_name is not None:
@@ -250,7 +250,7 @@ def slice_input_producer(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> list[Tensor]:
-    """Returns one slice of each tensor, the same row of all, another one in each run.
+    """Returns one row of each tensor: the same index in all, another index in each run.
 
     Args:
         tensor_list: Tensors with as many rows as the first.

@@ -1,4 +1,4 @@
-"""What the threads of a queue runner do: repeat an operation, or wait for the stop.
+"""The work of a queue runner's threads: run an operation in a loop, or wait for the stop.
 
 None of it keeps a session of headrace alive while it blocks.
 """
@@ -22,8 +22,8 @@ __all__ = [
     "make_loop",
     "request_stop",
     "run_ignoring_errors",
-    "tell_of_stop_iteration",
     "wait_for_stop",
+    "warn_of_stop_iteration",
     "weakly",
 ]
 
@@ -130,7 +130,7 @@ def run_ignoring_errors(sess: SupportsRun, op: object) -> None:
         _log.debug("Ignored exception: %s", error)
 
 
-def tell_of_stop_iteration(queue: str, error: BaseException) -> None:
+def warn_of_stop_iteration(queue: str, error: BaseException) -> None:
     """Warns that a Python function has ended the input of a queue with a StopIteration.
 
     TensorFlow takes a StopIteration for the end of the input, also one that is raised by mistake.

@@ -32,8 +32,8 @@ from headrace.queue_runner.loops import (
     make_loop,
     request_stop,
     run_ignoring_errors,
-    tell_of_stop_iteration,
     wait_for_stop,
+    warn_of_stop_iteration,
     weakly,
 )
 from headrace.session import Progress, Session, register_producer
@@ -109,7 +109,7 @@ class QueueRunner:
         # each `_run` when it ends. Guarded by the lock, like all below.
         self._runs_per_session: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._exceptions_raised: list[BaseException] = []
-        self._has_told = False
+        self._has_warned = False
         self._census = Census()
         # Where the closing operation has run.
         self._closed_in: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -359,9 +359,9 @@ class QueueRunner:
 
     def _end_input(self, find_session: FindSession, end: BaseException) -> None:
         """Counts the end of a thread whose input has ended; the last one closes the queue."""
-        if isinstance(end.__cause__, StopIteration) and not self._has_told:
-            self._has_told = True
-            tell_of_stop_iteration(self.name, end)
+        if isinstance(end.__cause__, StopIteration) and not self._has_warned:
+            self._has_warned = True
+            warn_of_stop_iteration(self.name, end)
         sess = find_session()
         is_our_session = isinstance(sess, Session)
         if is_our_session and sess.runners.is_failure(end.__cause__):

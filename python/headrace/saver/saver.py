@@ -125,7 +125,7 @@ class Saver:
         return [path for path, _ in self._last_checkpoints]
 
     def set_last_checkpoints(self, last_checkpoints: Sequence[str]) -> None:
-        """Replaces the list of checkpoints that are kept; as if they had been written just now."""
+        """Replaces the list of checkpoints that are kept; their times count as now."""
         self.set_last_checkpoints_with_time([(path, float("inf")) for path in last_checkpoints])
 
     def set_last_checkpoints_with_time(
@@ -142,7 +142,7 @@ class Saver:
         ]
 
     def recover_last_checkpoints(self, checkpoint_paths: Sequence[str]) -> None:
-        """Takes over those of some checkpoints that are there, so that they are deleted in time."""
+        """Adopts existing checkpoints, so that they are deleted when newer ones are written."""
         self.set_last_checkpoints_with_time(
             [(path, when) for path in checkpoint_paths for when in get_checkpoint_mtimes([path])]
         )
@@ -161,9 +161,9 @@ class Saver:
     ) -> str | None:
         """Writes the values of the variables to a new checkpoint and deletes the oldest.
 
-        May be called from several threads, which take turns. Each file appears whole or not at
-        all. Savers that write into one directory need prefixes of their own, and the list is that
-        of the one that saved last.
+        May be called from several threads, one of which saves at a time. Each file appears whole
+        or not at all. Savers that write into one directory need different prefixes, and the list
+        is that of the saver that wrote last.
 
         Args:
             sess: The session that holds the values.
@@ -207,7 +207,7 @@ class Saver:
         prefix = path + self._suffix(sess, global_step)
         with self._saving:
             if variables:
-                # Others are kept beside it, and were written to the disk since.
+                # Otherwise older checkpoints are kept, which have reached the disk.
                 is_only_one = write_state and self._max_to_keep == 1
                 write_bundle(prefix, sess.run(variables), survives_power_loss=is_only_one)
                 if write_state:
@@ -217,7 +217,7 @@ class Saver:
         return prefix if variables else None
 
     def restore(self, sess: Session, save_path: str | os.PathLike[str] | None) -> None:
-        """Gives the variables the values of a checkpoint; they need no initializer then.
+        """Sets the variables to the values of a checkpoint; they need no initializer then.
 
         Nothing changes if anything is wrong with the checkpoint.
 

@@ -64,7 +64,7 @@ def without_loss(value: object, dtype: np.dtype[Any]) -> _Array:
 
 
 def as_numpy_does(value: object, dtype: np.dtype[Any]) -> _Array:
-    """Returns a value as an array of a type; numbers that it cannot hold wrap around or are cut.
+    """Returns a value as an array of a type; numbers that it cannot hold wrap around.
 
     Raises:
         OverflowError: If a Python int has more than 64 bits.
@@ -101,7 +101,7 @@ def _limits(dtype: np.dtype[Any]) -> tuple[int, int]:
 
 
 def _rounded(given: _Array, dtype: np.dtype[Any]) -> tuple[_Array, bool]:
-    """Real numbers in a type of less precision, and whether all stayed within its range."""
+    """Rounds real numbers to a type of less precision; returns whether all are in its range."""
     try:
         with np.errstate(over="raise"):
             return given.astype(dtype), True
@@ -117,7 +117,7 @@ def _converted(value: object, given: _Array, dtype: np.dtype[Any]) -> _Array:
         if given is value or given.dtype.kind == "c":
             return given.astype(dtype)
         try:
-            # Of a list of ints and fractions `given` has only fractions, less exactly.
+            # A list of ints and floats has become floats in `given`, which are less exact.
             return np.asarray(value, dtype=dtype)
         except (OverflowError, ValueError) as error:
             if given.dtype.kind in _NUMBERS:
@@ -136,7 +136,7 @@ def _overflows(item: object, dtype: np.dtype[Any]) -> bool:
 
 
 def _misfits(given: _Array, array: _Array) -> _Array:
-    """Which elements of `array` are not the numbers they were made of."""
+    """Finds the elements of `array` that differ from the numbers they were made of."""
     if given.dtype.kind == "O":
         is_none = np.frompyfunc(lambda item: item is None, 1, 1)
         nothing = np.asarray(is_none(given), dtype=bool)

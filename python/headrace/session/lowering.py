@@ -29,8 +29,8 @@ class Lowering:
     """Makes the programs of one session. May be used from many threads.
 
     A kernel is made once for each operation and shared by all programs: it may hold state, such as
-    the position of a random generator. So it stays when the programs are gone; there are never more
-    than the graph has operations.
+    the position of a random generator. So kernels are kept when programs are dropped. There are at
+    most as many as the graph has operations.
 
     Args:
         rewrites: Whether programs may be rewritten, which changes nothing but time and memory.

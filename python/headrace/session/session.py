@@ -1,8 +1,8 @@
 """Sessions run graphs.
 
-A run lowers what is asked of it once into a native program; those that were run last are cached by
-fetches and feeds. Running the program is one native call. It releases the GIL; if it only moves an
-element, where it waits.
+A run lowers its fetches to a native program. Programs are cached by fetches and feeds. Running one
+is one native call, which releases the GIL; a run that only moves an element releases it where it
+waits.
 
 Source: `tf.Session` of TensorFlow 1.15.
 """
@@ -49,12 +49,12 @@ _Key = TypeVar("_Key")
 
 _ProgramKey: TypeAlias = tuple[tuple[Tensor, ...], tuple[Operation, ...], tuple[Tensor, ...]]
 
-# How many programs a session keeps at least, of those that were run last; at most twice as many.
+# A session caches at least so many programs, and at most twice as many.
 _NUM_CACHED: Final = 512
 # How long the program's exit waits for Python functions that threads of runners are computing.
 _EXIT_SECONDS: Final = 0.5
 
-# What the end of the interpreter has to wake: runner threads are blocked in native calls then.
+# Woken when the interpreter exits: threads of runners are blocked in native calls then.
 _open_sessions: "weakref.WeakSet[Session]" = weakref.WeakSet()
 
 
@@ -107,7 +107,7 @@ class Session:
         self._single: RecentlyUsed[Tensor | Operation, engine.Program] = RecentlyUsed(_NUM_CACHED)
         # The plans of single fetches.
         self._plans: RecentlyUsed[Tensor | Operation, FetchPlan] = RecentlyUsed(_NUM_CACHED)
-        # What the `with` block has entered; None outside of one. Guarded by the lock.
+        # The contexts that the `with` block has entered; None outside of one. Guarded by the lock.
         self._scope: ExitStack | None = None
         _open_sessions.add(self)
         # The threads of its runners do not keep a session alive; they end with it.
@@ -315,7 +315,7 @@ class Session:
 
         Raises:
             OpError: If the queue cannot be made.
-            TypeError: If it is no queue of its own but one of several, chosen when run.
+            TypeError: If it is one of several queues, chosen when run.
         """
         op = queue.queue_ref.op
         native = self._resources.get(op) if op.definition.role.is_resource else None
@@ -417,7 +417,7 @@ class Session:
         arrays = [engine.native_array(array) for array in feeds.values()]
         results = self._execute(program, arrays, timeout)
         values = dict(zip(tensors, results, strict=True))
-        # A tensor that is fed and fetched is the array that was fed.
+        # The value of a tensor that is both fed and fetched is the array that was fed.
         values |= {tensor: feeds[tensor] for tensor in plan.tensors if tensor in feeds}
         return plan.restore(values)
 

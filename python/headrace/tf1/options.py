@@ -1,4 +1,4 @@
-"""Options of sessions that mean nothing here; programs that set them must keep running."""
+"""Options of sessions that have no effect here but must be accepted."""
 
 from headrace.session import options
 

@@ -55,7 +55,7 @@ def convert_to_tensor(
 
 
 def concat(values: TensorLike, axis: TensorLike, name: str = "concat") -> Tensor:
-    """Calls `ops.concat`; for programs older than TensorFlow 1.0 `axis` may come first.
+    """Calls `ops.concat`; `axis` may come first, as before TensorFlow 1.0.
 
     Then scalars count as vectors of one element.
     """

@@ -233,7 +233,7 @@ def verify_tensor_all_finite(
 
 
 def div(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
-    """Returns x / y as Python 2 did: of integers the floor.
+    """Divides as Python 2 did: the floor for integers, `x / y` for other numbers.
 
     Raises:
         TypeError: If the types differ.

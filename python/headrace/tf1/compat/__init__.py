@@ -1,4 +1,4 @@
-"""`tf.compat`: text and bytes in either version of Python, and names of TensorFlow 2.
+"""`tf.compat`: conversion between text and bytes, and names of TensorFlow 2.
 
 Source: `tf.compat` of TensorFlow 1.15.
 """
@@ -34,7 +34,7 @@ complex_types: Final = (numbers.Complex, np.number)
 
 
 def as_bytes(bytes_or_text: bytes | bytearray | str, encoding: str = "utf-8") -> bytes:
-    """Returns bytes, or the bytes of a text.
+    """Returns bytes as they are, and a string encoded.
 
     Raises:
         TypeError: If it is neither.
@@ -47,7 +47,7 @@ def as_bytes(bytes_or_text: bytes | bytearray | str, encoding: str = "utf-8") ->
 
 
 def as_text(bytes_or_text: bytes | str, encoding: str = "utf-8") -> str:
-    """Returns a text, or the text that bytes stand for.
+    """Returns a string as it is, and bytes decoded.
 
     Raises:
         TypeError: If it is neither.
@@ -63,7 +63,7 @@ as_str: Final = as_text
 
 
 def as_str_any(value: object) -> str:
-    """Returns bytes and texts as `as_str` does, and `str(value)` of anything else."""
+    """Converts bytes as `as_str` does, and anything else with `str`."""
     return as_text(value) if isinstance(value, bytes) else str(value)
 
 
