@@ -69,7 +69,7 @@ __all__ = [
     "variables_of",
 ]
 
-# For each name that is no module, the module that has it.
+# For each name that is not a module, the module that has it.
 _HOMES = {
     "Coordinator": "coordinator",
     "DType": "dtypes",

@@ -1,4 +1,4 @@
-"""Files that get their name once they are whole: the one way in which the package replaces a file.
+"""Files that are replaced atomically: the one way in which the package replaces a file.
 
 The data goes to a temporary file in the same directory, which is then renamed. So a reader finds
 the old file or the new one, and a writer that fails or is killed leaves the old one. The new file
@@ -16,7 +16,7 @@ __all__ = ["AtomicFile", "replacing"]
 
 
 class AtomicFile:
-    """A file that is being written, and replaces the one of its name when it is published.
+    """A file that is being written, and replaces the file of its name when it is published.
 
     As a context manager it is discarded at the end if it is not published by then.
 

@@ -3,9 +3,9 @@
 Source: `tf.python_io.TFRecordOptions` of TensorFlow 1.15.
 """
 
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, TypeAlias
 
-__all__ = ["TFRecordCompressionType", "TFRecordOptions"]
+__all__ = ["CompressionLike", "TFRecordCompressionType", "TFRecordOptions"]
 
 
 class TFRecordCompressionType:
@@ -34,7 +34,7 @@ class TFRecordOptions:
         ValueError: If there is no such compression.
     """
 
-    compression_type_map: ClassVar[dict[int, str]] = {
+    compression_type_map: ClassVar[dict[Any, str]] = {
         TFRecordCompressionType.ZLIB: "ZLIB",
         TFRecordCompressionType.GZIP: "GZIP",
         TFRecordCompressionType.NONE: "",
@@ -42,7 +42,7 @@ class TFRecordOptions:
 
     def __init__(
         self,
-        compression_type: Any = None,
+        compression_type: "CompressionLike" = None,
         flush_mode: int | None = None,
         input_buffer_size: int | None = None,
         output_buffer_size: int | None = None,
@@ -64,7 +64,7 @@ class TFRecordOptions:
         self.compression_strategy = compression_strategy
 
     @classmethod
-    def get_compression_type_string(cls, options: Any) -> str:
+    def get_compression_type_string(cls, options: "CompressionLike") -> str:
         """Returns "", "ZLIB" or "GZIP" for options, a `TFRecordCompressionType` or such a string.
 
         Raises:
@@ -79,3 +79,7 @@ class TFRecordOptions:
         if options in cls.compression_type_map.values():
             return str(options)
         raise ValueError(f'Not a valid compression_type: "{options}"')
+
+
+# What says how a file of records is compressed; None for not at all.
+CompressionLike: TypeAlias = TFRecordOptions | int | str | None

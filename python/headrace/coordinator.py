@@ -263,7 +263,7 @@ class Coordinator:
             others[0].join(min(left_secs, threading.TIMEOUT_MAX))
 
 
-def exception_of(coord: Any) -> BaseException | None:
+def exception_of(coord: object) -> BaseException | None:
     """Returns the exception that a stop was requested with; None if it is not known."""
     reported = getattr(coord, "_exception", None)
     return reported[0] if isinstance(reported, tuple) else None

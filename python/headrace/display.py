@@ -9,7 +9,7 @@ _package: str | None = None
 
 
 def set_displayed_package(name: str | None) -> None:
-    """Has `repr` name a package in place of the modules of headrace; None for those modules."""
+    """Sets the package that `repr` shows instead of headrace's modules; None for the modules."""
     global _package  # noqa: PLW0603  (one for the process, as are the classes)
     _package = name
 

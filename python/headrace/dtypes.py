@@ -1,13 +1,14 @@
 """Element types of tensors, with TensorFlow 1.15's names and numbers.
 
-Every type exists once (`float32`), and once more as a reference type (`float32_ref`), which is what
-an op that owns a mutable buffer, such as a variable, hands out. `as_dtype` finds a type from
-anything that names one.
+Every type exists once (`float32`), and once more as a reference type (`float32_ref`): the type of
+the output of an operation that owns a mutable buffer, such as a variable. `as_dtype` finds a type
+by anything that names it.
 
 Source: `tf.DType` and `tf.as_dtype` of TensorFlow 1.15.
 """
 
 import builtins
+from collections.abc import Sequence
 from typing import Any, Final, TypeAlias, cast
 
 import numpy as np
@@ -17,6 +18,7 @@ from headrace.display import displayed_name
 __all__ = [
     "DType",
     "DTypeLike",
+    "DTypesLike",
     "as_dtype",
     "bool",
     "complex64",
@@ -164,7 +166,7 @@ class DType:
             return 0, int(self.max)
         raise ValueError(f"{self} does not have defined limits.")
 
-    def is_compatible_with(self, other: Any) -> builtins.bool:
+    def is_compatible_with(self, other: "DTypeLike") -> builtins.bool:
         """Whether a value of type `other` can be used where this type is expected.
 
         Args:
@@ -264,6 +266,8 @@ _BY_TYPE: Final[dict[type, DType]] = {
 
 # What `as_dtype` takes for a type.
 DTypeLike: TypeAlias = DType | np.dtype[Any] | type | str | int
+# One type, or one for each of several components.
+DTypesLike: TypeAlias = DTypeLike | Sequence[DTypeLike]
 
 
 def as_dtype(type_value: DTypeLike) -> DType:

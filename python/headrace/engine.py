@@ -1,7 +1,7 @@
-"""The door to the native engine: the only Python module that imports it.
+"""The way into the native engine.
 
-Everything native that Python uses has its name here, and the engine's failures become the errors of
-`headrace.errors` here.
+Everything native that Python uses is imported from here. Failures of the engine become the errors
+of `headrace.errors` here.
 """
 
 import os
@@ -60,10 +60,10 @@ __all__ = [
 
 
 def call_functions(run: list[Any] | PythonCall) -> list[Any]:
-    """Goes on with a run that comes to Python functions, and calls them.
+    """Calls the Python functions at which a run stops, and resumes the run.
 
-    They are called from here and not by the engine. Python ends the daemon threads of a program
-    that exits wherever they are, and could not if there was native code below a Python function.
+    They are called from here and not by the engine. When a program exits, Python ends its daemon
+    threads wherever they are, and could not if native code was below a Python function.
 
     Args:
         run: What `Program.run`, `Program.run_loop` or a call of a function has returned.
@@ -86,7 +86,7 @@ def call_functions(run: list[Any] | PythonCall) -> list[Any]:
 
 
 class _Node(NamedNode, Protocol):
-    """What is said of an operation that failed."""
+    """What an error needs of the operation that failed."""
 
     @property
     def node_def(self) -> Any: ...
@@ -117,7 +117,7 @@ def raise_op_error(
     """
     code, message, name, cause = error.args
     if isinstance(cause, OpError):
-        # A kernel's own words come first, and not the name of their class.
+        # The message begins with the kernel's own text, without the name of the class.
         message = message.removeprefix(f"{type(cause).__name__}: ")
     op = _find_operation(graph, name)
     if name is not None:
@@ -150,7 +150,7 @@ def native_array(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return array if array.flags.c_contiguous else np.ascontiguousarray(array)
 
 
-def _as_bytes(item: Any) -> bytes:
+def _as_bytes(item: object) -> bytes:
     if isinstance(item, bytes):
         return bytes(item)
     if isinstance(item, str):

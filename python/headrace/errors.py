@@ -1,4 +1,4 @@
-"""The errors of both faces: one class for each of TensorFlow's status codes.
+"""The errors of headrace: one class for each of TensorFlow's status codes.
 
 The classes are siblings under `OpError`; none is a subclass of another, so `except OutOfRangeError`
 catches the end of the input and nothing else. An error that happened while a record was handled
@@ -68,7 +68,7 @@ UNAUTHENTICATED: Final = 16
 
 
 class NamedNode(Protocol):
-    """What an error tells of the node that failed: at least its name."""
+    """What an error knows of the node that failed: at least its name."""
 
     @property
     def name(self) -> str:
@@ -116,7 +116,7 @@ class OpError(Exception):
     @property
     def node_def(self) -> NamedNode | None:
         """Description of the node that failed, or None when no node is to blame."""
-        # Made when somebody asks: it needs protocol buffers, and most never ask.
+        # Made on demand: it needs protocol buffers, and most programs never read it.
         own: NamedNode | None = getattr(self._op, "node_def", None)
         return own if self._node_def is None else self._node_def
 
@@ -170,7 +170,7 @@ class NotFoundError(_CodedError):
 
 
 class AlreadyExistsError(_CodedError):
-    """Something that was to be made exists already."""
+    """Something that was to be created exists already."""
 
     _code = ALREADY_EXISTS
 
@@ -212,7 +212,7 @@ class UnimplementedError(_CodedError):
 
 
 class InternalError(_CodedError):
-    """Something that must not happen did: a fault of this library."""
+    """A fault of this library: something happened that must not happen."""
 
     _code = INTERNAL
 

@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from os import PathLike, fspath
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final
+from typing import Final, SupportsInt
 
 from headrace import engine, gfile
 from headrace.errors import AlreadyExistsError
@@ -59,12 +59,12 @@ class FileWriter:
     def __init__(
         self,
         logdir: str | PathLike[str],
-        graph: Any = None,
+        graph: Graph | GraphDef | None = None,
         max_queue: int = 10,
         flush_secs: float = 120,
-        graph_def: Any = None,
+        graph_def: GraphDef | None = None,
         filename_suffix: str | None = None,
-        session: Any = None,
+        session: object = None,
     ) -> None:
         self._logdir = fspath(logdir)
         self._suffix = filename_suffix or ""
@@ -98,7 +98,7 @@ class FileWriter:
         self._add(Event(summary=summary), global_step)
 
     def add_session_log(self, session_log: SessionLog, global_step: int | None = None) -> None:
-        """Adds a note about the session: that it started, say, and steps after this one are void.
+        """Adds an event of the session, such as its start, which voids the events of later steps.
 
         Args:
             session_log: The note.
@@ -106,7 +106,12 @@ class FileWriter:
         """
         self._add(Event(session_log=session_log), global_step)
 
-    def add_graph(self, graph: Any, global_step: int | None = None, graph_def: Any = None) -> None:
+    def add_graph(
+        self,
+        graph: Graph | GraphDef | None,
+        global_step: int | None = None,
+        graph_def: GraphDef | None = None,
+    ) -> None:
         """Adds a graph: names, types and inputs of its operations, without their attributes.
 
         Args:
@@ -195,7 +200,7 @@ class _EventFile:
     def __init__(self, logdir: str, suffix: str, flush_secs: float) -> None:
         gfile.MakeDirs(logdir)
         self._writer = _create(logdir, suffix)
-        # Also writes what is left if the program ends, or forgets the file, without closing it.
+        # Also writes what is left if the program ends, or drops the file, without closing it.
         self._finalizer = weakref.finalize(self, _close, self._writer)
         self._flush_secs = flush_secs
         self._next_flush = 0.0
@@ -220,7 +225,7 @@ class _EventFile:
         self._next_flush = time.monotonic() + self._flush_secs
 
 
-def _as_step(global_step: Any) -> int:
+def _as_step(global_step: SupportsInt) -> int:
     try:
         return int(global_step)
     except OverflowError:
@@ -235,7 +240,7 @@ def _close(writer: engine.RecordWriter) -> None:
 
 
 def _create(logdir: str, suffix: str) -> engine.RecordWriter:
-    """Makes an event file named after now, or after the first second from now that is free."""
+    """Makes an event file named by the time in seconds; by a later second if that is taken."""
     host = socket.gethostname()
     for second in itertools.count(int(time.time())):
         path = Path(logdir, f"events.out.tfevents.{second:010d}.{host}{suffix}")

@@ -1,4 +1,4 @@
-"""The packages that only commands need: the extra `cli` of the package installs them."""
+"""The packages that only commands need. The extra `cli` installs them."""
 
 from importlib.util import find_spec
 from typing import Final
@@ -9,7 +9,7 @@ _CLI: Final = ("click", "tqdm")
 
 
 def missing_cli() -> str | None:
-    """Says what to install for commands; None if all is there."""
+    """Returns what to install for the commands; None if nothing is missing."""
     missing = [name for name in _CLI if find_spec(name) is None]
     if not missing:
         return None

@@ -39,14 +39,14 @@ __all__ = [
 _Path = str | bytes | os.PathLike[str]
 
 _INCOMPLETE: Final = ". The file is incomplete and takes nothing more. Write it again."
-# Python makes room for as many bytes as it is asked for before it reads.
+# Python allocates as many bytes as it is asked for before it reads.
 _CHUNK_BYTES: Final = 1 << 20
 
 _MODES: Final = ("r", "w", "a", "r+", "w+", "a+")
 
 
 class GFile:
-    """A file, opened when it is first used: for reading, from its beginning, and for writing apart.
+    """A file, opened when it is first used, for reading and writing at separate positions.
 
     Args:
         name: Its name.
@@ -126,12 +126,12 @@ class GFile:
             reader.seek(start + offset)
 
     def tell(self) -> int:
-        """Returns at which byte the next read is; the next write, if it cannot be read."""
+        """Returns the position of the next read; or write, if it is not open for reading."""
         with os_errors(self.name):
             return (self._reading() if self._is_for("r+") else self._writing()).tell()
 
     def flush(self) -> None:
-        """Hands what was written to the system."""
+        """Flushes what was written to the operating system."""
         if self._writer is not None:
             with self._complete():
                 self._writer.flush()
@@ -171,7 +171,7 @@ class GFile:
 
     @contextmanager
     def _complete(self) -> Iterator[None]:
-        """Writes, unless a write has failed: more would stand behind a gap."""
+        """Writes, unless an earlier write has failed: later data would follow a gap."""
         if self._failure is not None:
             raise self._failure
         try:
@@ -211,7 +211,7 @@ Open = FastGFile = GFile
 
 @dataclass(frozen=True, slots=True)
 class FileStatistics:
-    """What the system says of a file.
+    """The metadata of a file.
 
     Attributes:
         length: How many bytes it has.
@@ -225,7 +225,7 @@ class FileStatistics:
 
 
 def Stat(filename: _Path) -> FileStatistics:
-    """Returns what the system says of a file or directory.
+    """Returns the metadata of a file or directory.
 
     Raises:
         NotFoundError: If there is none of that name.
@@ -236,17 +236,17 @@ def Stat(filename: _Path) -> FileStatistics:
 
 
 def Exists(filename: _Path) -> bool:
-    """Says whether there is a file or directory of that name."""
+    """Returns whether there is a file or directory of that name."""
     return os.path.exists(filename)
 
 
 def IsDirectory(dirname: _Path) -> bool:
-    """Says whether there is a directory of that name."""
+    """Returns whether there is a directory of that name."""
     return os.path.isdir(dirname)
 
 
 def Glob(filename: _Path | Sequence[_Path]) -> list[str]:
-    """Returns the names that match a pattern, sorted; of several, those of one after the other.
+    """Returns the sorted names that match a pattern; of several patterns, one list after another.
 
     See `matching_files` for patterns.
     """
@@ -269,7 +269,7 @@ def ListDirectory(dirname: _Path) -> list[str]:
 
 
 def Walk(top: _Path, in_order: bool = True) -> Iterator[tuple[str, list[str], list[str]]]:
-    """Yields each directory below one, itself included, with the names of what is in it.
+    """Yields a directory and all directories below it, with the names of their entries.
 
     Args:
         top: Where to start.
@@ -283,7 +283,7 @@ def Walk(top: _Path, in_order: bool = True) -> Iterator[tuple[str, list[str], li
     """
 
     def fail(error: OSError) -> None:
-        # TensorFlow, too, passes over what is no directory, or no longer one.
+        # TensorFlow, too, skips what is not a directory, or not any more.
         if not isinstance(error, (FileNotFoundError, NotADirectoryError)):
             with os_errors(error.filename):
                 raise error
@@ -371,7 +371,7 @@ def _check_free(path: _Path, overwrite: bool) -> None:
 
 
 def _read(reader: IO[bytes], n: int) -> bytes:
-    """Reads up to so many bytes, and takes no memory for those that are not there."""
+    """Reads up to `n` bytes, and allocates no memory beyond the end of the file."""
     parts = []
     while n > 0 and (part := reader.read(min(n, _CHUNK_BYTES))):
         parts.append(part)

@@ -16,7 +16,7 @@ __all__ = ["matching_paths"]
 _SPECIAL = re.compile(r"[*?\[\\]")
 _T = TypeVar("_T")
 
-# There is nothing there, or nothing that this user may see. TensorFlow, too, goes on.
+# The directory does not exist or may not be read. TensorFlow, too, continues.
 _NOTHING_THERE: Final = {
     *(errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.ENAMETOOLONG),
     *(errno.EACCES, errno.EPERM),
@@ -55,7 +55,7 @@ def _matching_children(parent: str, pattern: str) -> list[str]:
 
 
 def _looked_up(look: Callable[[str], _T], path: str) -> _T | None:
-    """What the system says of a path; None if there is nothing, or nothing that may be seen."""
+    """Returns the metadata of a path; None if it does not exist or may not be read."""
     if "\0" in path:
         return None
     with os_errors(path, ". What matches a pattern is not known without it."):

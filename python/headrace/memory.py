@@ -1,4 +1,4 @@
-"""Memory for arrays whose size comes from values: refused where there can never be as much.
+"""Memory for arrays of computed sizes: refused if the machine can never have as much.
 
 Linux promises memory that it does not have, and ends the process that uses it. NumPy therefore gets
 an array of any size, so operations ask here first. The engine does the same for its own memory.
@@ -19,17 +19,17 @@ from headrace.shapes import bracketed
 __all__ = ["check_array", "check_bytes"]
 
 _MAX_ELEMENTS = 2**63 - 1
-# A string takes a pointer to a Python object, and as much again in the engine.
+# A string takes a pointer to a Python object, and the same size in the engine.
 _STRING_BYTES = 40
 
 _NUM_COPIES = 2
 
-# The limit in bytes, and whose it is. It is read once.
+# The limit in bytes, and what sets it. It is read once.
 _LIMIT, _OWNER = memory_limit()
 
 
 def check_array(shape: Iterable[Any], dtype: npt.DTypeLike) -> None:
-    """Checks that there can be an array.
+    """Checks that there can be enough memory for an array.
 
     Args:
         shape: Its sizes.
@@ -46,12 +46,12 @@ def check_array(shape: Iterable[Any], dtype: npt.DTypeLike) -> None:
     kind = as_dtype(np.dtype(dtype))
     item_bytes = _STRING_BYTES if kind == string else np.dtype(dtype).itemsize
     place = f"OOM when allocating tensor with shape{bracketed(sizes)} and type {kernel_name(kind)}"
-    # The array is there twice for a moment: the engine copies it.
+    # The array exists twice for a moment: the engine copies it.
     check_bytes(_NUM_COPIES * math.prod(sizes) * item_bytes, place)
 
 
 def check_bytes(num_bytes: int, place: str) -> None:
-    """Checks that there can be so much memory in one piece.
+    """Checks that there can be enough memory for one allocation.
 
     Args:
         num_bytes: How much.

@@ -1,4 +1,4 @@
-"""The errors of the system as those of `headrace.errors`.
+"""Conversion of the system's errors to those of `headrace.errors`.
 
 Source: `tensorflow/core/platform/posix/error.cc` of TensorFlow 1.15, with one exception: a file
 that has become too large is no OutOfRangeError, which queue runners take for the end of the input.
@@ -33,7 +33,7 @@ _TYPES: Final[dict[int | None, type[errors.OpError]]] = {
 
 @contextmanager
 def os_errors(path: str | bytes | os.PathLike[str], remedy: str = "") -> Iterator[None]:
-    """Raises the errors of the system as those of TensorFlow: `PATH; No such file or directory`.
+    """Converts the system's errors to those of TensorFlow: `PATH; No such file or directory`.
 
     Args:
         path: The file or directory that the body works with.

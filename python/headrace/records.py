@@ -6,10 +6,9 @@ Source: `tf.python_io` of TensorFlow 1.15.
 from collections.abc import Iterator
 from os import PathLike, fsdecode, fsencode
 from types import TracebackType
-from typing import Any
 
 from headrace import engine
-from headrace.compression import TFRecordOptions
+from headrace.compression import CompressionLike, TFRecordOptions
 from headrace.errors import FailedPreconditionError, InvalidArgumentError
 
 __all__ = ["TFRecordWriter", "tf_record_iterator"]
@@ -18,13 +17,13 @@ __all__ = ["TFRecordWriter", "tf_record_iterator"]
 class TFRecordWriter:
     """Writes records to a TFRecord file.
 
-    The file gets its name, and replaces an older one, at the first `flush` or at `close`; until
-    then its records are in a file beside it. So a program that is killed leaves no half-written
-    file under that name. May be used from many threads.
+    The file gets its name, and replaces an older one, at the first `flush` or at `close`. Until
+    then the records are in a temporary file in the same directory, so a program that is killed
+    leaves no half-written file under that name. May be used from many threads.
 
     Once a write has failed (the disk is full, say), everything else fails in the same way, `close`
-    too: the records that follow would stand behind a gap. A file that has not got its name by then
-    never gets it.
+    too: later records would follow a gap. If the file does not have its name by then, it never gets
+    it.
 
     Args:
         path: The file to write.
@@ -38,7 +37,7 @@ class TFRecordWriter:
         ValueError: If there is no such compression.
     """
 
-    def __init__(self, path: str | bytes | PathLike[str], options: Any = None) -> None:
+    def __init__(self, path: str | bytes | PathLike[str], options: CompressionLike = None) -> None:
         compression = TFRecordOptions.get_compression_type_string(options)
         level = options.compression_level if isinstance(options, TFRecordOptions) else None
         self._path = fsencode(path)
@@ -60,7 +59,7 @@ class TFRecordWriter:
         Raises:
             FailedPreconditionError: If the writer is closed.
             ResourceExhaustedError: If there is no room for it, now or at an earlier write.
-            TypeError: If it is no bytes and no str.
+            TypeError: If it is neither bytes nor str.
         """
         data = record.encode() if isinstance(record, str) else record
         if not isinstance(data, (bytes, bytearray, memoryview)):
@@ -73,7 +72,7 @@ class TFRecordWriter:
         self._check_open(is_open)
 
     def flush(self) -> None:
-        """Puts all records so far into the file, under its name.
+        """Writes all records so far to the file, under its name.
 
         Raises:
             FailedPreconditionError: If the writer is closed.
@@ -112,7 +111,9 @@ class TFRecordWriter:
         self.close()
 
 
-def tf_record_iterator(path: str | bytes | PathLike[str], options: Any = None) -> Iterator[bytes]:
+def tf_record_iterator(
+    path: str | bytes | PathLike[str], options: CompressionLike = None
+) -> Iterator[bytes]:
     """Yields the records of a TFRecord file, checking every checksum.
 
     Args:

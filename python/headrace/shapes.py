@@ -8,8 +8,8 @@ Source: `tf.TensorShape` and `tf.Dimension` of TensorFlow 1.15.
 """
 
 import math
-from collections.abc import Iterable, Iterator
-from typing import Any, Final, SupportsIndex, TypeAlias, overload
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final, NoReturn, SupportsIndex, TypeAlias, overload
 
 import numpy as np
 
@@ -17,6 +17,7 @@ __all__ = [
     "Dimension",
     "DimensionLike",
     "ShapeLike",
+    "ShapesLike",
     "TensorShape",
     "as_dimension",
     "as_shape",
@@ -41,7 +42,7 @@ class Dimension:
         value: The size; None if unknown. Another `Dimension` is copied.
 
     Raises:
-        TypeError: If the value is no integer.
+        TypeError: If the value is not an integer.
         ValueError: If the value is negative.
     """
 
@@ -55,17 +56,17 @@ class Dimension:
         """The size, or None if unknown."""
         return self._value
 
-    def is_compatible_with(self, other: Any) -> bool:
+    def is_compatible_with(self, other: "DimensionLike") -> bool:
         """Whether both can be the same dimension: equal, or one of them unknown."""
         other = as_dimension(other)
         return self._value is None or other._value is None or self._value == other._value
 
-    def assert_is_compatible_with(self, other: Any) -> None:
+    def assert_is_compatible_with(self, other: "DimensionLike") -> None:
         """Raises ValueError unless `is_compatible_with(other)`."""
         if not self.is_compatible_with(other):
             raise ValueError(f"Dimensions {self} and {as_dimension(other)} are not compatible")
 
-    def merge_with(self, other: Any) -> "Dimension":
+    def merge_with(self, other: "DimensionLike") -> "Dimension":
         """Combines what two descriptions of one dimension know.
 
         Raises:
@@ -87,16 +88,16 @@ class Dimension:
     def __ne__(self, other: object) -> Any:
         return self._compare(other, "__ne__")
 
-    def __lt__(self, other: Any) -> Any:
+    def __lt__(self, other: "DimensionLike") -> bool | None:
         return self._compare(other, "__lt__")
 
-    def __le__(self, other: Any) -> Any:
+    def __le__(self, other: "DimensionLike") -> bool | None:
         return self._compare(other, "__le__")
 
-    def __gt__(self, other: Any) -> Any:
+    def __gt__(self, other: "DimensionLike") -> bool | None:
         return self._compare(other, "__gt__")
 
-    def __ge__(self, other: Any) -> Any:
+    def __ge__(self, other: "DimensionLike") -> bool | None:
         return self._compare(other, "__ge__")
 
     def __hash__(self) -> int:
@@ -111,62 +112,63 @@ class Dimension:
     def __bool__(self) -> bool:
         return bool(self._value)
 
-    def __add__(self, other: Any) -> "Dimension":
+    def __add__(self, other: "DimensionLike") -> "Dimension":
         return self._combine(other, "__add__")
 
-    def __radd__(self, other: Any) -> "Dimension":
+    def __radd__(self, other: "DimensionLike") -> "Dimension":
         return self._combine(other, "__add__")
 
-    def __sub__(self, other: Any) -> "Dimension":
+    def __sub__(self, other: "DimensionLike") -> "Dimension":
         return self._combine(other, "__sub__")
 
-    def __rsub__(self, other: Any) -> "Dimension":
+    def __rsub__(self, other: "DimensionLike") -> "Dimension":
         return as_dimension(other)._combine(self, "__sub__")
 
-    def __mul__(self, other: Any) -> "Dimension":
+    def __mul__(self, other: "DimensionLike") -> "Dimension":
         try:
             return self._combine(other, "__mul__")
         except (TypeError, ValueError):
             return NotImplemented
 
-    def __rmul__(self, other: Any) -> "Dimension":
+    def __rmul__(self, other: "DimensionLike") -> "Dimension":
         return self.__mul__(other)
 
-    def __floordiv__(self, other: Any) -> "Dimension":
+    def __floordiv__(self, other: "DimensionLike") -> "Dimension":
         return self._combine(other, "__floordiv__")
 
-    def __rfloordiv__(self, other: Any) -> "Dimension":
+    def __rfloordiv__(self, other: "DimensionLike") -> "Dimension":
         return as_dimension(other)._combine(self, "__floordiv__")
 
-    def __truediv__(self, other: Any) -> "Dimension":
+    def __truediv__(self, other: object) -> NoReturn:
         raise TypeError(
             f"unsupported operand type(s) for /: 'Dimension' and {type(other).__name__!r}, "
             "please use // instead"
         )
 
-    def __mod__(self, other: Any) -> "Dimension":
+    def __mod__(self, other: "DimensionLike") -> "Dimension":
         return self._combine(other, "__mod__")
 
-    def __rmod__(self, other: Any) -> "Dimension":
+    def __rmod__(self, other: "DimensionLike") -> "Dimension":
         return as_dimension(other)._combine(self, "__mod__")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Dimension, (self._value,)
 
-    def _combine(self, other: Any, method: str) -> "Dimension":
+    def _combine(self, other: "DimensionLike", method: str) -> "Dimension":
         other = as_dimension(other)
         if self._value is None or other._value is None:
             return Dimension(None)
         return Dimension(getattr(self._value, method)(other._value))
 
-    def _compare(self, other: Any, method: str) -> Any:
+    def _compare(self, other: object, method: str) -> bool | None:
         try:
-            other = as_dimension(other)
+            size = _size_of(other)
         except (TypeError, ValueError):
-            return NotImplemented
-        if self._value is None or other._value is None:
+            return NotImplemented  # type: ignore[no-any-return]  # As an operator may.
+        if self._value is None or size is None:
             return None
-        return getattr(self._value, method)(other._value)
+        result: bool = getattr(self._value, method)(size)
+        return result
 
 
 def as_dimension(value: "DimensionLike") -> Dimension:
@@ -174,12 +176,12 @@ def as_dimension(value: "DimensionLike") -> Dimension:
     return value if isinstance(value, Dimension) else Dimension(value)
 
 
-def _size_of(value: Any) -> int | None:
+def _size_of(value: object) -> int | None:
     if value is None or (type(value) is int and value >= 0):
         return value
     if isinstance(value, Dimension):
         return value._value
-    if not hasattr(value, "__index__") and not isinstance(value, (float, np.floating, str, bytes)):
+    if not isinstance(value, (float, np.floating, str, bytes, SupportsIndex)):
         raise TypeError(
             "Dimension value must be integer or None or have an __index__ method, "
             f"got {value!r} of type {type(value).__name__!r}"
@@ -187,7 +189,7 @@ def _size_of(value: Any) -> int | None:
     try:
         size = int(value)
     except OverflowError:
-        raise ValueError(f"Ambiguous dimension: {value}") from None
+        raise ValueError(f"Ambiguous dimension: {value!s}") from None
     if size != value and not isinstance(value, (str, bytes)):
         raise ValueError(f"Ambiguous dimension: {value}")
     if size < 0:
@@ -203,7 +205,7 @@ class TensorShape:
             one), or one size for a vector.
 
     Raises:
-        TypeError: If it is a string, or holds what is no size.
+        TypeError: If it is a string, or contains something that is not a size.
         ValueError: If a size is negative.
     """
 
@@ -252,7 +254,7 @@ class TensorShape:
         if not self.is_fully_defined():
             raise ValueError(f"Shape {self} is not fully defined")
 
-    def is_compatible_with(self, other: Any) -> bool:
+    def is_compatible_with(self, other: "ShapeLike") -> bool:
         """Whether one tensor can have both shapes."""
         other = as_shape(other)
         if self._sizes is None or other._sizes is None:
@@ -274,12 +276,12 @@ class TensorShape:
             )
         )
 
-    def assert_is_compatible_with(self, other: Any) -> None:
+    def assert_is_compatible_with(self, other: "ShapeLike") -> None:
         """Raises ValueError unless `is_compatible_with(other)`."""
         if not self.is_compatible_with(other):
             raise ValueError(f"Shapes {self} and {as_shape(other)} are incompatible")
 
-    def assert_same_rank(self, other: Any) -> None:
+    def assert_same_rank(self, other: "ShapeLike") -> None:
         """Raises ValueError if both ranks are known and differ."""
         other = as_shape(other)
         if self.rank is not None and other.rank is not None and self.rank != other.rank:
@@ -290,7 +292,7 @@ class TensorShape:
         if self.rank not in (None, rank):
             raise ValueError(f"Shape {self} must have rank {rank}")
 
-    def merge_with(self, other: Any) -> "TensorShape":
+    def merge_with(self, other: "ShapeLike") -> "TensorShape":
         """Combines what two descriptions of one shape know.
 
         Raises:
@@ -306,7 +308,7 @@ class TensorShape:
         pairs = zip(self._sizes, other._sizes, strict=True)
         return TensorShape([theirs if mine is None else mine for mine, theirs in pairs])
 
-    def most_specific_compatible_shape(self, other: Any) -> "TensorShape":
+    def most_specific_compatible_shape(self, other: "ShapeLike") -> "TensorShape":
         """Returns the most specific shape that tensors of either shape have."""
         other = as_shape(other)
         if self._sizes is None or other._sizes is None or self.rank != other.rank:
@@ -314,7 +316,7 @@ class TensorShape:
         pairs = zip(self._sizes, other._sizes, strict=True)
         return TensorShape([mine if mine == theirs else None for mine, theirs in pairs])
 
-    def concatenate(self, other: Any) -> "TensorShape":
+    def concatenate(self, other: "ShapeLike") -> "TensorShape":
         """Returns the dimensions of both, one shape after the other."""
         other = as_shape(other)
         if self._sizes is None or other._sizes is None:
@@ -356,7 +358,7 @@ class TensorShape:
     @overload
     def __getitem__(self, key: slice) -> "TensorShape": ...
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: SupportsIndex | slice) -> "Dimension | TensorShape":
         if self._sizes is not None:
             if isinstance(key, slice):
                 return TensorShape(self._sizes[key])
@@ -414,7 +416,7 @@ class TensorShape:
         return TensorShape, (self._sizes,)
 
 
-def _sizes_of(dims: Any) -> tuple[int | None, ...] | None:
+def _sizes_of(dims: object) -> tuple[int | None, ...] | None:
     if dims is None:
         return None
     if isinstance(dims, TensorShape):
@@ -433,6 +435,8 @@ def _sizes_of(dims: Any) -> tuple[int | None, ...] | None:
 DimensionLike: TypeAlias = Dimension | SupportsIndex | None
 # What `as_shape` takes: a shape, its sizes, one size for a vector, None for an unknown shape.
 ShapeLike: TypeAlias = TensorShape | Iterable[DimensionLike] | DimensionLike
+# One shape, or one for each of several components.
+ShapesLike: TypeAlias = TensorShape | Sequence[ShapeLike] | SupportsIndex
 
 
 def as_shape(shape: ShapeLike) -> TensorShape:
@@ -441,7 +445,7 @@ def as_shape(shape: ShapeLike) -> TensorShape:
 
 
 def unknown_shape(rank: int | None = None, *, ndims: int | None = None) -> TensorShape:
-    """Returns a shape of which nothing, or only the rank, is known."""
+    """Returns an unknown shape, or one of which only the rank is known."""
     rank = ndims if rank is None else rank
     return TensorShape(None if rank is None else [None] * rank)
 
@@ -471,8 +475,8 @@ def dimension_at_index(shape: TensorShape, index: int) -> Dimension:
     return shape[index]
 
 
-def bracketed(shape: Any) -> str:
-    """Writes a shape, or any row of integers, as kernels do: `[2,?]`; `?` for an unknown one."""
+def bracketed(shape: TensorShape | Iterable[SupportsIndex | None] | None) -> str:
+    """Formats a shape, or a sequence of integers, as kernels do: `[2,?]`; `?` if unknown."""
     if isinstance(shape, TensorShape):
         shape = shape._sizes
     if shape is None:

@@ -1,24 +1,35 @@
-"""What tensors depend on, through queues too: the runners that fill them, the variables they read.
+"""What tensors depend on, also through queues: the runners of queues, and variables.
 
-A program that keeps the tensors it fetches finds with them all that has to be started and
-initialized first, and needs no collections of the graph.
+From the tensors that it fetches, a program finds all that it has to start and initialize first, and
+needs no collections of the graph.
 """
 
 import threading
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 from headrace.graph import Operation, Tensor
 from headrace.ops.queues import QueueBase
 from headrace.ops.sparse.tensor import SparseTensor
 from headrace.ops.variables.variable import Variable
-from headrace.queue_runner import QueueRunner
+from headrace.queue_runner import CoordinatorLike, QueueRunner
 from headrace.session import Session
 
 __all__ = ["runners_of", "start_runners", "variables_of"]
 
+_Values: TypeAlias = (
+    Tensor
+    | SparseTensor
+    | Operation
+    | QueueBase
+    | Variable
+    | list[Any]
+    | tuple[Any, ...]
+    | dict[Any, Any]
+)
 
-def runners_of(values: Any) -> list[QueueRunner]:
+
+def runners_of(values: _Values) -> list[QueueRunner]:
     """Returns the runners of all queues that some values depend on.
 
     Args:
@@ -26,13 +37,13 @@ def runners_of(values: Any) -> list[QueueRunner]:
             of them.
 
     Returns:
-        Those of a queue that is nearer to the values first, each runner once.
+        Each runner once; those of queues nearer to the values come first.
     """
     queues = [op.owner for op in _upstream(values) if isinstance(op.owner, QueueBase)]
     return list(dict.fromkeys(runner for queue in queues for runner in queue.runners))
 
 
-def variables_of(values: Any) -> list[Variable]:
+def variables_of(values: _Values) -> list[Variable]:
     """Returns all variables that some values depend on, such as counters of epochs.
 
     Args:
@@ -44,7 +55,7 @@ def variables_of(values: Any) -> list[Variable]:
 def start_runners(
     session: Session,
     runners: Iterable[QueueRunner],
-    coord: Any = None,
+    coord: CoordinatorLike | None = None,
     daemon: bool = True,
     start: bool = True,
 ) -> list[threading.Thread]:
@@ -53,7 +64,7 @@ def start_runners(
     Args:
         session: The session to run in.
         runners: The runners.
-        coord: Stops the threads, hears of their errors and joins them.
+        coord: Stops the threads, receives their errors and joins them.
         daemon: Whether the threads do not keep the program alive.
         start: Whether to start them here.
 
@@ -66,7 +77,7 @@ def start_runners(
     return threads
 
 
-def _upstream(values: Any) -> list[Operation]:
+def _upstream(values: _Values) -> list[Operation]:
     """All operations that must run, or must have run, for some values: nearer ones first."""
     found = dict.fromkeys(_operations(values))
     for op in (waiting := list(found)):  # Grows while it is read.
@@ -88,7 +99,7 @@ def _fillers(op: Operation) -> Iterator[Operation]:
             yield from _operations(runner.enqueue_ops)
 
 
-def _operations(value: Any) -> Iterator[Operation]:
+def _operations(value: _Values) -> Iterator[Operation]:
     if isinstance(value, Operation):
         yield value
     elif isinstance(value, (Tensor, Variable)):

@@ -19,24 +19,37 @@ from headrace.graph.current import (
     reset_default_graph,
     set_random_seed,
 )
-from headrace.graph.devices import DeviceSpec
+from headrace.graph.devices import DeviceLike, DeviceSpec
 from headrace.graph.evaluation import session_for_operation, session_for_tensor
 from headrace.graph.graph import Graph
 from headrace.graph.keys import GraphKeys
-from headrace.graph.nodes import Operation, SupportsTensor, Tensor, TensorLike
+from headrace.graph.nodes import (
+    GraphElementLike,
+    HasOperation,
+    IndexLike,
+    Operation,
+    SupportsTensor,
+    Tensor,
+    TensorLike,
+)
 from headrace.graph.op_def import Computed, Known, OpDef, Role, define, definition_of
-from headrace.graph.stacks import default_session, get_default_session
+from headrace.graph.stacks import SessionLike, default_session, get_default_session
 
 __all__ = [
     "Computed",
     "ControlScope",
+    "DeviceLike",
     "DeviceSpec",
     "Graph",
+    "GraphElementLike",
     "GraphKeys",
+    "HasOperation",
+    "IndexLike",
     "Known",
     "OpDef",
     "Operation",
     "Role",
+    "SessionLike",
     "SupportsTensor",
     "Tensor",
     "TensorLike",

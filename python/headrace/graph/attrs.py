@@ -24,7 +24,7 @@ def check_attrs(op_name: str, attrs: Mapping[str, Any]) -> None:
             _check_item(op_name, name, value)
 
 
-def _check_item(op_name: str, name: str, item: Any) -> None:
+def _check_item(op_name: str, name: str, item: object) -> None:
     if type(item) is int:
         _check(op_name, name, item)
     elif type(item) is TensorShape and item.rank is not None:

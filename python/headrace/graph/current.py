@@ -4,13 +4,15 @@ Source: the functions of the same names in `tf` of TensorFlow 1.15.
 """
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from contextlib import AbstractContextManager, ExitStack
 from types import TracebackType
 from typing import Any, Final
 
 from headrace.graph.control import ControlScope
+from headrace.graph.devices import DeviceLike
 from headrace.graph.graph import Graph
+from headrace.graph.nodes import GraphElementLike, HasOperation, Operation
 from headrace.graph.stacks import default_graphs
 
 __all__ = [
@@ -74,15 +76,15 @@ def reset_default_graph() -> None:
 
 
 def call_at_reset(callback: Callable[[Graph], object]) -> None:
-    """Has a function called with each default graph that `reset_default_graph` replaces."""
+    """Registers a function that is called with each graph that `reset_default_graph` replaces."""
     _reset_callbacks.append(callback)
 
 
-def graph_of(values: Iterable[Any]) -> Graph:
+def graph_of(values: Iterable[object]) -> Graph:
     """Returns the graph in which an operation over some values must be made.
 
     Args:
-        values: Tensors, operations, variables, and other objects, which are passed over.
+        values: Tensors, operations and variables. Other objects are ignored.
 
     Returns:
         The graph of those that have one, else the default graph.
@@ -91,7 +93,7 @@ def graph_of(values: Iterable[Any]) -> Graph:
         ValueError: If they belong to different graphs.
     """
     found: Graph | None = None
-    first: Any = None
+    first: object = None
     for value in values:
         graph = getattr(value, "graph", None)
         if not isinstance(graph, Graph):
@@ -112,12 +114,15 @@ class name_scope:
         values: What the operations made inside will read.
 
     Raises:
-        TypeError: If `default_name` is no string.
+        TypeError: If `default_name` is not a string.
         ValueError: On entering, if neither name is given but values are.
     """
 
     def __init__(
-        self, name: str | None, default_name: str | None = None, values: Any = None
+        self,
+        name: str | None,
+        default_name: str | None = None,
+        values: Iterable[object] | None = None,
     ) -> None:
         if default_name is not None and not isinstance(default_name, str):
             raise TypeError(
@@ -156,17 +161,19 @@ class name_scope:
         self._exits.pop().__exit__(kind, error, trace)
 
 
-def control_dependencies(control_inputs: Any) -> ControlScope:
+def control_dependencies(control_inputs: Iterable[GraphElementLike] | None) -> ControlScope:
     """Calls `Graph.control_dependencies` of the default graph."""
     return get_default_graph().control_dependencies(control_inputs)
 
 
-def device(device_name_or_function: Any) -> AbstractContextManager[None]:
+def device(device_name_or_function: DeviceLike) -> AbstractContextManager[None]:
     """Calls `Graph.device` of the default graph."""
     return get_default_graph().device(device_name_or_function)
 
 
-def colocate_with(op: Any, ignore_existing: bool = False) -> AbstractContextManager[None]:
+def colocate_with(
+    op: HasOperation | Operation | None, ignore_existing: bool = False
+) -> AbstractContextManager[None]:
     """Calls `Graph.colocate_with` of the default graph."""
     return get_default_graph().colocate_with(op, ignore_existing)
 
@@ -176,22 +183,22 @@ def container(container_name: str) -> AbstractContextManager[str]:
     return get_default_graph().container(container_name)
 
 
-def add_to_collection(name: Any, value: Any) -> None:
+def add_to_collection(name: Hashable, value: object) -> None:
     """Calls `Graph.add_to_collection` of the default graph."""
     get_default_graph().add_to_collection(name, value)
 
 
-def add_to_collections(names: Any, value: Any) -> None:
+def add_to_collections(names: Iterable[Hashable], value: object) -> None:
     """Calls `Graph.add_to_collections` of the default graph."""
     get_default_graph().add_to_collections(names, value)
 
 
-def get_collection(key: Any, scope: str | None = None) -> list[Any]:
+def get_collection(key: Hashable, scope: str | None = None) -> list[Any]:
     """Calls `Graph.get_collection` of the default graph."""
     return get_default_graph().get_collection(key, scope)
 
 
-def get_collection_ref(key: Any) -> list[Any]:
+def get_collection_ref(key: Hashable) -> list[Any]:
     """Calls `Graph.get_collection_ref` of the default graph."""
     return get_default_graph().get_collection_ref(key)
 
@@ -213,8 +220,8 @@ def get_seed(op_seed: int | None) -> tuple[int | None, int | None]:
         op_seed: The operation's own seed, or None.
 
     Returns:
-        The two halves of the operation's seed; (None, None) if neither seed is set, which asks for
-        another sequence in every session. Operations write 0 for None.
+        The two halves of the operation's seed; (None, None) if neither seed is set. Then every
+        session draws another sequence. Operations write 0 for None.
 
     Source:
         `tf.get_seed` of TensorFlow 1.15, where an operation without a seed gets the number of

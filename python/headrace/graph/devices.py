@@ -1,7 +1,7 @@
-"""Device strings: accepted, merged and kept as TensorFlow keeps them, and followed by nobody.
+"""Device strings: accepted, merged and kept as in TensorFlow, but they have no effect.
 
-Everything runs on the processor. But programs compare the device of an operation or a node with
-what they asked for.
+Everything runs on the CPU. Programs may still compare the device of an operation or a node with
+the one that they asked for.
 
 Source: `tf.DeviceSpec` and `tf.Graph.device` of TensorFlow 1.15.
 """
@@ -10,12 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any, TypeAlias
 
-__all__ = ["DeviceScope", "DeviceSpec", "as_device_scope", "device_of"]
+from headrace.graph.nodes import Operation
+
+__all__ = ["DeviceLike", "DeviceScope", "DeviceSpec", "as_device_scope", "device_of"]
 
 
 @dataclass(frozen=True)
 class DeviceSpec:
-    """Where an operation shall run; what is None is not said.
+    """Where an operation is to run. What is None is not specified.
 
     Attributes:
         job: Name of a group of processes.
@@ -36,7 +38,7 @@ class DeviceSpec:
         """Reads a device string, such as "/job:worker/task:1/device:GPU:0" or "/cpu:0".
 
         Raises:
-            ValueError: If it is none.
+            ValueError: If it is not a device string.
         """
         found: dict[str, Any] = {}
         for part in spec.split("/"):
@@ -69,7 +71,7 @@ class DeviceSpec:
         return "".join(parts)
 
     def merged_with(self, other: "DeviceSpec") -> "DeviceSpec":
-        """Returns what `other` says, and this one where `other` says nothing."""
+        """Returns `other`, with this one's values where `other` specifies nothing."""
         pairs = {
             field.name: (getattr(self, field.name), getattr(other, field.name))
             for field in fields(self)
@@ -79,8 +81,11 @@ class DeviceSpec:
         )
 
 
-# What a block asks for: nothing more, whatever is around it; a device; or what a function says.
-DeviceScope: TypeAlias = DeviceSpec | Callable[[Any], Any] | None
+_DeviceFunction: TypeAlias = Callable[[Operation], str | DeviceSpec]
+# What one block asks for: a device; a function that chooses it; None to ignore outer blocks.
+DeviceScope: TypeAlias = DeviceSpec | _DeviceFunction | None
+# What `Graph.device` takes.
+DeviceLike: TypeAlias = str | DeviceScope
 
 _ANY = DeviceSpec()
 
@@ -97,32 +102,31 @@ def _set_type(found: dict[str, Any], spec: str, kind: str, index: list[str]) -> 
         found["device_index"] = int(index[0])
 
 
-def as_device_scope(device: Any) -> DeviceScope:
-    """Returns what an argument of `Graph.device` asks for.
+def as_device_scope(device: DeviceLike) -> DeviceScope:
+    """Checks an argument of `Graph.device` and parses a device string.
 
     Raises:
         TypeError: If it is neither a string, a `DeviceSpec`, a function nor None.
-        ValueError: If it is no device string.
+        ValueError: If it is not a valid device string.
     """
     if device is None or isinstance(device, DeviceSpec):
         return device
     if callable(device):
-        function: Callable[[Any], Any] = device
-        return function
+        return device
     if not isinstance(device, str):
         raise TypeError(f"device is {device!r}, expected a device string, a function or None.")
     return DeviceSpec.from_string(device)
 
 
-def device_of(op: Any, scopes: list[DeviceScope]) -> str:
+def device_of(op: Operation, scopes: list[DeviceScope]) -> str:
     """Returns the device of an operation made inside some blocks.
 
     Args:
-        op: The operation; functions are given it with the device so far.
-        scopes: What the blocks ask for, innermost last. What an inner one says counts.
+        op: The operation. Functions are called with it; its device is what outer steps have set.
+        scopes: What the blocks ask for, innermost last. An inner block overrides an outer one.
 
     Raises:
-        TypeError: If a function returns no device string.
+        TypeError: If a function does not return a device.
     """
     for scope in reversed(scopes):
         if scope is None:
@@ -136,5 +140,4 @@ def device_of(op: Any, scopes: list[DeviceScope]) -> str:
         if not isinstance(said, (str, DeviceSpec)):
             raise TypeError(f"Expected binary or unicode string, got {said!r}")
         op._device = said if isinstance(said, str) else said.to_string()
-    device: str = op._device
-    return device
+    return op._device

@@ -3,14 +3,12 @@
 Source: `tf.Tensor.eval` and `tf.Operation.run` of TensorFlow 1.15.
 """
 
-from typing import Any
-
-from headrace.graph.stacks import get_default_session
+from headrace.graph.stacks import SessionLike, get_default_session
 
 __all__ = ["session_for_operation", "session_for_tensor"]
 
 
-def session_for_tensor(graph: Any, session: Any) -> Any:
+def session_for_tensor(graph: object, session: SessionLike | None) -> SessionLike:
     """Returns the session that computes tensors of a graph.
 
     Args:
@@ -41,7 +39,7 @@ def session_for_tensor(graph: Any, session: Any) -> Any:
     return session
 
 
-def session_for_operation(graph: Any, session: Any) -> Any:
+def session_for_operation(graph: object, session: SessionLike | None) -> SessionLike:
     """Returns the session that runs operations of a graph.
 
     Args:

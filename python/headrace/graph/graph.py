@@ -5,16 +5,16 @@ Source: `tf.Graph` of TensorFlow 1.15.
 
 import re
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar, overload
 
 from headrace.dtypes import DType
 from headrace.graph.attrs import check_attrs
 from headrace.graph.control import ControlScope, ControlStack
-from headrace.graph.devices import DeviceScope, as_device_scope, device_of
+from headrace.graph.devices import DeviceLike, DeviceScope, as_device_scope, device_of
 from headrace.graph.naming import NameTable, as_text, check_node_name, check_scope_name
-from headrace.graph.nodes import Branch, Operation, Tensor
+from headrace.graph.nodes import Branch, GraphElementLike, HasOperation, Operation, Tensor
 from headrace.graph.origin import find_origin
 from headrace.graph.stacks import default_graphs
 from headrace.shapes import TensorShape
@@ -55,9 +55,9 @@ class Graph:
         self._lock = threading.RLock()
         self._operations: dict[str, Operation] = {}
         self._names = NameTable()
-        self._collections: dict[Any, list[Any]] = {}
+        self._collections: dict[Hashable, list[Any]] = {}
         self._unfeedable: set[Tensor] = set()
-        self._unfetchable: set[Any] = set()
+        self._unfetchable: set[Operation | Tensor] = set()
         self._is_finalized = False
         self._thread = _ThreadState()
 
@@ -154,8 +154,7 @@ class Graph:
         """
         if not isinstance(name, (str, bytes)):
             raise TypeError(f"Operation names are strings (or similar), not {type(name).__name__}.")
-        op: Operation = self.as_graph_element(name, allow_tensor=False)
-        return op
+        return self.as_graph_element(name, allow_tensor=False)
 
     def get_tensor_by_name(self, name: str) -> Tensor:
         """Returns the tensor of a name such as "op:0".
@@ -167,12 +166,33 @@ class Graph:
         """
         if not isinstance(name, (str, bytes)):
             raise TypeError(f"Tensor names are strings (or similar), not {type(name).__name__}.")
-        tensor: Tensor = self.as_graph_element(name, allow_operation=False)
-        return tensor
+        return self.as_graph_element(name, allow_operation=False)
+
+    @overload
+    def as_graph_element(
+        self,
+        obj: GraphElementLike,
+        allow_tensor: Literal[False],
+        allow_operation: Literal[True] = True,
+    ) -> Operation: ...
+
+    @overload
+    def as_graph_element(
+        self,
+        obj: GraphElementLike,
+        allow_tensor: Literal[True] = True,
+        *,
+        allow_operation: Literal[False],
+    ) -> Tensor: ...
+
+    @overload
+    def as_graph_element(
+        self, obj: GraphElementLike, allow_tensor: bool = True, allow_operation: bool = True
+    ) -> Any: ...
 
     def as_graph_element(
-        self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True
-    ) -> Any:
+        self, obj: GraphElementLike, allow_tensor: bool = True, allow_operation: bool = True
+    ) -> Operation | Tensor:
         """Returns the operation or tensor that an object stands for.
 
         Args:
@@ -218,7 +238,7 @@ class Graph:
         """Returns all operations as a message, made anew: changing it changes nothing.
 
         Args:
-            from_version: Accepted for TensorFlow's sake, which ignores it too.
+            from_version: Ignored, as in TensorFlow.
             add_shapes: Whether each node has the static shapes of its outputs, as the attribute
                 "_output_shapes".
         """
@@ -228,7 +248,7 @@ class Graph:
         return make_graph_def(self.get_operations(), add_shapes)
 
     def finalize(self) -> None:
-        """Lets nobody add to the graph any more."""
+        """Makes adding to the graph an error from now on."""
         with self._lock:
             self._is_finalized = True
 
@@ -244,21 +264,21 @@ class Graph:
 
     # Feeding and fetching
 
-    def is_feedable(self, tensor: Any) -> bool:
-        """Whether a run may replace the tensor's value."""
+    def is_feedable(self, tensor: object) -> bool:
+        """Whether a run may be fed a value for the tensor."""
         return tensor not in self._unfeedable
 
     def prevent_feeding(self, tensor: Tensor) -> None:
-        """Lets no run replace the tensor's value."""
+        """Makes feeding a value for the tensor an error."""
         with self._lock:
             self._unfeedable.add(tensor)
 
-    def is_fetchable(self, tensor_or_op: Any) -> bool:
-        """Whether a run may ask for the value."""
+    def is_fetchable(self, tensor_or_op: object) -> bool:
+        """Whether a run may fetch the tensor or operation."""
         return tensor_or_op not in self._unfetchable
 
     def prevent_fetching(self, op: Operation) -> None:
-        """Lets no run ask for the operation or its outputs."""
+        """Makes fetching the operation or its outputs an error."""
         with self._lock:
             self._unfetchable.update([op, *op.outputs])
 
@@ -269,9 +289,9 @@ class Graph:
         return default_graphs.pushed(self)
 
     def make(self, function: Callable[_P, _R], *args: _P.args, **kwargs: _P.kwargs) -> _R:
-        """Calls a function that makes operations of no inputs: a constant, a queue, a reader.
+        """Calls a function that makes operations without inputs: a constant, a queue, a reader.
 
-        Operations of inputs are in the graph of their inputs, and need no such call.
+        Operations with inputs are made in the graph of their inputs and need no such call.
 
         Args:
             function: Called with the other arguments, with this graph as the default graph.
@@ -327,8 +347,10 @@ class Graph:
         """Returns the current scope's full name, without "/" at its end."""
         return self._thread.name_scope
 
-    def control_dependencies(self, control_inputs: Any) -> ControlScope:
-        """Lets operations made inside a `with` block wait for others.
+    def control_dependencies(
+        self, control_inputs: Iterable[GraphElementLike] | None
+    ) -> ControlScope:
+        """Makes operations of a `with` block run after others.
 
         Args:
             control_inputs: Operations, or tensors whose operations are meant. None forgets what
@@ -349,9 +371,9 @@ class Graph:
 
     @contextmanager
     def on_branch(self, predicate: Tensor, is_taken_if: bool) -> Iterator[None]:
-        """Lets operations made inside a `with` block run only if a condition holds.
+        """Makes operations of a `with` block run only if a condition holds.
 
-        They cannot be fetched; a "Merge" operation hands on what one of two branches computed.
+        They cannot be fetched. A "Merge" operation returns what one of two branches computed.
 
         Args:
             predicate: A bool scalar.
@@ -366,8 +388,8 @@ class Graph:
             control.branch = outer
 
     @contextmanager
-    def device(self, device_name_or_function: Any) -> Iterator[None]:
-        """Gives a device to the operations made inside a `with` block, which nothing follows.
+    def device(self, device_name_or_function: DeviceLike) -> Iterator[None]:
+        """Sets the device of operations made inside a `with` block; it has no effect on runs.
 
         Args:
             device_name_or_function: A device string, which is merged with those of outer blocks; a
@@ -388,8 +410,10 @@ class Graph:
             state.devices = outer
 
     @contextmanager
-    def colocate_with(self, op: Any, ignore_existing: bool = False) -> Iterator[None]:
-        """Gives the device of another operation to those made inside a `with` block.
+    def colocate_with(
+        self, op: HasOperation | Operation | None, ignore_existing: bool = False
+    ) -> Iterator[None]:
+        """Gives operations made inside a `with` block the device of another operation.
 
         Args:
             op: The operation, or a tensor or variable of it. None for none.
@@ -414,7 +438,7 @@ class Graph:
 
     @contextmanager
     def container(self, container_name: str) -> Iterator[str]:
-        """Has queues, readers and variables made inside a `with` block share names only there.
+        """Sets where queues, readers and variables of a `with` block share their names.
 
         Args:
             container_name: Name of the container.
@@ -428,7 +452,7 @@ class Graph:
 
     # Collections
 
-    def add_to_collection(self, name: Any, value: Any) -> None:
+    def add_to_collection(self, name: Hashable, value: object) -> None:
         """Appends a value to a collection.
 
         Raises:
@@ -438,12 +462,12 @@ class Graph:
             self._check_not_finalized()
             self._collections.setdefault(name, []).append(value)
 
-    def add_to_collections(self, names: Any, value: Any) -> None:
+    def add_to_collections(self, names: Iterable[Hashable], value: object) -> None:
         """Appends a value to each of several collections, or to the one of a single name."""
         for name in (names,) if isinstance(names, str) else set(names):
             self.add_to_collection(name, value)
 
-    def get_collection(self, name: Any, scope: str | None = None) -> list[Any]:
+    def get_collection(self, name: Hashable, scope: str | None = None) -> list[Any]:
         """Returns a copy of a collection.
 
         Args:
@@ -458,7 +482,7 @@ class Graph:
         matches = re.compile(scope).match
         return [item for item in items if hasattr(item, "name") and matches(item.name)]
 
-    def get_collection_ref(self, name: Any) -> list[Any]:
+    def get_collection_ref(self, name: Hashable) -> list[Any]:
         """Returns the collection itself: changing the list changes the collection."""
         with self._lock:
             return self._collections.setdefault(name, [])
@@ -473,8 +497,8 @@ class Graph:
         with self._lock:
             return [key for key in self._collections if isinstance(key, str)]
 
-    def clear_collection(self, name: Any) -> None:
-        """Forgets a collection.
+    def clear_collection(self, name: Hashable) -> None:
+        """Removes a collection.
 
         Raises:
             RuntimeError: If the graph is finalized.
@@ -525,18 +549,17 @@ class Graph:
         return op
 
 
-def _operation_of(value: Any) -> Operation:
-    op: Operation = value if isinstance(value, Operation) else value.op
-    return op
+def _operation_of(value: HasOperation | Operation) -> Operation:
+    return value if isinstance(value, Operation) else value.op
 
 
 def _place(op: Operation, thread: _ThreadState) -> None:
-    """Gives a new operation its device, and what it is to be put beside."""
+    """Sets the device and the colocation of a new operation."""
     if thread.devices:
         op._device = device_of(op, thread.devices)
     beside = thread.colocation
     if op.inputs and op.inputs[0].dtype._is_ref_dtype:
-        # What works on a variable is beside it.
+        # An operation on a variable is colocated with it.
         beside = [op.inputs[0].op, *beside]
     if beside:
         groups = {group.decode() for other in beside for group in other.colocation_groups()}

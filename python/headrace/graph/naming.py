@@ -4,7 +4,7 @@ Source: `tf.Graph.unique_name` and `tf.Graph.name_scope` of TensorFlow 1.15.
 """
 
 import re
-from typing import Any, Final
+from typing import Final, overload
 
 __all__ = ["NameTable", "as_text", "check_node_name", "check_scope_name"]
 
@@ -12,15 +12,23 @@ _NODE_NAME: Final = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
 _INNER_SCOPE_NAME: Final = re.compile(r"^[A-Za-z0-9_.\\/>-]*$")
 
 
-def as_text(name: Any) -> Any:
-    """Returns a name given as bytes as a string; anything else as it is."""
+@overload
+def as_text(name: str | bytes) -> str: ...
+
+
+@overload
+def as_text(name: None) -> None: ...
+
+
+def as_text(name: str | bytes | None) -> str | None:
+    """Returns a name as a string; None as it is."""
     return name.decode() if isinstance(name, bytes) else name
 
 
 class NameTable:
     """The names in use in one graph. Names that differ only in case count as equal.
 
-    Not locked: the graph that owns it locks.
+    It has no lock; the graph that owns it locks.
     """
 
     def __init__(self) -> None:

@@ -1,6 +1,6 @@
 """Operations as messages: what programs read in `op.node_def` and `graph.as_graph_def()`.
 
-A message is made anew each time: changing it changes no graph. It has each operation's name, type,
+Each message is new: changing it changes no graph. It has each operation's name, type,
 inputs, device and those attributes that TensorFlow has too.
 
 Source: `tf.Operation.node_def` and `tf.make_tensor_proto` of TensorFlow 1.15.
@@ -29,7 +29,7 @@ __all__ = ["attr_value", "make_graph_def", "make_node_def", "public_value"]
 
 # The version of graphs that TensorFlow 1.15 writes.
 _PRODUCER: Final = 134
-# What only this library knows.
+# Attributes that only this library has.
 _INTERNAL: Final = frozenset({"python_function"})
 
 
@@ -73,12 +73,12 @@ def make_node_def(
     return NodeDef(name=op.name, op=op.type, input=inputs, device=op.device, attr=attrs)
 
 
-def _is_larger(value: Any, most_bytes: int | None) -> bool:
+def _is_larger(value: object, most_bytes: int | None) -> bool:
     return most_bytes is not None and isinstance(value, np.ndarray) and value.nbytes > most_bytes
 
 
-def attr_value(value: Any) -> AttrValue | None:
-    """An attribute as a message; None if it has no form there."""
+def attr_value(value: object) -> AttrValue | None:
+    """Returns an attribute as a message; None if messages have no such value."""
     if not isinstance(value, (list, tuple)):
         field = _field(value)
         return None if field is None else AttrValue(**dict([field]))
@@ -90,7 +90,7 @@ def attr_value(value: Any) -> AttrValue | None:
     return AttrValue(list=AttrValue.ListValue(**values))
 
 
-def public_value(value: Any) -> Any:
+def public_value(value: object) -> Any:
     """An attribute as `Operation.get_attr` returns it.
 
     Types are `DType`s, texts are bytes, and shapes and constants are messages, as in TensorFlow.
@@ -103,7 +103,7 @@ def public_value(value: Any) -> Any:
     return value if field is None else field[1]
 
 
-def _field(value: Any) -> tuple[str, Any] | None:
+def _field(value: object) -> tuple[str, Any] | None:
     """The field of `AttrValue` for a value that is no list, and what it holds."""
     for kind, name, convert in _FIELDS:
         if isinstance(value, kind):

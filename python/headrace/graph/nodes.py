@@ -1,18 +1,20 @@
-"""The nodes of a graph and what flows between them.
+"""The nodes of a graph, and the tensors between them.
 
-An `Operation` takes tensors and gives tensors; a `Tensor` is one output of an operation. Both only
-describe: nothing is computed until a session runs them. The operators of `Tensor` (`a + b`,
-`a[1:]`) are put there by the modules of `headrace.ops` with `Tensor.register_operator`.
+An `Operation` reads tensors and produces tensors; a `Tensor` is one output of an operation. Both
+are only descriptions: nothing is computed until a session runs them. The operators of `Tensor`
+(`a + b`, `a[1:]`) are registered by the modules of `headrace.ops` (`Tensor.register_operator`).
 
 Source: `tf.Operation` and `tf.Tensor` of TensorFlow 1.15.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from traceback import FrameSummary
+from types import EllipsisType
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias
 
+import numpy as np
 import numpy.typing as npt
 
 from headrace.display import displayed_name
@@ -20,6 +22,7 @@ from headrace.dtypes import DType
 from headrace.graph.evaluation import session_for_operation, session_for_tensor
 from headrace.graph.op_def import OpDef, definition_of
 from headrace.graph.origin import Origin, describe_origin
+from headrace.graph.stacks import SessionLike
 from headrace.shapes import (
     Dimension,
     ShapeLike,
@@ -32,7 +35,16 @@ from headrace.shapes import (
 if TYPE_CHECKING:
     from headrace.protos import NodeDef
 
-__all__ = ["Branch", "Operation", "SupportsTensor", "Tensor", "TensorLike"]
+__all__ = [
+    "Branch",
+    "GraphElementLike",
+    "HasOperation",
+    "IndexLike",
+    "Operation",
+    "SupportsTensor",
+    "Tensor",
+    "TensorLike",
+]
 
 
 class Operation:
@@ -48,7 +60,7 @@ class Operation:
         kernel: Computes it over NumPy arrays: takes one array an input and returns one array an
             output (a tuple if there are several). None if the native engine knows the type.
         branch: It runs only if this branch is taken; None if it is on none.
-        colocation: Names of operations that it was to be put beside, each after "loc:@".
+        colocation: Names of the operations that it is colocated with, each after "loc:@".
         owner: The queue or the variable that it stands for; None for other operations.
     """
 
@@ -121,7 +133,7 @@ class Operation:
 
     @property
     def device(self) -> str:
-        """The device that was asked for, which is ignored: everything runs on the processor."""
+        """The device as requested. It has no effect: everything runs on the CPU."""
         return self._device
 
     def _set_device(self, device: str) -> None:
@@ -129,7 +141,7 @@ class Operation:
         self._device = device
 
     def colocation_groups(self) -> list[bytes]:
-        """Returns what it was to be put beside, or itself, as `loc:@NAME`: a new list."""
+        """Returns the operations it is colocated with, or itself, as `loc:@NAME`: a new list."""
         return [group.encode() for group in self.colocation] or [f"loc:@{self.name}".encode()]
 
     @property
@@ -140,7 +152,7 @@ class Operation:
 
     @property
     def traceback(self) -> list[FrameSummary]:
-        """The user's stack frame that made it, as a list of at most one entry."""
+        """The stack frame of the user's program where it was made; empty if unknown."""
         frame = describe_origin(self._origin)
         return [] if frame is None else [frame]
 
@@ -173,7 +185,9 @@ class Operation:
 
         return public_value(self.attrs[name])
 
-    def run(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> None:
+    def run(
+        self, feed_dict: Mapping[Any, Any] | None = None, session: SessionLike | None = None
+    ) -> None:
         """Runs this operation. Blocks until it is done.
 
         Args:
@@ -262,7 +276,9 @@ class Tensor:
         """Returns the operations that read this tensor."""
         return list(self._consumers)
 
-    def eval(self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None) -> Any:
+    def eval(
+        self, feed_dict: Mapping[Any, Any] | None = None, session: SessionLike | None = None
+    ) -> Any:
         """Computes this tensor. Blocks until it is done.
 
         Args:
@@ -290,7 +306,7 @@ class Tensor:
             "tf.cond to execute subgraphs conditioned on the value of a tensor."
         )
 
-    def __array__(self, *_args: Any, **_kwargs: Any) -> NoReturn:
+    def __array__(self, *_args: object, **_kwargs: object) -> NoReturn:
         raise NotImplementedError(
             f"Cannot convert a symbolic Tensor ({self.name}) to a numpy array."
         )
@@ -334,7 +350,7 @@ class Tensor:
         def __invert__(self) -> "Tensor": ...
         def __neg__(self) -> "Tensor": ...
         def __abs__(self) -> "Tensor": ...
-        def __getitem__(self, key: Any) -> "Tensor": ...
+        def __getitem__(self, key: "IndexLike") -> "Tensor": ...
 
 
 class SupportsTensor(Protocol):
@@ -345,8 +361,35 @@ class SupportsTensor(Protocol):
 
 # What `convert_to_tensor` takes.
 TensorLike: TypeAlias = (
-    "Tensor | SupportsTensor | npt.ArrayLike | TensorShape | Dimension | Sequence[TensorLike]"
+    Tensor | SupportsTensor | npt.ArrayLike | TensorShape | Dimension | Sequence["TensorLike"]
 )
+
+
+# What `Graph.as_graph_element` takes: an operation, a tensor, what stands for one, or a name.
+GraphElementLike: TypeAlias = Operation | Tensor | SupportsTensor | str | bytes
+
+# One part of the key of `tensor[key]`.
+_IndexPart: TypeAlias = (
+    Tensor
+    | SupportsTensor
+    | Dimension
+    | int
+    | np.integer[Any]
+    | npt.NDArray[Any]
+    | slice
+    | EllipsisType
+    | None
+)
+# The key of `tensor[key]`.
+IndexLike: TypeAlias = _IndexPart | Sequence[_IndexPart]
+
+
+class HasOperation(Protocol):
+    """An object that belongs to an operation, such as a tensor or a variable."""
+
+    @property
+    def op(self) -> Operation:
+        """The operation."""
 
 
 @dataclass(frozen=True)
@@ -365,12 +408,12 @@ class Branch:
 
     @property
     def path(self) -> "list[Branch]":
-        """The branches that must be taken for this one to be, itself last."""
+        """The branches that must be taken for this one to be taken; itself last."""
         return [*(self.outer.path if self.outer else ()), self]
 
 
 class _Graph(Protocol):
-    """What nodes say of their graph. `Graph` is above this module, so it has no type here."""
+    """What nodes need of their graph. The class `Graph` is in a module above this one."""
 
     seed: int | None
 
@@ -389,8 +432,8 @@ class _Graph(Protocol):
     def get_operation_by_name(self, name: str) -> Operation: ...
     def get_tensor_by_name(self, name: str) -> Tensor: ...
     def as_graph_element(
-        self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True
-    ) -> Any: ...
+        self, obj: "GraphElementLike", allow_tensor: bool = True, allow_operation: bool = True
+    ) -> "Operation | Tensor": ...
     def as_default(self) -> AbstractContextManager[Any]: ...
     def finalize(self) -> None: ...
     @property
@@ -401,10 +444,12 @@ class _Graph(Protocol):
     def prevent_fetching(self, op: Operation) -> None: ...
     def unique_name(self, name: str, mark_as_used: bool = True) -> str: ...
     def name_scope(self, name: str | None) -> AbstractContextManager[str]: ...
-    def control_dependencies(self, control_inputs: Any) -> AbstractContextManager[None]: ...
+    def control_dependencies(
+        self, control_inputs: "Iterable[GraphElementLike] | None"
+    ) -> AbstractContextManager[None]: ...
     def on_branch(self, predicate: Tensor, is_taken_if: bool) -> AbstractContextManager[None]: ...
-    def add_to_collection(self, name: Any, value: Any) -> None: ...
-    def get_collection(self, name: Any, scope: str | None = None) -> list[Any]: ...
+    def add_to_collection(self, name: Hashable, value: object) -> None: ...
+    def get_collection(self, name: Hashable, scope: str | None = None) -> list[Any]: ...
 
 
 _UNKNOWN = unknown_shape()

@@ -1,14 +1,14 @@
-"""What is known of all operations of one type.
+"""Definitions of the types of operations.
 
 Each module of operations defines its types with `define`, beside the functions that add them to a
-graph. Whoever has to know something of a type (folding, lowering, the resources of a session) asks
-its definition.
+graph. Code that depends on the type of an operation (folding, lowering, the resources of a session)
+reads its definition.
 """
 
 import enum
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, TypedDict, Unpack
 
 __all__ = ["Computed", "Known", "OpDef", "Role", "define", "definition_of"]
 
@@ -56,6 +56,13 @@ class Known:
     sizes: Callable[..., Any]
 
 
+class _HasKernel(Protocol):
+    """What a definition reads of an operation, whose class is in a module above this one."""
+
+    @property
+    def kernel(self) -> Callable[..., Any] | None: ...
+
+
 @dataclass(frozen=True, slots=True)
 class OpDef:
     """The definition of one type of operation.
@@ -88,17 +95,30 @@ class OpDef:
     read_sizes: Callable[..., Any] | None = None
     batch_rule: Callable[..., Any] | None = None
 
-    def computed_by(self, op: Any) -> Computed:
-        """Says what computes an operation of this type in a run."""
+    def computed_by(self, op: _HasKernel) -> Computed:
+        """Returns what computes an operation of this type in a run."""
         if self.computed is not None:
             return self.computed(op)
         return Computed.BY_ENGINE if op.kernel is None else Computed.BY_NUMPY
 
 
+class _Facts(TypedDict, total=False):
+    """The attributes of `OpDef` after the type."""
+
+    role: Role
+    is_stateful: bool
+    takes_variable: bool
+    numpy: Callable[..., Any] | None
+    computed: Callable[..., Computed] | None
+    fold: Callable[..., Any] | None
+    read_sizes: Callable[..., Any] | None
+    batch_rule: Callable[..., Any] | None
+
+
 _definitions: dict[str, OpDef] = {}
 
 
-def define(op_type: str, **facts: Any) -> OpDef:
+def define(op_type: str, **facts: Unpack[_Facts]) -> OpDef:
     """Defines a type of operation.
 
     Args:

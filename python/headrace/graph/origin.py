@@ -1,7 +1,7 @@
-"""Where in the user's program an operation was made.
+"""The place in the user's program where an operation was made.
 
-Taken each time an operation is created, so it must cost little: only the code object and the
-position in it are kept, and the line is looked up when somebody asks.
+It is recorded whenever an operation is created, so it must cost little: only the code object and
+the position in it are kept. The line is looked up on demand.
 """
 
 import os

@@ -1,17 +1,37 @@
-"""Stacks of defaults, one a thread.
+"""Stacks of defaults, one for each thread.
 
 A new thread starts with empty stacks: it sees neither the default session nor the default graph of
 the thread that started it.
 """
 
 import threading
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
-__all__ = ["DefaultStack", "default_graphs", "default_session", "get_default_session"]
+__all__ = [
+    "DefaultStack",
+    "SessionLike",
+    "default_graphs",
+    "default_session",
+    "get_default_session",
+]
+
+
+class SessionLike(Protocol):
+    """What evaluating tensors and running operations needs of a session."""
+
+    @property
+    def graph(self) -> object:
+        """The graph that it runs."""
+
+    def run(self, fetches: Any, feed_dict: Mapping[Any, Any] | None = None) -> Any:
+        """Computes the fetches."""
+
 
 T = TypeVar("T")
+S = TypeVar("S", bound=SessionLike)
 
 
 class DefaultStack(threading.local, Generic[T]):
@@ -29,7 +49,7 @@ class DefaultStack(threading.local, Generic[T]):
         self.entries.append(default)
 
     def remove(self, default: T, is_nesting_enforced: bool = True) -> None:
-        """Takes off the last entry of an object.
+        """Removes the last entry of an object.
 
         Raises:
             AssertionError: If nesting is enforced and the object was not innermost.
@@ -48,7 +68,7 @@ class DefaultStack(threading.local, Generic[T]):
 
 
 class _Pushed(Generic[T]):
-    """One `with` block. Not a generator: one that is forgotten half-way would end in any thread."""
+    """One `with` block. A generator that is never finished might be closed in another thread."""
 
     def __init__(self, stack: DefaultStack[T], default: T, is_nesting_enforced: bool) -> None:
         self._stack = stack
@@ -73,17 +93,20 @@ default_graphs: DefaultStack[Any] = DefaultStack()
 _default_sessions: DefaultStack[Any] = DefaultStack()
 
 
-def default_session(session: Any, is_nesting_enforced: bool = True) -> AbstractContextManager[Any]:
+def default_session(session: S, is_nesting_enforced: bool = True) -> AbstractContextManager[S]:
     """Makes a session the default of this thread inside a `with` block; does not close it.
 
     Args:
-        session: Anything with a `graph` and `run(fetches, feed_dict)`.
-        is_nesting_enforced: Whether leaving the block is an AssertionError while a session that was
-            entered later is still the default.
+        session: A session, of headrace or any other with a `graph` and `run(fetches, feed_dict)`.
+        is_nesting_enforced: Whether leaving the block raises an AssertionError while a session that
+            was entered later is still the default.
     """
     return _default_sessions.pushed(session, is_nesting_enforced)
 
 
 def get_default_session() -> Any:
-    """Returns the innermost default session of this thread, or None."""
+    """Returns the innermost default session of this thread, or None.
+
+    It is what `default_session` was given, so it has no type of its own.
+    """
     return _default_sessions.innermost()

@@ -1,18 +1,20 @@
-"""What all batchers do: threads put examples into a queue, batches of them are taken out.
+"""What batchers have in common: threads enqueue examples, and batches of them are dequeued.
 
 Source: `tensorflow/python/training/input.py` of TensorFlow 1.15.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from headrace import dtypes
 from headrace.dtypes import DType
-from headrace.graph import Operation, Tensor, name_scope
+from headrace.graph import Operation, Tensor, TensorLike, name_scope
 from headrace.input.components import (
     Component,
     Example,
+    ExampleLike,
+    ExampleShapes,
     as_rows,
     common_components,
     convert,
@@ -102,7 +104,7 @@ class Shuffled:
         scalar(f"fraction_over_{self.min_after_dequeue}_of_{room}_full", fraction)
 
 
-# More than any system runs.
+# More threads than any system runs.
 _MOST_THREADS: Final = 2**22
 
 
@@ -111,22 +113,24 @@ class Batcher:
     """Makes batches of examples; the arguments are those of the functions in `batching`."""
 
     waiting: _Waiting
-    batch_size: Any
+    batch_size: TensorLike
     enqueue_many: bool
-    shapes: Any
+    shapes: ExampleShapes | None
     allow_smaller_final_batch: bool
     name: str | None
-    keep_input: Any = True
+    keep_input: TensorLike = True
 
-    def batch(self, tensors: Any, num_threads: int, default_name: str) -> Any:
-        """Returns batches of one example after the other, which several threads compute."""
+    def batch(self, tensors: ExampleLike, num_threads: int, default_name: str) -> Any:
+        """Returns batches of examples, which several threads compute one after the other."""
         return self._batch([tensors], num_threads, default_name)
 
-    def batch_join(self, tensors_list: Any, default_name: str) -> Any:
+    def batch_join(self, tensors_list: Iterable[ExampleLike], default_name: str) -> Any:
         """Returns batches of the examples of a list, each computed by a thread of its own."""
         return self._batch(tensors_list, 1, default_name)
 
-    def _batch(self, tensors_list: Any, num_threads: int, default_name: str) -> Any:
+    def _batch(
+        self, tensors_list: Iterable[ExampleLike], num_threads: int, default_name: str
+    ) -> Any:
         keys, rows = as_rows(tensors_list)
         values = [value for row in rows for value in row]
         with name_scope(self.name, default_name, [*values, self.keep_input]) as scope:
@@ -153,7 +157,7 @@ class Batcher:
     def _enqueue(
         self, queue: QueueBase, example: Example, table: SparseTable | None, keep: Tensor | None
     ) -> Operation | Tensor:
-        """The operation that puts an example, or the rows of one, into the queue."""
+        """Adds the operation that enqueues an example, or its rows."""
         if keep is not None and keep.shape.rank == 1:
             return self._enqueue_some(queue, example, table, keep)
 
@@ -194,7 +198,7 @@ def _check_num_threads(num_threads: int) -> int:
     return max(num_threads, 0)
 
 
-def _check_keep_input(keep_input: Any, enqueue_many: bool) -> Tensor | None:
+def _check_keep_input(keep_input: TensorLike, enqueue_many: bool) -> Tensor | None:
     """The condition as a tensor; None if everything is kept."""
     keep = convert_to_tensor(keep_input)
     if keep.shape.rank is None:
@@ -210,9 +214,9 @@ def _check_keep_input(keep_input: Any, enqueue_many: bool) -> Tensor | None:
 def _restore(
     batch: Sequence[Tensor], components: Sequence[Component], table: SparseTable
 ) -> list[Tensor | SparseTensor]:
-    """Puts batches of sparse tensors in the place of their handles.
+    """Replaces handles by the batches of sparse tensors that they stand for.
 
-    Who takes one component of a batch takes the others too, so that nothing stays in the table.
+    Computing one component of a batch computes the others too, so that nothing stays in the table.
     """
     values: list[Tensor | SparseTensor] = []
     for tensor, component in zip(batch, components, strict=True):

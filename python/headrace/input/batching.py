@@ -1,22 +1,25 @@
-"""Batchers: a runner's threads put examples into a queue, batches of them are taken out.
+"""Batchers: the threads of a runner enqueue examples, and batches of them are dequeued.
 
 Source: `tensorflow/python/training/input.py` of TensorFlow 1.15.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
+from headrace.graph import TensorLike
 from headrace.input.batcher import Batcher, InOrder, Shuffled
+from headrace.input.components import ExampleLike, ExampleShapes
 
 __all__ = ["batch", "batch_join", "shuffle_batch", "shuffle_batch_join"]
 
 
 def batch(
-    tensors: Any,
-    batch_size: Any,
+    tensors: ExampleLike,
+    batch_size: TensorLike,
     num_threads: int = 1,
     capacity: int = 32,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: ExampleShapes | None = None,
     dynamic_pad: bool = False,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
@@ -52,11 +55,11 @@ def batch(
 
 
 def batch_join(
-    tensors_list: Any,
-    batch_size: Any,
+    tensors_list: Iterable[ExampleLike],
+    batch_size: TensorLike,
     capacity: int = 32,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: ExampleShapes | None = None,
     dynamic_pad: bool = False,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
@@ -64,8 +67,8 @@ def batch_join(
 ) -> Any:
     """As `batch`, with a thread for each example of `tensors_list`.
 
-    Each of them has readers of its own, so that several files are read at once. It goes on until
-    the last one has ended.
+    Give each example a reader of its own, so that several files are read at once. The input ends
+    when all of them have ended.
     """
     waiting = InOrder(capacity, dynamic_pad, shared_name)
     batcher = Batcher(waiting, batch_size, enqueue_many, shapes, allow_smaller_final_batch, name)
@@ -73,14 +76,14 @@ def batch_join(
 
 
 def shuffle_batch(
-    tensors: Any,
-    batch_size: Any,
+    tensors: ExampleLike,
+    batch_size: TensorLike,
     capacity: int,
     min_after_dequeue: int,
     num_threads: int = 1,
     seed: int | None = None,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: ExampleShapes | None = None,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
     name: str | None = None,
@@ -121,20 +124,20 @@ def shuffle_batch(
 
 
 def shuffle_batch_join(
-    tensors_list: Any,
-    batch_size: Any,
+    tensors_list: Iterable[ExampleLike],
+    batch_size: TensorLike,
     capacity: int,
     min_after_dequeue: int,
     seed: int | None = None,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: ExampleShapes | None = None,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
     name: str | None = None,
 ) -> Any:
     """As `shuffle_batch`, with a thread for each example of `tensors_list`; see `batch_join`.
 
-    The order repeats itself only with one of them.
+    The order is repeatable only with one example in the list.
     """
     waiting = Shuffled(capacity, min_after_dequeue, seed, shared_name)
     batcher = Batcher(waiting, batch_size, enqueue_many, shapes, allow_smaller_final_batch, name)

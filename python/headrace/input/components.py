@@ -1,21 +1,34 @@
-"""What the examples of a batcher consist of: checked, and the same for all of them.
+"""The components of a batcher's examples: checked, and the same for all examples.
 
 Source: `tensorflow/python/training/input.py` of TensorFlow 1.15.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
 from headrace.dtypes import DType, int64
 from headrace.graph import Tensor
 from headrace.ops.queues import is_single_shape
 from headrace.ops.sparse.tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
-from headrace.shapes import TensorShape, as_shape, unknown_shape
+from headrace.shapes import ShapeLike, TensorShape, as_shape, unknown_shape
 
-__all__ = ["Component", "Example", "as_rows", "common_components", "convert", "queue_shapes"]
+__all__ = [
+    "Component",
+    "Example",
+    "ExampleLike",
+    "ExampleShapes",
+    "as_rows",
+    "common_components",
+    "convert",
+    "queue_shapes",
+]
 
 Example: TypeAlias = list[Tensor | SparseTensor]
+# What a program gives for an example: its components, or a dict of them.
+ExampleLike: TypeAlias = Collection[Any] | Mapping[Any, Any]
+# The shape of its only component, or one shape for each component.
+ExampleShapes: TypeAlias = TensorShape | Sequence[ShapeLike]
 
 
 @dataclass(frozen=True)
@@ -36,7 +49,7 @@ class Component:
         return self.dtype if self.sparse_shape is None else int64
 
 
-def as_rows(tensors_list: Any) -> tuple[list[Any] | None, list[list[Any]]]:
+def as_rows(tensors_list: Iterable[ExampleLike]) -> tuple[list[Any] | None, list[list[Any]]]:
     """Returns the keys, if the examples are dicts, and the examples as lists.
 
     Args:
@@ -58,10 +71,11 @@ def as_rows(tensors_list: Any) -> tuple[list[Any] | None, list[list[Any]]]:
         raise ValueError("Expected at least one tensor in batch().")
     if not isinstance(rows[0], Mapping):
         return None, [list(row) for row in rows]
-    if any(not isinstance(row, Mapping) or set(row) != set(rows[0]) for row in rows):
+    dicts = [row for row in rows if isinstance(row, Mapping)]
+    if len(dicts) < len(rows) or any(set(row) != set(dicts[0]) for row in dicts):
         raise ValueError("All dictionaries in tensors_list must have the same keys")
-    keys = sorted(rows[0], key=str)
-    return keys, [[row[key] for key in keys] for row in rows]
+    keys = sorted(dicts[0], key=str)
+    return keys, [[row[key] for key in keys] for row in dicts]
 
 
 def convert(rows: Sequence[Sequence[Any]]) -> list[Example]:
@@ -70,7 +84,7 @@ def convert(rows: Sequence[Sequence[Any]]) -> list[Example]:
 
 
 def common_components(examples: Sequence[Example], enqueue_many: bool) -> list[Component]:
-    """Returns what all examples consist of.
+    """Returns the components of the examples.
 
     Args:
         examples: The examples.
@@ -93,7 +107,10 @@ def common_components(examples: Sequence[Example], enqueue_many: bool) -> list[C
 
 
 def queue_shapes(
-    examples: Sequence[Example], components: Sequence[Component], given: Any, enqueue_many: bool
+    examples: Sequence[Example],
+    components: Sequence[Component],
+    given: ExampleShapes | None,
+    enqueue_many: bool,
 ) -> list[TensorShape]:
     """Returns the shapes of the components in the queue.
 
@@ -112,20 +129,27 @@ def queue_shapes(
             _first_shape(column, enqueue_many) if component.sparse_shape is None else _HANDLE
             for component, column in columns
         ]
-    is_single = isinstance(given, TensorShape) or is_single_shape(given)
-    shapes = [as_shape(shape) for shape in ([given] if is_single else given)]
+    shapes = _given_shapes(given)
     for index, component in enumerate(components[: len(shapes)]):
         if component.sparse_shape is not None:
             shapes[index] = _HANDLE
     return shapes
 
 
-# What stands for a sparse tensor in the queue.
+def _given_shapes(given: ExampleShapes) -> list[TensorShape]:
+    if isinstance(given, TensorShape):
+        return [given]
+    if is_single_shape(given):
+        return [as_shape(cast("ShapeLike", given))]
+    return [as_shape(shape) for shape in given]
+
+
+# The shape of the handle that stands for a sparse tensor in the queue.
 _HANDLE = TensorShape([])
 
 
 def _sparse_shape(value: Tensor | SparseTensor, enqueue_many: bool) -> TensorShape | None:
-    """The shape of one example of a sparse tensor, in which only the rank counts; else None."""
+    """The shape of a sparse tensor in one example, where only the rank counts; else None."""
     if isinstance(value, Tensor):
         return None
     rank = value.dense_shape.shape[0].value
@@ -151,7 +175,7 @@ def _common_types(examples: Sequence[Example]) -> list[DType]:
 
 
 def _first_shape(column: Sequence[Any], enqueue_many: bool) -> TensorShape:
-    """The shape that a component has in the first example; it must go with those of the others."""
+    """The shape of a component in the first example; those of the others must be compatible."""
     shapes: list[TensorShape] = []
     for tensor in column:
         if tensor.shape.rank is None:

@@ -1,18 +1,21 @@
-"""File names that are looked up once.
+"""The names of files, looked up once.
 
 Source: `tf.train.match_filenames_once` of TensorFlow 1.15.
 """
 
-from typing import Any
+from collections.abc import Sequence
+from os import PathLike
 
-from headrace.graph import GraphKeys, name_scope
+from headrace.graph import GraphKeys, TensorLike, name_scope
 from headrace.ops.readers.files import matching_files
 from headrace.ops.variables.variable import Variable
 
 __all__ = ["match_filenames_once"]
 
 
-def match_filenames_once(pattern: Any, name: str | None = None) -> Variable:
+def match_filenames_once(
+    pattern: TensorLike | PathLike[str] | Sequence[str | PathLike[str]], name: str | None = None
+) -> Variable:
     """Makes a local variable of the names of the files that match patterns.
 
     They are looked up when it is initialized: run `local_variables_initializer` first.

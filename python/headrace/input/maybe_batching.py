@@ -3,21 +3,24 @@
 Source: `tensorflow/python/training/input.py` of TensorFlow 1.15.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
+from headrace.graph import TensorLike
 from headrace.input.batcher import Batcher, InOrder, Shuffled
+from headrace.input.components import ExampleLike, ExampleShapes
 
 __all__ = ["maybe_batch", "maybe_batch_join", "maybe_shuffle_batch", "maybe_shuffle_batch_join"]
 
 
 def maybe_batch(
-    tensors: Any,
-    keep_input: Any,
-    batch_size: Any,
+    tensors: ExampleLike,
+    keep_input: TensorLike,
+    batch_size: TensorLike,
     num_threads: int = 1,
     capacity: int = 32,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: ExampleShapes | None = None,
     dynamic_pad: bool = False,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
@@ -53,12 +56,12 @@ def maybe_batch(
 
 
 def maybe_batch_join(
-    tensors_list: Any,
-    keep_input: Any,
-    batch_size: Any,
+    tensors_list: Iterable[ExampleLike],
+    keep_input: TensorLike,
+    batch_size: TensorLike,
     capacity: int = 32,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: ExampleShapes | None = None,
     dynamic_pad: bool = False,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
@@ -76,15 +79,15 @@ def maybe_batch_join(
 
 
 def maybe_shuffle_batch(
-    tensors: Any,
-    batch_size: Any,
+    tensors: ExampleLike,
+    batch_size: TensorLike,
     capacity: int,
     min_after_dequeue: int,
-    keep_input: Any,
+    keep_input: TensorLike,
     num_threads: int = 1,
     seed: int | None = None,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: ExampleShapes | None = None,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
     name: str | None = None,
@@ -98,14 +101,14 @@ def maybe_shuffle_batch(
 
 
 def maybe_shuffle_batch_join(
-    tensors_list: Any,
-    batch_size: Any,
+    tensors_list: Iterable[ExampleLike],
+    batch_size: TensorLike,
     capacity: int,
     min_after_dequeue: int,
-    keep_input: Any,
+    keep_input: TensorLike,
     seed: int | None = None,
     enqueue_many: bool = False,
-    shapes: Any = None,
+    shapes: ExampleShapes | None = None,
     allow_smaller_final_batch: bool = False,
     shared_name: str | None = None,
     name: str | None = None,

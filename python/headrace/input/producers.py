@@ -1,12 +1,21 @@
-"""Producers: queues that a runner fills with the rows of a tensor, once an epoch.
+"""Producers: queues that a runner fills with the rows of a tensor, once in each epoch.
 
 Source: `tensorflow/python/training/input.py` of TensorFlow 1.15.
 """
 
-from typing import Any
+from collections.abc import Collection, Sequence
+from os import PathLike
+from typing import overload
 
 from headrace import dtypes
-from headrace.graph import GraphKeys, Operation, Tensor, control_dependencies, name_scope
+from headrace.graph import (
+    GraphKeys,
+    Operation,
+    Tensor,
+    TensorLike,
+    control_dependencies,
+    name_scope,
+)
 from headrace.ops.array.gather import gather
 from headrace.ops.array.placeholder import identity
 from headrace.ops.array.range import range as range_op
@@ -21,6 +30,7 @@ from headrace.ops.random.shuffle import random_shuffle
 from headrace.ops.summary.scalar import scalar
 from headrace.ops.variables.variable import Variable
 from headrace.queue_runner import QueueRunner, add_queue_runner
+from headrace.shapes import ShapeLike
 
 __all__ = [
     "input_producer",
@@ -31,7 +41,25 @@ __all__ = [
 ]
 
 
-def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = None) -> Any:
+@overload
+def limit_epochs(
+    tensor: Tensor, num_epochs: int | None = None, name: str | None = None
+) -> Tensor: ...
+
+
+@overload
+def limit_epochs(tensor: TensorLike, num_epochs: int, name: str | None = None) -> Tensor: ...
+
+
+@overload
+def limit_epochs(
+    tensor: TensorLike, num_epochs: int | None = None, name: str | None = None
+) -> TensorLike: ...
+
+
+def limit_epochs(
+    tensor: TensorLike, num_epochs: int | None = None, name: str | None = None
+) -> TensorLike:
     """Returns a tensor that can be computed `num_epochs` times.
 
     The count is a local variable: run `local_variables_initializer` first.
@@ -66,8 +94,8 @@ def limit_epochs(tensor: Any, num_epochs: int | None = None, name: str | None = 
 
 
 def input_producer(
-    input_tensor: Any,
-    element_shape: Any = None,
+    input_tensor: TensorLike,
+    element_shape: ShapeLike | None = None,
     num_epochs: int | None = None,
     shuffle: bool = True,
     seed: int | None = None,
@@ -118,7 +146,7 @@ def input_producer(
             name=name or "FIFOQueueV2",
         )
         enqueue = queue.enqueue_many(rows)
-        # Without a limit and without rows the runner would repeat nothing for ever.
+        # Without rows and without a limit of epochs, the runner would loop for ever.
         enqueue.attrs["_refuses_empty"] = num_epochs is None
         add_queue_runner(QueueRunner(queue, [enqueue], cancel_op=cancel_op))
         if summary_name is not None:
@@ -127,7 +155,7 @@ def input_producer(
 
 
 def string_input_producer(
-    string_tensor: Any,
+    string_tensor: TensorLike | Sequence[str | PathLike[str]],
     num_epochs: int | None = None,
     shuffle: bool = True,
     seed: int | None = None,
@@ -177,7 +205,7 @@ def string_input_producer(
 
 
 def range_input_producer(
-    limit: Any,
+    limit: TensorLike,
     num_epochs: int | None = None,
     shuffle: bool = True,
     seed: int | None = None,
@@ -214,7 +242,7 @@ def range_input_producer(
 
 
 def slice_input_producer(
-    tensor_list: Any,
+    tensor_list: Collection[TensorLike],
     num_epochs: int | None = None,
     shuffle: bool = True,
     seed: int | None = None,
@@ -222,7 +250,7 @@ def slice_input_producer(
     shared_name: str | None = None,
     name: str | None = None,
 ) -> list[Tensor]:
-    """Returns one slice of each tensor, the same row of all, another one in each run.
+    """Returns one row of each tensor: the same index in all, another index in each run.
 
     Args:
         tensor_list: Tensors with as many rows as the first.

@@ -1,4 +1,4 @@
-"""Which threads of a runner still fill its queue, in each session."""
+"""Counts the threads of a runner that still fill its queue, in each session."""
 
 import threading
 import weakref
@@ -16,7 +16,7 @@ _ThreadRef: TypeAlias = weakref.ref[threading.Thread]
 class Census:
     """The filling threads of a runner, by session. Keeps neither alive.
 
-    Changed under the runner's lock, read without: the tuples are replaced and never changed.
+    Written under the runner's lock, read without it: the tuples are replaced, never changed.
     """
 
     def __init__(self) -> None:
@@ -24,18 +24,18 @@ class Census:
             weakref.WeakKeyDictionary()
         )
 
-    def begin(self, sess: Any, threads: Iterable[threading.Thread]) -> None:
-        """Notes the threads that are going to fill the queue."""
+    def begin(self, sess: object, threads: Iterable[threading.Thread]) -> None:
+        """Records the threads that are going to fill the queue."""
         self._filling[sess] = tuple(map(weakref.ref, threads))
 
-    def leave(self, sess: Any, threads: Sequence[threading.Thread]) -> bool:
-        """Takes threads off; returns whether they were the last ones."""
+    def leave(self, sess: object, threads: Sequence[threading.Thread]) -> bool:
+        """Removes threads; returns whether they were the last ones."""
         before = [ref for ref in self._filling.get(sess, ()) if ref() is not None]
         left = [ref for ref in before if ref() not in threads]
         self._filling[sess] = tuple(left)
         return not left and bool(before)
 
-    def progress(self, sess: Any, num_running: int | None) -> Progress:
+    def progress(self, sess: object, num_running: int | None) -> Progress:
         """Returns how far the threads have come.
 
         Args:

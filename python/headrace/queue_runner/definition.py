@@ -1,4 +1,4 @@
-"""What queue runners are made of, and runners written down as names.
+"""The arguments of queue runners, and runners described by names.
 
 Source: `tf.train.QueueRunnerDef` of TensorFlow 1.15.
 """
@@ -12,7 +12,7 @@ __all__ = ["QueueRunnerDef", "add_scope", "check_closed_types", "strip_scope"]
 
 @dataclass
 class QueueRunnerDef:
-    """A `QueueRunner` written down as names, to be found again in another graph.
+    """The description of a `QueueRunner` by names, to make it again in another graph.
 
     Attributes:
         queue_name: Name of the queue.

@@ -1,4 +1,4 @@
-"""What the threads of a queue runner do: repeat an operation, or wait for the stop.
+"""The work of a queue runner's threads: run an operation in a loop, or wait for the stop.
 
 None of it keeps a session of headrace alive while it blocks.
 """
@@ -9,37 +9,70 @@ import traceback
 import weakref
 from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 from headrace import engine
 from headrace.graph import Tensor
 from headrace.session import Life, Session
 
 __all__ = [
+    "CoordinatorLike",
     "FindSession",
+    "SupportsRun",
     "make_loop",
     "request_stop",
     "run_ignoring_errors",
-    "tell_of_stop_iteration",
     "wait_for_stop",
+    "warn_of_stop_iteration",
     "weakly",
 ]
 
-# Gives a session that may be gone by now.
+# Returns a session, or None if it was collected.
 FindSession: TypeAlias = Callable[[], Any]
 
 _log = logging.getLogger(__name__)
 
 
-def weakly(sess: Any) -> FindSession:
-    """Returns what finds a session: None once it was collected, if it is one of headrace."""
+class SupportsRun(Protocol):
+    """What a runner needs of a session: those of headrace, and others."""
+
+    def run(self, fetches: Any, /) -> object:
+        """Runs an operation."""
+
+
+class CoordinatorLike(Protocol):
+    """What a runner needs of a coordinator: `Coordinator`, and others."""
+
+    def should_stop(self) -> bool:
+        """Whether a stop was requested."""
+
+    def request_stop(self, ex: BaseException, /) -> object:
+        """Requests a stop because of an error."""
+
+    def wait_for_stop(self) -> object:
+        """Blocks until a stop is requested."""
+
+    def register_thread(self, thread: threading.Thread, /) -> object:
+        """Adds a thread to those that `join` waits for."""
+
+
+@runtime_checkable
+class _CallsBack(Protocol):
+    """A coordinator that wakes a native loop."""
+
+    def add_stop_callback(self, callback: Callable[[], object], /) -> object: ...
+
+    def remove_stop_callback(self, callback: Callable[[], object], /) -> object: ...
+
+
+def weakly(sess: SupportsRun) -> FindSession:
+    """Returns a function that returns a session; headrace's own is not kept alive by it."""
     return weakref.ref(sess) if isinstance(sess, Session) else lambda: sess
 
 
-def make_loop(sess: Any, op: Any, coord: Any) -> Callable[[], None]:
-    """Returns what runs an operation again and again until it raises or the coordinator stops."""
-    has_callbacks = coord is None or hasattr(coord, "add_stop_callback")
-    if not (has_callbacks and isinstance(sess, Session)):
+def make_loop(sess: SupportsRun, op: Any, coord: CoordinatorLike | None) -> Callable[[], None]:
+    """Returns a function that runs an operation until it raises or the coordinator stops."""
+    if not (isinstance(sess, Session) and (coord is None or isinstance(coord, _CallsBack))):
         return partial(_repeat, sess, op, coord)
     op = sess.graph.as_graph_element(op)
     if isinstance(op, Tensor):
@@ -49,12 +82,12 @@ def make_loop(sess: Any, op: Any, coord: Any) -> Callable[[], None]:
     return loop if coord is None else partial(_repeat_natively, loop, flag, coord)
 
 
-def _repeat(sess: Any, op: Any, coord: Any) -> None:
+def _repeat(sess: SupportsRun, op: object, coord: CoordinatorLike | None) -> None:
     while coord is None or not coord.should_stop():
         sess.run(op)
 
 
-def _repeat_natively(loop: Callable[[], None], flag: engine.StopFlag, coord: Any) -> None:
+def _repeat_natively(loop: Callable[[], None], flag: engine.StopFlag, coord: _CallsBack) -> None:
     coord.add_stop_callback(flag.set)
     try:
         if not flag.is_set():
@@ -63,9 +96,9 @@ def _repeat_natively(loop: Callable[[], None], flag: engine.StopFlag, coord: Any
         coord.remove_stop_callback(flag.set)
 
 
-def wait_for_stop(coord: Any, life: Life | None) -> None:
+def wait_for_stop(coord: CoordinatorLike, life: Life | None) -> None:
     """Waits until the coordinator stops, or what the runner lives for has ended."""
-    if life is None or not hasattr(coord, "add_stop_callback"):
+    if life is None or not isinstance(coord, _CallsBack):
         coord.wait_for_stop()
         return
     is_over = threading.Event()
@@ -78,18 +111,18 @@ def wait_for_stop(coord: Any, life: Life | None) -> None:
         life.forget(is_over.set)
 
 
-def request_stop(coord: Any, error: BaseException) -> bool:
-    """Hands an error to a coordinator; returns whether it took it."""
+def request_stop(coord: CoordinatorLike, error: BaseException) -> bool:
+    """Requests a stop because of an error; returns whether the coordinator accepted it."""
     try:
         coord.request_stop(error)
     except BaseException as refused:
-        # One that was joined raises the error again: nobody would hear of it.
+        # A coordinator that was joined raises the error again, so it reports it to nobody.
         _log.debug("A coordinator did not take %r: %r", error, refused)
         return False
     return True
 
 
-def run_ignoring_errors(sess: Any, op: Any) -> None:
+def run_ignoring_errors(sess: SupportsRun, op: object) -> None:
     """Runs an operation that closes a queue; the queue, or the session, may be closed already."""
     try:
         sess.run(op)
@@ -97,8 +130,8 @@ def run_ignoring_errors(sess: Any, op: Any) -> None:
         _log.debug("Ignored exception: %s", error)
 
 
-def tell_of_stop_iteration(queue: str, error: BaseException) -> None:
-    """Warns that a Python function has ended the input of a queue without saying so.
+def warn_of_stop_iteration(queue: str, error: BaseException) -> None:
+    """Warns that a Python function has ended the input of a queue with a StopIteration.
 
     TensorFlow takes a StopIteration for the end of the input, also one that is raised by mistake.
     """

@@ -12,7 +12,7 @@ import logging
 import threading
 import weakref
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from headrace import errors
 from headrace.coordinator import exception_of
@@ -26,12 +26,14 @@ from headrace.queue_runner.definition import (
     strip_scope,
 )
 from headrace.queue_runner.loops import (
+    CoordinatorLike,
     FindSession,
+    SupportsRun,
     make_loop,
     request_stop,
     run_ignoring_errors,
-    tell_of_stop_iteration,
     wait_for_stop,
+    warn_of_stop_iteration,
     weakly,
 )
 from headrace.session import Progress, Session, register_producer
@@ -41,12 +43,19 @@ __all__ = ["QueueRunner"]
 _log = logging.getLogger(__name__)
 
 
+class _Named(Protocol):
+    """A queue, an operation or a tensor, of which a runner reads only the name."""
+
+    @property
+    def name(self) -> str: ...
+
+
 class QueueRunner:
     """Runs each of several enqueue operations of a queue in a thread of its own.
 
     A thread ends when its operation raises one of the queue-closed types; the last thread to end
-    so closes the queue. Anything else that ends it, `SystemExit` included, goes to the coordinator;
-    without one it is kept in `exceptions_raised` and raised in the thread, and the last thread to
+    so closes the queue. Any other exception, `SystemExit` included, goes to the coordinator.
+    Without one it is kept in `exceptions_raised` and raised in the thread, and the last thread to
     end closes the queue. Either way it is the cause of the consumer's `OutOfRangeError`.
 
     Threads do not keep a session alive: if it is collected, or `tf.reset_default_graph` drops its
@@ -79,10 +88,10 @@ class QueueRunner:
 
     def __init__(
         self,
-        queue: Any = None,
-        enqueue_ops: Sequence[Any] | None = None,
-        close_op: Any = None,
-        cancel_op: Any = None,
+        queue: _Named | None = None,
+        enqueue_ops: Sequence[_Named] | None = None,
+        close_op: _Named | None = None,
+        cancel_op: _Named | None = None,
         queue_closed_exception_types: tuple[type[errors.OpError], ...] | None = None,
         queue_runner_def: QueueRunnerDef | None = None,
         import_scope: str | None = None,
@@ -100,7 +109,7 @@ class QueueRunner:
         # each `_run` when it ends. Guarded by the lock, like all below.
         self._runs_per_session: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._exceptions_raised: list[BaseException] = []
-        self._has_told = False
+        self._has_warned = False
         self._census = Census()
         # Where the closing operation has run.
         self._closed_in: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -108,22 +117,24 @@ class QueueRunner:
 
     def _init_from_args(
         self,
-        queue: Any = None,
-        enqueue_ops: Sequence[Any] | None = None,
-        close_op: Any = None,
-        cancel_op: Any = None,
+        queue: _Named | None = None,
+        enqueue_ops: Sequence[_Named] | None = None,
+        close_op: _Named | None = None,
+        cancel_op: _Named | None = None,
         queue_closed_exception_types: tuple[type[errors.OpError], ...] | None = None,
     ) -> None:
         if not queue or not enqueue_ops:
             raise ValueError("Must provide queue and enqueue_ops.")
         self._queue_closed_exception_types = check_closed_types(queue_closed_exception_types)
-        self._queue = queue
+        self._queue: _Named = queue
         if isinstance(queue, QueueBase):
             queue.add_runner(self)
-        self._enqueue_ops = list(enqueue_ops)
-        self._close_op = queue.close() if close_op is None else close_op
-        self._cancel_op = (
-            queue.close(cancel_pending_enqueues=True) if cancel_op is None else cancel_op
+        self._enqueue_ops: list[_Named] = list(enqueue_ops)
+        # An operation, which cannot be closed, may stand for the queue if both are given.
+        closable: Any = queue
+        self._close_op: _Named = closable.close() if close_op is None else close_op
+        self._cancel_op: _Named = (
+            closable.close(cancel_pending_enqueues=True) if cancel_op is None else cancel_op
         )
 
     def _init_from_proto(
@@ -175,11 +186,15 @@ class QueueRunner:
 
     @property
     def exceptions_raised(self) -> list[BaseException]:
-        """Errors that no coordinator heard of, since the last `create_threads`: a new list."""
+        """Errors not reported to a coordinator since the last `create_threads`: a new list."""
         return list(self._exceptions_raised)
 
     def create_threads(
-        self, sess: Any, coord: Any = None, daemon: bool = False, start: bool = False
+        self,
+        sess: SupportsRun,
+        coord: CoordinatorLike | None = None,
+        daemon: bool = False,
+        start: bool = False,
     ) -> list[threading.Thread]:
         """Makes the threads that fill the queue in a session.
 
@@ -188,7 +203,7 @@ class QueueRunner:
 
         Args:
             sess: The session to run in.
-            coord: Stops the threads, hears of their errors and joins them.
+            coord: Stops the threads, receives their errors and joins them.
             daemon: Whether the threads do not keep the program alive.
             start: Whether to start them here.
 
@@ -214,7 +229,9 @@ class QueueRunner:
             self._start(threads, weakly(sess), coord)
         return threads
 
-    def _make_threads(self, sess: Any, coord: Any) -> list[threading.Thread]:
+    def _make_threads(
+        self, sess: SupportsRun, coord: CoordinatorLike | None
+    ) -> list[threading.Thread]:
         prefix, find_session = f"QueueRunnerThread-{self.name}", weakly(sess)
         filling = [
             threading.Thread(
@@ -231,7 +248,10 @@ class QueueRunner:
         return [*filling, closing]
 
     def _start(
-        self, threads: list[threading.Thread], find_session: FindSession, coord: Any
+        self,
+        threads: list[threading.Thread],
+        find_session: FindSession,
+        coord: CoordinatorLike | None,
     ) -> None:
         """Starts threads. If one cannot be started, those that run are stopped."""
         try:
@@ -243,13 +263,13 @@ class QueueRunner:
             self._close(find_session, self._cancel_op)
             raise
 
-    def progress_in(self, session: Any) -> Progress:
+    def progress_in(self, session: object) -> Progress:
         """Returns how far the runner has come in a session: headrace's own, for messages."""
         # Without the lock: a subclass may close the queue under it, and wait there for room.
         return self._census.progress(session, self._runs_per_session.get(session))
 
     def to_proto(self, export_scope: str | None = None) -> QueueRunnerDef | None:
-        """Writes the runner down as names.
+        """Describes the runner by names.
 
         Args:
             export_scope: Name scope to take off the names.
@@ -280,8 +300,10 @@ class QueueRunner:
         """Makes a runner of names that are looked up in the default graph."""
         return QueueRunner(queue_runner_def=queue_runner_def, import_scope=import_scope)
 
-    def _fill(self, find_session: FindSession, enqueue_op: Any, coord: Any) -> None:
-        """What a filling thread does: `_run`, and whatever ends that is heard of."""
+    def _fill(
+        self, find_session: FindSession, enqueue_op: _Named, coord: CoordinatorLike | None
+    ) -> None:
+        """The body of a filling thread: `_run`, and every error is reported."""
         try:
             if find_session() is not None:
                 self._run(find_session(), enqueue_op, coord)
@@ -291,8 +313,8 @@ class QueueRunner:
         finally:
             self._leave(find_session, [threading.current_thread()])
 
-    def _wait_to_close(self, find_session: FindSession, coord: Any) -> None:
-        """What the thread does that waits for the stop."""
+    def _wait_to_close(self, find_session: FindSession, coord: CoordinatorLike) -> None:
+        """The body of the thread that waits for the stop."""
         if find_session() is not None:
             self._close_on_stop(find_session(), self._cancel_op, coord)
 
@@ -327,7 +349,7 @@ class QueueRunner:
         wait_for_stop(coord, life)
         self._cancel(find_session, cancel_op, coord)
 
-    def _cancel(self, find_session: FindSession, cancel_op: Any, coord: Any) -> None:
+    def _cancel(self, find_session: FindSession, cancel_op: _Named, coord: CoordinatorLike) -> None:
         sess, cause = find_session(), exception_of(coord)
         if sess is None:
             return
@@ -337,28 +359,30 @@ class QueueRunner:
 
     def _end_input(self, find_session: FindSession, end: BaseException) -> None:
         """Counts the end of a thread whose input has ended; the last one closes the queue."""
-        if isinstance(end.__cause__, StopIteration) and not self._has_told:
-            self._has_told = True
-            tell_of_stop_iteration(self.name, end)
+        if isinstance(end.__cause__, StopIteration) and not self._has_warned:
+            self._has_warned = True
+            warn_of_stop_iteration(self.name, end)
         sess = find_session()
         is_our_session = isinstance(sess, Session)
         if is_our_session and sess.runners.is_failure(end.__cause__):
-            # The input did not end but failed further up: this queue's consumer is to know.
+            # The input did not end but failed upstream: report that to this queue's consumer.
             sess.runners.fail(self, end.__cause__)
         if self._count_end(find_session) == 0:
             self._close(find_session, self._close_op)
 
-    def _report(self, find_session: FindSession, coord: Any, error: BaseException) -> bool:
-        """Tells of what ended a thread; returns whether the coordinator has heard of it."""
+    def _report(
+        self, find_session: FindSession, coord: CoordinatorLike | None, error: BaseException
+    ) -> bool:
+        """Reports the error that ended a thread; returns whether the coordinator has it."""
         sess = find_session()
-        # What comes after a stop is its work.
+        # Errors after a stop are caused by it.
         is_first = coord is None or not coord.should_stop()
         if is_first and isinstance(sess, Session):
             sess.runners.fail(self, error)
         if coord is not None and request_stop(coord, error):
             return True
         if isinstance(error, errors.CancelledError) and sess in self._closed_in:
-            # This runner gave up, and has said why.
+            # This runner closed the queue itself, and has reported why.
             return True
         with self._lock:
             is_new = not any(raised is error for raised in self._exceptions_raised)
@@ -369,7 +393,7 @@ class QueueRunner:
         return False
 
     def _leave(self, find_session: FindSession, threads: Sequence[threading.Thread]) -> None:
-        """Takes threads off those that fill; the last one closes a queue that others have left."""
+        """Removes ended threads; the last one closes the queue if there were errors."""
         sess = find_session()
         if sess is None:
             return
@@ -381,7 +405,7 @@ class QueueRunner:
         if is_last and self._exceptions_raised:
             self._close(find_session, self._close_op)
 
-    def _close(self, find_session: FindSession, op: Any) -> None:
+    def _close(self, find_session: FindSession, op: _Named) -> None:
         """Closes the queue with one of its operations, unless that was done already."""
         sess = find_session()
         if sess is None:

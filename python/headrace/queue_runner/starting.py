@@ -1,13 +1,14 @@
-"""Finding the runners of a graph and starting them.
+"""Finds the runners of a graph and starts them.
 
 Source: `tf.train.add_queue_runner` and `tf.train.start_queue_runners` of TensorFlow 1.15.
 """
 
 import logging
 import threading
-from typing import Any, Final
+from typing import Final
 
 from headrace.graph import GraphKeys, get_default_graph, get_default_session
+from headrace.queue_runner.loops import CoordinatorLike
 from headrace.queue_runner.runner import QueueRunner
 from headrace.session import Session
 
@@ -26,7 +27,7 @@ def add_queue_runner(qr: QueueRunner, collection: str = GraphKeys.QUEUE_RUNNERS)
 
 def start_queue_runners(
     sess: Session | None = None,
-    coord: Any = None,
+    coord: CoordinatorLike | None = None,
     daemon: bool = True,
     start: bool = True,
     collection: str = GraphKeys.QUEUE_RUNNERS,
@@ -35,7 +36,7 @@ def start_queue_runners(
 
     Args:
         sess: The session to run in; by default the default session.
-        coord: Stops the threads, hears of their errors and joins them.
+        coord: Stops the threads, receives their errors and joins them.
         daemon: Whether the threads do not keep the program alive.
         start: Whether to start them here.
         collection: Key of the collection.

@@ -4,17 +4,18 @@ Source: `tf.FIFOQueue` and its siblings of TensorFlow 1.15, whose rules and orde
 """
 
 import sys
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final
 
-from headrace.dtypes import int64
+from headrace.dtypes import DTypesLike, int64
 from headrace.errors import InvalidArgumentError
 from headrace.queues.queue import Queue, as_integer
 from headrace.queues.signature import Signature, as_shapes, as_types
-from headrace.shapes import TensorShape
+from headrace.shapes import ShapesLike, TensorShape
 
 __all__ = ["FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "RandomShuffleQueue"]
 
-# TensorFlow's seed of a graph that nobody has given one: a queue of a graph has the same order.
+# TensorFlow's seed of a graph without one: so this queue has the order of a queue in a graph.
 _GRAPH_SEED: Final = 87654321
 
 
@@ -30,7 +31,7 @@ class FIFOQueue(Queue):
         name: The name in messages.
 
     Raises:
-        TypeError: If `capacity` is no integer, or a type or shape is none.
+        TypeError: If `capacity` is not an integer, or a type or shape is not one.
         ValueError: If the numbers of types, shapes and names differ or a shape is not fully
             defined.
     """
@@ -38,9 +39,9 @@ class FIFOQueue(Queue):
     def __init__(
         self,
         capacity: int,
-        dtypes: Any,
-        shapes: Any = None,
-        names: Any = None,
+        dtypes: DTypesLike,
+        shapes: ShapesLike | None = None,
+        names: str | Sequence[str] | None = None,
         name: str = "fifo_queue",
     ) -> None:
         signature = _signature(name, dtypes, shapes, names)
@@ -52,8 +53,8 @@ class RandomShuffleQueue(Queue):
 
     Args:
         capacity: As for `FIFOQueue`.
-        min_after_dequeue: So many elements stay in the queue while it is open: the larger, the
-            better mixed. 0 to `capacity` - 1.
+        min_after_dequeue: How many elements stay in the queue while it is open: the more, the
+            better the shuffle. 0 to `capacity` - 1.
         dtypes: As for `FIFOQueue`.
         shapes: As for `FIFOQueue`.
         names: As for `FIFOQueue`.
@@ -70,9 +71,9 @@ class RandomShuffleQueue(Queue):
         self,
         capacity: int,
         min_after_dequeue: int,
-        dtypes: Any,
-        shapes: Any = None,
-        names: Any = None,
+        dtypes: DTypesLike,
+        shapes: ShapesLike | None = None,
+        names: str | Sequence[str] | None = None,
         seed: int | None = None,
         name: str = "random_shuffle_queue",
     ) -> None:
@@ -91,9 +92,9 @@ class PaddingFIFOQueue(Queue):
     Args:
         capacity: As for `FIFOQueue`.
         dtypes: As for `FIFOQueue`.
-        shapes: One shape, or a list of one for each component, of known rank; the unknown
-            dimensions, None, are those that are padded, with 0, "" or False. `dequeue` gives the
-            element as it is.
+        shapes: One shape, or a list of one for each component, of known rank. Unknown dimensions,
+            None, are padded with 0, "" or False in a batch. `dequeue` returns the element as it
+            is.
         names: As for `FIFOQueue`.
         name: As for `FIFOQueue`.
 
@@ -105,9 +106,9 @@ class PaddingFIFOQueue(Queue):
     def __init__(
         self,
         capacity: int,
-        dtypes: Any,
-        shapes: Any,
-        names: Any = None,
+        dtypes: DTypesLike,
+        shapes: ShapesLike,
+        names: str | Sequence[str] | None = None,
         name: str = "padding_fifo_queue",
     ) -> None:
         signature = _signature(name, dtypes, _given(shapes, name), names, is_padded=True)
@@ -136,9 +137,9 @@ class PriorityQueue(Queue):
     def __init__(
         self,
         capacity: int,
-        types: Any,
-        shapes: Any,
-        names: Any = None,
+        types: DTypesLike,
+        shapes: ShapesLike,
+        names: str | Sequence[str] | None = None,
         name: str = "priority_queue",
     ) -> None:
         all_shapes = [TensorShape([]), *as_shapes(_given(shapes, name))]
@@ -146,14 +147,18 @@ class PriorityQueue(Queue):
         super().__init__(capacity, signature, "PriorityQueue")
 
 
-def _given(shapes: Any, name: str) -> Any:
+def _given(shapes: ShapesLike | None, name: str) -> ShapesLike:
     if shapes is None:
         raise TypeError(f"queue '{name}': shapes is None, expected a shape for each component.")
     return shapes
 
 
 def _signature(
-    name: str, dtypes: Any, shapes: Any, names: Any, is_padded: bool = False
+    name: str,
+    dtypes: DTypesLike,
+    shapes: ShapesLike | None,
+    names: str | Sequence[str] | None,
+    is_padded: bool = False,
 ) -> Signature:
     checked = None if shapes is None else as_shapes(shapes)
     for shape in checked or ():

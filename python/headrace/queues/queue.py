@@ -4,10 +4,10 @@ import sys
 from collections.abc import Callable, Iterator
 from operator import index
 from types import TracebackType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, SupportsIndex
 
 from headrace import engine, errors
-from headrace.queues.signature import Signature
+from headrace.queues.signature import ElementLike, Signature
 from headrace.queues.statistics import QueueStatistics
 
 __all__ = ["Queue"]
@@ -17,12 +17,12 @@ class Queue:
     """A bounded buffer of elements between threads.
 
     An element is a tuple of components, each an array of a fixed type. May be used from many
-    threads; blocked calls are served strictly in the order they came, and Python runs meanwhile.
-    What goes in is copied; what comes out belongs to the caller.
+    threads. Blocked calls are served strictly in the order they came, and do not hold the GIL.
+    Enqueued arrays are copied; dequeued arrays belong to the caller.
 
-    A call that does not end well loses nothing. A dequeue puts back what it had taken, in front if
-    the queue keeps an order; what an `enqueue_many` had added stays, and its error says how many
-    elements that were: in the message, or in a note of a KeyboardInterrupt.
+    A call that fails loses no elements. A dequeue puts back what it had taken, in front if the
+    queue keeps an order. Elements that an `enqueue_many` had added stay, and the error says how
+    many: in its message, or in a note of a KeyboardInterrupt.
 
     As a context manager it closes itself at the end, and cancels enqueues that wait.
 
@@ -60,19 +60,19 @@ class Queue:
 
     @property
     def is_closed(self) -> bool:
-        """Whether nothing comes in any more."""
+        """Whether the queue was closed, so that nothing can be enqueued any more."""
         return self._native.is_closed()
 
     @property
     def stats(self) -> QueueStatistics:
-        """What the queue says of itself now."""
+        """The statistics of the queue now."""
         return QueueStatistics(**self._native.stats())
 
     def size(self) -> int:
-        """Returns the number of elements in the queue now, without those a dequeue waits with."""
+        """Returns the number of elements in the queue, without those a waiting dequeue holds."""
         return self._native.size()
 
-    def enqueue(self, element: Any, timeout: float | None = None) -> None:
+    def enqueue(self, element: ElementLike, timeout: float | None = None) -> None:
         """Adds an element. Blocks while the queue is full.
 
         Args:
@@ -92,8 +92,8 @@ class Queue:
         except engine.EngineError as error:
             self._raise(error)
 
-    def enqueue_many(self, batch: Any, timeout: float | None = None) -> None:
-        """Adds the rows of a batch, in order and one behind the other, as space appears.
+    def enqueue_many(self, batch: ElementLike, timeout: float | None = None) -> None:
+        """Adds the rows of a batch, one after the other, as there is room.
 
         Args:
             batch: As for `enqueue`; each component has one more dimension, the first, over
@@ -172,7 +172,7 @@ class Queue:
         return self._until_the_end(lambda: self.dequeue_up_to(n))
 
     def close(self, cancel_pending_enqueues: bool = False, timeout: float | None = None) -> None:
-        """Lets nothing come in any more; what is there can still be dequeued.
+        """Refuses further elements; those in the queue can still be dequeued.
 
         Args:
             cancel_pending_enqueues: Whether to cancel enqueues that wait; otherwise the close
@@ -214,11 +214,11 @@ class Queue:
     def _convert(
         self,
         enqueue: Callable[[Any, float | None], bool],
-        element: Any,
+        element: ElementLike,
         timeout: float | None,
         is_batch: bool,
     ) -> None:
-        """Adds what is not, as it stands, what the engine takes."""
+        """Adds an element or a batch that the engine does not take as it is."""
         components = self._signature.split(element)
         if enqueue(components, timeout):
             return
@@ -266,7 +266,7 @@ class Queue:
         engine.raise_op_error(engine.EngineError(code, message, None, cause))
 
 
-def as_integer(value: Any, queue: str, what: str) -> int:
+def as_integer(value: SupportsIndex, queue: str, what: str) -> int:
     """Returns an integer of any type as an `int`; one of more than 64 bits is a ValueError."""
     try:
         number = index(value)

@@ -1,22 +1,27 @@
-"""What the elements of a queue are made of, and values made to fit."""
+"""The components of a queue's elements, and the conversion of values to them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from os import PathLike
+from typing import Any, NoReturn, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from headrace.dtypes import DType, as_dtype, string
+from headrace.dtypes import DType, DTypesLike, as_dtype, string
 from headrace.engine import native_array
 from headrace.errors import InvalidArgumentError
-from headrace.shapes import TensorShape, as_shape
+from headrace.shapes import ShapeLike, ShapesLike, TensorShape, as_shape
 
-__all__ = ["Signature", "as_shapes", "as_types"]
+__all__ = ["ElementLike", "Signature", "as_shapes", "as_types"]
 
 _Array = npt.NDArray[Any]
 
-# Values without a type of their own take that of their component if it can hold them.
+# An element of a queue, or a batch of them: components in a list or tuple, components by name in a
+# dict, or the only component.
+ElementLike: TypeAlias = npt.ArrayLike | PathLike[str] | Sequence[Any] | dict[str, Any]
+
+# Python values have no dtype of their own: they get that of their component if it can hold them.
 _UNTYPED = (bool, int, float, complex, list, tuple)
 
 
@@ -45,11 +50,11 @@ class Signature:
                     "expected one for each component. Give as many of both."
                 )
 
-    def split(self, element: Any) -> list[Any]:
+    def split(self, element: ElementLike) -> list[Any]:
         """Returns the components of an element, or of a batch, in their order.
 
         Raises:
-            InvalidArgumentError: If they are not as many as the queue's, or not named as those.
+            InvalidArgumentError: If their number or their names are not those of the queue.
         """
         if self.names is not None:
             if not isinstance(element, dict) or element.keys() != set(self.names):
@@ -69,15 +74,15 @@ class Signature:
     def arrays(self, components: Sequence[Any], is_batch: bool) -> list[_Array]:
         """Returns components as arrays that are exactly of the queue's types and shapes.
 
-        Python's numbers and lists of them take the type of their component if it can hold their
-        values. What has a type must have the right one.
+        Python numbers and lists of them are converted to the type of their component if it can
+        hold their values. A value with a dtype must have the right one.
 
         Args:
             components: What `split` returned.
             is_batch: Whether each has one more dimension, the first, over elements.
 
         Raises:
-            InvalidArgumentError: If a type or shape is another, or the lengths of a batch differ.
+            InvalidArgumentError: If a type or shape differs, or the lengths of a batch do.
         """
         arrays = [self._array(index, value) for index, value in enumerate(components)]
         for index, array in enumerate(arrays):
@@ -89,7 +94,7 @@ class Signature:
                 )
         return arrays
 
-    def _array(self, index: int, value: Any) -> _Array:
+    def _array(self, index: int, value: object) -> _Array:
         dtype = self.dtypes[index]
         try:
             if dtype is string:
@@ -130,27 +135,27 @@ class Signature:
         raise InvalidArgumentError(None, None, f"queue '{self.queue}': {text}")
 
 
-def as_types(dtypes: Any) -> list[DType]:
+def as_types(dtypes: DTypesLike) -> list[DType]:
     """Returns one type, or a list of them, as a list.
 
     Raises:
-        TypeError: If one is no type.
+        TypeError: If one is not a type.
     """
     return [as_dtype(dtype) for dtype in _as_list(dtypes)]
 
 
-def as_shapes(shapes: Any) -> list[TensorShape]:
+def as_shapes(shapes: ShapesLike) -> list[TensorShape]:
     """Returns one shape, or a list of them, as a list. Dimensions in a list are one shape.
 
     Raises:
-        TypeError: If one is no shape.
+        TypeError: If one is not a shape.
     """
     if all(dim is None or isinstance(dim, int) for dim in _as_list(shapes)):
-        return [as_shape(shapes)]
+        return [as_shape(cast("ShapeLike", shapes))]
     return [as_shape(shape) for shape in _as_list(shapes)]
 
 
-def _as_list(given: Any) -> list[Any]:
+def _as_list(given: object) -> list[Any]:
     return list(given) if isinstance(given, (list, tuple)) else [given]
 
 
@@ -165,5 +170,5 @@ def _holds(wanted: np.dtype[Any], array: _Array) -> bool:
     return array.dtype.kind in kinds or (array.dtype.kind in "iu" and wanted.kind in "fc")
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     return f"a value of type {type(value).__name__}"

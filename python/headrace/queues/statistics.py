@@ -1,4 +1,4 @@
-"""What a queue says of itself."""
+"""Statistics of a queue."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ __all__ = ["QueueStatistics"]
 
 @dataclass(frozen=True, slots=True)
 class QueueStatistics:
-    """A moment of a queue's life. Totals count from when the queue was made.
+    """A snapshot of a queue. Totals count from when the queue was made.
 
     Two of them, some seconds apart, show which side of the queue is the slower one: the side whose
     `..._blocked_seconds` hardly grow, since the other side waits for it.
@@ -21,14 +21,14 @@ class QueueStatistics:
     """Elements that fit; None for any number."""
 
     is_closed: bool
-    """Whether nothing comes in any more. False while a plain close waits for enqueues."""
+    """Whether nothing can be enqueued any more. False while a close waits for enqueues."""
 
     num_enqueued: int
-    """Elements that have come in. Its growth in a second is the rate of the producers."""
+    """Elements enqueued so far. Its growth per second is the rate of the producers."""
 
     num_dequeued: int
-    """Elements that have gone out, to finished dequeues or to one that waits for more. Its growth
-    in a second is the rate of the consumers."""
+    """Elements dequeued so far, those of a dequeue that waits for more included. Its growth per
+    second is the rate of the consumers."""
 
     num_waiting_enqueues: int
     """Calls that are blocked now since the queue is full; a close that waits for them counts too.

@@ -1,4 +1,4 @@
-"""Writes a graph down: the file `.meta` beside a checkpoint.
+"""Writes the description of a graph: the file `.meta` beside a checkpoint.
 
 It says what the graph was: each operation's name, type, inputs, those attributes that TensorFlow
 has too, and the types and static shapes of its outputs; and which tensors, operations and variables
@@ -73,7 +73,7 @@ def _node(op: Operation) -> NodeDef:
 
 
 def _collection(items: Iterable[Any]) -> CollectionDef | None:
-    """A collection as a message; None if it holds anything else than graphs do."""
+    """Returns a collection as a message; None if it holds anything but elements of graphs."""
     items = list(items)
     if all(isinstance(item, Variable) for item in items):
         variables = [_variable(item).SerializeToString(deterministic=True) for item in items]

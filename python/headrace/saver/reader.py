@@ -1,4 +1,4 @@
-"""Looking into a checkpoint without a graph.
+"""Reads checkpoints without a graph.
 
 Source: `tf.train.NewCheckpointReader`, `tf.train.load_checkpoint` and their kin of TensorFlow 1.15.
 """

@@ -10,16 +10,17 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 
 from headrace import errors
 from headrace.dtypes import as_dtype, kernel_name
-from headrace.graph import GraphKeys, get_collection
+from headrace.graph import GraphKeys, SupportsTensor, Tensor, get_collection
 from headrace.ops.variables.initialization import global_variables
 from headrace.ops.variables.variable import Variable
+from headrace.protos import MetaGraphDef
 from headrace.saver.meta_graph import export_meta_graph
 from headrace.saver.state import (
     checkpoint_exists,
@@ -35,6 +36,9 @@ __all__ = ["Saver"]
 
 _SECONDS_PER_HOUR: Final = 3600
 
+# The number of a training step: an integer, or a scalar that a session computes.
+_StepLike: TypeAlias = int | np.integer[Any] | Tensor | SupportsTensor | str
+
 
 class Saver:
     """Saves variables to checkpoints and restores them. Adds nothing to the graph.
@@ -46,8 +50,8 @@ class Saver:
         sharded: Accepted for TensorFlow's sake; a checkpoint has one data file.
         max_to_keep: How many checkpoints are kept, the newest; None or 0 for all, which are then
             not listed either.
-        keep_checkpoint_every_n_hours: An old checkpoint is not deleted, if it is the first one
-            after so many hours since this saver was made or the last one was not deleted.
+        keep_checkpoint_every_n_hours: Besides those, one checkpoint is kept for each period of so
+            many hours.
         name: Accepted for TensorFlow's sake.
         restore_sequentially: Accepted for TensorFlow's sake.
         saver_def: Not supported; must be None.
@@ -67,15 +71,15 @@ class Saver:
 
     def __init__(
         self,
-        var_list: Iterable[Any] | Mapping[str, Any] | None = None,
+        var_list: Collection[Variable] | Mapping[str, Variable] | None = None,
         reshape: bool = False,
         sharded: bool = False,
         max_to_keep: int | None = 5,
         keep_checkpoint_every_n_hours: float = 10000.0,
         name: str | None = None,
         restore_sequentially: bool = False,
-        saver_def: Any = None,
-        builder: Any = None,
+        saver_def: None = None,
+        builder: object = None,
         defer_build: bool = False,
         allow_empty: bool = False,
         write_version: int = 2,
@@ -121,7 +125,7 @@ class Saver:
         return [path for path, _ in self._last_checkpoints]
 
     def set_last_checkpoints(self, last_checkpoints: Sequence[str]) -> None:
-        """Replaces the list of checkpoints that are kept; as if they had been written just now."""
+        """Replaces the list of checkpoints that are kept; their times count as now."""
         self.set_last_checkpoints_with_time([(path, float("inf")) for path in last_checkpoints])
 
     def set_last_checkpoints_with_time(
@@ -138,7 +142,7 @@ class Saver:
         ]
 
     def recover_last_checkpoints(self, checkpoint_paths: Sequence[str]) -> None:
-        """Takes over those of some checkpoints that are there, so that they are deleted in time."""
+        """Adopts existing checkpoints, so that they are deleted when newer ones are written."""
         self.set_last_checkpoints_with_time(
             [(path, when) for path in checkpoint_paths for when in get_checkpoint_mtimes([path])]
         )
@@ -147,7 +151,7 @@ class Saver:
         self,
         sess: Session,
         save_path: str | os.PathLike[str],
-        global_step: Any = None,
+        global_step: _StepLike | None = None,
         latest_filename: str | None = None,
         meta_graph_suffix: str = "meta",
         write_meta_graph: bool = True,
@@ -157,9 +161,9 @@ class Saver:
     ) -> str | None:
         """Writes the values of the variables to a new checkpoint and deletes the oldest.
 
-        May be called from several threads, which take turns. Each file appears whole or not at
-        all. Savers that write into one directory need prefixes of their own, and the list is that
-        of the one that saved last.
+        May be called from several threads, one of which saves at a time. Each file appears whole
+        or not at all. Savers that write into one directory need different prefixes, and the list
+        is that of the saver that wrote last.
 
         Args:
             sess: The session that holds the values.
@@ -203,7 +207,7 @@ class Saver:
         prefix = path + self._suffix(sess, global_step)
         with self._saving:
             if variables:
-                # Others are kept beside it, and were written to the disk since.
+                # Otherwise older checkpoints are kept, which have reached the disk.
                 is_only_one = write_state and self._max_to_keep == 1
                 write_bundle(prefix, sess.run(variables), survives_power_loss=is_only_one)
                 if write_state:
@@ -213,7 +217,7 @@ class Saver:
         return prefix if variables else None
 
     def restore(self, sess: Session, save_path: str | os.PathLike[str] | None) -> None:
-        """Gives the variables the values of a checkpoint; they need no initializer then.
+        """Sets the variables to the values of a checkpoint; they need no initializer then.
 
         Nothing changes if anything is wrong with the checkpoint.
 
@@ -246,7 +250,7 @@ class Saver:
         for op, value in values.items():
             sess.assign_variable(op, value)
 
-    def export_meta_graph(self, filename: str | None = None) -> Any:
+    def export_meta_graph(self, filename: str | None = None) -> MetaGraphDef:
         """Describes the default graph; see `tf.train.export_meta_graph`."""
         return export_meta_graph(filename)
 
@@ -255,15 +259,17 @@ class Saver:
             raise RuntimeError(f"`build()` should be called before {where} if defer_build==True")
         return self._variables
 
-    def _suffix(self, sess: Session, global_step: Any) -> str:
+    def _suffix(self, sess: Session, global_step: _StepLike | None) -> str:
         if global_step is None:
             return ""
-        is_number = isinstance(global_step, numbers.Integral)
-        step = int(global_step if is_number else sess.run(global_step))
+        if isinstance(global_step, (int, np.integer, numbers.Integral)):
+            step = int(global_step)
+        else:
+            step = int(sess.run(global_step))
         return f"-{step:08d}" if self._pad_step_number else f"-{step}"
 
     def _list(self, prefix: str, directory: str, latest_filename: str, suffix: str) -> None:
-        """Notes a new checkpoint and then deletes those that are too old."""
+        """Lists a new checkpoint and then deletes those that are too old."""
         too_old: list[tuple[str, float]] = []
         if self._max_to_keep:
             others = [item for item in self._last_checkpoints if item[0] != prefix]
@@ -281,7 +287,9 @@ class Saver:
             else:
                 remove_checkpoint(path, meta_graph_suffix=suffix)
 
-    def _read(self, reader: BundleReader, prefix: str, name: str, variable: Variable) -> Any:
+    def _read(
+        self, reader: BundleReader, prefix: str, name: str, variable: Variable
+    ) -> np.ndarray[Any, Any]:
         """Reads the value of a variable, if it fits."""
         if name not in reader:
             raise errors.NotFoundError(
@@ -323,12 +331,12 @@ def _misfit(variable: Variable, text: str) -> errors.InvalidArgumentError:
     return errors.InvalidArgumentError(None, variable.op, text)
 
 
-def _check_session(sess: Any) -> None:
+def _check_session(sess: object) -> None:
     if not isinstance(sess, Session):
         raise TypeError(f"'sess' must be a Session; {sess}")
 
 
-def _by_name(var_list: Any) -> dict[str, Variable]:
+def _by_name(var_list: Collection[Variable] | Mapping[str, Variable] | None) -> dict[str, Variable]:
     """The variables by their names in a checkpoint."""
     if var_list is None:
         var_list = [*global_variables(), *get_collection(GraphKeys.SAVEABLE_OBJECTS)]
@@ -346,7 +354,7 @@ def _by_name(var_list: Any) -> dict[str, Variable]:
     return result
 
 
-def _checked_dict(var_list: Mapping[Any, Any]) -> dict[str, Variable]:
+def _checked_dict(var_list: Mapping[str, Variable]) -> dict[str, Variable]:
     for name, variable in var_list.items():
         text = "names_to_saveables must be a dict mapping string names to Tensors/Variables."
         if not isinstance(name, str):

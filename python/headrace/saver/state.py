@@ -1,4 +1,4 @@
-"""Which checkpoints there are: their files, and the file that lists them.
+"""The state of a directory of checkpoints: their files, and the file that lists them.
 
 Source: `tf.train.latest_checkpoint`, `tf.train.update_checkpoint_state` and their kin of
 TensorFlow 1.15.
@@ -40,7 +40,7 @@ def checkpoint_exists(checkpoint_prefix: str | os.PathLike[str]) -> bool:
 
 
 def get_checkpoint_mtimes(checkpoint_prefixes: Iterable[str]) -> list[float]:
-    """Returns when checkpoints were written, in seconds since 1970; leaves out those not there."""
+    """Returns when checkpoints were written, in seconds since 1970; ignores missing ones."""
     times = []
     for prefix in checkpoint_prefixes:
         with suppress(FileNotFoundError):
@@ -121,7 +121,7 @@ def update_checkpoint_state(
     latest_filename: str | None = None,
     save_relative_paths: bool = False,
 ) -> None:
-    """Writes the list of checkpoints of a directory, whole or not at all.
+    """Writes the list of checkpoints of a directory atomically.
 
     Of two threads or processes that do so at the same time, the list of the one that ends last
     stays.
@@ -172,7 +172,7 @@ def remove_checkpoint(
     checkpoint_format_version: int = 2,
     meta_graph_suffix: str = "meta",
 ) -> None:
-    """Deletes the files of a checkpoint, those of them that are there.
+    """Deletes the files of a checkpoint that exist.
 
     Args:
         checkpoint_prefix: Its prefix.

@@ -1,4 +1,4 @@
-"""Sessions: where graphs run and what belongs to one execution of them lives."""
+"""Sessions: they run graphs and own the state of a run: queues, variables, readers."""
 
 from headrace.session.options import (
     ConfigProto,

@@ -1,8 +1,8 @@
-"""A cache that keeps what was used last, and whose hits cost no more than those of a dict.
+"""A cache of the entries that were used last. A hit costs no more than in a dict.
 
-It has two generations. An entry that is used moves into the younger one; when that is full it
-becomes the older one, and what nobody used since the last time is dropped. So the entries that were
-used last are always there, `generation_size` of them at least and twice as many at most.
+It has two generations. An entry that is used moves into the younger one. When that is full, it
+becomes the older one, and the former older one is dropped. So the cache always holds at least the
+`generation_size` entries that were used last, and at most twice as many.
 """
 
 import threading
@@ -18,11 +18,11 @@ class RecentlyUsed(Generic[K, V]):
     """A cache. May be used from many threads.
 
     Args:
-        generation_size: How many of the entries that were used last are kept at least.
+        generation_size: How many of the entries that were used last are kept, at least.
 
     Attributes:
-        young: The younger generation, for who looks up so often that a call counts. Only to be
-            read, and not to be kept: it is replaced when it is full.
+        young: The younger generation, for lookups so frequent that a method call matters. Read
+            only, and look it up anew each time: it is replaced when it is full.
     """
 
     def __init__(self, generation_size: int) -> None:
@@ -43,7 +43,7 @@ class RecentlyUsed(Generic[K, V]):
         return value
 
     def add(self, key: K, value: V) -> V:
-        """Adds a value and returns it; if another thread was quicker, returns the value of that."""
+        """Adds a value and returns it; if another thread has added one, returns that one."""
         with self._lock:
             value = self.young.get(key, value)
             self._put(key, value)

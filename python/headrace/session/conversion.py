@@ -1,8 +1,8 @@
-"""Fed values on their way to a type: numbers that it cannot hold are told from those it can.
+"""Conversion of fed values to a type, with a check that the type can hold them.
 
-NumPy, and TensorFlow with it, turns 300 into the uint8 44 and 1.5 into the int32 1. A type holds a
-number if it has that very number; for a type of fractions, if the number is within its range, since
-rounding is what such a type is for. Everything has a truth value, so a bool takes any number.
+NumPy, and so TensorFlow, turns 300 into the uint8 44 and 1.5 into the int32 1. An integer type can
+hold a number if it represents it exactly. A floating-point type can hold a number within its range,
+rounded. Everything has a truth value, so a bool takes any number.
 """
 
 from functools import cache
@@ -26,13 +26,13 @@ class Misfit(Exception):
         index: Where it is in what was fed.
     """
 
-    def __init__(self, value: Any, index: tuple[int, ...]) -> None:
+    def __init__(self, value: object, index: tuple[int, ...]) -> None:
         super().__init__(value, index)
         self.value = value
         self.index = index
 
 
-def without_loss(value: Any, dtype: np.dtype[Any]) -> _Array:
+def without_loss(value: object, dtype: np.dtype[Any]) -> _Array:
     """Returns a value as an array of a type.
 
     Args:
@@ -63,8 +63,8 @@ def without_loss(value: Any, dtype: np.dtype[Any]) -> _Array:
     return array
 
 
-def as_numpy_does(value: Any, dtype: np.dtype[Any]) -> _Array:
-    """Returns a value as an array of a type; numbers that the type cannot hold become others.
+def as_numpy_does(value: object, dtype: np.dtype[Any]) -> _Array:
+    """Returns a value as an array of a type; numbers that it cannot hold wrap around.
 
     Raises:
         OverflowError: If a Python int has more than 64 bits.
@@ -101,7 +101,7 @@ def _limits(dtype: np.dtype[Any]) -> tuple[int, int]:
 
 
 def _rounded(given: _Array, dtype: np.dtype[Any]) -> tuple[_Array, bool]:
-    """Real numbers in a type of less precision, and whether all stayed within its range."""
+    """Rounds real numbers to a type of less precision; returns whether all are in its range."""
     try:
         with np.errstate(over="raise"):
             return given.astype(dtype), True
@@ -110,14 +110,14 @@ def _rounded(given: _Array, dtype: np.dtype[Any]) -> tuple[_Array, bool]:
             return given.astype(dtype), False
 
 
-def _converted(value: Any, given: _Array, dtype: np.dtype[Any]) -> _Array:
+def _converted(value: object, given: _Array, dtype: np.dtype[Any]) -> _Array:
     with np.errstate(all="ignore"):
         if given.dtype.kind == "c" and dtype.kind != "c":
             return given.real.astype(dtype)
         if given is value or given.dtype.kind == "c":
             return given.astype(dtype)
         try:
-            # Of a list of ints and fractions `given` has only fractions, less exactly.
+            # A list of ints and floats has become floats in `given`, which are less exact.
             return np.asarray(value, dtype=dtype)
         except (OverflowError, ValueError) as error:
             if given.dtype.kind in _NUMBERS:
@@ -127,7 +127,7 @@ def _converted(value: Any, given: _Array, dtype: np.dtype[Any]) -> _Array:
             _refuse(given, [_overflows(item, dtype) for item in given.flat])
 
 
-def _overflows(item: Any, dtype: np.dtype[Any]) -> bool:
+def _overflows(item: object, dtype: np.dtype[Any]) -> bool:
     try:
         np.asarray(item, dtype=dtype)
     except OverflowError:
@@ -136,7 +136,7 @@ def _overflows(item: Any, dtype: np.dtype[Any]) -> bool:
 
 
 def _misfits(given: _Array, array: _Array) -> _Array:
-    """Which elements of `array` are not the numbers they were made of."""
+    """Finds the elements of `array` that differ from the numbers they were made of."""
     if given.dtype.kind == "O":
         is_none = np.frompyfunc(lambda item: item is None, 1, 1)
         nothing = np.asarray(is_none(given), dtype=bool)
@@ -157,7 +157,7 @@ def _differ(given: _Array, array: _Array) -> _Array:
     return np.asarray(np.isinf(array) & (array != given), dtype=bool)
 
 
-def _refuse(given: _Array, misfits: Any) -> NoReturn:
+def _refuse(given: _Array, misfits: npt.ArrayLike) -> NoReturn:
     """Raises `Misfit` for the first of some elements."""
     first = int(np.argmax(np.broadcast_to(np.reshape(misfits, -1), given.size)))
     index = tuple(int(place) for place in np.unravel_index(first, given.shape))

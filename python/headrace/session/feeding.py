@@ -11,7 +11,7 @@ import numpy as np
 
 from headrace.dtypes import DType, resource, string
 from headrace.engine import native_array
-from headrace.graph import Graph, Operation, Tensor
+from headrace.graph import Graph, GraphElementLike, Operation, Tensor
 from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue
 from headrace.session.conversion import Misfit, as_numpy_does, without_loss
 
@@ -19,7 +19,7 @@ __all__ = ["as_array", "convert_feeds"]
 
 
 def convert_feeds(
-    graph: Graph, feed_dict: Any, is_lossy: bool = False
+    graph: Graph, feed_dict: Mapping[Any, Any] | None, is_lossy: bool = False
 ) -> dict[Tensor, np.ndarray[Any, Any]]:
     """Returns the array to feed for each tensor.
 
@@ -30,13 +30,13 @@ def convert_feeds(
             TensorFlow.
 
     Raises:
-        TypeError: If `feed_dict` is no mapping, a key or value is of a type that cannot be fed, or
-            the type of a tensor cannot hold a value.
+        TypeError: If `feed_dict` is not a mapping, a key or value is of a type that cannot be fed,
+            or the type of a tensor cannot hold a value.
         ValueError: If a value does not fit its tensor, or the tensor may not be fed.
     """
     if feed_dict is None:
         return {}
-    # A plain dict is told at once; looking for other mappings takes longer.
+    # Checking for a dict is fast; checking for other mappings takes longer.
     if not isinstance(feed_dict, (dict, Mapping)):
         raise TypeError(
             f"feed_dict must be a dictionary mapping tensors to values, got {type(feed_dict)}."
@@ -52,8 +52,8 @@ def convert_feeds(
     return feeds
 
 
-def _expand(key: Any, value: Any) -> list[tuple[Any, Any]]:
-    """A sparse tensor is fed by feeding its three parts, a tuple by feeding what is in it."""
+def _expand(key: object, value: object) -> list[tuple[Any, object]]:
+    """Splits a feed: a sparse tensor into its three parts, a tuple into its items."""
     if isinstance(key, SparseTensor):
         if not (isinstance(value, tuple) and len(value) == len(SparseTensorValue._fields)):
             raise TypeError(
@@ -72,21 +72,20 @@ def _expand(key: Any, value: Any) -> list[tuple[Any, Any]]:
     return [part for pair in zip(keys, values, strict=True) for part in _expand(*pair)]
 
 
-def _flatten(value: Any) -> list[Any]:
+def _flatten(value: object) -> list[object]:
     if not isinstance(value, (list, tuple)):
         return [value]
     return [part for item in value for part in _flatten(item)]
 
 
-def _find(graph: Graph, key: Any) -> Tensor:
+def _find(graph: Graph, key: GraphElementLike) -> Tensor:
     try:
-        tensor: Tensor = graph.as_graph_element(key, allow_operation=False)
+        return graph.as_graph_element(key, allow_operation=False)
     except Exception as error:
         raise TypeError(f"Cannot interpret feed_dict key as Tensor: {error.args[0]}") from None
-    return tensor
 
 
-def _convert(graph: Graph, tensor: Tensor, value: Any, is_lossy: bool) -> np.ndarray[Any, Any]:
+def _convert(graph: Graph, tensor: Tensor, value: object, is_lossy: bool) -> np.ndarray[Any, Any]:
     if isinstance(value, (Tensor, Operation)):
         raise TypeError(
             "The value of a feed cannot be a tf.Tensor object. Acceptable feed values include "
@@ -105,7 +104,9 @@ def _convert(graph: Graph, tensor: Tensor, value: Any, is_lossy: bool) -> np.nda
     return array
 
 
-def _as_array_of(tensor: Tensor, dtype: DType, value: Any, is_lossy: bool) -> np.ndarray[Any, Any]:
+def _as_array_of(
+    tensor: Tensor, dtype: DType, value: object, is_lossy: bool
+) -> np.ndarray[Any, Any]:
     numpy_dtype = _numpy_dtype(dtype)
     if type(value) is np.ndarray and value.dtype == numpy_dtype:
         return value
@@ -122,22 +123,21 @@ def _as_array_of(tensor: Tensor, dtype: DType, value: Any, is_lossy: bool) -> np
 
 
 def _fits(value: int, dtype: DType) -> bool:
-    """Whether a Python int is a value of a type. NumPy would cut it down for some."""
+    """Whether a type can hold a Python int. NumPy would wrap it around for some types."""
     if dtype.is_integer:
         smallest, largest = _bounds(dtype)
         return smallest <= value <= largest
     return value in (0, 1) if dtype.is_bool else dtype != string
 
 
-def _is_ordinary(value: Any, dtype: DType) -> bool:
-    """Whether a value is one of Python's numbers that needs no closer look: the way of most."""
-    kind = type(value)
-    if kind is int:
+def _is_ordinary(value: object, dtype: DType) -> bool:
+    """Whether a value is an int or float that certainly fits, as most are."""
+    if type(value) is int:
         return dtype.is_integer or -_LARGEST_ORDINARY <= value <= _LARGEST_ORDINARY
-    return kind is float and dtype.is_floating and abs(value) <= _LARGEST_ORDINARY
+    return type(value) is float and dtype.is_floating and abs(value) <= _LARGEST_ORDINARY
 
 
-# Every type of fractions has numbers up to this one.
+# Every floating-point type can represent numbers up to this one.
 _LARGEST_ORDINARY: Final = 65504
 
 
@@ -157,7 +157,9 @@ _SWITCH: Final = (
 )
 
 
-def _incompatible(tensor: Tensor, value: Any, index: tuple[int, ...] = (), remedy: str = "") -> str:
+def _incompatible(
+    tensor: Tensor, value: object, index: tuple[int, ...] = (), remedy: str = ""
+) -> str:
     dtype = tensor.dtype.base_dtype
     place = f" at {list(index)}" if index else ""
     return (
@@ -177,6 +179,6 @@ def _values_of(dtype: DType) -> str:
     return "True or False" if dtype.is_bool else "a string"
 
 
-def as_array(value: Any, dtype: DType) -> np.ndarray[Any, Any]:
-    """Returns `value` as the array that the engine takes for `dtype`: C-contiguous, of its type."""
+def as_array(value: object, dtype: DType) -> np.ndarray[Any, Any]:
+    """Returns `value` as an array that the engine takes for `dtype`: C-contiguous, of that type."""
     return native_array(np.asarray(value, dtype=dtype.base_dtype.as_numpy_dtype))

@@ -1,4 +1,4 @@
-"""What a run is asked for: from nested structures of fetches to a flat list, and back.
+"""The fetches of a run: from nested structures to a flat list, and back.
 
 Source: the rules of `tf.Session.run` of TensorFlow 1.15.
 """
@@ -9,10 +9,15 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from headrace.dtypes import resource
-from headrace.graph import Graph, Operation, Tensor
+from headrace.graph import Graph, GraphElementLike, Operation, Tensor
 from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue
 
-__all__ = ["FetchPlan"]
+__all__ = ["FetchPlan", "Fetches"]
+
+# What a run may be asked for: tensors, operations and what stands for them, and structures of them.
+Fetches: TypeAlias = (
+    GraphElementLike | SparseTensor | list[Any] | tuple[Any, ...] | Mapping[Any, Any]
+)
 
 # Takes the value of each tensor and returns the value of one fetch.
 _Restore: TypeAlias = Callable[[dict[Tensor, Any]], Any]
@@ -35,7 +40,7 @@ class FetchPlan:
         ValueError: If a fetch is not in the graph.
     """
 
-    def __init__(self, graph: Graph, fetches: Any) -> None:
+    def __init__(self, graph: Graph, fetches: Fetches) -> None:
         self._graph = graph
         tensors: dict[Tensor, None] = {}
         targets: dict[Operation, None] = {}
@@ -48,9 +53,9 @@ class FetchPlan:
         return self._restore(values)
 
     def _plan(
-        self, fetch: Any, tensors: dict[Tensor, None], targets: dict[Operation, None]
+        self, fetch: Fetches, tensors: dict[Tensor, None], targets: dict[Operation, None]
     ) -> _Restore:
-        def plan(item: Any) -> _Restore:
+        def plan(item: Fetches) -> _Restore:
             return self._plan(item, tensors, targets)
 
         if isinstance(fetch, (list, tuple)):
@@ -73,9 +78,9 @@ class FetchPlan:
         tensors[element] = None
         return lambda values: values[element]
 
-    def _find(self, fetch: Any) -> Any:
+    def _find(self, fetch: GraphElementLike) -> Operation | Tensor:
         try:
-            element = self._graph.as_graph_element(fetch)
+            element: Operation | Tensor = self._graph.as_graph_element(fetch)
         except TypeError as error:
             raise TypeError(
                 f"Fetch argument {fetch!r} has invalid type {type(fetch)}, must be a string or "
@@ -109,7 +114,7 @@ def _plan_mapping(make: Callable[[], Any], parts: dict[Any, _Restore]) -> _Resto
 
 
 def _empty_like(fetch: Mapping[Any, Any]) -> Callable[[], Any]:
-    """Returns what makes an empty dict of the same kind."""
+    """Returns a function that makes an empty mapping of the same type."""
     if isinstance(fetch, defaultdict):
         return partial(type(fetch), fetch.default_factory)
     return type(fetch)

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, Final, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from headrace import engine, errors
 from headrace.dtypes import DType
@@ -19,8 +20,8 @@ __all__ = ["Lowering"]
 # What an operation works on: a resource, or those of which each run picks one.
 _Operand: TypeAlias = Resource | list[Resource]
 
-# What a node waits for, and the slots of the bool scalars that have to have the values beside them,
-# outermost branch first, for it to run at all.
+# The nodes that a node waits for; and the slots of bool scalars with the values that they must have
+# for the node to run, outermost branch first.
 _Gate: TypeAlias = tuple[list[int], list[tuple[int, bool]]]
 
 
@@ -28,13 +29,13 @@ class Lowering:
     """Makes the programs of one session. May be used from many threads.
 
     A kernel is made once for each operation and shared by all programs: it may hold state, such as
-    the position of a random generator. So it stays when the programs are gone; there are never more
-    than the graph has operations.
+    the position of a random generator. So kernels are kept when programs are dropped. There are at
+    most as many as the graph has operations.
 
     Args:
-        rewrites: Whether programs may do their work in other ways than it is written, which nothing
-            but time and memory may show. Whatever does so asks here, or in the engine, where
-            `ProgramBuilder` is told; `tests/session/test_rewrites.py` compares.
+        rewrites: Whether programs may be rewritten, which changes nothing but time and memory.
+            Every rewrite asks here, or in the engine, where `ProgramBuilder` holds the same flag.
+            `tests/session/test_rewrites.py` compares programs with and without rewrites.
     """
 
     def __init__(self, resources: Resources, rewrites: bool) -> None:
@@ -77,7 +78,7 @@ class Lowering:
 
 
 class _Assembly:
-    """One program in the making.
+    """A program while it is being made.
 
     Attributes:
         slots: Where each tensor's value is in a run.
@@ -92,7 +93,7 @@ class _Assembly:
         self._constants: dict[Tensor, np.ndarray[Any, Any]] = {}
 
     def add(self, op: Operation) -> None:
-        """Adds an operation, all of whose inputs were added; unless it needs no computing."""
+        """Adds an operation, whose inputs must have been added, unless it needs no node."""
         role = op.definition.role
         if role.is_resource:
             self._lowering.resource(op)
@@ -123,7 +124,7 @@ class _Assembly:
         inputs: list[int] = []
         resources: list[_Operand] = []
         if op.definition.role is Role.CONSTANT:
-            # A constant that waits for something: its value passes through a node that does.
+            # A constant with control inputs: a node that waits for them passes its value on.
             value = as_array(op.attrs["value"], op.outputs[0].dtype)
             inputs.append(self._builder.constant(value, _code(op.outputs[0])))
         for index, tensor in enumerate(op.inputs):
@@ -132,7 +133,7 @@ class _Assembly:
                     inputs.insert(0, self.slots[tensor.op.inputs[0]])
                 resources.append(self._lowering.resource(tensor.op))
             elif index == 0 and op.definition.takes_variable:
-                # An assignment also stands for its variable, once it has run.
+                # The output of an assignment stands for the variable, after the assignment.
                 if not _is_variable(tensor):
                     gate[0].append(self._nodes[tensor.op])
                 resources.append(self._lowering.resource(_variable_of(tensor)))
@@ -147,14 +148,14 @@ class _Assembly:
         """Returns the program that gives the values of `fetches`."""
         for tensor in fetches:
             if _is_variable(tensor) and tensor not in self.slots:
-                # What the run changes is seen; what is on a branch may never be done.
+                # Read after all changes of this run, except those on branches: they may not run.
                 done = [node for op, node in self._nodes.items() if op.branch is None]
                 gate: _Gate = done, []
                 self.slots[tensor] = self._read(tensor.op.name, tensor.op, gate)
         return self._builder.build([self.slots[tensor] for tensor in fetches])
 
     def _read(self, reader: str, variable: Operation, gate: _Gate) -> int:
-        """Reads a variable for operation `reader`: not before what that one has to wait for."""
+        """Adds a read of a variable for operation `reader`, behind the same gate."""
         kernel = self._lowering.kernel(variable, [self._lowering.resource(variable)])
         _, slot = self._builder.node(reader, kernel, [], 1, gate)
         return slot
@@ -168,8 +169,8 @@ class _Assembly:
         """Computes an operation over constants now, so that a loop with it needs no Python.
 
         Returns:
-            Its outputs; None if they are not the same in every run, or not known to be small, or if
-            it fails: that is for the run to say.
+            Its outputs; None if they differ between runs, are not known to be small, or cannot be
+            computed: then the run raises the error.
         """
         definition = op.definition
         if definition.role is Role.CONSTANT:
@@ -201,7 +202,7 @@ def _make_kernel(op: Operation, operands: Sequence[_Operand], rewrites: bool) ->
         kernel = engine.ProgramBuilder.kernel("Identity", {}, [])
         assert kernel is not None
         return kernel
-    attrs = {"name": op.name}
+    attrs: dict[str, object] = {"name": op.name}
     attrs |= {name: _attr(value) for name, value in op.attrs.items() if value is not None}
     try:
         kernel = engine.ProgramBuilder.kernel(op.type, attrs, resources)
@@ -221,14 +222,14 @@ def _is_by_numpy(op: Operation, rewrites: bool) -> bool:
 
 
 class _NumpyKernel:
-    """Calls the Python function of an operation and brings its results into the engine's form."""
+    """Calls the NumPy kernel of an operation and returns its results as the engine takes them."""
 
     def __init__(self, op: Operation) -> None:
         assert op.kernel is not None
         self._function = op.kernel
         self._dtypes = [tensor.dtype for tensor in op.outputs]
 
-    def __call__(self, *inputs: Any) -> list[np.ndarray[Any, Any]]:
+    def __call__(self, *inputs: npt.NDArray[Any]) -> list[np.ndarray[Any, Any]]:
         results = self._function(*inputs)
         if len(self._dtypes) == 1 and not isinstance(results, tuple):
             results = (results,)
@@ -249,7 +250,7 @@ def _variable_of(tensor: Tensor) -> Operation:
     return tensor.op
 
 
-def _attr(value: Any) -> Any:
+def _attr(value: object) -> object:
     """An attribute in the form that the native builder takes."""
     if isinstance(value, DType):
         return ("dtype", value.base_dtype.as_datatype_enum)

@@ -5,7 +5,7 @@ field is accepted and kept; the ones that mean something here are named in each 
 """
 
 from operator import index
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, SupportsIndex
 
 __all__ = [
     "ConfigProto",
@@ -19,7 +19,7 @@ __all__ = [
 class Options:
     """Named values; a field that was never set reads as None."""
 
-    def __init__(self, **fields: Any) -> None:
+    def __init__(self, **fields: object) -> None:
         for name, value in fields.items():
             setattr(self, name, value)
 
@@ -28,21 +28,25 @@ class Options:
             raise AttributeError(name)
         return None
 
+    if TYPE_CHECKING:
+
+        def __setattr__(self, name: str, value: object) -> None: ...
+
 
 class _TimedOptions(Options):
-    """Options of which one is a time in milliseconds; more of them than an int64 are refused."""
+    """Options with one time in milliseconds, which must fit into an int64."""
 
     _MOST_MS: Final = 2**63 - 1
     _timeout: str
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if name == self._timeout and value is not None:
             value = self._checked_ms(name, value)
         super().__setattr__(name, value)
 
-    def _checked_ms(self, name: str, value: Any) -> int:
+    def _checked_ms(self, name: str, value: object) -> int:
         where = f"{type(self).__name__}: {name} is {value!r}"
-        if isinstance(value, bool) or not hasattr(value, "__index__"):
+        if isinstance(value, bool) or not isinstance(value, SupportsIndex):
             raise TypeError(
                 f"{where}, expected milliseconds as an integer. Give 0 to wait for ever."
             )
@@ -55,10 +59,10 @@ class _TimedOptions(Options):
 
 
 class OptimizerOptions(Options):
-    """How a session may do its work in other ways than it is written.
+    """How a session may rewrite programs.
 
     Attributes:
-        opt_level: `L0` for programs without rewrites: they do the same, only slower.
+        opt_level: `L0` for programs without rewrites: the results are the same, only slower.
     """
 
     L1 = 0
@@ -74,7 +78,7 @@ class GraphOptions(Options):
         optimizer_options: See `OptimizerOptions`.
     """
 
-    def __init__(self, **fields: Any) -> None:
+    def __init__(self, **fields: object) -> None:
         self.optimizer_options = OptimizerOptions()
         self.rewrite_options = Options()
         super().__init__(**fields)
@@ -86,9 +90,9 @@ class ConfigProto(_TimedOptions):
     Attributes:
         graph_options: See `GraphOptions`.
         operation_timeout_in_ms: How long a run may wait; None, 0 or less for ever.
-        allow_lossy_feeds: Whether what is fed may be numbers that the type of the tensor does not
-            have: NumPy makes others of them (1 of 1.5 for int32, 44 of 300 for uint8), as it does
-            in TensorFlow. Otherwise they are a TypeError. headrace's own.
+        allow_lossy_feeds: Whether fed numbers that the type of the tensor cannot hold are
+            converted by NumPy (1.5 becomes the int32 1, 300 becomes the uint8 44), as in
+            TensorFlow. Otherwise they are a TypeError. headrace's own.
     """
 
     _timeout = "operation_timeout_in_ms"
@@ -97,14 +101,14 @@ class ConfigProto(_TimedOptions):
 
     operation_timeout_in_ms: int | None
 
-    def __init__(self, **fields: Any) -> None:
+    def __init__(self, **fields: object) -> None:
         self.experimental = Options()
         self.graph_options = GraphOptions()
         super().__init__(**fields)
 
     @property
     def rewrites(self) -> bool:
-        """Whether programs may do their work in other ways than it is written."""
+        """Whether programs may be rewritten."""
         options = getattr(self.graph_options, "optimizer_options", None)
         return getattr(options, "opt_level", None) != OptimizerOptions.L0
 

@@ -1,6 +1,6 @@
-"""What a session holds for its graph, made when first used: queues, readers, variables and more.
+"""The resources of a session, made when first used: queues, readers, variables and more.
 
-A resource belongs to the operation that names it, or to everybody who gives the same `shared_name`
+A resource belongs to the operation that names it, or to all operations with the same `shared_name`
 in the same container.
 """
 
@@ -136,13 +136,13 @@ def _capacity(op: Operation) -> int | None:
 
 
 def _component_types(op: Operation) -> list[DType]:
-    """The types of all components, the priority of a priority queue among them."""
+    """The types of all components, including the priority of a priority queue."""
     types: list[DType] = op.attrs["component_types"]
     return [int64, *types] if op.type == "PriorityQueueV2" else types
 
 
 def _component_shapes(op: Operation) -> list[TensorShape]:
-    """One shape a component; none if they may have any."""
+    """One shape for each component; empty if components may have any shape."""
     shapes: list[TensorShape] = op.attrs["shapes"]
     return [TensorShape([]), *shapes] if op.type == "PriorityQueueV2" else shapes
 

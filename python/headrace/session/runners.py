@@ -1,16 +1,16 @@
 """What a session knows of queue runners: which there are, why they ended, how long they may live.
 
-Runners themselves stand above sessions; this module knows of them only what `Producer` says.
+`QueueRunner` itself is in a layer above; this module uses only the protocol `Producer`.
 """
 
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from enum import Enum
 from typing import Any, Protocol
 
 from headrace import engine
-from headrace.graph import Operation
+from headrace.graph import GraphElementLike, Operation
 from headrace.ops.queues import QueueBase
 
 __all__ = ["Life", "Producer", "Progress", "Runners", "Term", "register_producer"]
@@ -29,18 +29,18 @@ class Producer(Protocol):
     """What fills a queue: a queue runner."""
 
     @property
-    def queue(self) -> Any:
+    def queue(self) -> object:
         """The queue, or its operation."""
 
     @property
     def exceptions_raised(self) -> list[BaseException]:
-        """Errors that no coordinator heard of."""
+        """Errors that were not reported to a coordinator."""
 
     @property
-    def cancel_op(self) -> Any:
+    def cancel_op(self) -> GraphElementLike:
         """The operation that closes the queue at once."""
 
-    def progress_in(self, session: Any) -> Progress:
+    def progress_in(self, session: object) -> Progress:
         """Returns how far it has come in a session."""
 
 
@@ -49,7 +49,7 @@ class Term:
 
     Attributes:
         cancellation: Ends the native loops.
-        is_abandoned: It ended because nobody needs the runners any more: that is no error.
+        is_abandoned: Whether it ended because the runners are not needed any more: no error.
     """
 
     def __init__(self, cancellation: engine.Cancellation) -> None:
@@ -58,7 +58,7 @@ class Term:
 
 
 class Life:
-    """How long the runners of a session go on: until it ends, or until their graph is reset.
+    """How long the runners of a session live: until it ends, or until their graph is reset.
 
     Holds neither the session nor its runners, so that a session nobody uses can be collected while
     their threads run.
@@ -76,7 +76,7 @@ class Life:
         self.term = Term(session.child())
 
     def end(self, is_abandoned: bool) -> None:
-        """Ends the threads there are. Later ones have a term of their own, if the session lives."""
+        """Ends the current term and its threads. Later threads belong to the next term."""
         with self._lock:
             ended, self.term = self.term, Term(self._session.child())
             callbacks, self._callbacks = self._callbacks, []
@@ -86,21 +86,21 @@ class Life:
             callback()
 
     def end_with_session(self) -> None:
-        """Ends everything because the session was collected; does nothing if it was closed."""
+        """Ends the last term, when the session is collected; does nothing if it was closed."""
         if not self._session.is_cancelled():
             self.term.is_abandoned = True
             self._session.cancel()
             self.end(is_abandoned=True)
 
     def call_at_end(self, callback: Callable[[], object]) -> None:
-        """Has a function called, perhaps twice, when the current term ends. It must not block."""
+        """Calls a function, perhaps twice, when the current term ends. It must not block."""
         with self._lock:
             self._callbacks.append(callback)
         if self._session.is_cancelled():
             callback()
 
     def forget(self, callback: Callable[[], object]) -> None:
-        """Takes back a `call_at_end`."""
+        """Removes a function registered with `call_at_end`."""
         with self._lock:
             if callback in self._callbacks:
                 self._callbacks.remove(callback)
@@ -113,42 +113,42 @@ class Runners:
         cancellation: The session's own.
 
     Attributes:
-        life: How long they go on.
+        life: How long they live.
         collections: Keys of the collections that `start_queue_runners` has started.
     """
 
     def __init__(self, cancellation: engine.Cancellation) -> None:
         self.life = Life(cancellation)
-        self.collections: set[Any] = set()
+        self.collections: set[Hashable] = set()
         self._lock = threading.Lock()
-        # Guarded by the lock. The runners are kept: their errors are asked for when they are gone.
+        # Guarded by the lock. Runners are kept alive, since their errors are read after they end.
         self._started: list[Producer] = []
         self._failures: dict[Producer, BaseException] = {}
 
     def add(self, producer: Producer) -> None:
-        """Notes that threads of a runner are about to start. Its last failure is forgotten."""
+        """Records that threads of a runner are about to start. Clears its last failure."""
         with self._lock:
             self._failures.pop(producer, None)
             if producer not in self._started:
                 self._started.append(producer)
 
     def fail(self, producer: Producer, error: BaseException) -> None:
-        """Notes what closed the queue of a runner before its time. The first error counts."""
+        """Records the error that closed the queue of a runner early. Only the first is kept."""
         with self._lock:
             self._failures.setdefault(producer, error)
 
     def failure_of(self, producer: Producer) -> BaseException | None:
-        """Returns the first error of a runner, its own or the one it was stopped for."""
+        """Returns the first error of a runner: its own, or the one that stopped it."""
         with self._lock:
             failure = self._failures.get(producer)
         return failure or next(iter(producer.exceptions_raised), None)
 
     def is_failure(self, error: BaseException | None) -> bool:
-        """Says whether a runner has failed with an error."""
+        """Returns whether a runner has failed with this error."""
         with self._lock:
             return any(failure is error for failure in self._failures.values())
 
-    def of_graph(self, graph: Any) -> list[Producer]:
+    def of_graph(self, graph: object) -> list[Producer]:
         """Returns all runners of queues of a graph, started here or not."""
         with self._lock:
             started = list(self._started)
@@ -169,14 +169,14 @@ _producers: "weakref.WeakKeyDictionary[Any, weakref.WeakSet[Any]]" = weakref.Wea
 
 
 def register_producer(producer: Producer) -> None:
-    """Lets sessions know of a runner for as long as somebody holds it."""
+    """Makes a runner known to sessions. It is not kept alive."""
     op = _queue_op(producer)
     if op is not None:
         with _lock:
             _producers.setdefault(op.graph, weakref.WeakSet()).add(producer)
 
 
-def _runners_of(graph: Any) -> list[Producer]:
+def _runners_of(graph: object) -> list[Producer]:
     with _lock:
         return list(_producers.get(graph, ()))
 

@@ -1,8 +1,8 @@
 """Sessions run graphs.
 
-A run lowers what is asked of it once into a native program; those that were run last are cached by
-fetches and feeds. Running the program is one native call. It releases the GIL; if it only moves an
-element, where it waits.
+A run lowers its fetches to a native program. Programs are cached by fetches and feeds. Running one
+is one native call, which releases the GIL; a run that only moves an element releases it where it
+waits.
 
 Source: `tf.Session` of TensorFlow 1.15.
 """
@@ -11,10 +11,12 @@ import atexit
 import contextlib
 import threading
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, overload
+
+import numpy.typing as npt
 
 from headrace import engine
 from headrace.errors import CancelledError, OpError
@@ -27,10 +29,11 @@ from headrace.graph import (
     get_default_graph,
 )
 from headrace.ops.queues import QueueBase
+from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue
 from headrace.queues import QueueStatistics
 from headrace.session.cache import RecentlyUsed
 from headrace.session.feeding import as_array, convert_feeds
-from headrace.session.fetching import FetchPlan
+from headrace.session.fetching import Fetches, FetchPlan
 from headrace.session.lowering import Lowering
 from headrace.session.options import ConfigProto, RunOptions
 from headrace.session.resources import Resources
@@ -42,19 +45,28 @@ if TYPE_CHECKING:
 
 __all__ = ["InteractiveSession", "Session"]
 
+_Key = TypeVar("_Key")
+
 _ProgramKey: TypeAlias = tuple[tuple[Tensor, ...], tuple[Operation, ...], tuple[Tensor, ...]]
 
-# How many programs a session keeps at least, of those that were run last; at most twice as many.
+# A session caches at least so many programs, and at most twice as many.
 _NUM_CACHED: Final = 512
 # How long the program's exit waits for Python functions that threads of runners are computing.
 _EXIT_SECONDS: Final = 0.5
 
-# What the end of the interpreter has to wake: runner threads are blocked in native calls then.
+# Woken when the interpreter exits: threads of runners are blocked in native calls then.
 _open_sessions: "weakref.WeakSet[Session]" = weakref.WeakSet()
 
 
+class _NamedTuple(Protocol):
+    """A named tuple of fetches, whose values come back in a named tuple of the same class."""
+
+    @property
+    def _fields(self) -> tuple[str, ...]: ...
+
+
 class Session:
-    """Runs operations of one graph and holds what they keep: queues, variables, readers.
+    """Runs operations of one graph and owns their state: queues, variables, readers.
 
     May be used from many threads at once. Closing it, which `with` does at its end, ends every run
     that is blocked in another thread with `CancelledError`.
@@ -95,7 +107,7 @@ class Session:
         self._single: RecentlyUsed[Tensor | Operation, engine.Program] = RecentlyUsed(_NUM_CACHED)
         # The plans of single fetches.
         self._plans: RecentlyUsed[Tensor | Operation, FetchPlan] = RecentlyUsed(_NUM_CACHED)
-        # What the `with` block has entered; None outside of one. Guarded by the lock.
+        # The contexts that the `with` block has entered; None outside of one. Guarded by the lock.
         self._scope: ExitStack | None = None
         _open_sessions.add(self)
         # The threads of its runners do not keep a session alive; they end with it.
@@ -121,17 +133,80 @@ class Session:
         """The graph as a message; see `Graph.as_graph_def`."""
         return self._graph.as_graph_def()
 
+    @overload
+    def run(
+        self,
+        fetches: Operation,
+        feed_dict: Mapping[Any, Any] | None = None,
+        options: RunOptions | None = None,
+        run_metadata: object = None,
+    ) -> None: ...
+
+    @overload
+    def run(
+        self,
+        fetches: SparseTensor,
+        feed_dict: Mapping[Any, Any] | None = None,
+        options: RunOptions | None = None,
+        run_metadata: object = None,
+    ) -> SparseTensorValue: ...
+
+    @overload
+    def run(
+        self,
+        fetches: _NamedTuple,
+        feed_dict: Mapping[Any, Any] | None = None,
+        options: RunOptions | None = None,
+        run_metadata: object = None,
+    ) -> Any: ...
+
+    @overload
+    def run(
+        self,
+        fetches: tuple[Any, ...],
+        feed_dict: Mapping[Any, Any] | None = None,
+        options: RunOptions | None = None,
+        run_metadata: object = None,
+    ) -> tuple[Any, ...]: ...
+
+    @overload
+    def run(
+        self,
+        fetches: list[Any],
+        feed_dict: Mapping[Any, Any] | None = None,
+        options: RunOptions | None = None,
+        run_metadata: object = None,
+    ) -> list[Any]: ...
+
+    @overload
+    def run(
+        self,
+        fetches: dict[_Key, Any],
+        feed_dict: Mapping[Any, Any] | None = None,
+        options: RunOptions | None = None,
+        run_metadata: object = None,
+    ) -> dict[_Key, Any]: ...
+
+    @overload
+    def run(
+        self,
+        fetches: Fetches,
+        feed_dict: Mapping[Any, Any] | None = None,
+        options: RunOptions | None = None,
+        run_metadata: object = None,
+    ) -> Any: ...
+
     def run(
         self,
         fetches: Any,
-        feed_dict: Any = None,
+        feed_dict: Mapping[Any, Any] | None = None,
         options: RunOptions | None = None,
-        run_metadata: Any = None,
+        run_metadata: object = None,
     ) -> Any:
         """Computes tensors and runs operations. Blocks until all are done.
 
-        Every operation needed runs once; independent ones in any order. One that would block lets
-        the others go first.
+        Every operation that is needed runs once. Independent operations run in any order; one that
+        would block lets the others go first.
 
         Args:
             fetches: A tensor, operation, variable, sparse tensor or a name of one; or lists,
@@ -159,7 +234,7 @@ class Session:
         return self._run(plan, feeds, self._timeout(options))
 
     def make_callable(
-        self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
+        self, fetches: Fetches, feed_list: Sequence[Any] | None = None, accept_options: bool = False
     ) -> Callable[..., Any]:
         """Returns a function that runs `fetches`; it takes a value for each of `feed_list`.
 
@@ -181,7 +256,9 @@ class Session:
         if not keys and isinstance(fetches, (Tensor, Operation)):
             return lambda options=None, run_metadata=None: self.run(fetches, options=options)
 
-        def run(*args: Any, options: Any = None, run_metadata: Any = None) -> Any:
+        def run(
+            *args: object, options: RunOptions | None = None, run_metadata: object = None
+        ) -> Any:
             if len(args) != len(keys):
                 raise TypeError(f"expected {len(keys)} feed values, got {len(args)}")
             self._check_usable()
@@ -196,9 +273,9 @@ class Session:
         return engine.StopFlag()
 
     def make_loop(self, op: Operation, stop_flag: engine.StopFlag) -> Callable[[], None]:
-        """Returns a function that runs an operation again and again, in one call without the GIL.
+        """Returns a function that runs an operation in a loop, in one call without the GIL.
 
-        Python takes part only where the operation needs a Python function.
+        Python code runs only where the operation needs a Python function.
 
         The function does not keep the session alive. It returns when `stop_flag` is set, between
         two runs; what blocks in a run has to be woken. It raises an OpError as soon as a run fails.
@@ -218,8 +295,8 @@ class Session:
 
         return run_loop
 
-    def assign_variable(self, op: Operation, value: Any) -> None:
-        """Replaces a variable's value without the graph taking part: headrace's own, for savers.
+    def assign_variable(self, op: Operation, value: npt.ArrayLike) -> None:
+        """Replaces a variable's value without running the graph: headrace's own, for savers.
 
         Args:
             op: The operation that stands for the variable.
@@ -234,11 +311,11 @@ class Session:
             engine.raise_op_error(error, self._graph)
 
     def queue_statistics(self, queue: QueueBase) -> QueueStatistics:
-        """Returns what a queue of the graph says of itself now. Runs nothing and does not block.
+        """Returns the current statistics of a queue of the graph. Runs nothing and does not block.
 
         Raises:
             OpError: If the queue cannot be made.
-            TypeError: If it is no queue of its own but one of several, chosen when run.
+            TypeError: If it is one of several queues, chosen when run.
         """
         op = queue.queue_ref.op
         native = self._resources.get(op) if op.definition.role.is_resource else None
@@ -247,7 +324,7 @@ class Session:
         return QueueStatistics(**native.stats())
 
     def close(self) -> None:
-        """Ends the session: what blocks in it ends with `CancelledError`. May be called twice."""
+        """Ends the session: blocked runs raise `CancelledError`. May be called twice."""
         self._cancellation.cancel()
         self._runners.life.end(is_abandoned=False)
 
@@ -283,7 +360,7 @@ class Session:
             self.close()
 
     def _end_runners(self) -> None:
-        """Ends the runners because the graph was reset; whoever reads their queues is told so."""
+        """Ends the runners because the graph was reset, which is the error of their consumers."""
         running = [
             runner
             for runner in self._runners.of_graph(self._graph)
@@ -315,7 +392,7 @@ class Session:
                 return float(timeout_ms / 1000)
         return None
 
-    def _plan(self, fetches: Any) -> FetchPlan:
+    def _plan(self, fetches: Fetches) -> FetchPlan:
         if not isinstance(fetches, (Tensor, Operation)):
             return FetchPlan(self._graph, fetches)
         plan = self._plans.get(fetches)
@@ -324,7 +401,7 @@ class Session:
         return plan
 
     def _run_one(self, fetch: Tensor | Operation, timeout: float | None) -> Any:
-        """The way of most runs: one fetch, nothing fed. As little as possible happens here."""
+        """The fast path of most runs: one fetch, nothing fed. It does as little as possible."""
         program = self._single.young.get(fetch)
         if program is None or not self._graph.is_fetchable(fetch):
             self._check_usable()
@@ -340,7 +417,7 @@ class Session:
         arrays = [engine.native_array(array) for array in feeds.values()]
         results = self._execute(program, arrays, timeout)
         values = dict(zip(tensors, results, strict=True))
-        # A tensor that is fed and fetched is the array that was fed.
+        # The value of a tensor that is both fed and fetched is the array that was fed.
         values |= {tensor: feeds[tensor] for tensor in plan.tensors if tensor in feeds}
         return plan.restore(values)
 
@@ -380,7 +457,7 @@ class InteractiveSession(Session):
         self._installed.enter_context(default_session(self, is_nesting_enforced=False))
 
     def close(self) -> None:
-        """Ends the session and takes it off the defaults."""
+        """Ends the session; it is no longer the default."""
         super().close()
         self._installed.close()
 

@@ -1,10 +1,11 @@
-"""Why a run waits: said in a warning if it waits long, and in the error that ends the wait."""
+"""Why a run waits: reported in a warning if it waits long, and in the error that ends the wait."""
 
 import logging
 import threading
 import weakref
+from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, NoReturn, Protocol
+from typing import ClassVar, Final, NoReturn, Protocol
 
 from headrace import engine, errors
 from headrace.graph import Graph, GraphKeys, Operation
@@ -55,13 +56,13 @@ class _Wait:
 
 
 class Waits:
-    """Says of the runs of a session what they wait for and what is wrong.
+    """Explains what the runs of a session wait for, and why nothing may come.
 
     Args:
         session: The session; not kept alive.
 
     Attributes:
-        patience_secs: How long a run waits before somebody looks whether anything can come.
+        patience_secs: How long a run waits before `look` is called.
     """
 
     patience_secs: ClassVar[float] = 3.0
@@ -74,7 +75,7 @@ class Waits:
         self._warned: set[Operation] = set()
 
     def look(self, names: list[str]) -> None:
-        """Warns once of each queue that operations wait for in vain. Called while they wait."""
+        """Warns, once for each queue, if operations wait for a queue that nothing fills."""
         for name in names:
             wait = self._wait(name)
             if wait is None or wait.queue is None:
@@ -97,10 +98,10 @@ class Waits:
         return is_new
 
     def raise_op_error(self, error: engine.EngineError) -> NoReturn:
-        """Raises the error of `headrace.errors` for an engine's failure, with what is known of it.
+        """Raises the error of `headrace.errors` for an engine's failure, with an explanation.
 
-        The end of a queue whose runner failed, and a wait that was too long, have the runner's
-        error as their cause.
+        If a queue ended because its runner failed, or a wait timed out, the runner's error is the
+        cause.
         """
         code, message, name, _ = error.args
         remark, failure = "", None
@@ -118,7 +119,7 @@ class Waits:
         engine.raise_op_error(error, self._graph, remark, failure)
 
     def explain_interrupt(self, error: BaseException) -> None:
-        """Adds to what interrupted a run (Ctrl-C) what it waited for."""
+        """Adds a note to the exception that interrupted a run (Ctrl-C): what the run waited for."""
         name = vars(error).pop("waiting", None)
         wait = self._wait(name)
         if wait is None:
@@ -158,7 +159,7 @@ class Waits:
         return session.runners.of_queue(wait.queue)
 
     def _failure(self, wait: _Wait) -> BaseException | None:
-        """The first error of a runner of the queue that is waited for."""
+        """The first error of a runner of the queue that the operation waits for."""
         session = self._find_session()
         if session is None:
             return None
@@ -166,7 +167,7 @@ class Waits:
         return next((failure for failure in failures if failure is not None), None)
 
     def _reason(self, wait: _Wait) -> str | None:
-        """Why nothing will come, and what to do; None if something may."""
+        """Why the wait cannot end, and what to do; None if it may end."""
         session, producers = self._find_session(), self._producers(wait)
         if session is None or wait.queue is None or wait.is_enqueue:
             return None
@@ -186,7 +187,7 @@ class Waits:
             return f"all threads of its runner have ended and left it open{why}"
         return self._why_not_started(producers, session.runners.collections)
 
-    def _why_not_started(self, producers: list[Producer], keys: set[Any]) -> str:
+    def _why_not_started(self, producers: list[Producer], keys: set[Hashable]) -> str:
         if any(
             producer in self._graph.get_collection(key) for key in keys for producer in producers
         ):

@@ -1,4 +1,4 @@
-"""The bytes of one tensor in a data file, and the way back.
+"""Encoding and decoding of one tensor in a data file.
 
 Numbers and bools are little-endian, rows first. Strings are their lengths as varints, a checksum of
 the lengths, and the bytes of all strings one after another.
@@ -21,7 +21,7 @@ _UINT32_MAX: Final = 0xFFFFFFFF
 
 
 def find_dtype(array: npt.NDArray[Any]) -> dtypes.DType:
-    """Finds the type under which an array is stored.
+    """Finds the type as which an array is stored.
 
     Raises:
         TypeError: If there is none.
@@ -44,7 +44,7 @@ def encode(array: npt.NDArray[Any]) -> tuple[bytes, int]:
 def decode(
     data: bytes, dtype: dtypes.DType, shape: tuple[int, ...], checksum: int
 ) -> npt.NDArray[Any]:
-    """Makes the array that bytes of a data file stand for.
+    """Decodes an array from bytes of a data file.
 
     Args:
         data: The bytes.

@@ -9,7 +9,7 @@ _UINT32 = 0xFFFFFFFF
 
 
 def masked_crc32c(data: bytes) -> int:
-    """Computes the checksum of bytes, changed so that data may contain their own checksum."""
+    """Computes the masked checksum of bytes, so that data may contain their own checksum."""
     checksum = crc32c(data)
     return (((checksum >> 15) | (checksum << 17)) + _MASK_DELTA) & _UINT32
 

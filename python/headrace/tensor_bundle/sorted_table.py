@@ -33,7 +33,7 @@ _COMPRESSIONS: Final = {1: "Snappy", 2: "Zstandard"}
 
 
 class Output(Protocol):
-    """What a table is written to."""
+    """The file that a table is written to."""
 
     def write(self, data: bytes, /) -> int:
         """Appends bytes and returns how many."""
@@ -43,7 +43,7 @@ class Output(Protocol):
 
 
 class _BlockBuilder:
-    """Gathers the entries of one block."""
+    """Collects the entries of one block."""
 
     def __init__(self, restart_interval: int) -> None:
         self._restart_interval = restart_interval
@@ -74,7 +74,7 @@ class _BlockBuilder:
 
 
 def _count_shared(first: bytes, second: bytes) -> int:
-    """Counts the bytes at the beginning in which two keys agree."""
+    """Returns the length of the common prefix of two keys."""
     pairs = enumerate(zip(first, second, strict=False))
     return next((at for at, (a, b) in pairs if a != b), min(len(first), len(second)))
 

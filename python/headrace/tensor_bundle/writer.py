@@ -28,8 +28,8 @@ def write_bundle(
 ) -> None:
     """Writes `PREFIX.index` and `PREFIX.data-00000-of-00001`, which TensorFlow can read.
 
-    Both files are written beside their places and moved there when they are complete, the index
-    last, so that a reader never finds half a checkpoint.
+    Both files are written to temporary names and renamed when they are complete, the index last, so
+    that a reader never finds half a checkpoint.
 
     Args:
         prefix: Path of the checkpoint; its directory must exist.
@@ -74,7 +74,7 @@ def _check_tensor(prefix: str, name: str, value: npt.ArrayLike) -> npt.NDArray[A
         )
     array = np.asarray(value)
     if array.dtype.kind in "SU" and not isinstance(value, np.ndarray):
-        # NumPy's own strings lose null characters at their end.
+        # NumPy's string types lose null characters at the end.
         array = np.asarray(value, np.object_)
     try:
         find_dtype(array)

@@ -1,4 +1,4 @@
-"""What programs for TensorFlow 1 that run on 2 say first. Here it is so anyway.
+"""The switches with which programs for TensorFlow 1 begin on TensorFlow 2. Nothing to do here.
 
 Source: `tensorflow.compat.v1` of TensorFlow 2.
 """
@@ -12,7 +12,7 @@ __all__ = [
 
 
 def disable_eager_execution() -> None:
-    """Does nothing: there are graphs only."""
+    """Does nothing: everything is a graph."""
 
 
 def disable_resource_variables() -> None:

@@ -5,7 +5,7 @@ and flags of several values.
 """
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -29,11 +29,11 @@ __all__ = [
 
 
 class Error(Exception):
-    """What is wrong with a flag."""
+    """An error in a flag."""
 
 
 class DuplicateFlagError(Error):
-    """Two flags have one name."""
+    """Two flags have the same name."""
 
 
 class IllegalFlagValueError(Error):
@@ -41,7 +41,7 @@ class IllegalFlagValueError(Error):
 
 
 class UnrecognizedFlagError(Error, AttributeError):
-    """There is no such flag."""
+    """There is no flag of this name."""
 
 
 @dataclass
@@ -50,9 +50,9 @@ class _Flag:
 
     Attributes:
         name: What comes after "--".
-        default: Its value if nobody sets it.
+        default: Its value if it is not set.
         help: What it is for.
-        parse: Makes its value of a text; raises ValueError.
+        parse: Converts a string to its value; raises ValueError.
         is_bool: Whether "--name" alone sets it, and "--noname" unsets it.
         required: Whether it must be given.
         value: The value it has.
@@ -66,8 +66,8 @@ class _Flag:
     required: bool = False
     value: Any = None
 
-    def set(self, value: Any) -> None:
-        """Sets the value, from a text or from what such a text stands for."""
+    def set(self, value: object) -> None:
+        """Sets the value, given as a string or as such."""
         try:
             self.value = None if value is None else self.parse(value)
         except (TypeError, ValueError) as error:
@@ -77,9 +77,9 @@ class _Flag:
 
 
 class FlagValues:
-    """All flags: attributes, which are read from `sys.argv` when the first one is used.
+    """All flags, as attributes. `sys.argv` is parsed when the first one is read.
 
-    Called with a command line, it reads that one.
+    Calling it parses another command line.
     """
 
     def __init__(self) -> None:
@@ -87,11 +87,11 @@ class FlagValues:
         self.__dict__["_is_read"] = False
 
     def __call__(self, argv: Sequence[str], known_only: bool = False) -> list[str]:
-        """Reads a command line and returns what of it is no flag.
+        """Parses a command line and returns the arguments that are not flags.
 
         Args:
-            argv: The command line; the first is the program's name, what follows "--" is no flag.
-            known_only: Whether flags that nobody defined are among what is returned.
+            argv: The command line: the program's name first; no flags follow after "--".
+            known_only: Whether flags that are not defined are returned with the other arguments.
 
         Raises:
             IllegalFlagValueError: If a flag cannot have the value given, or a required one is not
@@ -116,7 +116,7 @@ class FlagValues:
         return rest
 
     def _read(self, word: str, words: Iterator[str]) -> bool:
-        """Reads one flag; False if there is none of that name."""
+        """Parses one flag; returns False if there is none of that name."""
         name, equals, text = word.lstrip("-").partition("=")
         if name in ("help", "helpfull") and name not in self._flags:
             print(self._help())
@@ -149,7 +149,7 @@ class FlagValues:
             self(sys.argv)
         return self._flags[name].value
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         self[name].set(value)
 
     def __getitem__(self, name: str) -> _Flag:
@@ -176,7 +176,7 @@ FLAGS: Final = FlagValues()
 
 def _define(
     name: str,
-    default: Any,
+    default: object,
     help: str | None,
     parse: Callable[[Any], Any],
     flag_values: FlagValues,
@@ -195,7 +195,7 @@ def _define(
 def DEFINE_string(
     name: str, default: str | None, help: str | None = None, flag_values: FlagValues = FLAGS
 ) -> None:
-    """Defines a flag whose value is a text.
+    """Defines a flag whose value is a string.
 
     Args:
         name: What comes after "--", and the attribute of `FLAGS`.
@@ -225,7 +225,10 @@ def DEFINE_float(
 
 
 def DEFINE_boolean(
-    name: str, default: Any, help: str | None = None, flag_values: FlagValues = FLAGS
+    name: str,
+    default: bool | int | str | None,
+    help: str | None = None,
+    flag_values: FlagValues = FLAGS,
 ) -> None:
     """Defines a flag whose value is a bool: "--name", "--noname", "--name=true".
 
@@ -244,7 +247,7 @@ def DEFINE_enum(
     help: str | None = None,
     flag_values: FlagValues = FLAGS,
 ) -> None:
-    """Defines a flag whose value is one of some texts; see `DEFINE_string`."""
+    """Defines a flag whose value is one of several strings; see `DEFINE_string`."""
 
     def parse(text: str) -> str:
         if text not in enum_values:
@@ -255,14 +258,17 @@ def DEFINE_enum(
 
 
 def DEFINE_list(
-    name: str, default: Any, help: str | None = None, flag_values: FlagValues = FLAGS
+    name: str,
+    default: str | Iterable[str] | None,
+    help: str | None = None,
+    flag_values: FlagValues = FLAGS,
 ) -> None:
-    """Defines a flag whose value is a list of texts, which have commas in between."""
+    """Defines a flag whose value is a list of strings, separated by commas."""
     _define(name, default, help, _texts, flag_values)
 
 
 def mark_flag_as_required(flag_name: str, flag_values: FlagValues = FLAGS) -> None:
-    """Makes a command line without a flag an error.
+    """Makes a flag required: a command line without it is an error.
 
     Args:
         flag_name: The flag.
@@ -274,7 +280,7 @@ def mark_flag_as_required(flag_name: str, flag_values: FlagValues = FLAGS) -> No
     flag_values[flag_name].required = True
 
 
-def _integer(value: Any) -> int:
+def _integer(value: str | float) -> int:
     if not isinstance(value, str):
         if int(value) != value:
             raise ValueError(f"{value} is no int")
@@ -282,7 +288,7 @@ def _integer(value: Any) -> int:
     return int(value, 16 if value[:2] == "0x" else 8 if value[:2] == "0o" else 10)
 
 
-def _boolean(value: Any) -> bool:
+def _boolean(value: object) -> bool:
     texts = {"true": True, "t": True, "1": True, "false": False, "f": False, "0": False}
     found = texts.get(str(value).lower())
     if found is None:
@@ -290,7 +296,7 @@ def _boolean(value: Any) -> bool:
     return found
 
 
-def _texts(value: Any) -> list[str]:
+def _texts(value: str | Iterable[str]) -> list[str]:
     if isinstance(value, str):
         return [text.strip() for text in value.split(",")] if value else []
     return list(value)

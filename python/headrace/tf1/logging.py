@@ -50,29 +50,29 @@ log: Final = _logger.log
 vlog: Final = _logger.log
 
 
-def warn(msg: str, *args: Any, **kwargs: Any) -> None:
+def warn(msg: str, *args: object, **kwargs: Any) -> None:
     """Logs a warning."""
     _logger.warning(msg, *args, stacklevel=2, **kwargs)
 
 
-def log_if(level: int, msg: str, condition: Any, *args: Any) -> None:
+def log_if(level: int, msg: str, condition: object, *args: object) -> None:
     """Logs if a condition holds."""
     if condition:
         _logger.log(level, msg, *args, stacklevel=2)
 
 
-def log_first_n(level: int, msg: str, n: int, *args: Any) -> None:
-    """Logs the first `n` times that a line of code calls it."""
+def log_first_n(level: int, msg: str, n: int, *args: object) -> None:
+    """Logs the first `n` times that it is called from a line of code."""
     log_if(level, msg, _count() <= n, *args)
 
 
-def log_every_n(level: int, msg: str, n: int, *args: Any) -> None:
-    """Logs the first of every `n` times that a line of code calls it."""
+def log_every_n(level: int, msg: str, n: int, *args: object) -> None:
+    """Logs the first of every `n` times that it is called from a line of code."""
     log_if(level, msg, (_count() - 1) % n == 0, *args)
 
 
 def _count() -> int:
-    """How often the line that called the caller has done so."""
+    """Counts the calls from the line of code that called the caller."""
     frame = sys._getframe(2)
     line = (frame.f_code, frame.f_lineno)
     _calls[line] += 1
@@ -101,7 +101,7 @@ def set_verbosity(v: int | str) -> None:
 
 
 def flush() -> None:
-    """Writes what was logged and not yet written."""
+    """Flushes the log handlers."""
     for handler in _logger.handlers:
         handler.flush()
 

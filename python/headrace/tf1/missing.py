@@ -57,7 +57,7 @@ _REMEDIES = (
 
 
 def remedy_for(name: str) -> str | None:
-    """Says what to do about a name of TensorFlow that is not here.
+    """Returns what to use instead of a name of TensorFlow that is not here.
 
     Args:
         name: The name as a program writes it after `tf.`, such as "train.AdamOptimizer".

@@ -1,4 +1,4 @@
-"""`tf.nn`: what an evaluation needs of a network's last layer. Networks themselves are not here."""
+"""`tf.nn`: what an evaluation needs of a network's last layer; no other layers are here."""
 
 from typing import TYPE_CHECKING
 

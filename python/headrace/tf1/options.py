@@ -1,6 +1,4 @@
-"""Options of sessions that mean nothing here; programs that set them must keep running."""
-
-from typing import Any
+"""Options of sessions that have no effect here but must be accepted."""
 
 from headrace.session import options
 
@@ -19,7 +17,7 @@ class ConfigProto(options.ConfigProto):
         gpu_options: Accepted and ignored.
     """
 
-    def __init__(self, **fields: Any) -> None:
+    def __init__(self, **fields: object) -> None:
         self.device_count: dict[str, int] = {}
         self.gpu_options = GPUOptions()
         super().__init__(**fields)

@@ -5,14 +5,14 @@ from typing import Any
 __all__ = ["only_one"]
 
 
-def only_one(new_name: str, new: Any, old_name: str, old: Any) -> Any:
+def only_one(new_name: str, new: object, old_name: str, old: object) -> Any:
     """Returns the value of a parameter that has two names.
 
     Args:
-        new_name: The name.
-        new: What was given by it; None for nothing.
-        old_name: The other name.
-        old: What was given by that one.
+        new_name: Its name.
+        new: The argument of that name; None if it was not given.
+        old_name: Its old name.
+        old: The argument of that name; None if it was not given.
 
     Raises:
         ValueError: If both were given.

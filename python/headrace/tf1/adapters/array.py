@@ -1,14 +1,18 @@
-"""Shapes and places of elements under the names of TensorFlow 1.
+"""Operations on shapes and indices under the names of TensorFlow 1.
 
 Source: `tf.concat`, `tf.expand_dims`, `tf.gather` and their kin of TensorFlow 1.15.
 """
 
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, SupportsIndex, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from headrace import dtypes, ops
-from headrace.graph import Tensor
+from headrace.dtypes import DTypeLike
+from headrace.graph import Tensor, TensorLike
+from headrace.ops.sparse.tensor import SparseTensor
 from headrace.tf1.adapters.arguments import only_one
 
 __all__ = [
@@ -32,23 +36,26 @@ __all__ = [
     "zeros_like",
 ]
 
+# Axes that must be known when the graph is built.
+_Axes: TypeAlias = SupportsIndex | Sequence[SupportsIndex] | npt.NDArray[Any]
+
 lin_space = ops.linspace
 reverse_v2 = ops.reverse
 
 
 def convert_to_tensor(
-    value: Any,
-    dtype: Any = None,
+    value: TensorLike,
+    dtype: DTypeLike | None = None,
     name: str | None = None,
-    preferred_dtype: Any = None,
-    dtype_hint: Any = None,
+    preferred_dtype: DTypeLike | None = None,
+    dtype_hint: DTypeLike | None = None,
 ) -> Tensor:
     """Calls `ops.convert_to_tensor`; takes `preferred_dtype`, the old name of `dtype_hint`, too."""
     return ops.convert_to_tensor(value, dtype, preferred_dtype or dtype_hint, name)
 
 
-def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
-    """Calls `ops.concat`; for programs older than TensorFlow 1.0 `axis` may come first.
+def concat(values: TensorLike, axis: TensorLike, name: str = "concat") -> Tensor:
+    """Calls `ops.concat`; `axis` may come first, as before TensorFlow 1.0.
 
     Then scalars count as vectors of one element.
     """
@@ -59,7 +66,12 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
     return ops.concat(values, axis, name)
 
 
-def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any = None) -> Tensor:
+def expand_dims(
+    input: TensorLike,
+    axis: TensorLike | None = None,
+    name: str | None = None,
+    dim: TensorLike | None = None,
+) -> Tensor:
     """Calls `ops.expand_dims`; takes `dim`, the old name of `axis`, too.
 
     Raises:
@@ -72,7 +84,10 @@ def expand_dims(input: Any, axis: Any = None, name: str | None = None, dim: Any 
 
 
 def squeeze(
-    input: Any, axis: Any = None, name: str | None = None, squeeze_dims: Any = None
+    input: TensorLike,
+    axis: _Axes | None = None,
+    name: str | None = None,
+    squeeze_dims: _Axes | None = None,
 ) -> Tensor:
     """Calls `ops.squeeze`; takes `squeeze_dims`, the old name of `axis`, too.
 
@@ -83,11 +98,11 @@ def squeeze(
 
 
 def gather(
-    params: Any,
-    indices: Any,
+    params: TensorLike,
+    indices: TensorLike,
     validate_indices: bool | None = None,
     name: str | None = None,
-    axis: Any = None,
+    axis: TensorLike | None = None,
     batch_dims: int = 0,
 ) -> Tensor:
     """Calls `ops.gather`; ignores `validate_indices`: indices are always checked."""
@@ -95,16 +110,16 @@ def gather(
 
 
 def strided_slice(
-    input_: Any,
-    begin: Any,
-    end: Any,
-    strides: Any = None,
+    input_: TensorLike,
+    begin: TensorLike,
+    end: TensorLike,
+    strides: TensorLike | None = None,
     begin_mask: int = 0,
     end_mask: int = 0,
     ellipsis_mask: int = 0,
     new_axis_mask: int = 0,
     shrink_axis_mask: int = 0,
-    var: Any = None,
+    var: object = None,
     name: str | None = None,
 ) -> Tensor:
     """Calls `ops.strided_slice`; ignores `var`."""
@@ -113,21 +128,26 @@ def strided_slice(
 
 
 def boolean_mask(
-    tensor: Any, mask: Any, name: str = "boolean_mask", axis: int | None = None
+    tensor: TensorLike,
+    mask: TensorLike,
+    name: str = "boolean_mask",
+    axis: int | None = None,
 ) -> Tensor:
     """Calls `ops.boolean_mask` with the arguments in their old order."""
     return ops.boolean_mask(tensor, mask, axis, name)
 
 
-def gather_nd(params: Any, indices: Any, name: str | None = None, batch_dims: int = 0) -> Tensor:
+def gather_nd(
+    params: TensorLike, indices: TensorLike, name: str | None = None, batch_dims: int = 0
+) -> Tensor:
     """Calls `ops.gather_nd` with the arguments in their old order."""
     return ops.gather_nd(params, indices, batch_dims, name)
 
 
 def constant(
-    value: Any,
-    dtype: Any = None,
-    shape: Any = None,
+    value: TensorLike,
+    dtype: DTypeLike | None = None,
+    shape: Iterable[SupportsIndex] | None = None,
     name: str = "Const",
     verify_shape: bool = False,
 ) -> Tensor:
@@ -136,45 +156,57 @@ def constant(
 
 
 def pad(
-    tensor: Any,
-    paddings: Any,
+    tensor: TensorLike,
+    paddings: TensorLike,
     mode: str = "CONSTANT",
     name: str | None = None,
-    constant_values: Any = 0,
+    constant_values: TensorLike = 0,
 ) -> Tensor:
     """Calls `ops.pad` with the arguments in their old order."""
     return ops.pad(tensor, paddings, mode, constant_values, name)
 
 
-def shape(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> Tensor:
+def shape(
+    input: TensorLike | SparseTensor, name: str | None = None, out_type: DTypeLike = dtypes.int32
+) -> Tensor:
     """Calls `ops.shape` with the arguments in their old order."""
     return ops.shape(input, out_type, name)
 
 
-def size(input: Any, name: str | None = None, out_type: Any = dtypes.int32) -> Tensor:
+def size(input: TensorLike, name: str | None = None, out_type: DTypeLike = dtypes.int32) -> Tensor:
     """Calls `ops.size` with the arguments in their old order."""
     return ops.size(input, out_type, name)
 
 
-def transpose(a: Any, perm: Any = None, name: str = "transpose", conjugate: bool = False) -> Tensor:
+def transpose(
+    a: TensorLike, perm: TensorLike | None = None, name: str = "transpose", conjugate: bool = False
+) -> Tensor:
     """Calls `ops.transpose` with the arguments in their old order."""
     return ops.transpose(a, perm, conjugate, name)
 
 
 def zeros_like(
-    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
+    tensor: TensorLike,
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+    optimize: bool = True,
 ) -> Tensor:
     """Calls `ops.zeros_like` with the arguments in their old order."""
     return ops.zeros_like(tensor, dtype, optimize, name)
 
 
 def ones_like(
-    tensor: Any, dtype: Any = None, name: str | None = None, optimize: bool = True
+    tensor: TensorLike,
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+    optimize: bool = True,
 ) -> Tensor:
     """Calls `ops.ones_like` with the arguments in their old order; ignores `optimize`."""
     return ops.ones_like(tensor, dtype, name)
 
 
-def slice(input_: Any, begin: Any, size: Any, name: str | None = None) -> Tensor:
+def slice(
+    input_: TensorLike, begin: TensorLike, size: TensorLike, name: str | None = None
+) -> Tensor:
     """Calls `ops.slice`, whose first argument has another name."""
     return ops.slice(input_, begin, size, name)

@@ -3,11 +3,12 @@
 Source: `tf.cond` and `tf.Print` of TensorFlow 1.15.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, overload
 
 from headrace import ops
-from headrace.graph import Operation, Tensor
+from headrace.dtypes import DTypeLike
+from headrace.graph import Operation, SupportsTensor, Tensor, TensorLike
 
 __all__ = [
     "Print",
@@ -20,7 +21,7 @@ __all__ = [
 
 
 def cond(
-    pred: Any,
+    pred: TensorLike,
     true_fn: Callable[[], Any] | None = None,
     false_fn: Callable[[], Any] | None = None,
     strict: bool = False,
@@ -56,8 +57,8 @@ def _either(
 
 
 def Print(
-    input_: Any,
-    data: Any,
+    input_: TensorLike,
+    data: Sequence[TensorLike],
     message: str | None = None,
     first_n: int | None = None,
     summarize: int | None = None,
@@ -67,20 +68,46 @@ def Print(
     return ops.print_values(input_, data, message, first_n, summarize, name)
 
 
-def assert_scalar(tensor: Any, name: str | None = None, message: str | None = None) -> Tensor:
+def assert_scalar(
+    tensor: TensorLike, name: str | None = None, message: str | None = None
+) -> Tensor:
     """Calls `ops.assert_scalar` with the arguments in their old order."""
     return ops.assert_scalar(tensor, message, name)
 
 
-def tuple(tensors: Any, name: str | None = None, control_inputs: Any = None) -> list[Any]:
+def tuple(
+    tensors: Sequence[TensorLike | Operation | None],
+    name: str | None = None,
+    control_inputs: Iterable[Operation | Tensor | SupportsTensor] | None = None,
+) -> list[Any]:
     """Calls `ops.tuple` with the arguments in their old order."""
     return ops.tuple(tensors, control_inputs, name)
 
 
+@overload
 def py_func(
     func: Callable[..., Any],
-    inp: Sequence[Any],
-    Tout: Any,
+    inp: Sequence[TensorLike],
+    Tout: DTypeLike,
+    stateful: bool = True,
+    name: str | None = None,
+) -> Tensor: ...
+
+
+@overload
+def py_func(
+    func: Callable[..., Any],
+    inp: Sequence[TensorLike],
+    Tout: Sequence[DTypeLike],
+    stateful: bool = True,
+    name: str | None = None,
+) -> Any: ...
+
+
+def py_func(
+    func: Callable[..., Any],
+    inp: Sequence[TensorLike],
+    Tout: DTypeLike | Sequence[DTypeLike],
     stateful: bool = True,
     name: str | None = None,
 ) -> Any:
@@ -89,7 +116,7 @@ def py_func(
 
 
 def assert_type(
-    tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None
+    tensor: TensorLike, tf_type: DTypeLike, message: str | None = None, name: str | None = None
 ) -> Operation:
     """Calls `ops.assert_type`, whose `dtype` has another name."""
     return ops.assert_type(tensor, tf_type, message, name)

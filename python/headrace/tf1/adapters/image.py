@@ -3,10 +3,13 @@
 Source: `tf.image.resize_images` of TensorFlow 1.15.
 """
 
-from typing import Any, Final
+from typing import Any, Final, TypeAlias, cast
+
+import numpy as np
 
 from headrace import dtypes, ops
-from headrace.graph import Tensor
+from headrace.dtypes import DTypeLike
+from headrace.graph import SupportsTensor, Tensor, TensorLike
 
 __all__ = [
     "ResizeMethod",
@@ -28,7 +31,10 @@ class ResizeMethod:
     AREA = 3
 
 
-_NAMES: Final[dict[Any, str]] = {
+# A height or a width.
+_Size: TypeAlias = int | np.integer[Any] | Tensor | SupportsTensor
+
+_NAMES: Final[dict[int | str, str]] = {
     ResizeMethod.BILINEAR: ops.ResizeMethod.BILINEAR,
     ResizeMethod.NEAREST_NEIGHBOR: ops.ResizeMethod.NEAREST_NEIGHBOR,
     ResizeMethod.BICUBIC: ops.ResizeMethod.BICUBIC,
@@ -36,35 +42,40 @@ _NAMES: Final[dict[Any, str]] = {
 }
 
 
+def _name_of(method: int | str) -> str:
+    """Returns the name of a method; the operation refuses a number that is none."""
+    return cast("str", _NAMES.get(method, method))
+
+
 def resize_images(
-    images: Any,
-    size: Any,
-    method: Any = ResizeMethod.BILINEAR,
+    images: TensorLike,
+    size: TensorLike,
+    method: int | str = ResizeMethod.BILINEAR,
     align_corners: bool = False,
     preserve_aspect_ratio: bool = False,
     name: str | None = None,
 ) -> Tensor:
     """Calls `ops.resize_images`; `method` may be a number of `ResizeMethod`."""
-    way = _NAMES.get(method, method)
-    return ops.resize_images(images, size, way, align_corners, preserve_aspect_ratio, name)
+    kind = _name_of(method)
+    return ops.resize_images(images, size, kind, align_corners, preserve_aspect_ratio, name)
 
 
 def resize_image_with_pad(
-    image: Any,
-    target_height: Any,
-    target_width: Any,
-    method: Any = ResizeMethod.BILINEAR,
+    image: TensorLike,
+    target_height: _Size,
+    target_width: _Size,
+    method: int | str = ResizeMethod.BILINEAR,
     align_corners: bool = False,
 ) -> Tensor:
     """Calls `ops.resize_image_with_pad`; `method` may be a number of `ResizeMethod`."""
-    way = _NAMES.get(method, method)
-    return ops.resize_image_with_pad(image, target_height, target_width, way, align_corners)
+    kind = _name_of(method)
+    return ops.resize_image_with_pad(image, target_height, target_width, kind, align_corners)
 
 
 def decode_image(
-    contents: Any,
+    contents: TensorLike,
     channels: int | None = None,
-    dtype: Any = dtypes.uint8,
+    dtype: DTypeLike = dtypes.uint8,
     name: str | None = None,
     expand_animations: bool = True,
 ) -> Tensor:
@@ -73,8 +84,8 @@ def decode_image(
 
 
 def resize_bilinear(
-    images: Any,
-    size: Any,
+    images: TensorLike,
+    size: TensorLike,
     align_corners: bool = False,
     name: str | None = None,
     half_pixel_centers: bool = False,
@@ -84,8 +95,8 @@ def resize_bilinear(
 
 
 def resize_bicubic(
-    images: Any,
-    size: Any,
+    images: TensorLike,
+    size: TensorLike,
     align_corners: bool = False,
     name: str | None = None,
     half_pixel_centers: bool = False,
@@ -95,8 +106,8 @@ def resize_bicubic(
 
 
 def resize_nearest_neighbor(
-    images: Any,
-    size: Any,
+    images: TensorLike,
+    size: TensorLike,
     align_corners: bool = False,
     name: str | None = None,
     half_pixel_centers: bool = False,

@@ -3,13 +3,15 @@
 Source: `tf.reduce_sum`, `tf.argmax`, `tf.div`, `tf.to_float` and their kin of TensorFlow 1.15.
 """
 
-from typing import Any, Protocol
+from typing import Protocol
 
 from headrace import dtypes, ops
-from headrace.graph import Tensor, name_scope
+from headrace.dtypes import DTypeLike
+from headrace.graph import Tensor, TensorLike, name_scope
 from headrace.ops.framework.elementwise import REALS, binary
 from headrace.ops.math.arithmetic import check_same_type
 from headrace.ops.math.reduce import Reduction
+from headrace.ops.sparse.tensor import SparseTensor
 from headrace.tf1.adapters.arguments import only_one
 
 __all__ = [
@@ -60,11 +62,11 @@ class OldReduction(Protocol):
 
     def __call__(
         self,
-        input_tensor: Any,
-        axis: Any = None,
+        input_tensor: TensorLike,
+        axis: TensorLike | None = None,
         keepdims: bool | None = None,
         name: str | None = None,
-        reduction_indices: Any = None,
+        reduction_indices: TensorLike | None = None,
         keep_dims: bool | None = None,
     ) -> Tensor:
         """Adds the reduction to the current graph."""
@@ -74,11 +76,11 @@ def _with_old_names(name_in_ops: str, function: Reduction) -> OldReduction:
     """Gives a reduction the old names of its arguments."""
 
     def adapter(
-        input_tensor: Any,
-        axis: Any = None,
+        input_tensor: TensorLike,
+        axis: TensorLike | None = None,
         keepdims: bool | None = None,
         name: str | None = None,
-        reduction_indices: Any = None,
+        reduction_indices: TensorLike | None = None,
         keep_dims: bool | None = None,
     ) -> Tensor:
         axis = only_one("axis", axis, "reduction_indices", reduction_indices)
@@ -101,14 +103,14 @@ reduce_any = _with_old_names("reduce_any", ops.reduce_any)
 
 
 def count_nonzero(
-    input_tensor: Any = None,
-    axis: Any = None,
+    input_tensor: TensorLike | None = None,
+    axis: TensorLike | None = None,
     keepdims: bool | None = None,
-    dtype: Any = dtypes.int64,
+    dtype: DTypeLike = dtypes.int64,
     name: str | None = None,
-    reduction_indices: Any = None,
+    reduction_indices: TensorLike | None = None,
     keep_dims: bool | None = None,
-    input: Any = None,
+    input: TensorLike | None = None,
 ) -> Tensor:
     """Calls `ops.count_nonzero`; takes `input_tensor`, `reduction_indices` and `keep_dims` too.
 
@@ -122,11 +124,11 @@ def count_nonzero(
 
 
 def argmax(
-    input: Any,
-    axis: Any = None,
+    input: TensorLike,
+    axis: TensorLike | None = None,
     name: str | None = None,
-    dimension: Any = None,
-    output_type: Any = dtypes.int64,
+    dimension: TensorLike | None = None,
+    output_type: DTypeLike = dtypes.int64,
 ) -> Tensor:
     """Calls `ops.argmax`; takes `dimension`, the old name of `axis`, too.
 
@@ -137,11 +139,11 @@ def argmax(
 
 
 def argmin(
-    input: Any,
-    axis: Any = None,
+    input: TensorLike,
+    axis: TensorLike | None = None,
     name: str | None = None,
-    dimension: Any = None,
-    output_type: Any = dtypes.int64,
+    dimension: TensorLike | None = None,
+    output_type: DTypeLike = dtypes.int64,
 ) -> Tensor:
     """Calls `ops.argmin`; takes `dimension`, the old name of `axis`, too.
 
@@ -152,22 +154,28 @@ def argmin(
 
 
 def arg_max(
-    input: Any, dimension: Any, output_type: Any = dtypes.int64, name: str | None = None
+    input: TensorLike,
+    dimension: TensorLike,
+    output_type: DTypeLike = dtypes.int64,
+    name: str | None = None,
 ) -> Tensor:
     """Calls `ops.argmax`, of which it is the old form."""
     return ops.argmax(input, dimension, output_type, name)
 
 
 def arg_min(
-    input: Any, dimension: Any, output_type: Any = dtypes.int64, name: str | None = None
+    input: TensorLike,
+    dimension: TensorLike,
+    output_type: DTypeLike = dtypes.int64,
+    name: str | None = None,
 ) -> Tensor:
     """Calls `ops.argmin`, of which it is the old form."""
     return ops.argmin(input, dimension, output_type, name)
 
 
 def matmul(
-    a: Any,
-    b: Any,
+    a: TensorLike,
+    b: TensorLike,
     transpose_a: bool = False,
     transpose_b: bool = False,
     adjoint_a: bool = False,
@@ -181,7 +189,7 @@ def matmul(
 
 
 def softmax(
-    logits: Any, axis: int | None = None, name: str | None = None, dim: int | None = None
+    logits: TensorLike, axis: int | None = None, name: str | None = None, dim: int | None = None
 ) -> Tensor:
     """Calls `ops.softmax`; takes `dim`, the old name of `axis`, too.
 
@@ -193,11 +201,11 @@ def softmax(
 
 
 def l2_normalize(
-    x: Any,
-    axis: Any = None,
+    x: TensorLike,
+    axis: TensorLike | None = None,
     epsilon: float = 1e-12,
     name: str | None = None,
-    dim: Any = None,
+    dim: TensorLike | None = None,
 ) -> Tensor:
     """Calls `ops.l2_normalize`; takes `dim`, the old name of `axis`, too.
 
@@ -208,10 +216,10 @@ def l2_normalize(
 
 
 def verify_tensor_all_finite(
-    t: Any = None,
+    t: TensorLike | None = None,
     msg: str | None = None,
     name: str | None = None,
-    x: Any = None,
+    x: TensorLike | None = None,
     message: str | None = None,
 ) -> Tensor:
     """Calls `ops.assert_all_finite`; `t` and `msg` are the old names of `x` and `message`.
@@ -224,8 +232,8 @@ def verify_tensor_all_finite(
     return ops.assert_all_finite(tensor, text, name)
 
 
-def div(x: Any, y: Any, name: str | None = None) -> Tensor:
-    """Returns x / y as Python 2 did: of integers the floor.
+def div(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
+    """Divides as Python 2 did: the floor for integers, `x / y` for other numbers.
 
     Raises:
         TypeError: If the types differ.
@@ -238,36 +246,36 @@ def div(x: Any, y: Any, name: str | None = None) -> Tensor:
         return (ops.realdiv if is_real else ops.floordiv)(x, y, name=scope)
 
 
-def floor_div(x: Any, y: Any, name: str | None = None) -> Tensor:
+def floor_div(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Returns the largest integer not above x / y. Unlike `floordiv` it opens no name scope."""
     return binary("FloorDiv", x, y, name, allowed=REALS)
 
 
-def to_float(x: Any, name: str = "ToFloat") -> Tensor:
+def to_float(x: TensorLike | SparseTensor, name: str = "ToFloat") -> Tensor:
     """Converts to float32."""
     return ops.cast(x, dtypes.float32, name)
 
 
-def to_double(x: Any, name: str = "ToDouble") -> Tensor:
+def to_double(x: TensorLike | SparseTensor, name: str = "ToDouble") -> Tensor:
     """Converts to float64."""
     return ops.cast(x, dtypes.float64, name)
 
 
-def to_int32(x: Any, name: str = "ToInt32") -> Tensor:
+def to_int32(x: TensorLike | SparseTensor, name: str = "ToInt32") -> Tensor:
     """Converts to int32."""
     return ops.cast(x, dtypes.int32, name)
 
 
-def to_int64(x: Any, name: str = "ToInt64") -> Tensor:
+def to_int64(x: TensorLike | SparseTensor, name: str = "ToInt64") -> Tensor:
     """Converts to int64."""
     return ops.cast(x, dtypes.int64, name)
 
 
-def to_complex64(x: Any, name: str = "ToComplex64") -> Tensor:
+def to_complex64(x: TensorLike | SparseTensor, name: str = "ToComplex64") -> Tensor:
     """Converts to complex64."""
     return ops.cast(x, dtypes.complex64, name)
 
 
-def to_complex128(x: Any, name: str = "ToComplex128") -> Tensor:
+def to_complex128(x: TensorLike | SparseTensor, name: str = "ToComplex128") -> Tensor:
     """Converts to complex128."""
     return ops.cast(x, dtypes.complex128, name)

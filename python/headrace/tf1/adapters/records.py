@@ -4,10 +4,11 @@ Source: `tf.decode_raw` of TensorFlow 1.15.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 from headrace import ops
-from headrace.graph import Tensor
+from headrace.dtypes import DTypeLike
+from headrace.graph import Tensor, TensorLike
 
 __all__ = [
     "decode_csv",
@@ -18,11 +19,11 @@ __all__ = [
 
 
 def decode_raw(
-    input_bytes: Any = None,
-    out_type: Any = None,
+    input_bytes: TensorLike | None = None,
+    out_type: DTypeLike | None = None,
     little_endian: bool = True,
     name: str | None = None,
-    bytes: Any = None,
+    bytes: TensorLike | None = None,
 ) -> Tensor:
     """Calls `ops.decode_raw`; takes `bytes`, the old name of `input_bytes`, too.
 
@@ -36,11 +37,11 @@ def decode_raw(
         input_bytes = bytes
     if out_type is None:
         raise ValueError("decode_raw() missing 1 positional argument: 'out_type'")
-    return ops.decode_raw(input_bytes, out_type, little_endian, name)
+    return ops.decode_raw(cast("TensorLike", input_bytes), out_type, little_endian, name)
 
 
 def decode_csv(
-    records: Any,
+    records: TensorLike,
     record_defaults: Sequence[Any],
     field_delim: str = ",",
     use_quote_delim: bool = True,
@@ -55,14 +56,20 @@ def decode_csv(
 
 
 def parse_example(
-    serialized: Any, features: Mapping[str, Any], name: str | None = None, example_names: Any = None
+    serialized: TensorLike,
+    features: Mapping[str, Any],
+    name: str | None = None,
+    example_names: TensorLike | None = None,
 ) -> dict[str, Any]:
     """Calls `ops.parse_example` with the arguments in their old order."""
     return ops.parse_example(serialized, features, example_names, name)
 
 
 def parse_single_example(
-    serialized: Any, features: Mapping[str, Any], name: str | None = None, example_names: Any = None
+    serialized: TensorLike,
+    features: Mapping[str, Any],
+    name: str | None = None,
+    example_names: TensorLike | None = None,
 ) -> dict[str, Any]:
     """Calls `ops.parse_single_example` with the arguments in their old order."""
     return ops.parse_single_example(serialized, features, example_names, name)

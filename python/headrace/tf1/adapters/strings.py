@@ -4,10 +4,11 @@ Source: `tf.reduce_join`, `tf.string_split`, `tf.strings.split` and `tf.string_t
 TensorFlow 1.15.
 """
 
-from typing import Any
+from typing import cast
 
 from headrace import dtypes, ops
-from headrace.graph import Tensor
+from headrace.dtypes import DTypeLike
+from headrace.graph import Tensor, TensorLike
 from headrace.ops.sparse.tensor import SparseTensor
 from headrace.tf1.adapters.arguments import only_one
 
@@ -22,12 +23,12 @@ __all__ = [
 
 
 def reduce_join(
-    inputs: Any,
-    axis: Any = None,
+    inputs: TensorLike,
+    axis: TensorLike | None = None,
     keep_dims: bool | None = None,
     separator: str = "",
     name: str | None = None,
-    reduction_indices: Any = None,
+    reduction_indices: TensorLike | None = None,
     keepdims: bool | None = None,
 ) -> Tensor:
     """Calls `ops.reduce_join`; takes `reduction_indices` and `keep_dims` too.
@@ -41,17 +42,17 @@ def reduce_join(
 
 
 def string_split(
-    source: Any,
-    sep: Any = None,
+    source: TensorLike,
+    sep: TensorLike | None = None,
     skip_empty: bool = True,
-    delimiter: Any = None,
+    delimiter: TensorLike | None = None,
     result_type: str = "SparseTensor",
     name: str | None = None,
 ) -> SparseTensor:
     """Calls `ops.split_at_bytes`; `sep` and `delimiter` are names of one argument.
 
     Raises:
-        ValueError: If `source` is no vector, or the separators are given twice.
+        ValueError: If `source` is not a vector, or the separators are given twice.
     """
     _check_result_type(result_type)
     if sep is not None and delimiter is not None:
@@ -61,11 +62,11 @@ def string_split(
 
 
 def split_strings(
-    input: Any = None,
-    sep: Any = None,
+    input: TensorLike | None = None,
+    sep: TensorLike | None = None,
     maxsplit: int = -1,
     result_type: str = "SparseTensor",
-    source: Any = None,
+    source: TensorLike | None = None,
     name: str | None = None,
 ) -> SparseTensor:
     """Calls `ops.string_split`; takes `source`, the old name of `input`, too.
@@ -76,7 +77,8 @@ def split_strings(
     _check_result_type(result_type)
     if input is not None and source is not None:
         raise ValueError("Cannot specify both 'source' and 'input'.")
-    return ops.string_split(source if input is None else input, sep, maxsplit, name)
+    text = cast("TensorLike", source if input is None else input)
+    return ops.string_split(text, sep, maxsplit, name)
 
 
 def _check_result_type(result_type: str) -> None:
@@ -88,26 +90,28 @@ def _check_result_type(result_type: str) -> None:
 
 
 def string_to_number(
-    string_tensor: Any = None,
-    out_type: Any = dtypes.float32,
+    string_tensor: TensorLike | None = None,
+    out_type: DTypeLike = dtypes.float32,
     name: str | None = None,
-    input: Any = None,
+    input: TensorLike | None = None,
 ) -> Tensor:
     """Calls `ops.string_to_number`; takes `string_tensor`, the old name of `input`, too.
 
     Raises:
-        TypeError: If `out_type` is no type of numbers that can be read.
+        TypeError: If `out_type` is not a type of numbers that can be parsed.
         ValueError: If both names are given.
     """
     text = only_one("input", input, "string_tensor", string_tensor)
     return ops.string_to_number(text, out_type, name)
 
 
-def string_length(input: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
+def string_length(input: TensorLike, name: str | None = None, unit: str = "BYTE") -> Tensor:
     """Calls `ops.string_length` with the arguments in their old order."""
     return ops.string_length(input, unit, name)
 
 
-def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = "BYTE") -> Tensor:
+def substr(
+    input: TensorLike, pos: TensorLike, len: TensorLike, name: str | None = None, unit: str = "BYTE"
+) -> Tensor:
     """Calls `ops.substr` with the arguments in their old order."""
     return ops.substr(input, pos, len, unit, name)

@@ -8,6 +8,7 @@ from typing import Any
 
 from headrace import ops
 from headrace.graph import Operation
+from headrace.ops.variables.variable import Variable
 
 __all__ = [
     "all_variables",
@@ -34,7 +35,7 @@ def initialize_local_variables() -> Operation:
     return ops.local_variables_initializer()
 
 
-def initialize_variables(var_list: Sequence[Any], name: str = "init") -> Operation:
+def initialize_variables(var_list: Sequence[Variable], name: str = "init") -> Operation:
     """The old name of `variables_initializer`."""
     return ops.variables_initializer(var_list, name)
 

@@ -1,11 +1,11 @@
-"""`tf.compat`: text and bytes in either version of Python, and names of TensorFlow 2.
+"""`tf.compat`: conversion between text and bytes, and names of TensorFlow 2.
 
 Source: `tf.compat` of TensorFlow 1.15.
 """
 
 import numbers
 import os
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, TypeVar, overload
 
 import numpy as np
 
@@ -25,6 +25,8 @@ __all__ = [
     "v2",
 ]
 
+T = TypeVar("T")
+
 bytes_or_text_types: Final = (bytes, str)
 integral_types: Final = (numbers.Integral, np.integer)
 real_types: Final = (numbers.Real, np.integer, np.floating)
@@ -32,7 +34,7 @@ complex_types: Final = (numbers.Complex, np.number)
 
 
 def as_bytes(bytes_or_text: bytes | bytearray | str, encoding: str = "utf-8") -> bytes:
-    """Returns bytes, or the bytes of a text.
+    """Returns bytes as they are, and a string encoded.
 
     Raises:
         TypeError: If it is neither.
@@ -45,7 +47,7 @@ def as_bytes(bytes_or_text: bytes | bytearray | str, encoding: str = "utf-8") ->
 
 
 def as_text(bytes_or_text: bytes | str, encoding: str = "utf-8") -> str:
-    """Returns a text, or the text that bytes stand for.
+    """Returns a string as it is, and bytes decoded.
 
     Raises:
         TypeError: If it is neither.
@@ -60,14 +62,22 @@ def as_text(bytes_or_text: bytes | str, encoding: str = "utf-8") -> str:
 as_str: Final = as_text
 
 
-def as_str_any(value: Any) -> str:
-    """Returns bytes and texts as `as_str` does, and `str(value)` of anything else."""
+def as_str_any(value: object) -> str:
+    """Converts bytes as `as_str` does, and anything else with `str`."""
     return as_text(value) if isinstance(value, bytes) else str(value)
 
 
-def path_to_str(path: Any) -> Any:
-    """Returns a path as a text; what is no path as it is."""
-    return as_text(os.fspath(path)) if hasattr(path, "__fspath__") else path
+@overload
+def path_to_str(path: os.PathLike[str] | os.PathLike[bytes]) -> str: ...
+
+
+@overload
+def path_to_str(path: T) -> T: ...
+
+
+def path_to_str(path: object) -> object:
+    """Returns a path as a string; any other object as it is."""
+    return as_text(os.fspath(path)) if isinstance(path, os.PathLike) else path
 
 
 if not TYPE_CHECKING:  # For mypy a wrong name is an error.
