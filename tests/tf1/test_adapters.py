@@ -95,6 +95,12 @@ def test_an_old_name_adds_the_same_operations_as_the_new_one(pair):
     assert nodes(old) == nodes(new)
 
 
+def arguments(function) -> list[tuple]:
+    """The names, kinds and defaults of a function's parameters; not their annotations."""
+    parameters = inspect.signature(function).parameters.values()
+    return [(parameter.name, parameter.kind, parameter.default) for parameter in parameters]
+
+
 def test_a_function_with_the_same_arguments_in_both_places_has_no_adapter():
     same = [
         name
@@ -102,7 +108,7 @@ def test_a_function_with_the_same_arguments_in_both_places_has_no_adapter():
         for name in module.__all__
         if name in ops.__all__
         and inspect.isfunction(getattr(module, name))
-        and inspect.signature(getattr(module, name)) == inspect.signature(getattr(ops, name))
+        and arguments(getattr(module, name)) == arguments(getattr(ops, name))
     ]
     assert same == ["concat"]  # whose two arguments may change places
 

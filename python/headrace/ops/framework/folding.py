@@ -23,7 +23,8 @@ __all__ = [
     "is_small",
 ]
 
-# Values computed before a run stay in memory with the graph or program, so larger ones are not.
+# Values computed before a run stay in memory with the graph or program, so large ones are not
+# computed before it.
 _MAX_FOLDED_BYTES: Final = 1 << 20
 
 
