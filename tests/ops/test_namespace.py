@@ -16,14 +16,14 @@ FAMILIES = {path.name for path in ROOT.iterdir() if (path / "__init__.py").exist
 # Names that one module of operations has for others: by module; None for all of a module's names.
 INTERNAL: dict[str, set[str] | None] = {
     "array/keep_rows": None,
-    "array/slice": {"get_item"},
+    "array/slice": {"Index", "get_item"},
     "image/flip": {"flip_if"},
     "image/frames": None,
     "math/reduce": {"Reduction"},
     "queues/__init__": {"is_single_shape"},
     "queues/arguments": None,
     "random/seeds": None,
-    "records/features": {"FeaturePlan"},
+    "records/features": {"FeaturePlan", "Features"},
     "sparse/merge": None,
     "sparse/table": None,
     "summary/tag": None,
@@ -31,6 +31,7 @@ INTERNAL: dict[str, set[str] | None] = {
     "variables/initial_values": None,
     "variables/scope": {"no_regularizer"},
     "variables/store": None,
+    "variables/variable": {"InitialValue"},
 }
 # Names that say more than they do in their module.
 RENAMED = {

@@ -6,13 +6,15 @@ converted to its type.
 Source: `tf.Tensor` of TensorFlow 1.15.
 """
 
+from __future__ import annotations
+
 import numbers
 from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
 
-from headrace.graph import Tensor, name_scope
+from headrace.graph import Tensor, TensorLike, name_scope
 from headrace.ops.array.slice import get_item
 from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.math import arithmetic, compare
@@ -21,7 +23,7 @@ from headrace.ops.sparse.tensor import SparseTensor
 
 __all__: list[str] = []
 
-# Values that are certainly no tensors, so that a failed conversion is the caller's fault.
+# Values that are never tensors: that one cannot be converted is the caller's error.
 _PLAIN: Final = (numbers.Number, str, bytes, list, tuple, np.ndarray, np.generic)
 
 
@@ -33,7 +35,7 @@ def _register(function: Callable[..., Tensor], name: str) -> None:
         name: Name of the operation, and of the special method without underscores.
     """
 
-    def forward(x: Tensor, y: Any) -> Any:
+    def forward(x: Tensor, y: TensorLike | SparseTensor) -> Any:
         with name_scope(None, name, [x, y]) as scope:
             if isinstance(y, SparseTensor):
                 return NotImplemented
@@ -48,7 +50,7 @@ def _register(function: Callable[..., Tensor], name: str) -> None:
                     raise
             return function(x, y, name=scope)
 
-    def backward(y: Tensor, x: Any) -> Tensor:
+    def backward(y: Tensor, x: TensorLike) -> Tensor:
         with name_scope(None, name, [x, y]) as scope:
             x = convert_to_tensor(x, dtype=y.dtype.base_dtype, name="x")
             return function(x, y, name=scope)

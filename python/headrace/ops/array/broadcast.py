@@ -1,16 +1,16 @@
-"""Shapes laid over one another, in which sizes of 1 are repeated.
+"""Broadcasting: axes of size 1 are repeated to fit another shape.
 
 Source: `tf.broadcast_to` and its kin of TensorFlow 1.15.
 """
 
-from typing import Any
+from __future__ import annotations
 
 import numpy as np
 
 from headrace import dtypes
-from headrace.graph import Tensor, define
+from headrace.graph import Tensor, TensorLike, define
 from headrace.memory import check_array
-from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import constant_value_as_shape, convert_to_tensor
 from headrace.ops.framework.elementwise import INDEX_TYPES
 from headrace.ops.framework.folding import fold_by_kernel
@@ -40,7 +40,7 @@ def broadcast_static_shape(shape_x: TensorShape, shape_y: TensorShape) -> Tensor
         ) from None
 
 
-def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
+def broadcast_dynamic_shape(shape_x: TensorLike, shape_y: TensorLike) -> Tensor:
     """Returns the shape of an elementwise operation over two tensors, as a tensor.
 
     Args:
@@ -51,7 +51,7 @@ def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
         An integer vector. A run in which the shapes do not fit ends with InvalidArgumentError.
     """
 
-    def infer(x: Tensor, y: Tensor) -> Any:
+    def infer(x: Tensor, y: Tensor) -> Outputs:
         check_rank(x.shape, 1)
         check_rank(y.shape, 1)
         lengths = [tensor.shape.with_rank(1)[0].value for tensor in (x, y)]
@@ -65,7 +65,7 @@ def broadcast_dynamic_shape(shape_x: Any, shape_y: Any) -> Tensor:
     return apply_op("BroadcastArgs", inputs, infer, kernel=_broadcast_sizes).outputs[0]
 
 
-def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
+def broadcast_to(input: TensorLike, shape: TensorLike, name: str | None = None) -> Tensor:
     """Returns a tensor repeated along axes of size 1, and along new axes in front.
 
     Args:
@@ -86,14 +86,14 @@ def broadcast_to(input: Any, shape: Any, name: str | None = None) -> Tensor:
     ]
 
 
-def _broadcast_sizes(x: Array, y: Array) -> Any:
+def _broadcast_sizes(x: Array, y: Array) -> Array:
     try:
         return np.array(np.broadcast_shapes(tuple(x), tuple(y)), dtype=x.dtype)
     except ValueError:
         fail(f"Incompatible shapes: {bracketed(x.tolist())} vs. {bracketed(y.tolist())}")
 
 
-def _infer_broadcast(tensor: Tensor, wanted: Tensor) -> Any:
+def _infer_broadcast(tensor: Tensor, wanted: Tensor) -> Outputs:
     check_rank(wanted.shape, 1)
     new, old = constant_value_as_shape(wanted), tensor.shape
     if new.rank is not None and old.rank is not None:
@@ -111,7 +111,7 @@ def _infer_broadcast(tensor: Tensor, wanted: Tensor) -> Any:
     return [(tensor.dtype.base_dtype, new)]
 
 
-def _broadcast(x: Array, wanted: Array) -> Any:
+def _broadcast(x: Array, wanted: Array) -> Array:
     shape = tuple(wanted.tolist())
     for size in shape:
         if size < 0:

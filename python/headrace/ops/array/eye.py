@@ -3,27 +3,32 @@
 Source: `tf.eye` of TensorFlow 1.15.
 """
 
+from __future__ import annotations
+
 import operator
 from typing import Any
 
+import numpy as np
+
 from headrace import dtypes
-from headrace.dtypes import as_dtype
-from headrace.graph import Tensor, name_scope
+from headrace.dtypes import DTypeLike, as_dtype
+from headrace.graph import Tensor, TensorLike, name_scope
 from headrace.ops.array.broadcast import broadcast_to
 from headrace.ops.array.join import concat, stack
 from headrace.ops.array.range import range as range_of
 from headrace.ops.array.reshape import expand_dims
 from headrace.ops.math.cast import cast
 from headrace.ops.math.compare import equal
+from headrace.shapes import Dimension
 
 __all__ = ["eye"]
 
 
 def eye(
-    num_rows: Any,
-    num_columns: Any = None,
-    batch_shape: Any = None,
-    dtype: Any = dtypes.float32,
+    num_rows: int | np.integer[Any] | Dimension | Tensor,
+    num_columns: int | np.integer[Any] | Dimension | Tensor | None = None,
+    batch_shape: TensorLike | None = None,
+    dtype: DTypeLike = dtypes.float32,
     name: str | None = None,
 ) -> Tensor:
     """Returns a matrix with ones on the diagonal and zeros elsewhere.

@@ -3,24 +3,26 @@
 Source: `tf.fill`, `tf.zeros`, `tf.ones` and their kin of TensorFlow 1.15.
 """
 
+from __future__ import annotations
+
 import math
-from typing import Any
+from typing import SupportsIndex, cast
 
 import numpy as np
 
 from headrace import dtypes
-from headrace.dtypes import DType, as_dtype
-from headrace.graph import Tensor, define, name_scope
+from headrace.dtypes import DType, DTypeLike, as_dtype
+from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.memory import check_array
 from headrace.ops.array.reshape import reshape
 from headrace.ops.array.shape import shape as shape_of
-from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import constant, constant_value_as_shape, convert_to_tensor
 from headrace.ops.framework.elementwise import INDEX_TYPES
 from headrace.ops.framework.folding import fold, fold_by_kernel
 from headrace.ops.framework.inference import ShapeConflict, check_rank, like
 from headrace.ops.framework.kernel import Array, fail
-from headrace.shapes import Dimension, TensorShape, bracketed
+from headrace.shapes import Dimension, ShapeLike, TensorShape, bracketed
 
 __all__ = ["fill", "ones", "ones_like", "zeros", "zeros_like"]
 
@@ -28,7 +30,7 @@ __all__ = ["fill", "ones", "ones_like", "zeros", "zeros_like"]
 _SMALL = 1000
 
 
-def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
+def fill(dims: TensorLike, value: TensorLike, name: str | None = None) -> Tensor:
     """Returns a tensor with one value everywhere.
 
     Args:
@@ -46,7 +48,7 @@ def fill(dims: Any, value: Any, name: str | None = None) -> Tensor:
     return apply_op("Fill", inputs, _infer_fill, name=name, kernel=_fill).outputs[0]
 
 
-def zeros(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
+def zeros(shape: TensorLike, dtype: DTypeLike = dtypes.float32, name: str | None = None) -> Tensor:
     """Returns a tensor of zeros; of empty strings or False for those types.
 
     Args:
@@ -61,7 +63,7 @@ def zeros(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> T
     return _filled(_zero_of(kind), shape, kind, name, "zeros")
 
 
-def ones(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Tensor:
+def ones(shape: TensorLike, dtype: DTypeLike = dtypes.float32, name: str | None = None) -> Tensor:
     """Returns a tensor of ones; of True for bool.
 
     Args:
@@ -77,7 +79,10 @@ def ones(shape: Any, dtype: Any = dtypes.float32, name: str | None = None) -> Te
 
 
 def zeros_like(
-    tensor: Any, dtype: Any = None, optimize: bool = True, name: str | None = None
+    tensor: TensorLike,
+    dtype: DTypeLike | None = None,
+    optimize: bool = True,
+    name: str | None = None,
 ) -> Tensor:
     """Returns zeros in the shape of a tensor.
 
@@ -96,7 +101,7 @@ def zeros_like(
             return zeros(shape_of(tensor), dtype=kind, name=scope)
         zero = _zero_of(kind)
 
-        def kernel(x: Array) -> Any:
+        def kernel(x: Array) -> Array:
             return np.full(x.shape, b"" if zero == "" else zero, dtype=x.dtype)
 
         return apply_op("ZerosLike", [Input("x", tensor)], like, name=scope, kernel=kernel).outputs[
@@ -104,7 +109,9 @@ def zeros_like(
         ]
 
 
-def ones_like(tensor: Any, dtype: Any = None, name: str | None = None) -> Tensor:
+def ones_like(
+    tensor: TensorLike, dtype: DTypeLike | None = None, name: str | None = None
+) -> Tensor:
     """Returns ones in the shape of a tensor.
 
     Args:
@@ -120,20 +127,22 @@ def ones_like(tensor: Any, dtype: Any = None, name: str | None = None) -> Tensor
         return result
 
 
-def _zero_of(dtype: DType) -> Any:
+def _zero_of(dtype: DType) -> str | bool | int:
     if dtype == dtypes.string:
         return ""
     return False if dtype.is_bool else 0
 
 
-def _filled(value: Any, shape: Any, dtype: DType, name: str | None, default_name: str) -> Tensor:
+def _filled(
+    value: str | bool | int, shape: TensorLike, dtype: DType, name: str | None, default_name: str
+) -> Tensor:
     with name_scope(name, default_name, [shape]) as scope:
         if not isinstance(shape, Tensor):
             sizes = _small_shape(shape)
             if sizes is not None:
                 return constant(value, shape=sizes, dtype=dtype, name=scope)
             try:
-                shape = convert_to_tensor(TensorShape(shape))
+                shape = convert_to_tensor(TensorShape(cast("ShapeLike", shape)))
             except (TypeError, ValueError):
                 shape = convert_to_tensor(shape, dtype=dtypes.int32)
         if shape.shape.rank == 0:
@@ -141,7 +150,7 @@ def _filled(value: Any, shape: Any, dtype: DType, name: str | None, default_name
         return fill(shape, constant(value, dtype=dtype), name=scope)
 
 
-def _small_shape(shape: Any) -> list[int] | None:
+def _small_shape(shape: TensorLike) -> list[int] | None:
     if isinstance(shape, TensorShape) and shape.is_fully_defined():
         shape = [size or 0 for size in shape.as_list()]
     if not isinstance(shape, (list, tuple)):
@@ -152,11 +161,11 @@ def _small_shape(shape: Any) -> list[int] | None:
     return sizes if all(s >= 0 for s in sizes) and math.prod(sizes) < _SMALL else None
 
 
-def _value_of(size: Any) -> Any:
+def _value_of(size: SupportsIndex) -> SupportsIndex | None:
     return size.value if isinstance(size, Dimension) else size
 
 
-def _infer_fill(dims: Tensor, value: Tensor) -> Any:
+def _infer_fill(dims: Tensor, value: Tensor) -> Outputs:
     check_rank(dims.shape, 1)
     check_rank(value.shape, 0)
     known = fold(dims)
@@ -165,7 +174,7 @@ def _infer_fill(dims: Tensor, value: Tensor) -> Any:
     return [(value.dtype.base_dtype, constant_value_as_shape(dims))]
 
 
-def _fill(dims: Array, value: Array) -> Any:
+def _fill(dims: Array, value: Array) -> Array:
     if dims.ndim != 1:
         fail(f"dims must represent a vector, got shape {bracketed(dims.shape)}")
     if value.ndim:

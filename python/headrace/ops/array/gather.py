@@ -3,16 +3,18 @@
 Source: `tf.gather`, `tf.gather_nd` and `tf.boolean_mask` of TensorFlow 1.15.
 """
 
+from __future__ import annotations
+
 import math
 from typing import Any
 
 import numpy as np
 
 from headrace import dtypes
-from headrace.graph import Tensor, define, name_scope
+from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.memory import check_array
 from headrace.ops.array.where import _MASKS
-from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import constant_value, convert_to_tensor
 from headrace.ops.framework.elementwise import INDEX_TYPES
 from headrace.ops.framework.folding import fold_scalar
@@ -24,13 +26,13 @@ __all__ = ["boolean_mask", "gather", "gather_nd"]
 
 
 def gather(
-    params: Any,
-    indices: Any,
-    axis: Any = None,
+    params: TensorLike,
+    indices: TensorLike,
+    axis: TensorLike | None = None,
     batch_dims: int = 0,
     name: str | None = None,
 ) -> Tensor:
-    """Returns the slices of a tensor that integers name.
+    """Returns the slices of a tensor at some indices.
 
     Args:
         params: The tensor.
@@ -51,11 +53,11 @@ def gather(
         Input("axis", axis, var="Taxis", allowed=INDEX_TYPES, default=dtypes.int32),
     ]
 
-    def infer(source: Tensor, places: Tensor, where: Tensor) -> Any:
+    def infer(source: Tensor, places: Tensor, where: Tensor) -> Outputs:
         shape = _infer_gather(source.shape, places.shape, fold_scalar(where), batch_dims)
         return [(source.dtype.base_dtype, shape)]
 
-    def kernel(source: Array, places: Array, where: Array) -> Any:
+    def kernel(source: Array, places: Array, where: Array) -> Array:
         return _gather(source, places, int(where.item()), batch_dims)
 
     attrs = {"batch_dims": batch_dims}
@@ -67,12 +69,14 @@ def gather(
     return op.outputs[0]
 
 
-def gather_nd(params: Any, indices: Any, batch_dims: int = 0, name: str | None = None) -> Tensor:
-    """Returns the slices of a tensor that rows of integers name.
+def gather_nd(
+    params: TensorLike, indices: TensorLike, batch_dims: int = 0, name: str | None = None
+) -> Tensor:
+    """Returns the slices of a tensor at some index tuples.
 
     Args:
         params: The tensor.
-        indices: Its last axis holds one index for each of the first axes of `params`.
+        indices: The tuples, along its last axis: an index for each of the first axes of `params`.
         batch_dims: How many axes in front `params` and `indices` share.
         name: Name of the operation.
 
@@ -88,7 +92,7 @@ def gather_nd(params: Any, indices: Any, batch_dims: int = 0, name: str | None =
         Input("indices", indices, var="Tindices", allowed=INDEX_TYPES),
     ]
 
-    def infer(source: Tensor, rows: Tensor) -> Any:
+    def infer(source: Tensor, rows: Tensor) -> Outputs:
         if rows.shape.rank == 0:
             raise ShapeConflict("Shape must be at least rank 1 but is rank 0")
         depth = rows.shape[-1].value if rows.shape.rank else None
@@ -109,7 +113,10 @@ def gather_nd(params: Any, indices: Any, batch_dims: int = 0, name: str | None =
 
 
 def boolean_mask(
-    tensor: Any, mask: Any, axis: int | None = None, name: str = "boolean_mask"
+    tensor: TensorLike,
+    mask: TensorLike,
+    axis: int | Tensor | None = None,
+    name: str = "boolean_mask",
 ) -> Tensor:
     """Returns the slices of a tensor where a mask is true.
 
@@ -146,10 +153,10 @@ def boolean_mask(
         else:
             result = unknown_shape()
 
-        def infer(source: Tensor, _: Tensor) -> Any:
+        def infer(source: Tensor, _: Tensor) -> Outputs:
             return [(source.dtype.base_dtype, result)]
 
-        def kernel(source: Array, wanted: Array) -> Any:
+        def kernel(source: Array, wanted: Array) -> Array:
             # As in TensorFlow, only the number of elements of the masked axes counts in a run.
             before, after = source.shape[:first], source.shape[first + wanted.ndim :]
             length = math.prod(source.shape[first : first + wanted.ndim])
@@ -161,10 +168,9 @@ def boolean_mask(
         return apply_op("BooleanMask", inputs, infer, name="GatherV2", kernel=kernel).outputs[0]
 
 
-def _first_axis(axis: Any) -> int:
-    if isinstance(axis, Tensor):
-        axis = constant_value(axis)
-    return 0 if axis is None else int(axis)
+def _first_axis(axis: int | Tensor | None) -> int:
+    known = constant_value(axis) if isinstance(axis, Tensor) else axis
+    return 0 if known is None else int(known)
 
 
 def _infer_gather(
@@ -181,7 +187,7 @@ def _infer_gather(
     return source[:axis].concatenate(places[batch_dims:]).concatenate(source[axis + 1 :])
 
 
-def _gather(source: Array, places: Array, axis: int, batch_dims: int) -> Any:
+def _gather(source: Array, places: Array, axis: int, batch_dims: int) -> Array:
     if source.ndim == 0:
         fail("params must be at least 1 dimensional")
     if not -source.ndim <= axis < source.ndim:

@@ -1,29 +1,29 @@
-"""Putting tensors together and taking them apart.
+"""Concatenating, stacking and splitting tensors.
 
 Source: `tf.concat`, `tf.stack`, `tf.split` and their kin of TensorFlow 1.15.
 """
 
-from typing import Any
+from __future__ import annotations
 
 import numpy as np
 
 from headrace import dtypes
-from headrace.graph import Known, Operation, Tensor, define, name_scope
+from headrace.graph import Known, Operation, Tensor, TensorLike, define, name_scope
 from headrace.ops.array.placeholder import identity
-from headrace.ops.framework.arguments import Input, InputList, apply_op
+from headrace.ops.framework.arguments import Input, InputList, Outputs, apply_op
 from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.framework.elementwise import INDEX_TYPES
 from headrace.ops.framework.folding import fold, fold_by_kernel, fold_scalar
 from headrace.ops.framework.inference import ShapeConflict, check_axis, check_rank, merge_shapes
 from headrace.ops.framework.kernel import Array, by_either, fail
 from headrace.ops.framework.primitives import stack_arrays, stack_shapes
-from headrace.shapes import TensorShape, bracketed, dimension_value, scalar, unknown_shape
+from headrace.shapes import Dimension, TensorShape, bracketed, scalar, unknown_shape
 
 __all__ = ["concat", "split", "stack", "unstack"]
 
 
-def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
-    """Returns tensors of one shape along a new axis.
+def stack(values: TensorLike, axis: int = 0, name: str = "stack") -> Tensor:
+    """Stacks tensors of one shape along a new axis.
 
     Args:
         values: The tensors, a list.
@@ -45,10 +45,10 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
     if rank is not None and not -rank - 1 <= axis <= rank:
         raise ValueError(f"axis = {axis} not in [{-rank - 1}, {rank + 1})")
 
-    def infer(*tensors: Tensor) -> Any:
+    def infer(*tensors: Tensor) -> Outputs:
         return [(tensors[0].dtype.base_dtype, stack_shapes([t.shape for t in tensors], axis))]
 
-    def kernel(*arrays: Array) -> Any:
+    def kernel(*arrays: Array) -> Array:
         return stack_arrays(arrays, axis)
 
     attrs = {"N": len(values), "axis": axis}
@@ -57,9 +57,9 @@ def stack(values: Any, axis: int = 0, name: str = "stack") -> Tensor:
 
 
 def unstack(
-    value: Any, num: int | None = None, axis: int = 0, name: str = "unstack"
+    value: TensorLike, num: int | None = None, axis: int = 0, name: str = "unstack"
 ) -> list[Tensor]:
-    """Takes a tensor apart along an axis.
+    """Splits a tensor into its slices along an axis.
 
     Args:
         value: The tensor.
@@ -84,7 +84,7 @@ def unstack(
             raise ValueError(f"Cannot infer num from shape {value.shape}")
     count = num
 
-    def infer(tensor: Tensor) -> Any:
+    def infer(tensor: Tensor) -> Outputs:
         shape = tensor.shape
         if shape.rank is not None:
             place = check_axis(axis, shape.rank, "axis = {axis} not in [{low}, {rank})")
@@ -93,7 +93,7 @@ def unstack(
             shape = shape[:place].concatenate(shape[place + 1 :])
         return [(tensor.dtype.base_dtype, shape)] * count
 
-    def kernel(x: Array) -> Any:
+    def kernel(x: Array) -> Array | tuple[Array, ...]:
         if not -x.ndim <= axis < x.ndim:
             fail(f"axis = {axis} not in [{-x.ndim}, {x.ndim})")
         if x.shape[axis] != count:
@@ -105,8 +105,8 @@ def unstack(
     return op.outputs
 
 
-def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
-    """Returns tensors joined along an axis they have.
+def concat(values: TensorLike, axis: TensorLike, name: str = "concat") -> Tensor:
+    """Concatenates tensors along an axis.
 
     Args:
         values: The tensors, a list.
@@ -138,13 +138,13 @@ def concat(values: Any, axis: Any, name: str = "concat") -> Tensor:
 
 
 def split(
-    value: Any,
-    num_or_size_splits: Any,
-    axis: Any = 0,
+    value: TensorLike,
+    num_or_size_splits: TensorLike,
+    axis: TensorLike = 0,
     num: int | None = None,
     name: str = "split",
 ) -> list[Tensor]:
-    """Cuts a tensor along an axis.
+    """Splits a tensor into parts along an axis.
 
     Args:
         value: The tensor.
@@ -160,23 +160,24 @@ def split(
     Raises:
         ValueError: If the parts do not fill the axis, or their number is not known.
     """
-    count = dimension_value(num_or_size_splits)
-    if isinstance(count, (int, np.integer)):
-        return _split_evenly(value, int(count), axis, name)
+    if isinstance(num_or_size_splits, Dimension) and num_or_size_splits.value is not None:
+        return _split_evenly(value, num_or_size_splits.value, axis, name)
+    if isinstance(num_or_size_splits, (int, np.integer)):
+        return _split_evenly(value, int(num_or_size_splits), axis, name)
     sizes = convert_to_tensor(num_or_size_splits)
     if sizes.shape.rank == 0:
         raise ValueError(
             "Rank-0 tensors are not supported as the num_or_size_splits argument to split. "
-            f"Argument provided: {num_or_size_splits}"
+            f"Argument provided: {num_or_size_splits!s}"
         )
     parts = sizes.shape[0].value if num is None else num
     if parts is None:
-        raise ValueError(f"Cannot infer num from shape {num_or_size_splits}")
+        raise ValueError(f"Cannot infer num from shape {num_or_size_splits!s}")
 
-    def infer(tensor: Tensor, lengths: Tensor, place: Tensor) -> Any:
+    def infer(tensor: Tensor, lengths: Tensor, place: Tensor) -> Outputs:
         return _infer_split_by_sizes(tensor, lengths, place, parts)
 
-    def kernel(x: Array, lengths: Array, place: Array) -> Any:
+    def kernel(x: Array, lengths: Array, place: Array) -> Array | tuple[Array, ...]:
         where = _split_axis(place, x.ndim)
         known = _check_sizes(lengths.tolist(), x.shape[where])
         return _outputs(np.split(x, np.cumsum(known)[:-1], where))
@@ -190,11 +191,11 @@ def split(
     return apply_op("SplitV", inputs, infer, name=name, attrs=attrs, kernel=kernel).outputs
 
 
-def _outputs(arrays: list[Array]) -> Any:
+def _outputs(arrays: list[Array]) -> Array | tuple[Array, ...]:
     return arrays[0] if len(arrays) == 1 else tuple(arrays)
 
 
-def _infer_concat(*inputs: Tensor) -> Any:
+def _infer_concat(*inputs: Tensor) -> Outputs:
     *tensors, axis = inputs
     dtype = tensors[0].dtype.base_dtype
     check_rank(axis.shape, 0)
@@ -224,7 +225,7 @@ def _infer_concat(*inputs: Tensor) -> Any:
     return [(dtype, before.concatenate([length]).concatenate(after))]
 
 
-def _concat(*inputs: Array) -> Any:
+def _concat(*inputs: Array) -> Array:
     *arrays, axis = inputs
     first, place = arrays[0], int(axis.item())
     if first.ndim == 0:
@@ -251,17 +252,17 @@ def _concat(*inputs: Array) -> Any:
     return np.concatenate(arrays, place)
 
 
-def _split_evenly(value: Any, count: int, axis: Any, name: str) -> list[Tensor]:
+def _split_evenly(value: TensorLike, count: int, axis: TensorLike, name: str) -> list[Tensor]:
     if count < 1:
         raise ValueError(
             f"Attr 'num_split' of 'Split' Op passed {count} less than minimum 1. Ask for at least "
             "one part."
         )
 
-    def infer(place: Tensor, tensor: Tensor) -> Any:
+    def infer(place: Tensor, tensor: Tensor) -> Outputs:
         return [(tensor.dtype.base_dtype, _share_of(tensor.shape, place, count))] * count
 
-    def kernel(place: Array, x: Array) -> Any:
+    def kernel(place: Array, x: Array) -> Array | tuple[Array, ...]:
         where = _split_axis(place, x.ndim)
         if x.shape[where] % count:
             fail(
@@ -292,7 +293,7 @@ def _share_of(shape: TensorShape, place: Tensor, count: int) -> TensorShape:
     return TensorShape(sizes)
 
 
-def _infer_split_by_sizes(tensor: Tensor, lengths: Tensor, place: Tensor, count: int) -> Any:
+def _infer_split_by_sizes(tensor: Tensor, lengths: Tensor, place: Tensor, count: int) -> Outputs:
     dtype, shape, axis = tensor.dtype.base_dtype, tensor.shape, fold_scalar(place)
     if shape.rank is None or axis is None:
         return [(dtype, unknown_shape(shape.rank))] * count
@@ -349,7 +350,7 @@ def _check_sizes(sizes: list[int], total: int) -> list[int]:
     return [total - given if size < 0 else size for size in sizes]
 
 
-def _sizes_of_concat(known: Known, op: Operation) -> Any:
+def _sizes_of_concat(known: Known, op: Operation) -> list[int | None] | None:
     sizes: list[int | None] = []
     for item in op.inputs[:-1]:
         part = known.sizes(item)

@@ -1,9 +1,9 @@
-"""Some rows of a tensor, as a bool for each says."""
+"""Keeping the rows of a tensor that a vector of bools selects."""
 
-from typing import Any
+from __future__ import annotations
 
 from headrace import dtypes
-from headrace.graph import Tensor, define
+from headrace.graph import Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, apply_op
 from headrace.ops.framework.inference import ShapeConflict
 from headrace.shapes import TensorShape
@@ -11,7 +11,7 @@ from headrace.shapes import TensorShape
 __all__ = ["keep_rows"]
 
 
-def keep_rows(tensor: Any, keep: Any, name: str | None = None) -> Tensor:
+def keep_rows(tensor: TensorLike, keep: TensorLike, name: str | None = None) -> Tensor:
     """Returns the rows of a tensor for which a bool is true.
 
     Args:

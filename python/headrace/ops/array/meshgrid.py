@@ -3,9 +3,9 @@
 Source: `tf.meshgrid` of TensorFlow 1.15.
 """
 
-from typing import Any
+from __future__ import annotations
 
-from headrace.graph import Tensor, name_scope
+from headrace.graph import Tensor, TensorLike, name_scope
 from headrace.ops.array.fill import ones
 from headrace.ops.array.join import stack
 from headrace.ops.array.reshape import reshape
@@ -15,11 +15,11 @@ from headrace.ops.math.arithmetic import multiply
 __all__ = ["meshgrid"]
 
 
-def meshgrid(*args: Any, indexing: str = "xy", name: str = "meshgrid") -> list[Tensor]:
+def meshgrid(*args: TensorLike, indexing: str = "xy", name: str = "meshgrid") -> list[Tensor]:
     """Returns the coordinates of the points of a grid.
 
     Args:
-        *args: The coordinates along each axis: vectors, or what is made one.
+        *args: The coordinates along each axis: vectors; anything else is flattened.
         indexing: "xy" where the first vector runs along the second axis of the grid and the second
             along the first, as in pictures; "ij" where each runs along its own axis.
         name: Name of the scope.

@@ -1,16 +1,17 @@
-"""Numbers of classes as vectors.
+"""One-hot vectors of class numbers.
 
 Source: `tf.one_hot` of TensorFlow 1.15.
 """
 
-from typing import Any
+from __future__ import annotations
 
 import numpy as np
 
 from headrace import dtypes
-from headrace.graph import Tensor, define, name_scope
+from headrace.dtypes import DTypeLike
+from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.memory import check_array
-from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.framework.elementwise import INDEX_TYPES
 from headrace.ops.framework.folding import fold_scalar
@@ -22,15 +23,15 @@ __all__ = ["one_hot"]
 
 
 def one_hot(
-    indices: Any,
-    depth: Any,
-    on_value: Any = None,
-    off_value: Any = None,
+    indices: TensorLike,
+    depth: TensorLike,
+    on_value: TensorLike | None = None,
+    off_value: TensorLike | None = None,
     axis: int | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Returns a tensor with a new axis that holds one value at the index and another elsewhere.
+    """Returns one-hot vectors: along a new axis, one value at the index and another elsewhere.
 
     Args:
         indices: Where to put `on_value`; outside of [0, depth) nowhere.
@@ -70,10 +71,10 @@ def one_hot(
             Input("off_value", off),
         ]
 
-        def infer(positions: Tensor, size: Tensor, value: Tensor, _: Tensor) -> Any:
+        def infer(positions: Tensor, size: Tensor, value: Tensor, _: Tensor) -> Outputs:
             return [(value.dtype.base_dtype, _infer_one_hot(positions.shape, size, place))]
 
-        def kernel(positions: Array, size: Array, hot: Array, cold: Array) -> Any:
+        def kernel(positions: Array, size: Array, hot: Array, cold: Array) -> Array:
             if place > positions.ndim:
                 fail(
                     f"Expected axis to be -1 or between [0, {positions.ndim + 1}).  But received: "

@@ -3,14 +3,16 @@
 Source: `tf.pad` of TensorFlow 1.15.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
 
 from headrace import dtypes
-from headrace.graph import Tensor, define
+from headrace.graph import Tensor, TensorLike, define
 from headrace.memory import check_array
-from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.elementwise import INDEX_TYPES
 from headrace.ops.framework.folding import fold
 from headrace.ops.framework.inference import ShapeConflict, check_rank
@@ -21,10 +23,10 @@ __all__ = ["pad"]
 
 
 def pad(
-    tensor: Any,
-    paddings: Any,
+    tensor: TensorLike,
+    paddings: TensorLike,
     mode: str = "CONSTANT",
-    constant_values: Any = 0,
+    constant_values: TensorLike = 0,
     name: str | None = None,
 ) -> Tensor:
     """Returns a tensor with more elements before and after along each axis.
@@ -97,7 +99,7 @@ def _check_mirror(x: Array, amounts: Array, mode: str) -> None:
             )
 
 
-def _infer_pad(tensor: Tensor, paddings: Tensor, *_: Tensor) -> Any:
+def _infer_pad(tensor: Tensor, paddings: Tensor, *_: Tensor) -> Outputs:
     check_rank(paddings.shape, 2)
     rank, columns = (size.value for size in paddings.shape.with_rank(2))
     if columns not in (None, 2):

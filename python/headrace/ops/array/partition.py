@@ -1,16 +1,19 @@
-"""Tensors cut into parts by numbers that come with the data, and put together again.
+"""Partitioning a tensor by numbers that are part of the data, and stitching parts together.
 
 Source: `tf.dynamic_partition`, `tf.dynamic_stitch` and `tf.invert_permutation` of TensorFlow 1.15.
 """
 
-from typing import Any, Final
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
 
 import numpy as np
 
 from headrace import dtypes
-from headrace.graph import Tensor, define
+from headrace.graph import Tensor, TensorLike, define
 from headrace.memory import check_array
-from headrace.ops.framework.arguments import Input, InputList, apply_op
+from headrace.ops.framework.arguments import Input, InputList, Outputs, apply_op
 from headrace.ops.framework.elementwise import INDEX_TYPES
 from headrace.ops.framework.folding import fold
 from headrace.ops.framework.inference import ShapeConflict, check_rank, merge_shapes
@@ -25,9 +28,9 @@ _MOST_PARTS: Final = 2**31 - 1
 
 
 def dynamic_partition(
-    data: Any, partitions: Any, num_partitions: int, name: str | None = None
+    data: TensorLike, partitions: TensorLike, num_partitions: int, name: str | None = None
 ) -> list[Tensor]:
-    """Sorts the slices of a tensor into parts.
+    """Partitions the slices of a tensor.
 
     Args:
         data: The tensor.
@@ -54,12 +57,12 @@ def dynamic_partition(
             "minimum 1. Ask for at least one part."
         )
 
-    def infer(tensor: Tensor, numbers: Tensor) -> Any:
+    def infer(tensor: Tensor, numbers: Tensor) -> Outputs:
         rest = _after_prefix(tensor.shape, numbers.shape)
         shape = rest if rest.rank is None else TensorShape([None]).concatenate(rest)
         return [(tensor.dtype.base_dtype, shape)] * num_partitions
 
-    def kernel(array: Array, numbers: Array) -> Any:
+    def kernel(array: Array, numbers: Array) -> Array | tuple[Array, ...]:
         if array.shape[: numbers.ndim] != numbers.shape:
             fail(
                 "data.shape must start with partitions.shape, got data.shape = "
@@ -79,8 +82,10 @@ def dynamic_partition(
     return op.outputs
 
 
-def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
-    """Puts slices of several tensors together in one.
+def dynamic_stitch(
+    indices: Iterable[TensorLike], data: Iterable[TensorLike], name: str | None = None
+) -> Tensor:
+    """Combines slices of several tensors into one tensor.
 
     Args:
         indices: A list of int32 tensors: where the slices go.
@@ -108,7 +113,7 @@ def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
         )
     count = len(indices)
 
-    def infer(*tensors: Tensor) -> Any:
+    def infer(*tensors: Tensor) -> Outputs:
         rest = unknown_shape()
         for places, slices in zip(tensors[:count], tensors[count:], strict=True):
             rest = merge_shapes(rest, _after_prefix(slices.shape, places.shape))
@@ -119,7 +124,7 @@ def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
         shape = rest if rest.rank is None else TensorShape([length]).concatenate(rest)
         return [(tensors[count].dtype.base_dtype, shape)]
 
-    def kernel(*arrays: Array) -> Any:
+    def kernel(*arrays: Array) -> Array:
         pairs = list(zip(arrays[:count], arrays[count:], strict=True))
         row = pairs[0][1].shape[pairs[0][0].ndim :]
         length = max((int(places.max()) + 1 for places, _ in pairs if places.size), default=0)
@@ -146,8 +151,8 @@ def dynamic_stitch(indices: Any, data: Any, name: str | None = None) -> Tensor:
     return op.outputs[0]
 
 
-def invert_permutation(x: Any, name: str | None = None) -> Tensor:
-    """Returns the permutation that undoes another one.
+def invert_permutation(x: TensorLike, name: str | None = None) -> Tensor:
+    """Returns the inverse of a permutation.
 
     Args:
         x: The permutation, an integer vector: each number from 0 to its length - 1 once.
@@ -158,12 +163,12 @@ def invert_permutation(x: Any, name: str | None = None) -> Tensor:
         InvalidArgumentError.
     """
 
-    def infer(tensor: Tensor) -> Any:
+    def infer(tensor: Tensor) -> Outputs:
         check_rank(tensor.shape, 1)
         shape = merge_shapes(tensor.shape, unknown_shape(1))
         return [(tensor.dtype.base_dtype, shape)]
 
-    def kernel(array: Array) -> Any:
+    def kernel(array: Array) -> Array:
         if array.ndim != 1:
             fail("invert_permutation expects a 1D vector.")
         inverse = np.full(array.size, -1, dtype=array.dtype)

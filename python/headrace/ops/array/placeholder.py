@@ -1,21 +1,23 @@
-"""Where values enter a graph from outside, and tensors that repeat another one.
+"""Placeholders, whose values a run feeds, and identities.
 
 Source: `tf.placeholder`, `tf.identity` and their kin of TensorFlow 1.15.
 """
 
-from typing import Any
+from __future__ import annotations
 
-from headrace.dtypes import as_dtype
-from headrace.graph import Tensor, define, get_default_graph
-from headrace.ops.framework.arguments import Input, InputList, apply_op
+from collections.abc import Sequence
+
+from headrace.dtypes import DTypeLike, as_dtype
+from headrace.graph import Tensor, TensorLike, define, get_default_graph
+from headrace.ops.framework.arguments import Input, InputList, Outputs, apply_op
 from headrace.ops.framework.inference import like, merge_shapes
 from headrace.ops.framework.kernel import Array
-from headrace.shapes import TensorShape, as_shape
+from headrace.shapes import ShapeLike, TensorShape, as_shape
 
 __all__ = ["identity", "identity_n", "placeholder", "placeholder_with_default", "stop_gradient"]
 
 
-def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tensor:
+def placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: str | None = None) -> Tensor:
     """Makes a tensor whose value each run must feed.
 
     Args:
@@ -44,7 +46,9 @@ def placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> Tenso
     return op.outputs[0]
 
 
-def placeholder_with_default(input: Any, shape: Any, name: str | None = None) -> Tensor:
+def placeholder_with_default(
+    input: TensorLike, shape: ShapeLike, name: str | None = None
+) -> Tensor:
     """Makes a tensor that has a value unless a run feeds another.
 
     Args:
@@ -57,7 +61,7 @@ def placeholder_with_default(input: Any, shape: Any, name: str | None = None) ->
     """
     static_shape = _as_shape_argument(shape)
 
-    def infer(tensor: Tensor) -> Any:
+    def infer(tensor: Tensor) -> Outputs:
         merge_shapes(tensor.shape, static_shape)
         return [(tensor.dtype.base_dtype, static_shape)]
 
@@ -66,13 +70,13 @@ def placeholder_with_default(input: Any, shape: Any, name: str | None = None) ->
     return apply_op("PlaceholderWithDefault", inputs, infer, name=name, attrs=attrs).outputs[0]
 
 
-def identity(input: Any, name: str | None = None) -> Tensor:
+def identity(input: TensorLike, name: str | None = None) -> Tensor:
     """Returns a tensor with the same value as another."""
     return apply_op("Identity", [Input("input", input)], like, name=name).outputs[0]
 
 
-def identity_n(input: Any, name: str | None = None) -> list[Tensor]:
-    """Returns tensors with the same values as others, all of them from one operation.
+def identity_n(input: Sequence[TensorLike], name: str | None = None) -> list[Tensor]:
+    """Returns tensors with the same values as others, all outputs of one operation.
 
     Raises:
         ValueError: If there are none.
@@ -83,23 +87,23 @@ def identity_n(input: Any, name: str | None = None) -> list[Tensor]:
             "at least."
         )
 
-    def infer(*tensors: Tensor) -> Any:
+    def infer(*tensors: Tensor) -> Outputs:
         return [(tensor.dtype.base_dtype, tensor.shape) for tensor in tensors]
 
-    def kernel(*arrays: Array) -> Any:
+    def kernel(*arrays: Array) -> Array | tuple[Array, ...]:
         return arrays if len(arrays) > 1 else arrays[0]
 
     inputs = [InputList("input", input, is_mixed=True)]
     return apply_op("IdentityN", inputs, infer, name=name, kernel=kernel).outputs
 
 
-def stop_gradient(input: Any, name: str | None = None) -> Tensor:
-    """Returns a tensor with the same value as another: there are no gradients here."""
+def stop_gradient(input: TensorLike, name: str | None = None) -> Tensor:
+    """Returns a tensor with the same value as another. headrace computes no gradients."""
     inputs = [Input("input", input)]
     return apply_op("StopGradient", inputs, like, name=name, kernel=lambda x: x).outputs[0]
 
 
-def _as_shape_argument(shape: Any) -> TensorShape:
+def _as_shape_argument(shape: ShapeLike) -> TensorShape:
     try:
         return as_shape(shape)
     except TypeError as error:

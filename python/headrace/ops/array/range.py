@@ -3,16 +3,18 @@
 Source: `tf.range` and `tf.lin_space` of TensorFlow 1.15.
 """
 
+from __future__ import annotations
+
 import math
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
 from headrace import dtypes
-from headrace.dtypes import as_dtype
-from headrace.graph import Tensor, define, name_scope
+from headrace.dtypes import DTypeLike, as_dtype
+from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.memory import check_array
-from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.framework.elementwise import INDEX_TYPES, REALS
 from headrace.ops.framework.folding import fold, fold_by_kernel, fold_scalar
@@ -28,7 +30,11 @@ _HIERARCHY: Final = (dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64)
 
 
 def range(
-    start: Any, limit: Any = None, delta: Any = 1, dtype: Any = None, name: str = "range"
+    start: TensorLike,
+    limit: TensorLike | None = None,
+    delta: TensorLike = 1,
+    dtype: DTypeLike | None = None,
+    name: str = "range",
 ) -> Tensor:
     """Returns start, start + delta, and so on, up to but without limit.
 
@@ -63,7 +69,9 @@ def range(
         return apply_op("Range", inputs, _infer_range, name=scope, kernel=_range).outputs[0]
 
 
-def linspace(start: Any, stop: Any, num: Any, name: str | None = None) -> Tensor:
+def linspace(
+    start: TensorLike, stop: TensorLike, num: TensorLike, name: str | None = None
+) -> Tensor:
     """Returns `num` numbers from start to stop, both included, at equal distances.
 
     Args:
@@ -81,7 +89,7 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None) -> Tensor
         Input("num", num, var="Tidx", allowed=INDEX_TYPES, default=dtypes.int32),
     ]
 
-    def infer(first: Tensor, last: Tensor, count: Tensor) -> Any:
+    def infer(first: Tensor, last: Tensor, count: Tensor) -> Outputs:
         for tensor in (first, last, count):
             check_rank(tensor.shape, 0)
         length = fold_scalar(count)
@@ -89,7 +97,7 @@ def linspace(start: Any, stop: Any, num: Any, name: str | None = None) -> Tensor
             raise ShapeConflict(f"Requires num > 0: {length}")
         return [(first.dtype.base_dtype, vector(length))]
 
-    def kernel(first: Array, last: Array, count: Array) -> Any:
+    def kernel(first: Array, last: Array, count: Array) -> Array:
         if count <= 0:
             fail(f"Requires num > 0: {count}")
         check_array([count], first.dtype)
@@ -102,7 +110,7 @@ _LONGEST = 2**63 - 1
 _FLOATS = (dtypes.float32, dtypes.float64)
 
 
-def _length(start: Any, limit: Any, delta: Any) -> int:
+def _length(start: float, limit: float, delta: float) -> int:
     if delta == 0:
         raise ShapeConflict(f"Requires delta != 0: {delta}")
     if delta > 0 and start > limit:
@@ -117,7 +125,7 @@ def _length(start: Any, limit: Any, delta: Any) -> int:
     return math.ceil(float(length))
 
 
-def _infer_range(start: Tensor, limit: Tensor, delta: Tensor) -> Any:
+def _infer_range(start: Tensor, limit: Tensor, delta: Tensor) -> Outputs:
     for tensor in (start, limit, delta):
         check_rank(tensor.shape, 0)
     values = [fold(tensor) for tensor in (start, limit, delta)]
@@ -125,7 +133,7 @@ def _infer_range(start: Tensor, limit: Tensor, delta: Tensor) -> Any:
     return [(start.dtype.base_dtype, vector(_length(*known) if len(known) == 3 else None))]
 
 
-def _range(start: Array, limit: Array, delta: Array) -> Any:
+def _range(start: Array, limit: Array, delta: Array) -> Array:
     try:
         length = _length(start.item(), limit.item(), delta.item())
     except ShapeConflict as conflict:

@@ -3,25 +3,29 @@
 Source: `tf.reshape`, `tf.expand_dims`, `tf.squeeze` and `tf.ensure_shape` of TensorFlow 1.15.
 """
 
+from __future__ import annotations
+
 import math
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, SupportsIndex
 
 import numpy as np
+import numpy.typing as npt
 
 from headrace import dtypes
-from headrace.graph import Tensor, define
-from headrace.ops.framework.arguments import Input, apply_op
+from headrace.graph import Tensor, TensorLike, define
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import constant_value_as_shape
 from headrace.ops.framework.elementwise import INDEX_TYPES
 from headrace.ops.framework.folding import fold_scalar
 from headrace.ops.framework.inference import ShapeConflict, check_rank, merge_shapes
 from headrace.ops.framework.kernel import Array, by_either, fail
-from headrace.shapes import TensorShape, as_shape, bracketed, unknown_shape
+from headrace.shapes import ShapeLike, TensorShape, as_shape, bracketed, unknown_shape
 
 __all__ = ["ensure_shape", "expand_dims", "reshape", "squeeze"]
 
 
-def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
+def reshape(tensor: TensorLike, shape: TensorLike, name: str | None = None) -> Tensor:
     """Returns the same elements in another shape.
 
     Args:
@@ -39,8 +43,8 @@ def reshape(tensor: Any, shape: Any, name: str | None = None) -> Tensor:
     return apply_op("Reshape", inputs, _infer_reshape, name=name).outputs[0]
 
 
-def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
-    """Returns a tensor as it is, if it has a shape.
+def ensure_shape(x: TensorLike, shape: ShapeLike, name: str | None = None) -> Tensor:
+    """Returns a tensor unchanged, after a check of its shape.
 
     Args:
         x: The tensor.
@@ -56,10 +60,10 @@ def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
     """
     wanted = as_shape(shape)
 
-    def infer(tensor: Tensor) -> Any:
+    def infer(tensor: Tensor) -> Outputs:
         return [(tensor.dtype.base_dtype, merge_shapes(wanted, tensor.shape))]
 
-    def kernel(array: Array) -> Any:
+    def kernel(array: Array) -> Array:
         if not wanted.is_compatible_with(TensorShape(array.shape)):
             fail(
                 f"Shape of tensor {bracketed(array.shape)} is not compatible with expected shape "
@@ -72,7 +76,7 @@ def ensure_shape(x: Any, shape: Any, name: str | None = None) -> Tensor:
     return op.outputs[0]
 
 
-def expand_dims(input: Any, axis: Any, name: str | None = None) -> Tensor:
+def expand_dims(input: TensorLike, axis: TensorLike, name: str | None = None) -> Tensor:
     """Returns a tensor with a new axis of size 1.
 
     Args:
@@ -88,7 +92,7 @@ def expand_dims(input: Any, axis: Any, name: str | None = None) -> Tensor:
         Input("dim", axis, var="Tdim", allowed=INDEX_TYPES, default=dtypes.int32),
     ]
 
-    def kernel(x: Array, place: Array) -> Any:
+    def kernel(x: Array, place: Array) -> Array:
         if place.size != 1:
             fail("'dim' must be a tensor with a single value")
         index = int(place.item())
@@ -99,7 +103,11 @@ def expand_dims(input: Any, axis: Any, name: str | None = None) -> Tensor:
     return apply_op("ExpandDims", inputs, _infer_expand, name=name, kernel=kernel).outputs[0]
 
 
-def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Tensor:
+def squeeze(
+    input: TensorLike,
+    axis: SupportsIndex | Sequence[SupportsIndex] | npt.NDArray[Any] | None = None,
+    name: str | None = None,
+) -> Tensor:
     """Returns a tensor without axes of size 1.
 
     Args:
@@ -111,11 +119,11 @@ def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Tensor:
         ValueError: If there is no such axis or its size is known not to be 1.
     """
     try:
-        axes = [] if axis is None else [int(a) for a in np.ravel(axis)]
+        axes = [] if axis is None else [int(a) for a in np.ravel(np.asarray(axis))]
     except (TypeError, ValueError, OverflowError):
         raise TypeError(f"Expected int for argument 'axis' not {axis!r}.") from None
 
-    def infer(tensor: Tensor) -> Any:
+    def infer(tensor: Tensor) -> Outputs:
         return [(tensor.dtype.base_dtype, _squeezed(tensor.shape, axes))]
 
     def kernel(x: Array) -> Any:
@@ -132,7 +140,7 @@ def squeeze(input: Any, axis: Any = None, name: str | None = None) -> Tensor:
     return op.outputs[0]
 
 
-def _infer_reshape(tensor: Tensor, shape: Tensor) -> Any:
+def _infer_reshape(tensor: Tensor, shape: Tensor) -> Outputs:
     check_rank(shape.shape, 1)
     wanted = constant_value_as_shape(shape)
     return [(tensor.dtype.base_dtype, _complete(tensor.shape, wanted))]
@@ -164,7 +172,7 @@ def _place_error(place: int, rank: int) -> str:
     return f"dim {place} not in the interval [{-rank - 1}, {rank}]."
 
 
-def _infer_expand(tensor: Tensor, place: Tensor) -> Any:
+def _infer_expand(tensor: Tensor, place: Tensor) -> Outputs:
     if place.shape.num_elements() not in (None, 1):
         raise ShapeConflict("'dim' input must be a tensor with a single value")
     index, rank = fold_scalar(place), tensor.shape.rank

@@ -3,13 +3,13 @@
 Source: `tf.reverse` and `tf.roll` of TensorFlow 1.15.
 """
 
-from typing import Any
+from __future__ import annotations
 
 import numpy as np
 
 from headrace import dtypes
-from headrace.graph import Tensor, define
-from headrace.ops.framework.arguments import Input, apply_op
+from headrace.graph import Tensor, TensorLike, define
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.elementwise import INDEX_TYPES
 from headrace.ops.framework.folding import fold
 from headrace.ops.framework.inference import ShapeConflict, check_axis, check_rank, merge_shapes
@@ -18,7 +18,7 @@ from headrace.ops.framework.kernel import Array, fail
 __all__ = ["reverse", "roll"]
 
 
-def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
+def reverse(tensor: TensorLike, axis: TensorLike, name: str | None = None) -> Tensor:
     """Returns a tensor with the order along some axes reversed.
 
     Args:
@@ -34,14 +34,14 @@ def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
         Input("axis", axis, var="Tidx", allowed=INDEX_TYPES, default=dtypes.int32),
     ]
 
-    def infer(x: Tensor, axes: Tensor) -> Any:
+    def infer(x: Tensor, axes: Tensor) -> Outputs:
         check_rank(axes.shape, 1)
         known = fold(axes)
         if known is not None and x.shape.rank is not None:
             _check_axes(known.tolist(), x.shape.rank)
         return [(x.dtype.base_dtype, x.shape)]
 
-    def kernel(x: Array, axes: Array) -> Any:
+    def kernel(x: Array, axes: Array) -> Array:
         if axes.ndim != 1:
             fail(f"'dims' must be 1-dimension, not {axes.ndim}")
         try:
@@ -53,7 +53,7 @@ def reverse(tensor: Any, axis: Any, name: str | None = None) -> Tensor:
     return apply_op("ReverseV2", inputs, infer, name=name, kernel=kernel).outputs[0]
 
 
-def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
+def roll(input: TensorLike, shift: TensorLike, axis: TensorLike, name: str | None = None) -> Tensor:
     """Returns a tensor with elements moved along axes; what leaves at one end enters at the other.
 
     Args:
@@ -75,13 +75,13 @@ def roll(input: Any, shift: Any, axis: Any, name: str | None = None) -> Tensor:
         Input("axis", axis, var="Taxis", allowed=INDEX_TYPES),
     ]
 
-    def infer(x: Tensor, by: Tensor, along: Tensor) -> Any:
+    def infer(x: Tensor, by: Tensor, along: Tensor) -> Outputs:
         if x.shape.rank == 0:
             raise ShapeConflict("Shape must be at least rank 1 but is rank 0")
         merge_shapes(by.shape, along.shape)
         return [(x.dtype.base_dtype, x.shape)]
 
-    def kernel(x: Array, by: Array, along: Array) -> Any:
+    def kernel(x: Array, by: Array, along: Array) -> Array:
         if x.ndim == 0:
             fail("input must be 1-D or higher")
         if by.shape != along.shape:

@@ -3,11 +3,11 @@
 Source: `tf.sequence_mask` of TensorFlow 1.15.
 """
 
-from typing import Any
+from __future__ import annotations
 
 from headrace import dtypes
-from headrace.dtypes import as_dtype
-from headrace.graph import Tensor, name_scope
+from headrace.dtypes import DTypeLike, as_dtype
+from headrace.graph import Tensor, TensorLike, name_scope
 from headrace.ops.array.range import range as range_of
 from headrace.ops.array.reshape import expand_dims
 from headrace.ops.framework.conversion import constant, convert_to_tensor
@@ -20,7 +20,10 @@ __all__ = ["sequence_mask"]
 
 
 def sequence_mask(
-    lengths: Any, maxlen: Any = None, dtype: Any = dtypes.bool, name: str | None = None
+    lengths: TensorLike,
+    maxlen: TensorLike | None = None,
+    dtype: DTypeLike = dtypes.bool,
+    name: str | None = None,
 ) -> Tensor:
     """Returns a mask that is true for the first places of each row.
 

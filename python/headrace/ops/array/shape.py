@@ -5,11 +5,14 @@ Where the static shape tells it, the result is a constant.
 Source: `tf.shape`, `tf.size` and `tf.rank` of TensorFlow 1.15.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any
 
 from headrace import dtypes
-from headrace.graph import Known, Operation, Tensor, define, name_scope
+from headrace.dtypes import DTypeLike
+from headrace.graph import Known, Operation, Tensor, TensorLike, define, name_scope
 from headrace.ops.framework.arguments import Input, apply_op
 from headrace.ops.framework.attributes import type_attr
 from headrace.ops.framework.conversion import constant, convert_to_tensor
@@ -21,7 +24,9 @@ from headrace.shapes import TensorShape, scalar, vector
 __all__ = ["rank", "shape", "size"]
 
 
-def shape(input: Any, out_type: Any = dtypes.int32, name: str | None = None) -> Tensor:
+def shape(
+    input: TensorLike | SparseTensor, out_type: DTypeLike = dtypes.int32, name: str | None = None
+) -> Tensor:
     """Returns the shape of a tensor as an integer vector.
 
     Args:
@@ -34,11 +39,11 @@ def shape(input: Any, out_type: Any = dtypes.int32, name: str | None = None) -> 
             return cast(input.dense_shape, out_type)
         tensor = convert_to_tensor(input)
         if tensor.shape.is_fully_defined():
-            return constant(tensor.shape.as_list(), out_type, name=scope)
+            return constant(tensor.shape, out_type, name=scope)
         return _measure("Shape", tensor, scope, out_type, lambda x: x.shape)
 
 
-def size(input: Any, out_type: Any = dtypes.int32, name: str | None = None) -> Tensor:
+def size(input: TensorLike, out_type: DTypeLike = dtypes.int32, name: str | None = None) -> Tensor:
     """Returns the number of elements of a tensor as a scalar.
 
     Args:
@@ -48,12 +53,13 @@ def size(input: Any, out_type: Any = dtypes.int32, name: str | None = None) -> T
     """
     with name_scope(name, "Size", [input]) as scope:
         tensor = convert_to_tensor(input)
-        if tensor.shape.is_fully_defined():
-            return constant(tensor.shape.num_elements(), out_type, name=scope)
+        count = tensor.shape.num_elements()
+        if count is not None:
+            return constant(count, out_type, name=scope)
         return _measure("Size", tensor, scope, out_type, lambda x: x.size)
 
 
-def rank(input: Any, name: str | None = None) -> Tensor:
+def rank(input: TensorLike, name: str | None = None) -> Tensor:
     """Returns the number of dimensions of a tensor as an int32 scalar."""
     with name_scope(name, "Rank", [input]) as scope:
         tensor = convert_to_tensor(input)
@@ -63,7 +69,7 @@ def rank(input: Any, name: str | None = None) -> Tensor:
 
 
 def _measure(
-    op_type: str, tensor: Tensor, name: str, out_type: Any, function: Callable[[Array], Any]
+    op_type: str, tensor: Tensor, name: str, out_type: DTypeLike, function: Callable[[Array], Any]
 ) -> Tensor:
     dtype = type_attr("out_type", out_type, (dtypes.int32, dtypes.int64))
     result: TensorShape = vector(tensor.shape.rank) if op_type == "Shape" else scalar()
@@ -78,7 +84,7 @@ def _measure(
     return op.outputs[0]
 
 
-def _sizes_of_shape(known: Known, op: Operation) -> Any:
+def _sizes_of_shape(known: Known, op: Operation) -> list[int | None] | None:
     shape = op.inputs[0].shape
     return None if shape.rank is None else shape.as_list()
 

@@ -3,18 +3,24 @@
 Source: `tf.Tensor.__getitem__` of TensorFlow 1.15.
 """
 
+from __future__ import annotations
+
 import builtins
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, Literal
+from types import EllipsisType
+from typing import Any, Final, Literal, TypeAlias, cast
+
+import numpy as np
+import numpy.typing as npt
 
 from headrace import dtypes
-from headrace.dtypes import as_dtype
-from headrace.graph import Known, Operation, Tensor, define, name_scope
+from headrace.dtypes import DType, as_dtype
+from headrace.graph import Known, Operation, SupportsTensor, Tensor, TensorLike, define, name_scope
 from headrace.ops.array.fill import ones_like
 from headrace.ops.array.gather import boolean_mask
 from headrace.ops.array.join import stack
-from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import constant, constant_value_as_shape
 from headrace.ops.framework.elementwise import INDEX_TYPES
 from headrace.ops.framework.folding import fold, fold_by_kernel
@@ -23,13 +29,23 @@ from headrace.ops.framework.kernel import Array, by_either, fail
 from headrace.ops.framework.primitives import cast_tensor
 from headrace.shapes import Dimension, TensorShape, unknown_shape
 
-__all__ = ["get_item", "newaxis", "slice", "strided_slice"]
+__all__ = ["Index", "get_item", "newaxis", "slice", "strided_slice"]
 
 newaxis: Final = None
 
+# What stands for one axis, or several, between the brackets of `tensor[...]`.
+IndexPart: TypeAlias = (
+    "int | Dimension | np.integer[Any] | npt.NDArray[np.integer[Any]] | Tensor | SupportsTensor"
+    " | builtins.slice | EllipsisType | None"
+)
+# What may stand there as a whole: one part, several, or a mask.
+Index: TypeAlias = "IndexPart | Sequence[IndexPart] | npt.NDArray[np.bool_]"
 
-def slice(input: Any, begin: Any, size: Any, name: str | None = None) -> Tensor:
-    """Returns the part of a tensor that begins somewhere and has some size.
+
+def slice(
+    input: TensorLike, begin: TensorLike, size: TensorLike, name: str | None = None
+) -> Tensor:
+    """Returns the part of a tensor with a given begin and size.
 
     Args:
         input: The tensor.
@@ -49,10 +65,10 @@ def slice(input: Any, begin: Any, size: Any, name: str | None = None) -> Tensor:
 
 
 def strided_slice(
-    input: Any,
-    begin: Any,
-    end: Any,
-    strides: Any = None,
+    input: TensorLike,
+    begin: TensorLike,
+    end: TensorLike,
+    strides: TensorLike | None = None,
     begin_mask: int = 0,
     end_mask: int = 0,
     ellipsis_mask: int = 0,
@@ -89,12 +105,14 @@ def strided_slice(
     return _stride(input, [begin, end, strides], masks, name)
 
 
-def _stride(tensor: Any, parts: Sequence[Any], masks: dict[str, int], name: str | None) -> Tensor:
+def _stride(
+    tensor: TensorLike, parts: Sequence[TensorLike], masks: dict[str, int], name: str | None
+) -> Tensor:
     inputs = [Input("input", tensor)]
     for part, value in zip(("begin", "end", "strides"), parts, strict=True):
         inputs.append(Input(part, value, var="Index", allowed=INDEX_TYPES))
 
-    def infer(tensor: Tensor, *bounds: Tensor) -> Any:
+    def infer(tensor: Tensor, *bounds: Tensor) -> Outputs:
         return [(tensor.dtype.base_dtype, _infer_strided(tensor.shape, bounds, masks))]
 
     def kernel(x: Array, *bounds: Array) -> Any:
@@ -107,7 +125,7 @@ def _stride(tensor: Any, parts: Sequence[Any], masks: dict[str, int], name: str 
     return op.outputs[0]
 
 
-def get_item(tensor: Tensor, key: Any) -> Tensor:
+def get_item(tensor: Tensor, key: Index) -> Tensor:
     """Returns `tensor[key]`.
 
     Args:
@@ -120,7 +138,7 @@ def get_item(tensor: Tensor, key: Any) -> Tensor:
         ValueError: If an index is out of bounds, or there are too many.
     """
     if isinstance(key, bool) or _dtype_of(key) == dtypes.bool:
-        return boolean_mask(tensor, key)
+        return boolean_mask(tensor, cast("TensorLike", key))
     begin: list[Any] = []
     end: list[Any] = []
     strides: list[Any] = []
@@ -151,7 +169,7 @@ _MASKS: Final = (
 )
 
 
-def _parse_part(part: Any) -> tuple[Any, Any, Any, list[str]]:
+def _parse_part(part: IndexPart) -> tuple[Any, Any, Any, list[str]]:
     """Returns begin, end and step of one part of a key, and the masks it sets."""
     if isinstance(part, builtins.slice):
         kinds = []
@@ -170,7 +188,7 @@ def _parse_part(part: Any) -> tuple[Any, Any, Any, list[str]]:
     return first, first + 1, 1, ["shrink_axis_mask"]
 
 
-def _checked(index: Any) -> Any:
+def _checked(index: object) -> Any:
     if isinstance(index, (int, Dimension)):
         return index
     dtype, shape = _dtype_of(index), getattr(index, "shape", None)
@@ -182,7 +200,7 @@ def _checked(index: Any) -> Any:
     return index
 
 
-def _dtype_of(value: Any) -> Any:
+def _dtype_of(value: object) -> DType | None:
     dtype = getattr(value, "dtype", None)
     try:
         return None if dtype is None else as_dtype(dtype).base_dtype
@@ -231,7 +249,9 @@ def _plan(count: int, rank: int, masks: dict[str, int]) -> Iterator[tuple[Kind, 
         yield "keep", count, rest
 
 
-def _numpy_index(shape: Any, bounds: Any, masks: dict[str, int]) -> tuple[Any, ...]:
+def _numpy_index(
+    shape: Sequence[int], bounds: Sequence[list[int]], masks: dict[str, int]
+) -> tuple[Any, ...]:
     begin, end, strides = bounds
     index: list[Any] = []
     for kind, place, axis in _plan(len(begin), len(shape), masks):
@@ -254,7 +274,7 @@ def _check_bounds(index: int, size: int, axis: int) -> int:
 
 
 def _python_slice(
-    begin: Any, end: Any, stride: int, place: int, masks: dict[str, int]
+    begin: int | None, end: int | None, stride: int, place: int, masks: dict[str, int]
 ) -> builtins.slice:
     if stride == 0:
         raise ShapeConflict(f"strides[{place}] must be non-zero")
@@ -265,7 +285,9 @@ def _python_slice(
     )
 
 
-def _infer_strided(shape: TensorShape, bounds: Any, masks: dict[str, int]) -> TensorShape:
+def _infer_strided(
+    shape: TensorShape, bounds: Sequence[Tensor], masks: dict[str, int]
+) -> TensorShape:
     merged = unknown_shape(1)
     for bound in bounds:
         check_rank(bound.shape, 1)
@@ -300,7 +322,12 @@ def _known_entries(tensor: Tensor, count: int) -> list[Any]:
 
 
 def _sliced_size(
-    size: int | None, begin: Any, end: Any, stride: Any, place: int, masks: dict[str, int]
+    size: int | None,
+    begin: int | None,
+    end: int | None,
+    stride: int,
+    place: int,
+    masks: dict[str, int],
 ) -> int | None:
     part = _python_slice(begin, end, stride, place, masks)
     is_open = [bool(masks[mask] & 1 << place) for mask in ("begin_mask", "end_mask")]
@@ -308,7 +335,7 @@ def _sliced_size(
     return len(range(size)[part]) if size is not None and known else None
 
 
-def _infer_slice(tensor: Tensor, begin: Tensor, size: Tensor) -> Any:
+def _infer_slice(tensor: Tensor, begin: Tensor, size: Tensor) -> Outputs:
     dtype, shape = tensor.dtype.base_dtype, tensor.shape
     check_rank(begin.shape, 1)
     check_rank(size.shape, 1)
@@ -333,7 +360,7 @@ def _infer_slice(tensor: Tensor, begin: Tensor, size: Tensor) -> Any:
     return [(dtype, TensorShape(sizes))]
 
 
-def _slice(x: Array, begin: Array, size: Array) -> Any:
+def _slice(x: Array, begin: Array, size: Array) -> Array:
     if not begin.size == size.size == x.ndim:
         fail(
             f"Expected begin and size arguments to be 1-D tensors of size {x.ndim}, but got "

@@ -3,14 +3,14 @@
 Source: `tf.tile` of TensorFlow 1.15.
 """
 
-from typing import Any
+from __future__ import annotations
 
 import numpy as np
 
 from headrace import dtypes
-from headrace.graph import Tensor, define
+from headrace.graph import Tensor, TensorLike, define
 from headrace.memory import check_array
-from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import constant_value_as_shape
 from headrace.ops.framework.elementwise import INDEX_TYPES
 from headrace.ops.framework.inference import check_rank
@@ -20,7 +20,7 @@ from headrace.shapes import TensorShape, unknown_shape
 __all__ = ["tile"]
 
 
-def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
+def tile(input: TensorLike, multiples: TensorLike, name: str | None = None) -> Tensor:
     """Returns a tensor repeated along its axes.
 
     Args:
@@ -36,7 +36,7 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
         Input("multiples", multiples, var="Tmultiples", allowed=INDEX_TYPES, default=dtypes.int32),
     ]
 
-    def kernel(x: Array, times: Array) -> Any:
+    def kernel(x: Array, times: Array) -> Array:
         if times.size != x.ndim:
             fail(
                 f"Expected multiples argument to be a vector of length {x.ndim} but got length "
@@ -52,7 +52,7 @@ def tile(input: Any, multiples: Any, name: str | None = None) -> Tensor:
     return apply_op("Tile", inputs, _infer_tile, name=name, kernel=kernel).outputs[0]
 
 
-def _infer_tile(tensor: Tensor, multiples: Tensor) -> Any:
+def _infer_tile(tensor: Tensor, multiples: Tensor) -> Outputs:
     check_rank(multiples.shape, 1)
     times = constant_value_as_shape(multiples)
     rank = times.rank if tensor.shape.rank is None else tensor.shape.rank

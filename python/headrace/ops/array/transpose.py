@@ -3,14 +3,16 @@
 Source: `tf.transpose` of TensorFlow 1.15.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
 
 from headrace import dtypes
-from headrace.graph import Tensor, define, name_scope
+from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.ops.array.range import range as range_of
-from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.framework.elementwise import INDEX_TYPES
 from headrace.ops.framework.folding import fold
@@ -21,7 +23,9 @@ from headrace.shapes import TensorShape, unknown_shape
 __all__ = ["transpose"]
 
 
-def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str = "transpose") -> Tensor:
+def transpose(
+    a: TensorLike, perm: TensorLike | None = None, conjugate: bool = False, name: str = "transpose"
+) -> Tensor:
     """Returns a tensor with its axes in another order.
 
     Args:
@@ -43,7 +47,7 @@ def transpose(a: Any, perm: Any = None, conjugate: bool = False, name: str = "tr
             Input("perm", perm, var="Tperm", allowed=INDEX_TYPES, default=dtypes.int32),
         ]
 
-        def kernel(x: Array, order: Array) -> Any:
+        def kernel(x: Array, order: Array) -> Array:
             axes = order.tolist()
             _check_permutation(axes, x.ndim)
             moved = np.transpose(x, axes)
@@ -78,7 +82,7 @@ def _check_permutation(axes: list[int], rank: int) -> None:
             fail(f"{axis} is missing from {{{','.join(map(str, axes))}}}.")
 
 
-def _infer_transpose(tensor: Tensor, perm: Tensor) -> Any:
+def _infer_transpose(tensor: Tensor, perm: Tensor) -> Outputs:
     check_rank(perm.shape, 1)
     rank = tensor.shape.rank
     length = perm.shape[0].value

@@ -1,15 +1,18 @@
-"""Elements that differ from each other.
+"""Distinct elements of vectors, and the difference of two vectors as sets.
 
 Source: `tf.unique` and its kin of TensorFlow 1.15.
 """
 
-from typing import Any, NamedTuple
+from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 
 from headrace import dtypes
-from headrace.graph import Tensor, define
-from headrace.ops.framework.arguments import Input, apply_op
+from headrace.dtypes import DTypeLike
+from headrace.graph import Tensor, TensorLike, define
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.attributes import type_attr
 from headrace.ops.framework.elementwise import INDEX_TYPES
 from headrace.ops.framework.inference import check_rank
@@ -57,8 +60,8 @@ class ListDiff(NamedTuple):
     idx: Tensor
 
 
-def unique(x: Any, out_idx: Any = dtypes.int32, name: str | None = None) -> Unique:
-    """Finds the elements of a vector that differ from each other; NaN differs from itself.
+def unique(x: TensorLike, out_idx: DTypeLike = dtypes.int32, name: str | None = None) -> Unique:
+    """Finds the distinct elements of a vector; NaN is not equal to itself.
 
     Args:
         x: The vector.
@@ -69,9 +72,9 @@ def unique(x: Any, out_idx: Any = dtypes.int32, name: str | None = None) -> Uniq
 
 
 def unique_with_counts(
-    x: Any, out_idx: Any = dtypes.int32, name: str | None = None
+    x: TensorLike, out_idx: DTypeLike = dtypes.int32, name: str | None = None
 ) -> UniqueWithCounts:
-    """Finds the elements of a vector that differ from each other, and counts them.
+    """Finds the distinct elements of a vector and counts them.
 
     Args:
         x: The vector.
@@ -81,7 +84,9 @@ def unique_with_counts(
     return UniqueWithCounts(*_find_unique("UniqueWithCounts", x, out_idx, name, 3))
 
 
-def setdiff1d(x: Any, y: Any, index_dtype: Any = dtypes.int32, name: str | None = None) -> ListDiff:
+def setdiff1d(
+    x: TensorLike, y: TensorLike, index_dtype: DTypeLike = dtypes.int32, name: str | None = None
+) -> ListDiff:
     """Finds the elements of a vector that are not in another one.
 
     Args:
@@ -92,12 +97,12 @@ def setdiff1d(x: Any, y: Any, index_dtype: Any = dtypes.int32, name: str | None 
     """
     kind = type_attr("out_idx", index_dtype, INDEX_TYPES)
 
-    def infer(all_of: Tensor, without: Tensor) -> Any:
+    def infer(all_of: Tensor, without: Tensor) -> Outputs:
         check_rank(all_of.shape, 1)
         check_rank(without.shape, 1)
         return [(all_of.dtype.base_dtype, vector(None)), (kind, vector(None))]
 
-    def kernel(all_of: Array, without: Array) -> Any:
+    def kernel(all_of: Array, without: Array) -> tuple[Array, Array]:
         for array, what in ((all_of, "x"), (without, "y")):
             if array.ndim != 1:
                 fail(f"{what} should be a 1D vector.")
@@ -114,16 +119,16 @@ def setdiff1d(x: Any, y: Any, index_dtype: Any = dtypes.int32, name: str | None 
 
 
 def _find_unique(
-    op_type: str, x: Any, out_idx: Any, name: str | None, num_outputs: int
+    op_type: str, x: TensorLike, out_idx: DTypeLike, name: str | None, num_outputs: int
 ) -> list[Tensor]:
     kind = type_attr("out_idx", out_idx, INDEX_TYPES)
 
-    def infer(tensor: Tensor) -> Any:
+    def infer(tensor: Tensor) -> Outputs:
         check_rank(tensor.shape, 1)
         places = (kind, tensor.shape)
         return [(tensor.dtype.base_dtype, vector(None)), places, (kind, vector(None))][:num_outputs]
 
-    def kernel(array: Array) -> Any:
+    def kernel(array: Array) -> tuple[Array, ...]:
         if array.ndim != 1:
             fail("unique expects a 1D vector.")
         # NumPy sorts what it finds; TensorFlow keeps the order in which elements come first.

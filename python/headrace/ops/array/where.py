@@ -3,13 +3,15 @@
 Source: `tf.where` of TensorFlow 1.15.
 """
 
-from typing import Any, Final
+from __future__ import annotations
+
+from typing import Final
 
 import numpy as np
 
 from headrace import dtypes
-from headrace.graph import Tensor, define, name_scope
-from headrace.ops.framework.arguments import Input, apply_op
+from headrace.graph import Tensor, TensorLike, define, name_scope
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.framework.elementwise import NUMBERS
 from headrace.ops.framework.inference import merge_shapes
@@ -25,7 +27,12 @@ _MASKS: Final = (*NUMBERS, dtypes.bool)
 _MAX_WHERE_RANK: Final = 8
 
 
-def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None) -> Tensor:
+def where(
+    condition: TensorLike,
+    x: TensorLike | None = None,
+    y: TensorLike | None = None,
+    name: str | None = None,
+) -> Tensor:
     """Returns where a condition is true, or picks from one of two tensors.
 
     Args:
@@ -44,7 +51,7 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     """
     if (x is None) != (y is None):
         raise ValueError("x and y must both be non-None or both be None.")
-    if x is None:
+    if x is None or y is None:
         with name_scope(name, "Where", [condition]) as scope:
             tensor = convert_to_tensor(condition, dtype_hint=dtypes.bool, name="condition")
             inputs = [Input("input", tensor, allowed=_MASKS)]
@@ -54,17 +61,17 @@ def where(condition: Any, x: Any = None, y: Any = None, name: str | None = None)
     return apply_op("Select", inputs, _infer_select, name=name, kernel=_select).outputs[0]
 
 
-def _find_true(condition: Array) -> Any:
+def _find_true(condition: Array) -> Array:
     if not 1 <= condition.ndim <= _MAX_WHERE_RANK:
         fail(f"WhereOp : Unhandled input dimensions: {condition.ndim}")
     return np.argwhere(condition)
 
 
-def _infer_where(condition: Tensor) -> Any:
+def _infer_where(condition: Tensor) -> Outputs:
     return [(dtypes.int64, TensorShape([None, condition.shape.rank]))]
 
 
-def _infer_select(condition: Tensor, x: Tensor, y: Tensor) -> Any:
+def _infer_select(condition: Tensor, x: Tensor, y: Tensor) -> Outputs:
     shape = merge_shapes(x.shape, y.shape)
     rows = condition.shape
     if shape.rank is not None and rows.rank not in (None, 0):
@@ -75,7 +82,7 @@ def _infer_select(condition: Tensor, x: Tensor, y: Tensor) -> Any:
     return [(x.dtype.base_dtype, shape)]
 
 
-def _select(condition: Array, x: Array, y: Array) -> Any:
+def _select(condition: Array, x: Array, y: Array) -> Array:
     picks_rows = condition.ndim == 1 and x.ndim != 1
     if condition.ndim and not picks_rows:
         for place, array in ((1, x), (2, y)):

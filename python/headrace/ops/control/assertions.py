@@ -6,13 +6,15 @@ known when the graph is built, it fails there and then.
 Source: `tf.debugging` of TensorFlow 1.15.
 """
 
-from collections.abc import Callable
-from typing import Any, Protocol
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import numpy as np
 
 from headrace.errors import InvalidArgumentError
-from headrace.graph import Operation, Tensor, name_scope
+from headrace.graph import Operation, Tensor, TensorLike, name_scope
 from headrace.ops.control.control_flow import Assert
 from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.framework.folding import fold
@@ -63,9 +65,9 @@ class Comparison(Protocol):
 
     def __call__(
         self,
-        x: Any,
-        y: Any,
-        data: Any = None,
+        x: TensorLike,
+        y: TensorLike,
+        data: Sequence[TensorLike] | None = None,
         summarize: int | None = None,
         message: str | None = None,
         name: str | None = None,
@@ -93,8 +95,8 @@ class SignAssertion(Protocol):
 
     def __call__(
         self,
-        x: Any,
-        data: Any = None,
+        x: TensorLike,
+        data: Sequence[TensorLike] | None = None,
         summarize: int | None = None,
         message: str | None = None,
         name: str | None = None,
@@ -111,9 +113,9 @@ def _compare(opname: str, symbol: str, summary: str, function: Callable[..., Ten
     """Makes the public function of one comparison."""
 
     def check(
-        x: Any,
-        y: Any,
-        data: Any = None,
+        x: TensorLike,
+        y: TensorLike,
+        data: Sequence[TensorLike] | None = None,
         summarize: int | None = None,
         message: str | None = None,
         name: str | None = None,
@@ -147,8 +149,8 @@ def _compare_to_zero(
     """
 
     def check(
-        x: Any,
-        data: Any = None,
+        x: TensorLike,
+        data: Sequence[TensorLike] | None = None,
         summarize: int | None = None,
         message: str | None = None,
         name: str | None = None,
@@ -167,9 +169,9 @@ def _compare_to_zero(
     return check
 
 
-def _assert_all(holds: Tensor, data: Any, summarize: int | None) -> Operation:
+def _assert_all(holds: Tensor, data: Sequence[TensorLike], summarize: int | None) -> Operation:
     condition = reduce_all(holds)
-    # More is known here than TensorFlow finds out: what a branch asserts may never be run.
+    # Not on a branch: it may never run. Elsewhere more is known here than in TensorFlow.
     known = [None if holds.op.branch else fold(tensor) for tensor in holds.op.inputs]
     if all(value is not None for value in known) and holds.op.kernel is not None:
         is_true = np.all(holds.op.kernel(*known))
@@ -179,7 +181,7 @@ def _assert_all(holds: Tensor, data: Any, summarize: int | None) -> Operation:
     return Assert(condition, data, summarize=summarize)
 
 
-def _write(item: Any) -> str:
+def _write(item: object) -> str:
     value = fold(item) if isinstance(item, Tensor) else None
     return str(item if value is None else value)
 
@@ -223,11 +225,11 @@ assert_non_positive = _compare_to_zero(
 
 
 def assert_near(
-    x: Any,
-    y: Any,
-    rtol: Any = None,
-    atol: Any = None,
-    data: Any = None,
+    x: TensorLike,
+    y: TensorLike,
+    rtol: TensorLike | None = None,
+    atol: TensorLike | None = None,
+    data: Sequence[TensorLike] | None = None,
     summarize: int | None = None,
     message: str | None = None,
     name: str | None = None,
@@ -257,7 +259,7 @@ def assert_near(
         kind = x.dtype.base_dtype
         if not kind.is_floating:
             raise ValueError(f"assert_near: x is of type {kind.name}, expected floats.")
-        smallest = 10 * np.finfo(kind.as_numpy_dtype).eps
+        smallest = 10 * np.finfo(np.dtype(kind.as_numpy_dtype)).eps
         rtol = convert_to_tensor(smallest if rtol is None else rtol, name="rtol", dtype=kind)
         atol = convert_to_tensor(smallest if atol is None else atol, name="atol", dtype=kind)
         if data is None:

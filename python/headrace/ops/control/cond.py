@@ -1,13 +1,23 @@
-"""Computing one of two things.
+"""Conditional execution.
 
 Source: `tf.cond` of TensorFlow 1.15.
 """
+
+from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from headrace import dtypes
-from headrace.graph import Operation, Role, Tensor, define, get_default_graph, name_scope
+from headrace.graph import (
+    Operation,
+    Role,
+    Tensor,
+    TensorLike,
+    define,
+    get_default_graph,
+    name_scope,
+)
 from headrace.ops.array.placeholder import identity
 from headrace.ops.control.control_flow import with_dependencies
 from headrace.ops.framework.conversion import convert_to_tensor
@@ -17,13 +27,13 @@ __all__ = ["cond"]
 
 
 def cond(
-    pred: Any,
+    pred: TensorLike,
     true_fn: Callable[[], Any],
     false_fn: Callable[[], Any],
     strict: bool = False,
     name: str | None = None,
 ) -> Any:
-    """Returns what one of two functions computes, as a bool says when it runs.
+    """Returns what one of two functions computes; a bool chooses the function in each run.
 
     Only the operations that the function itself makes are conditional. What it uses from outside
     runs either way.
@@ -36,8 +46,8 @@ def cond(
         name: Name of the scope.
 
     Returns:
-        What the functions return: a tensor, or a list, tuple or dict of tensors. For an operation
-        stands a bool tensor that is there when it has run.
+        What the functions return: a tensor, or a list, tuple or dict of tensors. An operation is
+        replaced by a bool tensor that waits for it.
 
     Raises:
         TypeError: If an argument is of the wrong type, or the types of the structures differ.
@@ -63,7 +73,7 @@ def cond(
 
 
 class _Branch:
-    """What one function returned, its leaves as tensors of the branch."""
+    """What one function returned, with its leaves as tensors of the branch."""
 
     def __init__(
         self,
@@ -80,18 +90,18 @@ class _Branch:
             self.leaves = [_as_tensor(leaf, predicate) for leaf in _leaves(self.structure)]
 
     def pack(self, leaves: Iterator[Tensor]) -> Any:
-        """The structure with other leaves."""
+        """Returns the structure with other leaves."""
         return _replace(self.structure, leaves)
 
 
-def _as_tensor(leaf: Any, predicate: Tensor) -> Tensor:
+def _as_tensor(leaf: Operation | TensorLike, predicate: Tensor) -> Tensor:
     if isinstance(leaf, Operation):
         return with_dependencies([leaf], predicate)
     # A value from outside becomes one of the branch: the merge is then the only way to it.
     return identity(convert_to_tensor(leaf))
 
 
-def _leaves(structure: Any) -> Iterator[Any]:
+def _leaves(structure: object) -> Iterator[Any]:
     if isinstance(structure, SparseTensor):
         yield from (structure.indices, structure.values, structure.dense_shape)
     elif isinstance(structure, dict):
@@ -117,8 +127,8 @@ def _replace(structure: Any, leaves: Iterator[Any]) -> Any:
     return next(leaves)
 
 
-def _skeleton(structure: Any) -> Any:
-    """The structure alone: equal for what can be merged."""
+def _skeleton(structure: object) -> object:
+    """Returns the structure without its tensors: equal for structures that can be merged."""
     if isinstance(structure, SparseTensor):
         return "SparseTensor"
     if isinstance(structure, dict):
@@ -154,10 +164,11 @@ def _merge(predicate: Tensor, if_false: Tensor, if_true: Tensor) -> Tensor:
     return op.outputs[0]
 
 
-def _unpacked(result: Any, strict: bool) -> Any:
-    """A list or tuple of one becomes that one, unless `strict`."""
-    is_single = isinstance(result, (list, tuple)) and len(result) == 1
-    return result[0] if is_single and not strict else result
+def _unpacked(result: object, strict: bool) -> Any:
+    """Returns the one element of a list or tuple of one, unless `strict`; else `result`."""
+    if isinstance(result, (list, tuple)) and len(result) == 1 and not strict:
+        return result[0]
+    return result
 
 
 define("Merge", role=Role.MERGE)

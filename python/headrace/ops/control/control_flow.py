@@ -3,13 +3,18 @@
 Source: `tf.group`, `tf.tuple` and `tf.Assert` of TensorFlow 1.15.
 """
 
+from __future__ import annotations
+
 import builtins
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, TypeAlias
 
 from headrace import dtypes
 from headrace.graph import (
     Operation,
+    SupportsTensor,
     Tensor,
+    TensorLike,
     control_dependencies,
     define,
     get_default_graph,
@@ -34,13 +39,21 @@ __all__ = [
 ]
 
 
+# What others can wait for.
+Dependency: TypeAlias = Operation | Tensor | SupportsTensor
+# Several of them, nested in any way.
+Dependencies: TypeAlias = (
+    "Dependency | SparseTensor | Sequence[Dependencies] | Mapping[Any, Dependencies]"
+)
+
+
 def no_op(name: str | None = None) -> Operation:
     """Makes an operation that does nothing; it can wait for others."""
     return get_default_graph().create_op("NoOp", [], [], name=name)
 
 
-def group(*inputs: Any, name: str | None = None) -> Operation:
-    """Makes an operation that has run when several others have.
+def group(*inputs: Dependencies, name: str | None = None) -> Operation:
+    """Makes an operation that waits for several others.
 
     Args:
         *inputs: Operations, tensors and nested lists of them.
@@ -57,8 +70,10 @@ def group(*inputs: Any, name: str | None = None) -> Operation:
             return no_op(name=scope)
 
 
-def with_dependencies(dependencies: Any, output_tensor: Any, name: str | None = None) -> Tensor:
-    """Returns a tensor with the same value that is there only after some operations have run.
+def with_dependencies(
+    dependencies: Sequence[Dependency], output_tensor: TensorLike, name: str | None = None
+) -> Tensor:
+    """Returns a tensor with the same value that waits for some operations.
 
     Args:
         dependencies: The operations or tensors to wait for.
@@ -73,8 +88,12 @@ def with_dependencies(dependencies: Any, output_tensor: Any, name: str | None = 
         return identity(convert_to_tensor(output_tensor), name=scope)
 
 
-def tuple(tensors: Any, control_inputs: Any = None, name: str | None = None) -> list[Any]:
-    """Returns tensors that are there only after all of them have been computed.
+def tuple(
+    tensors: Sequence[TensorLike | Operation | None],
+    control_inputs: Iterable[Dependency] | None = None,
+    name: str | None = None,
+) -> list[Any]:
+    """Returns tensors with the same values that wait until all of them are computed.
 
     Args:
         tensors: A list of tensors, operations and None.
@@ -105,7 +124,10 @@ def tuple(tensors: Any, control_inputs: Any = None, name: str | None = None) -> 
 
 
 def Assert(
-    condition: Any, data: Any, summarize: int | None = None, name: str | None = None
+    condition: TensorLike,
+    data: Sequence[TensorLike],
+    summarize: int | None = None,
+    name: str | None = None,
 ) -> Operation:
     """Makes an operation that fails unless a condition holds.
 
@@ -150,7 +172,7 @@ def Assert(
         return apply_op("Assert", inputs, lambda *_: [], name="Assert", attrs=attrs, kernel=kernel)
 
 
-def _flatten(items: Any) -> list[Any]:
+def _flatten(items: Iterable[object]) -> list[Any]:
     """Returns operations and tensors out of nested lists.
 
     Raises:
@@ -176,7 +198,7 @@ def _op_of(item: Any) -> Operation:
     return op
 
 
-def _gated(gate: Operation, item: Any) -> Any:
+def _gated(gate: Operation, item: Operation | Tensor | None) -> Operation | Tensor | None:
     if item is None:
         return None
     if isinstance(item, Operation):

@@ -3,12 +3,14 @@
 Source: `tf.Print` of TensorFlow 1.15.
 """
 
+from __future__ import annotations
+
 import itertools
 import sys
-from typing import Any
+from collections.abc import Sequence
 
-from headrace.graph import Tensor, define
-from headrace.ops.framework.arguments import Input, InputList, apply_op
+from headrace.graph import Tensor, TensorLike, define
+from headrace.ops.framework.arguments import Input, InputList, Outputs, apply_op
 from headrace.ops.framework.excerpt import write_excerpt
 from headrace.ops.framework.kernel import Array
 
@@ -16,14 +18,14 @@ __all__ = ["print_values"]
 
 
 def print_values(
-    input: Any,
-    data: Any,
+    input: TensorLike,
+    data: Sequence[TensorLike],
     message: str | None = None,
     first_n: int | None = None,
     summarize: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Returns a tensor as it is, and prints others to stderr whenever a run computes it.
+    """Returns a tensor unchanged, and prints others to stderr whenever a run computes it.
 
     Args:
         input: The tensor to return.
@@ -42,10 +44,10 @@ def print_values(
     most = -1 if first_n is None else first_n
     calls = itertools.count()
 
-    def infer(tensor: Tensor, *_: Tensor) -> Any:
+    def infer(tensor: Tensor, *_: Tensor) -> Outputs:
         return [(tensor.dtype.base_dtype, tensor.shape)]
 
-    def kernel(array: Array, *values: Array) -> Any:
+    def kernel(array: Array, *values: Array) -> Array:
         if most < 0 or next(calls) < most:
             shown = "".join(f"[{write_excerpt(value, limit)}]" for value in values)
             sys.stderr.write(f"{message or ''}{shown}\n")

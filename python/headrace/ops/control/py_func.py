@@ -3,14 +3,17 @@
 Source: `tf.py_func` of TensorFlow 1.15.
 """
 
+from __future__ import annotations
+
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast, overload
 
 import numpy as np
+import numpy.typing as npt
 
-from headrace.dtypes import DType, as_dtype, kernel_name
-from headrace.graph import Operation, Tensor, define, graph_of, name_scope
+from headrace.dtypes import DType, DTypeLike, as_dtype, kernel_name
+from headrace.graph import Operation, Tensor, TensorLike, define, graph_of, name_scope
 from headrace.ops.framework.conversion import convert_n_to_tensor
 from headrace.ops.framework.kernel import Array, as_array, fail
 from headrace.shapes import unknown_shape
@@ -21,13 +24,33 @@ __all__ = ["py_func"]
 _numbers: Final = itertools.count()
 
 
+@overload
 def py_func(
     func: Callable[..., Any],
-    inputs: Sequence[Any],
-    output_types: Any,
+    inputs: Sequence[TensorLike],
+    output_types: DTypeLike,
     stateful: bool = True,
     name: str | None = None,
-) -> Any:
+) -> Tensor: ...
+
+
+@overload
+def py_func(
+    func: Callable[..., Any],
+    inputs: Sequence[TensorLike],
+    output_types: Sequence[DTypeLike],
+    stateful: bool = True,
+    name: str | None = None,
+) -> Any: ...
+
+
+def py_func(
+    func: Callable[..., Any],
+    inputs: Sequence[TensorLike],
+    output_types: DTypeLike | Sequence[DTypeLike],
+    stateful: bool = True,
+    name: str | None = None,
+) -> Operation | Tensor | list[Tensor]:
     """Makes an operation that calls a Python function.
 
     The function runs in the thread of the run that needs its results, with the interpreter's lock,
@@ -53,7 +76,7 @@ def py_func(
     if not callable(func):
         raise TypeError(f"func must be callable, got {func!r}")
     is_list = isinstance(output_types, (list, tuple))
-    output_dtypes = [as_dtype(item) for item in (output_types if is_list else [output_types])]
+    output_dtypes = [as_dtype(item) for item in _as_list(output_types)]
     op_type = "PyFunc" if stateful else "PyFuncStateless"
     token = f"pyfunc_{next(_numbers)}"
     with name_scope(name, op_type, inputs) as scope:
@@ -89,7 +112,7 @@ class _PythonKernel:
         self._output_dtypes = tuple(output_dtypes)
         self._token = token
 
-    def __call__(self, *inputs: Any) -> Any:
+    def __call__(self, *inputs: npt.ArrayLike) -> Any:
         """Computes the outputs: an array, or a tuple of arrays unless there is exactly one."""
         returned = self.function(*[_as_argument(value) for value in inputs])
         if returned is None:
@@ -106,7 +129,7 @@ class _PythonKernel:
         )
         return arrays[0] if len(arrays) == 1 else arrays
 
-    def _check(self, place: int, value: Any, dtype: DType) -> Array:
+    def _check(self, place: int, value: object, dtype: DType) -> Array:
         array = _as_result(value)
         found = as_dtype(array.dtype)
         if found != dtype:
@@ -117,18 +140,24 @@ class _PythonKernel:
         return array
 
 
+def _as_list(output_types: DTypeLike | Sequence[DTypeLike]) -> Sequence[DTypeLike]:
+    if isinstance(output_types, (list, tuple)):
+        return output_types
+    return [cast("DTypeLike", output_types)]
+
+
 def _results(op: Operation, is_list: bool) -> Operation | Tensor | list[Tensor]:
     if is_list:
         return op.outputs or op
     return op.outputs[0]
 
 
-def _as_argument(value: Any) -> Any:
+def _as_argument(value: npt.ArrayLike) -> Any:
     array = as_array(value)
     return array[()] if array.ndim == 0 else array.copy()
 
 
-def _as_result(value: Any) -> Array:
+def _as_result(value: object) -> Array:
     if isinstance(value, (str, bytes)):
         return as_array(value.encode() if isinstance(value, str) else bytes(value))
     array = np.asarray(value, order="C")
@@ -143,6 +172,6 @@ def _as_result(value: Any) -> Array:
     return encoded
 
 
-# The user's function is called in every run, whatever it is said to be.
+# The user's function is called in every run, also if it is said to be stateless.
 define("PyFunc", is_stateful=True)
 define("PyFuncStateless", is_stateful=True)

@@ -1,16 +1,17 @@
-"""Assertions about types and ranks, checked when the graph is built as far as that is possible.
+"""Assertions about types and ranks, checked while the graph is built where that is possible.
 
 Source: `tf.debugging` of TensorFlow 1.15.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 import numpy as np
 
 from headrace import dtypes
-from headrace.dtypes import DType, as_dtype
-from headrace.graph import Operation, Tensor, name_scope
+from headrace.dtypes import DType, DTypeLike, as_dtype
+from headrace.graph import Operation, Tensor, TensorLike, name_scope
 from headrace.ops.array.join import stack
 from headrace.ops.array.reshape import reshape
 from headrace.ops.array.shape import rank as rank_of
@@ -40,9 +41,9 @@ __all__ = [
 
 
 def assert_rank(
-    x: Any,
-    rank: Any,
-    data: Any = None,
+    x: TensorLike,
+    rank: TensorLike,
+    data: Sequence[TensorLike] | None = None,
     summarize: int | None = None,
     message: str | None = None,
     name: str | None = None,
@@ -72,9 +73,9 @@ def assert_rank(
 
 
 def assert_rank_at_least(
-    x: Any,
-    rank: Any,
-    data: Any = None,
+    x: TensorLike,
+    rank: TensorLike,
+    data: Sequence[TensorLike] | None = None,
     summarize: int | None = None,
     message: str | None = None,
     name: str | None = None,
@@ -104,9 +105,9 @@ def assert_rank_at_least(
 
 
 def assert_rank_in(
-    x: Any,
-    ranks: Iterable[Any],
-    data: Any = None,
+    x: TensorLike,
+    ranks: Iterable[TensorLike],
+    data: Sequence[TensorLike] | None = None,
     summarize: int | None = None,
     message: str | None = None,
     name: str | None = None,
@@ -136,7 +137,7 @@ def assert_rank_in(
 
 
 def assert_type(
-    tensor: Any, dtype: Any, message: str | None = None, name: str | None = None
+    tensor: TensorLike, dtype: DTypeLike, message: str | None = None, name: str | None = None
 ) -> Operation:
     """Asserts that a tensor has a type.
 
@@ -156,7 +157,7 @@ def assert_type(
         return no_op("statically_determined_correct_type")
 
 
-def assert_integer(x: Any, message: str | None = None, name: str | None = None) -> Operation:
+def assert_integer(x: TensorLike, message: str | None = None, name: str | None = None) -> Operation:
     """Asserts that a tensor has a type of integers.
 
     Args:
@@ -177,7 +178,9 @@ def assert_integer(x: Any, message: str | None = None, name: str | None = None) 
         return no_op("statically_determined_was_integer")
 
 
-def assert_scalar(tensor: Any, message: str | None = None, name: str | None = None) -> Tensor:
+def assert_scalar(
+    tensor: TensorLike, message: str | None = None, name: str | None = None
+) -> Tensor:
     """Returns a tensor, if it is known to be a scalar.
 
     Args:
@@ -198,7 +201,9 @@ def assert_scalar(tensor: Any, message: str | None = None, name: str | None = No
         return found
 
 
-def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> DType:
+def assert_same_float_dtype(
+    tensors: Sequence[TensorLike] | None = None, dtype: DTypeLike | None = None
+) -> DType:
     """Returns the type that some tensors have in common.
 
     Args:
@@ -227,8 +232,8 @@ def assert_same_float_dtype(tensors: Any = None, dtype: Any = None) -> DType:
     return found
 
 
-def assert_proper_iterable(values: Any) -> None:
-    """Checks that something can be gone through as a list: neither a string nor a tensor nor array.
+def assert_proper_iterable(values: object) -> None:
+    """Checks that something can be iterated like a list: it is no string, tensor or array.
 
     Raises:
         TypeError: If it cannot.
@@ -241,13 +246,13 @@ def assert_proper_iterable(values: Any) -> None:
         raise TypeError(f"{text} iterable.  Found: {type(values)}")
 
 
-def is_numeric_tensor(tensor: Any) -> bool:
+def is_numeric_tensor(tensor: object) -> bool:
     """Says whether something is a tensor of numbers."""
     return isinstance(tensor, Tensor) and tensor.dtype.base_dtype in NUMBERS
 
 
-def is_non_decreasing(x: Any, name: str | None = None) -> Tensor:
-    """Returns whether no element is smaller than the one before it; of all axes, in order.
+def is_non_decreasing(x: TensorLike, name: str | None = None) -> Tensor:
+    """Returns whether no element is smaller than the one before it, in row-major order.
 
     Raises:
         TypeError: If the tensor holds no numbers.
@@ -256,8 +261,8 @@ def is_non_decreasing(x: Any, name: str | None = None) -> Tensor:
         return _compare_neighbours(x, less_equal)
 
 
-def is_strictly_increasing(x: Any, name: str | None = None) -> Tensor:
-    """Returns whether each element is larger than the one before it; of all axes, in order.
+def is_strictly_increasing(x: TensorLike, name: str | None = None) -> Tensor:
+    """Returns whether each element is larger than the one before it, in row-major order.
 
     Raises:
         TypeError: If the tensor holds no numbers.
@@ -275,12 +280,12 @@ def _is_at_least(actual: int, wanted: Sequence[int]) -> bool:
 
 
 def _assert_rank(
-    x: Any,
+    x: TensorLike,
     ranks: list[Tensor],
     words: str,
     is_static: Callable[[int, Sequence[int]], bool],
     compare: Callable[[Tensor, Tensor], Tensor],
-    data: Any,
+    data: Sequence[TensorLike] | None,
     summarize: int | None,
     message: str | None,
 ) -> Operation:
@@ -314,7 +319,7 @@ def _check_type(tensor: Tensor, wanted: DType, message: str | None) -> None:
         )
 
 
-def _compare_neighbours(x: Any, compare: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
+def _compare_neighbours(x: TensorLike, compare: Callable[[Tensor, Tensor], Tensor]) -> Tensor:
     flat = reshape(x, [-1])
     if not is_numeric_tensor(flat):
         raise TypeError(f"Expected x to be numeric, instead found: {flat}")

@@ -7,6 +7,8 @@ adds the operation. Its errors use TensorFlow's words.
 Source: `OpDefLibrary.apply_op` of TensorFlow 1.15.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from headrace.dtypes import DType
-from headrace.graph import Operation, Tensor, get_default_graph, name_scope
+from headrace.graph import Operation, Tensor, TensorLike, get_default_graph, name_scope
 from headrace.ops.framework.attributes import check_allowed
 from headrace.ops.framework.conversion import convert_n_to_tensor, convert_to_tensor
 from headrace.ops.framework.folding import fold
@@ -42,7 +44,7 @@ class Input:
     """
 
     name: str
-    value: Any
+    value: TensorLike
     dtype: DType | None = None
     var: str = "T"
     allowed: Sequence[DType] | None = None
@@ -50,8 +52,7 @@ class Input:
 
     def preferred(self) -> DType | None:
         """Returns the type to try first."""
-        is_array = isinstance(self.value, (np.ndarray, np.generic))
-        own = self.value.dtype if is_array else None
+        own = self.value.dtype if isinstance(self.value, (np.ndarray, np.generic)) else None
         is_allowed = own in [dtype.as_numpy_dtype for dtype in self.allowed or ()]
         return None if is_allowed else self.default
 
@@ -70,7 +71,7 @@ class InputList:
     """
 
     name: str
-    values: Any
+    values: Sequence[TensorLike]
     dtype: DType | None = None
     var: str = "T"
     allowed: Sequence[DType] | None = None
@@ -208,7 +209,7 @@ def _convert_mixed(op_type: str, item: InputList) -> list[Tensor]:
     return tensors
 
 
-def _observed_type(value: Any) -> str:
+def _observed_type(value: TensorLike) -> str:
     try:
         return convert_to_tensor(value).dtype.base_dtype.name
     except (TypeError, ValueError):

@@ -3,17 +3,18 @@
 Source: `OpDefLibrary.apply_op` of TensorFlow 1.15.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
-from headrace.dtypes import DType, as_dtype
+from headrace.dtypes import DType, DTypeLike, as_dtype
 
 __all__ = ["bool_attr", "check_allowed", "string_attr", "type_attr"]
 
 
-def bool_attr(what: str, value: Any) -> bool:
+def bool_attr(what: str, value: object) -> bool:
     """Returns the bool that an argument must be.
 
     Raises:
@@ -24,7 +25,7 @@ def bool_attr(what: str, value: Any) -> bool:
     return bool(value)
 
 
-def string_attr(what: str, value: Any) -> str | bytes:
+def string_attr(what: str, value: object) -> str | bytes:
     """Returns the string that an argument must be.
 
     Raises:
@@ -35,7 +36,7 @@ def string_attr(what: str, value: Any) -> str | bytes:
     return value
 
 
-def type_attr(what: str, value: Any, allowed: Sequence[DType]) -> DType:
+def type_attr(what: str, value: DTypeLike, allowed: Sequence[DType]) -> DType:
     """Returns the element type that an argument must be.
 
     Raises:

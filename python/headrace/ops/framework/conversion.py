@@ -3,8 +3,10 @@
 Source: `tf.constant` and `tf.convert_to_tensor` of TensorFlow 1.15.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, SupportsIndex
 
 from headrace import dtypes
 from headrace.dtypes import DType, DTypeLike, as_dtype
@@ -33,9 +35,9 @@ _registry: tuple[tuple[int, int, tuple[type, ...], ConversionFunction], ...] = (
 
 
 def constant(
-    value: Any,
-    dtype: Any = None,
-    shape: Any = None,
+    value: TensorLike,
+    dtype: DTypeLike | None = None,
+    shape: Iterable[SupportsIndex] | None = None,
     verify_shape: bool = False,
     name: str = "Const",
 ) -> Tensor:
@@ -55,10 +57,9 @@ def constant(
         TypeError: If an element cannot have the type.
         ValueError: If the value is None, ragged, or has more elements than `shape`.
     """
-    if isinstance(value, TensorShape):
-        value = value.as_list()
     wanted = None if dtype is None else as_dtype(dtype)
-    array, found = make_array(value, wanted, shape, verify_shape)
+    given: Any = value.as_list() if isinstance(value, TensorShape) else value
+    array, found = make_array(given, wanted, shape, verify_shape)
     return make_const(array, found, name)
 
 
@@ -139,12 +140,12 @@ def register_tensor_conversion_function(
     _registry = tuple(sorted([*_registry, entry], key=lambda item: item[:2]))
 
 
-def is_tensor(x: Any) -> bool:
+def is_tensor(x: object) -> bool:
     """Whether `x` is a tensor, or an object such as a variable that stands for one."""
     return isinstance(x, Tensor) or callable(getattr(x, "_as_graph_element", None))
 
 
-def _convert(value: Any, dtype: DType | None, name: str | None) -> Tensor:
+def _convert(value: TensorLike, dtype: DType | None, name: str | None) -> Tensor:
     for _, _, types, function in _registry:
         if not isinstance(value, types):
             continue
@@ -165,7 +166,9 @@ def _convert(value: Any, dtype: DType | None, name: str | None) -> Tensor:
     )
 
 
-def _convert_constant(value: Any, dtype: DType | None, name: str | None, as_ref: bool) -> Tensor:
+def _convert_constant(
+    value: TensorLike, dtype: DType | None, name: str | None, as_ref: bool
+) -> Tensor:
     array, found = make_array(value, dtype)
     return make_const(array, found, name)
 
@@ -194,7 +197,9 @@ def _convert_operation(
     raise TypeError(f"Can't convert Operation '{value.name}' to Tensor")
 
 
-def _convert_packed(value: Any, dtype: DType | None, name: str | None, as_ref: bool) -> Any:
+def _convert_packed(
+    value: Sequence[Any], dtype: DType | None, name: str | None, as_ref: bool
+) -> Any:
     found = _nested_dtype(value)
     if found is None:
         return NotImplemented
@@ -204,7 +209,7 @@ def _convert_packed(value: Any, dtype: DType | None, name: str | None, as_ref: b
     return _pack(value, wanted, name or "packed")
 
 
-def _nested_dtype(value: Any) -> DType | None:
+def _nested_dtype(value: Sequence[Any]) -> DType | None:
     for item in value:
         if is_tensor(item):
             dtype: DType = item.dtype.base_dtype
@@ -224,7 +229,7 @@ def _cast_nested(value: Any, dtype: DType) -> Any:
     return value
 
 
-def _pack(items: Sequence[Any], dtype: DType, name: str) -> Any:
+def _pack(items: Sequence[Any], dtype: DType, name: str) -> Tensor | list[Any]:
     with name_scope(name) as scope:
         converted: list[Any] = []
         for index, item in enumerate(items):

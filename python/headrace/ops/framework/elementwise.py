@@ -1,5 +1,7 @@
 """How elementwise operations are made: type lists, static shapes, NumPy kernels."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -7,9 +9,9 @@ import numpy as np
 
 from headrace import dtypes
 from headrace.dtypes import DType
-from headrace.graph import Computed, OpDef, Operation, Tensor, definition_of
+from headrace.graph import Computed, OpDef, Operation, Tensor, TensorLike, definition_of
 from headrace.memory import check_array
-from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.inference import broadcast_shapes
 from headrace.ops.framework.kernel import Array, fail
 from headrace.shapes import bracketed
@@ -65,7 +67,7 @@ def _function_of(definition: OpDef) -> Callable[..., Any]:
 
 def unary(
     op_type: str,
-    x: Any,
+    x: TensorLike,
     name: str | None,
     *,
     allowed: tuple[DType, ...],
@@ -83,7 +85,7 @@ def unary(
         parameter: Name of the argument, for errors.
     """
 
-    def infer(tensor: Tensor) -> Any:
+    def infer(tensor: Tensor) -> Outputs:
         return [(output_dtype or tensor.dtype.base_dtype, tensor.shape)]
 
     inputs = [Input(parameter, x, allowed=allowed)]
@@ -92,8 +94,8 @@ def unary(
 
 def binary(
     op_type: str,
-    x: Any,
-    y: Any,
+    x: TensorLike,
+    y: TensorLike,
     name: str | None,
     *,
     allowed: tuple[DType, ...],
@@ -114,7 +116,7 @@ def binary(
     pairs = zip(parameters, (x, y), strict=True)
     inputs = [Input(parameter, value, allowed=allowed) for parameter, value in pairs]
 
-    def infer(a: Tensor, b: Tensor) -> Any:
+    def infer(a: Tensor, b: Tensor) -> Outputs:
         return [(output_dtype or a.dtype.base_dtype, broadcast_shapes(a.shape, b.shape))]
 
     return _make(op_type, inputs, infer, name, output_dtype)

@@ -4,7 +4,7 @@ Source: `Tensor::SummarizeValue` of TensorFlow 1.15.
 """
 
 import math
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -29,7 +29,7 @@ def write_excerpt(value: Array, limit: int) -> str:
 
 
 def _rows(words: list[str], start: int, shape: tuple[int, ...]) -> str:
-    """Writes the part of an array that begins at an element, as far as there are words for it.
+    """Writes a part of an array, up to the last element that is shown.
 
     Args:
         words: The elements that are shown, flat.
@@ -48,7 +48,7 @@ def _row(words: list[str], start: int, shape: tuple[int, ...]) -> str:
     return _rows(words, start, shape) + ("..." if is_cut else "")
 
 
-def _word(item: Any) -> str:
+def _word(item: object) -> str:
     if isinstance(item, bytes):
         text = item.decode(errors="backslashreplace")
         return text.translate(_ESCAPES)

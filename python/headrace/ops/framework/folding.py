@@ -23,7 +23,8 @@ __all__ = [
     "is_small",
 ]
 
-# What is computed before a run is kept with the graph or the program: nothing larger is.
+# Values computed before a run stay in memory with the graph or program, so large ones are not
+# computed before it.
 _MAX_FOLDED_BYTES: Final = 1 << 20
 
 
@@ -35,7 +36,7 @@ def is_small(tensor: Tensor) -> bool:
 
 
 def fold(tensor: Tensor) -> Array | None:
-    """Returns the value of a tensor, or None if it is large or depends on what is not known yet."""
+    """Returns the value of a tensor, or None if it is large or is not known before the run."""
     return _Evaluation().value(tensor)
 
 
@@ -45,7 +46,7 @@ def fold_scalar(tensor: Tensor) -> Any:
     return None if value is None or value.size != 1 else value.item()
 
 
-def constant_value(tensor: Tensor, partial: bool = False) -> Any:
+def constant_value(tensor: Tensor, partial: bool = False) -> Array | None:
     """Returns the value of a tensor that does not depend on what is fed or read.
 
     The caller may rely on the value, so the tensor can no longer be fed.
@@ -98,7 +99,7 @@ def constant_value_as_shape(tensor: Tensor) -> TensorShape:
 
 
 class _Evaluation:
-    """What is known of the tensors that one tensor depends on. Each is looked at once."""
+    """What is known of the tensors that one tensor depends on. Each is evaluated once."""
 
     def __init__(self) -> None:
         self._values: dict[Tensor, Array | None] = {}
@@ -107,7 +108,7 @@ class _Evaluation:
     def value(self, tensor: Tensor) -> Array | None:
         """Returns the value of a tensor if it is fully known."""
         if tensor not in self._values:
-            self._values[tensor] = None  # for the time of the look
+            self._values[tensor] = None  # while it is computed
             self._values[tensor] = self._find_value(tensor)
         return self._values[tensor]
 
@@ -136,7 +137,7 @@ class _Evaluation:
         return None if reader is None else reader(Known(self.value, self.sizes), tensor.op)
 
 
-def _as_value(found: Any, tensor: Tensor) -> Array:
+def _as_value(found: int | list[int], tensor: Tensor) -> Array:
     return np.asarray(found, dtype=tensor.dtype.as_numpy_dtype)
 
 

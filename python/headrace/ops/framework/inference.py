@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+from headrace.dtypes import DType
+from headrace.graph import Tensor
 from headrace.shapes import TensorShape, describe_conflict, unknown_shape
 
 __all__ = [
@@ -99,6 +101,6 @@ def reduce_shape(shape: TensorShape, axes: Sequence[int] | None, keepdims: bool)
     return TensorShape([n for axis, n in enumerate(sizes) if axis not in reduced])
 
 
-def like(tensor: Any) -> list[tuple[Any, TensorShape]]:
+def like(tensor: Tensor) -> list[tuple[DType, TensorShape]]:
     """Returns the one output of an operation that keeps dtype and shape of a tensor."""
     return [(tensor.dtype.base_dtype, tensor.shape)]

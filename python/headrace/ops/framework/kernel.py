@@ -35,7 +35,7 @@ class NumpyKernel:
         self._function = function
         self._numpy_types = tuple(dtype.as_numpy_dtype for dtype in output_dtypes)
 
-    def __call__(self, *inputs: Any) -> Any:
+    def __call__(self, *inputs: npt.ArrayLike) -> Any:
         """Computes the outputs: an array, or a tuple of arrays if there is more than one."""
         with np.errstate(all="ignore"):  # TensorFlow's kernels do not warn: 1 / 0 is inf
             results = self._function(*[as_array(value) for value in inputs])
@@ -49,7 +49,7 @@ class NumpyKernel:
         )
 
 
-def as_array(value: Any) -> Array:
+def as_array(value: npt.ArrayLike) -> Array:
     """Returns an array of a NumPy value; a scalar string becomes an object array of rank 0."""
     if isinstance(value, np.ndarray):
         return value
@@ -60,7 +60,7 @@ def as_array(value: Any) -> Array:
     return np.asarray(value)
 
 
-def string_array(items: list[bytes], shape: Any) -> Array:
+def string_array(items: list[bytes], shape: Sequence[int]) -> Array:
     """Returns an array of strings.
 
     Args:
@@ -82,6 +82,6 @@ def fail(text: str) -> NoReturn:
     raise InvalidArgumentError(None, None, text)
 
 
-def _conform(result: Any, numpy_type: type[np.generic]) -> Array:
+def _conform(result: npt.ArrayLike, numpy_type: type[np.generic]) -> Array:
     array = as_array(result)
     return array if array.dtype == numpy_type else array.astype(numpy_type)

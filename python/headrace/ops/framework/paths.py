@@ -1,13 +1,21 @@
 """Paths where tensors of file names are taken: TensorFlow takes strings only."""
 
+from __future__ import annotations
+
 import os
-from typing import Any
+from collections.abc import Sequence
+from typing import TypeAlias, cast
 
-__all__ = ["with_paths_as_strings"]
+from headrace.graph import TensorLike
+
+__all__ = ["FileNames", "with_paths_as_strings"]
+
+# What stands for a tensor of file names.
+FileNames: TypeAlias = "TensorLike | os.PathLike[str] | Sequence[FileNames]"
 
 
-def with_paths_as_strings(value: Any) -> Any:
-    """Returns a value with what is a path, such as a `pathlib.Path`, as a string.
+def with_paths_as_strings(value: FileNames) -> TensorLike:
+    """Returns a value with each path in it, such as a `pathlib.Path`, as a string.
 
     Args:
         value: A path, or lists and tuples of them; anything else stays as it is.
@@ -16,8 +24,8 @@ def with_paths_as_strings(value: Any) -> Any:
         return os.fsencode(value)
     if isinstance(value, (list, tuple)) and any(map(_may_hold_paths, value)):
         return [with_paths_as_strings(item) for item in value]
-    return value
+    return cast("TensorLike", value)
 
 
-def _may_hold_paths(item: Any) -> bool:
+def _may_hold_paths(item: object) -> bool:
     return isinstance(item, (os.PathLike, list, tuple))

@@ -107,12 +107,12 @@ def stack_arrays(arrays: Sequence[Array], axis: int) -> Array:
     return np.stack(arrays, axis)
 
 
-def _sizes_of_pack(known: Known, op: Operation) -> Any:
+def _sizes_of_pack(known: Known, op: Operation) -> list[Any] | None:
     is_vector = op.inputs[0].shape.rank == 0
     return [known.sizes(item) for item in op.inputs] if is_vector else None
 
 
-def _fold_cast(op: Operation, x: Array) -> Any:
+def _fold_cast(op: Operation, x: Array) -> Array:
     return x.astype(op.attrs["DstT"].as_numpy_dtype)
 
 

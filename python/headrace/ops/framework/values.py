@@ -6,17 +6,19 @@ values keep their type. A wanted type is checked element by element: a float nev
 Source: `tf.make_tensor_proto` of TensorFlow 1.15.
 """
 
+from __future__ import annotations
+
 import math
 import numbers
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, SupportsIndex
 
 import numpy as np
 
 from headrace import dtypes
 from headrace.dtypes import DType, as_dtype
-from headrace.graph import Tensor
+from headrace.graph import Tensor, TensorLike
 from headrace.memory import check_array
 from headrace.ops.framework.kernel import Array
 from headrace.shapes import Dimension, TensorShape, bracketed
@@ -27,7 +29,10 @@ _NESTED = (list, tuple, range)
 
 
 def make_array(
-    value: Any, dtype: DType | None = None, shape: Any = None, verify_shape: bool = False
+    value: TensorLike,
+    dtype: DType | None = None,
+    shape: Iterable[SupportsIndex] | None = None,
+    verify_shape: bool = False,
 ) -> tuple[Array, DType]:
     """Makes a new, read-only array of a Python or NumPy value.
 
@@ -60,7 +65,7 @@ def make_array(
     return array, found
 
 
-def _from_numpy(array: Array, dtype: DType | None, value: Any) -> Array:
+def _from_numpy(array: Array, dtype: DType | None, value: object) -> Array:
     if dtype is None:
         dtype = dtypes.string if array.dtype.kind in "OSUT" else as_dtype(array.dtype)
     if dtype.base_dtype == dtypes.string:
@@ -72,7 +77,7 @@ def _from_numpy(array: Array, dtype: DType | None, value: Any) -> Array:
     return np.array(array, dtype=dtype.as_numpy_dtype, order="C")
 
 
-def _from_python(value: Any, dtype: DType | None) -> Array:
+def _from_python(value: TensorLike, dtype: DType | None) -> Array:
     dims = _dense_dimensions(value)
     flat = _flatten(value, dims, value)
     kinds = set(map(type, flat))
@@ -104,7 +109,7 @@ def _from_python(value: Any, dtype: DType | None) -> Array:
 _ARRAYS = dtypes.resource
 
 
-def _infer(flat: list[Any], kinds: set[type], value: Any) -> DType:
+def _infer(flat: list[Any], kinds: set[type], value: object) -> DType:
     if not kinds:
         return dtypes.float32
     if any(issubclass(kind, Tensor) for kind in kinds):
@@ -144,7 +149,7 @@ def _accepted_types(dtype: DType) -> tuple[type, ...]:
     return ()
 
 
-def _dense_dimensions(value: Any) -> list[int]:
+def _dense_dimensions(value: TensorLike) -> list[int]:
     dims: list[int] = []
     while isinstance(value, _NESTED):
         dims.append(len(value))
@@ -154,8 +159,8 @@ def _dense_dimensions(value: Any) -> list[int]:
     return dims
 
 
-def _flatten(value: Any, dims: Sequence[int], whole: Any) -> list[Any]:
-    level = [value]
+def _flatten(value: TensorLike, dims: Sequence[int], whole: object) -> list[Any]:
+    level: list[Any] = [value]
     for depth, size in enumerate(dims):
         if any(not isinstance(row, _NESTED) or len(row) != size for row in level):
             raise _not_dense(whole, dims, depth)
@@ -175,7 +180,7 @@ def _stack(arrays: list[Any], dims: Sequence[int], dtype: DType | None) -> Array
     return np.stack(made).reshape(*dims, *made[0].shape)
 
 
-def _encode(flat: Iterable[Any], dims: Sequence[int], value: Any) -> Array:
+def _encode(flat: Iterable[Any], dims: Sequence[int], value: object) -> Array:
     items = list(flat)
     array = np.empty(len(items), dtype=object)
     for index, item in enumerate(items):
@@ -210,18 +215,18 @@ def _fill_to_shape(array: Array, shape: list[int], verify_shape: bool) -> Array:
     return filled.reshape(shape)
 
 
-def _not_dense(value: Any, dims: Sequence[int], depth: int) -> ValueError:
+def _not_dense(value: object, dims: Sequence[int], depth: int) -> ValueError:
     return ValueError(
         f"Argument must be a dense tensor: {value} - got shape {list(dims[:depth])}, "
         f"but wanted {list(dims)}."
     )
 
 
-def _expected(dtype: DType, value: Any) -> str:
+def _expected(dtype: DType, value: object) -> str:
     return f"Expected {dtype.name}, got {value!r} of type '{type(value).__name__}' instead."
 
 
-def _unconvertible(value: Any) -> str:
+def _unconvertible(value: object) -> str:
     return (
         f"Failed to convert object of type {type(value)} to Tensor. Contents: {value}. "
         "Consider casting elements to a supported type."

@@ -1,17 +1,19 @@
-"""Colours of images: their types, their spaces, and changes of them.
+"""Colours of images: conversion between types and colour spaces, and adjustments.
 
 Source: `tf.image.convert_image_dtype`, `adjust_brightness` and their kin of TensorFlow 1.15.
 """
+
+from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
 from headrace import dtypes
-from headrace.dtypes import as_dtype
-from headrace.graph import Tensor, define, name_scope
+from headrace.dtypes import DTypeLike, as_dtype
+from headrace.graph import SupportsTensor, Tensor, TensorLike, define, name_scope
 from headrace.ops.array.placeholder import identity
 from headrace.ops.control.control_flow import Assert, with_dependencies
-from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.framework.elementwise import FLOATS
 from headrace.ops.framework.inference import ShapeConflict, like
@@ -42,7 +44,7 @@ __all__ = [
 
 
 def convert_image_dtype(
-    image: Any, dtype: Any, saturate: bool = False, name: str | None = None
+    image: TensorLike, dtype: DTypeLike, saturate: bool = False, name: str | None = None
 ) -> Tensor:
     """Converts pixels to another type and scales them to its range.
 
@@ -79,12 +81,12 @@ def convert_image_dtype(
             return cast(pixels, wanted, name=scope)
         if given.is_integer:
             return multiply(cast(pixels, wanted), 1.0 / given.max, name=scope)
-        # Half a step more, so that the cast, which cuts off, does not lose the largest value.
+        # Half a step more: the cast truncates, and would lose the largest value.
         return convert(multiply(pixels, wanted.max + 0.5), wanted, name=scope)
 
 
-def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
-    """Turns colours into their grey.
+def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> Tensor:
+    """Converts RGB to greyscale.
 
     Args:
         images: RGB, of floats from 0 to 1 or of integers: (..., 3).
@@ -97,7 +99,7 @@ def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
         ValueError: If there are not 3 channels.
     """
 
-    def infer(images: Tensor) -> Any:
+    def infer(images: Tensor) -> Outputs:
         return [(dtypes.float32, _with_channels(images, 3, 1))]
 
     with name_scope(name, "rgb_to_grayscale", [images]):
@@ -107,8 +109,8 @@ def rgb_to_grayscale(images: Any, name: str | None = None) -> Tensor:
         return convert_image_dtype(grey, pixels.dtype.base_dtype)
 
 
-def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
-    """Repeats one channel three times.
+def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> Tensor:
+    """Converts greyscale to RGB: repeats the one channel three times.
 
     Args:
         images: Any type, (..., 1).
@@ -121,7 +123,7 @@ def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
         ValueError: If there is not 1 channel, or no axis besides it.
     """
 
-    def infer(images: Tensor) -> Any:
+    def infer(images: Tensor) -> Outputs:
         return [(images.dtype.base_dtype, _with_channels(images, 1, 3))]
 
     pixels = convert_to_tensor(images, name="images")
@@ -136,8 +138,8 @@ def grayscale_to_rgb(images: Any, name: str | None = None) -> Tensor:
     return apply_op("GreyToRgb", [Input("images", pixels)], infer, name=name).outputs[0]
 
 
-def rgb_to_hsv(images: Any, name: str | None = None) -> Tensor:
-    """Turns red, green and blue into hue, saturation and value.
+def rgb_to_hsv(images: TensorLike, name: str | None = None) -> Tensor:
+    """Converts RGB to hue, saturation and value.
 
     Args:
         images: Floats from 0 to 1, (..., 3).
@@ -152,8 +154,8 @@ def rgb_to_hsv(images: Any, name: str | None = None) -> Tensor:
     return _change("RGBToHSV", images, name)
 
 
-def hsv_to_rgb(images: Any, name: str | None = None) -> Tensor:
-    """Turns hue, saturation and value into red, green and blue.
+def hsv_to_rgb(images: TensorLike, name: str | None = None) -> Tensor:
+    """Converts hue, saturation and value to RGB.
 
     Args:
         images: Floats from 0 to 1, (..., 3).
@@ -168,8 +170,8 @@ def hsv_to_rgb(images: Any, name: str | None = None) -> Tensor:
     return _change("HSVToRGB", images, name)
 
 
-def rgb_to_yiq(images: Any) -> Tensor:
-    """Turns red, green and blue into brightness (Y), and what is orange (I) and purple (Q).
+def rgb_to_yiq(images: TensorLike) -> Tensor:
+    """Converts RGB to YIQ: luma (Y), orange-blue (I) and purple-green (Q) chroma.
 
     Args:
         images: Floats from 0 to 1, (..., 3).
@@ -183,8 +185,8 @@ def rgb_to_yiq(images: Any) -> Tensor:
     return _change("RGBToYIQ", images, None)
 
 
-def yiq_to_rgb(images: Any) -> Tensor:
-    """Undoes `rgb_to_yiq`.
+def yiq_to_rgb(images: TensorLike) -> Tensor:
+    """Converts YIQ to RGB; the inverse of `rgb_to_yiq`.
 
     Args:
         images: Floats, (..., 3).
@@ -195,8 +197,8 @@ def yiq_to_rgb(images: Any) -> Tensor:
     return _change("YIQToRGB", images, None)
 
 
-def rgb_to_yuv(images: Any) -> Tensor:
-    """Turns red, green and blue into brightness (Y), and what is blue (U) and red (V).
+def rgb_to_yuv(images: TensorLike) -> Tensor:
+    """Converts RGB to YUV: luma (Y), blue (U) and red (V) chroma.
 
     Args:
         images: Floats from 0 to 1, (..., 3).
@@ -210,8 +212,8 @@ def rgb_to_yuv(images: Any) -> Tensor:
     return _change("RGBToYUV", images, None)
 
 
-def yuv_to_rgb(images: Any) -> Tensor:
-    """Undoes `rgb_to_yuv`.
+def yuv_to_rgb(images: TensorLike) -> Tensor:
+    """Converts YUV to RGB; the inverse of `rgb_to_yuv`.
 
     Args:
         images: Floats, (..., 3).
@@ -222,8 +224,8 @@ def yuv_to_rgb(images: Any) -> Tensor:
     return _change("YUVToRGB", images, None)
 
 
-def adjust_brightness(image: Any, delta: Any) -> Tensor:
-    """Adds to all channels.
+def adjust_brightness(image: TensorLike, delta: TensorLike) -> Tensor:
+    """Adjusts the brightness: adds a number to all channels.
 
     Args:
         image: Floats, or integers that count as from 0 to 1 for this: any shape.
@@ -239,8 +241,8 @@ def adjust_brightness(image: Any, delta: Any) -> Tensor:
     return _adjust("adjust_brightness", image, brighten, saturate=True)
 
 
-def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
-    """Multiplies the difference to the mean, for each channel of each image.
+def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> Tensor:
+    """Adjusts the contrast: multiplies the difference to the mean of each channel of each image.
 
     Args:
         images: Floats or integers, (..., height, width, channels).
@@ -253,7 +255,7 @@ def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
         ValueError: If the images have fewer than 3 dimensions.
     """
 
-    def infer(images: Tensor, _: Tensor) -> Any:
+    def infer(images: Tensor, _: Tensor) -> Outputs:
         if images.shape.rank is not None and images.shape.rank < 3:
             rank = images.shape.rank
             raise ShapeConflict(f"Shape must be at least rank 3 but is rank {rank}")
@@ -269,7 +271,9 @@ def adjust_contrast(images: Any, contrast_factor: Any) -> Tensor:
     return _adjust("adjust_contrast", images, change, saturate=True)
 
 
-def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
+def adjust_gamma(
+    image: TensorLike, gamma: float | Tensor | SupportsTensor = 1, gain: TensorLike = 1
+) -> Tensor:
     """Computes `gain * image ** gamma` of channels from 0 to 1.
 
     Args:
@@ -295,12 +299,12 @@ def adjust_gamma(image: Any, gamma: Any = 1, gain: Any = 1) -> Tensor:
     return _adjust("adjust_gamma", image, change, saturate=True)
 
 
-def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:
-    """Turns the hue of colours.
+def adjust_hue(image: TensorLike, delta: TensorLike, name: str | None = None) -> Tensor:
+    """Adjusts the hue of colours.
 
     Args:
         image: RGB, of floats from 0 to 1 or of integers: (..., 3).
-        delta: How far, in turns: a number or a scalar tensor; 1 changes nothing.
+        delta: How far to rotate the hue, in turns: a number or a scalar tensor. 1 changes nothing.
         name: Name of the scope.
 
     Returns:
@@ -316,8 +320,10 @@ def adjust_hue(image: Any, delta: Any, name: str | None = None) -> Tensor:
     return _adjust("adjust_hue", image, turn, name=name)
 
 
-def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = None) -> Tensor:
-    """Multiplies the saturation of colours.
+def adjust_saturation(
+    image: TensorLike, saturation_factor: TensorLike, name: str | None = None
+) -> Tensor:
+    """Adjusts the saturation of colours: multiplies it.
 
     Args:
         image: RGB, of floats from 0 to 1 or of integers: (..., 3).
@@ -337,11 +343,11 @@ def adjust_saturation(image: Any, saturation_factor: Any, name: str | None = Non
     return _adjust("adjust_saturation", image, saturate, name=name)
 
 
-def per_image_standardization(image: Any) -> Tensor:
-    """Gives each image a mean of 0 and a variance of 1.
+def per_image_standardization(image: TensorLike) -> Tensor:
+    """Scales each image linearly to a mean of 0 and a variance of 1.
 
-    The standard deviation counts for at least `1 / sqrt(number of its elements)`, so that a plain
-    image becomes 0.
+    The standard deviation counts for at least `1 / sqrt(number of its elements)`, so that an image
+    of one colour becomes 0.
 
     Args:
         image: Numbers, (..., height, width, channels).
@@ -369,12 +375,12 @@ def per_image_standardization(image: Any) -> Tensor:
 
 def _adjust(
     scope: str,
-    image: Any,
+    image: TensorLike,
     change: Callable[[Tensor], Tensor],
     saturate: bool = False,
     name: str | None = None,
 ) -> Tensor:
-    """Changes an image as floats and gives it its type back."""
+    """Changes an image as floats and converts it back to its type."""
     with name_scope(name, scope, [image]):
         pixels = convert_to_tensor(image, name="image")
         given = pixels.dtype.base_dtype
@@ -384,20 +390,20 @@ def _adjust(
 
 
 def _change(
-    op_type: str, images: Any, name: str | None, amount: tuple[str, Any] | None = None
+    op_type: str, images: TensorLike, name: str | None, amount: tuple[str, Any] | None = None
 ) -> Tensor:
     inputs = [Input("images", images, allowed=FLOATS, default=dtypes.float32)]
     if amount is not None:
         inputs.append(Input(*amount, dtypes.float32))
 
-    def infer(images: Tensor, *_: Tensor) -> Any:
+    def infer(images: Tensor, *_: Tensor) -> Outputs:
         return [(images.dtype.base_dtype, _with_channels(images, 3, 3))]
 
     return apply_op(op_type, inputs, infer, name=name).outputs[0]
 
 
 def _with_channels(images: Tensor, expected: int, channels: int) -> TensorShape:
-    """Returns the static shape with another number of channels, after a look at the old one."""
+    """Returns the static shape with another number of channels, after a check of the old one."""
     if images.shape.rank is None:
         return images.shape
     if images.shape.rank == 0:

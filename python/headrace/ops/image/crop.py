@@ -1,14 +1,16 @@
-"""Windows of images: cropped out, padded around, or as much of both as a size needs.
+"""Cropping and padding images.
 
 Source: `tf.image.crop_to_bounding_box` and its kin of TensorFlow 1.15.
 """
 
-from typing import Any
+from __future__ import annotations
+
+from collections.abc import Sequence
 
 from headrace import dtypes
-from headrace.graph import Tensor, define, name_scope
-from headrace.ops.framework.arguments import Input, apply_op
-from headrace.ops.image.frames import is_number, known_sizes, require, resized_shape, to_image
+from headrace.graph import Tensor, TensorLike, define, name_scope
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
+from headrace.ops.image.frames import Size, is_number, known_sizes, require, resized_shape, to_image
 
 __all__ = [
     "central_crop",
@@ -19,9 +21,13 @@ __all__ = [
 
 
 def crop_to_bounding_box(
-    image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
+    image: TensorLike,
+    offset_height: Size,
+    offset_width: Size,
+    target_height: Size,
+    target_width: Size,
 ) -> Tensor:
-    """Cuts a window out of an image, or the same window out of each image of a batch.
+    """Crops an image, or each image of a batch, to a window.
 
     Args:
         image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).
@@ -50,9 +56,13 @@ def crop_to_bounding_box(
 
 
 def pad_to_bounding_box(
-    image: Any, offset_height: Any, offset_width: Any, target_height: Any, target_width: Any
+    image: TensorLike,
+    offset_height: Size,
+    offset_width: Size,
+    target_height: Size,
+    target_width: Size,
 ) -> Tensor:
-    """Puts an image, or each image of a batch, into a larger one of zeros.
+    """Pads an image, or each image of a batch, with zeros to a larger size.
 
     Args:
         image: Numbers, (height, width, channels) or (batch, height, width, channels).
@@ -79,8 +89,10 @@ def pad_to_bounding_box(
         return _apply("PadToBoundingBox", pixels, window, target_height, target_width)
 
 
-def resize_image_with_crop_or_pad(image: Any, target_height: Any, target_width: Any) -> Tensor:
-    """Cuts off what is too large of an image, and puts zeros around what is too small.
+def resize_image_with_crop_or_pad(
+    image: TensorLike, target_height: Size, target_width: Size
+) -> Tensor:
+    """Crops an image where it is too large, and pads it with zeros where it is too small.
 
     The middle stays in the middle; of an odd difference the larger part is at the end.
 
@@ -104,8 +116,8 @@ def resize_image_with_crop_or_pad(image: Any, target_height: Any, target_width: 
         return _apply("ResizeWithCropOrPad", pixels, size, target_height, target_width)
 
 
-def central_crop(image: Any, central_fraction: float) -> Tensor:
-    """Keeps the middle of an image, or of each image of a batch.
+def central_crop(image: TensorLike, central_fraction: float) -> Tensor:
+    """Crops an image, or each image of a batch, to its middle.
 
     Args:
         image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).
@@ -140,26 +152,30 @@ def central_crop(image: Any, central_fraction: float) -> Tensor:
         return op.outputs[0]
 
 
-def _apply(op_type: str, image: Tensor, numbers: Any, height: Any, width: Any) -> Tensor:
+def _apply(
+    op_type: str, image: Tensor, numbers: Sequence[Size], height: Size, width: Size
+) -> Tensor:
     names = ("offset_height", "offset_width", "target_height", "target_width")[-len(numbers) :]
     inputs = [Input("image", image)]
     inputs += [
         Input(name, number, dtypes.int32) for name, number in zip(names, numbers, strict=True)
     ]
 
-    def infer(image: Tensor, *_: Tensor) -> Any:
+    def infer(image: Tensor, *_: Tensor) -> Outputs:
         return [(image.dtype.base_dtype, resized_shape(image, height, width))]
 
     return apply_op(op_type, inputs, infer).outputs[0]
 
 
-def _at_least(number: Any, limit: int) -> bool | None:
+def _at_least(number: Size, limit: int) -> bool | None:
     return bool(number >= limit) if is_number(number) else None
 
 
-def _fits(whole: Any, *parts: Any) -> bool | None:
-    numbers = (whole, *parts)
-    return bool(whole >= sum(parts)) if all(is_number(number) for number in numbers) else None
+def _fits(whole: Size | None, *parts: Size | None) -> bool | None:
+    known = [part for part in parts if is_number(part)]
+    if not is_number(whole) or len(known) < len(parts):
+        return None
+    return bool(whole >= sum(known))
 
 
 define("CentralCrop")

@@ -1,19 +1,21 @@
 """Decoders of images: from the bytes of a file to pixels.
 
-All of them run in the native engine. Each looks at the contents and not at its own name:
-`decode_png` of a JPEG works. Metadata such as an EXIF orientation is left alone.
+All of them run in the native engine. Each detects the format from the contents: `decode_png` of a
+JPEG works. Metadata such as an EXIF orientation is ignored.
 
 Source: `tf.image.decode_jpeg` and its kin of TensorFlow 1.15.
 """
+
+from __future__ import annotations
 
 from typing import Any, Final
 
 import numpy as np
 
 from headrace import dtypes
-from headrace.dtypes import as_dtype
-from headrace.graph import Tensor, define, name_scope
-from headrace.ops.framework.arguments import Input, apply_op
+from headrace.dtypes import DTypeLike, as_dtype
+from headrace.graph import Tensor, TensorLike, define, name_scope
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.folding import fold
 from headrace.ops.framework.inference import ShapeConflict, check_rank
 from headrace.ops.framework.kernel import Array
@@ -35,7 +37,7 @@ _DECODED: Final = (dtypes.uint8, dtypes.uint16, dtypes.float32)
 
 
 def decode_jpeg(
-    contents: Any,
+    contents: TensorLike,
     channels: int = 0,
     ratio: int = 1,
     fancy_upscaling: bool = True,
@@ -52,9 +54,9 @@ def decode_jpeg(
             luma as stored; four inks become RGB.
         ratio: Scales the image down by 1, 2, 4 or 8, rounded up; quicker than decoding all of it.
         fancy_upscaling: Interpolate between chroma samples; False repeats them.
-        try_recover_truncated: Fill what a file that was cut off lacks as well as can be.
-        acceptable_fraction: How much of the rows of a file that was cut off must be there; the
-            others are 0.
+        try_recover_truncated: Whether to decode a truncated file as far as possible.
+        acceptable_fraction: How much of the rows of a truncated file must be there; the others
+            are 0.
         dct_method: "INTEGER_FAST", which "" means too, or "INTEGER_ACCURATE".
         name: Name of the operation.
 
@@ -67,7 +69,7 @@ def decode_jpeg(
         channels, ratio, fancy_upscaling, try_recover_truncated, acceptable_fraction, dct_method
     )
 
-    def infer(contents: Tensor) -> Any:
+    def infer(contents: Tensor) -> Outputs:
         check_rank(contents.shape, 0)
         return [(dtypes.uint8, TensorShape([None, None, _depth(channels)]))]
 
@@ -76,8 +78,8 @@ def decode_jpeg(
 
 
 def decode_and_crop_jpeg(
-    contents: Any,
-    crop_window: Any,
+    contents: TensorLike,
+    crop_window: TensorLike,
     channels: int = 0,
     ratio: int = 1,
     fancy_upscaling: bool = True,
@@ -86,7 +88,7 @@ def decode_and_crop_jpeg(
     dct_method: str = "",
     name: str | None = None,
 ) -> Tensor:
-    """Decodes a part of a JPEG, without the work for the others.
+    """Decodes a part of a JPEG, without decoding the rest.
 
     Chroma at the left and right edge of the window may differ from that of the whole image, where
     it would be interpolated with what lies outside; it does so in TensorFlow too.
@@ -98,7 +100,7 @@ def decode_and_crop_jpeg(
         channels: See `decode_jpeg`, as for all that follows.
         ratio: Scales the image down by 1, 2, 4 or 8.
         fancy_upscaling: Interpolate between chroma samples.
-        try_recover_truncated: Fill what a file that was cut off lacks.
+        try_recover_truncated: Whether to decode a truncated file as far as possible.
         acceptable_fraction: How much of the rows must be there.
         dct_method: "INTEGER_FAST", which "" means too, or "INTEGER_ACCURATE".
         name: Name of the operation.
@@ -110,7 +112,7 @@ def decode_and_crop_jpeg(
         channels, ratio, fancy_upscaling, try_recover_truncated, acceptable_fraction, dct_method
     )
 
-    def infer(contents: Tensor, window: Tensor) -> Any:
+    def infer(contents: Tensor, window: Tensor) -> Outputs:
         check_rank(contents.shape, 0)
         known = fold(window)
         sizes = [None, None] if known is None or known.shape != (4,) else known[2:].tolist()
@@ -124,7 +126,10 @@ def decode_and_crop_jpeg(
 
 
 def decode_png(
-    contents: Any, channels: int = 0, dtype: Any = dtypes.uint8, name: str | None = None
+    contents: TensorLike,
+    channels: int = 0,
+    dtype: DTypeLike = dtypes.uint8,
+    name: str | None = None,
 ) -> Tensor:
     """Decodes a PNG. Its pixels are those of TensorFlow.
 
@@ -150,7 +155,7 @@ def decode_png(
             "values: uint8, uint16"
         )
 
-    def infer(contents: Tensor) -> Any:
+    def infer(contents: Tensor) -> Outputs:
         check_rank(contents.shape, 0)
         return [(wanted, TensorShape([None, None, _depth(channels)]))]
 
@@ -159,10 +164,11 @@ def decode_png(
     return apply_op("DecodePng", inputs, infer, name=name, attrs=attrs).outputs[0]
 
 
-def decode_gif(contents: Any, name: str | None = None) -> Tensor:
+def decode_gif(contents: TensorLike, name: str | None = None) -> Tensor:
     """Decodes all frames of a GIF.
 
-    What a frame leaves out stays as it was in the frame before; in the first it is black.
+    Pixels that a frame does not set keep the value of the frame before; in the first they are
+    black.
 
     Args:
         contents: The file's bytes, a scalar string.
@@ -172,7 +178,7 @@ def decode_gif(contents: Any, name: str | None = None) -> Tensor:
         uint8, (frames, height, width, 3), RGB. A JPEG or PNG is one frame.
     """
 
-    def infer(contents: Tensor) -> Any:
+    def infer(contents: Tensor) -> Outputs:
         check_rank(contents.shape, 0)
         return [(dtypes.uint8, TensorShape([None, None, None, 3]))]
 
@@ -180,7 +186,7 @@ def decode_gif(contents: Any, name: str | None = None) -> Tensor:
     return apply_op("DecodeGif", inputs, infer, name=name).outputs[0]
 
 
-def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Tensor:
+def decode_bmp(contents: TensorLike, channels: int = 0, name: str | None = None) -> Tensor:
     """Decodes a BMP without palette or compression: 8 (grey), 24 or 32 bits a pixel.
 
     Args:
@@ -193,7 +199,7 @@ def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Ten
         InvalidArgumentError.
     """
 
-    def infer(contents: Tensor) -> Any:
+    def infer(contents: Tensor) -> Outputs:
         check_rank(contents.shape, 0)
         return [(dtypes.uint8, TensorShape([None, None, _depth(channels)]))]
 
@@ -203,9 +209,9 @@ def decode_bmp(contents: Any, channels: int = 0, name: str | None = None) -> Ten
 
 
 def decode_image(
-    contents: Any,
+    contents: TensorLike,
     channels: int | None = None,
-    dtype: Any = dtypes.uint8,
+    dtype: DTypeLike = dtypes.uint8,
     expand_animations: bool = True,
     name: str | None = None,
 ) -> Tensor:
@@ -234,7 +240,7 @@ def decode_image(
     if wanted not in _DECODED:
         decoded = dtypes.float32 if wanted.is_floating else dtypes.uint16
 
-    def infer(contents: Tensor) -> Any:
+    def infer(contents: Tensor) -> Outputs:
         check_rank(contents.shape, 0)
         return [(decoded, unknown_shape())]
 
@@ -250,7 +256,7 @@ def decode_image(
 
 
 def extract_jpeg_shape(
-    contents: Any, output_type: Any = dtypes.int32, name: str | None = None
+    contents: TensorLike, output_type: DTypeLike = dtypes.int32, name: str | None = None
 ) -> Tensor:
     """Reads the size of a JPEG from its header.
 
@@ -272,7 +278,7 @@ def extract_jpeg_shape(
             "allowed values: int32, int64"
         )
 
-    def infer(contents: Tensor) -> Any:
+    def infer(contents: Tensor) -> Outputs:
         check_rank(contents.shape, 0)
         return [(wanted, TensorShape([3]))]
 
@@ -281,8 +287,8 @@ def extract_jpeg_shape(
     return apply_op("ExtractJpegShape", inputs, infer, name=name, attrs=attrs).outputs[0]
 
 
-def is_jpeg(contents: Any, name: str | None = None) -> Tensor:
-    """Says whether a file may be a JPEG, by its first three bytes.
+def is_jpeg(contents: TensorLike, name: str | None = None) -> Tensor:
+    """Returns whether files may be JPEGs, by their first three bytes.
 
     Args:
         contents: The bytes of files, strings of any shape.
@@ -292,7 +298,7 @@ def is_jpeg(contents: Any, name: str | None = None) -> Tensor:
         bool, of the shape of `contents`.
     """
 
-    def infer(contents: Tensor) -> Any:
+    def infer(contents: Tensor) -> Outputs:
         return [(dtypes.bool, contents.shape)]
 
     def kernel(files: Array) -> Any:

@@ -3,11 +3,11 @@
 Source: `tf.image.encode_jpeg` and `tf.image.encode_png` of TensorFlow 1.15.
 """
 
-from typing import Any
+from __future__ import annotations
 
 from headrace import dtypes
-from headrace.graph import Tensor, define
-from headrace.ops.framework.arguments import Input, apply_op
+from headrace.graph import Tensor, TensorLike, define
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.inference import check_rank
 from headrace.shapes import TensorShape
 
@@ -15,7 +15,7 @@ __all__ = ["encode_jpeg", "encode_png"]
 
 
 def encode_jpeg(
-    image: Any,
+    image: TensorLike,
     format: str = "",
     quality: int = 95,
     progressive: bool = False,
@@ -61,7 +61,7 @@ def encode_jpeg(
     return apply_op("EncodeJpeg", inputs, _infer, name=name, attrs=attrs).outputs[0]
 
 
-def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Tensor:
+def encode_png(image: TensorLike, compression: int = -1, name: str | None = None) -> Tensor:
     """Encodes pixels as a PNG.
 
     Args:
@@ -79,7 +79,7 @@ def encode_png(image: Any, compression: int = -1, name: str | None = None) -> Te
     return apply_op("EncodePng", inputs, _infer, name=name, attrs=attrs).outputs[0]
 
 
-def _infer(image: Tensor) -> Any:
+def _infer(image: Tensor) -> Outputs:
     check_rank(image.shape, 3)
     return [(dtypes.string, TensorShape([]))]
 

@@ -1,13 +1,13 @@
-"""Images mirrored, transposed and turned.
+"""Flipping, transposing and rotating images.
 
 Source: `tf.image.flip_left_right` and its kin of TensorFlow 1.15.
 """
 
-from typing import Any
+from __future__ import annotations
 
 from headrace import dtypes
-from headrace.graph import Tensor, define, name_scope
-from headrace.ops.framework.arguments import Input, apply_op
+from headrace.graph import Tensor, TensorLike, define, name_scope
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.inference import check_rank, like
 from headrace.ops.image.frames import known_sizes, resized_shape, to_image
 from headrace.shapes import TensorShape, unknown_shape
@@ -17,8 +17,8 @@ __all__ = ["flip_if", "flip_left_right", "flip_up_down", "rot90", "transpose_ima
 ROWS, COLUMNS = 0, 1
 
 
-def flip_left_right(image: Any) -> Tensor:
-    """Mirrors an image, or each image of a batch, so that left becomes right.
+def flip_left_right(image: TensorLike) -> Tensor:
+    """Flips an image, or each image of a batch, so that left becomes right.
 
     Args:
         image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).
@@ -30,8 +30,8 @@ def flip_left_right(image: Any) -> Tensor:
         return _flip(to_image(image), COLUMNS, [])
 
 
-def flip_up_down(image: Any) -> Tensor:
-    """Mirrors an image, or each image of a batch, so that up becomes down.
+def flip_up_down(image: TensorLike) -> Tensor:
+    """Flips an image, or each image of a batch, upside down.
 
     Args:
         image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).
@@ -44,7 +44,7 @@ def flip_up_down(image: Any) -> Tensor:
 
 
 def flip_if(image: Tensor, axis: int, draws: Tensor) -> Tensor:
-    """Mirrors those images for which a number between 0 and 1 says so.
+    """Flips each image if its random number between 0 and 1 says so.
 
     Args:
         image: An image, or a batch of them.
@@ -56,15 +56,15 @@ def flip_if(image: Tensor, axis: int, draws: Tensor) -> Tensor:
 
 
 def _flip(image: Tensor, axis: int, draws: list[Input]) -> Tensor:
-    def infer(image: Tensor, *_: Tensor) -> Any:
+    def infer(image: Tensor, *_: Tensor) -> Outputs:
         return like(image)
 
     inputs = [Input("image", image), *draws]
     return apply_op("FlipImage", inputs, infer, attrs={"axis": axis}).outputs[0]
 
 
-def transpose_image(image: Any, name: str | None = None) -> Tensor:
-    """Makes rows of the columns of an image, or of each image of a batch.
+def transpose_image(image: TensorLike, name: str | None = None) -> Tensor:
+    """Transposes an image, or each image of a batch: rows become columns.
 
     Args:
         image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).
@@ -86,8 +86,8 @@ def transpose_image(image: Any, name: str | None = None) -> Tensor:
         return op.outputs[0]
 
 
-def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
-    """Turns an image, or each image of a batch, counter-clockwise by right angles.
+def rot90(image: TensorLike, k: TensorLike = 1, name: str | None = None) -> Tensor:
+    """Rotates an image, or each image of a batch, counter-clockwise by right angles.
 
     Args:
         image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).
@@ -100,7 +100,7 @@ def rot90(image: Any, k: Any = 1, name: str | None = None) -> Tensor:
     with name_scope(name, "rot90", [image, k]):
         pixels = to_image(image)
 
-        def infer(image: Tensor, quarters: Tensor) -> Any:
+        def infer(image: Tensor, quarters: Tensor) -> Outputs:
             check_rank(quarters.shape, 0)
             # As in TensorFlow, k does not count even if it is known: only a square stays as it is.
             is_square = len(set(known_sizes(image))) == 1

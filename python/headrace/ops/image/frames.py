@@ -1,19 +1,26 @@
-"""What operations on pixels ask of their arguments when the graph is built.
+"""Checks that operations on images make while the graph is built.
 
-An image has the shape (height, width, channels); a batch of them one axis more in front. What
-is not known yet is checked again when the operation runs, in the same words.
+An image has the shape (height, width, channels); a batch has one more axis in front. What is not
+known yet is checked when the operation runs, with the same error messages.
 """
 
-from typing import Any
+from __future__ import annotations
 
-from headrace.graph import Tensor
+from typing import Any, TypeAlias, TypeGuard, overload
+
+import numpy as np
+
+from headrace.graph import SupportsTensor, Tensor, TensorLike
 from headrace.ops.framework.conversion import convert_to_tensor, is_tensor
-from headrace.shapes import TensorShape
+from headrace.shapes import Dimension, TensorShape
 
-__all__ = ["is_number", "known_sizes", "require", "resized_shape", "to_image"]
+__all__ = ["Size", "is_number", "known_sizes", "require", "resized_shape", "to_image"]
+
+# A height, a width or an offset: a number, or a scalar tensor of one.
+Size: TypeAlias = int | np.integer[Any] | Dimension | Tensor | SupportsTensor
 
 
-def to_image(image: Any, name: str = "image") -> Tensor:
+def to_image(image: TensorLike, name: str = "image") -> Tensor:
     """Returns a tensor that can be an image or a batch of images.
 
     Raises:
@@ -40,11 +47,11 @@ def known_sizes(image: Tensor) -> tuple[int | None, int | None]:
     return height, width
 
 
-def resized_shape(image: Tensor, height: Any, width: Any) -> TensorShape:
+def resized_shape(image: Tensor, height: Size | None, width: Size | None) -> TensorShape:
     """Returns the static shape of an image, or of a batch, of another size.
 
     Args:
-        image: The image before. If nothing is known of it, it counts for one image.
+        image: The image before. If its rank is not known, it counts as one image.
         height: The new height; a tensor or None if it is not known.
         width: The new width.
     """
@@ -55,12 +62,20 @@ def resized_shape(image: Tensor, height: Any, width: Any) -> TensorShape:
     return TensorShape([*whole[:-3], *sizes, whole[-1]])
 
 
-def is_number(value: Any) -> bool:
-    """Says whether a value is a Python number and neither a tensor nor unknown."""
+@overload
+def is_number(value: Size | None) -> TypeGuard[int | np.integer[Any] | Dimension]: ...
+
+
+@overload
+def is_number(value: float | Tensor | SupportsTensor) -> TypeGuard[float]: ...
+
+
+def is_number(value: object) -> bool:
+    """Says whether a value is a number, so neither a tensor nor None."""
     return value is not None and not is_tensor(value)
 
 
-def require(condition: Any, text: str) -> None:
+def require(condition: bool | None, text: str) -> None:
     """Raises ValueError if a condition over known values does not hold; None is not known."""
     if condition is not None and not condition:
         raise ValueError(text)

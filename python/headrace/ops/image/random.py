@@ -1,4 +1,4 @@
-"""Images changed at random, for training.
+"""Random changes of images, for training.
 
 Each operation draws its own numbers, as in `headrace.ops.random.numbers`: with a seed, the same
 ones in every session, and the same as TensorFlow.
@@ -6,12 +6,14 @@ ones in every session, and the same as TensorFlow.
 Source: `tf.image.random_flip_left_right` and its kin, and `tf.random_crop`, of TensorFlow 1.15.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 from headrace import dtypes
-from headrace.graph import Tensor, define, name_scope
+from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.ops.array.shape import shape as shape_of
-from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import constant_value_as_shape, convert_to_tensor
 from headrace.ops.framework.inference import ShapeConflict
 from headrace.ops.image.colour import (
@@ -35,8 +37,8 @@ __all__ = [
 ]
 
 
-def random_flip_left_right(image: Any, seed: int | None = None) -> Tensor:
-    """Mirrors an image, or each image of a batch, with a chance of one half; left becomes right.
+def random_flip_left_right(image: TensorLike, seed: int | None = None) -> Tensor:
+    """Flips an image, or each image of a batch, left to right, with a probability of one half.
 
     Args:
         image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).
@@ -48,8 +50,8 @@ def random_flip_left_right(image: Any, seed: int | None = None) -> Tensor:
     return _flip_at_random("random_flip_left_right", image, COLUMNS, seed)
 
 
-def random_flip_up_down(image: Any, seed: int | None = None) -> Tensor:
-    """Mirrors an image, or each image of a batch, with a chance of one half; up becomes down.
+def random_flip_up_down(image: TensorLike, seed: int | None = None) -> Tensor:
+    """Flips an image, or each image of a batch, upside down, with a probability of one half.
 
     Args:
         image: Numbers or bools, (height, width, channels) or (batch, height, width, channels).
@@ -61,17 +63,17 @@ def random_flip_up_down(image: Any, seed: int | None = None) -> Tensor:
     return _flip_at_random("random_flip_up_down", image, ROWS, seed)
 
 
-def _flip_at_random(scope: str, image: Any, axis: int, seed: int | None) -> Tensor:
+def _flip_at_random(scope: str, image: TensorLike, axis: int, seed: int | None) -> Tensor:
     with name_scope(None, scope, [image]):
         pixels = to_image(image)
-        # What is not known counts for one image, which is what decoders give.
+        # An unknown rank counts as one image, which is what decoders return.
         is_batch = pixels.shape.rank == 4
         shape: Any = shape_of(pixels)[:1] if is_batch else []
         return flip_if(pixels, axis, random_uniform(shape, 0, 1.0, seed=seed))
 
 
-def random_brightness(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
-    """Adds a number at random; see `adjust_brightness`.
+def random_brightness(image: TensorLike, max_delta: float, seed: int | None = None) -> Tensor:
+    """Adjusts the brightness by a random number; see `adjust_brightness`.
 
     Args:
         image: Floats or integers, any shape.
@@ -85,8 +87,10 @@ def random_brightness(image: Any, max_delta: float, seed: int | None = None) -> 
     return adjust_brightness(image, random_uniform([], -max_delta, max_delta, seed=seed))
 
 
-def random_contrast(image: Any, lower: float, upper: float, seed: int | None = None) -> Tensor:
-    """Multiplies the contrast with a number at random; see `adjust_contrast`.
+def random_contrast(
+    image: TensorLike, lower: float, upper: float, seed: int | None = None
+) -> Tensor:
+    """Adjusts the contrast by a random factor; see `adjust_contrast`.
 
     Args:
         image: Floats or integers, (..., height, width, channels).
@@ -100,8 +104,10 @@ def random_contrast(image: Any, lower: float, upper: float, seed: int | None = N
     return adjust_contrast(image, _factor(lower, upper, seed))
 
 
-def random_saturation(image: Any, lower: float, upper: float, seed: int | None = None) -> Tensor:
-    """Multiplies the saturation with a number at random; see `adjust_saturation`.
+def random_saturation(
+    image: TensorLike, lower: float, upper: float, seed: int | None = None
+) -> Tensor:
+    """Adjusts the saturation by a random factor; see `adjust_saturation`.
 
     Args:
         image: RGB, floats or integers, (..., 3).
@@ -115,8 +121,8 @@ def random_saturation(image: Any, lower: float, upper: float, seed: int | None =
     return adjust_saturation(image, _factor(lower, upper, seed))
 
 
-def random_hue(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
-    """Turns the hue by a number at random; see `adjust_hue`.
+def random_hue(image: TensorLike, max_delta: float, seed: int | None = None) -> Tensor:
+    """Adjusts the hue by a random angle; see `adjust_hue`.
 
     Args:
         image: RGB, floats or integers, (..., 3).
@@ -131,8 +137,10 @@ def random_hue(image: Any, max_delta: float, seed: int | None = None) -> Tensor:
     return adjust_hue(image, random_uniform([], -max_delta, max_delta, seed=seed))
 
 
-def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None = None) -> Tensor:
-    """Cuts a window out of a tensor of any rank, at a place at random.
+def random_crop(
+    value: TensorLike, size: TensorLike, seed: int | None = None, name: str | None = None
+) -> Tensor:
+    """Crops a tensor of any rank to a window at a random position.
 
     Args:
         value: Any type and shape.
@@ -147,7 +155,7 @@ def random_crop(value: Any, size: Any, seed: int | None = None, name: str | None
         ValueError: If `size` has not one element for each dimension.
     """
 
-    def infer(value: Tensor, draws: Tensor, size: Tensor) -> Any:
+    def infer(value: Tensor, draws: Tensor, size: Tensor) -> Outputs:
         window = constant_value_as_shape(size)
         ranks = (value.shape.rank, window.rank)
         if None not in ranks and ranks[0] != ranks[1]:

@@ -1,30 +1,31 @@
-"""Images at another size.
+"""Resizing images.
 
-`resize_images` computes what TensorFlow 1 does: pixels are points, the first of both images is the
-same, and what lies between the points that are looked at does not count. `resize` computes what
-TensorFlow 2 does: pixels are small squares, and with `antialias` all that a pixel of the result
-covers counts.
+`resize_images` computes what TensorFlow 1 does: pixels are points, and the first pixels of both
+images are at the same place. `resize` computes what TensorFlow 2 does: pixels are small squares,
+and with `antialias` each pixel of the result depends on all pixels that it covers.
 
 Source: `tf.image.resize_images` and `tf.compat.v2.image.resize` of TensorFlow 1.15.
 """
 
-from collections.abc import Callable
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from headrace import dtypes
-from headrace.graph import Tensor, define, name_scope
+from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.ops.array.placeholder import identity
 from headrace.ops.array.shape import shape as shape_of
-from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import constant_value_as_shape, convert_to_tensor
 from headrace.ops.framework.elementwise import REALS
 from headrace.ops.framework.folding import fold
 from headrace.ops.framework.inference import ShapeConflict, check_rank
 from headrace.ops.framework.kernel import Array
 from headrace.ops.image.crop import pad_to_bounding_box
-from headrace.ops.image.frames import is_number, known_sizes, require, resized_shape, to_image
+from headrace.ops.image.frames import Size, is_number, known_sizes, require, resized_shape, to_image
 from headrace.shapes import TensorShape, dimension_value
 
 __all__ = [
@@ -40,7 +41,7 @@ __all__ = [
 
 
 class ResizeMethod:
-    """How a pixel is computed: of the nearest pixels, or by a filter over several."""
+    """How a pixel is computed: from the nearest pixels, or by a filter over several."""
 
     BILINEAR = "bilinear"
     NEAREST_NEIGHBOR = "nearest"
@@ -59,19 +60,19 @@ class _Way(NamedTuple):
     attrs: dict[str, Any]
 
 
-_OP_TYPES: Final[dict[Any, str]] = {
+_OP_TYPES: Final[dict[str, str]] = {
     ResizeMethod.BILINEAR: "ResizeBilinear",
     ResizeMethod.NEAREST_NEIGHBOR: "ResizeNearestNeighbor",
     ResizeMethod.BICUBIC: "ResizeBicubic",
     ResizeMethod.AREA: "ResizeArea",
 }
-_KERNELS: Final[dict[Any, str]] = {
+_KERNELS: Final[dict[str, str]] = {
     ResizeMethod.LANCZOS3: "lanczos3",
     ResizeMethod.LANCZOS5: "lanczos5",
     ResizeMethod.GAUSSIAN: "gaussian",
     ResizeMethod.MITCHELLCUBIC: "mitchellcubic",
 }
-_ANTIALIASED: Final[dict[Any, str]] = {
+_ANTIALIASED: Final[dict[str, str]] = {
     ResizeMethod.BILINEAR: "triangle",
     ResizeMethod.BICUBIC: "keyscubic",
     **_KERNELS,
@@ -79,9 +80,9 @@ _ANTIALIASED: Final[dict[Any, str]] = {
 
 
 def resize_images(
-    images: Any,
-    size: Any,
-    method: Any = ResizeMethod.BILINEAR,
+    images: TensorLike,
+    size: TensorLike,
+    method: str = ResizeMethod.BILINEAR,
     align_corners: bool = False,
     preserve_aspect_ratio: bool = False,
     name: str | None = None,
@@ -112,9 +113,9 @@ def resize_images(
 
 
 def resize(
-    images: Any,
-    size: Any,
-    method: Any = ResizeMethod.BILINEAR,
+    images: TensorLike,
+    size: TensorLike,
+    method: str = ResizeMethod.BILINEAR,
     preserve_aspect_ratio: bool = False,
     antialias: bool = False,
     name: str | None = None,
@@ -126,8 +127,8 @@ def resize(
         size: int32, the new height and width.
         method: A `ResizeMethod`.
         preserve_aspect_ratio: Whether the image keeps its proportions and `size` is only a limit.
-        antialias: Whether all pixels count that a pixel of a smaller image covers, so that fine
-            patterns do not turn into coarse ones. NEAREST_NEIGHBOR never does, AREA always.
+        antialias: Whether to use a filter over all pixels that a pixel of a smaller image covers,
+            against aliasing. NEAREST_NEIGHBOR never does, AREA always.
         name: Name of the scope.
 
     Returns:
@@ -148,8 +149,8 @@ def resize(
 
 
 def resize_bilinear(
-    images: Any,
-    size: Any,
+    images: TensorLike,
+    size: TensorLike,
     align_corners: bool = False,
     half_pixel_centers: bool = False,
     name: str | None = None,
@@ -173,8 +174,8 @@ def resize_bilinear(
 
 
 def resize_nearest_neighbor(
-    images: Any,
-    size: Any,
+    images: TensorLike,
+    size: TensorLike,
     align_corners: bool = False,
     half_pixel_centers: bool = False,
     name: str | None = None,
@@ -199,8 +200,8 @@ def resize_nearest_neighbor(
 
 
 def resize_bicubic(
-    images: Any,
-    size: Any,
+    images: TensorLike,
+    size: TensorLike,
     align_corners: bool = False,
     half_pixel_centers: bool = False,
     name: str | None = None,
@@ -224,7 +225,7 @@ def resize_bicubic(
 
 
 def resize_area(
-    images: Any, size: Any, align_corners: bool = False, name: str | None = None
+    images: TensorLike, size: TensorLike, align_corners: bool = False, name: str | None = None
 ) -> Tensor:
     """Resizes a batch of images; see `resize_images` with AREA.
 
@@ -244,13 +245,13 @@ def resize_area(
 
 
 def resize_image_with_pad(
-    image: Any,
-    target_height: Any,
-    target_width: Any,
-    method: Any = ResizeMethod.BILINEAR,
+    image: TensorLike,
+    target_height: Size,
+    target_width: Size,
+    method: str = ResizeMethod.BILINEAR,
     align_corners: bool = False,
 ) -> Tensor:
-    """Resizes an image in its proportions and puts zeros around it to fill a size.
+    """Resizes an image, keeps its aspect ratio, and pads it with zeros to a size.
 
     Args:
         image: Numbers, (height, width, channels) or (batch, height, width, channels).
@@ -268,8 +269,8 @@ def resize_image_with_pad(
     with name_scope(None, "resize_image_with_pad", [image]):
         pixels = to_image(image)
         for number, text in ((target_width, "target_width"), (target_height, "target_height")):
-            require(number > 0 if is_number(number) else None, f"{text} must be > 0.")
-        if pixels.shape.rank is None:  # then it counts for one image
+            require(bool(number > 0) if is_number(number) else None, f"{text} must be > 0.")
+        if pixels.shape.rank is None:  # counts as one image
             pixels = identity(pixels)
             pixels.set_shape([None, None, None])
         sizes: Any = (*known_sizes(pixels), target_height, target_width)
@@ -297,20 +298,20 @@ def _fit(height: int, width: int, target_height: int, target_width: int) -> list
     return [int(x) for x in (*fitted, *np.maximum(np.floor((target - fitted) / 2), 0))]
 
 
-def _way_of_tf1(method: Any, align_corners: bool) -> _Way:
+def _way_of_tf1(method: str, align_corners: bool) -> _Way:
     attrs = {"align_corners": bool(align_corners), "half_pixel_centers": False}
     return _Way(_method(_OP_TYPES, method), attrs)
 
 
-def _method(methods: dict[Any, str], method: Any) -> str:
+def _method(methods: dict[str, str], method: str) -> str:
     if method not in methods:
         raise ValueError(f"Resize method is not implemented: {method}")
     return methods[method]
 
 
 def _resize(
-    images: Any,
-    size: Any,
+    images: TensorLike,
+    size: TensorLike,
     way: _Way,
     preserve_aspect_ratio: bool,
     name: str | None,
@@ -342,7 +343,7 @@ def _resize(
         return _add(way.op_type, pixels, wanted, new_sizes, attrs, None)
 
 
-def _proportional(wanted: Array, current: Any) -> Array:
+def _proportional(wanted: Array, current: Sequence[int | None]) -> Array:
     size = np.array(current, np.float32)
     scaled: Array = (wanted.astype(np.float32) / size).min() * size
     return np.round(scaled).astype(np.int32)
@@ -350,8 +351,8 @@ def _proportional(wanted: Array, current: Any) -> Array:
 
 def _resize_batch(
     op_type: str,
-    images: Any,
-    size: Any,
+    images: TensorLike,
+    size: TensorLike,
     align_corners: bool,
     half_pixel_centers: bool,
     name: str | None,
@@ -374,14 +375,14 @@ def _resize_batch(
 
 def _add(
     op_type: str,
-    images: Any,
-    size: Any,
+    images: TensorLike,
+    size: TensorLike,
     new_sizes: list[int | None] | None,
     attrs: dict[str, Any],
     name: str | None,
     check: Callable[[Tensor, Tensor], None] | None = None,
 ) -> Tensor:
-    def infer(images: Tensor, size: Tensor) -> Any:
+    def infer(images: Tensor, size: Tensor) -> Outputs:
         if check is not None:
             check(images, size)
         sizes = new_sizes

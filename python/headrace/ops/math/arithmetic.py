@@ -3,14 +3,16 @@
 Source: `tf.math` of TensorFlow 1.15.
 """
 
-from typing import Any
+from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
 from headrace import dtypes
 from headrace.dtypes import DType
-from headrace.graph import Computed, Operation, Tensor, define, name_scope
-from headrace.ops.framework.arguments import InputList, apply_op
+from headrace.graph import Computed, Operation, Tensor, TensorLike, define, name_scope
+from headrace.ops.framework.arguments import InputList, Outputs, apply_op
 from headrace.ops.framework.conversion import convert_n_to_tensor, convert_to_tensor
 from headrace.ops.framework.elementwise import (
     COMPLEX,
@@ -66,38 +68,38 @@ __all__ = [
 ]
 
 
-def _floor_divide(x: Array, y: Array) -> Any:
+def _floor_divide(x: Array, y: Array) -> Array:
     if x.dtype.kind in "iu" and np.any(y == 0):
         fail("Integer division by zero")
     return np.floor_divide(x, y)
 
 
-def _floor_mod(x: Array, y: Array) -> Any:
+def _floor_mod(x: Array, y: Array) -> Array:
     if x.dtype.kind in "iu" and np.any(y == 0):
         fail("Integer division by zero")
     return np.mod(x, y)
 
 
-def add(x: Any, y: Any, name: str | None = None) -> Tensor:
+def add(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Returns x + y; strings are joined."""
     return binary("Add", x, y, name, allowed=(*NUMBERS, dtypes.string))
 
 
-def subtract(x: Any, y: Any, name: str | None = None) -> Tensor:
+def subtract(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Returns x - y."""
     return binary("Sub", x, y, name, allowed=NUMBERS)
 
 
-def multiply(x: Any, y: Any, name: str | None = None) -> Tensor:
+def multiply(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Returns x * y."""
     return binary("Mul", x, y, name, allowed=NUMBERS)
 
 
-def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Tensor:
+def scalar_mul(scalar: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
     """Returns a tensor times a scalar of its type.
 
     Raises:
-        ValueError: If the scalar is none.
+        ValueError: If `scalar` is no scalar.
     """
     x = convert_to_tensor(x, name="x")
     factor = convert_to_tensor(scalar, dtype=x.dtype.base_dtype, name="scalar")
@@ -106,12 +108,12 @@ def scalar_mul(scalar: Any, x: Any, name: str | None = None) -> Tensor:
     return multiply(factor, x, name)
 
 
-def realdiv(x: Any, y: Any, name: str | None = None) -> Tensor:
+def realdiv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Returns x / y, for floats."""
     return binary("RealDiv", x, y, name, allowed=FLOATS + COMPLEX)
 
 
-def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
+def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Returns x / y as Python 3 does: integers become floats first.
 
     Integers of up to 16 bits become float32, longer ones float64.
@@ -131,14 +133,14 @@ def truediv(x: Any, y: Any, name: str | None = None) -> Tensor:
         return realdiv(x, y, name=scope)
 
 
-def divide(x: Any, y: Any, name: str | None = None) -> Tensor:
+def divide(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Returns x / y as Python 3 does; the type is that of the side that is a tensor."""
     if isinstance(y, Tensor) and not isinstance(x, Tensor):
         x = convert_to_tensor(x, dtype=y.dtype.base_dtype, name="x")
     return truediv(x, y, name=name)
 
 
-def div_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
+def div_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Returns x / y, and 0 where y is 0."""
     with name_scope(name, "div_no_nan", [x, y]) as scope:
         x = convert_to_tensor(x, name="x")
@@ -146,13 +148,13 @@ def div_no_nan(x: Any, y: Any, name: str | None = None) -> Tensor:
         return binary("DivNoNan", x, y, scope, allowed=FLOATS)
 
 
-def floordiv(x: Any, y: Any, name: str | None = None) -> Tensor:
+def floordiv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Returns the largest integer not above x / y."""
     with name_scope(name, "floordiv", [x, y]) as scope:
         return binary("FloorDiv", x, y, scope, allowed=REALS)
 
 
-def floormod(x: Any, y: Any, name: str | None = None) -> Tensor:
+def floormod(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Returns the remainder of floor division; it has the sign of y."""
     return binary("FloorMod", x, y, name, allowed=REALS)
 
@@ -160,35 +162,35 @@ def floormod(x: Any, y: Any, name: str | None = None) -> Tensor:
 mod = floormod
 
 
-def pow(x: Any, y: Any, name: str | None = None) -> Tensor:
+def pow(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Returns x to the power of y."""
     with name_scope(name, "Pow", [x]) as scope:
         return binary("Pow", x, y, scope, allowed=SIGNED + COMPLEX)
 
 
-def maximum(x: Any, y: Any, name: str | None = None) -> Tensor:
+def maximum(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Returns the larger of x and y."""
     return binary("Maximum", x, y, name, allowed=REALS)
 
 
-def minimum(x: Any, y: Any, name: str | None = None) -> Tensor:
+def minimum(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Returns the smaller of x and y."""
     return binary("Minimum", x, y, name, allowed=REALS)
 
 
-def squared_difference(x: Any, y: Any, name: str | None = None) -> Tensor:
+def squared_difference(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Returns (x - y) squared."""
     return binary(
         "SquaredDifference", x, y, name, allowed=(*FLOATS, dtypes.int32, dtypes.int64, *COMPLEX)
     )
 
 
-def negative(x: Any, name: str | None = None) -> Tensor:
+def negative(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns -x."""
     return unary("Neg", x, name, allowed=SIGNED + COMPLEX)
 
 
-def abs(x: Any, name: str | None = None) -> Tensor:
+def abs(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns the absolute value."""
     with name_scope(name, "Abs", [x]) as scope:
         x = convert_to_tensor(x, name="x")
@@ -203,72 +205,72 @@ def abs(x: Any, name: str | None = None) -> Tensor:
         return unary("Abs", x, scope, allowed=SIGNED)
 
 
-def sign(x: Any, name: str | None = None) -> Tensor:
+def sign(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns -1, 0 or 1."""
     return unary("Sign", x, name, allowed=SIGNED + COMPLEX)
 
 
-def square(x: Any, name: str | None = None) -> Tensor:
+def square(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns x times x."""
     return unary("Square", x, name, allowed=NUMBERS)
 
 
-def sqrt(x: Any, name: str | None = None) -> Tensor:
+def sqrt(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns the square root."""
     return unary("Sqrt", x, name, allowed=FLOATS + COMPLEX)
 
 
-def rsqrt(x: Any, name: str | None = None) -> Tensor:
+def rsqrt(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns 1 over the square root."""
     return unary("Rsqrt", x, name, allowed=FLOATS + COMPLEX)
 
 
-def reciprocal(x: Any, name: str | None = None) -> Tensor:
+def reciprocal(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns 1 / x."""
     return unary("Reciprocal", x, name, allowed=FLOATS + COMPLEX)
 
 
-def exp(x: Any, name: str | None = None) -> Tensor:
+def exp(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns e to the power of x."""
     return unary("Exp", x, name, allowed=FLOATS + COMPLEX)
 
 
-def expm1(x: Any, name: str | None = None) -> Tensor:
+def expm1(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns e to the power of x, less 1; exact where x is small."""
     return unary("Expm1", x, name, allowed=FLOATS + COMPLEX)
 
 
-def log(x: Any, name: str | None = None) -> Tensor:
+def log(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns the natural logarithm."""
     return unary("Log", x, name, allowed=FLOATS + COMPLEX)
 
 
-def log1p(x: Any, name: str | None = None) -> Tensor:
+def log1p(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns the natural logarithm of 1 + x."""
     return unary("Log1p", x, name, allowed=FLOATS + COMPLEX)
 
 
-def tanh(x: Any, name: str | None = None) -> Tensor:
+def tanh(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns the hyperbolic tangent."""
     return unary("Tanh", x, name, allowed=FLOATS + COMPLEX)
 
 
-def sigmoid(x: Any, name: str | None = None) -> Tensor:
+def sigmoid(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns 1 / (1 + exp(-x))."""
     return unary("Sigmoid", x, name, allowed=FLOATS + COMPLEX)
 
 
-def floor(x: Any, name: str | None = None) -> Tensor:
+def floor(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns the largest integer not above x, as a float."""
     return unary("Floor", x, name, allowed=FLOATS)
 
 
-def ceil(x: Any, name: str | None = None) -> Tensor:
+def ceil(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns the smallest integer not below x, as a float."""
     return unary("Ceil", x, name, allowed=FLOATS)
 
 
-def round(x: Any, name: str | None = None) -> Tensor:
+def round(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns the nearest integer, halves to the even one; integers as they are."""
     x = convert_to_tensor(x, name="x")
     if x.dtype.is_integer:
@@ -277,12 +279,12 @@ def round(x: Any, name: str | None = None) -> Tensor:
     return unary("Round", x, name, allowed=FLOATS + COMPLEX)
 
 
-def rint(x: Any, name: str | None = None) -> Tensor:
+def rint(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns the nearest integer, halves to the even one, as a float."""
     return unary("Rint", x, name, allowed=FLOATS)
 
 
-def add_n(inputs: Any, name: str | None = None) -> Tensor:
+def add_n(inputs: Sequence[TensorLike], name: str | None = None) -> Tensor:
     """Returns the sum of a list of tensors of one dtype and shape.
 
     Args:
@@ -314,7 +316,7 @@ def add_n(inputs: Any, name: str | None = None) -> Tensor:
 
 
 def clip_by_value(
-    t: Any, clip_value_min: Any, clip_value_max: Any, name: str | None = None
+    t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None
 ) -> Tensor:
     """Returns t, with what is below or above two limits replaced by the limit.
 
@@ -351,17 +353,17 @@ def check_same_type(x: Tensor, y: Tensor) -> None:
         )
 
 
-def _power(x: Array, y: Array) -> Any:
+def _power(x: Array, y: Array) -> Array:
     if x.dtype.kind in "iu" and np.any(y < 0):
         fail("Integers to negative integer powers are not allowed")
     return np.power(x, y)
 
 
-def _divide_no_nan(x: Array, y: Array) -> Any:
+def _divide_no_nan(x: Array, y: Array) -> Array:
     return np.where(y == 0, np.zeros((), x.dtype), np.true_divide(x, np.where(y == 0, 1, y)))
 
 
-def _merge_all(*tensors: Tensor) -> Any:
+def _merge_all(*tensors: Tensor) -> Outputs:
     merged = unknown_shape()
     for tensor in tensors:
         if not merged.is_compatible_with(tensor.shape):
@@ -372,7 +374,7 @@ def _merge_all(*tensors: Tensor) -> Any:
     return [(tensors[0].dtype.base_dtype, merged)]
 
 
-def _sum_all(*arrays: Array) -> Any:
+def _sum_all(*arrays: Array) -> Array:
     for index, array in enumerate(arrays):
         if array.shape != arrays[0].shape:
             fail(

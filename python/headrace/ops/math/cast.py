@@ -3,13 +3,13 @@
 Source: `tf.cast` and its kin of TensorFlow 1.15.
 """
 
-from typing import Any
+from __future__ import annotations
 
 import numpy as np
 
-from headrace.dtypes import as_dtype
-from headrace.graph import Tensor, define, name_scope
-from headrace.ops.framework.arguments import Input, apply_op
+from headrace.dtypes import DTypeLike, as_dtype
+from headrace.graph import Tensor, TensorLike, define, name_scope
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.attributes import type_attr
 from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.framework.elementwise import NUMBERS
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 
-def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
+def cast(x: TensorLike | SparseTensor, dtype: DTypeLike, name: str | None = None) -> Tensor:
     """Converts the elements of a tensor to another type.
 
     Floats become integers by dropping the fraction; numbers become bools by being nonzero.
@@ -51,7 +51,7 @@ def cast(x: Any, dtype: Any, name: str | None = None) -> Tensor:
         return cast_tensor(tensor, wanted, scope)
 
 
-def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
+def bitcast(input: TensorLike, type: DTypeLike, name: str | None = None) -> Tensor:
     """Reads the bytes of numbers as numbers of another type.
 
     Args:
@@ -70,7 +70,7 @@ def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
     dtype = type_attr("type", type, NUMBERS)
     size = dtype.size
 
-    def infer(tensor: Tensor) -> Any:
+    def infer(tensor: Tensor) -> Outputs:
         shape, old_size = tensor.shape, tensor.dtype.size
         if shape.rank is None or size == old_size:
             return [(dtype, shape)]
@@ -85,7 +85,7 @@ def bitcast(input: Any, type: Any, name: str | None = None) -> Tensor:
             )
         return [(dtype, shape[:-1])]
 
-    def kernel(array: Array) -> Any:
+    def kernel(array: Array) -> Array:
         old_size = array.dtype.itemsize
         shape: tuple[int, ...] = array.shape
         if size < old_size:

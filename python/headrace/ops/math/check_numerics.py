@@ -1,13 +1,13 @@
-"""Refusing numbers that are not finite.
+"""Checks that numbers are finite.
 
 Source: `tf.check_numerics` and `tf.verify_tensor_all_finite` of TensorFlow 1.15.
 """
 
-from typing import Any
+from __future__ import annotations
 
 import numpy as np
 
-from headrace.graph import Tensor, define, name_scope
+from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.ops.control.control_flow import with_dependencies
 from headrace.ops.framework.arguments import Input, apply_op
 from headrace.ops.framework.conversion import convert_to_tensor
@@ -18,8 +18,8 @@ from headrace.ops.framework.kernel import Array, fail
 __all__ = ["assert_all_finite", "check_numerics"]
 
 
-def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor:
-    """Returns a tensor of floats as it is, if all are finite.
+def check_numerics(tensor: TensorLike, message: str, name: str | None = None) -> Tensor:
+    """Returns a tensor of floats unchanged, after a check that all are finite.
 
     Args:
         tensor: The tensor.
@@ -31,7 +31,7 @@ def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor
         InvalidArgumentError.
     """
 
-    def kernel(x: Array) -> Any:
+    def kernel(x: Array) -> Array:
         has_inf, has_nan = np.isinf(x).any(), np.isnan(x).any()
         if has_inf or has_nan:
             found = "Inf and NaN" if has_inf and has_nan else "Inf" if has_inf else "NaN"
@@ -44,8 +44,8 @@ def check_numerics(tensor: Any, message: str, name: str | None = None) -> Tensor
     return op.outputs[0]
 
 
-def assert_all_finite(x: Any, message: str, name: str | None = None) -> Tensor:
-    """Returns a tensor of floats that is there only if all of them are finite.
+def assert_all_finite(x: TensorLike, message: str, name: str | None = None) -> Tensor:
+    """Returns a tensor of floats that waits for a check that all are finite.
 
     Args:
         x: The tensor.

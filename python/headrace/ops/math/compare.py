@@ -3,13 +3,16 @@
 Source: `tf.math` of TensorFlow 1.15.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from headrace import dtypes
-from headrace.graph import Computed, Operation, Tensor, define
-from headrace.ops.framework.arguments import Input, apply_op
+from headrace.graph import Computed, Operation, Tensor, TensorLike, define
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.elementwise import FLOATS, NUMBERS, REALS, binary, unary
 from headrace.ops.framework.inference import broadcast_shapes, like
 from headrace.ops.framework.kernel import Array, by_either, fail
@@ -34,32 +37,32 @@ __all__ = [
 _COMPARABLE = (*NUMBERS, dtypes.bool, dtypes.string)
 
 
-def equal(x: Any, y: Any, name: str | None = None) -> Tensor:
+def equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Returns where x == y."""
     return binary("Equal", x, y, name, allowed=_COMPARABLE, output_dtype=dtypes.bool)
 
 
-def not_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
+def not_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Returns where x != y."""
     return binary("NotEqual", x, y, name, allowed=_COMPARABLE, output_dtype=dtypes.bool)
 
 
-def less(x: Any, y: Any, name: str | None = None) -> Tensor:
+def less(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Returns where x < y."""
     return binary("Less", x, y, name, allowed=REALS, output_dtype=dtypes.bool)
 
 
-def less_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
+def less_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Returns where x <= y."""
     return binary("LessEqual", x, y, name, allowed=REALS, output_dtype=dtypes.bool)
 
 
-def greater(x: Any, y: Any, name: str | None = None) -> Tensor:
+def greater(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Returns where x > y."""
     return binary("Greater", x, y, name, allowed=REALS, output_dtype=dtypes.bool)
 
 
-def greater_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
+def greater_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Returns where x >= y."""
     return binary(
         "GreaterEqual",
@@ -71,45 +74,47 @@ def greater_equal(x: Any, y: Any, name: str | None = None) -> Tensor:
     )
 
 
-def is_nan(x: Any, name: str | None = None) -> Tensor:
+def is_nan(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns where x is not a number."""
     return unary("IsNan", x, name, allowed=FLOATS, output_dtype=dtypes.bool)
 
 
-def is_inf(x: Any, name: str | None = None) -> Tensor:
+def is_inf(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns where x is infinite."""
     return unary("IsInf", x, name, allowed=FLOATS, output_dtype=dtypes.bool)
 
 
-def is_finite(x: Any, name: str | None = None) -> Tensor:
+def is_finite(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns where x is neither infinite nor not a number."""
     return unary("IsFinite", x, name, allowed=FLOATS, output_dtype=dtypes.bool)
 
 
-def logical_and(x: Any, y: Any, name: str | None = None) -> Tensor:
+def logical_and(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Returns where both bools are true."""
     return _logical("LogicalAnd", x, y, name, np.logical_and)
 
 
-def logical_or(x: Any, y: Any, name: str | None = None) -> Tensor:
+def logical_or(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
     """Returns where at least one bool is true."""
     return _logical("LogicalOr", x, y, name, np.logical_or)
 
 
-def logical_not(x: Any, name: str | None = None) -> Tensor:
+def logical_not(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns where a bool is false."""
     inputs = [Input("x", x, dtypes.bool)]
     return apply_op("LogicalNot", inputs, like, name=name, kernel=np.logical_not).outputs[0]
 
 
-def logical_xor(x: Any, y: Any, name: str = "LogicalXor") -> Tensor:
+def logical_xor(x: TensorLike, y: TensorLike, name: str = "LogicalXor") -> Tensor:
     """Returns where exactly one bool is true."""
     either = logical_or(x, y)
     return logical_and(either, logical_not(logical_and(x, y)), name=name)
 
 
-def _logical(op_type: str, x: Any, y: Any, name: str | None, function: Any) -> Tensor:
-    def infer(a: Tensor, b: Tensor) -> Any:
+def _logical(
+    op_type: str, x: TensorLike, y: TensorLike, name: str | None, function: Callable[..., Any]
+) -> Tensor:
+    def infer(a: Tensor, b: Tensor) -> Outputs:
         return [(dtypes.bool, broadcast_shapes(a.shape, b.shape))]
 
     def kernel(a: Array, b: Array) -> Any:

@@ -1,16 +1,17 @@
-"""Sums and products up to each place along an axis.
+"""Cumulative sums and products.
 
 Source: `tf.cumsum` and `tf.cumprod` of TensorFlow 1.15.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from headrace import dtypes
-from headrace.graph import Tensor, define, name_scope
-from headrace.ops.framework.arguments import Input, apply_op
+from headrace.graph import Tensor, TensorLike, define, name_scope
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.elementwise import INDEX_TYPES, NUMBERS
 from headrace.ops.framework.kernel import Array, fail
 from headrace.shapes import bracketed
@@ -19,9 +20,13 @@ __all__ = ["cumprod", "cumsum"]
 
 
 def cumsum(
-    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+    x: TensorLike,
+    axis: TensorLike = 0,
+    exclusive: bool = False,
+    reverse: bool = False,
+    name: str | None = None,
 ) -> Tensor:
-    """Returns the sum of the elements up to each place along an axis.
+    """Returns the cumulative sum along an axis.
 
     Args:
         x: The tensor.
@@ -39,9 +44,13 @@ def cumsum(
 
 
 def cumprod(
-    x: Any, axis: Any = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
+    x: TensorLike,
+    axis: TensorLike = 0,
+    exclusive: bool = False,
+    reverse: bool = False,
+    name: str | None = None,
 ) -> Tensor:
-    """Returns the product of the elements up to each place along an axis.
+    """Returns the cumulative product along an axis.
 
     Args:
         x: The tensor.
@@ -61,18 +70,18 @@ def cumprod(
 def _accumulate(
     op_type: str,
     function: Callable[..., Array],
-    x: Any,
-    axis: Any,
+    x: TensorLike,
+    axis: TensorLike,
     exclusive: bool,
     reverse: bool,
     name: str,
 ) -> Tensor:
     first = 0 if op_type == "Cumsum" else 1
 
-    def infer(tensor: Tensor, _: Tensor) -> Any:
+    def infer(tensor: Tensor, _: Tensor) -> Outputs:
         return [(tensor.dtype.base_dtype, tensor.shape)]
 
-    def kernel(array: Array, place: Array) -> Any:
+    def kernel(array: Array, place: Array) -> Array:
         where = _check_axis(place, array.ndim)
         ordered = np.flip(array, where) if reverse else array
         sums = function(ordered, axis=where, dtype=array.dtype)

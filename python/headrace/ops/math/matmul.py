@@ -3,13 +3,15 @@
 Source: `tf.matmul` of TensorFlow 1.15.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np
 
-from headrace.graph import Tensor, define, name_scope
+from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.memory import check_array
-from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.framework.elementwise import NUMBERS
 from headrace.ops.framework.inference import ShapeConflict, broadcast_shapes, check_rank
@@ -20,8 +22,8 @@ __all__ = ["matmul"]
 
 
 def matmul(
-    a: Any,
-    b: Any,
+    a: TensorLike,
+    b: TensorLike,
     transpose_a: bool = False,
     transpose_b: bool = False,
     adjoint_a: bool = False,
@@ -53,7 +55,7 @@ def matmul(
         is_batch = any(rank is None or rank > 2 for rank in ranks)
         flip_a, flip_b = transpose_a or adjoint_a, transpose_b or adjoint_b
 
-        def infer(x: Tensor, y: Tensor) -> Any:
+        def infer(x: Tensor, y: Tensor) -> Outputs:
             if not is_batch:
                 check_rank(x.shape, 2)
                 check_rank(y.shape, 2)

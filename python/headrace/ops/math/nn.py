@@ -1,15 +1,17 @@
-"""What is made of the numbers of a layer.
+"""Activations and normalisation: ReLU, softmax, L2 norm.
 
 Source: `tf.nn.relu`, `tf.nn.softmax` and `tf.nn.l2_normalize` of TensorFlow 1.15.
 """
+
+from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
 
 from headrace.errors import InvalidArgumentError
-from headrace.graph import Tensor, define, name_scope
-from headrace.ops.framework.arguments import Input, apply_op
+from headrace.graph import Tensor, TensorLike, define, name_scope
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.framework.elementwise import FLOATS, REALS, unary
 from headrace.ops.framework.inference import ShapeConflict
@@ -20,7 +22,7 @@ from headrace.ops.math.reduce import reduce_sum
 __all__ = ["l2_normalize", "relu", "softmax"]
 
 
-def relu(features: Any, name: str | None = None) -> Tensor:
+def relu(features: TensorLike, name: str | None = None) -> Tensor:
     """Returns the numbers, with 0 in place of negative ones."""
     return unary(
         "Relu",
@@ -31,7 +33,7 @@ def relu(features: Any, name: str | None = None) -> Tensor:
     )
 
 
-def softmax(logits: Any, axis: int | None = None, name: str | None = None) -> Tensor:
+def softmax(logits: TensorLike, axis: int | None = None, name: str | None = None) -> Tensor:
     """Returns exp(logits), divided by its sum along an axis.
 
     Args:
@@ -49,7 +51,7 @@ def softmax(logits: Any, axis: int | None = None, name: str | None = None) -> Te
     if rank and not -rank <= place < rank:
         raise InvalidArgumentError(None, None, _text(place, rank))
 
-    def infer(x: Tensor) -> Any:
+    def infer(x: Tensor) -> Outputs:
         if x.shape.rank == 0:
             raise ShapeConflict("Shape must be at least rank 1 but is rank 0")
         return [(x.dtype.base_dtype, x.shape)]
@@ -65,8 +67,8 @@ def softmax(logits: Any, axis: int | None = None, name: str | None = None) -> Te
 
 
 def l2_normalize(
-    x: Any,
-    axis: Any = None,
+    x: TensorLike,
+    axis: TensorLike | None = None,
     epsilon: float = 1e-12,
     name: str | None = None,
 ) -> Tensor:

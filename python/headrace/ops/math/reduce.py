@@ -1,7 +1,9 @@
-"""Reductions over axes, and the place of the largest or smallest element.
+"""Reductions over axes, and the index of the largest or smallest element.
 
 Source: `tf.reduce_sum` and its kin, `tf.argmax` and `tf.argmin` of TensorFlow 1.15.
 """
+
+from __future__ import annotations
 
 import math
 from collections.abc import Callable
@@ -10,12 +12,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from headrace import dtypes
-from headrace.dtypes import DType
-from headrace.graph import Tensor, define, name_scope
+from headrace.dtypes import DType, DTypeLike
+from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.ops.array.fill import zeros
 from headrace.ops.array.range import range as range_of
 from headrace.ops.array.shape import rank
-from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.attributes import type_attr
 from headrace.ops.framework.conversion import constant, convert_to_tensor
 from headrace.ops.framework.elementwise import INDEX_TYPES, NUMBERS, REALS
@@ -59,8 +61,8 @@ class Reduction(Protocol):
 
     def __call__(
         self,
-        input_tensor: Any,
-        axis: Any = None,
+        input_tensor: TensorLike,
+        axis: TensorLike | None = None,
         keepdims: bool = False,
         name: str | None = None,
     ) -> Tensor:
@@ -83,8 +85,8 @@ def _define(
     """
 
     def reduce(
-        input_tensor: Any,
-        axis: Any = None,
+        input_tensor: TensorLike,
+        axis: TensorLike | None = None,
         keepdims: bool = False,
         name: str | None = None,
     ) -> Tensor:
@@ -101,7 +103,7 @@ def _define(
             ),
         ]
 
-        def infer(tensor: Tensor, axes: Tensor) -> Any:
+        def infer(tensor: Tensor, axes: Tensor) -> Outputs:
             known = fold(axes)
             places = None if known is None else [int(place) for place in known.ravel()]
             return [(tensor.dtype.base_dtype, reduce_shape(tensor.shape, places, keep))]
@@ -122,7 +124,7 @@ def _define(
     return reduce
 
 
-def _sum(array: Array, axes: tuple[int, ...], keep: bool) -> Any:
+def _sum(array: Array, axes: tuple[int, ...], keep: bool) -> Array:
     return np.sum(array, axis=axes, keepdims=keep, dtype=array.dtype)
 
 
@@ -167,10 +169,10 @@ reduce_any = _define("Any", "Returns whether any bool over some axes is true.", 
 
 
 def count_nonzero(
-    input: Any,
-    axis: Any = None,
+    input: TensorLike,
+    axis: TensorLike | None = None,
     keepdims: bool = False,
-    dtype: Any = dtypes.int64,
+    dtype: DTypeLike = dtypes.int64,
     name: str | None = None,
 ) -> Tensor:
     """Returns how many elements are not zero (not empty, not False) over some axes.
@@ -190,12 +192,12 @@ def count_nonzero(
 
 
 def argmax(
-    input: Any,
-    axis: Any = None,
-    output_type: Any = dtypes.int64,
+    input: TensorLike,
+    axis: TensorLike | None = None,
+    output_type: DTypeLike = dtypes.int64,
     name: str | None = None,
 ) -> Tensor:
-    """Returns where along an axis the largest element is; the first of equal ones.
+    """Returns the index of the largest element along an axis; of equal ones the first.
 
     Args:
         input: The tensor.
@@ -210,12 +212,12 @@ def argmax(
 
 
 def argmin(
-    input: Any,
-    axis: Any = None,
-    output_type: Any = dtypes.int64,
+    input: TensorLike,
+    axis: TensorLike | None = None,
+    output_type: DTypeLike = dtypes.int64,
     name: str | None = None,
 ) -> Tensor:
-    """Returns where along an axis the smallest element is; the first of equal ones.
+    """Returns the index of the smallest element along an axis; of equal ones the first.
 
     Args:
         input: The tensor.
@@ -229,13 +231,19 @@ def argmin(
     return _arg("ArgMin", input, axis, name, output_type)
 
 
-def _arg(op_type: str, input: Any, axis: Any, name: str | None, output_type: Any) -> Tensor:
+def _arg(
+    op_type: str,
+    input: TensorLike,
+    axis: TensorLike | None,
+    name: str | None,
+    output_type: DTypeLike,
+) -> Tensor:
     dtype = type_attr("output_type", output_type, INDEX_TYPES)
     find, loser = (np.argmax, -np.inf) if op_type == "ArgMax" else (np.argmin, np.inf)
     text = "Dimension ({axis}) must be in the range [{low}, {rank}), where {rank} is the "
     text += "number of dimensions in the input."
 
-    def infer(tensor: Tensor, place: Tensor) -> Any:
+    def infer(tensor: Tensor, place: Tensor) -> Outputs:
         where, shape = fold_scalar(place), tensor.shape
         if shape.rank is None:
             return [(dtype, unknown_shape())]
@@ -270,7 +278,7 @@ def _arg(op_type: str, input: Any, axis: Any, name: str | None, output_type: Any
     return apply_op(op_type, inputs, infer, name=name, attrs=attrs, kernel=kernel).outputs[0]
 
 
-def _all_axes(tensor: Any) -> Any:
+def _all_axes(tensor: TensorLike) -> Tensor:
     if isinstance(tensor, Tensor) and tensor.shape.rank is not None:
         return constant(np.arange(tensor.shape.rank), dtype=dtypes.int32)
     return range_of(0, rank(tensor))

@@ -3,12 +3,12 @@
 Source: `tf.saturate_cast` of TensorFlow 1.15.
 """
 
-from typing import Any
+from __future__ import annotations
 
 import numpy as np
 
-from headrace.dtypes import DType, as_dtype
-from headrace.graph import Tensor, name_scope
+from headrace.dtypes import DType, DTypeLike, as_dtype
+from headrace.graph import Tensor, TensorLike, name_scope
 from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.math.arithmetic import maximum, minimum
 from headrace.ops.math.cast import cast
@@ -16,8 +16,8 @@ from headrace.ops.math.cast import cast
 __all__ = ["saturate_cast"]
 
 
-def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
-    """Converts numbers to another type; what is out of its range becomes its largest or smallest.
+def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) -> Tensor:
+    """Converts numbers to another type, clipped to its range.
 
     Args:
         value: A tensor of numbers.
@@ -37,7 +37,7 @@ def saturate_cast(value: Any, dtype: Any, name: str | None = None) -> Tensor:
         return cast(tensor, target, name=scope)
 
 
-def _nearest_inside(limit: Any, source: DType, target: DType) -> Tensor:
+def _nearest_inside(limit: float, source: DType, target: DType) -> Tensor:
     """Returns the number of type `source` nearest to a limit of `target` that is not past it."""
     nearest = np.array(limit).astype(source.as_numpy_dtype)
     if target.is_integer and not target.min <= int(nearest) <= target.max:

@@ -1,15 +1,17 @@
-"""The largest elements of rows.
+"""Finding the k largest elements of each row.
 
 Source: `tf.nn.top_k` and `tf.nn.in_top_k` of TensorFlow 1.15.
 """
+
+from __future__ import annotations
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from headrace import dtypes
-from headrace.graph import Tensor, define
-from headrace.ops.framework.arguments import Input, apply_op
+from headrace.graph import Tensor, TensorLike, define
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.elementwise import INDEX_TYPES, REALS
 from headrace.ops.framework.folding import fold_scalar
 from headrace.ops.framework.inference import ShapeConflict, check_rank
@@ -31,7 +33,9 @@ class TopKV2(NamedTuple):
     indices: Tensor
 
 
-def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None) -> TopKV2:
+def top_k(
+    input: TensorLike, k: TensorLike = 1, sorted: bool = True, name: str | None = None
+) -> TopKV2:
     """Finds the largest elements along the last axis; of equal ones the first.
 
     Args:
@@ -48,7 +52,7 @@ def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None) 
         ValueError: If `k` is negative or the rows are known to be too short.
     """
 
-    def infer(tensor: Tensor, count: Tensor) -> Any:
+    def infer(tensor: Tensor, count: Tensor) -> Outputs:
         check_rank(count.shape, 0)
         number, shape = fold_scalar(count), tensor.shape
         if shape.rank == 0:
@@ -66,7 +70,7 @@ def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None) 
             found = shape[:-1].concatenate([number])
         return [(tensor.dtype.base_dtype, found), (dtypes.int32, found)]
 
-    def kernel(array: Array, count: Array) -> Any:
+    def kernel(array: Array, count: Array) -> tuple[Array, Array]:
         number = int(count.item())
         if number < 0:
             fail(f"Need k >= 0, got {number}")
@@ -85,7 +89,9 @@ def top_k(input: Any, k: Any = 1, sorted: bool = True, name: str | None = None) 
     return TopKV2(*apply_op("TopKV2", inputs, infer, name=name, attrs=attrs, kernel=kernel).outputs)
 
 
-def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) -> Tensor:
+def in_top_k(
+    predictions: TensorLike, targets: TensorLike, k: TensorLike, name: str | None = None
+) -> Tensor:
     """Returns whether the prediction for the target is among the k largest of each row.
 
     Args:
@@ -99,7 +105,7 @@ def in_top_k(predictions: Any, targets: Any, k: Any, name: str | None = None) ->
         is not finite.
     """
 
-    def infer(rows: Tensor, classes: Tensor, count: Tensor) -> Any:
+    def infer(rows: Tensor, classes: Tensor, count: Tensor) -> Outputs:
         check_rank(rows.shape, 2)
         check_rank(classes.shape, 1)
         check_rank(count.shape, 0)

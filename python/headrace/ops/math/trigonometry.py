@@ -3,57 +3,57 @@
 Source: `tf.math` of TensorFlow 1.15.
 """
 
-from typing import Any
+from __future__ import annotations
 
 import numpy as np
 
-from headrace.graph import Tensor, define
+from headrace.graph import Tensor, TensorLike, define
 from headrace.ops.framework.elementwise import COMPLEX, FLOATS, binary, unary
 
 __all__ = ["acos", "asin", "atan", "atan2", "cos", "cosh", "sin", "sinh", "tan"]
 
 
-def sin(x: Any, name: str | None = None) -> Tensor:
+def sin(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns the sine of an angle in radians."""
     return unary("Sin", x, name, allowed=FLOATS + COMPLEX)
 
 
-def cos(x: Any, name: str | None = None) -> Tensor:
+def cos(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns the cosine of an angle in radians."""
     return unary("Cos", x, name, allowed=FLOATS + COMPLEX)
 
 
-def tan(x: Any, name: str | None = None) -> Tensor:
+def tan(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns the tangent of an angle in radians."""
     return unary("Tan", x, name, allowed=FLOATS + COMPLEX)
 
 
-def asin(x: Any, name: str | None = None) -> Tensor:
+def asin(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns the angle between -pi/2 and pi/2 with a given sine."""
     return unary("Asin", x, name, allowed=FLOATS + COMPLEX)
 
 
-def acos(x: Any, name: str | None = None) -> Tensor:
+def acos(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns the angle between 0 and pi with a given cosine."""
     return unary("Acos", x, name, allowed=FLOATS + COMPLEX)
 
 
-def atan(x: Any, name: str | None = None) -> Tensor:
+def atan(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns the angle between -pi/2 and pi/2 with a given tangent."""
     return unary("Atan", x, name, allowed=FLOATS + COMPLEX)
 
 
-def atan2(y: Any, x: Any, name: str | None = None) -> Tensor:
+def atan2(y: TensorLike, x: TensorLike, name: str | None = None) -> Tensor:
     """Returns the angle of the point (x, y), from -pi to pi."""
     return binary("Atan2", y, x, name, allowed=FLOATS, parameters=("y", "x"))
 
 
-def sinh(x: Any, name: str | None = None) -> Tensor:
+def sinh(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns the hyperbolic sine."""
     return unary("Sinh", x, name, allowed=FLOATS + COMPLEX)
 
 
-def cosh(x: Any, name: str | None = None) -> Tensor:
+def cosh(x: TensorLike, name: str | None = None) -> Tensor:
     """Returns the hyperbolic cosine."""
     return unary("Cosh", x, name, allowed=FLOATS + COMPLEX)
 

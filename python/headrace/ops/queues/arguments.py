@@ -1,12 +1,15 @@
-"""What may be given for a queue's capacity, component types, shapes and names."""
+"""Checks of a queue's arguments: capacity, component types, shapes and names."""
+
+from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, SupportsInt, TypeAlias
 
-from headrace.dtypes import DType, as_dtype
-from headrace.shapes import TensorShape, as_shape
+from headrace.dtypes import DType, DTypeLike, as_dtype
+from headrace.shapes import ShapeLike, TensorShape, as_shape
 
 __all__ = [
+    "Shapes",
     "as_integer",
     "as_names",
     "as_partial_shapes",
@@ -17,8 +20,12 @@ __all__ = [
 ]
 
 
-def as_integer(value: Any, argument: str, default: int) -> int:
-    """Returns an integer; of a float, the whole part.
+# Shapes of components: a list of them, or the shape of the only one.
+Shapes: TypeAlias = TensorShape | Sequence[ShapeLike]
+
+
+def as_integer(value: SupportsInt | None, argument: str, default: int) -> int:
+    """Returns a number as an integer; a float is truncated.
 
     Args:
         value: The value; None for `default`.
@@ -38,7 +45,7 @@ def as_integer(value: Any, argument: str, default: int) -> int:
     raise TypeError(f"Expected int for argument '{argument}' not {value!r}.")
 
 
-def as_shared_name(value: Any) -> str:
+def as_shared_name(value: str | bytes | None) -> str:
     """Returns a shared name; "" for None.
 
     Raises:
@@ -51,7 +58,7 @@ def as_shared_name(value: Any) -> str:
     return value or ""
 
 
-def as_types(dtypes: Any) -> tuple[list[Any], list[DType]]:
+def as_types(dtypes: DTypeLike | Sequence[DTypeLike]) -> tuple[list[Any], list[DType]]:
     """Returns the component types as given, in a list, and as `DType`s.
 
     Raises:
@@ -66,7 +73,7 @@ def as_types(dtypes: Any) -> tuple[list[Any], list[DType]]:
     return given, [as_dtype(dtype) for dtype in given]
 
 
-def as_names(names: Any, num_components: int) -> list[str] | None:
+def as_names(names: str | Sequence[str] | None, num_components: int) -> list[str] | None:
     """Returns the component names in a list, or None.
 
     Raises:
@@ -88,7 +95,7 @@ def is_single_shape(shapes: Sequence[Any]) -> bool:
     return all(_is_size(item) for item in shapes)
 
 
-def as_shapes(shapes: Any, num_components: int) -> list[TensorShape] | None:
+def as_shapes(shapes: Shapes | None, num_components: int) -> list[TensorShape] | None:
     """Returns one fully defined shape a component, or None.
 
     Args:
@@ -101,7 +108,7 @@ def as_shapes(shapes: Any, num_components: int) -> list[TensorShape] | None:
     """
     if shapes is None:
         return None
-    given = [shapes] if isinstance(shapes, TensorShape) else _as_shape_list(shapes)
+    given: Sequence[Any] = _as_shape_list([shapes] if isinstance(shapes, TensorShape) else shapes)
     if is_single_shape(given):
         given = [given]
     checked = [as_shape(shape) for shape in given]
@@ -118,7 +125,7 @@ def as_shapes(shapes: Any, num_components: int) -> list[TensorShape] | None:
     return checked
 
 
-def as_partial_shapes(shapes: Any, num_components: int) -> list[TensorShape]:
+def as_partial_shapes(shapes: Sequence[ShapeLike], num_components: int) -> list[TensorShape]:
     """Returns one shape of known rank a component.
 
     Args:
@@ -146,7 +153,7 @@ def _as_list(value: Any) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def _as_shape_list(shapes: Any) -> Sequence[Any]:
+def _as_shape_list(shapes: Shapes) -> Sequence[ShapeLike]:
     if not isinstance(shapes, (list, tuple)):
         raise TypeError(
             "shapes must be a TensorShape or a list or tuple of TensorShapes, got "
@@ -155,5 +162,5 @@ def _as_shape_list(shapes: Any) -> Sequence[Any]:
     return shapes
 
 
-def _is_size(item: Any) -> bool:
+def _is_size(item: object) -> bool:
     return item is None or isinstance(item, int)

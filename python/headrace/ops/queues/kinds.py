@@ -1,15 +1,19 @@
-"""The kinds of queues, which differ in the order in which elements come out.
+"""The kinds of queues. They differ in the order in which elements are dequeued.
 
 Source: `tf.FIFOQueue`, `tf.RandomShuffleQueue`, `tf.PaddingFIFOQueue` and `tf.PriorityQueue` of
 TensorFlow 1.15.
 """
 
-from hashlib import md5
-from typing import Any
+from __future__ import annotations
 
-from headrace.dtypes import DType, int64, resource
+from collections.abc import Sequence
+from hashlib import md5
+from typing import Any, SupportsInt, cast
+
+from headrace.dtypes import DType, DTypeLike, int64, resource
 from headrace.graph import Role, Tensor, define, get_default_graph, get_seed
 from headrace.ops.queues.arguments import (
+    Shapes,
     as_integer,
     as_names,
     as_partial_shapes,
@@ -18,7 +22,7 @@ from headrace.ops.queues.arguments import (
     as_types,
 )
 from headrace.ops.queues.queue import QueueBase
-from headrace.shapes import TensorShape
+from headrace.shapes import ShapeLike, TensorShape
 
 __all__ = ["FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "RandomShuffleQueue"]
 
@@ -26,7 +30,7 @@ _UNBOUNDED = -1
 
 
 class FIFOQueue(QueueBase):
-    """A queue whose elements come out as they came in.
+    """A first-in, first-out queue.
 
     Args:
         capacity: How many elements it holds; None or negative for any number.
@@ -45,10 +49,10 @@ class FIFOQueue(QueueBase):
 
     def __init__(
         self,
-        capacity: int,
-        dtypes: Any,
-        shapes: Any = None,
-        names: Any = None,
+        capacity: SupportsInt | None,
+        dtypes: DTypeLike | Sequence[DTypeLike],
+        shapes: Shapes | None = None,
+        names: str | Sequence[str] | None = None,
         shared_name: str | None = None,
         name: str = "fifo_queue",
     ) -> None:
@@ -60,12 +64,12 @@ class FIFOQueue(QueueBase):
 
 
 class RandomShuffleQueue(QueueBase):
-    """A queue whose elements come out in random order.
+    """A queue whose elements are dequeued in random order.
 
     Args:
         capacity: As for `FIFOQueue`.
-        min_after_dequeue: So many elements stay in the queue while it is open: the larger, the
-            better mixed. 0 to `capacity` - 1.
+        min_after_dequeue: How many elements stay in the queue while it is open: the more, the
+            better they are shuffled. 0 to `capacity` - 1.
         dtypes: As for `FIFOQueue`.
         shapes: As for `FIFOQueue`.
         names: As for `FIFOQueue`.
@@ -84,11 +88,11 @@ class RandomShuffleQueue(QueueBase):
 
     def __init__(
         self,
-        capacity: int,
-        min_after_dequeue: int,
-        dtypes: Any,
-        shapes: Any = None,
-        names: Any = None,
+        capacity: SupportsInt | None,
+        min_after_dequeue: SupportsInt | None,
+        dtypes: DTypeLike | Sequence[DTypeLike],
+        shapes: Shapes | None = None,
+        names: str | Sequence[str] | None = None,
         seed: int | None = None,
         shared_name: str | None = None,
         name: str = "random_shuffle_queue",
@@ -116,7 +120,7 @@ class RandomShuffleQueue(QueueBase):
 
 
 class PaddingFIFOQueue(QueueBase):
-    """A FIFO queue of elements of different sizes; a batch is padded to the largest in it.
+    """A FIFO queue of elements of different sizes; batches are padded to their largest element.
 
     Args:
         capacity: As for `FIFOQueue`.
@@ -135,10 +139,10 @@ class PaddingFIFOQueue(QueueBase):
 
     def __init__(
         self,
-        capacity: int,
-        dtypes: Any,
-        shapes: Any,
-        names: Any = None,
+        capacity: SupportsInt | None,
+        dtypes: DTypeLike | Sequence[DTypeLike],
+        shapes: Sequence[ShapeLike],
+        names: str | Sequence[str] | None = None,
         shared_name: str | None = None,
         name: str = "padding_fifo_queue",
     ) -> None:
@@ -150,10 +154,10 @@ class PaddingFIFOQueue(QueueBase):
 
 
 class PriorityQueue(QueueBase):
-    """A queue whose elements come out by priority, smallest number first.
+    """A queue whose elements are dequeued by priority, smallest number first.
 
-    The priority is component 0, a scalar int64, of everything that goes in and comes out. Elements
-    of equal priority come out in no particular order.
+    The priority is component 0 of every element, a scalar int64. Elements of equal priority are
+    dequeued in no particular order.
 
     Args:
         capacity: As for `FIFOQueue`.
@@ -170,10 +174,10 @@ class PriorityQueue(QueueBase):
 
     def __init__(
         self,
-        capacity: int,
-        types: Any,
-        shapes: Any = None,
-        names: Any = None,
+        capacity: SupportsInt | None,
+        types: DTypeLike | Sequence[DTypeLike],
+        shapes: Shapes | None = None,
+        names: str | Sequence[str] | None = None,
         shared_name: str | None = None,
         name: str = "priority_queue",
     ) -> None:
@@ -184,7 +188,7 @@ class PriorityQueue(QueueBase):
                 "Expected list for 'shapes' argument to 'priority_queue_v2' Op, not None."
             )
         if names is not None and not isinstance(names, (list, tuple)):
-            names = [names]
+            names = [cast("str", names)]
         ref = _create("PriorityQueueV2", name, capacity, component_types, checked, shared_name)
         super().__init__([int64, *given], [TensorShape([]), *checked], names, ref)
 
@@ -192,14 +196,15 @@ class PriorityQueue(QueueBase):
 def _create(
     op_type: str,
     name: str,
-    capacity: Any,
+    capacity: SupportsInt | None,
     types: list[DType],
     shapes: list[TensorShape] | None,
-    shared_name: Any,
-    **attrs: Any,
+    shared_name: str | bytes | None,
+    **attrs: int,
 ) -> Tensor:
     """Adds the operation that stands for a queue; returns its output."""
-    attrs |= {
+    all_attrs: dict[str, Any] = {
+        **attrs,
         "capacity": as_integer(capacity, "capacity", _UNBOUNDED),
         "component_types": types,
         "shapes": shapes or [],
@@ -207,10 +212,10 @@ def _create(
         "container": "",
     }
     graph = get_default_graph()
-    # TensorFlow asks for the processor for this kind alone.
+    # TensorFlow asks for the CPU for this kind only.
     with graph.device("CPU" if op_type == "FIFOQueueV2" else ""):
         op = graph.create_op(
-            op_type, [], [resource], output_shapes=[TensorShape([])], name=name, attrs=attrs
+            op_type, [], [resource], output_shapes=[TensorShape([])], name=name, attrs=all_attrs
         )
     return op.outputs[0]
 

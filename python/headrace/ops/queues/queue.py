@@ -1,24 +1,30 @@
-"""What all queues have: the operations on one queue, and the choice of one of several.
+"""The operations that all queues have, and the selection of one of several queues.
 
 Source: `tf.QueueBase` of TensorFlow 1.15.
 """
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from functools import reduce
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 
-from headrace.dtypes import DType, as_dtype, int32, resource, string
+from headrace.dtypes import DType, DTypeLike, as_dtype, int32, resource, string
 from headrace.dtypes import bool as bool_dtype
-from headrace.graph import Operation, Role, Tensor, define, graph_of, name_scope
+from headrace.graph import Operation, Role, Tensor, TensorLike, define, graph_of, name_scope
 from headrace.ops.array.gather import gather
 from headrace.ops.framework.arguments import Input, apply_op
 from headrace.ops.framework.conversion import constant_value, convert_to_tensor
-from headrace.ops.framework.paths import with_paths_as_strings
+from headrace.ops.framework.paths import FileNames, with_paths_as_strings
 from headrace.shapes import TensorShape, as_shape, unknown_shape
 
 __all__ = ["QueueBase"]
+
+
+# The components of an element: several, the only one, or a dict of them by name.
+Components: TypeAlias = "FileNames | Mapping[str, Any]"
 
 
 class QueueBase:
@@ -36,7 +42,7 @@ class QueueBase:
 
     def __init__(
         self,
-        dtypes: Sequence[Any],
+        dtypes: Sequence[DTypeLike],
         shapes: Sequence[TensorShape] | None,
         names: Sequence[str] | None,
         queue_ref: Tensor,
@@ -66,8 +72,8 @@ class QueueBase:
         self._stem = queue_ref.op.name.split("/")[-1]
 
     @staticmethod
-    def from_list(index: Any, queues: list["QueueBase"]) -> "QueueBase":
-        """Makes a queue whose operations go to one of several, chosen anew in each run.
+    def from_list(index: TensorLike, queues: list[QueueBase]) -> QueueBase:
+        """Makes a queue that stands for one of several queues, selected in each run.
 
         Args:
             index: Position in `queues`; an integer or a scalar integer tensor.
@@ -104,8 +110,8 @@ class QueueBase:
         """The queue runners that were made for the queue: a new list."""
         return list(self._queue_ref.op.owner._runners)
 
-    def add_runner(self, runner: Any) -> None:
-        """Notes a queue runner that was made for the queue; the runner calls this itself."""
+    def add_runner(self, runner: object) -> None:
+        """Records a queue runner that was made for the queue. The runner calls this itself."""
         self._queue_ref.op.owner._runners.append(runner)
 
     @property
@@ -128,7 +134,7 @@ class QueueBase:
         """One name a component, in a new list; or None."""
         return None if self._names is None else list(self._names)
 
-    def enqueue(self, vals: Any, name: str | None = None) -> Operation:
+    def enqueue(self, vals: Components, name: str | None = None) -> Operation:
         """Adds an operation that adds one element. It waits while the queue is full.
 
         Args:
@@ -151,8 +157,8 @@ class QueueBase:
                 component.shape.assert_is_compatible_with(shape)
             return self._add_enqueue("QueueEnqueueV2", scope, components)
 
-    def enqueue_many(self, vals: Any, name: str | None = None) -> Operation:
-        """Adds an operation that adds the rows of its components, in order, as space appears.
+    def enqueue_many(self, vals: Components, name: str | None = None) -> Operation:
+        """Adds an operation that adds the rows of its components as elements, in order.
 
         Args:
             vals: As for `enqueue`; each component has one row for each element.
@@ -193,7 +199,7 @@ class QueueBase:
         )
         return self._outputs(op)
 
-    def dequeue_many(self, n: Any, name: str | None = None) -> Any:
+    def dequeue_many(self, n: TensorLike, name: str | None = None) -> Any:
         """Adds an operation that takes `n` elements, as they arrive, and stacks them.
 
         Args:
@@ -210,7 +216,7 @@ class QueueBase:
         """
         return self._dequeue_batch("DequeueMany", n, name)
 
-    def dequeue_up_to(self, n: Any, name: str | None = None) -> Any:
+    def dequeue_up_to(self, n: TensorLike, name: str | None = None) -> Any:
         """As `dequeue_many`, but takes what is left when the queue is closed and has fewer.
 
         While the queue is open it waits for all `n`.
@@ -222,7 +228,7 @@ class QueueBase:
         return self._dequeue_batch("DequeueUpTo", n, name)
 
     def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
-        """Adds an operation that closes the queue: nothing comes in any more.
+        """Adds an operation that closes the queue: nothing can be enqueued any more.
 
         Args:
             cancel_pending_enqueues: Whether enqueues that wait are cancelled; otherwise the close
@@ -230,7 +236,7 @@ class QueueBase:
             name: Name of the operation.
 
         Raises:
-            CancelledError: When run: a plain close of a queue that is closed already.
+            CancelledError: When run: the queue is closed already, and nothing is to be cancelled.
             TypeError: If `cancel_pending_enqueues` is no bool.
         """
         if not isinstance(cancel_pending_enqueues, (bool, np.bool_)):
@@ -264,14 +270,15 @@ class QueueBase:
         )
         return op.outputs[0]
 
-    def _scope_values(self, vals: Any) -> list[Any]:
-        """What tells the graph: constants among the components are made in that of the queue."""
+    def _scope_values(self, vals: Components) -> list[Any]:
+        """Returns the values that tell the graph, the queue's own: constants are made in it."""
         if isinstance(vals, dict):
             return [self._queue_ref, *vals.values()]
         return [self._queue_ref, *(vals if isinstance(vals, (list, tuple)) else [vals])]
 
-    def _convert(self, vals: Any) -> list[Tensor]:
-        """The components as tensors of their types."""
+    def _convert(self, vals: Components) -> list[Tensor]:
+        """Returns the components as tensors of their types."""
+        values: Any = vals if isinstance(vals, (list, tuple)) else [vals]
         if isinstance(vals, dict):
             if self._names is None:
                 raise ValueError("Queue must have names to enqueue a dictionary")
@@ -281,22 +288,19 @@ class QueueBase:
                     "Keys in dictionary to enqueue do not match names of Queue.  Dictionary: "
                     f"{given}, Queue: {expected}"
                 )
-            vals = [vals[name] for name in self._names]
-        else:
-            if self._names is not None:
-                raise ValueError("You must enqueue a dictionary in a Queue with names")
-            if not isinstance(vals, (list, tuple)):
-                vals = [vals]
+            values = [vals[name] for name in self._names]
+        elif self._names is not None:
+            raise ValueError("You must enqueue a dictionary in a Queue with names")
         # Values beyond the components are dropped, as TensorFlow does.
         return [
             convert_to_tensor(_strings(value, dtype), dtype=dtype, name=f"component_{index}")
-            for index, (value, dtype) in enumerate(zip(vals, self._types, strict=False))
+            for index, (value, dtype) in enumerate(zip(values, self._types, strict=False))
         ]
 
-    def _dequeue_batch(self, kind: str, n: Any, name: str | None) -> Any:
+    def _dequeue_batch(self, kind: str, n: TensorLike, name: str | None) -> Any:
         def infer(_queue: Tensor, count: Tensor) -> list[tuple[DType, TensorShape]]:
             count.shape.assert_has_rank(0)
-            # Of `DequeueUpTo` only the run can tell how many there will be.
+            # How many rows `DequeueUpTo` returns is only known in a run.
             rows = constant_value(count) if kind == "DequeueMany" else None
             if rows is not None and rows < 0:
                 raise ValueError(f"queue '{self.name}': n is {rows}, it must be >= 0.")
@@ -338,12 +342,12 @@ class QueueBase:
         )
 
 
-def _strings(value: Any, dtype: DType) -> Any:
-    """Lets a queue of file names take paths."""
-    return with_paths_as_strings(value) if dtype == string else value
+def _strings(value: FileNames, dtype: DType) -> TensorLike:
+    """Returns the value of a component; paths become strings if it is one of strings."""
+    return with_paths_as_strings(value) if dtype == string else cast("TensorLike", value)
 
 
-def _select(index: Any, queues: Sequence[QueueBase]) -> Tensor:
+def _select(index: TensorLike, queues: Sequence[QueueBase]) -> Tensor:
     """Adds an operation that stands for one of several queues; returns its output.
 
     A queue that was selected itself is replaced by those it was selected from.

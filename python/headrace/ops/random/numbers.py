@@ -6,12 +6,12 @@ sequence, and it is TensorFlow's.
 Source: `tf.random` of TensorFlow 1.15.
 """
 
-from typing import Any
+from __future__ import annotations
 
 from headrace import dtypes
-from headrace.dtypes import DType, as_dtype
-from headrace.graph import Tensor, define, name_scope
-from headrace.ops.framework.arguments import Input, apply_op
+from headrace.dtypes import DType, DTypeLike, as_dtype
+from headrace.graph import Tensor, TensorLike, define, name_scope
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import constant_value_as_shape, convert_to_tensor
 from headrace.ops.framework.elementwise import FLOATS, INDEX_TYPES
 from headrace.ops.framework.inference import ShapeConflict, check_rank
@@ -22,20 +22,20 @@ __all__ = ["random_normal", "random_uniform", "truncated_normal"]
 
 
 def random_uniform(
-    shape: Any,
-    minval: Any = 0,
-    maxval: Any = None,
-    dtype: Any = dtypes.float32,
+    shape: TensorLike,
+    minval: TensorLike = 0,
+    maxval: TensorLike | None = None,
+    dtype: DTypeLike = dtypes.float32,
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Returns random numbers, each as likely as the others.
+    """Returns random numbers of a uniform distribution.
 
     Args:
         shape: The shape, an integer vector.
-        minval: The smallest number that can come.
-        maxval: The end of the range, which cannot come itself; None for 1, for floats. For
-            integers both limits are scalars.
+        minval: The lower bound of the range, included.
+        maxval: The upper bound of the range, not included; None for 1, for floats. For integers
+            both bounds are scalars.
         dtype: Type of the numbers: float16, float32, float64, int32 or int64.
         seed: With the graph's seed, determines the sequence; see `headrace.graph.get_seed`.
         name: Name of the operation.
@@ -68,10 +68,10 @@ def random_uniform(
 
 
 def random_normal(
-    shape: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = dtypes.float32,
+    shape: TensorLike,
+    mean: TensorLike = 0.0,
+    stddev: TensorLike = 1.0,
+    dtype: DTypeLike = dtypes.float32,
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
@@ -90,19 +90,19 @@ def random_normal(
 
 
 def truncated_normal(
-    shape: Any,
-    mean: Any = 0.0,
-    stddev: Any = 1.0,
-    dtype: Any = dtypes.float32,
+    shape: TensorLike,
+    mean: TensorLike = 0.0,
+    stddev: TensorLike = 1.0,
+    dtype: DTypeLike = dtypes.float32,
     seed: int | None = None,
     name: str | None = None,
 ) -> Tensor:
-    """Returns random numbers of a normal distribution, none two standard deviations off or more.
+    """Returns random numbers of a normal distribution within two standard deviations of its mean.
 
     Args:
         shape: The shape, an integer vector.
         mean: The mean of the distribution.
-        stddev: The standard deviation before numbers are left out.
+        stddev: The standard deviation of the distribution before it is truncated.
         dtype: Type of the numbers: float16, float32 or float64.
         seed: With the graph's seed, determines the sequence; see `headrace.graph.get_seed`.
         name: Name of the operation.
@@ -114,9 +114,9 @@ def truncated_normal(
 def _draw_normal(
     default_name: str,
     op_type: str,
-    shape: Any,
-    mean: Any,
-    stddev: Any,
+    shape: TensorLike,
+    mean: TensorLike,
+    stddev: TensorLike,
     dtype: DType,
     seed: int | None,
     name: str | None,
@@ -137,7 +137,7 @@ def _draw(
     limits: list[Input] | None = None,
     name: str | None = None,
 ) -> Tensor:
-    def infer(sizes: Tensor, *limits: Tensor) -> Any:
+    def infer(sizes: Tensor, *limits: Tensor) -> Outputs:
         check_rank(sizes.shape, 1)
         for tensor, what in zip(limits, ("minval", "maxval"), strict=False):
             if tensor.shape.rank not in (None, 0):
@@ -152,7 +152,7 @@ def _draw(
     return apply_op(op_type, inputs, infer, name=name, attrs=attrs).outputs[0]
 
 
-def _as_sizes(shape: Any) -> Tensor:
+def _as_sizes(shape: TensorLike) -> Tensor:
     is_empty = isinstance(shape, (list, tuple)) and not shape
     return convert_to_tensor(shape, dtype=dtypes.int32 if is_empty else None, name="shape")
 

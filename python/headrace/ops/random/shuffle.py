@@ -3,9 +3,9 @@
 Source: `tf.random_shuffle` of TensorFlow 1.15.
 """
 
-from typing import Any
+from __future__ import annotations
 
-from headrace.graph import Tensor, define
+from headrace.graph import Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, apply_op
 from headrace.ops.framework.inference import like
 from headrace.ops.random.seeds import seed_attrs
@@ -13,7 +13,7 @@ from headrace.ops.random.seeds import seed_attrs
 __all__ = ["random_shuffle"]
 
 
-def random_shuffle(value: Any, seed: int | None = None, name: str | None = None) -> Tensor:
+def random_shuffle(value: TensorLike, seed: int | None = None, name: str | None = None) -> Tensor:
     """Returns the rows of a tensor in random order.
 
     Args:

@@ -1,25 +1,25 @@
-"""Whole files as strings, and the files there are.
+"""Reading and writing whole files, and finding files by patterns.
 
 Source: `tf.read_file`, `tf.write_file` and `tf.matching_files` of TensorFlow 1.15.
 """
 
-from typing import Any
+from __future__ import annotations
 
 import numpy as np
 
 from headrace.dtypes import string
 from headrace.glob import matching_paths
-from headrace.graph import Operation, Tensor, define
-from headrace.ops.framework.arguments import Input, apply_op
+from headrace.graph import Operation, Tensor, TensorLike, define
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.inference import ShapeConflict, check_rank
 from headrace.ops.framework.kernel import Array, fail
-from headrace.ops.framework.paths import with_paths_as_strings
+from headrace.ops.framework.paths import FileNames, with_paths_as_strings
 from headrace.shapes import TensorShape, bracketed
 
 __all__ = ["matching_files", "read_file", "write_file"]
 
 
-def read_file(filename: Any, name: str | None = None) -> Tensor:
+def read_file(filename: FileNames, name: str | None = None) -> Tensor:
     """Reads a file.
 
     Args:
@@ -36,7 +36,7 @@ def read_file(filename: Any, name: str | None = None) -> Tensor:
         ValueError: If the name is no scalar.
     """
 
-    def infer(filename: Tensor) -> Any:
+    def infer(filename: Tensor) -> Outputs:
         check_rank(filename.shape, 0)
         return [(string, TensorShape([]))]
 
@@ -44,10 +44,10 @@ def read_file(filename: Any, name: str | None = None) -> Tensor:
     return apply_op("ReadFile", inputs, infer, name=name).outputs[0]
 
 
-def write_file(filename: Any, contents: Any, name: str | None = None) -> Operation:
-    """Writes a file, and makes the directories that it needs.
+def write_file(filename: FileNames, contents: TensorLike, name: str | None = None) -> Operation:
+    """Writes a file, and makes its directories where they are missing.
 
-    The contents are written to a file beside, which then gets the name: nobody sees a half-written
+    The contents are written to a temporary file, which is then renamed: nobody sees a half-written
     file.
 
     Args:
@@ -64,7 +64,7 @@ def write_file(filename: Any, contents: Any, name: str | None = None) -> Operati
         ValueError: If an argument is no scalar.
     """
 
-    def infer(filename: Tensor, contents: Tensor) -> Any:
+    def infer(filename: Tensor, contents: Tensor) -> Outputs:
         check_rank(filename.shape, 0)
         check_rank(contents.shape, 0)
         return []
@@ -76,13 +76,13 @@ def write_file(filename: Any, contents: Any, name: str | None = None) -> Operati
     return apply_op("WriteFile", inputs, infer, name=name)
 
 
-def matching_files(pattern: Any, name: str | None = None) -> Tensor:
+def matching_files(pattern: FileNames, name: str | None = None) -> Tensor:
     """Finds the files and directories whose names match patterns.
 
     Args:
         pattern: Names with `*`, `?`, `[a-z]` and `[!a-z]` in them, which stand for parts of a name
-            without a `/`; a backslash takes the meaning from what follows. A scalar string or a
-            vector, a `pathlib.Path` or a list of them.
+            without a `/`; a backslash escapes the next character. A scalar string or a vector, a
+            `pathlib.Path` or a list of them.
         name: Name of the operation.
 
     Returns:
@@ -91,12 +91,12 @@ def matching_files(pattern: Any, name: str | None = None) -> Tensor:
 
     Raises:
         ResourceExhaustedError: When run: too many files are open to look into a directory.
-        UnknownError: When run: a directory cannot be read, for another reason than that it is not
-            there or may not be read. Then nothing matches in it.
+        UnknownError: When run: a directory cannot be read, for another reason than that it does
+            not exist or access is denied. In those two cases nothing in it matches.
         ValueError: If `pattern` has more than one dimension.
     """
 
-    def infer(pattern: Tensor) -> Any:
+    def infer(pattern: Tensor) -> Outputs:
         if (pattern.shape.rank or 0) > 1:
             raise ShapeConflict(f"Shape must be at most rank 1 but is rank {pattern.shape.rank}")
         return [(string, TensorShape([None]))]
@@ -117,7 +117,7 @@ def _match(patterns: Array) -> Array:
     return found
 
 
-# What they return or leave behind depends on the files there are.
+# Their results and effects depend on the file system.
 define("MatchingFiles", is_stateful=True)
 define("ReadFile", is_stateful=True)
 define("WriteFile", is_stateful=True)

@@ -3,15 +3,18 @@
 Source: `tf.ReaderBase` and its subclasses of TensorFlow 1.15.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from headrace.compression import TFRecordOptions
 from headrace.dtypes import DType, int64, resource, string
 from headrace.errors import UnimplementedError
-from headrace.graph import Operation, Role, Tensor, define, get_default_graph
+from headrace.graph import Operation, Role, Tensor, TensorLike, define, get_default_graph
 from headrace.ops.framework.arguments import Input, apply_op
 from headrace.ops.framework.inference import check_rank
+from headrace.ops.queues.queue import QueueBase
 from headrace.shapes import TensorShape
 
 __all__ = [
@@ -55,8 +58,8 @@ class ReadUpToResult(NamedTuple):
 class ReaderBase:
     """The operations that all readers have.
 
-    A reader has one file open at a time. Reads of several threads take turns, and whatever else is
-    asked of a reader waits for its turn too, also while a read waits for a file name.
+    A reader has one file open at a time. Only one operation on a reader runs at a time; the others
+    wait for it, also while a read waits for a file name.
 
     Args:
         reader_ref: The tensor that stands for the reader.
@@ -77,7 +80,7 @@ class ReaderBase:
         """Whether its state can be saved."""
         return self._supports_serialize
 
-    def read(self, queue: Any, name: str | None = None) -> ReadResult:
+    def read(self, queue: QueueBase | Tensor, name: str | None = None) -> ReadResult:
         """Adds an operation that reads the next record.
 
         When a file has ended, the next name is taken from the queue; it waits for one.
@@ -98,7 +101,9 @@ class ReaderBase:
         op = self._add_op("ReaderReadV2", [_queue_input(queue)], [(string, _SCALAR)] * 2, name)
         return ReadResult(*op.outputs)
 
-    def read_up_to(self, queue: Any, num_records: Any, name: str | None = None) -> ReadUpToResult:
+    def read_up_to(
+        self, queue: QueueBase | Tensor, num_records: TensorLike, name: str | None = None
+    ) -> ReadUpToResult:
         """Adds an operation that reads several records of one file.
 
         Args:
@@ -125,27 +130,27 @@ class ReaderBase:
     def num_work_units_completed(self, name: str | None = None) -> Tensor:
         """Adds an operation that counts the files read to their end: a scalar int64.
 
-        A file has ended when a read has found no more in it, which is the one after that of its
-        last record.
+        A file has ended when a read finds no more records in it: the read after that of the last
+        record.
         """
         outputs = [(int64, _SCALAR)]
         return self._add_op("ReaderNumWorkUnitsCompletedV2", [], outputs, name).outputs[0]
 
     def serialize_state(self, name: str | None = None) -> Tensor:
-        """Adds an operation that returns where the reader is: a scalar string.
+        """Adds an operation that returns the state of the reader: a scalar string.
 
-        It has the counts, the current file and the place in it; not what is left in the queue of
-        file names. For `WholeFileReader` and `IdentityReader` it is TensorFlow's; TensorFlow has
-        none for the others.
+        It has the counts, the current file and the position in it, but not the rest of the queue of
+        file names. `WholeFileReader` and `IdentityReader` have TensorFlow's format; the other
+        readers of TensorFlow have no state.
         """
         outputs = [(string, _SCALAR)]
         return self._add_op("ReaderSerializeStateV2", [], outputs, name).outputs[0]
 
-    def restore_state(self, state: Any, name: str | None = None) -> Operation:
-        """Adds an operation that lets the reader go on where another one of its kind was.
+    def restore_state(self, state: TensorLike, name: str | None = None) -> Operation:
+        """Adds an operation that sets the reader to the state of another one of its kind.
 
-        That one may have been in another session or process. The file is opened again, at the
-        place where the next record is.
+        The other one may have been in another session or process. The file is opened again, at the
+        next record.
 
         Args:
             state: What `serialize_state` returned. A scalar string.
@@ -185,8 +190,8 @@ class ReaderBase:
 class TextLineReader(ReaderBase):
     r"""Reads the lines of text files, of any encoding and length.
 
-    A line is what stands before a line feed, or after the last one, without one carriage return at
-    its end. A key is `FILE:LINE`; the first line is 1, skipped or not.
+    A line ends at a line feed or at the end of the file; one carriage return at its end is removed.
+    A key is `FILE:LINE`; the first line is 1, skipped or not.
 
     Args:
         skip_header_lines: How many lines to leave out at the start of each file.
@@ -199,7 +204,7 @@ class TextLineReader(ReaderBase):
 
 
 class WholeFileReader(ReaderBase):
-    """Reads files as one record each; an empty file is an empty record. A key is the file's name.
+    """Reads each file as one record, also an empty one. A key is the file's name.
 
     Args:
         name: Name of the operation.
@@ -212,8 +217,8 @@ class WholeFileReader(ReaderBase):
 class FixedLengthRecordReader(ReaderBase):
     """Reads records of one length.
 
-    Record `k` starts at byte `header_bytes + k * hop_bytes`. What is left at the end of a file and
-    is too short for a record and the footer is left out. A key is `FILE:K`.
+    Record `k` starts at byte `header_bytes + k * hop_bytes`. A rest at the end of a file that is
+    too short for a record and the footer is ignored. A key is `FILE:K`.
 
     Args:
         record_bytes: Length of a record.
@@ -222,7 +227,7 @@ class FixedLengthRecordReader(ReaderBase):
         footer_bytes: What comes after the records.
         hop_bytes: From the start of a record to that of the next; None or 0 for `record_bytes`.
         name: Name of the operation.
-        encoding: "GZIP" or "ZLIB" if the files are compressed so; all others are taken for none.
+        encoding: "GZIP" or "ZLIB" for compressed files; any other string means no compression.
     """
 
     def __init__(
@@ -234,7 +239,7 @@ class FixedLengthRecordReader(ReaderBase):
         name: str | None = None,
         encoding: str | None = None,
     ) -> None:
-        attrs = {
+        attrs: dict[str, int | str] = {
             "header_bytes": _as_int("header_bytes", header_bytes or 0),
             "record_bytes": _as_int("record_bytes", record_bytes),
             "footer_bytes": _as_int("footer_bytes", footer_bytes or 0),
@@ -245,7 +250,7 @@ class FixedLengthRecordReader(ReaderBase):
 
 
 class TFRecordReader(ReaderBase):
-    """Reads the records of TFRecord files, checking every checksum.
+    """Reads the records of TFRecord files and checks every checksum.
 
     A key is `FILE:OFFSET`, the offset in bytes of the record's start, in the uncompressed file.
 
@@ -257,13 +262,15 @@ class TFRecordReader(ReaderBase):
         ValueError: If there is no such compression.
     """
 
-    def __init__(self, name: str | None = None, options: Any = None) -> None:
+    def __init__(
+        self, name: str | None = None, options: TFRecordOptions | str | int | None = None
+    ) -> None:
         compression = TFRecordOptions.get_compression_type_string(options)
         super().__init__(_create("TFRecordReaderV2", name, compression_type=compression), True)
 
 
 class IdentityReader(ReaderBase):
-    """Gives what is in the queue as records, without opening files. Key and value are the same.
+    """Returns the strings in the queue as records; opens no files. Key and value are the same.
 
     Args:
         name: Name of the operation.
@@ -274,13 +281,15 @@ class IdentityReader(ReaderBase):
 
 
 class LMDBReader(ReaderBase):
-    """Would read LMDB files, which is not supported.
+    """Stands for TensorFlow's reader of LMDB files, which headrace does not support.
 
     Raises:
         UnimplementedError: Always.
     """
 
-    def __init__(self, name: str | None = None, options: Any = None) -> None:
+    def __init__(
+        self, name: str | None = None, options: TFRecordOptions | str | int | None = None
+    ) -> None:
         raise UnimplementedError(
             None,
             None,
@@ -289,7 +298,7 @@ class LMDBReader(ReaderBase):
         )
 
 
-def _create(op_type: str, name: str | None, **attrs: Any) -> Tensor:
+def _create(op_type: str, name: str | None, **attrs: int | str) -> Tensor:
     op = get_default_graph().create_op(
         op_type,
         [],
@@ -301,14 +310,14 @@ def _create(op_type: str, name: str | None, **attrs: Any) -> Tensor:
     return op.outputs[0]
 
 
-def _queue_input(queue: Any) -> Input:
+def _queue_input(queue: QueueBase | Tensor) -> Input:
     ref = queue if isinstance(queue, Tensor) else getattr(queue, "queue_ref", None)
     if ref is None:
         raise TypeError(f"a queue or its queue_ref is expected, got {queue!r}")
     return Input("queue_handle", ref, dtype=resource)
 
 
-def _as_int(name: str, value: Any) -> int:
+def _as_int(name: str, value: float) -> int:
     try:
         if int(value) == value:
             return int(value)
@@ -317,7 +326,7 @@ def _as_int(name: str, value: Any) -> int:
     raise TypeError(f"Expected int for argument '{name}' not {value!r}.")
 
 
-def _as_text(name: str, value: Any) -> str:
+def _as_text(name: str, value: str | bytes) -> str:
     if isinstance(value, bytes):
         return value.decode()
     if isinstance(value, str):

@@ -1,19 +1,21 @@
-"""Compressed strings.
+"""Decompressing strings.
 
 Source: `tf.decode_compressed` of TensorFlow 1.15.
 """
 
-from typing import Any
+from __future__ import annotations
 
 from headrace.dtypes import string
-from headrace.graph import Tensor, define
+from headrace.graph import Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, apply_op
 
 __all__ = ["decode_compressed"]
 
 
-def decode_compressed(bytes: Any, compression_type: str = "", name: str | None = None) -> Tensor:
-    """Decompresses strings, each of which was compressed as a whole.
+def decode_compressed(
+    bytes: TensorLike, compression_type: str = "", name: str | None = None
+) -> Tensor:
+    """Decompresses strings, each by itself.
 
     Args:
         bytes: The strings, of any shape.

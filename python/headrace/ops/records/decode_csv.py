@@ -3,13 +3,15 @@
 Source: `tf.decode_csv` of TensorFlow 1.15.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Final
 
 from headrace import dtypes
-from headrace.graph import Tensor, define
-from headrace.ops.framework.arguments import Input, InputList, apply_op
+from headrace.graph import Tensor, TensorLike, define
+from headrace.ops.framework.arguments import Input, InputList, Outputs, apply_op
 from headrace.ops.framework.attributes import bool_attr, string_attr
 from headrace.ops.framework.inference import ShapeConflict
 
@@ -19,7 +21,7 @@ _TYPES: Final = (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64, dty
 
 
 def decode_csv(
-    records: Any,
+    records: TensorLike,
     record_defaults: Sequence[Any],
     field_delim: str = ",",
     use_quote_delim: bool = True,
@@ -27,17 +29,17 @@ def decode_csv(
     select_cols: Sequence[int] | None = None,
     name: str | None = None,
 ) -> list[Tensor]:
-    """Splits records into fields and makes a tensor of each column.
+    """Splits CSV records into fields and makes a tensor of each column.
 
-    A field may stand between quotes; then it may have delimiters and line ends inside, and a quote
-    that is part of it stands twice. Numbers may have spaces around them.
+    A field may be quoted; then it may contain delimiters and line ends, and a quote inside is
+    doubled. Numbers may have spaces around them.
 
     Args:
         records: Strings of any shape, each one record without the end of its line.
         record_defaults: For each column the value that a missing field has: a scalar, a vector of
             one element, or one without elements for a field that must be there. Its type is the
             column's: float32, float64, int32, int64 or string.
-        field_delim: What stands between two fields, one byte.
+        field_delim: The delimiter between fields, one byte.
         use_quote_delim: Whether quotes are special.
         na_value: A field with these bytes counts as missing, as an empty one does.
         select_cols: The numbers of the fields to parse, counted from 0, in ascending order; None
@@ -72,7 +74,7 @@ def decode_csv(
             "Attr 'OUT_TYPE' of 'DecodeCSV' Op passed list of length 0 less than minimum 1."
         )
 
-    def infer(rows: Tensor, *defaults: Tensor) -> Any:
+    def infer(rows: Tensor, *defaults: Tensor) -> Outputs:
         _check_defaults(defaults)
         return [(default.dtype.base_dtype, rows.shape) for default in defaults]
 

@@ -1,7 +1,9 @@
-"""`Example` messages written as JSON.
+"""Decoding `Example` messages from JSON.
 
 Source: `tf.decode_json_example` of TensorFlow 1.15.
 """
+
+from __future__ import annotations
 
 import base64
 import json
@@ -13,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from headrace import dtypes
-from headrace.graph import Tensor, define
+from headrace.graph import Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, apply_op
 from headrace.ops.framework.inference import like
 from headrace.ops.framework.kernel import Array, fail
@@ -26,8 +28,8 @@ _LARGEST_EXACT: Final = 2**53
 _LARGEST_FLOAT: Final = float(np.finfo(np.float32).max)
 
 
-def decode_json_example(json_examples: Any, name: str | None = None) -> Tensor:
-    """Makes serialized `Example`s of the JSON that stands for them.
+def decode_json_example(json_examples: TensorLike, name: str | None = None) -> Tensor:
+    """Converts `Example`s from JSON to serialized protocol buffers.
 
     Args:
         json_examples: Strings of any shape, each the JSON of one `Example` by the rules of
@@ -35,8 +37,8 @@ def decode_json_example(json_examples: Any, name: str | None = None) -> Tensor:
         name: Name of the operation.
 
     Returns:
-        Strings of the same shape, for `parse_example`. A run with something else than such JSON
-        ends with InvalidArgumentError.
+        Strings of the same shape, for `parse_example`. A run with anything else than such JSON ends
+        with InvalidArgumentError.
     """
     inputs = [Input("json_examples", json_examples, dtypes.string)]
     op = apply_op("DecodeJSONExample", inputs, like, name=name, kernel=_decode_all)
@@ -75,7 +77,7 @@ def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _example(given: Any) -> Example:
+def _example(given: object) -> Example:
     example = Example()
     features = _member(_member(given, "features"), "feature")
     for name, lists in _object(features).items():
@@ -90,7 +92,7 @@ def _example(given: Any) -> Example:
     return example
 
 
-def _object(given: Any) -> dict[str, Any]:
+def _object(given: object) -> dict[str, Any]:
     if given is None:
         return {}
     if not isinstance(given, dict):
@@ -98,16 +100,16 @@ def _object(given: Any) -> dict[str, Any]:
     return given
 
 
-def _member(given: Any, name: str) -> Any:
-    """The only member that an object may have."""
+def _member(given: object, name: str) -> Any:
+    """Returns the member of a name, which must be the only one of an object."""
     members = _object(given)
     if members.keys() - {name}:
         raise ValueError(f"an object has {sorted(members)}, expected {name!r} only")
     return members.get(name)
 
 
-def _flat(given: Any) -> Iterator[Any]:
-    """The elements of a list, of lists in it; a value alone counts as a list of one."""
+def _flat(given: object) -> Iterator[Any]:
+    """Yields the elements of a list and of lists in it; a single value counts as a list of one."""
     if isinstance(given, list):
         for item in given:
             yield from _flat(item) if isinstance(item, list) else (item,)
@@ -115,7 +117,7 @@ def _flat(given: Any) -> Iterator[Any]:
         yield given
 
 
-def _read_int(value: Any) -> int:
+def _read_int(value: object) -> int:
     if isinstance(value, str) and re.fullmatch(r"-?\d+", value, re.ASCII):
         value = int(value)
     if isinstance(value, float) and value.is_integer() and abs(value) <= _LARGEST_EXACT:
@@ -127,7 +129,7 @@ def _read_int(value: Any) -> int:
     return value
 
 
-def _read_float(value: Any) -> float:
+def _read_float(value: object) -> float:
     if isinstance(value, str) and value.isascii() and "_" not in value:
         value = float(value)
     if value is None:
@@ -139,7 +141,7 @@ def _read_float(value: Any) -> float:
     return value
 
 
-def _read_bytes(value: Any) -> bytes:
+def _read_bytes(value: object) -> bytes:
     if value is None:
         return b""
     if not isinstance(value, str):

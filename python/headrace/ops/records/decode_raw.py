@@ -1,13 +1,16 @@
-"""Decoders: from the bytes of a record to numbers.
+"""Decoding numbers from bytes.
 
 Source: `tf.decode_raw` of TensorFlow 1.15.
 """
 
-from typing import Any, Final
+from __future__ import annotations
+
+from typing import Final
 
 from headrace import dtypes
-from headrace.graph import Tensor, define
-from headrace.ops.framework.arguments import Input, apply_op
+from headrace.dtypes import DTypeLike
+from headrace.graph import Tensor, TensorLike, define
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.attributes import bool_attr, type_attr
 from headrace.shapes import TensorShape
 
@@ -20,9 +23,12 @@ _RAW_TYPES: Final = (
 
 
 def decode_raw(
-    input_bytes: Any, out_type: Any, little_endian: bool = True, name: str | None = None
+    input_bytes: TensorLike,
+    out_type: DTypeLike,
+    little_endian: bool = True,
+    name: str | None = None,
 ) -> Tensor:
-    """Takes the bytes of strings for numbers.
+    """Decodes numbers from the bytes of strings.
 
     Args:
         input_bytes: Strings of one length, of any shape.
@@ -41,7 +47,7 @@ def decode_raw(
     dtype = type_attr("out_type", out_type, _RAW_TYPES)
     attrs = {"out_type": dtype, "little_endian": bool_attr("little_endian", little_endian)}
 
-    def infer(strings: Tensor) -> Any:
+    def infer(strings: Tensor) -> Outputs:
         return [(dtype, strings.shape.concatenate(TensorShape([None])))]
 
     inputs = [Input("bytes", input_bytes, dtypes.string)]

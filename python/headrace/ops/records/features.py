@@ -1,23 +1,26 @@
-"""What is to be parsed from an `Example`: configurations of features, and the plan they make.
+"""Configurations of the features to parse from an `Example`, and the plan made of them.
 
 Source: `tf.FixedLenFeature` and its kin of TensorFlow 1.15.
 """
 
+from __future__ import annotations
+
 import re
-from collections.abc import Mapping
-from typing import Any, Final, Literal, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal, NamedTuple, SupportsIndex, TypeAlias
 
 import numpy as np
 
-from headrace.dtypes import DType, as_dtype, float32, int64, string
-from headrace.graph import Tensor
+from headrace.dtypes import DType, DTypeLike, as_dtype, float32, int64, string
+from headrace.graph import Tensor, TensorLike
 from headrace.ops.array.reshape import reshape
 from headrace.ops.framework.conversion import constant, convert_to_tensor
 from headrace.ops.sparse.tensor import SparseTensor
-from headrace.shapes import TensorShape
+from headrace.shapes import ShapeLike, TensorShape
 
 __all__ = [
     "FeaturePlan",
+    "Features",
     "FixedLenFeature",
     "FixedLenSequenceFeature",
     "SparseFeature",
@@ -36,9 +39,9 @@ class FixedLenFeature(NamedTuple):
         default_value: Taken where the feature is missing; None if it must be there.
     """
 
-    shape: Any
-    dtype: Any
-    default_value: Any = None
+    shape: ShapeLike
+    dtype: DTypeLike
+    default_value: TensorLike | None = None
 
 
 class VarLenFeature(NamedTuple):
@@ -48,7 +51,7 @@ class VarLenFeature(NamedTuple):
         dtype: float32, int64 or string.
     """
 
-    dtype: Any
+    dtype: DTypeLike
 
 
 class FixedLenSequenceFeature(NamedTuple):
@@ -61,10 +64,10 @@ class FixedLenSequenceFeature(NamedTuple):
         default_value: Fills up the shorter sequences of a batch; None for 0 or "".
     """
 
-    shape: Any
-    dtype: Any
+    shape: ShapeLike
+    dtype: DTypeLike
     allow_missing: bool = False
-    default_value: Any = None
+    default_value: TensorLike | None = None
 
 
 class SparseFeature(NamedTuple):
@@ -78,11 +81,16 @@ class SparseFeature(NamedTuple):
         already_sorted: Whether the indices are in order; otherwise they are sorted.
     """
 
-    index_key: Any
+    index_key: str | Sequence[str]
     value_key: str
-    dtype: Any
-    size: Any
+    dtype: DTypeLike
+    size: SupportsIndex | Sequence[SupportsIndex]
     already_sorted: bool = False
+
+
+Feature: TypeAlias = FixedLenFeature | FixedLenSequenceFeature | SparseFeature | VarLenFeature
+# Features by name. To a type checker, a dict of several kinds holds what they have in common.
+Features: TypeAlias = Mapping[str, tuple[Any, ...]]
 
 
 class DenseFeature(NamedTuple):
@@ -98,7 +106,7 @@ class DenseFeature(NamedTuple):
     key: str
     dtype: DType
     shape: TensorShape
-    default: Any
+    default: TensorLike | None
 
     @property
     def has_rows(self) -> bool:
@@ -124,9 +132,7 @@ class FeaturePlan:
         ValueError: If a configuration is not allowed or incomplete, or two contradict each other.
     """
 
-    def __init__(
-        self, features: Mapping[str, Any], of: Literal["example", "context", "lists"]
-    ) -> None:
+    def __init__(self, features: Features, of: Literal["example", "context", "lists"]) -> None:
         self.sparse: dict[str, DType] = {}
         self.dense: dict[str, DenseFeature] = {}
         self.merged: dict[str, SparseFeature] = {}
@@ -143,7 +149,7 @@ class FeaturePlan:
         if both:
             raise ValueError(f"Dense and sparse keys must not intersect; intersection: {both}")
 
-    def _add(self, key: str, feature: Any, of: str) -> None:
+    def _add(self, key: str, feature: Feature, of: str) -> None:
         if isinstance(feature, VarLenFeature):
             self._add_sparse(key, _dtype(key, feature))
         elif isinstance(feature, SparseFeature):
@@ -178,18 +184,18 @@ class FeaturePlan:
             raise ValueError(f"Missing index_key for SparseFeature {feature}.")
         if not feature.value_key:
             raise ValueError(f"Missing value_key for SparseFeature {feature}.")
-        is_one = isinstance(feature.index_key, str)
-        for index_key in [feature.index_key] if is_one else feature.index_key:
+        given = feature.index_key
+        for index_key in [given] if isinstance(given, str) else given:
             self._add_sparse(index_key, int64)
         self._add_sparse(feature.value_key, _dtype(key, feature))
         self.merged[key] = feature
 
     def defaults(self) -> list[Tensor]:
-        """One tensor for each dense feature; one without elements says that it must be there."""
+        """Returns a default for each dense feature; an empty tensor if the feature is required."""
         return [_default(feature) for feature in self.dense.values()]
 
     def attrs(self, prefix: str = "") -> dict[str, Any]:
-        """The attributes of the operation, each with a prefix to its name."""
+        """Returns the attributes of the operation, with a prefix before each name."""
         dense = list(self.dense.values())
         return {
             f"{prefix}sparse_keys": list(self.sparse),
@@ -200,7 +206,7 @@ class FeaturePlan:
         }
 
     def outputs(self, batch: TensorShape | None) -> list[tuple[DType, TensorShape]]:
-        """Types and static shapes of the operation's outputs.
+        """Returns types and static shapes of the operation's outputs.
 
         Args:
             batch: Has the number of examples, or of features in a list; None for a single one.
@@ -223,7 +229,7 @@ class FeaturePlan:
         )
 
     def without_parts(self, parsed: Mapping[str, Any]) -> dict[str, Any]:
-        """Leaves out what was only parsed for a `SparseFeature`."""
+        """Returns the features that were asked for, without the parts of `SparseFeature`s."""
         return {key: value for key, value in parsed.items() if key in self._asked}
 
 
@@ -235,7 +241,7 @@ _ALLOWED: Final = {
 }
 
 
-def _dtype(key: str, feature: Any) -> DType:
+def _dtype(key: str, feature: Feature) -> DType:
     if not feature.dtype:
         raise ValueError(f"Missing type for feature {key}. Received feature={feature}.")
     dtype = as_dtype(feature.dtype)
@@ -247,7 +253,7 @@ def _dtype(key: str, feature: Any) -> DType:
     return dtype
 
 
-def _shape(key: str, feature: Any) -> TensorShape:
+def _shape(key: str, feature: FixedLenFeature | FixedLenSequenceFeature) -> TensorShape:
     if feature.shape is None:
         raise ValueError(f"Missing shape for feature {key}. Received feature={feature}.")
     return TensorShape(feature.shape)

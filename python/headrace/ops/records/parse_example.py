@@ -3,13 +3,14 @@
 Source: `tf.parse_example` and `tf.parse_single_example` of TensorFlow 1.15.
 """
 
-from collections.abc import Mapping
+from __future__ import annotations
+
 from typing import Any
 
 from headrace.dtypes import string
-from headrace.graph import Tensor, define, graph_of, name_scope
+from headrace.graph import Tensor, TensorLike, define, graph_of, name_scope
 from headrace.ops.framework.conversion import convert_to_tensor
-from headrace.ops.records.features import FeaturePlan
+from headrace.ops.records.features import FeaturePlan, Features
 from headrace.ops.sparse.merge import merge_sparse_feature
 from headrace.shapes import TensorShape
 
@@ -17,7 +18,10 @@ __all__ = ["parse_example", "parse_single_example"]
 
 
 def parse_single_example(
-    serialized: Any, features: Mapping[str, Any], example_names: Any = None, name: str | None = None
+    serialized: TensorLike,
+    features: Features,
+    example_names: TensorLike | None = None,
+    name: str | None = None,
 ) -> dict[str, Any]:
     """Parses one serialized `Example`. Only the features asked for are decoded.
 
@@ -50,7 +54,10 @@ def parse_single_example(
 
 
 def parse_example(
-    serialized: Any, features: Mapping[str, Any], example_names: Any = None, name: str | None = None
+    serialized: TensorLike,
+    features: Features,
+    example_names: TensorLike | None = None,
+    name: str | None = None,
 ) -> dict[str, Any]:
     """Parses a batch of serialized `Example`s. Only the features asked for are decoded.
 
@@ -61,8 +68,8 @@ def parse_example(
         name: Name of the operation.
 
     Returns:
-        As `parse_single_example`, with a new first dimension for the example. Sequences are filled
-        up to the longest one of the batch.
+        As `parse_single_example`, with a new first dimension for the example. Sequences are padded
+        to the longest one of the batch.
 
     Raises:
         InvalidArgumentError: As `parse_single_example`.

@@ -3,23 +3,24 @@
 Source: `tf.parse_single_sequence_example` of TensorFlow 1.15.
 """
 
-from collections.abc import Mapping
+from __future__ import annotations
+
 from typing import Any
 
 from headrace.dtypes import string
-from headrace.graph import define, graph_of, name_scope
+from headrace.graph import TensorLike, define, graph_of, name_scope
 from headrace.ops.framework.conversion import convert_to_tensor
-from headrace.ops.records.features import FeaturePlan
+from headrace.ops.records.features import FeaturePlan, Features, FixedLenSequenceFeature
 from headrace.shapes import TensorShape
 
 __all__ = ["parse_single_sequence_example"]
 
 
 def parse_single_sequence_example(
-    serialized: Any,
-    context_features: Mapping[str, Any] | None = None,
-    sequence_features: Mapping[str, Any] | None = None,
-    example_name: Any = None,
+    serialized: TensorLike,
+    context_features: Features | None = None,
+    sequence_features: Features | None = None,
+    example_name: TensorLike | None = None,
     name: str | None = None,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Parses one serialized `SequenceExample`. Only the features asked for are decoded.
@@ -54,7 +55,8 @@ def parse_single_sequence_example(
                 f"Value feature_list_dense_defaults[{feature.key}] must be None, got "
                 f"{feature.default!r}."
             )
-    optional = [key for key in lists.dense if (sequence_features or {})[key].allow_missing]
+    given = sequence_features or {}
+    optional = [key for key in lists.dense if _may_be_missing(given[key])]
     outputs = [*context.outputs(None), *lists.outputs(TensorShape([None]))]
     with name_scope(name, "ParseSingleSequenceExample", [serialized]):
         record = convert_to_tensor(serialized, dtype=string, name="serialized")
@@ -77,6 +79,10 @@ def parse_single_sequence_example(
         )
     split = 3 * len(context.sparse) + len(context.dense)
     return context.restore(op.outputs[:split]), lists.restore(op.outputs[split:])
+
+
+def _may_be_missing(feature: object) -> bool:
+    return isinstance(feature, FixedLenSequenceFeature) and bool(feature.allow_missing)
 
 
 define("ParseSingleSequenceExample")

@@ -1,13 +1,15 @@
-"""Tensors as bytes, in TensorFlow's own format.
+"""Serializing tensors, in TensorFlow's own format.
 
 Source: `tf.parse_tensor` and `tf.serialize_tensor` of TensorFlow 1.15.
 """
 
-from typing import Any, Final
+from __future__ import annotations
+
+from typing import Final
 
 from headrace import dtypes
-from headrace.dtypes import DType
-from headrace.graph import Tensor, define
+from headrace.dtypes import DType, DTypeLike
+from headrace.graph import Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, apply_op
 from headrace.ops.framework.attributes import type_attr
 from headrace.ops.framework.elementwise import COMPLEX, FLOATS, INTEGERS
@@ -18,8 +20,8 @@ __all__ = ["parse_tensor", "serialize_tensor"]
 _TYPES: Final[tuple[DType, ...]] = (*FLOATS, *INTEGERS, *COMPLEX, dtypes.bool, dtypes.string)
 
 
-def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Tensor:
-    """Reads a tensor from the bytes that `serialize_tensor` made of it.
+def parse_tensor(serialized: TensorLike, out_type: DTypeLike, name: str | None = None) -> Tensor:
+    """Parses a tensor that `serialize_tensor` has serialized.
 
     Args:
         serialized: A scalar string, the bytes of a `TensorProto`.
@@ -40,8 +42,8 @@ def parse_tensor(serialized: Any, out_type: Any, name: str | None = None) -> Ten
     return apply_op("ParseTensor", inputs, lambda _: outputs, name=name, attrs=attrs).outputs[0]
 
 
-def serialize_tensor(tensor: Any, name: str | None = None) -> Tensor:
-    """Makes a scalar string of a tensor, the bytes of a `TensorProto`.
+def serialize_tensor(tensor: TensorLike, name: str | None = None) -> Tensor:
+    """Serializes a tensor as a `TensorProto`, a scalar string.
 
     Args:
         tensor: The tensor.

@@ -1,4 +1,4 @@
-"""Sparse tensors put together from the features that hold their indices and their values.
+"""Merging features with indices and values into sparse tensors.
 
 Source: `tf.SparseFeature` and `tf.sparse_merge` of TensorFlow 1.15.
 """
@@ -21,17 +21,16 @@ __all__ = ["merge_sparse_feature"]
 
 
 def merge_sparse_feature(parsed: Mapping[str, Any], feature: SparseFeature) -> SparseTensor:
-    """Makes one sparse tensor of features that were parsed as if they had any number of values.
+    """Makes one sparse tensor of the parsed parts of a `SparseFeature`.
 
     Args:
         parsed: A `SparseTensor` for each part of the feature, by the name of the part.
         feature: Which parts, and how large the result is.
 
     Returns:
-        The sparse tensor, whose static shape has the sizes, with a first dimension for the example
-        if there is a batch of them. A
-        run in which an example has not as many indices as values ends with InvalidArgumentError;
-        indices are not compared with the size.
+        The sparse tensor. Its static shape has the sizes, and for a batch a first dimension for the
+        example. A run in which an example has not as many indices as values ends with
+        InvalidArgumentError; indices are not compared with the size.
 
     Raises:
         TypeError: If the size is no integer, or no list of integers for a list of index keys.
@@ -41,7 +40,7 @@ def merge_sparse_feature(parsed: Mapping[str, Any], feature: SparseFeature) -> S
     values = parsed[feature.value_key]
     inputs = [values.indices, values.values]
     inputs += [part for key in keys for part in (parsed[key].indices, parsed[key].values)]
-    # The values' own indices are the example (in a batch) and the position, which goes.
+    # The values' own indices are the example (in a batch) and the position, which is dropped.
     rank = len(sizes) + values.dense_shape.shape.as_list()[0] - 1
 
     op = graph_of(inputs).create_op(
@@ -60,11 +59,11 @@ def merge_sparse_feature(parsed: Mapping[str, Any], feature: SparseFeature) -> S
 
 
 def _dimensions(feature: SparseFeature) -> tuple[list[str], list[int]]:
-    """The keys of the indices and the sizes, one for each dimension."""
-    is_one = isinstance(feature.index_key, str)
-    keys = [feature.index_key] if is_one else list(feature.index_key)
-    is_list = isinstance(feature.size, Sequence)
-    sizes = list(feature.size) if is_list else [feature.size]
+    """Returns the keys of the indices and the sizes, one for each dimension."""
+    index_key, size = feature.index_key, feature.size
+    keys = [index_key] if isinstance(index_key, str) else list(index_key)
+    sizes = list(size) if isinstance(size, Sequence) else [size]
+    is_one, is_list = isinstance(index_key, str), isinstance(size, Sequence)
     if is_one == is_list or not all(isinstance(size, Integral) for size in sizes):
         raise TypeError(
             "vocab_size has to be a list of Tensors or Python ints. Found "

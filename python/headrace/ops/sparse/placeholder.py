@@ -1,21 +1,24 @@
-"""Feeding sparse tensors.
+"""Placeholders for sparse tensors.
 
 Source: `tf.sparse_placeholder` of TensorFlow 1.15.
 """
 
-from typing import Any
+from __future__ import annotations
 
 from headrace import dtypes
+from headrace.dtypes import DTypeLike
 from headrace.graph import Tensor
 from headrace.ops.array.placeholder import placeholder
 from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.sparse.tensor import SparseTensor
-from headrace.shapes import as_shape
+from headrace.shapes import ShapeLike, as_shape
 
 __all__ = ["sparse_placeholder"]
 
 
-def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -> SparseTensor:
+def sparse_placeholder(
+    dtype: DTypeLike, shape: ShapeLike | Tensor = None, name: str | None = None
+) -> SparseTensor:
     """Makes a sparse tensor whose value each run must feed.
 
     Args:
@@ -34,7 +37,7 @@ def sparse_placeholder(dtype: Any, shape: Any = None, name: str | None = None) -
     return SparseTensor(indices, values, dense_shape)
 
 
-def _shape_part(shape: Any, name: str | None) -> Tensor:
+def _shape_part(shape: ShapeLike | Tensor, name: str | None) -> Tensor:
     if isinstance(shape, Tensor):
         return convert_to_tensor(shape, dtype=dtypes.int64, name=name)
     static = as_shape(shape)

@@ -1,21 +1,19 @@
-"""The elements of a sparse tensor in the order of their indices.
+"""Sorting the elements of a sparse tensor by their indices.
 
 Source: `tf.sparse_reorder` of TensorFlow 1.15.
 """
 
-from typing import Any
-
 from headrace import dtypes
 from headrace.graph import Tensor, define
 from headrace.ops.array.placeholder import identity
-from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.sparse.tensor import SparseTensor
 
 __all__ = ["sparse_reorder"]
 
 
 def sparse_reorder(sp_input: SparseTensor, name: str | None = None) -> SparseTensor:
-    """Returns a sparse tensor with its elements in the order of their indices.
+    """Returns a sparse tensor with its elements sorted by their indices.
 
     Args:
         sp_input: The sparse tensor. Its indices are not compared with its shape.
@@ -32,7 +30,7 @@ def sparse_reorder(sp_input: SparseTensor, name: str | None = None) -> SparseTen
         Input("input_shape", sp_input.dense_shape, dtypes.int64),
     ]
 
-    def infer(indices: Tensor, values: Tensor, _: Tensor) -> Any:
+    def infer(indices: Tensor, values: Tensor, _: Tensor) -> Outputs:
         return [(dtypes.int64, indices.shape), (values.dtype.base_dtype, values.shape)]
 
     indices, values = apply_op("SparseReorder", inputs, infer, name=name).outputs

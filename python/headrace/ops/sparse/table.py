@@ -1,6 +1,7 @@
-"""Sparse tensors parked in a table of the session, so that a number for each can travel in a queue.
+"""A table of the session that stores sparse tensors, so that queues can hold their handles.
 
-A queue's components have one fixed shape and a sparse tensor has three tensors of varying shapes.
+A component of a queue has one fixed shape; a sparse tensor consists of three tensors of varying
+shapes.
 
 Source: `AddSparseToTensorsMap`, `AddManySparseToTensorsMap` and `TakeManySparseFromTensorsMap` of
 TensorFlow 1.15. There the table belongs to the operation that adds; here it is one of its own.
@@ -13,12 +14,12 @@ from headrace.shapes import TensorShape
 
 __all__ = ["SparseTable"]
 
-# All operations of a session use one table, so that a number is good wherever a queue is shared.
+# All operations of a session use one table, so that handles are valid wherever a queue is shared.
 _SHARED_NAME = "_headrace_sparse_tensors"
 
 
 class SparseTable:
-    """The session's table of sparse tensors that wait to be taken."""
+    """The session's table of sparse tensors."""
 
     def __init__(self) -> None:
         op = get_default_graph().create_op(
@@ -31,7 +32,7 @@ class SparseTable:
         self._ref = op.outputs[0]
 
     def add(self, sparse: SparseTensor) -> Tensor:
-        """Adds an operation that parks a sparse tensor.
+        """Adds an operation that stores a sparse tensor.
 
         Returns:
             Its handle: a scalar int64.
@@ -39,10 +40,10 @@ class SparseTable:
         Raises:
             InvalidArgumentError: When run: the parts of the tensor do not fit each other.
         """
-        return self._park("AddSparseToTensorsMap", sparse, [], TensorShape([]))
+        return self._store("AddSparseToTensorsMap", sparse, [], TensorShape([]))
 
     def add_many(self, sparse: SparseTensor, keep: Tensor | None = None) -> Tensor:
-        """Adds an operation that parks the rows of a sparse tensor, each by itself.
+        """Adds an operation that stores each row of a sparse tensor by itself.
 
         Args:
             sparse: Rows along its first dimension.
@@ -56,10 +57,10 @@ class SparseTable:
                 no rows, or not as many as `keep` has bools.
         """
         inputs = [] if keep is None else [keep]
-        return self._park("AddManySparseToTensorsMap", sparse, inputs, TensorShape([None]))
+        return self._store("AddManySparseToTensorsMap", sparse, inputs, TensorShape([None]))
 
     def take_many(self, handles: Tensor, dtype: DType, rank: int | None) -> SparseTensor:
-        """Adds an operation that takes parked tensors out of the table and stacks them.
+        """Adds an operation that removes tensors from the table and stacks them.
 
         Args:
             handles: A vector of int64.
@@ -87,7 +88,7 @@ class SparseTable:
         )
         return SparseTensor(*op.outputs)
 
-    def _park(
+    def _store(
         self, op_type: str, sparse: SparseTensor, more: list[Tensor], shape: TensorShape
     ) -> Tensor:
         parts = [sparse.indices, sparse.values, sparse.dense_shape]

@@ -1,13 +1,16 @@
-"""Sparse tensors: the elements that are there, and where.
+"""Sparse tensors: only some elements are stored, with their indices.
 
 Source: `tf.SparseTensor` and `tf.SparseTensorValue` of TensorFlow 1.15.
 """
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from typing import Any, NamedTuple, cast
 
 from headrace import dtypes
-from headrace.dtypes import DType, as_dtype
-from headrace.graph import Graph, Operation, Tensor, name_scope, session_for_tensor
+from headrace.dtypes import DType, DTypeLike, as_dtype
+from headrace.graph import Graph, Operation, Tensor, TensorLike, name_scope, session_for_tensor
 from headrace.ops.framework.conversion import (
     constant_value_as_shape,
     convert_to_tensor,
@@ -45,7 +48,7 @@ class SparseTensor:
         ValueError: If the static shapes do not fit.
     """
 
-    def __init__(self, indices: Any, values: Any, dense_shape: Any) -> None:
+    def __init__(self, indices: TensorLike, values: TensorLike, dense_shape: TensorLike) -> None:
         with name_scope(None, "SparseTensor", [indices, values, dense_shape]):
             self._indices = convert_to_tensor(indices, name="indices", dtype=dtypes.int64)
             self._values = convert_to_tensor(values, name="values")
@@ -59,7 +62,7 @@ class SparseTensor:
         indices_shape[1].merge_with(shape_shape[0])
 
     @classmethod
-    def from_value(cls, sparse_tensor_value: Any) -> "SparseTensor":
+    def from_value(cls, sparse_tensor_value: SparseTensor | SparseTensorValue) -> SparseTensor:
         """Makes a sparse tensor of a `SparseTensorValue` or another `SparseTensor`.
 
         Raises:
@@ -117,7 +120,9 @@ class SparseTensor:
         parts = (self._values, self._indices, self._dense_shape)
         return list(dict.fromkeys(op for part in parts for op in part.consumers()))
 
-    def eval(self, feed_dict: Any = None, session: Any = None) -> SparseTensorValue:
+    def eval(
+        self, feed_dict: Mapping[Any, Any] | None = None, session: Any = None
+    ) -> SparseTensorValue:
         """Computes its parts. Blocks until it is done.
 
         Args:
@@ -139,7 +144,9 @@ class SparseTensor:
 
 
 def convert_to_tensor_or_sparse_tensor(
-    value: Any, dtype: Any = None, name: str | None = None
+    value: TensorLike | SparseTensor | SparseTensorValue,
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
 ) -> Tensor | SparseTensor:
     """Returns a sparse tensor for a sparse value, else converts to a tensor.
 
@@ -161,7 +168,9 @@ def convert_to_tensor_or_sparse_tensor(
     return sparse
 
 
-def _refuse_conversion(value: Any, dtype: Any, name: str | None, as_ref: bool) -> Tensor:
+def _refuse_conversion(
+    value: object, dtype: DType | None, name: str | None, as_ref: bool
+) -> Tensor:
     raise TypeError(
         f"Failed to convert object of type {type(value)} to Tensor. Contents: {value}. Consider "
         "casting elements to a supported type."

@@ -1,13 +1,13 @@
-"""Dense tensors made of sparse ones.
+"""Converting sparse tensors to dense ones.
 
 Source: `tf.sparse_to_dense` and `tf.sparse_tensor_to_dense` of TensorFlow 1.15.
 """
 
-from typing import Any
+from __future__ import annotations
 
 from headrace import dtypes
-from headrace.graph import Tensor, define
-from headrace.ops.framework.arguments import Input, apply_op
+from headrace.graph import Tensor, TensorLike, define
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import constant_value_as_shape
 from headrace.ops.framework.elementwise import INDEX_TYPES
 from headrace.ops.framework.inference import check_rank
@@ -17,10 +17,10 @@ __all__ = ["sparse_tensor_to_dense", "sparse_to_dense"]
 
 
 def sparse_to_dense(
-    sparse_indices: Any,
-    output_shape: Any,
-    sparse_values: Any,
-    default_value: Any = 0,
+    sparse_indices: TensorLike,
+    output_shape: TensorLike,
+    sparse_values: TensorLike,
+    default_value: TensorLike = 0,
     validate_indices: bool = True,
     name: str | None = None,
 ) -> Tensor:
@@ -41,7 +41,7 @@ def sparse_to_dense(
         Input("default_value", default_value),
     ]
 
-    def infer(_: Tensor, shape: Tensor, values: Tensor, default: Tensor) -> Any:
+    def infer(_: Tensor, shape: Tensor, values: Tensor, default: Tensor) -> Outputs:
         check_rank(shape.shape, 1)
         check_rank(default.shape, 0)
         return [(values.dtype.base_dtype, constant_value_as_shape(shape))]
@@ -52,7 +52,7 @@ def sparse_to_dense(
 
 def sparse_tensor_to_dense(
     sp_input: SparseTensor,
-    default_value: Any = None,
+    default_value: TensorLike | None = None,
     validate_indices: bool = True,
     name: str | None = None,
 ) -> Tensor:

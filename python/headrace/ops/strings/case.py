@@ -1,13 +1,15 @@
-"""Letters in the other case, and strings without the space around them.
+"""Changing the case of strings, and stripping them.
 
 Source: `tf.strings.lower`, `upper` and `strip` of TensorFlow 1.15.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from headrace import dtypes
-from headrace.graph import Tensor, define
+from headrace.graph import Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, apply_op
 from headrace.ops.framework.inference import (
     like,
@@ -20,8 +22,8 @@ __all__ = ["string_lower", "string_strip", "string_upper"]
 _SPACES: Final = b" \t\n\v\f\r"
 
 
-def string_lower(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
-    """Returns each string with small letters in place of capital ones.
+def string_lower(input: TensorLike, encoding: str = "", name: str | None = None) -> Tensor:
+    """Converts strings to lower case.
 
     Args:
         input: The strings.
@@ -31,8 +33,8 @@ def string_lower(input: Any, encoding: str = "", name: str | None = None) -> Ten
     return _change_case("StringLower", input, encoding, name, bytes.lower, str.lower)
 
 
-def string_upper(input: Any, encoding: str = "", name: str | None = None) -> Tensor:
-    """Returns each string with capital letters in place of small ones.
+def string_upper(input: TensorLike, encoding: str = "", name: str | None = None) -> Tensor:
+    """Converts strings to upper case.
 
     Args:
         input: The strings.
@@ -42,13 +44,13 @@ def string_upper(input: Any, encoding: str = "", name: str | None = None) -> Ten
     return _change_case("StringUpper", input, encoding, name, bytes.upper, str.upper)
 
 
-def string_strip(input: Any, name: str | None = None) -> Tensor:
-    """Returns each string without the spaces around it."""
+def string_strip(input: TensorLike, name: str | None = None) -> Tensor:
+    """Strips white space from both ends of each string."""
     return _map_strings("StringStrip", input, name, lambda text: text.strip(_SPACES))
 
 
 def _map_strings(
-    op_type: str, input: Any, name: str | None, function: Callable[[bytes], bytes]
+    op_type: str, input: TensorLike, name: str | None, function: Callable[[bytes], bytes]
 ) -> Tensor:
     """Adds an operation that changes each string by itself.
 
@@ -59,7 +61,7 @@ def _map_strings(
         function: What is done to each.
     """
 
-    def kernel(strings: Array) -> Any:
+    def kernel(strings: Array) -> Array:
         return string_array([function(text) for text in strings.flat], strings.shape)
 
     inputs = [Input("input", input, dtypes.string)]
@@ -68,7 +70,7 @@ def _map_strings(
 
 def _change_case(
     op_type: str,
-    input: Any,
+    input: TensorLike,
     encoding: str,
     name: str | None,
     of_bytes: Callable[[bytes], bytes],

@@ -1,15 +1,17 @@
-"""Strings from numbers, and numbers from strings.
+"""Converting numbers to strings and strings to numbers.
 
 Source: `tf.as_string` and `tf.string_to_number` of TensorFlow 1.15.
 """
 
+from __future__ import annotations
+
 from math import isfinite
-from typing import Any, Final
+from typing import Final
 
 from headrace import dtypes
-from headrace.dtypes import as_dtype
-from headrace.graph import Tensor, define
-from headrace.ops.framework.arguments import Input, apply_op
+from headrace.dtypes import DTypeLike, as_dtype
+from headrace.graph import Tensor, TensorLike, define
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.attributes import type_attr
 from headrace.ops.framework.elementwise import COMPLEX, FLOATS, INTEGERS
 from headrace.ops.framework.kernel import Array, fail, string_array
@@ -21,7 +23,7 @@ _READABLE: Final = (dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64)
 
 
 def as_string(
-    input: Any,
+    input: TensorLike,
     precision: int = -1,
     scientific: bool = False,
     shortest: bool = False,
@@ -52,17 +54,19 @@ def as_string(
         "fill": fill,
     }
 
-    def infer(tensor: Tensor) -> Any:
+    def infer(tensor: Tensor) -> Outputs:
         return [(dtypes.string, tensor.shape)]
 
-    def kernel(x: Array) -> Any:
+    def kernel(x: Array) -> Array:
         return _write_all(x, **attrs)  # type: ignore[arg-type]
 
     inputs = [Input("input", input, allowed=_WRITABLE)]
     return apply_op("AsString", inputs, infer, name=name, attrs=attrs, kernel=kernel).outputs[0]
 
 
-def string_to_number(input: Any, out_type: Any = dtypes.float32, name: str | None = None) -> Tensor:
+def string_to_number(
+    input: TensorLike, out_type: DTypeLike = dtypes.float32, name: str | None = None
+) -> Tensor:
     """Reads numbers from strings.
 
     Args:
@@ -79,7 +83,7 @@ def string_to_number(input: Any, out_type: Any = dtypes.float32, name: str | Non
     """
     dtype = type_attr("out_type", out_type, _READABLE)
 
-    def infer(tensor: Tensor) -> Any:
+    def infer(tensor: Tensor) -> Outputs:
         return [(dtype, tensor.shape)]
 
     inputs = [Input("string_tensor", input, dtypes.string)]
@@ -112,7 +116,7 @@ def _write_all(
     form = f"%{fill}{size}{digits}{notation}" if is_float else f"%{fill}{size}d"
     items = x.ravel().tolist()
 
-    def write(item: Any) -> str:
+    def write(item: float) -> str:
         # As printf of C: there are no zeros before what is not a number.
         padded = form if not is_float or isfinite(item) else form.replace("%0", "%")
         return f"{padded % item}"

@@ -1,22 +1,24 @@
-"""Strings as numbers of buckets.
+"""Hashing strings into buckets.
 
 Source: `tf.strings.to_hash_bucket_fast` of TensorFlow 1.15.
 """
 
-from typing import Any
+from __future__ import annotations
 
 from headrace import dtypes
-from headrace.graph import Tensor, define
-from headrace.ops.framework.arguments import Input, apply_op
+from headrace.graph import Tensor, TensorLike, define
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
 
 __all__ = ["string_to_hash_bucket_fast"]
 
 
-def string_to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = None) -> Tensor:
-    """Returns for each string the number of its bucket.
+def string_to_hash_bucket_fast(
+    input: TensorLike, num_buckets: int, name: str | None = None
+) -> Tensor:
+    """Hashes each string into a bucket and returns the bucket's number.
 
-    Equal strings have equal numbers, on every machine and for good. Who knows the hash (FarmHash)
-    can make strings that fall into one bucket.
+    Equal strings have equal numbers, on every machine and in every version. The hash (FarmHash) is
+    not cryptographic: strings that share a bucket can be made on purpose.
 
     Args:
         input: The strings.
@@ -35,7 +37,7 @@ def string_to_hash_bucket_fast(input: Any, num_buckets: int, name: str | None = 
             "minimum 1. Ask for at least one bucket."
         )
 
-    def infer(strings: Tensor) -> Any:
+    def infer(strings: Tensor) -> Outputs:
         return [(dtypes.int64, strings.shape)]
 
     inputs = [Input("input", input, dtypes.string)]

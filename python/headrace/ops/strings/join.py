@@ -3,13 +3,15 @@
 Source: `tf.string_join` and `tf.reduce_join` of TensorFlow 1.15.
 """
 
-from typing import Any
+from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 
 from headrace import dtypes
-from headrace.graph import Tensor, define
-from headrace.ops.framework.arguments import InputList, apply_op
+from headrace.graph import Tensor, TensorLike, define
+from headrace.ops.framework.arguments import InputList, Outputs, apply_op
 from headrace.ops.framework.inference import merge_shapes
 from headrace.ops.framework.kernel import Array, fail, string_array
 from headrace.shapes import bracketed, unknown_shape
@@ -17,12 +19,14 @@ from headrace.shapes import bracketed, unknown_shape
 __all__ = ["string_join"]
 
 
-def string_join(inputs: Any, separator: str | bytes = "", name: str | None = None) -> Tensor:
+def string_join(
+    inputs: Sequence[TensorLike], separator: str | bytes = "", name: str | None = None
+) -> Tensor:
     """Joins strings elementwise.
 
     Args:
         inputs: A list of string tensors of one shape; scalars count for every element.
-        separator: What stands between two parts.
+        separator: The string between two parts.
         name: Name of the operation.
 
     Raises:
@@ -36,7 +40,7 @@ def string_join(inputs: Any, separator: str | bytes = "", name: str | None = Non
             "List argument 'inputs' to 'StringJoin' Op with length 0 shorter than minimum length 1."
         )
 
-    def infer(*tensors: Tensor) -> Any:
+    def infer(*tensors: Tensor) -> Outputs:
         shape = unknown_shape()
         for tensor in tensors:
             if tensor.shape.rank != 0:
@@ -44,7 +48,7 @@ def string_join(inputs: Any, separator: str | bytes = "", name: str | None = Non
         all_scalar = all(tensor.shape.rank == 0 for tensor in tensors)
         return [(dtypes.string, tensors[0].shape if all_scalar else shape)]
 
-    def kernel(*arrays: Array) -> Any:
+    def kernel(*arrays: Array) -> Array:
         shapes = [array.shape for array in arrays if array.ndim]
         for shape in shapes:
             if shape != shapes[0]:

@@ -3,16 +3,16 @@
 Source: `tf.reduce_join` of TensorFlow 1.15.
 """
 
-from typing import Any
+from __future__ import annotations
 
 import numpy as np
 
 from headrace import dtypes
 from headrace.errors import OutOfRangeError
-from headrace.graph import Tensor, define, name_scope
+from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.ops.array.range import range as range_of
 from headrace.ops.array.shape import rank
-from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.framework.folding import fold
 from headrace.ops.framework.inference import (
@@ -24,8 +24,8 @@ __all__ = ["reduce_join"]
 
 
 def reduce_join(
-    inputs: Any,
-    axis: Any = None,
+    inputs: TensorLike,
+    axis: TensorLike | None = None,
     keepdims: bool = False,
     separator: str = "",
     name: str | None = None,
@@ -37,7 +37,7 @@ def reduce_join(
         axis: The axis, or the axes: along the first of them strings are joined first, then those
             along the second. None for all of them, from the last to the first.
         keepdims: Whether joined axes stay, with size 1.
-        separator: What stands between two strings.
+        separator: The string between two strings.
         name: Name of the operation.
 
     Raises:
@@ -48,12 +48,12 @@ def reduce_join(
         strings = convert_to_tensor(inputs)
         axes = range_of(rank(strings) - 1, -1, -1) if axis is None else axis
 
-        def infer(texts: Tensor, places: Tensor) -> Any:
+        def infer(texts: Tensor, places: Tensor) -> Outputs:
             known = fold(places)
             wanted = None if known is None else [int(place) for place in known.ravel()]
             return [(dtypes.string, reduce_shape(texts.shape, wanted, keep))]
 
-        def kernel(texts: Array, places: Array) -> Any:
+        def kernel(texts: Array, places: Array) -> Array:
             return _join(texts, places, separator.encode(), keep)
 
         given = [
@@ -65,7 +65,7 @@ def reduce_join(
         return op.outputs[0]
 
 
-def _join(texts: Array, places: Array, separator: bytes, keep: bool) -> Any:
+def _join(texts: Array, places: Array, separator: bytes, keep: bool) -> Array:
     axes: list[int] = []
     for axis in places.ravel().tolist():
         if not -texts.ndim <= axis < texts.ndim:

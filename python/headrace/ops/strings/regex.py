@@ -1,4 +1,4 @@
-"""Strings searched and changed by regular expressions.
+"""Matching and replacing with regular expressions.
 
 The expressions are those of RE2. They are searched natively, without Python's lock, in time linear
 in the text.
@@ -6,11 +6,13 @@ in the text.
 Source: `tf.strings.regex_replace` and `tf.strings.regex_full_match` of TensorFlow 1.15.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 from headrace import dtypes
-from headrace.graph import Tensor, define
-from headrace.ops.framework.arguments import Input, apply_op
+from headrace.graph import Tensor, TensorLike, define
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.attributes import bool_attr
 from headrace.ops.framework.inference import check_rank
 
@@ -18,7 +20,11 @@ __all__ = ["regex_full_match", "regex_replace"]
 
 
 def regex_replace(
-    input: Any, pattern: Any, rewrite: Any, replace_global: bool = True, name: str | None = None
+    input: TensorLike,
+    pattern: TensorLike,
+    rewrite: TensorLike,
+    replace_global: bool = True,
+    name: str | None = None,
 ) -> Tensor:
     r"""Replaces what a regular expression matches in each string.
 
@@ -44,7 +50,7 @@ def regex_replace(
         inputs.append(Input("rewrite", rewrite, dtypes.string))
         op_type = "RegexReplace"
 
-    def infer(strings: Tensor, *scalars: Tensor) -> Any:
+    def infer(strings: Tensor, *scalars: Tensor) -> Outputs:
         for tensor in scalars:
             check_rank(tensor.shape, 0)
         return [(dtypes.string, strings.shape)]
@@ -52,8 +58,8 @@ def regex_replace(
     return apply_op(op_type, inputs, infer, name=name, attrs=attrs).outputs[0]
 
 
-def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tensor:
-    """Returns for each string whether a regular expression matches all of it.
+def regex_full_match(input: TensorLike, pattern: TensorLike, name: str | None = None) -> Tensor:
+    """Returns whether a regular expression matches each string as a whole.
 
     Args:
         input: The strings.
@@ -73,7 +79,7 @@ def regex_full_match(input: Any, pattern: Any, name: str | None = None) -> Tenso
         inputs.append(Input("pattern", pattern, dtypes.string))
         op_type = "RegexFullMatch"
 
-    def infer(strings: Tensor, *scalars: Tensor) -> Any:
+    def infer(strings: Tensor, *scalars: Tensor) -> Outputs:
         for tensor in scalars:
             check_rank(tensor.shape, 0)
         return [(dtypes.bool, strings.shape)]

@@ -3,12 +3,14 @@
 Source: `tf.string_split` and `tf.strings.split` of TensorFlow 1.15.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 from headrace import dtypes
-from headrace.graph import Tensor, define, name_scope
+from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.ops.array.reshape import expand_dims
-from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.attributes import bool_attr
 from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.framework.inference import check_rank
@@ -19,9 +21,12 @@ __all__ = ["split_at_bytes", "string_split"]
 
 
 def split_at_bytes(
-    input: Any, separators: Any = " ", skip_empty: bool = True, name: str | None = None
+    input: TensorLike,
+    separators: TensorLike = " ",
+    skip_empty: bool = True,
+    name: str | None = None,
 ) -> SparseTensor:
-    """Splits strings wherever one of several bytes stands.
+    """Splits strings at each of several separator bytes.
 
     Args:
         input: A vector of strings.
@@ -42,9 +47,9 @@ def split_at_bytes(
 
 
 def string_split(
-    input: Any, sep: Any = None, maxsplit: int = -1, name: str | None = None
+    input: TensorLike, sep: TensorLike | None = None, maxsplit: int = -1, name: str | None = None
 ) -> SparseTensor:
-    """Splits strings wherever a word stands, as `str.split` does.
+    """Splits strings at a separator, as `str.split` does.
 
     Args:
         input: A vector of strings, or a scalar, which counts as a vector of one.
@@ -67,9 +72,9 @@ def string_split(
 
 
 def _split(
-    op_type: str, strings: Any, separator: tuple[str, Any], attrs: dict[str, Any]
+    op_type: str, strings: Tensor, separator: tuple[str, Any], attrs: dict[str, Any]
 ) -> SparseTensor:
-    def infer(strings: Tensor, separator: Tensor) -> Any:
+    def infer(strings: Tensor, separator: Tensor) -> Outputs:
         check_rank(strings.shape, 1)
         check_rank(separator.shape, 0)
         return [

@@ -1,16 +1,18 @@
-"""Parts of strings, and their lengths.
+"""Substrings, and the lengths of strings.
 
 Source: `tf.substr` and `tf.strings.length` of TensorFlow 1.15.
 """
 
-from typing import Any, Final
+from __future__ import annotations
+
+from typing import Final
 
 import numpy as np
 
 from headrace import dtypes
-from headrace.graph import Tensor, define
+from headrace.graph import Tensor, TensorLike, define
 from headrace.memory import check_array
-from headrace.ops.framework.arguments import Input, apply_op
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.elementwise import INDEX_TYPES
 from headrace.ops.framework.inference import (
     ShapeConflict,
@@ -25,8 +27,10 @@ __all__ = ["string_length", "substr"]
 _UNITS: Final = ("BYTE", "UTF8_CHAR")
 
 
-def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None = None) -> Tensor:
-    """Returns a part of each string.
+def substr(
+    input: TensorLike, pos: TensorLike, len: TensorLike, unit: str = "BYTE", name: str | None = None
+) -> Tensor:
+    """Returns a substring of each string.
 
     Args:
         input: The strings.
@@ -45,7 +49,7 @@ def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None 
     """
     _check_unit("Substr", unit)
 
-    def infer(strings: Tensor, begins: Tensor, lengths: Tensor) -> Any:
+    def infer(strings: Tensor, begins: Tensor, lengths: Tensor) -> Outputs:
         if lengths.shape.rank is not None:
             check_rank(begins.shape, lengths.shape.rank)
         if not begins.shape.is_compatible_with(lengths.shape):
@@ -55,7 +59,7 @@ def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None 
             )
         return [(dtypes.string, broadcast_shapes(strings.shape, begins.shape))]
 
-    def kernel(strings: Array, begins: Array, lengths: Array) -> Any:
+    def kernel(strings: Array, begins: Array, lengths: Array) -> Array:
         if begins.shape != lengths.shape:
             fail(
                 f"pos and len should have the same shape, got: {bracketed(begins.shape)} vs. "
@@ -79,7 +83,7 @@ def substr(input: Any, pos: Any, len: Any, unit: str = "BYTE", name: str | None 
     return apply_op("Substr", inputs, infer, name=name, attrs=attrs, kernel=kernel).outputs[0]
 
 
-def string_length(input: Any, unit: str = "BYTE", name: str | None = None) -> Tensor:
+def string_length(input: TensorLike, unit: str = "BYTE", name: str | None = None) -> Tensor:
     """Returns the length of each string, int32.
 
     Args:
@@ -92,10 +96,10 @@ def string_length(input: Any, unit: str = "BYTE", name: str | None = None) -> Te
     """
     _check_unit("StringLength", unit)
 
-    def infer(strings: Tensor) -> Any:
+    def infer(strings: Tensor) -> Outputs:
         return [(dtypes.int32, strings.shape)]
 
-    def kernel(strings: Array) -> Any:
+    def kernel(strings: Array) -> Array:
         is_bytes = unit == "BYTE"
         lengths = [len(text if is_bytes else _starts(text)) for text in strings.flat]
         return np.array(lengths, dtype=np.int32).reshape(strings.shape)

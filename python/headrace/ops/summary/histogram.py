@@ -1,12 +1,13 @@
-"""Summaries of how often values of each size occur.
+"""Histogram summaries.
 
 Source: `tf.summary.histogram` of TensorFlow 1.15.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from __future__ import annotations
 
-from headrace.graph import Tensor, define
+from collections.abc import Sequence
+
+from headrace.graph import Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input
 from headrace.ops.summary.tag import SUMMARIZABLE, summarize
 
@@ -14,9 +15,12 @@ __all__ = ["histogram"]
 
 
 def histogram(
-    name: str, values: Any, collections: Sequence[str] | None = None, family: str | None = None
+    name: str,
+    values: TensorLike,
+    collections: Sequence[str] | None = None,
+    family: str | None = None,
 ) -> Tensor:
-    """Makes a summary of how often values of each size occur in a tensor.
+    """Makes a histogram summary of the values of a tensor.
 
     Args:
         name: As for `scalar`.

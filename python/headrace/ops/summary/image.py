@@ -3,11 +3,13 @@
 Source: `tf.summary.image` of TensorFlow 1.15.
 """
 
+from __future__ import annotations
+
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from headrace import dtypes
-from headrace.graph import Tensor, define
+from headrace.graph import Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input
 from headrace.ops.summary.tag import summarize
 
@@ -19,7 +21,7 @@ _PIXELS: Final = (dtypes.uint8, dtypes.float32, dtypes.float16, dtypes.float64)
 
 def image(
     name: str,
-    tensor: Any,
+    tensor: TensorLike,
     max_outputs: int = 3,
     collections: Sequence[str] | None = None,
     family: str | None = None,

@@ -1,4 +1,4 @@
-"""Several summaries as one.
+"""Merging summaries.
 
 Source: `tf.summary.merge` and `tf.summary.merge_all` of TensorFlow 1.15.
 """
@@ -17,7 +17,7 @@ __all__ = ["merge", "merge_all"]
 def merge(
     inputs: Sequence[Any], collections: Sequence[str] | None = None, name: str | None = None
 ) -> Tensor:
-    """Puts summaries together in one.
+    """Merges summaries into one.
 
     Args:
         inputs: Serialized summaries.
@@ -46,7 +46,7 @@ def merge(
 def merge_all(
     key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None
 ) -> Tensor | None:
-    """Puts all summaries of a collection together in one.
+    """Merges all summaries of a collection into one.
 
     Args:
         key: Name of the collection.

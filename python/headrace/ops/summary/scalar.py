@@ -3,10 +3,11 @@
 Source: `tf.summary.scalar` of TensorFlow 1.15.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from __future__ import annotations
 
-from headrace.graph import Tensor, define
+from collections.abc import Sequence
+
+from headrace.graph import Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input
 from headrace.ops.summary.tag import SUMMARIZABLE, summarize
 
@@ -14,12 +15,15 @@ __all__ = ["scalar"]
 
 
 def scalar(
-    name: str, tensor: Any, collections: Sequence[str] | None = None, family: str | None = None
+    name: str,
+    tensor: TensorLike,
+    collections: Sequence[str] | None = None,
+    family: str | None = None,
 ) -> Tensor:
     """Makes a summary of one number.
 
     Args:
-        name: Its tag, together with the name scope. What a tag cannot hold becomes "_".
+        name: Its tag, together with the name scope. Invalid characters become "_".
         tensor: A scalar number.
         collections: Where to add the summary; None for `GraphKeys.SUMMARIES`.
         family: Goes before the tag; TensorBoard groups by it.

@@ -1,4 +1,6 @@
-"""The tags of summaries, and what all kinds of them share."""
+"""The tags of summaries, and the code that all kinds of summaries share."""
+
+from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
@@ -6,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from headrace import dtypes
-from headrace.graph import GraphKeys, Tensor, add_to_collections, name_scope
+from headrace.graph import GraphKeys, Tensor, TensorLike, add_to_collections, name_scope
 from headrace.ops.framework.arguments import Input, apply_op
 from headrace.ops.framework.elementwise import FLOATS, INTEGERS
 from headrace.shapes import TensorShape
@@ -39,15 +41,15 @@ def summarize(
 
 
 @contextmanager
-def _tag_scope(name: str, family: str | None, values: Any) -> Iterator[tuple[str, str]]:
-    """Gives the tag and the name scope of a summary."""
+def _tag_scope(name: str, family: str | None, values: TensorLike) -> Iterator[tuple[str, str]]:
+    """Yields the tag and the name scope of a summary."""
     name = _clean(name)
     if family is None:
         with name_scope(name, values=[values]) as scope:
             yield scope.rstrip("/"), scope
         return
     family = _clean(family)
-    # The family stands twice: TensorBoard takes what is before the first slash as the group.
+    # The family is in the tag twice: TensorBoard groups by the part before the first slash.
     with name_scope(f"{family}/{name}", values=[values]) as scope:
         yield f"{family}/{scope.rstrip('/')}", scope
 
@@ -57,5 +59,5 @@ def _clean(tag: str) -> str:
 
 
 def infer_string(*_: Tensor) -> list[tuple[dtypes.DType, TensorShape]]:
-    """Says that an operation returns one string."""
+    """Returns the type and shape of the output of an operation that returns one string."""
     return [(dtypes.string, TensorShape([]))]

@@ -1,18 +1,20 @@
-"""Operations that change a variable or look at it without reading its value.
+"""Operations that change a variable or inspect it without reading its value.
 
-They take a variable, or a tensor that stands for one: what an earlier assignment returned.
+They take a variable, or a tensor that stands for one, such as the output of an assignment.
 
 Source: `tf.assign`, `tf.assign_add`, `tf.assign_sub`, `tf.count_up_to` and
 `tf.is_variable_initialized` of TensorFlow 1.15.
 """
+
+from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
 from headrace import dtypes
 from headrace.dtypes import DType
-from headrace.graph import Tensor, define
-from headrace.ops.framework.arguments import Input, apply_op
+from headrace.graph import SupportsTensor, Tensor, TensorLike, define
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.inference import like, merge_shapes
 from headrace.shapes import TensorShape
 
@@ -27,8 +29,8 @@ __all__ = [
 
 
 def assign(
-    ref: Any,
-    value: Any,
+    ref: Tensor | SupportsTensor,
+    value: TensorLike,
     validate_shape: bool | None = None,
     use_locking: bool | None = None,
     name: str | None = None,
@@ -37,7 +39,7 @@ def assign(
 
     Args:
         ref: The variable.
-        value: What it gets; must convert to a tensor of its type.
+        value: The new value; must convert to a tensor of its type.
         validate_shape: Whether the value must have the variable's shape; None for True.
         use_locking: Accepted for TensorFlow's sake: updates never overlap.
         name: Name of the operation.
@@ -61,13 +63,16 @@ def assign(
 
 
 def assign_add(
-    ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None
+    ref: Tensor | SupportsTensor,
+    value: TensorLike,
+    use_locking: bool | None = None,
+    name: str | None = None,
 ) -> Tensor:
-    """Adds an operation that adds to a variable's value; no other update comes in between.
+    """Adds an operation that adds to a variable's value, atomically.
 
     Args:
         ref: The variable.
-        value: What is added; of the variable's type and shape.
+        value: The value to add, of the variable's type and shape.
         use_locking: Accepted for TensorFlow's sake.
         name: Name of the operation.
 
@@ -83,13 +88,16 @@ def assign_add(
 
 
 def assign_sub(
-    ref: Any, value: Any, use_locking: bool | None = None, name: str | None = None
+    ref: Tensor | SupportsTensor,
+    value: TensorLike,
+    use_locking: bool | None = None,
+    name: str | None = None,
 ) -> Tensor:
     """As `assign_add`, but subtracts."""
     return _update("AssignSub", ref, value, use_locking, name)
 
 
-def count_up_to(ref: Any, limit: int, name: str | None = None) -> Tensor:
+def count_up_to(ref: Tensor | SupportsTensor, limit: int, name: str | None = None) -> Tensor:
     """Adds an operation that adds one to a variable and returns the value before that.
 
     Args:
@@ -108,7 +116,7 @@ def count_up_to(ref: Any, limit: int, name: str | None = None) -> Tensor:
     return _add("CountUpTo", ref, [], like, attrs, name, (dtypes.int32, dtypes.int64))
 
 
-def is_variable_initialized(ref: Any, name: str | None = None) -> Tensor:
+def is_variable_initialized(ref: Tensor | SupportsTensor, name: str | None = None) -> Tensor:
     """Adds an operation that says whether a variable has a value: a bool scalar.
 
     Raises:
@@ -121,14 +129,20 @@ def is_variable_initialized(ref: Any, name: str | None = None) -> Tensor:
     return _add("IsVariableInitialized", ref, [], infer, {}, name)
 
 
-def initialized_value(ref: Any, default: Tensor, name: str | None = None) -> Tensor:
+def initialized_value(
+    ref: Tensor | SupportsTensor, default: Tensor, name: str | None = None
+) -> Tensor:
     """Adds an operation that reads a variable, or returns `default` if it has no value yet."""
     inputs = [Input("default", default)]
     return _add("InitializedValue", ref, inputs, lambda _ref, tensor: like(tensor), {}, name)
 
 
 def _update(
-    op_type: str, ref: Any, value: Any, use_locking: bool | None, name: str | None
+    op_type: str,
+    ref: Tensor | SupportsTensor,
+    value: TensorLike,
+    use_locking: bool | None,
+    name: str | None,
 ) -> Tensor:
     def infer(target: Tensor, tensor: Tensor) -> list[tuple[DType, TensorShape]]:
         return [(target.dtype, merge_shapes(target.shape, tensor.shape))]
@@ -139,9 +153,9 @@ def _update(
 
 def _add(
     op_type: str,
-    ref: Any,
+    ref: Tensor | SupportsTensor,
     inputs: list[Input],
-    infer: Callable[..., Any],
+    infer: Callable[..., Outputs],
     attrs: dict[str, Any],
     name: str | None,
     allowed: tuple[DType, ...] | None = None,

@@ -1,4 +1,4 @@
-"""The variable that counts training steps.
+"""The global step: the variable that counts training steps.
 
 Source: `tf.train.get_global_step` and its kin of TensorFlow 1.15.
 """
@@ -6,7 +6,7 @@ Source: `tf.train.get_global_step` and its kin of TensorFlow 1.15.
 from typing import Any
 
 from headrace.dtypes import int64
-from headrace.graph import Graph, GraphKeys, Tensor, get_default_graph
+from headrace.graph import Graph, GraphKeys, SupportsTensor, Tensor, get_default_graph
 from headrace.ops.variables.initializers import zeros_initializer
 from headrace.ops.variables.scope import get_variable
 from headrace.ops.variables.variable import Variable
@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 
-def global_step(sess: Any, global_step_tensor: Any) -> int:
+def global_step(sess: Any, global_step_tensor: Tensor | SupportsTensor | str) -> int:
     """Returns the number of steps in a session.
 
     Args:
@@ -87,12 +87,12 @@ def create_global_step(graph: Graph | None = None) -> Variable:
 
 
 def get_or_create_global_step(graph: Graph | None = None) -> Any:
-    """Returns the variable that counts the steps, made if there is none."""
+    """Returns the variable that counts the steps. It is made if there is none."""
     found = get_global_step(graph)
     return create_global_step(graph) if found is None else found
 
 
-def assert_global_step(global_step_tensor: Any) -> None:
+def assert_global_step(global_step_tensor: object) -> None:
     """Raises TypeError unless it can count steps: a variable or tensor, an integer scalar."""
     if not isinstance(global_step_tensor, (Variable, Tensor)):
         raise TypeError(

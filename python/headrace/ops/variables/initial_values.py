@@ -1,8 +1,8 @@
-"""Initial values that are made from other variables.
+"""Initial values that depend on other variables.
 
-`tf.Variable(other * 2)` is initialized together with `other`, in any order. So what it is given is
-a copy of that computation over the values that the others have or, as long as they have none, will
-get.
+`tf.Variable(other * 2)` is initialized together with `other`, in any order. So its initial value is
+a copy of that computation. Where the computation reads another variable, the copy reads the
+variable's value if it has one, else its initial value.
 
 Source: what `tf.Variable` of TensorFlow 1.15 does with its initial value.
 """
@@ -16,7 +16,7 @@ __all__ = ["guard_initial_value"]
 
 
 def guard_initial_value(value: Tensor, suffix: str) -> Tensor:
-    """Returns a tensor of the same value that is there before other variables have theirs.
+    """Returns a tensor of the same value that does not need other variables to be initialized.
 
     Args:
         value: An initial value.

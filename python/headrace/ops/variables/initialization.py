@@ -1,4 +1,4 @@
-"""Which variables a graph has, giving them their first values, and saying which have none.
+"""The variables of a graph, their initialization, and a report of those without a value.
 
 Source: `tf.global_variables`, `tf.variables_initializer`, `tf.report_uninitialized_variables` and
 their kin of TensorFlow 1.15.
@@ -23,6 +23,7 @@ from headrace.ops.control.control_flow import group
 from headrace.ops.framework.conversion import constant
 from headrace.ops.framework.kernel import NumpyKernel
 from headrace.ops.variables.assign import is_variable_initialized
+from headrace.ops.variables.variable import Variable
 from headrace.shapes import TensorShape
 
 __all__ = [
@@ -49,7 +50,7 @@ def global_variables(scope: str | None = None) -> list[Any]:
 
 
 def local_variables(scope: str | None = None) -> list[Any]:
-    """Returns the variables of one process: those of `GraphKeys.LOCAL_VARIABLES`."""
+    """Returns the variables that are not saved: those of `GraphKeys.LOCAL_VARIABLES`."""
     return get_collection(GraphKeys.LOCAL_VARIABLES, scope)
 
 
@@ -59,16 +60,16 @@ def trainable_variables(scope: str | None = None) -> list[Any]:
 
 
 def model_variables(scope: str | None = None) -> list[Any]:
-    """Returns what a user has put into `GraphKeys.MODEL_VARIABLES`."""
+    """Returns the variables that the user has added to `GraphKeys.MODEL_VARIABLES`."""
     return get_collection(GraphKeys.MODEL_VARIABLES, scope)
 
 
 def moving_average_variables(scope: str | None = None) -> list[Any]:
-    """Returns what a user has put into `GraphKeys.MOVING_AVERAGE_VARIABLES`."""
+    """Returns the variables that the user has added to `GraphKeys.MOVING_AVERAGE_VARIABLES`."""
     return get_collection(GraphKeys.MOVING_AVERAGE_VARIABLES, scope)
 
 
-def variables_initializer(var_list: Sequence[Any], name: str = "init") -> Operation:
+def variables_initializer(var_list: Sequence[Variable], name: str = "init") -> Operation:
     """Adds an operation that runs the initializers of some variables, in any order."""
     return group(*[variable.initializer for variable in var_list], name=name)
 
@@ -79,12 +80,12 @@ def global_variables_initializer() -> Operation:
 
 
 def local_variables_initializer() -> Operation:
-    """Adds an operation that initializes all local variables, the epoch counters among them."""
+    """Adds an operation that initializes all local variables, such as epoch counters."""
     return variables_initializer(local_variables())
 
 
 def report_uninitialized_variables(
-    var_list: Sequence[Any] | None = None, name: str = "report_uninitialized_variables"
+    var_list: Sequence[Variable] | None = None, name: str = "report_uninitialized_variables"
 ) -> Tensor:
     """Adds an operation that names the variables without a value.
 

@@ -1,20 +1,23 @@
-"""Functions of a shape that make initial values: `tf.get_variable` calls them.
+"""Initializers: functions of a shape that make the initial values of variables.
 
 Source: `tf.constant_initializer`, `tf.glorot_uniform_initializer` and their kin of TensorFlow 1.15;
 Glorot and Bengio (2010) for the latter.
 """
 
+from __future__ import annotations
+
 import math
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Sequence
+from typing import Final, SupportsIndex, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from headrace import dtypes
-from headrace.dtypes import DType, as_dtype
-from headrace.graph import Tensor
+from headrace.dtypes import DType, DTypeLike, as_dtype
+from headrace.graph import Tensor, TensorLike
 from headrace.ops.array.fill import ones, zeros
 from headrace.ops.framework.conversion import constant
 from headrace.ops.random.numbers import random_normal, random_uniform, truncated_normal
@@ -31,7 +34,7 @@ __all__ = [
     "zeros_initializer",
 ]
 
-# The standard deviation of what is left of the standard normal distribution between -2 and 2.
+# The standard deviation of the standard normal distribution truncated to [-2, 2].
 _TRUNCATED_STDDEV: Final = 0.87962566103423978
 
 _MODES: Final = ("fan_in", "fan_out", "fan_avg")
@@ -45,10 +48,12 @@ class _Initializer(ABC):
         dtype: Their type if a call names none.
     """
 
-    def __init__(self, dtype: Any) -> None:
+    def __init__(self, dtype: DTypeLike) -> None:
         self.dtype = as_dtype(dtype)
 
-    def __call__(self, shape: Any, dtype: Any = None, partition_info: Any = None) -> Tensor:
+    def __call__(
+        self, shape: TensorLike, dtype: DTypeLike | None = None, partition_info: object = None
+    ) -> Tensor:
         """Returns a tensor of initial values.
 
         Args:
@@ -59,26 +64,26 @@ class _Initializer(ABC):
         return self._make(shape, self.dtype if dtype is None else as_dtype(dtype))
 
     @abstractmethod
-    def _make(self, shape: Any, dtype: DType) -> Tensor: ...
+    def _make(self, shape: TensorLike, dtype: DType) -> Tensor: ...
 
 
 class zeros_initializer(_Initializer):
     """Makes zeros; empty strings or False for those types."""
 
-    def __init__(self, dtype: Any = dtypes.float32) -> None:
+    def __init__(self, dtype: DTypeLike = dtypes.float32) -> None:
         super().__init__(dtype)
 
-    def _make(self, shape: Any, dtype: DType) -> Tensor:
+    def _make(self, shape: TensorLike, dtype: DType) -> Tensor:
         return zeros(shape, dtype)
 
 
 class ones_initializer(_Initializer):
     """Makes ones; True for bool."""
 
-    def __init__(self, dtype: Any = dtypes.float32) -> None:
+    def __init__(self, dtype: DTypeLike = dtypes.float32) -> None:
         super().__init__(dtype)
 
-    def _make(self, shape: Any, dtype: DType) -> Tensor:
+    def _make(self, shape: TensorLike, dtype: DType) -> Tensor:
         return ones(shape, dtype)
 
 
@@ -86,8 +91,8 @@ class constant_initializer(_Initializer):
     """Makes a given value.
 
     Args:
-        value: A number, a list of them or an array. One with too few elements for a shape is filled
-            up with its last one.
+        value: A number, a list of them or an array. If it has too few elements for a shape, the
+            last one is repeated.
         dtype: Their type if a call names none.
         verify_shape: Whether the value must have the shape already.
 
@@ -98,7 +103,10 @@ class constant_initializer(_Initializer):
     """
 
     def __init__(
-        self, value: Any = 0, dtype: Any = dtypes.float32, verify_shape: bool = False
+        self,
+        value: npt.ArrayLike = 0,
+        dtype: DTypeLike = dtypes.float32,
+        verify_shape: bool = False,
     ) -> None:
         if not (np.isscalar(value) or isinstance(value, (list, tuple, np.ndarray))):
             raise TypeError(
@@ -111,17 +119,18 @@ class constant_initializer(_Initializer):
 
     def __call__(
         self,
-        shape: Any,
-        dtype: Any = None,
-        partition_info: Any = None,
+        shape: TensorLike,
+        dtype: DTypeLike | None = None,
+        partition_info: object = None,
         verify_shape: bool | None = None,
     ) -> Tensor:
         """As for the others; `verify_shape` replaces the one given to the initializer."""
         kind = self.dtype if dtype is None else as_dtype(dtype)
         is_verified = self._verify_shape if verify_shape is None else verify_shape
-        return constant(self.value, dtype=kind, shape=shape, verify_shape=is_verified)
+        sizes = cast("Iterable[SupportsIndex]", shape)
+        return constant(self.value, dtype=kind, shape=sizes, verify_shape=is_verified)
 
-    def _make(self, shape: Any, dtype: DType) -> Tensor:
+    def _make(self, shape: TensorLike, dtype: DType) -> Tensor:
         return self(shape, dtype)
 
 
@@ -130,22 +139,22 @@ class random_uniform_initializer(_Initializer):
 
     Args:
         minval: The smallest value.
-        maxval: The bound above, not included; None for 1, which integers must not leave out.
+        maxval: The upper bound, not included; None for 1. Integers need one.
         seed: Determines the sequence, with the graph's seed.
         dtype: Their type if a call names none.
     """
 
     def __init__(
         self,
-        minval: Any = 0,
-        maxval: Any = None,
+        minval: TensorLike = 0,
+        maxval: TensorLike | None = None,
         seed: int | None = None,
-        dtype: Any = dtypes.float32,
+        dtype: DTypeLike = dtypes.float32,
     ) -> None:
         super().__init__(dtype)
         self.minval, self.maxval, self.seed = minval, maxval, seed
 
-    def _make(self, shape: Any, dtype: DType) -> Tensor:
+    def _make(self, shape: TensorLike, dtype: DType) -> Tensor:
         return random_uniform(shape, self.minval, self.maxval, dtype, seed=self.seed)
 
 
@@ -166,16 +175,16 @@ class random_normal_initializer(_Initializer):
 
     def __init__(
         self,
-        mean: Any = 0.0,
-        stddev: Any = 1.0,
+        mean: TensorLike = 0.0,
+        stddev: TensorLike = 1.0,
         seed: int | None = None,
-        dtype: Any = dtypes.float32,
+        dtype: DTypeLike = dtypes.float32,
     ) -> None:
         super().__init__(dtype)
         _check_floating(self.dtype)
         self.mean, self.stddev, self.seed = mean, stddev, seed
 
-    def _make(self, shape: Any, dtype: DType) -> Tensor:
+    def _make(self, shape: TensorLike, dtype: DType) -> Tensor:
         return self._draw(shape, self.mean, self.stddev, dtype, seed=self.seed)
 
 
@@ -186,12 +195,12 @@ class truncated_normal_initializer(random_normal_initializer):
 
 
 class variance_scaling_initializer(_Initializer):
-    """Makes random numbers whose spread fits the number of inputs or outputs of a layer.
+    """Makes random numbers whose variance depends on the number of inputs or outputs of a layer.
 
     Args:
         scale: Multiplies the variance; positive.
         mode: What divides the variance: "fan_in", "fan_out" or "fan_avg". For a weight of shape
-            (..., inputs, outputs), each counts as often as the dimensions before it say.
+            (..., inputs, outputs), each is multiplied by the sizes of the dimensions before them.
         distribution: "uniform", "truncated_normal" (also called "normal") or "untruncated_normal".
         seed: Determines the sequence, with the graph's seed.
         dtype: Their type if a call names none, a floating one.
@@ -206,7 +215,7 @@ class variance_scaling_initializer(_Initializer):
         mode: str = "fan_in",
         distribution: str = "truncated_normal",
         seed: int | None = None,
-        dtype: Any = dtypes.float32,
+        dtype: DTypeLike = dtypes.float32,
     ) -> None:
         if scale <= 0:
             raise ValueError(f"`scale` must be positive float, got {scale}.")
@@ -221,8 +230,8 @@ class variance_scaling_initializer(_Initializer):
         _check_floating(self.dtype)
         self.scale, self.mode, self.distribution, self.seed = scale, mode, distribution, seed
 
-    def _make(self, shape: Any, dtype: DType) -> Tensor:
-        variance = self.scale / max(1.0, self._fan(shape))
+    def _make(self, shape: TensorLike, dtype: DType) -> Tensor:
+        variance = self.scale / max(1.0, self._fan(cast("Sequence[int]", shape)))
         if self.distribution == "uniform":
             limit = math.sqrt(3.0 * variance)
             return random_uniform(shape, -limit, limit, dtype, seed=self.seed)
@@ -232,7 +241,7 @@ class variance_scaling_initializer(_Initializer):
         return truncated_normal(shape, 0.0, stddev, dtype, seed=self.seed)
 
     def _fan(self, shape: Sequence[int]) -> float:
-        """The number of inputs or outputs, or their mean."""
+        """Returns the number of inputs or outputs, or their mean."""
         sizes = [min(int(size), sys.maxsize) for size in shape] or [1]
         if len(sizes) == 1:
             sizes *= 2
@@ -252,14 +261,14 @@ class glorot_uniform_initializer(variance_scaling_initializer):
         ValueError: If the type is not a floating one.
     """
 
-    def __init__(self, seed: int | None = None, dtype: Any = dtypes.float32) -> None:
+    def __init__(self, seed: int | None = None, dtype: DTypeLike = dtypes.float32) -> None:
         super().__init__(1.0, "fan_avg", "uniform", seed, dtype)
 
 
 class glorot_normal_initializer(variance_scaling_initializer):
     """As `glorot_uniform_initializer`, of a truncated normal distribution."""
 
-    def __init__(self, seed: int | None = None, dtype: Any = dtypes.float32) -> None:
+    def __init__(self, seed: int | None = None, dtype: DTypeLike = dtypes.float32) -> None:
         super().__init__(1.0, "fan_avg", "truncated_normal", seed, dtype)
 
 

@@ -1,21 +1,23 @@
-"""Variable scopes: how parts of a program share variables by name.
+"""Variable scopes: sharing variables between parts of a program by name.
 
 Source: `tf.variable_scope`, `tf.get_variable` and `tf.VariableScope` of TensorFlow 1.15.
 """
 
+from __future__ import annotations
+
 import itertools
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any, Final
 
 from headrace import dtypes
-from headrace.dtypes import DType, as_dtype
+from headrace.dtypes import DType, DTypeLike, as_dtype
 from headrace.graph import Graph, GraphKeys, get_collection, get_default_graph, graph_of
 from headrace.ops.framework.conversion import convert_to_tensor
-from headrace.ops.variables.store import AUTO_REUSE, Regularizer, Reuse, store_of
+from headrace.ops.variables.store import AUTO_REUSE, Initializer, Regularizer, Reuse, store_of
 from headrace.ops.variables.variable import Variable
-from headrace.shapes import as_shape
+from headrace.shapes import ShapeLike, as_shape
 
 __all__ = [
     "AUTO_REUSE",
@@ -29,7 +31,7 @@ __all__ = [
 
 
 class VariableScope:
-    """What `tf.get_variable` does inside a `with tf.variable_scope(...)` block.
+    """The settings of `tf.get_variable` inside a `with tf.variable_scope(...)` block.
 
     Args:
         reuse: True: variables must be there already. False: they must not. `AUTO_REUSE`: either.
@@ -49,10 +51,10 @@ class VariableScope:
         self,
         reuse: Reuse,
         name: str = "",
-        initializer: Any = None,
+        initializer: Initializer | None = None,
         regularizer: Regularizer | None = None,
         name_scope: str = "",
-        dtype: Any = dtypes.float32,
+        dtype: DTypeLike = dtypes.float32,
         constraint: Callable[..., Any] | None = None,
     ) -> None:
         self.name = name
@@ -69,13 +71,13 @@ class VariableScope:
         return self._reuse
 
     @property
-    def initializer(self) -> Any:
-        """Makes the initial values of variables."""
+    def initializer(self) -> Initializer | None:
+        """The initializer of variables."""
         return self._initializer
 
     @property
     def regularizer(self) -> Regularizer | None:
-        """Makes losses of variables."""
+        """The regularizer of variables."""
         return self._regularizer
 
     @property
@@ -89,10 +91,10 @@ class VariableScope:
         return self._constraint
 
     def reuse_variables(self) -> None:
-        """From now on, variables must be there already."""
+        """Sets `reuse` to True: variables must exist already."""
         self._reuse = True
 
-    def set_initializer(self, initializer: Any) -> None:
+    def set_initializer(self, initializer: Initializer | None) -> None:
         """Replaces the initializer."""
         self._initializer = initializer
 
@@ -100,7 +102,7 @@ class VariableScope:
         """Replaces the regularizer."""
         self._regularizer = regularizer
 
-    def set_dtype(self, dtype: Any) -> None:
+    def set_dtype(self, dtype: DTypeLike) -> None:
         """Replaces the type."""
         self._dtype = as_dtype(dtype)
 
@@ -120,39 +122,49 @@ class VariableScope:
         """Returns the trainable variables of this scope."""
         return self.get_collection(GraphKeys.TRAINABLE_VARIABLES)
 
-    def _child(self, name: str, name_scope: str, **settings: Any) -> "VariableScope":
-        """A scope of the name that differs from this one in those settings that are not None."""
-        inherited = {
-            "reuse": self._reuse,
-            "initializer": self._initializer,
-            "regularizer": self._regularizer,
-            "dtype": self._dtype,
-            "constraint": self._constraint,
-        }
-        given = {key: value for key, value in settings.items() if value is not None}
-        return VariableScope(name=name, name_scope=name_scope, **{**inherited, **given})
+    def _child(
+        self,
+        name: str,
+        name_scope: str,
+        *,
+        reuse: Reuse | None,
+        initializer: Initializer | None,
+        regularizer: Regularizer | None,
+        dtype: DTypeLike | None,
+        constraint: Callable[..., Any] | None,
+    ) -> VariableScope:
+        """Returns a scope of the name. It inherits those settings that are None."""
+        return VariableScope(
+            name=name,
+            name_scope=name_scope,
+            reuse=self._reuse if reuse is None else reuse,
+            initializer=self._initializer if initializer is None else initializer,
+            regularizer=self._regularizer if regularizer is None else regularizer,
+            dtype=self._dtype if dtype is None else dtype,
+            constraint=self._constraint if constraint is None else constraint,
+        )
 
 
 class _ThreadState(threading.local):
-    """Where one thread is in one graph."""
+    """The current variable scope of one thread in one graph."""
 
     def __init__(self) -> None:
         self.scope = VariableScope(False)
-        # The names of the scopes that were entered: a default name must be another one.
+        # The names of the scopes that were entered. A default name must differ from them.
         self._entered: frozenset[str] = frozenset()
 
     def full_name(self, name: str) -> str:
-        """The name with that of the current scope before it."""
+        """Returns the name with that of the current scope before it."""
         return f"{self.scope.name}/{name}" if self.scope.name else name
 
     def unique_name(self, prefix: str) -> str:
-        """A name that no scope was entered with."""
+        """Returns a name with which no scope was entered yet."""
         names = (f"{prefix}_{number}" if number else prefix for number in itertools.count())
         return next(name for name in names if self.full_name(name) not in self._entered)
 
     @contextmanager
     def inside(self, scope: VariableScope, is_again: bool) -> Iterator[VariableScope]:
-        """Makes a scope the current one; what is entered inside does not count afterwards."""
+        """Makes a scope the current one. Scopes entered inside are forgotten afterwards."""
         outer = self.scope
         entered = self._entered | {scope.name}
         self.scope, self._entered = scope, entered
@@ -166,7 +178,7 @@ class _ThreadState(threading.local):
 
 
 _lock: Final = threading.Lock()
-# The key of no user's collection: it is no string.
+# No collection of a user has this key: it is no string.
 _KEY: Final = ("variable_scopes",)
 
 
@@ -180,7 +192,7 @@ def _state_of(graph: Graph) -> _ThreadState:
 
 
 def get_variable_scope() -> VariableScope:
-    """Returns the scope that this thread is in."""
+    """Returns the current variable scope of this thread."""
     return _state_of(get_default_graph()).scope
 
 
@@ -188,22 +200,22 @@ def get_variable_scope() -> VariableScope:
 def variable_scope(
     name_or_scope: str | VariableScope | None,
     default_name: str | None = None,
-    values: Any = None,
-    initializer: Any = None,
+    values: Iterable[object] | None = None,
+    initializer: Initializer | None = None,
     regularizer: Regularizer | None = None,
-    caching_device: Any = None,
-    partitioner: Any = None,
-    custom_getter: Any = None,
+    caching_device: object = None,
+    partitioner: None = None,
+    custom_getter: None = None,
     reuse: Reuse | None = None,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     use_resource: bool | None = None,
     constraint: Callable[..., Any] | None = None,
     auxiliary_name_scope: bool = True,
 ) -> Iterator[VariableScope]:
-    """Puts a prefix before the names of variables that `tf.get_variable` finds or makes.
+    """Adds a prefix to the names of variables that `tf.get_variable` finds or makes.
 
-    Operations made in the block get it too, made unique: a name scope of the same name is entered.
-    What is not given is inherited from the scope around it, or from the one that is entered again.
+    A name scope of the same name, made unique, is entered too. Settings that are not given are
+    inherited from the scope around it, or from the scope that is entered again.
 
     Args:
         name_or_scope: The name, which is added to that of the scope around, or a scope to enter
@@ -215,8 +227,8 @@ def variable_scope(
         caching_device: Accepted for TensorFlow's sake.
         partitioner: Not supported; must be None.
         custom_getter: Not supported; must be None.
-        reuse: True: variables must be there already, also in scopes inside. `tf.AUTO_REUSE`: they
-            are made if they are not there. None or False: as around it.
+        reuse: True: variables must exist already, also in scopes inside. `tf.AUTO_REUSE`: they are
+            made if they do not exist. None or False: as in the scope around it.
         dtype: Type of variables.
         use_resource: Accepted for TensorFlow's sake.
         constraint: Constraint of variables.
@@ -227,7 +239,8 @@ def variable_scope(
 
     Raises:
         TypeError: If the scope is neither a string nor a scope, or there is no name at all.
-        ValueError: If a name is not valid, or `reuse` is something else or has nothing to name.
+        ValueError: If a name is not valid, `reuse` is something else, or `reuse` is given without
+            a name or scope.
     """
     _check_supported("tf.variable_scope", partitioner=partitioner, custom_getter=custom_getter)
     _check_scope_arguments(name_or_scope, default_name, reuse, auxiliary_name_scope)
@@ -255,27 +268,27 @@ def variable_scope(
 
 def get_variable(
     name: str,
-    shape: Any = None,
-    dtype: Any = None,
-    initializer: Any = None,
+    shape: ShapeLike = None,
+    dtype: DTypeLike | None = None,
+    initializer: Initializer | None = None,
     regularizer: Regularizer | None = None,
     trainable: bool | None = None,
-    collections: Any = None,
-    caching_device: Any = None,
-    partitioner: Any = None,
+    collections: Collection[str] | None = None,
+    caching_device: object = None,
+    partitioner: None = None,
     validate_shape: bool = True,
     use_resource: bool | None = None,
-    custom_getter: Any = None,
+    custom_getter: None = None,
     constraint: Callable[..., Any] | None = None,
-    synchronization: Any = None,
-    aggregation: Any = None,
+    synchronization: object = None,
+    aggregation: object = None,
 ) -> Variable:
-    """Returns the variable of a name, made if it is not there: see `tf.variable_scope`.
+    """Returns the variable of a name, which is made if it does not exist; see `tf.variable_scope`.
 
     Args:
         name: Its name, to which that of the variable scope is added; name scopes do not count.
         shape: Its shape. Not to be given if `initializer` is a value or takes no shape.
-        dtype: Its type; None for that of the scope: float32 unless somebody has set another.
+        dtype: Its type; None for that of the scope, by default float32.
         initializer: A value; or a function `f(shape, dtype=...)`, such as
             `tf.zeros_initializer()`, or without arguments. None for the scope's, or else zeros, for
             floats `tf.glorot_uniform_initializer()`.
@@ -296,20 +309,20 @@ def get_variable(
         The variable: a new one, or the same one that an earlier call with the name has returned.
 
     Raises:
-        ValueError: If it is there and must not be, or the other way round; if it has another shape
+        ValueError: If it exists and must not, or does not exist and must; if it has another shape
             or type than asked for; if its shape or initial value is not known.
     """
     _check_supported("tf.get_variable", partitioner=partitioner, custom_getter=custom_getter)
     if not isinstance(name, str) or not name:
         raise ValueError(f"tf.get_variable: got name {name!r}, expected a string of some length.")
-    is_value = initializer is not None and not callable(initializer)
-    if is_value and shape is not None:
+    value = None if callable(initializer) else initializer
+    if value is not None and shape is not None:
         raise ValueError("If initializer is a constant, do not specify shape.")
     graph = get_default_graph()
     scope = get_variable_scope()
     with graph.name_scope(None):
-        if is_value and dtype is not None:
-            found = convert_to_tensor(initializer).dtype.base_dtype
+        if value is not None and dtype is not None:
+            found = convert_to_tensor(value).dtype.base_dtype
             if found != as_dtype(dtype):
                 raise ValueError(
                     f"Initializer type '{found}' and explicit dtype '{as_dtype(dtype)}' don't "
@@ -333,12 +346,12 @@ def get_variable(
 
 def get_local_variable(
     name: str,
-    shape: Any = None,
-    dtype: Any = None,
-    initializer: Any = None,
+    shape: ShapeLike = None,
+    dtype: DTypeLike | None = None,
+    initializer: Initializer | None = None,
     regularizer: Regularizer | None = None,
     trainable: bool = False,
-    collections: Any = None,
+    collections: Collection[str] | None = None,
     **arguments: Any,
 ) -> Variable:
     """As `get_variable`, of a local variable, which is neither trained nor saved.
@@ -351,12 +364,12 @@ def get_local_variable(
     )
 
 
-def no_regularizer(_tensor: Any) -> None:
-    """A regularizer that makes no loss: for a variable in a scope that has another one."""
+def no_regularizer(_tensor: object) -> None:
+    """A regularizer without a loss: for a variable in a scope that has another regularizer."""
 
 
 def _name_scope(graph: Graph, name: str | None, is_entered: bool) -> AbstractContextManager[str]:
-    """The name scope for the operations of a variable scope; its name has "/" at its end."""
+    """Returns the name scope of a variable scope; its name ends with "/"."""
     if is_entered:
         return graph.name_scope(name) if name else nullcontext("")
     current = graph.get_name_scope()
@@ -364,7 +377,7 @@ def _name_scope(graph: Graph, name: str | None, is_entered: bool) -> AbstractCon
 
 
 def _check_scope_arguments(
-    name_or_scope: Any, default_name: str | None, reuse: Any, auxiliary_name_scope: Any
+    name_or_scope: object, default_name: str | None, reuse: object, auxiliary_name_scope: object
 ) -> None:
     if name_or_scope is None and default_name is None:
         raise TypeError("If default_name is None then name_or_scope is required")
@@ -380,7 +393,7 @@ def _check_scope_arguments(
         raise ValueError("reuse=True cannot be used without a name_or_scope")
 
 
-def _check_supported(where: str, **arguments: Any) -> None:
+def _check_supported(where: str, **arguments: object) -> None:
     for name, value in arguments.items():
         if value is not None:
             raise ValueError(f"{where}: got a {name}, which is not supported. Leave it out.")

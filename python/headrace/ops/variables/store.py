@@ -1,7 +1,9 @@
-"""The variables of a graph that are shared by name: made once, found again.
+"""The store of a graph's variables that are shared by name.
 
 Source: what `tf.get_variable` of TensorFlow 1.15 does with a name.
 """
+
+from __future__ import annotations
 
 import enum
 import inspect
@@ -14,28 +16,32 @@ from headrace.graph import (
     Graph,
     GraphKeys,
     Tensor,
+    TensorLike,
     add_to_collection,
     control_dependencies,
     name_scope,
 )
 from headrace.ops.variables.initializers import glorot_uniform_initializer, zeros_initializer
-from headrace.ops.variables.variable import Variable
+from headrace.ops.variables.variable import InitialValue, Variable
 from headrace.shapes import TensorShape
 
-__all__ = ["AUTO_REUSE", "Regularizer", "Reuse", "VariableStore", "store_of"]
+__all__ = ["AUTO_REUSE", "Initializer", "Regularizer", "Reuse", "VariableStore", "store_of"]
+
+# What `tf.get_variable` takes as `initializer`: an initial value, or a class of initializers.
+Initializer: TypeAlias = "InitialValue | Callable[..., Callable[..., TensorLike]]"
 
 # Takes a variable and returns a loss, or None.
 Regularizer: TypeAlias = Callable[[Any], Tensor | None]
 
 
 class _ReuseMode(enum.Enum):
-    """What to do with a name, besides True and False."""
+    """Values of `reuse` besides True and False."""
 
     AUTO_REUSE = 1
 
 
 AUTO_REUSE: Final = _ReuseMode.AUTO_REUSE
-"""As `reuse`: a variable is made if there is none of its name, and found again otherwise."""
+"""As `reuse`: the variable of a name is returned if it exists, and made otherwise."""
 
 Reuse: TypeAlias = bool | _ReuseMode
 
@@ -55,24 +61,24 @@ class VariableStore:
         reuse: Reuse,
         shape: TensorShape,
         dtype: DType,
-        initializer: Any,
+        initializer: Initializer | None,
         regularizer: Regularizer | None,
         arguments: dict[str, Any],
     ) -> Variable:
-        """Returns the variable of a name, made if that is allowed.
+        """Returns the variable of a name. If it does not exist, it is made if that is allowed.
 
         Args:
             name: Its full name.
-            reuse: True: it must be there. False: it must not. `AUTO_REUSE`: either.
+            reuse: True: it must exist. False: it must not. `AUTO_REUSE`: either.
             shape: What its shape must be compatible with; fully known if a function makes the
                 initial value.
             dtype: Its type, unless `initializer` is a value.
-            initializer: Makes the initial value, or is it; None for the type's default.
+            initializer: The initial value or a function that makes it; None for the type's default.
             regularizer: Makes a loss of a new variable.
             arguments: More arguments for a new `Variable`.
 
         Raises:
-            ValueError: If it may not be made or found again, or is not as wanted.
+            ValueError: If `reuse` does not allow it, or its shape or type is another one.
         """
         with self._lock:
             found = self._variables.get(name)
@@ -103,7 +109,7 @@ def store_of(graph: Graph) -> VariableStore:
 
 
 _lock: Final = threading.Lock()
-# The key of no user's collection: it is no string.
+# No collection of a user has this key: it is no string.
 _KEY: Final = ("variable_store",)
 
 
@@ -128,29 +134,28 @@ def _check_shareable(
 
 
 def _initial_value(
-    name: str, shape: TensorShape, dtype: DType, initializer: Any
+    name: str, shape: TensorShape, dtype: DType, initializer: Initializer | None
 ) -> tuple[Any, DType | None]:
-    """Returns what a new variable is to be given, and the type it must have."""
+    """Returns the initial value of a new variable, and the type it must have."""
     if initializer is None:
         initializer = _default_initializer(name, dtype)
     if not callable(initializer):
         return initializer, None
-    if inspect.isclass(initializer):
-        initializer = initializer()
+    function: Any = initializer() if inspect.isclass(initializer) else initializer
     if shape.is_fully_defined():
-        return lambda: initializer(shape.as_list(), dtype=dtype), dtype
-    parameters = inspect.signature(initializer).parameters.values()
+        return lambda: function(shape.as_list(), dtype=dtype), dtype
+    parameters = inspect.signature(function).parameters.values()
     if any(_is_required(parameter) for parameter in parameters):
         raise ValueError(
             "The initializer passed is not valid. It should be a callable with no arguments and "
             "the shape should not be provided or an instance of `tf.keras.initializers.*' and "
             f"`shape` should be fully defined. Variable {name} was given shape {shape} and "
-            f"{initializer!r}."
+            f"{function!r}."
         )
-    return initializer, None
+    return function, None
 
 
-def _default_initializer(name: str, dtype: DType) -> Callable[..., Any]:
+def _default_initializer(name: str, dtype: DType) -> Callable[..., Tensor]:
     if dtype.is_floating:
         return glorot_uniform_initializer()
     if dtype.is_integer or dtype.is_bool or dtype == string:

@@ -3,23 +3,29 @@
 Source: `tf.Variable` of TensorFlow 1.15, in its default form of reference variables.
 """
 
-from collections.abc import Callable, Iterable
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
 from contextlib import nullcontext
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, cast
+
+import numpy.typing as npt
 
 from headrace.display import displayed_name
-from headrace.dtypes import DType
+from headrace.dtypes import DType, DTypeLike
 from headrace.graph import (
     Graph,
     GraphKeys,
     Operation,
     Role,
     Tensor,
+    TensorLike,
     define,
     get_default_graph,
     get_default_session,
     name_scope,
 )
+from headrace.ops.array.slice import Index
 from headrace.ops.framework.conversion import convert_to_tensor, register_tensor_conversion_function
 from headrace.ops.variables.assign import (
     assign,
@@ -29,9 +35,12 @@ from headrace.ops.variables.assign import (
     initialized_value,
 )
 from headrace.ops.variables.initial_values import guard_initial_value
-from headrace.shapes import TensorShape, as_shape, unknown_shape
+from headrace.shapes import ShapeLike, TensorShape, as_shape, unknown_shape
 
-__all__ = ["Variable"]
+__all__ = ["InitialValue", "Variable"]
+
+# The first value of a variable, or a function that returns it.
+InitialValue: TypeAlias = "TensorLike | Callable[..., TensorLike]"
 
 _OPERATORS: Final = (
     *("add", "radd", "sub", "rsub", "mul", "rmul", "truediv", "rtruediv", "floordiv", "rfloordiv"),
@@ -41,18 +50,18 @@ _OPERATORS: Final = (
 
 
 class Variable:
-    """A tensor that each session keeps between its runs.
+    """A tensor whose value each session keeps between its runs.
 
     It has no value in a session until its initializer has run there. Used as a tensor or in an
     expression it stands for its value.
 
     Args:
-        initial_value: What its initializer assigns: anything that converts to a tensor, or a
-            function that returns that. May use other variables; they need no value before.
+        initial_value: The value that its initializer assigns: anything that converts to a tensor,
+            or a function that returns that. May use other variables, in any order.
         trainable: Whether it is also added to `GraphKeys.TRAINABLE_VARIABLES`; None for True.
         collections: Keys of the collections it is added to; None for
             `[GraphKeys.GLOBAL_VARIABLES]`.
-        validate_shape: Whether its shape is that of the initial value, for ever.
+        validate_shape: Whether its shape is always that of the initial value.
         caching_device: Accepted for TensorFlow's sake.
         name: Its name; made unique.
         variable_def: Not supported; must be None.
@@ -76,21 +85,21 @@ class Variable:
 
     def __init__(
         self,
-        initial_value: Any = None,
+        initial_value: InitialValue | None = None,
         trainable: bool | None = None,
-        collections: Iterable[str] | None = None,
+        collections: Collection[str] | None = None,
         validate_shape: bool = True,
-        caching_device: Any = None,
+        caching_device: object = None,
         name: str | None = None,
-        variable_def: Any = None,
-        dtype: Any = None,
-        expected_shape: Any = None,
+        variable_def: None = None,
+        dtype: DTypeLike | None = None,
+        expected_shape: object = None,
         import_scope: str | None = None,
         constraint: Callable[..., Any] | None = None,
         use_resource: bool | None = None,
-        synchronization: Any = None,
-        aggregation: Any = None,
-        shape: Any = None,
+        synchronization: object = None,
+        aggregation: object = None,
+        shape: ShapeLike = None,
     ) -> None:
         if variable_def is not None:
             raise ValueError("tf.Variable: got a variable_def, expected an initial_value.")
@@ -108,7 +117,7 @@ class Variable:
         ):
             graph = get_default_graph()
             with graph.name_scope("Initializer") if is_function else nullcontext():
-                value = initial_value() if is_function else initial_value
+                value = initial_value() if callable(initial_value) else initial_value
                 self._initial_value = convert_to_tensor(value, dtype=dtype, name="initial_value")
             if self._initial_value.op.branch is not None:
                 raise ValueError(
@@ -123,7 +132,7 @@ class Variable:
             self._snapshot = _read(self._ref)
         graph.add_to_collections(keys, self)
 
-    def _create(self, graph: Graph, scope: str, validate_shape: bool, shape: Any) -> Tensor:
+    def _create(self, graph: Graph, scope: str, validate_shape: bool, shape: ShapeLike) -> Tensor:
         static_shape = self._initial_value.shape if validate_shape else unknown_shape()
         if validate_shape and not static_shape.is_fully_defined():
             raise ValueError(f"initial_value must have a shape specified: {self._initial_value}")
@@ -167,7 +176,7 @@ class Variable:
 
     @property
     def device(self) -> str:
-        """The device that was asked for its operation."""
+        """The device that was requested for its operation."""
         return self._ref.device
 
     @property
@@ -177,7 +186,7 @@ class Variable:
 
     @property
     def constraint(self) -> Callable[..., Any] | None:
-        """The function it was given as constraint, for whoever trains it."""
+        """The function it was given as constraint, for the code that trains it."""
         return self._constraint
 
     @property
@@ -194,7 +203,7 @@ class Variable:
         """Returns the static shape of its value."""
         return self._ref.shape
 
-    def set_shape(self, shape: Any) -> None:
+    def set_shape(self, shape: ShapeLike) -> None:
         """Adds what the caller knows to the static shape."""
         self._ref.set_shape(shape)
         self._snapshot.set_shape(shape)
@@ -213,7 +222,7 @@ class Variable:
 
     def assign(
         self,
-        value: Any,
+        value: TensorLike,
         use_locking: bool = False,
         name: str | None = None,
         read_value: bool = True,
@@ -228,7 +237,7 @@ class Variable:
 
     def assign_add(
         self,
-        delta: Any,
+        delta: TensorLike,
         use_locking: bool = False,
         name: str | None = None,
         read_value: bool = True,
@@ -239,7 +248,7 @@ class Variable:
 
     def assign_sub(
         self,
-        delta: Any,
+        delta: TensorLike,
         use_locking: bool = False,
         name: str | None = None,
         read_value: bool = True,
@@ -252,7 +261,7 @@ class Variable:
         """See `tf.count_up_to`."""
         return count_up_to(self, limit)
 
-    def load(self, value: Any, session: Any = None) -> None:
+    def load(self, value: npt.ArrayLike, session: Any = None) -> None:
         """Replaces its value in a session; adds nothing to the graph.
 
         Args:
@@ -277,15 +286,48 @@ class Variable:
     def _as_graph_element(self) -> Tensor:
         return self._ref
 
-    def __iter__(self) -> Any:
+    def __iter__(self) -> NoReturn:
         raise TypeError("'Variable' object is not iterable.")
 
     def __repr__(self) -> str:
         kind = displayed_name("headrace.ops", "Variable")
         return f"<{kind} '{self.name}' shape={self.shape} dtype={self.dtype.name}>"
 
+    if TYPE_CHECKING:
+        # The operators of its value: see `_forward_operator`.
+        def __add__(self, other: TensorLike) -> Tensor: ...
+        def __radd__(self, other: TensorLike) -> Tensor: ...
+        def __sub__(self, other: TensorLike) -> Tensor: ...
+        def __rsub__(self, other: TensorLike) -> Tensor: ...
+        def __mul__(self, other: TensorLike) -> Tensor: ...
+        def __rmul__(self, other: TensorLike) -> Tensor: ...
+        def __truediv__(self, other: TensorLike) -> Tensor: ...
+        def __rtruediv__(self, other: TensorLike) -> Tensor: ...
+        def __floordiv__(self, other: TensorLike) -> Tensor: ...
+        def __rfloordiv__(self, other: TensorLike) -> Tensor: ...
+        def __mod__(self, other: TensorLike) -> Tensor: ...
+        def __rmod__(self, other: TensorLike) -> Tensor: ...
+        def __pow__(self, other: TensorLike) -> Tensor: ...
+        def __rpow__(self, other: TensorLike) -> Tensor: ...
+        def __matmul__(self, other: TensorLike) -> Tensor: ...
+        def __rmatmul__(self, other: TensorLike) -> Tensor: ...
+        def __and__(self, other: TensorLike) -> Tensor: ...
+        def __rand__(self, other: TensorLike) -> Tensor: ...
+        def __or__(self, other: TensorLike) -> Tensor: ...
+        def __ror__(self, other: TensorLike) -> Tensor: ...
+        def __xor__(self, other: TensorLike) -> Tensor: ...
+        def __rxor__(self, other: TensorLike) -> Tensor: ...
+        def __lt__(self, other: TensorLike) -> Tensor: ...
+        def __le__(self, other: TensorLike) -> Tensor: ...
+        def __gt__(self, other: TensorLike) -> Tensor: ...
+        def __ge__(self, other: TensorLike) -> Tensor: ...
+        def __invert__(self) -> Tensor: ...
+        def __neg__(self) -> Tensor: ...
+        def __abs__(self) -> Tensor: ...
+        def __getitem__(self, key: Index) -> Tensor: ...
 
-def _collection_keys(collections: Any, is_trainable: bool) -> list[str]:
+
+def _collection_keys(collections: Collection[str] | None, is_trainable: bool) -> list[str]:
     if collections is None:
         collections = [GraphKeys.GLOBAL_VARIABLES]
     if not isinstance(collections, (list, tuple, set)):
@@ -309,7 +351,7 @@ def _read(ref: Tensor) -> Tensor:
 
 def _convert_variable(
     value: Variable, dtype: DType | None = None, name: str | None = None, as_ref: bool = False
-) -> Any:
+) -> Tensor:
     if dtype is not None and not dtype.is_compatible_with(value.dtype):
         raise ValueError(
             f"Incompatible type conversion requested to type '{dtype.name}' for variable of type "
@@ -319,7 +361,7 @@ def _convert_variable(
 
 
 def _forward_operator(method: str) -> None:
-    """Lets a variable be used in an expression: the operator of its value is meant."""
+    """Gives variables an operator: that of their value."""
 
     def operator(self: Variable, *args: Any) -> Any:
         return getattr(self.value(), method)(*args)
