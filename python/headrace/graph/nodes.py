@@ -40,6 +40,7 @@ __all__ = [
     "GraphElementLike",
     "HasOperation",
     "IndexLike",
+    "IndexPart",
     "Operation",
     "SupportsTensor",
     "Tensor",
@@ -369,7 +370,7 @@ TensorLike: TypeAlias = (
 GraphElementLike: TypeAlias = Operation | Tensor | SupportsTensor | str | bytes
 
 # One part of the key of `tensor[key]`.
-_IndexPart: TypeAlias = (
+IndexPart: TypeAlias = (
     Tensor
     | SupportsTensor
     | Dimension
@@ -381,7 +382,7 @@ _IndexPart: TypeAlias = (
     | None
 )
 # The key of `tensor[key]`.
-IndexLike: TypeAlias = _IndexPart | Sequence[_IndexPart]
+IndexLike: TypeAlias = IndexPart | Sequence[IndexPart]
 
 
 class HasOperation(Protocol):

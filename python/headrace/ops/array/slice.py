@@ -8,15 +8,20 @@ from __future__ import annotations
 import builtins
 import sys
 from collections.abc import Iterator, Sequence
-from types import EllipsisType
-from typing import Any, Final, Literal, TypeAlias, cast
-
-import numpy as np
-import numpy.typing as npt
+from typing import Any, Final, Literal, cast
 
 from headrace import dtypes
 from headrace.dtypes import DType, as_dtype
-from headrace.graph import Known, Operation, SupportsTensor, Tensor, TensorLike, define, name_scope
+from headrace.graph import (
+    IndexLike,
+    IndexPart,
+    Known,
+    Operation,
+    Tensor,
+    TensorLike,
+    define,
+    name_scope,
+)
 from headrace.ops.array.fill import ones_like
 from headrace.ops.array.gather import boolean_mask
 from headrace.ops.array.join import stack
@@ -29,17 +34,9 @@ from headrace.ops.framework.kernel import Array, by_either, fail
 from headrace.ops.framework.primitives import cast_tensor
 from headrace.shapes import Dimension, TensorShape, unknown_shape
 
-__all__ = ["Index", "get_item", "newaxis", "slice", "strided_slice"]
+__all__ = ["get_item", "newaxis", "slice", "strided_slice"]
 
 newaxis: Final = None
-
-# What stands for one axis, or several, between the brackets of `tensor[...]`.
-IndexPart: TypeAlias = (
-    "int | Dimension | np.integer[Any] | npt.NDArray[np.integer[Any]] | Tensor | SupportsTensor"
-    " | builtins.slice | EllipsisType | None"
-)
-# What may stand there as a whole: one part, several, or a mask.
-Index: TypeAlias = "IndexPart | Sequence[IndexPart] | npt.NDArray[np.bool_]"
 
 
 def slice(
@@ -125,7 +122,7 @@ def _stride(
     return op.outputs[0]
 
 
-def get_item(tensor: Tensor, key: Index) -> Tensor:
+def get_item(tensor: Tensor, key: IndexLike) -> Tensor:
     """Returns `tensor[key]`.
 
     Args:

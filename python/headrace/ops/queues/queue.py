@@ -72,7 +72,7 @@ class QueueBase:
         self._stem = queue_ref.op.name.split("/")[-1]
 
     @staticmethod
-    def from_list(index: TensorLike, queues: list[QueueBase]) -> QueueBase:
+    def from_list(index: TensorLike, queues: Sequence[QueueBase]) -> QueueBase:
         """Makes a queue that stands for one of several queues, selected in each run.
 
         Args:

@@ -45,7 +45,7 @@ def merge(
 
 def merge_all(
     key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: str | None = None
-) -> Tensor | None:
+) -> Tensor | Any:  # Programs run it without asking whether it is None.
     """Merges all summaries of a collection into one.
 
     Args:

@@ -16,6 +16,7 @@ from headrace.dtypes import DType, DTypeLike
 from headrace.graph import (
     Graph,
     GraphKeys,
+    IndexLike,
     Operation,
     Role,
     Tensor,
@@ -25,7 +26,6 @@ from headrace.graph import (
     get_default_session,
     name_scope,
 )
-from headrace.ops.array.slice import Index
 from headrace.ops.framework.conversion import convert_to_tensor, register_tensor_conversion_function
 from headrace.ops.variables.assign import (
     assign,
@@ -324,7 +324,7 @@ class Variable:
         def __invert__(self) -> Tensor: ...
         def __neg__(self) -> Tensor: ...
         def __abs__(self) -> Tensor: ...
-        def __getitem__(self, key: Index) -> Tensor: ...
+        def __getitem__(self, key: IndexLike) -> Tensor: ...
 
 
 def _collection_keys(collections: Collection[str] | None, is_trainable: bool) -> list[str]:
