@@ -163,8 +163,8 @@ pub struct Run<'a> {
     pub(crate) node: Cell<usize>,
     /// Which outputs of that node anybody reads, a bit each.
     pub(crate) read_outputs: Cell<u64>,
-    /// Whether the program has no rewrites.
-    pub(crate) is_plain: Cell<bool>,
+    /// Whether the program is unoptimised.
+    pub(crate) is_unoptimised: Cell<bool>,
     origins: RefCell<Origins>,
 }
 
@@ -178,7 +178,7 @@ impl<'a> Run<'a> {
             blocking: None,
             node: Cell::new(0),
             read_outputs: Cell::new(u64::MAX),
-            is_plain: Cell::new(false),
+            is_unoptimised: Cell::new(false),
             origins: RefCell::default(),
         }
     }
@@ -216,9 +216,9 @@ impl<'a> Run<'a> {
         output >= MAX_BITS || self.read_outputs.get() >> output & 1 == 1
     }
 
-    /// Whether kernels are to do their work at once, in the plain way: see [`crate::program::ProgramBuilder::plain`].
-    pub fn is_plain(&self) -> bool {
-        self.is_plain.get()
+    /// Whether kernels must defer nothing: see [`crate::program::ProgramBuilder::unoptimised`].
+    pub fn is_unoptimised(&self) -> bool {
+        self.is_unoptimised.get()
     }
 
     /// As [`Run::set_origin`], of one record.

@@ -100,7 +100,7 @@ impl ProgramBuilder {
     #[new]
     #[pyo3(signature = (rewrites=true))]
     fn new(rewrites: bool) -> Self {
-        let builder = if rewrites { program::ProgramBuilder::new() } else { program::ProgramBuilder::plain() };
+        let builder = if rewrites { program::ProgramBuilder::new() } else { program::ProgramBuilder::unoptimised() };
         Self(Mutex::new(Building { builder, feeds: Vec::new() }))
     }
 

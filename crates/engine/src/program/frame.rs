@@ -2,7 +2,7 @@
 
 use super::{HostFunction, Node, Program, Slot, Work};
 use crate::error::{Code, Error, Result};
-use crate::kernel::{Kernel, Outputs, Pending, Tensors, store};
+use crate::kernel::{Outputs, Pending, Tensors, store};
 use crate::run::Run;
 use crate::tensor::Tensor;
 use std::collections::VecDeque;
@@ -111,7 +111,7 @@ impl<'p> Frame<'p> {
             }
         }
         Ok(match node.work {
-            Work::Call(_) | Work::Change(_) | Work::Host(_) => {
+            Work::Call(_) | Work::Change(_) | Work::Fill(_) | Work::Host(_) => {
                 node.inputs.iter().any(|input| is_skipped(input.producer))
             }
             Work::Merge => is_skipped(node.inputs[0].producer) || is_skipped(node.inputs[self.branch(node)?].producer),
@@ -126,7 +126,7 @@ impl<'p> Frame<'p> {
     /// Runs every node. The program has no host functions.
     pub(super) fn execute(&mut self, run: &Run) -> Result<()> {
         run.check()?;
-        run.is_plain.set(self.program.is_plain);
+        run.is_unoptimised.set(self.program.is_unoptimised);
         let mut progress = Progress::default();
         match self.execute_nodes::<false>(run, &mut progress) {
             Ok(_) => Ok(()),
@@ -136,7 +136,7 @@ impl<'p> Frame<'p> {
 
     /// Runs the nodes up to the next call of a host function, or all that are left.
     pub(super) fn advance(&mut self, run: &Run, progress: &mut Progress) -> Result<Option<HostCall>> {
-        run.is_plain.set(self.program.is_plain);
+        run.is_unoptimised.set(self.program.is_unoptimised);
         self.execute_nodes::<true>(run, progress).map_err(|error| self.abandon(run, std::mem::take(progress), error))
     }
 
@@ -234,7 +234,7 @@ impl<'p> Frame<'p> {
         }
         self.is_done[index] = true;
         match &node.work {
-            Work::Call(kernel) => self.call(index, kernel, run, waiting).map_err(explain),
+            Work::Call(_) | Work::Fill(_) => self.call(index, run, waiting).map_err(explain),
             Work::Change(kernel) => {
                 let Some(value) = &mut self.values[node.first_output] else { return Err(unfilled(node.first_output)) };
                 kernel.change(value).map_err(explain)
@@ -249,14 +249,19 @@ impl<'p> Frame<'p> {
 
     /// Calls a kernel with what it needs. On its own, so that the nodes that change a value in place stay cheap.
     #[inline(never)]
-    fn call(&mut self, index: usize, kernel: &Arc<dyn Kernel>, run: &Run, waiting: &mut Vec<Waiting>) -> Result<()> {
+    fn call(&mut self, index: usize, run: &Run, waiting: &mut Vec<Waiting>) -> Result<()> {
         let program = self.program;
         let node = &program.nodes[index];
         let inputs = self.inputs(node, waiting.is_empty())?;
         run.node.set(index);
         run.read_outputs.set(node.read_outputs);
-        let places = &mut self.values[node.first_output..node.first_output + node.num_outputs];
-        if let Some(pending) = kernel.run_into(run, inputs, places)? {
+        let slots = &mut self.values[node.first_output..node.first_output + node.num_outputs];
+        let pending = match &node.work {
+            Work::Fill(kernel) => kernel.fill(run, inputs, slots)?,
+            Work::Call(kernel) => kernel.run(run, inputs)?.store(slots)?,
+            Work::Change(_) | Work::Merge | Work::Host(_) => None,
+        };
+        if let Some(pending) = pending {
             (self.is_done[index], self.has_waited) = (false, true);
             waiting.push(Waiting { node: index, pending });
         }

@@ -1,15 +1,18 @@
 //! Programs: a flat list of kernel calls in topological order, run once or in a loop.
 
 mod builder;
+mod draft;
 mod frame;
 mod hosted;
+mod passes;
 
 pub use builder::ProgramBuilder;
 pub use frame::HostCall;
 pub use hosted::{Execution, HostFunction, Stop};
 
 use crate::error::{Code, Error, Result};
-use crate::kernel::{InPlace, Kernel};
+use crate::kernel::Kernel;
+use crate::kernel::rewrite::{Fill, InPlace};
 use crate::run::Run;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::tensor::Tensor;
@@ -55,6 +58,8 @@ enum Work {
     Call(Arc<dyn Kernel>),
     /// Its output has the slot of its input, which nobody else reads.
     Change(Arc<dyn InPlace>),
+    /// As a call, but the kernel writes its outputs to their slots.
+    Fill(Arc<dyn Fill>),
     /// Hands on its second input if the first one is false, else its third: the other one may have been skipped.
     Merge,
     /// Calls a function of the host language; see [`Execution`].
@@ -83,7 +88,7 @@ pub struct Program {
     has_host_functions: bool,
     /// Outputs that no node moves away: they are there until somebody clears them.
     kept: Vec<Slot>,
-    is_plain: bool,
+    is_unoptimised: bool,
     /// The values before a run: constants are in place.
     initial: Vec<Option<Tensor>>,
     feeds: Vec<Slot>,

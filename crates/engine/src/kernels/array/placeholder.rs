@@ -1,7 +1,8 @@
 //! `Placeholder`, `PlaceholderWithDefault` and `Identity`: values that come from elsewhere, as they are.
 
 use crate::error::{Error, Result};
-use crate::kernel::{InPlace, Kernel, Step, Tensors, run_in_place};
+use crate::kernel::rewrite::{InPlace, Rewritable, run_in_place};
+use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::attrs::Attrs;
 use crate::run::Run;
 use crate::tensor::Tensor;
@@ -30,12 +31,18 @@ impl Placeholder {
 }
 
 impl Kernel for Identity {
-    fn is_brief(&self) -> bool {
-        true
-    }
-
     fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
         run_in_place(self, inputs)
+    }
+
+    fn rewritable(self: Arc<Self>) -> Option<Arc<dyn Rewritable>> {
+        Some(self)
+    }
+}
+
+impl Rewritable for Identity {
+    fn is_brief(&self) -> bool {
+        true
     }
 
     fn in_place(self: Arc<Self>) -> Option<Arc<dyn InPlace>> {

@@ -1,7 +1,8 @@
 //! `Reshape`, `ExpandDims` and `Squeeze`: the same elements under another shape. No element is copied.
 
 use crate::error::{Error, Result};
-use crate::kernel::{InPlace, Kernel, Step, Tensors, run_in_place};
+use crate::kernel::rewrite::{InPlace, Rewritable, run_in_place};
+use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::attrs::{Attr, Attrs};
 use crate::kernels::expect_inputs;
 use crate::run::Run;
@@ -66,6 +67,12 @@ impl Kernel for Reshape {
         inputs.swap_remove(0).reshaped(shape).map(Step::one)
     }
 
+    fn rewritable(self: Arc<Self>) -> Option<Arc<dyn Rewritable>> {
+        Some(self)
+    }
+}
+
+impl Rewritable for Reshape {
     fn with_constants(&self, inputs: &[Option<&Tensor>]) -> Option<Arc<dyn Kernel>> {
         let [None, Some(sizes)] = inputs else { return None };
         let sizes = sizes_of(sizes).ok()?;
@@ -79,6 +86,12 @@ impl Kernel for ReshapeTo {
         run_in_place(self, inputs)
     }
 
+    fn rewritable(self: Arc<Self>) -> Option<Arc<dyn Rewritable>> {
+        Some(self)
+    }
+}
+
+impl Rewritable for ReshapeTo {
     fn in_place(self: Arc<Self>) -> Option<Arc<dyn InPlace>> {
         Some(self)
     }

@@ -2,7 +2,8 @@
 
 use crate::dispatch_numeric;
 use crate::error::{Error, Result};
-use crate::kernel::{InPlace, Kernel, Step, Tensors, run_in_place};
+use crate::kernel::rewrite::{InPlace, Rewritable, run_in_place};
+use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::expect_inputs;
 use crate::kernels::math::broadcast::Broadcast;
 use crate::kernels::math::element::Arithmetic;
@@ -60,6 +61,12 @@ impl Kernel for Binary {
         self.compute(x, y).map(Step::one)
     }
 
+    fn rewritable(self: Arc<Self>) -> Option<Arc<dyn Rewritable>> {
+        Some(self)
+    }
+}
+
+impl Rewritable for Binary {
     fn with_constants(&self, inputs: &[Option<&Tensor>]) -> Option<Arc<dyn Kernel>> {
         let (operand, place) = match inputs {
             [Some(operand), None] => (*operand, 0),
@@ -76,6 +83,12 @@ impl Kernel for WithOperand {
         run_in_place(self, inputs)
     }
 
+    fn rewritable(self: Arc<Self>) -> Option<Arc<dyn Rewritable>> {
+        Some(self)
+    }
+}
+
+impl Rewritable for WithOperand {
     fn in_place(self: Arc<Self>) -> Option<Arc<dyn InPlace>> {
         Some(self)
     }

@@ -2,7 +2,8 @@
 
 use crate::dispatch_numeric;
 use crate::error::{Error, Result};
-use crate::kernel::{InPlace, Kernel, Step, Tensors, run_in_place};
+use crate::kernel::rewrite::{InPlace, Rewritable, run_in_place};
+use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::attrs::Attrs;
 use crate::kernels::expect_inputs;
 use crate::run::Run;
@@ -25,13 +26,19 @@ impl Cast {
 
 impl Kernel for Cast {
     fn run(&self, run: &Run, inputs: Tensors) -> Result<Step> {
-        if !run.is_plain() {
+        if !run.is_unoptimised() {
             return run_in_place(self, inputs);
         }
         let [tensor] = expect_inputs(&inputs)?;
         cast_at_once(tensor, self.target).map(Step::one)
     }
 
+    fn rewritable(self: Arc<Self>) -> Option<Arc<dyn Rewritable>> {
+        Some(self)
+    }
+}
+
+impl Rewritable for Cast {
     fn in_place(self: Arc<Self>) -> Option<Arc<dyn InPlace>> {
         Some(self)
     }

@@ -1,6 +1,7 @@
 //! `QueueEnqueueV2`, `QueueDequeueManyV2` and the other operations on a queue.
 
 use crate::error::{Error, Result};
+use crate::kernel::rewrite::Rewritable;
 use crate::kernel::{Kernel, Outputs, Pending, Step, Tensors};
 use crate::kernels::attrs::Attrs;
 use crate::queue::{Elements, Progress, Queue, Waiting};
@@ -47,11 +48,6 @@ pub fn build(op_type: &str, attrs: &Attrs, queue: &Arc<Queue>) -> Result<Option<
 }
 
 impl Kernel for QueueKernel {
-    /// One element moves, or is at most a kilobyte.
-    fn is_brief(&self) -> bool {
-        !matches!(self.action, Action::EnqueueMany { .. } | Action::DequeueMany { .. })
-    }
-
     fn run(&self, run: &Run, inputs: Tensors) -> Result<Step> {
         let queue = &self.queue;
         if !queue.is_batched() {
@@ -81,6 +77,17 @@ impl Kernel for QueueKernel {
                 Ok(Step::Pending(Box::new(PendingRequest { kernel, waiting })))
             }
         }
+    }
+
+    fn rewritable(self: Arc<Self>) -> Option<Arc<dyn Rewritable>> {
+        Some(self)
+    }
+}
+
+impl Rewritable for QueueKernel {
+    /// A single element moves, or has at most a kilobyte.
+    fn is_brief(&self) -> bool {
+        !matches!(self.action, Action::EnqueueMany { .. } | Action::DequeueMany { .. })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::files::compression::Compression;
+use crate::kernel::rewrite::{Fill, Rewritable};
 use crate::kernel::{Kernel, Outputs, Pending, Step, Tensors};
 use crate::kernels::attrs::Attrs;
 use crate::queue::Queue;
@@ -83,8 +84,20 @@ impl Kernel for ReaderKernel {
         }
     }
 
-    fn run_into(&self, run: &Run, inputs: Tensors, places: &mut [Option<Tensor>]) -> Result<Option<Box<dyn Pending>>> {
-        if let (Action::Read(queue), [key, value]) = (&self.action, &mut *places) {
+    fn rewritable(self: Arc<Self>) -> Option<Arc<dyn Rewritable>> {
+        Some(self)
+    }
+}
+
+impl Rewritable for ReaderKernel {
+    fn fill(self: Arc<Self>) -> Option<Arc<dyn Fill>> {
+        Some(self)
+    }
+}
+
+impl Fill for ReaderKernel {
+    fn fill(&self, run: &Run, inputs: Tensors, slots: &mut [Option<Tensor>]) -> Result<Option<Box<dyn Pending>>> {
+        if let (Action::Read(queue), [key, value]) = (&self.action, &mut *slots) {
             check_names(queue)?;
             if let Some(record) = self.reader.read_at_once(run.is_read(KEYS), run)? {
                 *key = run.is_read(KEYS).then(|| Tensor::string(record.0));
@@ -92,7 +105,7 @@ impl Kernel for ReaderKernel {
                 return Ok(None);
             }
         }
-        self.run(run, inputs)?.store(places)
+        self.run(run, inputs)?.store(slots)
     }
 }
 

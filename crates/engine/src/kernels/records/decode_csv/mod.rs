@@ -8,6 +8,7 @@ mod column;
 mod split;
 
 use crate::error::{Error, Result};
+use crate::kernel::rewrite::{Fill, Rewritable, run_filling};
 use crate::kernel::{Kernel, Pending, Step, Tensors};
 use crate::kernels::attrs::{Attr, Attrs};
 use crate::run::Run;
@@ -79,15 +80,31 @@ impl DecodeCsv {
 
 impl Kernel for DecodeCsv {
     fn run(&self, run: &Run, inputs: Tensors) -> Result<Step> {
-        #[expect(clippy::disallowed_methods, reason = "one for each column")]
-        let mut places = vec![None; self.dtypes.len()];
-        self.run_into(run, inputs, &mut places)?;
-        Ok(Step::Done(places.into_iter().flatten().collect()))
+        run_filling(self, run, inputs, self.dtypes.len())
     }
 
-    fn run_into(&self, _run: &Run, inputs: Tensors, places: &mut [Option<Tensor>]) -> Result<Option<Box<dyn Pending>>> {
-        if places.len() != self.dtypes.len() {
-            return Err(Error::internal(format!("{} outputs expected of {} columns", places.len(), self.dtypes.len())));
+    fn rewritable(self: Arc<Self>) -> Option<Arc<dyn Rewritable>> {
+        Some(self)
+    }
+}
+
+impl Rewritable for DecodeCsv {
+    fn with_constants(&self, inputs: &[Option<&Tensor>]) -> Option<Arc<dyn Kernel>> {
+        let (None, defaults) = inputs.split_first()? else { return None };
+        let defaults = defaults.iter().map(|default| default.cloned()).collect::<Option<Vec<_>>>()?;
+        self.check_defaults(&defaults).ok()?;
+        Some(Arc::new(Self { defaults: Some(defaults), ..self.clone() }))
+    }
+
+    fn fill(self: Arc<Self>) -> Option<Arc<dyn Fill>> {
+        Some(self)
+    }
+}
+
+impl Fill for DecodeCsv {
+    fn fill(&self, _run: &Run, inputs: Tensors, slots: &mut [Option<Tensor>]) -> Result<Option<Box<dyn Pending>>> {
+        if slots.len() != self.dtypes.len() {
+            return Err(Error::internal(format!("{} outputs expected of {} columns", slots.len(), self.dtypes.len())));
         }
         let Some((records, defaults)) = inputs.split_first() else {
             return Err(Error::internal("no records given"));
@@ -103,17 +120,10 @@ impl Kernel for DecodeCsv {
             }
         };
         match (records.string_values(), records.shape().is_empty()) {
-            ([row], true) => self.decode(row, 0, defaults, &mut Scalars { dtypes: &self.dtypes, places })?,
-            (rows, _) => self.decode_all(rows, records.shape(), defaults, places)?,
+            ([row], true) => self.decode(row, 0, defaults, &mut Scalars { dtypes: &self.dtypes, places: slots })?,
+            (rows, _) => self.decode_all(rows, records.shape(), defaults, slots)?,
         }
         Ok(None)
-    }
-
-    fn with_constants(&self, inputs: &[Option<&Tensor>]) -> Option<Arc<dyn Kernel>> {
-        let (None, defaults) = inputs.split_first()? else { return None };
-        let defaults = defaults.iter().map(|default| default.cloned()).collect::<Option<Vec<_>>>()?;
-        self.check_defaults(&defaults).ok()?;
-        Some(Arc::new(Self { defaults: Some(defaults), ..self.clone() }))
     }
 }
 

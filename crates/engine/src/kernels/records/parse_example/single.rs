@@ -5,6 +5,7 @@ use super::features::{Features, Found};
 use super::values::{MALFORMED_LIST, Values, only_value};
 use super::wire::Feature;
 use crate::error::{Error, Result};
+use crate::kernel::rewrite::{Fill, Rewritable, run_filling};
 use crate::kernel::{Kernel, Outputs, Pending, Step, Tensors, store};
 use crate::kernels::attrs::Attrs;
 use crate::kernels::expect_inputs;
@@ -48,6 +49,12 @@ impl Kernel for ParseSingleExample {
         Ok(Step::Done(places.into_iter().flatten().collect()))
     }
 
+    fn rewritable(self: Arc<Self>) -> Option<Arc<dyn Rewritable>> {
+        Some(self)
+    }
+}
+
+impl Rewritable for ParseSingleExample {
     fn with_constants(&self, inputs: &[Option<&Tensor>]) -> Option<Arc<dyn Kernel>> {
         let [None, defaults @ ..] = inputs else { return None };
         let defaults: Vec<_> = defaults.iter().map(|default| default.cloned()).collect::<Option<_>>()?;
@@ -59,15 +66,24 @@ impl Kernel for ParseSingleExample {
 
 impl Kernel for ParseWithDefaults {
     fn run(&self, run: &Run, inputs: Tensors) -> Result<Step> {
-        #[expect(clippy::disallowed_methods, reason = "one for each feature")]
-        let mut places = vec![None; self.features.num_outputs()];
-        self.run_into(run, inputs, &mut places)?;
-        Ok(Step::Done(places.into_iter().flatten().collect()))
+        run_filling(self, run, inputs, self.features.num_outputs())
     }
 
-    fn run_into(&self, _run: &Run, inputs: Tensors, places: &mut [Option<Tensor>]) -> Result<Option<Box<dyn Pending>>> {
+    fn rewritable(self: Arc<Self>) -> Option<Arc<dyn Rewritable>> {
+        Some(self)
+    }
+}
+
+impl Rewritable for ParseWithDefaults {
+    fn fill(self: Arc<Self>) -> Option<Arc<dyn Fill>> {
+        Some(self)
+    }
+}
+
+impl Fill for ParseWithDefaults {
+    fn fill(&self, _run: &Run, inputs: Tensors, slots: &mut [Option<Tensor>]) -> Result<Option<Box<dyn Pending>>> {
         let [serialized] = expect_inputs(&inputs)?;
-        parse(&self.features, scalar(serialized)?, &self.defaults, places)?;
+        parse(&self.features, scalar(serialized)?, &self.defaults, slots)?;
         Ok(None)
     }
 }

@@ -1,6 +1,9 @@
-//! What a node of a program does: a kernel turns inputs into outputs, or says that it has to wait.
+//! Kernels: what a node of a program calls to turn inputs into outputs.
+
+pub mod rewrite;
 
 use crate::error::{Error, Result};
+use crate::kernel::rewrite::Rewritable;
 use crate::run::Run;
 use crate::tensor::Tensor;
 use smallvec::SmallVec;
@@ -34,7 +37,7 @@ impl Step {
         Self::Done(SmallVec::new())
     }
 
-    /// Puts the outputs into their places; see [`Kernel::run_into`].
+    /// Puts the outputs into their places; see [`rewrite::Fill`].
     pub fn store(self, places: &mut [Option<Tensor>]) -> Result<Option<Box<dyn Pending>>> {
         match self {
             Self::Done(outputs) => store(outputs, places).map(|()| None),
@@ -43,46 +46,15 @@ impl Step {
     }
 }
 
-/// One operation of a program. Kernels are shared by all threads that run the program.
+/// One operation of a program. All threads that run the program share its kernels.
 pub trait Kernel: Send + Sync {
-    /// Computes the outputs from the inputs; must not block, but return [`Step::Pending`] instead.
+    /// Computes the outputs from the inputs. Must not block, but return [`Step::Pending`] instead.
     fn run(&self, run: &Run, inputs: Tensors) -> Result<Step>;
 
-    /// As [`Kernel::run`], but puts the outputs into their places, of which there is one for each, or says that it has to
-    /// wait. What is called most does so without moving them through a [`Step`].
-    fn run_into(&self, run: &Run, inputs: Tensors, places: &mut [Option<Tensor>]) -> Result<Option<Box<dyn Pending>>> {
-        self.run(run, inputs)?.store(places)
-    }
-
-    /// Whether a run takes a microsecond at most, waiting aside: it moves what is there and computes nothing.
-    fn is_brief(&self) -> bool {
-        false
-    }
-
-    /// The same kernel for the inputs that are `None` here, if it is quicker where the others never change.
-    fn with_constants(&self, _inputs: &[Option<&Tensor>]) -> Option<Arc<dyn Kernel>> {
+    /// This kernel as one that the passes over a program may replace; `None` if they may not.
+    fn rewritable(self: Arc<Self>) -> Option<Arc<dyn Rewritable>> {
         None
     }
-
-    /// The same kernel as one that changes its only input, where nobody else reads that; `None` if it cannot.
-    fn in_place(self: Arc<Self>) -> Option<Arc<dyn InPlace>> {
-        None
-    }
-}
-
-/// A kernel of one input whose only output takes the input's place, so that no tensor moves.
-pub trait InPlace: Send + Sync {
-    /// Makes `value` what [`Kernel::run`] returns for it. After an error it may be anything.
-    fn change(&self, value: &mut Tensor) -> Result<()>;
-}
-
-/// A [`Kernel::run`] that is the same as [`InPlace::change`].
-pub fn run_in_place(kernel: &impl InPlace, mut inputs: Tensors) -> Result<Step> {
-    let [value] = inputs.as_mut_slice() else {
-        return Err(Error::internal(format!("{} inputs given, expected 1", inputs.len())));
-    };
-    kernel.change(value)?;
-    Ok(Step::Done(inputs))
 }
 
 /// Puts the outputs of an operation into their places. Fails if there is not one for each.
