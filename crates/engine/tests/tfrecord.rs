@@ -4,10 +4,11 @@
 
 use headrace_engine::error::{Code, Error, Result};
 use headrace_engine::files::compression::Compression;
+use headrace_engine::files::name::FileName;
 use headrace_engine::kernel::Tensors;
 use headrace_engine::queue::{Order, Progress, Queue, QueueSpec};
 use headrace_engine::reader::{
-    Answer, FileName, FixedLengthFormat, Format, OpenFile, Reader, Records, Request, TextLineFormat, TfRecordFormat,
+    Answer, FixedLengthFormat, Format, OpenFile, Reader, Records, Request, TextLineFormat, TfRecordFormat,
 };
 use headrace_engine::run::Run;
 use headrace_engine::sync::cancellation::Cancellation;

@@ -3,8 +3,8 @@
 use crate::error::IntoPython;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::atomic_file;
+use headrace_engine::files::name::FileName;
 use headrace_engine::files::output::Output;
-use headrace_engine::reader::FileName;
 use pyo3::prelude::*;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};

@@ -3,10 +3,10 @@
 //! A record is copied out of its block, so that one which waits in a queue keeps nothing else alive.
 
 use super::format::Numbering;
-use super::input::{Input, error_of_wait};
-use super::name::FileName;
 use crate::error::{Error, Result, Wait};
 use crate::files::compression::{Compression, Inflate};
+use crate::files::input::{Input, error_of_wait};
+use crate::files::name::FileName;
 use crate::files::output::retried;
 use crate::tensor::allocate::{self, Refusal, Unread};
 use bytes::Bytes;

@@ -4,9 +4,9 @@
 
 use super::block::BlockFile;
 use super::format::{Format, Position, Record, RecordFile};
-use super::name::FileName;
 use crate::error::{Error, Result};
 use crate::files::compression::Compression;
+use crate::files::name::FileName;
 use crate::tensor::allocate;
 
 /// Files of a header, records of one length and a footer.

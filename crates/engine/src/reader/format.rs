@@ -1,7 +1,7 @@
 //! What a file format has to tell a reader: how to open a file, and where its next record is.
 
-use super::name::FileName;
 use crate::error::Result;
+use crate::files::name::FileName;
 use bytes::Bytes;
 
 /// One record of a file.

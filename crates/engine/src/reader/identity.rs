@@ -3,8 +3,8 @@
 //! Source: `tf.IdentityReader` of TensorFlow 1.15.
 
 use super::format::{Format, Position, Record, RecordFile};
-use super::name::FileName;
 use crate::error::Result;
+use crate::files::name::FileName;
 
 /// Names that are records: key and value are the name.
 pub struct IdentityFormat;

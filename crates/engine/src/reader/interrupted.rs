@@ -2,11 +2,11 @@
 
 use super::block::{BlockFile, Stream};
 use super::format::{Format, RecordFile};
-use super::name::FileName;
 use super::whole_file::read_to_end;
 use super::{FixedLengthFormat, TextLineFormat, TfRecordFormat};
 use crate::error::Result;
 use crate::files::compression::{Compression, Deflate};
+use crate::files::name::FileName;
 use crate::tfrecord::masked_crc32c;
 use bytes::Bytes;
 use proptest::prelude::*;

@@ -7,10 +7,9 @@ mod block;
 mod fixed_length;
 mod format;
 mod identity;
-mod input;
 #[cfg(test)]
 mod interrupted;
-mod name;
+mod keys;
 mod open_file;
 mod state;
 mod text_line;
@@ -20,13 +19,13 @@ mod whole_file;
 pub use fixed_length::FixedLengthFormat;
 pub use format::{Format, Numbering, Position, Record, RecordFile};
 pub use identity::IdentityFormat;
-pub use name::FileName;
 pub use open_file::OpenFile;
 pub use text_line::TextLineFormat;
 pub use tfrecord::TfRecordFormat;
 pub use whole_file::{WholeFileFormat, read_whole_file};
 
 use crate::error::{Error, Result};
+use crate::files::name::FileName;
 use crate::queue::{Progress, Queue, Waiting};
 use crate::run::{Origin, Run};
 use crate::sync::Mutex;

@@ -2,8 +2,9 @@
 
 use super::Records;
 use super::format::{Format, Numbering, Position, Record, RecordFile};
-use super::name::{FileName, Keys};
+use super::keys::Keys;
 use crate::error::{Error, Result, Wait};
+use crate::files::name::FileName;
 use bytes::Bytes;
 
 /// An open file, read record by record. Once a read has failed, all others fail in the same way.

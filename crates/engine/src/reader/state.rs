@@ -4,6 +4,7 @@
 //! there while a file is being read: the number of its next record (100) and that one's offset (101).
 
 use super::format::Position;
+use crate::wire::{Message, Value, for_each_field};
 use bytes::Bytes;
 
 /// What of a reader goes into its state.
@@ -25,52 +26,37 @@ const WORK: u64 = 4;
 const NEXT_RECORD: u64 = 100;
 const OFFSET_BYTES: u64 = 101;
 
-const VARINT: u64 = 0;
-const FIXED64: u64 = 1;
-const DELIMITED: u64 = 2;
-const FIXED32: u64 = 5;
-
 impl SavedState {
     pub(super) fn encode(&self) -> Bytes {
-        let mut bytes = Vec::new();
-        for (field, value) in [(STARTED, self.num_started), (FINISHED, self.num_finished), (RECORDS, self.num_records)]
-        {
-            if value != 0 {
-                write_varints(&mut bytes, [field << 3 | VARINT, value as u64]);
-            }
+        let counts = [(STARTED, self.num_started), (FINISHED, self.num_finished), (RECORDS, self.num_records)];
+        let mut message = Message::default();
+        for (field, value) in counts.into_iter().filter(|(_, value)| *value != 0) {
+            message = message.varint(field, value as u64);
         }
         if !self.work.is_empty() {
-            write_varints(&mut bytes, [WORK << 3 | DELIMITED, self.work.len() as u64]);
-            bytes.extend_from_slice(&self.work);
+            message = message.bytes(WORK, &self.work);
         }
         if let Some(Position { record, offset_bytes }) = self.position {
-            let fields = [NEXT_RECORD << 3 | VARINT, record, OFFSET_BYTES << 3 | VARINT, offset_bytes];
-            write_varints(&mut bytes, fields);
+            message = message.varint(NEXT_RECORD, record).varint(OFFSET_BYTES, offset_bytes);
         }
-        bytes.into()
+        message.into_bytes().into()
     }
 
     /// The state that `bytes` stand for, or `None` if they are no such message.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
-        let mut rest = bytes;
         let mut state = Self::default();
-        while !rest.is_empty() {
-            let tag = read_varint(&mut rest)?;
-            match (tag >> 3, tag & 7) {
-                (0, _) => return None,
-                (STARTED, VARINT) => state.num_started = read_varint(&mut rest)? as i64,
-                (FINISHED, VARINT) => state.num_finished = read_varint(&mut rest)? as i64,
-                (RECORDS, VARINT) => state.num_records = read_varint(&mut rest)? as i64,
-                (WORK, DELIMITED) => state.work = Bytes::copy_from_slice(read_delimited(&mut rest)?),
-                (NEXT_RECORD, VARINT) => {
-                    state.position.get_or_insert_default().record = read_varint(&mut rest)?;
-                }
-                (OFFSET_BYTES, VARINT) => {
-                    state.position.get_or_insert_default().offset_bytes = read_varint(&mut rest)?;
-                }
-                (_, kind) => skip_value(&mut rest, kind)?,
+        for_each_field(bytes, |field, value| {
+            match (field, value) {
+                (STARTED, Value::Varint(value)) => state.num_started = value as i64,
+                (FINISHED, Value::Varint(value)) => state.num_finished = value as i64,
+                (RECORDS, Value::Varint(value)) => state.num_records = value as i64,
+                (WORK, Value::Bytes(work)) => state.work = Bytes::copy_from_slice(work),
+                (NEXT_RECORD, Value::Varint(value)) => state.position.get_or_insert_default().record = value,
+                (OFFSET_BYTES, Value::Varint(value)) => state.position.get_or_insert_default().offset_bytes = value,
+                _ => {}
             }
-        }
+            Some(())
+        })?;
         Some(state)
     }
 
@@ -115,50 +101,6 @@ pub(super) fn escape(bytes: &[u8]) -> String {
         }
     }
     text
-}
-
-fn write_varints<const N: usize>(bytes: &mut Vec<u8>, values: [u64; N]) {
-    for mut value in values {
-        while value >= 0x80 {
-            bytes.push(value as u8 | 0x80);
-            value >>= 7;
-        }
-        bytes.push(value as u8);
-    }
-}
-
-fn read_varint(rest: &mut &[u8]) -> Option<u64> {
-    let mut value = 0;
-    for index in 0..10 {
-        let byte = read_bytes(rest, 1)?[0];
-        value |= u64::from(byte & 0x7f) << (7 * index);
-        if byte < 0x80 {
-            return Some(value);
-        }
-    }
-    None
-}
-
-/// Moves past the value of a field that means nothing here.
-fn skip_value(rest: &mut &[u8], kind: u64) -> Option<()> {
-    match kind {
-        VARINT => read_varint(rest).map(|_| ()),
-        FIXED64 => read_bytes(rest, 8).map(|_| ()),
-        DELIMITED => read_delimited(rest).map(|_| ()),
-        FIXED32 => read_bytes(rest, 4).map(|_| ()),
-        _ => None,
-    }
-}
-
-fn read_delimited<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let length = usize::try_from(read_varint(rest)?).ok()?;
-    read_bytes(rest, length)
-}
-
-fn read_bytes<'a>(rest: &mut &'a [u8], length: usize) -> Option<&'a [u8]> {
-    let (taken, left) = rest.split_at_checked(length)?;
-    *rest = left;
-    Some(taken)
 }
 
 #[cfg(test)]

@@ -4,9 +4,9 @@
 
 use super::block::BlockFile;
 use super::format::{Format, Numbering, Position, Record, RecordFile};
-use super::name::FileName;
 use crate::error::{Error, Result};
 use crate::files::compression::Compression;
+use crate::files::name::FileName;
 use crate::tensor::allocate;
 use bytes::Bytes;
 use memchr::{memchr, memchr_iter};

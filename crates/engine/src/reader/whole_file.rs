@@ -3,9 +3,9 @@
 //! Source: `tf.WholeFileReader` of TensorFlow 1.15.
 
 use super::format::{Format, Position, Record, RecordFile};
-use super::input::{Input, error_of_wait};
-use super::name::FileName;
 use crate::error::{Error, Result, Wait};
+use crate::files::input::{Input, error_of_wait};
+use crate::files::name::FileName;
 use crate::tensor::allocate::{self, Unread};
 use bytes::Bytes;
 use std::io::Read;

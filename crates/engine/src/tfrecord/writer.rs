@@ -4,8 +4,8 @@ use super::{BLOCK_BYTES, masked_crc32c};
 use crate::error::{Error, Result};
 use crate::files::atomic_file::{AtomicFile, INCOMPLETE};
 use crate::files::compression::{Compression, Deflate};
+use crate::files::name::FileName;
 use crate::files::output::Output;
-use crate::reader::FileName;
 use std::fs::File;
 use std::io::{self, BufWriter, IntoInnerError, Write};
 

@@ -4,9 +4,10 @@
 
 use crate::error::{Error, Result};
 use crate::files::atomic_file::AtomicFile;
+use crate::files::name::FileName;
 use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::expect_inputs;
-use crate::reader::{FileName, read_whole_file};
+use crate::reader::read_whole_file;
 use crate::run::Run;
 use crate::tensor::Tensor;
 use bytes::Bytes;

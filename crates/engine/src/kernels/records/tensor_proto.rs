@@ -23,11 +23,10 @@ use crate::text::excerpt::excerpt;
 use crate::wire::{Cursor, Message, Value, for_each_field};
 use bytes::Bytes;
 
-const DTYPE: u8 = 1;
-const SHAPE: u8 = 2;
-const CONTENT: u8 = 4;
-const STRINGS: u8 = 8;
-const STRINGS_FIELD: u64 = STRINGS as u64;
+const DTYPE: u64 = 1;
+const SHAPE: u64 = 2;
+const CONTENT: u64 = 4;
+const STRINGS: u64 = 8;
 
 /// A message holds at most 2 GiB. A few values may stand for many equal ones, but for no more than that.
 const MAX_BYTES: usize = i32::MAX as usize;
@@ -202,7 +201,7 @@ fn parse_values(message: &Bytes, dtype: DType, shape: Shape) -> Result<Option<Te
 fn string_values(message: &Bytes) -> Option<Vec<Bytes>> {
     let mut strings = Vec::new();
     for_each_field(message, |number, value| {
-        if let (STRINGS_FIELD, Value::Bytes(string)) = (number, value) {
+        if let (STRINGS, Value::Bytes(string)) = (number, value) {
             strings.push(retain(string, message));
         }
         Some(())
@@ -211,7 +210,7 @@ fn string_values(message: &Bytes) -> Option<Vec<Bytes>> {
 }
 
 fn number_values(message: &Bytes, dtype: DType) -> Option<Vec<u8>> {
-    let field = u64::from(value_field(dtype));
+    let field = value_field(dtype);
     let mut bytes = Vec::new();
     for_each_field(message, |number, value| match number == field {
         true => push_values(value, dtype, &mut bytes),
@@ -231,7 +230,7 @@ fn fill_up<T: Clone>(values: &mut Vec<T>, last: &[T], shape: &Shape, dtype: DTyp
 }
 
 /// The number of the field that has the values of a type.
-fn value_field(dtype: DType) -> u8 {
+fn value_field(dtype: DType) -> u64 {
     match dtype {
         DType::Float32 => 5,
         DType::Float64 => 6,

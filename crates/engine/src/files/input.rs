@@ -1,4 +1,4 @@
-//! The bytes of an open file. Who reads a pipe may have to wait for them, and that wait has to end with the run.
+//! What files are read through. Who reads a pipe may have to wait for them, and that wait has to end with the run.
 
 use crate::error::{Error, Wait};
 use crate::run::check_current;
