@@ -38,7 +38,7 @@ pub enum Wait {
     CutOff,
 }
 
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// A failure: its code, its text, the operation it happened in and, where a foreign function failed, its own error.
 #[derive(Clone)]

@@ -25,13 +25,6 @@ fn queue(order: Order, capacity: usize) -> Arc<Queue> {
     .unwrap()
 }
 
-fn number(element: &Element) -> i64 {
-    match element {
-        Element::Short { bytes, .. } => i64::from_ne_bytes(*bytes.first_chunk().unwrap()),
-        _ => panic!("an element of another form"),
-    }
-}
-
 /// Waits for a request as a run does.
 fn wait(progress: Result<Progress>, parker: &Parker) -> Result<Vec<i64>> {
     let elements = match progress? {
@@ -43,7 +36,7 @@ fn wait(progress: Result<Progress>, parker: &Parker) -> Result<Vec<i64>> {
             parker.park();
         },
     };
-    Ok(elements.iter().map(number).collect())
+    Ok(elements.iter().map(Element::priority).collect())
 }
 
 fn enqueue(queue: &Arc<Queue>, values: &[i64]) -> Result<Vec<i64>> {
@@ -137,7 +130,7 @@ fn a_consumer_that_leaves_while_it_is_served_loses_nothing() {
         let taken = match q.dequeue(2, false, &Arc::new(Parker::new())).unwrap() {
             Progress::Done(_) => vec![1, 2],
             Progress::Waiting(mut waiting) => match waiting.leave() {
-                Left::Served(outcome) => outcome.unwrap().iter().map(number).collect(),
+                Left::Served(outcome) => outcome.unwrap().iter().map(Element::priority).collect(),
                 Left::Unserved(_) => Vec::new(),
             },
         };

@@ -34,11 +34,7 @@ fn fifo(capacity: usize) -> Fixture {
 }
 
 fn numbers(elements: &Elements) -> Vec<i64> {
-    let number = |element: &Element| match element {
-        Element::Short { bytes, .. } => i64::from_ne_bytes(*bytes.first_chunk().unwrap()),
-        _ => panic!("an element of another form"),
-    };
-    elements.iter().map(number).collect()
+    elements.iter().map(Element::priority).collect()
 }
 
 fn done(progress: Result<Progress>) -> Vec<i64> {

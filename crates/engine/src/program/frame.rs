@@ -16,7 +16,7 @@ pub(super) struct Progress {
     /// Nodes that were not ready, to be looked at again now.
     blocked: VecDeque<usize>,
     /// Nodes that are not ready, to be looked at again when something that waits is done.
-    deferred: Vec<usize>,
+    not_ready: Vec<usize>,
     waiting: Vec<Waiting>,
     /// The node whose host function is being called.
     called: usize,
@@ -166,14 +166,14 @@ impl<'p> Frame<'p> {
                     return Ok(Some(call));
                 }
             } else {
-                progress.deferred.push(node);
+                progress.not_ready.push(node);
             }
         }
         progress.next = self.program.nodes.len();
         loop {
             while let Some(node) = progress.blocked.pop_front() {
                 if !self.is_ready(node) {
-                    progress.deferred.push(node);
+                    progress.not_ready.push(node);
                 } else if let Some(call) = self.start_or_stop::<MAY_STOP>(node, run, progress)? {
                     return Ok(Some(call));
                 }
@@ -182,7 +182,7 @@ impl<'p> Frame<'p> {
                 return Ok(None);
             }
             if self.poll(run, &mut progress.waiting)? {
-                progress.blocked.extend(progress.deferred.drain(..));
+                progress.blocked.extend(progress.not_ready.drain(..));
             } else {
                 run.wait_in(&|| progress.waiting.iter().map(|waiting| self.name(waiting)).collect())?;
             }

@@ -78,16 +78,6 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn element(number: u32) -> Element {
-        let mut bytes = [0; Element::MAX_SHORT_BYTES];
-        bytes[..4].copy_from_slice(&number.to_ne_bytes());
-        Element::Short { layout: 0, length: 4, bytes }
-    }
-
-    fn number_of(element: Element) -> i64 {
-        element.priority() as u32 as i64
-    }
-
     proptest! {
         #[test]
         fn a_list_does_the_same(steps in prop::collection::vec((0_u8..8, 1..700_u32), 1..60)) {
@@ -97,17 +87,17 @@ mod tests {
                     next += 1;
                     match what {
                         0..=2 => {
-                            chunks.push_back(element(next));
+                            chunks.push_back(Element::of_number(i64::from(next)));
                             list.push_back(i64::from(next));
                         }
                         3 => {
-                            chunks.push_front(element(next));
+                            chunks.push_front(Element::of_number(i64::from(next)));
                             list.push_front(i64::from(next));
                         }
-                        4 | 5 => prop_assert_eq!(chunks.pop_front().map(number_of), list.pop_front()),
+                        4 | 5 => prop_assert_eq!(chunks.pop_front().map(|element| element.priority()), list.pop_front()),
                         _ => {
                             let index = (time as usize * 7919) % list.len().max(1);
-                            prop_assert_eq!(chunks.swap_remove(index).map(number_of), list.swap_remove_back(index));
+                            prop_assert_eq!(chunks.swap_remove(index).map(|element| element.priority()), list.swap_remove_back(index));
                         }
                     }
                     prop_assert_eq!(chunks.len(), list.len());

@@ -3,7 +3,6 @@
 use crate::error::Result;
 use crate::tensor::Tensor;
 use crate::tensor::allocate;
-use crate::tensor::deferred::Recipe;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 use bytes::Bytes;
@@ -46,10 +45,10 @@ impl Column {
         }
     }
 
-    /// Adds the floats that are computed from `bytes`.
-    pub(super) fn push_deferred(&mut self, recipe: &Recipe, bytes: &[u8]) {
+    /// Lets `compute` add floats.
+    pub(super) fn push_floats(&mut self, compute: impl FnOnce(&mut Vec<f32>)) {
         if let Self::Floats(floats) = self {
-            recipe.compute(bytes, floats);
+            compute(floats);
         }
     }
 

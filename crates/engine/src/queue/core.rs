@@ -1,7 +1,7 @@
 //! The state machine of a queue: sequential code, run under the queue's lock.
 
-use super::element::Rows;
 use super::packing::Packing;
+use super::rows::Rows;
 use super::store::Store;
 use super::ticket::{Line, Ticket, Woken};
 use super::{Elements, QueueSpec, QueueStats};

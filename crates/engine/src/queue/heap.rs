@@ -53,14 +53,11 @@ mod tests {
     use crate::tensor::Tensor;
 
     fn element(priority: i64, id: i64) -> Element {
-        Element::Tensors([Tensor::scalar(priority), Tensor::scalar(id)].into())
+        Element::of_tensors([Tensor::scalar(priority), Tensor::scalar(id)])
     }
 
     fn ids(heap: &mut Heap) -> Vec<i64> {
-        let id = |element| match element {
-            Element::Tensors(components) => components[1].integer_scalar("id").unwrap(),
-            _ => panic!("a packed element"),
-        };
+        let id = |element: Element| element.into_tensors()[1].integer_scalar("id").unwrap();
         std::iter::from_fn(|| heap.pop()).map(id).collect()
     }
 

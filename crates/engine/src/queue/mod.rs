@@ -12,16 +12,17 @@ mod batch;
 mod chunks;
 mod column;
 mod core;
-mod element;
 mod heap;
 mod packing;
+mod rows;
 mod spec;
 mod stats;
 mod store;
 mod ticket;
 mod waiting;
 
-pub use element::{Element, Elements};
+pub use packing::Element;
+pub use rows::Elements;
 pub use spec::{Order, QueueSpec};
 pub use stats::QueueStats;
 pub use waiting::{Left, Unfinished, Waiting};
@@ -30,10 +31,9 @@ use self::core::{Close, Core, Request};
 use crate::error::Result;
 use crate::kernel::{Outputs, Tensors};
 use crate::sync::Mutex;
-use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::parker::Parker;
-use element::Rows;
 use packing::Packing;
+use rows::Rows;
 use std::collections::VecDeque;
 use std::sync::Arc;
 use ticket::Line;
@@ -44,8 +44,6 @@ pub struct Queue {
     packing: Arc<Packing>,
     /// Everything that changes. Locked for a few moves at a time by every caller.
     core: Mutex<Core>,
-    /// Somebody puts elements into batches, which computes what was put off until then.
-    is_batched: AtomicBool,
 }
 
 /// An operation on a queue that is either finished or waits in a line.
@@ -60,7 +58,7 @@ impl Queue {
         spec.check_order()?;
         let packing = Arc::new(Packing::new(&spec));
         let core = Mutex::new(Core::new(&spec, &packing));
-        Ok(Arc::new(Self { spec, packing, core, is_batched: AtomicBool::new(false) }))
+        Ok(Arc::new(Self { spec, packing, core }))
     }
 
     pub fn spec(&self) -> &QueueSpec {
@@ -69,12 +67,7 @@ impl Queue {
 
     /// Says that elements will be put into batches.
     pub fn expect_batches(&self) {
-        self.is_batched.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether [`Queue::expect_batches`] was called.
-    pub fn is_batched(&self) -> bool {
-        self.is_batched.load(Ordering::Relaxed)
+        self.packing.expect_batches();
     }
 
     /// Adds an element. Waits while the queue is full.
@@ -93,7 +86,7 @@ impl Queue {
     /// as space appears, uninterrupted by other enqueues.
     pub fn enqueue_many(self: &Arc<Self>, batch: Tensors, parker: &Arc<Parker>) -> Result<Progress> {
         self.spec.check(&batch, true)?;
-        self.enqueue_rows(Rows::many(batch, &self.packing), parker)
+        self.enqueue_rows(Rows::many(batch, &self.packing)?, parker)
     }
 
     /// As [`Queue::enqueue_many`], of elements made with [`Queue::element`].

@@ -12,7 +12,7 @@ mod unshare;
 pub(crate) mod view;
 
 use crate::error::{Error, Result};
-use crate::tensor::deferred::{Deferred, Recipe};
+use crate::tensor::deferred::Deferred;
 use crate::tensor::dtype::{DType, Numeric};
 use crate::tensor::memory::Memory;
 use crate::tensor::shape::Shape;
@@ -161,7 +161,7 @@ impl Tensor {
         Ok(bytemuck::cast_slice(self.bytes()))
     }
 
-    /// The bytes that the elements take; of floats that are put off, those that they are computed from.
+    /// The bytes that the elements take; of deferred floats, those that they are computed from.
     pub fn num_bytes(&self) -> usize {
         match &self.data {
             Data::Deferred(deferred) => deferred.source().1.as_ref().len(),
@@ -242,52 +242,6 @@ impl Tensor {
         }
     }
 
-    /// Makes the elements floats that are computed when they are read; says whether, for it is not always worth it.
-    pub fn put_off(&mut self) -> bool {
-        // What memory cannot hold is not deferred: computing it at once fails properly.
-        let is_worth_it = Deferred::is_worth_it(self.dtype, self.num_elements())
-            && allocate::check(self.num_elements().saturating_mul(size_of::<f32>())).is_ok();
-        let Data::Buffer(memory) = &mut self.data else { return false };
-        if is_worth_it {
-            let source = std::mem::replace(memory, Memory::Bytes(Bytes::new()));
-            self.data = Data::Deferred(Arc::new(Deferred::new(source, self.dtype)));
-            self.dtype = DType::Float32;
-        }
-        is_worth_it
-    }
-
-    /// Floats of shape `shape` that are computed when they are read. Fails if their number is another.
-    pub fn deferred(shape: Shape, floats: Deferred) -> Result<Self> {
-        check_length(&shape, floats.len())?;
-        Ok(Self { dtype: DType::Float32, shape, data: Data::Deferred(Arc::new(floats)) })
-    }
-
-    /// How the elements will be computed, if that is yet to be done.
-    pub fn recipe(&self) -> Option<&Recipe> {
-        match &self.data {
-            Data::Deferred(deferred) if deferred.is_open() => Some(deferred.recipe()),
-            _ => None,
-        }
-    }
-
-    /// What elements that were put off are computed from; nothing for others.
-    pub fn deferred_source(&self) -> &[u8] {
-        match &self.data {
-            Data::Deferred(deferred) => deferred.source().1.as_ref(),
-            _ => &[],
-        }
-    }
-
-    /// What `work`, which moves elements and changes none, makes of these; of those put off, of what they are computed from.
-    pub fn moved(&self, work: impl FnOnce(&Self) -> Result<Self>) -> Result<Self> {
-        let Data::Deferred(deferred) = &self.data else { return work(self) };
-        let (dtype, source) = deferred.source();
-        let moved = work(&Self { dtype, shape: self.shape.clone(), data: Data::Buffer(source.clone()) })?;
-        let shape = moved.shape.clone();
-        let data = Data::Deferred(Arc::new(deferred.over(moved.into_memory()?)));
-        Ok(Self { dtype: self.dtype, shape, data })
-    }
-
     /// The elements of a float tensor, in a vector of its own.
     pub fn to_floats(&self) -> Result<Vec<f32>> {
         let mut floats = allocate::elements(DType::Float32, &self.shape).room()?;
@@ -316,30 +270,6 @@ impl Tensor {
         }
     }
 
-    /// Whether the elements are yet to be computed.
-    pub fn is_deferred(&self) -> bool {
-        self.recipe().is_some()
-    }
-
-    /// Adds a step to what is to be done with these floats. Fails if they were never put off.
-    pub fn push_step(&mut self, step: deferred::Step) -> Result<()> {
-        let Data::Deferred(deferred) = &mut self.data else {
-            return Err(Error::internal("a step after floats that are there"));
-        };
-        Arc::make_mut(deferred).push(step);
-        Ok(())
-    }
-
-    /// Computes the elements now, if they are deferred. Fails if there is no memory for them.
-    pub fn settle(&self) -> Result<()> {
-        match &self.data {
-            Data::Deferred(deferred) => {
-                deferred.compute().map_err(|refusal| refusal.of_tensor(self.dtype, &self.shape))
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// The same elements under another shape of as many elements.
     pub fn reshaped(mut self, shape: Shape) -> Result<Self> {
         self.set_shape(shape)?;
@@ -363,7 +293,7 @@ impl Tensor {
 
     /// The memory of a numeric tensor's elements; none for strings.
     pub fn into_memory(self) -> Result<Memory> {
-        self.settle()?;
+        self.materialise()?;
         Ok(match self.data {
             Data::Buffer(memory) => memory,
             Data::Deferred(deferred) => match Arc::try_unwrap(deferred) {

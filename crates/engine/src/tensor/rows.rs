@@ -4,7 +4,6 @@ use super::{Data, Tensor};
 use crate::error::{Error, Result};
 use crate::tensor::aliasing::unshare;
 use crate::tensor::allocate;
-use crate::tensor::deferred;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 use crate::tensor::view::{Dim, View, steps_of};
@@ -49,12 +48,8 @@ impl Tensor {
             row.unshare();
             return Ok(row);
         }
-        if let Data::Deferred(deferred) = &self.data
-            && deferred.is_open()
-            && length >= deferred::MIN_ELEMENTS
-        {
-            let part = deferred.part(elements).map_err(|refusal| refusal.of_tensor(self.dtype, &shape))?;
-            return Ok(Self { dtype: self.dtype, shape, data: Data::Deferred(Arc::new(part)) });
+        if let Some(row) = self.deferred_part(&elements, &shape)? {
+            return Ok(row);
         }
         let size = self.dtype.size();
         Self::copied(self.dtype, shape, &self.bytes()[elements.start * size..elements.end * size])

@@ -69,9 +69,11 @@ impl View {
         if self.num_elements == 0 {
             return Tensor::empty(tensor.dtype(), shape);
         }
-        if tensor.is_deferred() {
-            return tensor.moved(|source| self.of(source, shape));
-        }
+        tensor.rearranged(|tensor| self.of_stored(tensor, shape))
+    }
+
+    /// As [`View::of`], of elements that are there.
+    fn of_stored(&self, tensor: &Tensor, shape: Shape) -> Result<Tensor> {
         if let Some(run) = self.run() {
             return tensor.part(run, shape);
         }

@@ -54,7 +54,7 @@ impl Move {
 
     /// The images of a batch for which `is_moved`, moved; the others as they are.
     fn apply(&self, image: &Tensor, frame: &Frame, is_moved: impl Fn(usize) -> bool) -> Result<Tensor> {
-        image.moved(|image| self.apply_to(image, frame, is_moved))
+        image.rearranged(|image| self.apply_to(image, frame, is_moved))
     }
 
     fn apply_to(&self, image: &Tensor, frame: &Frame, is_moved: impl Fn(usize) -> bool) -> Result<Tensor> {

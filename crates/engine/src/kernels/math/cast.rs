@@ -46,7 +46,7 @@ impl Rewritable for Cast {
 
 impl InPlace for Cast {
     fn change(&self, value: &mut Tensor) -> Result<()> {
-        if self.target != DType::Float32 || !value.put_off() {
+        if self.target != DType::Float32 || !value.defer() {
             *value = cast_at_once(value, self.target)?;
         }
         Ok(())

@@ -50,10 +50,6 @@ pub fn build(op_type: &str, attrs: &Attrs, queue: &Arc<Queue>) -> Result<Option<
 impl Kernel for QueueKernel {
     fn run(&self, run: &Run, inputs: Tensors) -> Result<Step> {
         let queue = &self.queue;
-        if !queue.is_batched() {
-            // Who takes single elements is not to compute them; batches are computed while they are assembled.
-            inputs.iter().try_for_each(Tensor::settle)?;
-        }
         let progress = match self.action {
             Action::Enqueue => queue.enqueue(inputs, run.parker())?,
             Action::EnqueueMany { refuses_empty } => {
