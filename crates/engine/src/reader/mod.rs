@@ -29,7 +29,7 @@ use crate::files::name::FileName;
 use crate::queue::{Progress, Queue, Waiting};
 use crate::run::{Origin, Run};
 use crate::sync::Mutex;
-use crate::sync::fair_lock::{Turn, Turns};
+use crate::sync::fair_lock::{Acquisition, FairLock};
 use crate::tensor::Tensor;
 use crate::tensor::dtype::DType;
 use bytes::Bytes;
@@ -39,13 +39,13 @@ use std::sync::Arc;
 
 /// Reads the records of the files whose names come out of a queue.
 ///
-/// A call has the reader to itself from its start to its end, the wait for a file name included: calls of several
-/// threads take turns, in no order that is promised.
+/// A call holds the reader's lock from its start to its end, also while it waits for a file name. In which order the calls
+/// of several threads get it is not promised.
 pub struct Reader {
     name: String,
     format: Box<dyn Format>,
-    turns: Turns,
-    /// Locked by the call whose turn it is.
+    lock: FairLock,
+    /// Locked by the call that holds `lock`.
     state: Mutex<State>,
 }
 
@@ -92,21 +92,21 @@ pub enum Answer {
     Nothing,
 }
 
-impl AsRef<Turns> for Arc<Reader> {
-    fn as_ref(&self) -> &Turns {
-        &self.turns
+impl AsRef<FairLock> for Arc<Reader> {
+    fn as_ref(&self) -> &FairLock {
+        &self.lock
     }
 }
 
 impl Reader {
     pub fn new(name: impl Into<String>, format: Box<dyn Format>) -> Arc<Self> {
-        Arc::new(Self { name: name.into(), format, turns: Turns::default(), state: Mutex::default() })
+        Arc::new(Self { name: name.into(), format, lock: FairLock::default(), state: Mutex::default() })
     }
 
     /// Starts a call; poll it for its answer.
     pub fn call(self: &Arc<Self>, request: Request, run: &Run) -> Call {
-        let turn = Turns::enter(Arc::clone(self), run.parker());
-        Call { reader: Arc::clone(self), request, turn, waiting: None }
+        let acquisition = FairLock::acquire(Arc::clone(self), run.parker());
+        Call { reader: Arc::clone(self), request, acquisition, waiting: None }
     }
 
     /// The next record and its key, if that is to be had without waiting: then no [`Call`] is needed.
@@ -114,7 +114,7 @@ impl Reader {
     /// The key is empty if nobody wants it. There is none to be had if another call has the reader, or the next record is
     /// not one of the current file.
     pub fn read_at_once(self: &Arc<Self>, wants_key: bool, run: &Run) -> Result<Option<(Bytes, Bytes)>> {
-        let Some(_turn) = Turns::try_enter(self) else { return Ok(None) };
+        let Some(_acquisition) = FairLock::try_acquire(self) else { return Ok(None) };
         self.state.lock().read_one(wants_key, run)
     }
 
@@ -137,15 +137,15 @@ impl Reader {
 pub struct Call {
     reader: Arc<Reader>,
     request: Request,
-    turn: Turn<Arc<Reader>>,
+    acquisition: Acquisition<Arc<Reader>>,
     /// The dequeue of a file name, while it waits.
     waiting: Option<Waiting>,
 }
 
 impl Call {
-    /// Goes on with the call; `None` while it has to wait for its turn or for a file name.
+    /// Goes on with the call; `None` while it has to wait for the reader or for a file name.
     pub fn poll(&mut self, run: &Run) -> Result<Option<Answer>> {
-        if !self.turn.has_come() {
+        if !self.acquisition.poll() {
             return Ok(None);
         }
         let reader = Arc::clone(&self.reader);

@@ -1,6 +1,6 @@
 //! The memory of numeric tensors.
 
-use crate::tensor::aliasing::{MAX_BUFFERED_BYTES, is_to_share};
+use crate::tensor::aliasing::{MAX_BUFFERED_BYTES, is_worth_aliasing};
 use crate::tensor::allocate::{self, Refusal};
 use crate::tensor::dtype::Numeric;
 use bytes::Bytes;
@@ -29,7 +29,7 @@ impl Memory {
     /// The bytes at `place` without a copy, if they are worth keeping all of these alive.
     pub(crate) fn shared_part(&self, place: Range<usize>) -> Option<Self> {
         match self {
-            Self::Bytes(bytes) if is_to_share(place.len(), bytes.len()) => Some(Self::Part(bytes.slice(place))),
+            Self::Bytes(bytes) if is_worth_aliasing(place.len(), bytes.len()) => Some(Self::Part(bytes.slice(place))),
             _ => None,
         }
     }

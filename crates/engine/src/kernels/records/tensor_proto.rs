@@ -15,7 +15,7 @@ use crate::kernels::attrs::Attrs;
 use crate::kernels::expect_inputs;
 use crate::run::Run;
 use crate::tensor::Tensor;
-use crate::tensor::aliasing::retain;
+use crate::tensor::aliasing::alias_or_copy;
 use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::{LARGEST_ELEMENT_BYTES, Shape};
@@ -165,7 +165,7 @@ fn parse_content(content: &[u8], dtype: DType, shape: Shape, message: &Bytes) ->
     if dtype == DType::Bool && content.iter().any(|byte| *byte > 1) {
         return Err(contradiction("a bool is neither 0 nor 1"));
     }
-    Tensor::from_string(dtype, shape, retain(content, message))
+    Tensor::from_string(dtype, shape, alias_or_copy(content, message))
 }
 
 /// The lengths of the strings, and then the strings.
@@ -173,7 +173,7 @@ fn parse_strings(content: &[u8], shape: &Shape, message: &Bytes) -> Option<Vec<B
     let mut content = Cursor::new(content);
     let lengths = (0..shape.num_elements()).map(|_| usize::try_from(content.varint()?).ok());
     let lengths: Vec<_> = lengths.collect::<Option<_>>()?;
-    let strings = lengths.into_iter().map(|length| content.take(length).map(|string| retain(string, message)));
+    let strings = lengths.into_iter().map(|length| content.take(length).map(|string| alias_or_copy(string, message)));
     let strings = strings.collect::<Option<_>>()?;
     content.is_at_end().then_some(strings)
 }
@@ -202,7 +202,7 @@ fn string_values(message: &Bytes) -> Option<Vec<Bytes>> {
     let mut strings = Vec::new();
     for_each_field(message, |number, value| {
         if let (STRINGS, Value::Bytes(string)) = (number, value) {
-            strings.push(retain(string, message));
+            strings.push(alias_or_copy(string, message));
         }
         Some(())
     })?;

@@ -6,7 +6,7 @@ use crate::kernels::attrs::Attrs;
 use crate::kernels::expect_inputs;
 use crate::run::Run;
 use crate::tensor::Tensor;
-use crate::tensor::aliasing::retain;
+use crate::tensor::aliasing::alias_or_copy;
 use crate::tensor::allocate;
 use crate::tensor::shape::Shape;
 use bytes::Bytes;
@@ -103,7 +103,7 @@ impl Kernel for StringSplit {
             let grown = allocate::grow(&mut indices, 2 * parts.len()).and(allocate::grow(&mut values, parts.len()));
             grown.map_err(|refusal| refusal.at("the parts of strings"))?;
             indices.extend((0..parts.len()).flat_map(|column| [row as i64, column as i64]));
-            values.extend(parts.into_iter().map(|part| retain(part, text)));
+            values.extend(parts.into_iter().map(|part| alias_or_copy(part, text)));
         }
         let count = values.len();
         Ok(Step::Done(Outputs::from_iter([

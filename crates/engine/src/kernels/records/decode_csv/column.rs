@@ -3,7 +3,7 @@
 use super::split::Fields;
 use crate::error::{Error, Result};
 use crate::tensor::Tensor;
-use crate::tensor::aliasing::retain;
+use crate::tensor::aliasing::alias_or_copy;
 use crate::tensor::allocate::{self, Refusal};
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
@@ -140,7 +140,7 @@ impl Value {
             DType::Float32 => number(&text, place).map(Self::Float32),
             DType::Float64 => number(&text, place).map(Self::Float64),
             DType::String => Ok(Self::String(match text {
-                Cow::Borrowed(text) => retain(text, record),
+                Cow::Borrowed(text) => alias_or_copy(text, record),
                 Cow::Owned(text) => text.into(),
             })),
             _ => Err(unsupported(dtype)),

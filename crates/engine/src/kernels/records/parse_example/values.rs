@@ -3,7 +3,7 @@
 use super::wire::Feature;
 use crate::error::{Error, Result};
 use crate::tensor::Tensor;
-use crate::tensor::aliasing::retain;
+use crate::tensor::aliasing::alias_or_copy;
 use crate::tensor::allocate::{self, Elements};
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
@@ -96,7 +96,7 @@ impl Values {
 pub fn only_value(feature: Feature, record: &Bytes) -> Option<Tensor> {
     let mut list = feature.values()?;
     let value = match (feature.dtype, list.byte()?) {
-        (DType::String, DELIMITED_VALUE) => Tensor::string(retain(list.delimited()?, record)),
+        (DType::String, DELIMITED_VALUE) => Tensor::string(alias_or_copy(list.delimited()?, record)),
         (DType::Int64, VARINT_VALUE) => Tensor::scalar(list.varint()? as i64),
         (DType::Int64, DELIMITED_VALUE) => {
             let mut packed = Cursor::new(list.delimited()?);
@@ -170,7 +170,7 @@ fn decode_floats(mut list: Cursor, values: &mut SmallVec<[f32; 4]>) -> Option<()
 fn decode_strings(mut list: Cursor, record: &Bytes, values: &mut SmallVec<[Bytes; 1]>) -> Option<()> {
     while !list.is_at_end() {
         match list.byte()? {
-            DELIMITED_VALUE => values.push(retain(list.delimited()?, record)),
+            DELIMITED_VALUE => values.push(alias_or_copy(list.delimited()?, record)),
             _ => return None,
         }
     }
