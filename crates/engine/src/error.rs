@@ -8,21 +8,37 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Code {
+    /// The call was cancelled, or the queue is closed for it.
     Cancelled = 1,
+    /// None of the other codes fits.
     Unknown = 2,
+    /// An argument, or the data, does not fit.
     InvalidArgument = 3,
+    /// The time for the call is over.
     DeadlineExceeded = 4,
+    /// A file does not exist.
     NotFound = 5,
+    /// What is to be created exists.
     AlreadyExists = 6,
+    /// The system does not allow it.
     PermissionDenied = 7,
+    /// Memory, disk space or a quota is used up.
     ResourceExhausted = 8,
+    /// Something has to be done before, such as initializing a variable.
     FailedPrecondition = 9,
+    /// Another operation was in the way.
     Aborted = 10,
+    /// The input has ended.
     OutOfRange = 11,
+    /// It is not supported.
     Unimplemented = 12,
+    /// A defect of the engine or of whoever calls it.
     Internal = 13,
+    /// It is not there for now; trying again may help.
     Unavailable = 14,
+    /// A file is damaged or cut short.
     DataLoss = 15,
+    /// The caller did not say who it is.
     Unauthenticated = 16,
 }
 
@@ -38,7 +54,8 @@ pub enum Wait {
     CutOff,
 }
 
-pub type Result<T, E = Error> = std::result::Result<T, E>;
+/// A result of the engine.
+pub type Result<T> = std::result::Result<T, Error>;
 
 /// A failure: its code, its text, the operation it happened in and, where a foreign function failed, its own error.
 #[derive(Clone)]
@@ -59,6 +76,7 @@ struct Inner {
 }
 
 impl Error {
+    /// An error with a code and a message.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Self(Box::new(Inner {
             code,
@@ -72,30 +90,37 @@ impl Error {
         }))
     }
 
+    /// An error with [`Code::Cancelled`].
     pub fn cancelled(message: impl Into<String>) -> Self {
         Self::new(Code::Cancelled, message)
     }
 
+    /// An error with [`Code::InvalidArgument`].
     pub fn invalid_argument(message: impl Into<String>) -> Self {
         Self::new(Code::InvalidArgument, message)
     }
 
+    /// An error with [`Code::FailedPrecondition`].
     pub fn failed_precondition(message: impl Into<String>) -> Self {
         Self::new(Code::FailedPrecondition, message)
     }
 
+    /// An error with [`Code::OutOfRange`].
     pub fn out_of_range(message: impl Into<String>) -> Self {
         Self::new(Code::OutOfRange, message)
     }
 
+    /// An error with [`Code::Unimplemented`].
     pub fn unimplemented(message: impl Into<String>) -> Self {
         Self::new(Code::Unimplemented, message)
     }
 
+    /// An error with [`Code::Internal`].
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(Code::Internal, message)
     }
 
+    /// An error with [`Code::DataLoss`].
     pub fn data_loss(message: impl Into<String>) -> Self {
         Self::new(Code::DataLoss, message)
     }
@@ -181,34 +206,42 @@ impl Error {
         self
     }
 
+    /// What kind of error it is.
     pub fn code(&self) -> Code {
         self.0.code
     }
 
+    /// What went wrong, for people.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
+    /// Whether the run was interrupted, see [`Error::interrupting`].
     pub fn is_interrupting(&self) -> bool {
         self.0.is_interrupting
     }
 
+    /// What became of the data that the run waited for, if the error ended a wait.
     pub fn wait(&self) -> Option<Wait> {
         self.0.wait
     }
 
+    /// The name of the operation that failed.
     pub fn op(&self) -> Option<&Arc<str>> {
         self.0.op.as_ref()
     }
 
+    /// The name of the operation that waited when the run was ended.
     pub fn waiting(&self) -> Option<&Arc<str>> {
         self.0.waiting.as_ref()
     }
 
+    /// The number of the element of its input that the error is about.
     pub fn element(&self) -> Option<usize> {
         self.0.element
     }
 
+    /// The exception of the host language that caused it.
     pub fn cause(&self) -> Option<&Arc<dyn Any + Send + Sync>> {
         self.0.cause.as_ref()
     }

@@ -85,6 +85,7 @@ pub trait Blocking {
 /// Where a record came from, or the records of a batch.
 #[derive(Clone, Debug)]
 pub struct Origin {
+    /// The name of the file.
     pub file: Arc<str>,
     /// How errors count its records.
     pub numbering: Numbering,
@@ -169,6 +170,7 @@ pub struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
+    /// A run that `cancellation` ends. It waits on the current thread's parker.
     pub fn new(cancellation: &'a Cancellation) -> Self {
         Self {
             parker: Parker::with_current(Arc::clone),
@@ -207,6 +209,7 @@ impl<'a> Run<'a> {
         self
     }
 
+    /// What wakes the run when it waits.
     pub fn parker(&self) -> &Arc<Parker> {
         &self.parker
     }

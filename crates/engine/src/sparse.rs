@@ -183,6 +183,7 @@ struct Parked {
 }
 
 impl SparseTable {
+    /// An empty table.
     pub fn new() -> Self {
         Self::default()
     }

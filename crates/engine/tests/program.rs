@@ -1,4 +1,5 @@
 //! Programs: what runs, in which order, and how a run that waits ends.
+#![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
 
 use headrace_engine::error::{Code, Error, Result};
 use headrace_engine::kernel::rewrite::{InPlace, Rewritable};

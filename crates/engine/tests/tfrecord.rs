@@ -1,5 +1,5 @@
 //! TFRecord files: what is written is read, and each kind of damage has its error.
-
+#![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
 #![allow(clippy::disallowed_methods, reason = "tests allocate what they like")]
 
 use headrace_engine::error::{Code, Error, Result};

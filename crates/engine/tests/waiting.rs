@@ -1,4 +1,5 @@
 //! What is known of a run that waits: who is told of it, and what its error says.
+#![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
 
 use headrace_engine::error::{Code, Error, Result};
 use headrace_engine::kernels::attrs::{Attr, Attrs};

@@ -29,6 +29,7 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+/// A result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// The colours of decoded pixels.
@@ -41,6 +42,7 @@ pub enum Colours {
 }
 
 impl Colours {
+    /// Bytes of each pixel.
     pub fn channels(self) -> usize {
         match self {
             Self::Grey => 1,
@@ -52,9 +54,13 @@ impl Colours {
 /// A part of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
+    /// The first column.
     pub x: usize,
+    /// The first row.
     pub y: usize,
+    /// Pixels in a row.
     pub width: usize,
+    /// Rows.
     pub height: usize,
 }
 
@@ -78,9 +84,13 @@ pub struct DecodeOptions {
 /// Pixels with 8 bits a channel, row by row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
+    /// Pixels in a row.
     pub width: usize,
+    /// Rows.
     pub height: usize,
+    /// Bytes of each pixel.
     pub channels: usize,
+    /// Row by row, the channels of a pixel side by side.
     pub pixels: Vec<u8>,
     /// The rows that were there; those after them are 0.
     pub num_rows_read: usize,
@@ -99,10 +109,12 @@ impl<'a> Decoder<'a> {
         Ok(Self { raw: ffi::Decoder::open(data, max_scans)? })
     }
 
+    /// Pixels in a row, from the header.
     pub fn width(&self) -> usize {
         self.raw.info.width as usize
     }
 
+    /// Rows, from the header.
     pub fn height(&self) -> usize {
         self.raw.info.height as usize
     }
@@ -197,11 +209,13 @@ fn inks_to_rgb(inks: &[u8], rgb: &mut [u8], is_inverted: bool) {
 pub struct EncodeOptions {
     /// 0 to 100.
     pub quality: u8,
+    /// Whether to write a progressive file.
     pub is_progressive: bool,
     /// Takes longer for a smaller file.
     pub is_optimized: bool,
     /// Stores the chroma with half of the resolution (4:2:0).
     pub is_chroma_downsampled: bool,
+    /// How many pixels there are in an inch or a centimetre.
     pub density: Density,
     /// The contents of an APP1 marker; empty for none.
     pub app1: Vec<u8>,
@@ -212,7 +226,9 @@ pub struct EncodeOptions {
 pub struct Density {
     /// 0 for an aspect ratio, 1 for dots per inch, 2 per centimetre.
     pub unit: u8,
+    /// Pixels in a row.
     pub x: u16,
+    /// Pixels in a column.
     pub y: u16,
 }
 

@@ -132,7 +132,8 @@ fn temporary_name(name: &OsStr, number: u64) -> OsString {
     temporary
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
     use std::io::Write;

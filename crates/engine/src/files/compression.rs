@@ -18,9 +18,12 @@ const DEFAULT_LEVEL: u32 = 6;
 /// How a whole file is compressed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compression {
+    /// The records as they are.
     #[default]
     None,
+    /// A zlib stream (RFC 1950).
     Zlib,
+    /// A gzip file (RFC 1952).
     Gzip,
 }
 
@@ -76,6 +79,7 @@ pub struct Inflate<R> {
 }
 
 impl<R: Read> Inflate<R> {
+    /// Reads from `input`, which is compressed as given.
     pub fn new(input: R, compression: Compression) -> Self {
         let block = Vec::new();
         Self { input, compression, stream: None, block, start: 0, end: 0, first: SmallVec::new(), is_over: false }
@@ -137,7 +141,9 @@ fn damage(error: &flate2::DecompressError) -> io::Error {
 
 /// An output that deflates what is written to it, or does not.
 pub enum Deflate<W: Write> {
+    /// Writes the bytes as they are.
     Plain(W),
+    /// Writes a compressed stream.
     Compressed(ZlibEncoder<W>),
 }
 

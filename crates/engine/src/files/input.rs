@@ -39,6 +39,7 @@ impl Input {
         self.kind != Kind::Regular
     }
 
+    /// What the system knows of the file now.
     pub fn metadata(&self) -> io::Result<Metadata> {
         self.file.metadata()
     }

@@ -16,12 +16,14 @@ pub struct FileName {
 }
 
 impl FileName {
+    /// A name of these bytes.
     pub fn new(bytes: impl Into<Bytes>) -> Self {
         let bytes = bytes.into();
         let text = String::from_utf8_lossy(&bytes).into();
         Self { bytes, text }
     }
 
+    /// The bytes of the name.
     pub fn bytes(&self) -> &Bytes {
         &self.bytes
     }
@@ -31,6 +33,7 @@ impl FileName {
         &self.text
     }
 
+    /// The name as a path of the system.
     pub fn path(&self) -> &Path {
         #[cfg(unix)]
         return Path::new(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(&self.bytes));

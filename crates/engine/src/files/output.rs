@@ -22,10 +22,12 @@ pub struct Output<W> {
 }
 
 impl<W> Output<W> {
+    /// Writes to `output`.
     pub fn new(output: W) -> Self {
         Self { output, has_failed: false }
     }
 
+    /// What is written to.
     pub fn get_ref(&self) -> &W {
         &self.output
     }

@@ -18,6 +18,7 @@ pub type Outputs = SmallVec<[Tensor; 2]>;
 /// How far a kernel came.
 #[allow(clippy::large_enum_variant, reason = "made and taken apart at once; a box would cost an allocation a call")]
 pub enum Step {
+    /// It is done, with these outputs.
     Done(Outputs),
     /// It would have blocked. The run polls it again when its parker is unparked, and meanwhile goes on
     /// with operations that do not depend on this one.

@@ -8,15 +8,21 @@ use std::collections::HashMap;
 /// The value of one attribute.
 #[derive(Clone, Debug)]
 pub enum Attr {
+    /// A bool.
     Bool(bool),
+    /// An integer.
     Int(i64),
+    /// A float.
     Float(f64),
+    /// A string.
     String(String),
     /// A string that is not UTF-8.
     Bytes(Vec<u8>),
+    /// An element type.
     DType(DType),
     /// `None` where not even the rank is known.
     Shape(Option<PartialShape>),
+    /// A list.
     List(Vec<Attr>),
 }
 
@@ -25,10 +31,12 @@ pub enum Attr {
 pub struct Attrs(HashMap<String, Attr>);
 
 impl Attrs {
+    /// Adds an attribute.
     pub fn insert(&mut self, name: impl Into<String>, value: Attr) {
         self.0.insert(name.into(), value);
     }
 
+    /// A bool. Fails if it is missing or of another kind.
     pub fn bool(&self, name: &str) -> Result<bool> {
         match self.get(name)? {
             Attr::Bool(value) => Ok(*value),
@@ -36,6 +44,7 @@ impl Attrs {
         }
     }
 
+    /// An integer. Fails if it is missing or of another kind.
     pub fn int(&self, name: &str) -> Result<i64> {
         match self.get(name)? {
             Attr::Int(value) => Ok(*value),
@@ -52,6 +61,7 @@ impl Attrs {
         }
     }
 
+    /// A string. Fails if it is missing or of another kind.
     pub fn string(&self, name: &str) -> Result<&str> {
         match self.get(name)? {
             Attr::String(value) => Ok(value),
@@ -68,6 +78,7 @@ impl Attrs {
         }
     }
 
+    /// An element type. Fails if it is missing or of another kind.
     pub fn dtype(&self, name: &str) -> Result<DType> {
         match self.get(name)? {
             Attr::DType(value) => Ok(*value),
@@ -75,6 +86,7 @@ impl Attrs {
         }
     }
 
+    /// A shape, `None` for an unknown rank. Fails if it is missing or of another kind.
     pub fn shape(&self, name: &str) -> Result<Option<&PartialShape>> {
         match self.get(name)? {
             Attr::Shape(value) => Ok(value.as_ref()),

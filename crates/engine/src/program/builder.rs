@@ -8,6 +8,26 @@ use crate::tensor::Tensor;
 use std::sync::Arc;
 
 /// Collects the nodes of a [`Program`], each after the nodes it needs.
+///
+/// ```
+/// use headrace_engine::kernels::{self, attrs::Attrs};
+/// use headrace_engine::program::ProgramBuilder;
+/// use headrace_engine::run::Run;
+/// use headrace_engine::sync::cancellation::Cancellation;
+/// use headrace_engine::tensor::Tensor;
+///
+/// let mut builder = ProgramBuilder::new();
+/// let x = builder.feed();
+/// let two = builder.constant(Tensor::scalar(2.0_f32));
+/// let multiply = kernels::build("Mul", &Attrs::default())?.expect("Mul has a kernel");
+/// let (_, product) = builder.node("product".into(), multiply, &[x, two], &[], &[], 1)?;
+/// let program = builder.build(vec![product])?;
+///
+/// let cancellation = Cancellation::new();
+/// let outputs = program.run(vec![Tensor::scalar(21.0_f32)], &Run::new(&cancellation))?;
+/// assert_eq!(outputs, [Tensor::scalar(42.0_f32)]);
+/// # headrace_engine::error::Result::Ok(())
+/// ```
 #[derive(Default)]
 pub struct ProgramBuilder {
     draft: Draft,
@@ -15,6 +35,7 @@ pub struct ProgramBuilder {
 }
 
 impl ProgramBuilder {
+    /// A builder of an empty program.
     pub fn new() -> Self {
         Self::default()
     }

@@ -24,7 +24,9 @@ pub(super) struct Progress {
 
 /// A call of a function of the host language that is due.
 pub struct HostCall {
+    /// The function.
     pub function: HostFunction,
+    /// Its arguments.
     pub inputs: Tensors,
 }
 

@@ -27,14 +27,17 @@ pub type Slot = usize;
 pub struct StopFlag(AtomicBool);
 
 impl StopFlag {
+    /// A flag that is not set.
     pub fn new() -> Self {
         Self::default()
     }
 
+    /// Asks the loop to end after its current run.
     pub fn set(&self) {
         self.0.store(true, Ordering::Release);
     }
 
+    /// Whether the loop is to end.
     pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }

@@ -39,6 +39,37 @@ use std::sync::Arc;
 use ticket::Line;
 
 /// A queue of elements, shared by any number of threads.
+///
+/// A call that cannot go on returns [`Progress::Waiting`]. Whoever lets it go on unparks the parker that the call was given.
+///
+/// ```
+/// use headrace_engine::queue::{Order, Progress, Queue, QueueSpec};
+/// use headrace_engine::sync::parker::Parker;
+/// use headrace_engine::tensor::Tensor;
+/// use headrace_engine::tensor::dtype::DType;
+/// use headrace_engine::tensor::shape::PartialShape;
+/// use std::sync::Arc;
+///
+/// let queue = Queue::new(QueueSpec {
+///     name: "numbers".into(),
+///     order: Order::Fifo,
+///     capacity: Some(10),
+///     dtypes: vec![DType::Int64],
+///     shapes: Some(vec![PartialShape::default()]),
+/// })?;
+/// let parker = Arc::new(Parker::new());
+/// for number in [3_i64, 4] {
+///     queue.enqueue([Tensor::scalar(number)].into_iter().collect(), &parker)?;
+/// }
+/// let Progress::Done(elements) = queue.dequeue(2, false, &parker)? else { panic!("two elements are there") };
+/// assert_eq!(queue.batch(elements)?[0].values::<i64>()?, [3, 4]);
+/// let Progress::Waiting(mut waiting) = queue.dequeue(1, false, &parker)? else { panic!("the queue is empty") };
+/// queue.enqueue([Tensor::scalar(5_i64)].into_iter().collect(), &parker)?;
+/// parker.park(); // Returns at once: the enqueue has served the dequeue.
+/// let elements = waiting.poll().expect("it is served")?;
+/// assert_eq!(queue.one(elements)?[0].values::<i64>()?, [5]);
+/// # headrace_engine::error::Result::Ok(())
+/// ```
 pub struct Queue {
     spec: QueueSpec,
     packing: Arc<Packing>,
@@ -48,7 +79,9 @@ pub struct Queue {
 
 /// An operation on a queue that is either finished or waits in a line.
 pub enum Progress {
+    /// It is finished, with the elements it took.
     Done(Elements),
+    /// It waits.
     Waiting(Waiting),
 }
 
@@ -61,6 +94,7 @@ impl Queue {
         Ok(Arc::new(Self { spec, packing, core }))
     }
 
+    /// What the queue was made of.
     pub fn spec(&self) -> &QueueSpec {
         &self.spec
     }
@@ -147,10 +181,12 @@ impl Queue {
         self.core.lock().size()
     }
 
+    /// Whether the queue is closed.
     pub fn is_closed(&self) -> bool {
         self.core.lock().is_closed()
     }
 
+    /// What the queue says of itself now.
     pub fn stats(&self) -> QueueStats {
         self.core.lock().stats()
     }

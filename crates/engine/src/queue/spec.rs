@@ -14,8 +14,15 @@ pub enum Order {
     Padding,
     /// Smallest priority first, which is component 0, a scalar int64.
     Priority,
-    /// Drawn at random. While the queue is open, `min_after_dequeue` elements stay in it. Seeds (0, 0) are random.
-    Shuffle { min_after_dequeue: usize, seed: i64, seed2: i64 },
+    /// Drawn at random.
+    Shuffle {
+        /// A dequeue leaves at least as many elements, until the queue is closed.
+        min_after_dequeue: usize,
+        /// The seed of the graph, 0 if it has none.
+        seed: i64,
+        /// The seed of the operation. If both are 0, the order differs each time.
+        seed2: i64,
+    },
 }
 
 /// The unchanging properties of a queue.
@@ -23,9 +30,11 @@ pub enum Order {
 pub struct QueueSpec {
     /// The name in messages.
     pub name: String,
+    /// In which order elements come out.
     pub order: Order,
     /// `None`: unbounded.
     pub capacity: Option<usize>,
+    /// The element type of each component.
     pub dtypes: Vec<DType>,
     /// `None`: components of any shape.
     pub shapes: Option<Vec<PartialShape>>,

@@ -8,6 +8,7 @@ pub struct QueueStats {
     pub size: usize,
     /// `None`: unbounded.
     pub capacity: Option<usize>,
+    /// Whether the queue is closed.
     pub is_closed: bool,
     /// Elements that have come in.
     pub num_enqueued: u64,

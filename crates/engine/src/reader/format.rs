@@ -8,6 +8,7 @@ use bytes::Bytes;
 pub struct Record {
     /// What follows the path in the record's key: `PATH:LINE`, `PATH:OFFSET`. Without it the key is the path.
     pub number: Option<u64>,
+    /// The bytes of the record.
     pub value: Bytes,
     /// Offset of the record's first byte in the (uncompressed) file.
     pub offset_bytes: u64,

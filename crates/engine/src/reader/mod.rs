@@ -41,6 +41,37 @@ use std::sync::Arc;
 ///
 /// A call holds the reader's lock from its start to its end, also while it waits for a file name. In which order the calls
 /// of several threads get it is not promised.
+///
+/// ```
+/// use headrace_engine::kernel::Tensors;
+/// use headrace_engine::queue::{Order, Queue, QueueSpec};
+/// use headrace_engine::reader::{Answer, Reader, Request, TextLineFormat};
+/// use headrace_engine::run::Run;
+/// use headrace_engine::sync::cancellation::Cancellation;
+/// use headrace_engine::tensor::Tensor;
+/// use headrace_engine::tensor::dtype::DType;
+///
+/// let path = std::env::temp_dir().join(format!("example-{}.txt", std::process::id()));
+/// std::fs::write(&path, "first\nsecond\n").expect("the directory can be written to");
+/// let names = Queue::new(QueueSpec {
+///     name: "names".into(),
+///     order: Order::Fifo,
+///     capacity: None,
+///     dtypes: vec![DType::String],
+///     shapes: None,
+/// })?;
+/// let cancellation = Cancellation::new();
+/// let run = Run::new(&cancellation);
+/// names.enqueue(Tensors::from_iter([Tensor::string(path.to_str().expect("text").to_owned())]), run.parker())?;
+///
+/// let reader = Reader::new("lines", Box::new(TextLineFormat::new(0)?));
+/// let request = Request::Read { queue: names, limit: 1, wants_keys: true };
+/// let Some(Answer::Records(records)) = reader.call(request, &run).poll(&run)? else { panic!("a file is there") };
+/// assert_eq!(records.values[0], "first");
+/// assert!(records.keys[0].ends_with(b".txt:1"));
+/// # std::fs::remove_file(path).expect("the file is there");
+/// # headrace_engine::error::Result::Ok(())
+/// ```
 pub struct Reader {
     name: String,
     format: Box<dyn Format>,
@@ -62,6 +93,7 @@ struct State {
 /// The records of one read.
 #[derive(Default)]
 pub struct Records {
+    /// The bytes of each record.
     pub values: SmallVec<[Bytes; 1]>,
     /// One for each record, or none if nobody asked for them.
     pub keys: SmallVec<[Bytes; 1]>,
@@ -72,23 +104,34 @@ pub struct Records {
 pub enum Request {
     /// Up to `limit` records of one file.
     Read {
+        /// Where the file names come from.
         queue: Arc<Queue>,
+        /// How many records at most.
         limit: usize,
+        /// Whether somebody reads the keys.
         wants_keys: bool,
     },
+    /// How many records were read since the reader was reset.
     NumRecordsProduced,
+    /// How many files were read to their end.
     NumWorkUnitsCompleted,
+    /// The state as bytes.
     SerializeState,
     /// Go on where the reader was whose state this is.
     RestoreState(Bytes),
+    /// Forget everything and start with the next file name.
     Reset,
 }
 
 /// What a reader answers.
 pub enum Answer {
+    /// The records of a read; at least one.
     Records(Records),
+    /// A number.
     Count(i64),
+    /// The state as bytes.
     State(Bytes),
+    /// It is done.
     Nothing,
 }
 
@@ -99,6 +142,7 @@ impl AsRef<FairLock> for Arc<Reader> {
 }
 
 impl Reader {
+    /// A reader that has read nothing yet.
     pub fn new(name: impl Into<String>, format: Box<dyn Format>) -> Arc<Self> {
         Arc::new(Self { name: name.into(), format, lock: FairLock::default(), state: Mutex::default() })
     }

@@ -92,6 +92,7 @@ impl OpenFile {
         self.records.is_over()
     }
 
+    /// The name of the file.
     pub fn name(&self) -> &FileName {
         &self.name
     }

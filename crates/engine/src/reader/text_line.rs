@@ -17,6 +17,7 @@ pub struct TextLineFormat {
 }
 
 impl TextLineFormat {
+    /// Lines after the first `skip_header_lines` of each file. Fails if that is negative.
     pub fn new(skip_header_lines: i64) -> Result<Self> {
         let refused = |_| Error::invalid_argument(format!("skip_header_lines must be >= 0 not {skip_header_lines}"));
         Ok(Self { num_header_lines: u64::try_from(skip_header_lines).map_err(refused)? })

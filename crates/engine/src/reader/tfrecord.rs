@@ -12,6 +12,7 @@ use bytes::Bytes;
 
 /// TFRecord files, as a whole compressed or not.
 pub struct TfRecordFormat {
+    /// How the files are compressed.
     pub compression: Compression,
 }
 

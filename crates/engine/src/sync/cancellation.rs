@@ -34,6 +34,7 @@ struct Shared {
 }
 
 impl Cancellation {
+    /// A cancellation that has not happened.
     pub fn new() -> Self {
         Self::default()
     }
@@ -57,10 +58,12 @@ impl Cancellation {
         child
     }
 
+    /// Who is told of long waits.
     pub fn watch(&self) -> Option<&dyn Watch> {
         self.0.watch.as_deref()
     }
 
+    /// Whether it was cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.0.is_cancelled.load(Ordering::Acquire)
     }

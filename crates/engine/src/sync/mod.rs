@@ -28,10 +28,12 @@ pub use imp::MutexGuard;
 pub struct Mutex<T>(imp::Mutex<T>);
 
 impl<T> Mutex<T> {
+    /// A free lock around `value`.
     pub fn new(value: T) -> Self {
         Self(imp::Mutex::new(value))
     }
 
+    /// Waits for the lock.
     pub fn lock(&self) -> MutexGuard<'_, T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -42,14 +44,17 @@ impl<T> Mutex<T> {
 pub struct Condvar(imp::Condvar);
 
 impl Condvar {
+    /// A condition that nobody waits for.
     pub fn new() -> Self {
         Self(imp::Condvar::new())
     }
 
+    /// Releases the lock, waits to be notified, and takes the lock again.
     pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
         self.0.wait(guard).unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// As [`Condvar::wait`], for at most `timeout`.
     pub fn wait_timeout<'a, T>(&self, guard: MutexGuard<'a, T>, timeout: Duration) -> MutexGuard<'a, T> {
         match self.0.wait_timeout(guard, timeout) {
             Ok((guard, _)) => guard,
@@ -57,6 +62,7 @@ impl Condvar {
         }
     }
 
+    /// Wakes one thread that waits.
     pub fn notify_one(&self) {
         self.0.notify_one();
     }

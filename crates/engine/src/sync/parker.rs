@@ -32,6 +32,7 @@ struct State {
 }
 
 impl Parker {
+    /// A parker without a token.
     pub fn new() -> Self {
         Self::default()
     }

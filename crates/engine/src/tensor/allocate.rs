@@ -156,7 +156,9 @@ pub fn grow_small<A: Array>(values: &mut SmallVec<A>, additional: usize) -> std:
 
 /// Why not everything was read.
 pub enum Unread {
+    /// There is no memory for it.
     Refused(Refusal),
+    /// The input has failed.
     Failed(std::io::Error),
 }
 
@@ -229,6 +231,7 @@ impl Elements<'_> {
         room(self.count::<T>()?).map_err(|refusal| self.refused(refusal))
     }
 
+    /// A zero for each.
     #[inline]
     pub fn zeros<T: Zeroable>(&self) -> Result<Vec<T>> {
         zeros(self.count::<T>()?).map_err(|refusal| self.refused(refusal))

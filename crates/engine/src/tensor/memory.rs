@@ -10,10 +10,12 @@ use std::sync::Arc;
 /// Shared, immutable bytes: a slice of something larger, or a vector of numbers.
 #[derive(Clone)]
 pub enum Memory {
+    /// A slice of something that is counted by its users.
     Bytes(Bytes),
     /// The greater part of something larger, or short and perhaps in the buffer of a batch of strings. No part of it shares
     /// the memory.
     Part(Bytes),
+    /// A vector of numbers.
     Numbers(Arc<dyn AsRef<[u8]> + Send + Sync>),
 }
 
@@ -59,6 +61,7 @@ impl Memory {
         Self::Numbers(Arc::new(Numbers { values, length_bytes }))
     }
 
+    /// A copy of `bytes`.
     pub fn copied(bytes: &[u8]) -> Result<Self, Refusal> {
         allocate::copied(bytes).map(Self::Bytes)
     }

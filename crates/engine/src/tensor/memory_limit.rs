@@ -12,6 +12,7 @@ use std::sync::OnceLock;
 /// The most memory that this process can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryLimit {
+    /// How much it is; `u64::MAX` if no limit is known.
     pub num_bytes: u64,
     /// Whose limit it is, for messages.
     pub owner: &'static str,

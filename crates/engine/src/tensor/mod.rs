@@ -28,6 +28,18 @@ const INLINE_BYTES: usize = 16;
 ///
 /// Numeric elements are stored in row-major order in the machine's byte order, aligned for their type;
 /// booleans as bytes 0 and 1; strings as reference-counted slices of bytes.
+///
+/// ```
+/// use headrace_engine::tensor::Tensor;
+/// use headrace_engine::tensor::dtype::DType;
+/// use headrace_engine::tensor::shape::Shape;
+///
+/// let matrix = Tensor::from_values(Shape::new(&[2, 3]), vec![1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+/// assert_eq!(matrix.dtype(), DType::Float32);
+/// assert_eq!(matrix.row(1)?.values::<f32>()?, [4.0, 5.0, 6.0]);
+/// assert_eq!(Tensor::string("a line").string_values(), ["a line"]);
+/// # headrace_engine::error::Result::Ok(())
+/// ```
 #[derive(Clone)]
 pub struct Tensor {
     dtype: DType,
@@ -53,11 +65,13 @@ impl Tensor {
         Ok(Self { dtype: T::DTYPE, shape, data })
     }
 
+    /// A tensor of one number.
     pub fn scalar<T: Numeric>(value: T) -> Self {
         let data = inline(bytemuck::bytes_of(&value)).unwrap_or(Data::Inline([0; 2]));
         Self { dtype: T::DTYPE, shape: Shape::scalar(), data }
     }
 
+    /// A tensor of one bool.
     pub fn bool(value: bool) -> Self {
         Self { dtype: DType::Bool, ..Self::scalar(u8::from(value)) }
     }
@@ -141,14 +155,17 @@ impl Tensor {
         Ok(Self { dtype, shape, data })
     }
 
+    /// The type of the elements.
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
+    /// The size of each dimension.
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
+    /// The product of the sizes of all dimensions.
     pub fn num_elements(&self) -> usize {
         self.shape.num_elements()
     }

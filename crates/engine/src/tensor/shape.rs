@@ -23,10 +23,12 @@ impl Clone for Shape {
 }
 
 impl Shape {
+    /// The shape of a scalar.
     pub fn scalar() -> Self {
         Self::default()
     }
 
+    /// A shape of these dimensions.
     pub fn new(dims: &[usize]) -> Self {
         Self(SmallVec::from_slice(dims))
     }
@@ -114,10 +116,12 @@ impl fmt::Display for Shape {
 pub struct PartialShape(Vec<Option<usize>>);
 
 impl PartialShape {
+    /// A shape of these dimensions, `None` for unknown ones.
     pub fn new(dims: Vec<Option<usize>>) -> Self {
         Self(dims)
     }
 
+    /// The dimensions, `None` for unknown ones.
     pub fn dims(&self) -> &[Option<usize>] {
         &self.0
     }
@@ -127,6 +131,7 @@ impl PartialShape {
         self.0.iter().copied().collect()
     }
 
+    /// Whether `shape` has this rank and these dimensions, where they are known.
     pub fn is_compatible_with(&self, shape: &[usize]) -> bool {
         self.0.len() == shape.len() && self.0.iter().zip(shape).all(|(want, got)| want.is_none_or(|want| want == *got))
     }

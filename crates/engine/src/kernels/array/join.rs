@@ -23,6 +23,7 @@ pub struct Pack {
 pub struct Concat;
 
 impl Pack {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { axis: attrs.int("axis")? })
     }

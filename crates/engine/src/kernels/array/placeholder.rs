@@ -21,6 +21,7 @@ pub struct Placeholder {
 }
 
 impl Placeholder {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self {
             name: attrs.string("name")?.to_owned(),

@@ -108,6 +108,7 @@ impl InPlace for ReshapeTo {
 }
 
 impl Squeeze {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         let axis = |attr: &Attr| match attr {
             Attr::Int(axis) => Some(*axis),

@@ -24,6 +24,7 @@ pub struct StridedSlice {
 pub struct Slice;
 
 impl StridedSlice {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self {
             begin_mask: attrs.int("begin_mask")?,

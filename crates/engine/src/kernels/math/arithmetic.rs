@@ -18,8 +18,11 @@ use std::sync::Arc;
 /// A function of two tensors of the same type.
 #[derive(Clone, Copy, Debug)]
 pub enum Binary {
+    /// `x + y`
     Add,
+    /// `x - y`
     Sub,
+    /// `x * y`
     Mul,
     /// Of floats only.
     RealDiv,
@@ -27,7 +30,9 @@ pub enum Binary {
     FloorDiv,
     /// With the sign of the divisor, as Python's `%`.
     FloorMod,
+    /// The larger of both; NaN if one is.
     Maximum,
+    /// The smaller of both; NaN if one is.
     Minimum,
     /// Of floats only.
     Pow,
@@ -45,8 +50,11 @@ struct WithOperand {
 /// A function of one tensor.
 #[derive(Clone, Copy, Debug)]
 pub enum Unary {
+    /// `-x`
     Neg,
+    /// The absolute value.
     Abs,
+    /// `x * x`
     Square,
 }
 

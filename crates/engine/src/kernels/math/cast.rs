@@ -19,6 +19,7 @@ pub struct Cast {
 }
 
 impl Cast {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { target: attrs.dtype("DstT")? })
     }

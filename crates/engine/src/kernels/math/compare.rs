@@ -13,18 +13,26 @@ use crate::tensor::dtype::DType;
 /// A question about two values of one type. A NaN is unequal to everything and neither less nor greater.
 #[derive(Clone, Copy, Debug)]
 pub enum Compare {
+    /// `x == y`
     Equal,
+    /// `x != y`
     NotEqual,
+    /// `x < y`
     Less,
+    /// `x <= y`
     LessEqual,
+    /// `x > y`
     Greater,
+    /// `x >= y`
     GreaterEqual,
 }
 
 /// A function of two bools.
 #[derive(Clone, Copy, Debug)]
 pub enum Logical {
+    /// `x && y`
     And,
+    /// `x || y`
     Or,
 }
 

@@ -8,8 +8,11 @@ pub trait Arithmetic: Numeric + PartialEq {
     /// Whether a divisor of 0 is an error rather than an infinity.
     const IS_INTEGER: bool;
 
+    /// The sum; integers wrap.
     fn add(self, other: Self) -> Self;
+    /// The difference; integers wrap.
     fn sub(self, other: Self) -> Self;
+    /// The product; integers wrap.
     fn mul(self, other: Self) -> Self;
 
     /// The quotient rounded towards minus infinity. The divisor of integers must not be 0.
@@ -24,7 +27,9 @@ pub trait Arithmetic: Numeric + PartialEq {
     /// The smaller one; NaN if either is.
     fn smaller(self, other: Self) -> Self;
 
+    /// The negative; integers wrap.
     fn neg(self) -> Self;
+    /// The absolute value; integers wrap.
     fn abs(self) -> Self;
 }
 

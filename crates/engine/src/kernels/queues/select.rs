@@ -9,6 +9,7 @@ use std::sync::Arc;
 pub struct Select(Vec<Arc<dyn Kernel>>);
 
 impl Select {
+    /// One kernel for each resource.
     pub fn new(kernels: Vec<Arc<dyn Kernel>>) -> Self {
         Self(kernels)
     }

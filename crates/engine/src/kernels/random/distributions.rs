@@ -25,6 +25,7 @@ pub trait RandomFloat: Numeric {
     /// The next two numbers of the standard normal distribution.
     fn normal_pair(random: &mut Philox) -> [Self::Wide; 2];
 
+    /// The number in the type of the tensor.
     fn narrow(wide: Self::Wide) -> Self;
 }
 

@@ -45,6 +45,7 @@ pub struct RandomIntegers {
 }
 
 impl RandomFloats {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(distribution: Distribution, attrs: &Attrs) -> Result<Self> {
         Ok(Self { stream: Stream::from_attrs(attrs)?, dtype: attrs.dtype("dtype")?, distribution })
     }
@@ -69,6 +70,7 @@ impl RandomFloats {
 }
 
 impl RandomIntegers {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { stream: Stream::from_attrs(attrs)? })
     }

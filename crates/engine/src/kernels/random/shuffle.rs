@@ -15,6 +15,7 @@ pub struct RandomShuffle {
 }
 
 impl RandomShuffle {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { stream: Stream::from_attrs(attrs)? })
     }

@@ -22,6 +22,7 @@ pub struct DecodeRaw {
 }
 
 impl DecodeRaw {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         let dtype = attrs.dtype("out_type")?;
         if dtype == DType::String {

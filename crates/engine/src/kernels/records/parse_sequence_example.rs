@@ -39,6 +39,7 @@ pub struct ParseSingleSequenceExample {
 }
 
 impl ParseSingleSequenceExample {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self {
             context: Features::from_attrs(attrs, "context_")?,

@@ -40,6 +40,7 @@ pub struct ParseTensor {
 pub struct SerializeTensor;
 
 impl ParseTensor {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { dtype: attrs.dtype("out_type")? })
     }

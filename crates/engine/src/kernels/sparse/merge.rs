@@ -21,6 +21,7 @@ pub struct SparseMerge {
 }
 
 impl SparseMerge {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { is_sorted: attrs.bool("already_sorted")?, what: attrs.string("feature")?.to_owned() })
     }

@@ -22,6 +22,7 @@ pub struct SparseToDense {
 }
 
 impl SparseToDense {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { is_checked: attrs.bool("validate_indices")? })
     }

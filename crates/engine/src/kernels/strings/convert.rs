@@ -15,13 +15,18 @@ use smallvec::SmallVec;
 ///
 /// Source: `tf.string_to_number` of TensorFlow 1.15.
 pub enum StringToNumber {
+    /// To float32.
     Float32,
+    /// To float64.
     Float64,
+    /// To int32.
     Int32,
+    /// To int64.
     Int64,
 }
 
 impl StringToNumber {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         match attrs.dtype("out_type")? {
             DType::Float32 => Ok(Self::Float32),

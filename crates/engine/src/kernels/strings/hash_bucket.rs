@@ -14,6 +14,7 @@ pub struct HashBucket {
 }
 
 impl HashBucket {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         let num_buckets = attrs.int("num_buckets")?;
         match u64::try_from(num_buckets) {

@@ -63,12 +63,14 @@ pub struct RegexFullMatch(Cache<WholePattern>);
 pub struct StaticRegexFullMatch(WholePattern);
 
 impl RegexReplace {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { patterns: Cache::new(Pattern::new), is_global: attrs.bool("replace_global")? })
     }
 }
 
 impl StaticRegexReplace {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self {
             pattern: Pattern::new(attrs.bytes("pattern")?)?,
@@ -85,6 +87,7 @@ impl Default for RegexFullMatch {
 }
 
 impl StaticRegexFullMatch {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         WholePattern::new(attrs.bytes("pattern")?).map(Self)
     }

@@ -15,17 +15,25 @@ use bytes::Bytes;
 ///
 /// Source: `tf.string_split` and `tf.strings.split` of TensorFlow 1.15.
 pub enum StringSplit {
-    /// Each byte of the separator separates; an empty one does everywhere.
-    AtAny { skips_empty: bool },
-    /// The separator as a whole separates; an empty one stands for runs of white space.
-    AtWhole { limit: i64 },
+    /// At each byte that is in the separator; between all bytes if it is empty.
+    AtAny {
+        /// Whether empty parts are left out.
+        skips_empty: bool,
+    },
+    /// At the separator as a whole; at runs of white space if it is empty.
+    AtWhole {
+        /// How often at most; any number of times if it is negative.
+        limit: i64,
+    },
 }
 
 impl StringSplit {
+    /// The kernel of `StringSplit`.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self::AtAny { skips_empty: attrs.bool("skip_empty")? })
     }
 
+    /// The kernel of `StringSplitV2`.
     pub fn from_attrs_of_v2(attrs: &Attrs) -> Result<Self> {
         Ok(Self::AtWhole { limit: attrs.int("maxsplit")? })
     }

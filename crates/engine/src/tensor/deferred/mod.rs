@@ -62,7 +62,7 @@ impl Deferred {
     }
 
     /// The same of the elements at `places`, which are copied.
-    pub fn part(&self, places: Range<usize>) -> Result<Self, Refusal> {
+    pub fn part(&self, places: Range<usize>) -> std::result::Result<Self, Refusal> {
         let size = self.recipe.source_size();
         Ok(self.over(Memory::copied(&self.source.as_ref()[places.start * size..places.end * size])?))
     }
@@ -83,7 +83,7 @@ impl Deferred {
     }
 
     /// Computes the elements now. Fails if there is no memory for them.
-    pub fn compute(&self) -> Result<(), Refusal> {
+    pub fn compute(&self) -> std::result::Result<(), Refusal> {
         if self.is_open() {
             let values = self.computed(allocate::room(self.len())?);
             self.values.get_or_init(|| values);

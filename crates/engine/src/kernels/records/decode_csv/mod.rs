@@ -37,6 +37,7 @@ pub struct DecodeCsv {
 }
 
 impl DecodeCsv {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         let dtypes = attrs.list("OUT_TYPE", |item| match item {
             Attr::DType(dtype) => Some(*dtype),

@@ -22,6 +22,7 @@ pub struct ParseExample {
 }
 
 impl ParseExample {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { features: Features::from_attrs(attrs, "")? })
     }

@@ -31,6 +31,7 @@ struct ParseWithDefaults {
 }
 
 impl ParseSingleExample {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { features: Arc::new(Features::from_attrs(attrs, "")?) })
     }
