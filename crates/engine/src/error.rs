@@ -57,7 +57,7 @@ pub enum Wait {
 /// A result of the engine.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// A failure: its code, its text, the operation it happened in and, where a foreign function failed, its own error.
+/// An error: its code and text, the operation it happened in, and the foreign error that caused it, if any.
 #[derive(Clone)]
 pub struct Error(Box<Inner>);
 
@@ -149,7 +149,7 @@ impl Error {
         Self::new(code, format!("{path}; {text}"))
     }
 
-    /// Attaches the error of a foreign function (a Python exception, say), to be handed back as it was.
+    /// Attaches the error of a foreign function, such as a Python exception, so that it can be raised again as it was.
     pub fn with_cause(mut self, cause: Arc<dyn Any + Send + Sync>) -> Self {
         self.0.cause = Some(cause);
         self
@@ -167,13 +167,13 @@ impl Error {
         self
     }
 
-    /// Says which element of a batch it was.
+    /// Notes which element of a batch the error is about.
     pub fn at_element(mut self, index: usize) -> Self {
         self.0.element = Some(index);
         self
     }
 
-    /// Adds which element of a batch it was to the text: ` [element I of the batch]`.
+    /// Adds the number of the element to the text: ` [element I of the batch]`.
     pub fn with_element(mut self) -> Self {
         if let Some(index) = self.0.element {
             self.0.message.push_str(&format!(" [element {index} of the batch]"));
@@ -181,7 +181,7 @@ impl Error {
         self
     }
 
-    /// Names the operation that failed; the first name given stays.
+    /// Names the operation that failed, unless one is named already.
     pub fn in_op(mut self, name: &Arc<str>) -> Self {
         self.0.op.get_or_insert_with(|| Arc::clone(name));
         self

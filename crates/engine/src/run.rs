@@ -1,4 +1,4 @@
-//! The circumstances of one run: who may end it, until when, and where its data came from.
+//! What one run of a program knows: how it can be ended, its deadline, and where its data came from.
 
 use crate::error::{Code, Error, Result};
 use crate::reader::Numbering;
@@ -11,15 +11,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How often a waiting run asks its [`Interrupt`].
+/// How often a waiting run calls its [`Interrupt`].
 const INTERRUPT_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Outputs beyond the bits of a word count as read.
+/// Outputs whose number does not fit into the word of bits count as read.
 const MAX_BITS: usize = u64::BITS as usize;
 
-/// Something outside the engine that may end a wait: a signal that the host language has to look for.
+/// Something outside the engine that can end a wait, such as a signal that Python has to check for.
 pub trait Interrupt {
-    /// Fails if the run is to end. Called from the waiting thread, which holds no lock then.
+    /// Fails if the run should end. Called from the waiting thread, which holds no lock then.
     fn check(&self) -> Result<()>;
 
     /// The same, if it is one that outlives every run.
@@ -76,20 +76,20 @@ pub fn catch_panic<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
-/// How a thread blocks that holds something of the host language's, which others need meanwhile.
+/// How a thread blocks that holds a lock of the host language, such as Python's GIL.
 pub trait Blocking {
-    /// Calls `sleep`, which blocks, without what is held.
+    /// Releases the lock, calls `sleep`, which blocks, and takes the lock again.
     fn block(&self, sleep: &mut (dyn FnMut() + Send));
 }
 
-/// Where a record came from, or the records of a batch.
+/// Where a record, or the records of a batch, came from.
 #[derive(Clone, Debug)]
 pub struct Origin {
     /// The name of the file.
     pub file: Arc<str>,
     /// How errors count its records.
     pub numbering: Numbering,
-    /// Number of the record in the file, from 0; of the first one in a batch.
+    /// Number of the record in the file, from 0; in a batch, that of the first one.
     pub record: u64,
     /// For each record, the offset of its first byte in the (uncompressed) file.
     pub offsets_bytes: SmallVec<[u64; 1]>,
@@ -162,7 +162,7 @@ pub struct Run<'a> {
     blocking: Option<&'a dyn Blocking>,
     /// The node being executed, set by the program for [`Run::set_origin`].
     pub(crate) node: Cell<usize>,
-    /// Which outputs of that node anybody reads, a bit each.
+    /// Which outputs of that node are read, one bit each.
     pub(crate) read_outputs: Cell<u64>,
     /// Whether the program is unoptimised.
     pub(crate) is_unoptimised: Cell<bool>,
@@ -197,24 +197,24 @@ impl<'a> Run<'a> {
         self
     }
 
-    /// Asks `interrupt` while the run waits.
+    /// Checks `interrupt` while the run waits.
     pub fn with_interrupt(mut self, interrupt: Option<&'a dyn Interrupt>) -> Self {
         self.interrupt = interrupt;
         self
     }
 
-    /// Blocks with the help of `blocking`.
+    /// Lets `blocking` do the blocking.
     pub fn with_blocking(mut self, blocking: &'a dyn Blocking) -> Self {
         self.blocking = Some(blocking);
         self
     }
 
-    /// What wakes the run when it waits.
+    /// The parker on which the run waits.
     pub fn parker(&self) -> &Arc<Parker> {
         &self.parker
     }
 
-    /// Whether anybody reads an output of the current node: what nobody reads may be anything.
+    /// Whether an output of the current node is read. An output that is not read may have any value.
     pub fn is_read(&self, output: usize) -> bool {
         output >= MAX_BITS || self.read_outputs.get() >> output & 1 == 1
     }
@@ -238,7 +238,7 @@ impl<'a> Run<'a> {
         self.set_origin(Origin { file: Arc::clone(file), numbering, record, offsets_bytes: smallvec![offset_bytes] });
     }
 
-    /// Says which record the current node has read, for the errors of everything computed from it.
+    /// Notes the record that the current node has read. Errors of everything computed from it name it.
     pub fn set_origin(&self, origin: Origin) {
         let node = self.node.get();
         let mut origins = self.origins.borrow_mut();
@@ -259,7 +259,7 @@ impl<'a> Run<'a> {
         origins.iter().find(|(reader, _)| *reader == node).map(|(_, origin)| origin.clone())
     }
 
-    /// Fails if the run is to end: cancelled, past its deadline or interrupted.
+    /// Fails if the run should end: it was cancelled or interrupted, or its deadline has passed.
     pub fn check(&self) -> Result<()> {
         check(self.cancellation, self.deadline, self.interrupt)
     }
@@ -282,7 +282,7 @@ impl<'a> Run<'a> {
         work()
     }
 
-    /// Blocks until somebody unparks the run. Fails if the run is to end.
+    /// Blocks until the run is unparked. Fails if the run should end.
     pub fn wait(&self) -> Result<()> {
         self.wait_in(&Vec::new)
     }
@@ -298,7 +298,7 @@ impl<'a> Run<'a> {
             let patience = alarm.as_ref().map(Alarm::rest);
             let timeout = [interval, rest, patience].into_iter().flatten().min();
             if self.park(timeout) {
-                // What others let go when they were cancelled is not to reach this run, if it was cancelled too.
+                // Cancelling other runs may have woken this one. If it was cancelled too, it must not go on.
                 return check_not_cancelled(self.cancellation);
             }
             if let (Some(alarm), Some(time)) = (&mut alarm, timeout) {

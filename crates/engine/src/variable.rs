@@ -7,7 +7,7 @@ use crate::tensor::Tensor;
 /// A tensor that can be replaced; without a value until it is first assigned.
 pub struct Variable {
     name: String,
-    /// Held for as long as an update computes the new value, so that updates do not overlap.
+    /// Locked while an update computes the new value, so that updates do not overlap.
     value: Mutex<Option<Tensor>>,
 }
 

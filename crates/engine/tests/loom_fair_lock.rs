@@ -1,4 +1,4 @@
-//! FairLock under every interleaving of two and three threads: one holder at a time, and nobody sleeps on.
+//! The fair lock under every interleaving of two and three threads: one holder at a time, and every waiter wakes.
 //!
 //! Run with `RUSTFLAGS="--cfg loom" cargo test --release -p headrace-engine --test loom_fair_lock`.
 #![cfg(loom)]
@@ -49,7 +49,7 @@ fn two_threads_that_come_again_get_the_lock_each_time() {
     });
 }
 
-/// Explores what at most three preemptions can do: more take minutes.
+/// Explores at most three preemptions; more take minutes.
 fn model(work: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(3);

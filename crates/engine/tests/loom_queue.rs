@@ -56,7 +56,7 @@ fn close(queue: &Arc<Queue>, cancel_pending: bool) -> Result<Vec<i64>> {
     wait(queue.close(cancel_pending, &parker), &parker)
 }
 
-/// Everything that is left in a closed queue.
+/// Takes everything that is left in a closed queue.
 fn drain(queue: &Arc<Queue>) -> Vec<i64> {
     std::iter::from_fn(|| dequeue(queue, 1).ok()).flatten().collect()
 }

@@ -1,4 +1,4 @@
-//! Programs: what runs, in which order, and how a run that waits ends.
+//! Programs: what runs, in which order, and how a waiting run ends.
 #![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
 
 use headrace_engine::error::{Code, Error, Result};
@@ -221,7 +221,7 @@ fn a_kernel_knows_which_outputs_are_read() {
 
 #[test]
 fn a_kernel_may_take_in_what_never_changes() {
-    /// Adds its input to what it took in, and says how many inputs it was given.
+    /// Adds its inputs to the constants it knows, and returns how many inputs it was given.
     struct Sum(i64);
     impl Kernel for Sum {
         fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
@@ -307,7 +307,7 @@ fn a_value_is_changed_in_place_unless_somebody_else_reads_it() {
     }
 }
 
-/// A program over a bool that adds 1 to a number if it is true, and else takes the square: (sum, square, merged).
+/// A program that adds 1 to a number if a bool is true, and otherwise squares it: (sum, square, merged).
 fn conditional() -> Program {
     let mut builder = ProgramBuilder::new();
     let (predicate, number) = (builder.feed(), builder.feed());
@@ -371,7 +371,7 @@ fn a_branch_waits_for_its_predicate_and_others_go_on() {
     assert_eq!((predicates.size(), results.size()), (0, 1));
 }
 
-/// Gives the element that a run waits for as soon as it blocks.
+/// Enqueues the element that a run waits for as soon as it blocks.
 struct Fill<'a> {
     enqueue: &'a Program,
     num_blocks: AtomicUsize,

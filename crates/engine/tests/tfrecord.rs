@@ -1,4 +1,4 @@
-//! TFRecord files: what is written is read, and each kind of damage has its error.
+//! TFRecord files and readers: what is written is read, and each kind of damage has its error.
 #![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
 #![allow(clippy::disallowed_methods, reason = "tests allocate what they like")]
 
@@ -277,7 +277,7 @@ proptest! {
     }
 }
 
-/// A reader over files whose names wait in a queue that is closed behind them.
+/// A reader of files whose names are in a closed queue.
 struct Reading {
     reader: Arc<Reader>,
     names: Arc<Queue>,

@@ -1,6 +1,6 @@
-//! Python functions in programs: the user's own, and NumPy where the engine has no kernel.
+//! Python functions in programs: the user's own, and NumPy functions where the engine has no kernel.
 //!
-//! A run that comes to one returns to Python with a [`PythonCall`]; `engine.call_functions` makes the call and resumes the
+//! A run that reaches one returns to Python with a [`PythonCall`]; `engine.call_functions` makes the call and resumes the
 //! run. So there is never a frame of Rust below one of a Python function: see `headrace_engine::program::Execution`.
 
 use crate::array::{to_python, to_python_shared};
@@ -34,7 +34,7 @@ pub struct Stopped {
     pub deadline: Option<Instant>,
 }
 
-/// A Python function that a run has come to, for Python to call. The run goes on with `finish` or `fail`.
+/// A Python function that a run has reached, for Python to call. `finish` and `fail` resume the run.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct PythonCall {
     #[pyo3(get)]
@@ -48,7 +48,7 @@ pub struct PythonCall {
 
 #[pymethods]
 impl PythonCall {
-    /// Goes on with what the function returned. Returns as `Program.run` or `Program.run_loop`, which began the run.
+    /// Resumes the run with what the function returned. Returns as `Program.run` or `Program.run_loop`, which began the run.
     fn finish<'py>(&self, results: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = results.py();
         self.resume(py, self.outputs(results))

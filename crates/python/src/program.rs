@@ -1,4 +1,4 @@
-//! Programs: built from operations, run with arrays.
+//! Programs: built of operations, run with arrays.
 
 use crate::array::to_python;
 use crate::attrs::{attrs, dtype};
@@ -23,7 +23,7 @@ use pyo3::types::{PyDict, PyList};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Ends everything that waits under it.
+/// Cancels all runs that wait under it.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct Cancellation(pub cancellation::Cancellation);
 
@@ -82,7 +82,7 @@ struct Building {
     feeds: Vec<DType>,
 }
 
-/// What an operation may stand on.
+/// A resource that an operation works on.
 #[derive(FromPyObject)]
 enum Resource<'py> {
     Queue(Bound<'py, Queue>),
@@ -91,12 +91,13 @@ enum Resource<'py> {
     SparseTable(Bound<'py, SparseTable>),
 }
 
-/// The numbers of operations to wait for; slots of bool scalars, outermost branch first, with the values to have.
+/// The numbers of operations to wait for, and guards: slots of bool scalars, outermost branch first, with the required
+/// values.
 type Gate = (Vec<usize>, Vec<(usize, bool)>);
 
 #[pymethods]
 impl ProgramBuilder {
-    /// Without `rewrites`, programs do everything in the plain way, for comparison.
+    /// Without `rewrites`, programs are not optimised; tests compare them.
     #[new]
     #[pyo3(signature = (rewrites=true))]
     fn new(rewrites: bool) -> Self {
@@ -118,7 +119,7 @@ impl ProgramBuilder {
         Ok(self.lock().builder.constant(tensor))
     }
 
-    /// The engine's kernel for operations of type `op_type`, to be kept for later programs; `None` if it has none.
+    /// The engine's kernel for operations of type `op_type`, which later programs can use too; `None` if there is none.
     #[staticmethod]
     fn kernel(
         py: Python<'_>,
@@ -141,7 +142,7 @@ impl ProgramBuilder {
         Ok(kernel.into_python(py)?.map(|kernel| KernelHandle(Callee::Native(kernel))))
     }
 
-    /// A kernel that has the index before its inputs pick one of `kernels`.
+    /// A kernel that picks one of `kernels`; its first input is the index.
     #[staticmethod]
     fn select(py: Python<'_>, kernels: Vec<Bound<'_, KernelHandle>>) -> PyResult<KernelHandle> {
         let native = |kernel: &Bound<'_, KernelHandle>| match &kernel.get().0 {
@@ -161,8 +162,8 @@ impl ProgramBuilder {
 
     /// An operation; returns its number and its first output slot. The other outputs follow that one.
     ///
-    /// The gate is what it waits for, and guards: it is skipped, with all that depends on it, unless the slot of each
-    /// guard has the bool value beside it.
+    /// The gate says what it waits for, and its guards: it is skipped, with all that depends on it, unless the slot of
+    /// each guard has the given value.
     fn node(
         &self,
         py: Python<'_>,
@@ -183,7 +184,7 @@ impl ProgramBuilder {
         node.into_python(py)
     }
 
-    /// An operation that hands on one of `branches`, the first one if `predicate` is false; otherwise as `node`.
+    /// An operation that returns one of `branches`, the first one if `predicate` is false; otherwise as `node`.
     fn merge(
         &self,
         py: Python<'_>,
@@ -227,7 +228,8 @@ pub struct Program {
 
 #[pymethods]
 impl Program {
-    /// Runs once with one array a feed; returns one array a fetch. Whatever takes time is done without the GIL.
+    /// Runs once with one array for each feed; returns one array for each fetch. Releases the GIL unless the program is
+    /// brief.
     ///
     /// If the run comes to a Python function it returns a `PythonCall` instead, which gives the rest.
     #[pyo3(signature = (feeds, cancellation, timeout=None))]

@@ -1,4 +1,4 @@
-//! What belongs to a session and outlives a run, beside queues: readers, variables, tables of sparse tensors.
+//! Resources of a session other than queues: readers, variables, tables of sparse tensors.
 
 use crate::attrs::{attrs, dtype};
 use crate::error::IntoPython;

@@ -8,7 +8,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The name of a file: any bytes that the system takes for one.
+/// The name of a file: any bytes, not only UTF-8.
 #[derive(Clone)]
 pub struct FileName {
     bytes: Bytes,
@@ -28,7 +28,7 @@ impl FileName {
         &self.bytes
     }
 
-    /// The name for people.
+    /// The name as text, for messages.
     pub fn text(&self) -> &Arc<str> {
         &self.text
     }
@@ -41,7 +41,7 @@ impl FileName {
         return Path::new(&*self.text);
     }
 
-    /// Opens the file for reading; the error is in the words of TensorFlow, with what the user can do about it.
+    /// Opens the file for reading. The error has TensorFlow's words and says what the user can do.
     pub fn open(&self) -> Result<(Input, Metadata)> {
         let open = || {
             let (file, metadata) = Input::open(self.path())?;

@@ -9,19 +9,19 @@ use crate::tensor::Tensor;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// The inputs of one operation, in order. Most have one or two, and every move copies the room for them.
+/// The inputs of one operation, in order. Room for two, since most have no more and every move copies it.
 pub type Tensors = SmallVec<[Tensor; 2]>;
 
 /// The outputs of one operation, in order.
 pub type Outputs = SmallVec<[Tensor; 2]>;
 
-/// How far a kernel came.
+/// What a kernel returns.
 #[allow(clippy::large_enum_variant, reason = "made and taken apart at once; a box would cost an allocation a call")]
 pub enum Step {
     /// It is done, with these outputs.
     Done(Outputs),
-    /// It would have blocked. The run polls it again when its parker is unparked, and meanwhile goes on
-    /// with operations that do not depend on this one.
+    /// It would have blocked. The run polls it again when its parker is unparked, and meanwhile runs operations that do
+    /// not depend on this one.
     Pending(Box<dyn Pending>),
 }
 
@@ -38,10 +38,10 @@ impl Step {
         Self::Done(SmallVec::new())
     }
 
-    /// Puts the outputs into their places; see [`rewrite::Fill`].
-    pub fn store(self, places: &mut [Option<Tensor>]) -> Result<Option<Box<dyn Pending>>> {
+    /// Writes the outputs to `slots`; see [`rewrite::Fill`].
+    pub fn store(self, slots: &mut [Option<Tensor>]) -> Result<Option<Box<dyn Pending>>> {
         match self {
-            Self::Done(outputs) => store(outputs, places).map(|()| None),
+            Self::Done(outputs) => store(outputs, slots).map(|()| None),
             Self::Pending(pending) => Ok(Some(pending)),
         }
     }
@@ -58,21 +58,20 @@ pub trait Kernel: Send + Sync {
     }
 }
 
-/// Puts the outputs of an operation into their places. Fails if there is not one for each.
-pub fn store(mut outputs: Outputs, places: &mut [Option<Tensor>]) -> Result<()> {
-    if outputs.len() != places.len() {
-        return Err(Error::internal(format!("{} outputs given, expected {}", outputs.len(), places.len())));
+/// Writes the outputs of an operation to `slots`. Fails unless there is one slot for each.
+pub fn store(mut outputs: Outputs, slots: &mut [Option<Tensor>]) -> Result<()> {
+    if outputs.len() != slots.len() {
+        return Err(Error::internal(format!("{} outputs given, expected {}", outputs.len(), slots.len())));
     }
-    places.iter_mut().rev().for_each(|place| *place = outputs.pop());
+    slots.iter_mut().rev().for_each(|slot| *slot = outputs.pop());
     Ok(())
 }
 
-/// An operation that waits. Whoever can let it go on unparks the run's parker.
+/// An operation that waits. Whoever makes it ready unparks the run's parker.
 pub trait Pending: Send {
-    /// Tries again; `None` while it still has to wait.
+    /// Tries again. Returns `None` while it still has to wait.
     fn poll(&mut self, run: &Run) -> Result<Option<Outputs>>;
 
-    /// Gives up waiting, because the run was cancelled or failed elsewhere; the error says so in the
-    /// operation's words.
+    /// Stops waiting, because the run was cancelled or failed elsewhere. Returns the operation's own error for that.
     fn cancel(&mut self) -> Error;
 }

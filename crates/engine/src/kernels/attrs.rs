@@ -1,4 +1,4 @@
-//! The attributes of an operation: what is known about it before it runs.
+//! The attributes of an operation: its properties that are known before it runs.
 
 use crate::error::{Error, Result};
 use crate::tensor::dtype::DType;
@@ -20,7 +20,7 @@ pub enum Attr {
     Bytes(Vec<u8>),
     /// An element type.
     DType(DType),
-    /// `None` where not even the rank is known.
+    /// A shape; `None` if not even the rank is known.
     Shape(Option<PartialShape>),
     /// A list.
     List(Vec<Attr>),
@@ -52,7 +52,7 @@ impl Attrs {
         }
     }
 
-    /// A float, or an integer taken for one.
+    /// A float; an integer is converted to one.
     pub fn float(&self, name: &str) -> Result<f64> {
         match self.get(name)? {
             Attr::Float(value) => Ok(*value),
@@ -94,7 +94,7 @@ impl Attrs {
         }
     }
 
-    /// A list of attributes, each turned into `T` by `item`.
+    /// A list of attributes, each converted to `T` by `item`.
     pub fn list<T>(&self, name: &str, item: impl Fn(&Attr) -> Option<T>) -> Result<Vec<T>> {
         match self.get(name)? {
             Attr::List(items) => {

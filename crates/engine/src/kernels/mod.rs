@@ -1,4 +1,4 @@
-//! The kernels, one file a family, and the table that finds them by the type of an operation.
+//! The kernels, in one room for each family of operations, and the tables that find them by the type of an operation.
 
 pub mod array;
 pub mod attrs;

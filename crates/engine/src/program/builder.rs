@@ -89,7 +89,8 @@ impl ProgramBuilder {
         self.add(name, Work::Host(function), inputs, controls, guards, num_outputs)
     }
 
-    /// A node that hands on `if_true` or `if_false`, as the bool scalar `predicate` says; see [`ProgramBuilder::node`].
+    /// A node that returns `if_true` or `if_false`, depending on the bool scalar `predicate`; see
+    /// [`ProgramBuilder::node`].
     pub fn merge(
         &mut self,
         name: Arc<str>,

@@ -6,10 +6,10 @@ use crate::kernel::Tensors;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 
-/// What one dequeue took.
+/// The elements that one dequeue took.
 pub type Elements = SmallVec<[Element; 1]>;
 
-/// Rows made ahead of the queue's lock; longer batches make the rest as space appears.
+/// How many rows are packed before the queue is locked. Longer batches pack the rest as space appears.
 const PREPARED_ROWS: usize = 256;
 
 /// The elements of one enqueue, in order.
@@ -23,7 +23,7 @@ enum Source {
 struct Many {
     /// The next elements.
     ready: VecDeque<Element>,
-    /// The batch the others are rows of.
+    /// The batch whose rows are the other elements.
     batch: Tensors,
     /// How the rows are packed.
     layout: Option<u8>,
@@ -43,7 +43,7 @@ impl Rows {
         Ok(Self(Source::Many(Box::new(Many { ready: VecDeque::new(), batch, layout, next: 0, end }))))
     }
 
-    /// Elements made before.
+    /// Elements that are already packed.
     pub(super) fn made(elements: VecDeque<Element>) -> Self {
         let end = elements.len();
         Self(Source::Many(Box::new(Many { ready: elements, batch: Tensors::new(), layout: None, next: end, end })))
@@ -61,7 +61,7 @@ impl Rows {
         self.len() == 0
     }
 
-    /// How many elements are gone.
+    /// How many elements have been taken.
     pub(super) fn num_popped(&self) -> usize {
         match &self.0 {
             Source::One(element) => usize::from(element.is_none()),

@@ -1,4 +1,4 @@
-//! What a queue is made for: order, capacity, and the types and shapes of its components.
+//! The fixed properties of a queue: order, capacity, and the types and shapes of its components.
 
 use crate::error::{Error, Result};
 use crate::tensor::Tensor;
@@ -91,7 +91,7 @@ impl QueueSpec {
         self.shapes.as_ref().is_none_or(|shapes| shapes[index].is_compatible_with(dims))
     }
 
-    /// Whether the components of an element, or of the rows of a batch, have the types and shapes of this queue's.
+    /// Checks that the components of an element, or of the rows of a batch, have the types and shapes of this queue.
     pub(super) fn check(&self, components: &[Tensor], is_batch: bool) -> Result<()> {
         let got = components.iter().map(Tensor::dtype);
         if !got.clone().eq(self.dtypes.iter().copied()) {

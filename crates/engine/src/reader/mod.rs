@@ -83,7 +83,7 @@ pub struct Reader {
 #[derive(Default)]
 struct State {
     file: Option<OpenFile>,
-    /// The work item taken last.
+    /// The last file name that was taken.
     work: Bytes,
     num_started: i64,
     num_finished: i64,
@@ -95,12 +95,12 @@ struct State {
 pub struct Records {
     /// The bytes of each record.
     pub values: SmallVec<[Bytes; 1]>,
-    /// One for each record, or none if nobody asked for them.
+    /// One for each record, or none if they are not read.
     pub keys: SmallVec<[Bytes; 1]>,
     offsets_bytes: SmallVec<[u64; 1]>,
 }
 
-/// What is asked of a reader.
+/// A request to a reader.
 pub enum Request {
     /// Up to `limit` records of one file.
     Read {
@@ -108,7 +108,7 @@ pub enum Request {
         queue: Arc<Queue>,
         /// How many records at most.
         limit: usize,
-        /// Whether somebody reads the keys.
+        /// Whether the keys are read.
         wants_keys: bool,
     },
     /// How many records were read since the reader was reset.
@@ -117,15 +117,15 @@ pub enum Request {
     NumWorkUnitsCompleted,
     /// The state as bytes.
     SerializeState,
-    /// Go on where the reader was whose state this is.
+    /// Goes on where the reader with this state was.
     RestoreState(Bytes),
-    /// Forget everything and start with the next file name.
+    /// Forgets everything and starts with the next file name.
     Reset,
 }
 
 /// What a reader answers.
 pub enum Answer {
-    /// The records of a read; at least one.
+    /// The records of a read; none if the limit was 0.
     Records(Records),
     /// A number.
     Count(i64),
@@ -153,16 +153,16 @@ impl Reader {
         Call { reader: Arc::clone(self), request, acquisition, waiting: None }
     }
 
-    /// The next record and its key, if that is to be had without waiting: then no [`Call`] is needed.
+    /// The next record and its key, if it can be read without waiting. Then no [`Call`] is needed.
     ///
-    /// The key is empty if nobody wants it. There is none to be had if another call has the reader, or the next record is
-    /// not one of the current file.
+    /// The key is empty if it is not wanted. Returns `None` if another call holds the reader, or the current file has
+    /// no further record.
     pub fn read_at_once(self: &Arc<Self>, wants_key: bool, run: &Run) -> Result<Option<(Bytes, Bytes)>> {
         let Some(_acquisition) = FairLock::try_acquire(self) else { return Ok(None) };
         self.state.lock().read_one(wants_key, run)
     }
 
-    /// The state that `bytes` stand for, its file open where it was.
+    /// Decodes a state and opens its file at the same position.
     fn restored(&self, bytes: &[u8]) -> Result<State> {
         let who = format!("{} '{}'", self.format.class(), self.name);
         let saved = SavedState::decode(bytes)
@@ -177,7 +177,7 @@ impl Reader {
     }
 }
 
-/// A call to a reader under way. Dropping it ends it.
+/// A call of a reader in progress. Dropping it ends it.
 pub struct Call {
     reader: Arc<Reader>,
     request: Request,
@@ -187,7 +187,7 @@ pub struct Call {
 }
 
 impl Call {
-    /// Goes on with the call; `None` while it has to wait for the reader or for a file name.
+    /// Goes on with the call. Returns `None` while it has to wait for the reader or for a file name.
     pub fn poll(&mut self, run: &Run) -> Result<Option<Answer>> {
         if !self.acquisition.poll() {
             return Ok(None);
@@ -229,7 +229,7 @@ impl Call {
         }))
     }
 
-    /// Gives up the call, in the words of a dequeue: that is what a read waits for.
+    /// Gives up the call. The error is that of a dequeue, which is what a read waits for.
     pub fn cancel(&mut self) -> Error {
         match &mut self.waiting {
             Some(waiting) => waiting.cancel(),
@@ -301,7 +301,7 @@ impl State {
         self.num_finished = self.num_started;
     }
 
-    /// Opens the file of a new work item.
+    /// Opens the next file.
     fn start(&mut self, work: Bytes, format: &dyn Format) -> Result<()> {
         self.work = work.clone();
         self.file = Some(OpenFile::open(format, FileName::new(work), None)?);

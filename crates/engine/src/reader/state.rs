@@ -1,21 +1,21 @@
-//! A reader's state as bytes: TensorFlow's message, and where the reader is in its file.
+//! The saved state of a reader: TensorFlow's message, and the reader's position in its file.
 //!
-//! Fields 1 to 4 are those of `ReaderBaseState` in TensorFlow 1.15. Two of our own, which TensorFlow skips, stand
-//! there while a file is being read: the number of its next record (100) and that one's offset (101).
+//! Fields 1 to 4 are those of `ReaderBaseState` in TensorFlow 1.15. While a file is being read there are two of our
+//! own, which TensorFlow skips: the number of the next record (100) and its offset (101).
 
 use super::format::Position;
 use crate::wire::{Message, Value, for_each_field};
 use bytes::Bytes;
 
-/// What of a reader goes into its state.
+/// The parts of a reader that its state holds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct SavedState {
     pub num_started: i64,
     pub num_finished: i64,
     pub num_records: i64,
-    /// The current work item, or the last one.
+    /// The current file name, or the last one.
     pub work: Bytes,
-    /// Where the reader is in the file it is reading.
+    /// The position in the file that is being read.
     pub position: Option<Position>,
 }
 
@@ -42,7 +42,7 @@ impl SavedState {
         message.into_bytes().into()
     }
 
-    /// The state that `bytes` stand for, or `None` if they are no such message.
+    /// Decodes a state. Returns `None` if `bytes` are not such a message.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
         let mut state = Self::default();
         for_each_field(bytes, |field, value| {
@@ -60,12 +60,12 @@ impl SavedState {
         Some(state)
     }
 
-    /// What contradicts itself in the state, in the words of TensorFlow.
+    /// What is contradictory in the state, in the words of TensorFlow.
     pub(super) fn contradiction(&self) -> Option<&'static str> {
         if self.num_started.min(self.num_finished).min(self.num_records) < 0 {
             return Some("Unexpected negative value when restoring in");
         }
-        // Only a state of ours can be restored in the middle of a file.
+        // Only our own states can be restored in the middle of a file.
         let is_in_file = i64::from(self.position.is_some());
         let is_consistent = self.num_started <= self.num_finished || self.num_started - self.num_finished == is_in_file;
         (!is_consistent).then_some("Inconsistent work started vs. finished when restoring in")

@@ -1,4 +1,4 @@
-//! TFRecord files for a reader, with every checksum checked; a key is `PATH:OFFSET` of the record, uncompressed.
+//! TFRecord files; every checksum is checked. A key is `PATH:OFFSET` of the record in the uncompressed file.
 //!
 //! Source: `tensorflow/core/lib/io/record_reader.cc` of TensorFlow 1.15.
 
@@ -66,7 +66,7 @@ impl RecordFile for TfRecordFile {
             let next_bytes = self.block.offset_bytes();
             return Ok(Some(Record { number: Some(start), value, offset_bytes: start, next_bytes }));
         }
-        // It is larger than a block, or the file ends before it does.
+        // The record is larger than a block, or the file is too short for it.
         self.block.consume(HEADER_BYTES);
         let Some(value) = self.block.take(length)? else { return Err(self.truncated(start, number, length)) };
         let Some(checksum) = self.block.fill(FOOTER_BYTES)?.first_chunk::<FOOTER_BYTES>().copied() else {

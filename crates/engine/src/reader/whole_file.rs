@@ -1,4 +1,4 @@
-//! Whole files as records for a reader; a key is the path.
+//! Whole files as records. A key is the path.
 //!
 //! Source: `tf.WholeFileReader` of TensorFlow 1.15.
 

@@ -1,4 +1,4 @@
-//! Cancelling what blocks: one flag for a session, and the parkers of the threads that wait under it.
+//! Cancellation: one flag for a session, and the parkers of the threads that wait under it.
 
 use crate::error::Result;
 use crate::sync::Mutex;
@@ -70,7 +70,7 @@ impl Cancellation {
 
     /// Cancels: every registered thread wakes and finds [`Cancellation::is_cancelled`] true.
     pub fn cancel(&self) {
-        // Set under the lock: whoever registers afterwards sees the flag, whoever registered before is woken.
+        // Set under the lock: a thread that registers later sees the flag, one that registered before is woken.
         let waiting = {
             let mut waiting = self.0.waiting.lock();
             self.0.is_cancelled.store(true, Ordering::Release);
@@ -81,7 +81,7 @@ impl Cancellation {
         children.iter().filter_map(Weak::upgrade).for_each(|child| Self(child).cancel());
     }
 
-    /// Has `parker` woken by [`Cancellation::cancel`] until the registration is dropped.
+    /// Lets [`Cancellation::cancel`] wake `parker` until the registration is dropped.
     pub fn register<'a>(&'a self, parker: &'a Arc<Parker>) -> Registration<'a> {
         self.0.waiting.lock().push(Arc::clone(parker));
         Registration { cancellation: self, parker }

@@ -1,8 +1,8 @@
-//! The synchronisation primitives of the engine, in one place, so that a model checker can stand in for them.
+//! The synchronisation primitives of the engine, in one place, so that loom can replace them.
 //!
-//! Built with `--cfg loom` they are loom's, and the tests under `tests/loom_*.rs` explore every interleaving.
-//! A thread that panics while it holds a lock does not poison it: the engine's critical sections leave their
-//! data consistent at every point where they could panic (out of memory).
+//! With `--cfg loom` they are loom's, and the tests under `tests/loom_*.rs` explore every interleaving. A thread that
+//! panics while it holds a lock does not poison it: the critical sections of the engine leave their data consistent at
+//! every point where they could panic (out of memory).
 
 pub mod cancellation;
 pub mod fair_lock;
@@ -68,10 +68,10 @@ impl Condvar {
     }
 }
 
-/// How long to look again for what is about to come, before sleeping for it.
+/// How long a thread spins before it sleeps.
 ///
-/// First the processor pauses, for no longer than it takes to fall asleep and be woken; then other threads get the
-/// processor, since whoever is waited for may not have one.
+/// First the processor pauses, for no longer than it takes to fall asleep and be woken. Then the thread yields its
+/// processor, because the thread it waits for may not have one.
 #[derive(Default)]
 pub struct Patience {
     #[cfg(not(loom))]
@@ -79,13 +79,13 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// Waits a moment; false, at once, if it is time to sleep. A model checker sleeps at once.
+    /// Waits a moment. Returns false, at once, if it is time to sleep; under loom that is always so.
     #[cfg(loom)]
     pub fn wait(&mut self) -> bool {
         false
     }
 
-    /// Waits a moment; false, at once, if it is time to sleep.
+    /// Waits a moment. Returns false, at once, if it is time to sleep.
     #[cfg(not(loom))]
     pub fn wait(&mut self) -> bool {
         const PAUSES: u32 = 6;

@@ -10,10 +10,10 @@ use std::sync::Arc;
 /// Shared, immutable bytes: a slice of something larger, or a vector of numbers.
 #[derive(Clone)]
 pub enum Memory {
-    /// A slice of something that is counted by its users.
+    /// A slice of reference-counted bytes.
     Bytes(Bytes),
-    /// The greater part of something larger, or short and perhaps in the buffer of a batch of strings. No part of it shares
-    /// the memory.
+    /// Most of something larger, or a short string that may lie in the buffer of a batch. Parts of it are copied and do not
+    /// alias it.
     Part(Bytes),
     /// A vector of numbers.
     Numbers(Arc<dyn AsRef<[u8]> + Send + Sync>),
@@ -28,7 +28,7 @@ impl Memory {
         }
     }
 
-    /// The bytes at `place` without a copy, if they are worth keeping all of these alive.
+    /// The bytes at `place` without a copy, if they are most of these; see [`crate::tensor::aliasing`].
     pub(crate) fn shared_part(&self, place: Range<usize>) -> Option<Self> {
         match self {
             Self::Bytes(bytes) if is_worth_aliasing(place.len(), bytes.len()) => Some(Self::Part(bytes.slice(place))),

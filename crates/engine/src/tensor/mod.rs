@@ -206,7 +206,7 @@ impl Tensor {
         }
     }
 
-    /// The only element of a string tensor, to be changed.
+    /// The only element of a string tensor, mutably.
     pub fn only_string_mut(&mut self) -> Option<&mut Bytes> {
         match &mut self.data {
             Data::String(value) => Some(value),
@@ -275,7 +275,7 @@ impl Tensor {
         Ok(())
     }
 
-    /// Adds the elements of a string tensor to `strings`. They leave the tensor if nobody else has it.
+    /// Adds the elements of a string tensor to `strings`. They are moved if this tensor is not shared.
     pub fn take_strings(&mut self, strings: &mut Vec<Bytes>) {
         match &mut self.data {
             Data::String(value) => strings.push(std::mem::take(value)),

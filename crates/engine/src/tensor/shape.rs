@@ -1,4 +1,4 @@
-//! Shapes: known ones of tensors, and partial ones of queue components and placeholders.
+//! Shapes: fully known ones of tensors, and partial ones of queue components and placeholders.
 
 use crate::error::{Error, Result};
 use smallvec::SmallVec;
@@ -16,7 +16,7 @@ pub(crate) const LARGEST_ELEMENT_BYTES: usize = 16;
 pub struct Shape(SmallVec<[usize; 4]>);
 
 impl Clone for Shape {
-    /// Plain copying: the derived one goes element by element.
+    /// Copies the memory at once; the derived `clone` goes element by element.
     fn clone(&self) -> Self {
         Self(SmallVec::from_slice(&self.0))
     }
@@ -71,7 +71,7 @@ impl Shape {
         Self(dims)
     }
 
-    /// This shape above a new last dimension of `length`.
+    /// This shape with a new last dimension of `length`.
     pub fn of_rows(&self, length: usize) -> Self {
         let mut dims = self.clone();
         dims.0.push(length);
@@ -85,7 +85,7 @@ impl Shape {
         dims
     }
 
-    /// This shape without its first dimension; of a scalar, a scalar.
+    /// This shape without its first dimension; a scalar stays a scalar.
     pub fn row(&self) -> Self {
         Self::new(self.get(1..).unwrap_or_default())
     }

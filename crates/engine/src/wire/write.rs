@@ -1,4 +1,4 @@
-//! The bytes of a protocol buffer, written field by field.
+//! Writing a protocol buffer, field by field.
 
 use super::{DELIMITED, FIXED32, FIXED64, VARINT};
 

@@ -1,4 +1,4 @@
-//! Pack and ConcatV2: several tensors in one, along a new axis or one they have.
+//! `Pack` and `ConcatV2`: several tensors joined along a new axis or along one they have.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -10,14 +10,14 @@ use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 use smallvec::SmallVec;
 
-/// Tensors of one shape along a new axis.
+/// Tensors of one shape, stacked along a new axis.
 ///
 /// Source: `tf.stack` of TensorFlow 1.15.
 pub struct Pack {
     axis: i64,
 }
 
-/// `(tensors, axis)`: tensors that differ at most in the size of that axis.
+/// `(tensors, axis)`: tensors joined along an axis. Their shapes may differ only in the size of that axis.
 ///
 /// Source: `tf.concat` of TensorFlow 1.15.
 pub struct Concat;
@@ -84,13 +84,13 @@ impl Kernel for Concat {
     }
 }
 
-/// The axis of this number; negative ones count from the end.
+/// The axis with this number; negative ones count from the end.
 fn place(axis: i64, rank: usize) -> Option<usize> {
     let axis = if axis < 0 { axis + rank as i64 } else { axis };
     usize::try_from(axis).ok().filter(|axis| *axis < rank)
 }
 
-/// For each of `num_rows`, a part of each tensor.
+/// Joins tensors: the result has, for each of `num_rows` rows, a part of each tensor.
 fn join(dtype: DType, shape: Shape, num_rows: usize, tensors: &[Tensor]) -> Result<Tensor> {
     if shape.contains(&0) {
         return Tensor::empty(dtype, shape); // There may be many rows of nothing.
@@ -102,7 +102,7 @@ fn join(dtype: DType, shape: Shape, num_rows: usize, tensors: &[Tensor]) -> Resu
         return Tensor::strings(shape, strings);
     }
     let parts: SmallVec<[_; 16]> = tensors.iter().map(Tensor::bytes).collect();
-    // Single numbers, as columns have that become rows, are too small to be copied as slices.
+    // Single numbers (columns that become rows) are too small to be copied as slices.
     let is_single = parts.iter().all(|part| part.len() == num_rows * dtype.size());
     let elements = allocate::elements(dtype, &shape);
     let bytes = match dtype.size() {
@@ -117,7 +117,7 @@ fn join(dtype: DType, shape: Shape, num_rows: usize, tensors: &[Tensor]) -> Resu
     Tensor::from_bytes(dtype, shape, bytes.into())
 }
 
-/// As [`interleave`], of `N` bytes for each row of each part.
+/// As [`interleave`], but each part has `N` bytes a row.
 fn interleaved_words<const N: usize>(num_rows: usize, parts: &[&[u8]], elements: Elements) -> Result<Vec<u8>> {
     if num_rows == 1 {
         let mut out = elements.room()?;

@@ -10,10 +10,10 @@ use crate::tensor::dtype::DType;
 use crate::tensor::shape::PartialShape;
 use std::sync::Arc;
 
-/// Its input as it is; also `PlaceholderWithDefault` that was not fed.
+/// Returns its input. Also a `PlaceholderWithDefault` that was not fed.
 pub struct Identity;
 
-/// A value that has to be fed: to run it is an error.
+/// A value that has to be fed; running it is an error.
 pub struct Placeholder {
     name: String,
     dtype: DType,
@@ -59,7 +59,7 @@ impl InPlace for Identity {
 
 impl Kernel for Placeholder {
     fn run(&self, _run: &Run, _inputs: Tensors) -> Result<Step> {
-        // As in TensorFlow, the shape of a scalar goes without saying.
+        // As in TensorFlow, the shape of a scalar is not mentioned.
         let shape = self.shape.as_ref().filter(|shape| !shape.dims().is_empty());
         let shape = shape.map_or(String::new(), |shape| format!(" and shape {shape}"));
         let Self { name, dtype, .. } = self;

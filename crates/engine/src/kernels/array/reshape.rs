@@ -11,13 +11,13 @@ use crate::tensor::shape::Shape;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// `(tensor, shape)`: the elements of `tensor` under `shape`, in which one size may be -1 and is then computed.
+/// `(tensor, shape)`: the elements of `tensor` under `shape`. One size may be -1 and is computed then.
 pub struct Reshape;
 
 /// `(tensor, axis)`: the same elements with a new axis of size 1.
 pub struct ExpandDims;
 
-/// The same elements without some axes of size 1; all of them if none is named.
+/// The same elements without some axes of size 1, or without all of them.
 pub struct Squeeze {
     axes: Vec<i64>,
 }
@@ -28,9 +28,9 @@ struct ReshapeTo {
     plain: Option<PlainSizes>,
 }
 
-/// Sizes without a 0, of which at most one is -1.
+/// Sizes without a 0 and with at most one -1.
 struct PlainSizes {
-    /// With a 1 at the place of the -1.
+    /// The sizes, with 1 instead of the -1.
     dims: Shape,
     num_elements: usize,
     open: Option<usize>,
@@ -48,7 +48,7 @@ impl PlainSizes {
         Some(Self { dims: Shape::new(&dims), num_elements, open })
     }
 
-    /// The shape of so many elements; `None` if they do not fit, or there are none.
+    /// The shape for this many elements; `None` if they do not fit, or there are none.
     fn of(&self, num_elements: usize) -> Option<Shape> {
         match self.open {
             Some(axis) if num_elements > 0 && num_elements.is_multiple_of(self.num_elements) => {
@@ -171,7 +171,7 @@ fn sizes_of(sizes: &Tensor) -> Result<SmallVec<[i64; 4]>> {
     sizes.integers()
 }
 
-/// The shape that `sizes` asks for, checked against the number of elements of `tensor`.
+/// The requested shape, checked against the number of elements of `tensor`.
 fn requested_shape(tensor: &Tensor, sizes: &[i64]) -> Result<Shape> {
     let num_elements = tensor.num_elements();
     let mut dims: SmallVec<[usize; 4]> = SmallVec::new();
@@ -202,7 +202,7 @@ fn requested_shape(tensor: &Tensor, sizes: &[i64]) -> Result<Shape> {
     Ok(Shape::new(&dims))
 }
 
-/// The size at the place of the -1. Where both shapes have zeros, these cancel out as in TensorFlow.
+/// The size that replaces the -1. If both shapes have zeros, they cancel out as in TensorFlow.
 fn missing_size(shape: &[usize], dims: &[usize]) -> Result<usize> {
     let has_zero = dims.contains(&0);
     let available: usize = shape.iter().filter(|dim| **dim > 0 || !has_zero).product();

@@ -9,7 +9,7 @@ use crate::tensor::Tensor;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 
-/// What is asked about a tensor.
+/// Which property of a tensor is returned.
 pub enum Measure {
     /// The size of each dimension, as int64 or int32.
     Shape {

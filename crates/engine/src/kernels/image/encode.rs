@@ -14,7 +14,7 @@ use headrace_jpeg::{Colours, Density, EncodeOptions};
 use png::{BitDepth, ColorType, DeflateCompression, Encoder, Filter};
 use std::borrow::Cow;
 
-/// How much a PNG is compressed if nobody says.
+/// The default compression level of a PNG.
 pub const DEFAULT_COMPRESSION: u8 = 6;
 
 /// Height, width and channels of an image.
@@ -26,7 +26,7 @@ fn sizes(image: &Tensor) -> Result<[usize; 3]> {
 
 /// Encodes grey or RGB pixels of 8 bits as a JPEG.
 pub struct EncodeJpeg {
-    /// The number of channels that there must be; `None` for 1 or 3.
+    /// The required number of channels; `None` for 1 or 3.
     channels: Option<usize>,
     options: EncodeOptions,
 }

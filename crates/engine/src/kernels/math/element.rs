@@ -1,9 +1,10 @@
-//! The arithmetic of one element: integers wrap, half precision is computed in single precision.
+//! Arithmetic on one element: integers wrap, float16 is computed in float32.
 
 use crate::tensor::dtype::Numeric;
 use half::f16;
 
-/// What [`Binary`](crate::kernels::math::arithmetic::Binary) and [`Unary`](crate::kernels::math::arithmetic::Unary) do to elements of one type.
+/// The functions that [`Binary`](crate::kernels::math::arithmetic::Binary) and
+/// [`Unary`](crate::kernels::math::arithmetic::Unary) apply to elements of one type.
 pub trait Arithmetic: Numeric + PartialEq {
     /// Whether a divisor of 0 is an error rather than an infinity.
     const IS_INTEGER: bool;
@@ -18,7 +19,7 @@ pub trait Arithmetic: Numeric + PartialEq {
     /// The quotient rounded towards minus infinity. The divisor of integers must not be 0.
     fn floor_div(self, other: Self) -> Self;
 
-    /// What [`Arithmetic::floor_div`] leaves; it has the divisor's sign.
+    /// The remainder of [`Arithmetic::floor_div`], with the divisor's sign.
     fn floor_mod(self, other: Self) -> Self;
 
     /// The larger one; NaN if either is.

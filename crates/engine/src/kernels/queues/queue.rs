@@ -81,7 +81,7 @@ impl Kernel for QueueKernel {
 }
 
 impl Rewritable for QueueKernel {
-    /// A single element moves, or has at most a kilobyte.
+    /// A single element moves, or at most a kilobyte of it is copied.
     fn is_brief(&self) -> bool {
         !matches!(self.action, Action::EnqueueMany { .. } | Action::DequeueMany { .. })
     }
@@ -107,7 +107,7 @@ impl QueueKernel {
         self.queue.spec().known_shapes().map(|_| count)
     }
 
-    /// What the operation returns of what the queue gave: nothing, one element, or a batch of them.
+    /// The outputs of the operation: nothing, one element, or a batch.
     fn outputs(&self, elements: Elements) -> Result<Outputs> {
         match self.action {
             Action::Dequeue => self.queue.one(elements),

@@ -1,5 +1,5 @@
-//! Operations with random results. Each has a stream of numbers of its own, which every run goes on with; for a given
-//! seed the results are TensorFlow's.
+//! Operations with random results. Each has its own stream of numbers, which every run continues. For a given seed the
+//! results are TensorFlow's.
 
 pub mod distributions;
 pub mod numbers;
@@ -12,7 +12,7 @@ use crate::philox::Philox;
 use crate::sync::Mutex;
 use std::sync::Arc;
 
-/// The stream of one operation. A run takes out what it needs, under a lock that is held for the taking alone.
+/// The stream of one operation. A run reserves the part it needs; only that is done under the lock.
 struct Stream(Mutex<Philox>);
 
 impl Stream {

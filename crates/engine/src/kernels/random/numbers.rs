@@ -1,4 +1,4 @@
-//! RandomUniform, RandomUniformInt, RandomStandardNormal and TruncatedNormal: tensors of random numbers.
+//! `RandomUniform`, `RandomUniformInt`, `RandomStandardNormal` and `TruncatedNormal`: tensors of random numbers.
 
 use super::Stream;
 use super::distributions::{RandomFloat, RandomInteger};
@@ -14,11 +14,11 @@ use crate::tensor::dtype::{DType, Numeric};
 use crate::tensor::shape::Shape;
 use half::f16;
 
-/// Every run takes so many blocks for each number it makes, however many it uses. It is TensorFlow's figure: a run of
-/// the truncated distribution uses a number of them that is not known before.
+/// How many blocks a run reserves for each number, however many it uses. The figure is TensorFlow's; the truncated
+/// distribution needs a number of blocks that is not known before.
 const BLOCKS_PER_NUMBER: usize = 256;
 
-/// Normal numbers at this distance from 0 or farther away are drawn again in the truncated distribution.
+/// The truncated distribution draws again if a number is this far from 0 or farther.
 const TRUNCATION: f64 = 2.0;
 
 /// How random floats are distributed.
@@ -28,7 +28,7 @@ pub enum Distribution {
     Uniform,
     /// With mean 0 and standard deviation 1.
     Normal,
-    /// As `Normal`, without what is two standard deviations or more away.
+    /// As `Normal`, without numbers two standard deviations or more from the mean.
     TruncatedNormal,
 }
 
@@ -119,8 +119,8 @@ fn take(stream: &Stream, length: usize) -> Philox {
     stream.take_blocks(length as u128 * BLOCKS_PER_NUMBER as u128)
 }
 
-/// The next numbers of the truncated distribution, as many as a block can give. The group after this one begins a
-/// fixed number of blocks later, wherever this one ends.
+/// The next numbers of the truncated distribution, as many as one block makes. The next group begins a fixed number of
+/// blocks later, wherever this one ends.
 fn next_truncated_group<T: RandomFloat>(random: &mut Philox) -> impl Iterator<Item = T> + use<T> {
     let mut own = random.reserve_blocks((T::PER_BLOCK * BLOCKS_PER_NUMBER / 4) as u128);
     let pairs = std::iter::repeat_with(move || T::normal_pair(&mut own)).flatten();

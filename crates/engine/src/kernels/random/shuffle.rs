@@ -1,4 +1,4 @@
-//! RandomShuffle: the rows of a tensor in a random order.
+//! `RandomShuffle`: the rows of a tensor in a random order.
 
 use super::Stream;
 use crate::error::Result;
@@ -9,7 +9,7 @@ use crate::philox::Philox;
 use crate::run::Run;
 use crate::tensor::allocate;
 
-/// Its input permuted along the first dimension.
+/// Permutes its input along the first dimension.
 pub struct RandomShuffle {
     stream: Stream,
 }
@@ -33,12 +33,12 @@ impl Kernel for RandomShuffle {
     }
 }
 
-/// The numbers below `length` as Fisher and Yates shuffle them, front to back.
+/// The numbers below `length`, shuffled by Fisher and Yates, front to back.
 fn permutation(length: usize, mut random: Philox) -> Result<Vec<usize>> {
     let order = allocate::collected(length, 0..length);
     let mut order: Vec<usize> = order.map_err(|refusal| refusal.at("the order of the rows"))?;
     for index in 0..length.saturating_sub(1) {
-        // Beyond 2^32 rows the number of choices itself is cut to 32 bits in TensorFlow; there it hardly matters.
+        // TensorFlow cuts the number of choices to 32 bits; here more than 2^32 rows hardly matter.
         order.swap(index, index + random.next_u32() as usize % (length - index));
     }
     Ok(order)

@@ -26,7 +26,7 @@ impl Kernel for ReadFile {
     }
 }
 
-/// Replaces a file, once all of the new one is written; makes the directories it needs.
+/// Replaces a file once the new one is complete. Makes missing directories.
 pub struct WriteFile;
 
 impl Kernel for WriteFile {

@@ -23,7 +23,7 @@ pub fn format(op_type: &str, attrs: &Attrs) -> Result<Box<dyn Format>> {
         "FixedLengthRecordReaderV2" => {
             let sizes = ["record_bytes", "header_bytes", "footer_bytes", "hop_bytes"];
             let [record, header, footer, hop] = sizes.map(|name| attrs.int(name));
-            // An encoding that nobody knows is none, as in TensorFlow.
+            // An unknown encoding means none, as in TensorFlow.
             let compression = Compression::from_name(attrs.string("encoding")?).unwrap_or_default();
             Box::new(FixedLengthFormat::new(record?, header?, footer?, hop?, compression)?)
         }
@@ -40,7 +40,7 @@ pub fn format(op_type: &str, attrs: &Attrs) -> Result<Box<dyn Format>> {
     })
 }
 
-/// The place of the keys among the outputs of a read.
+/// The number of the output with the keys.
 const KEYS: usize = 0;
 
 struct ReaderKernel {
@@ -110,7 +110,7 @@ impl Fill for ReaderKernel {
 }
 
 impl ReaderKernel {
-    /// The request, and whether its answer is one record and not a batch.
+    /// The request of this operation, and whether its answer is one record and not a batch.
     fn request(&self, inputs: &Tensors, wants_keys: bool) -> Result<(Request, bool)> {
         Ok(match &self.action {
             Action::Read(queue) => {

@@ -1,4 +1,4 @@
-//! DecodeCompressed: the bytes that compressed strings stand for.
+//! `DecodeCompressed`: decompresses strings.
 
 use crate::error::{Error, Result};
 use crate::files::compression::{Compression, Inflate};

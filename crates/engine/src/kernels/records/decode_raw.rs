@@ -1,4 +1,4 @@
-//! DecodeRaw: the bytes of strings as the elements of a numeric tensor.
+//! `DecodeRaw`: the bytes of strings as the elements of a numeric tensor.
 
 use crate::error::{Error, Result};
 use crate::kernel::rewrite::{InPlace, Rewritable, run_in_place};
@@ -12,12 +12,12 @@ use std::sync::Arc;
 
 /// Strings of one length, each as a row of `dtype`.
 ///
-/// A single string is not copied if its bytes happen to be aligned, need no swap and are no booleans other than 0 and 1.
+/// A single string is not copied if its bytes are aligned, need no swap, and are no booleans other than 0 and 1.
 ///
 /// Source: `tf.decode_raw` of TensorFlow 1.15.
 pub struct DecodeRaw {
     dtype: DType,
-    /// The bytes of each element, a complex number as a whole, are in the other order than this machine's.
+    /// Whether the bytes of each element (a complex number as a whole) have to be reversed for this machine.
     is_swapped: bool,
 }
 

@@ -1,4 +1,4 @@
-//! ParseTensor and SerializeTensor: a tensor as the bytes of a `TensorProto` message, and back.
+//! `ParseTensor` and `SerializeTensor`: a tensor as the bytes of a `TensorProto` message, and back.
 //!
 //! ```text
 //! TensorProto      = { dtype = 1, tensor_shape: TensorShapeProto = 2, tensor_content: bytes = 4,
@@ -28,15 +28,15 @@ const SHAPE: u64 = 2;
 const CONTENT: u64 = 4;
 const STRINGS: u64 = 8;
 
-/// A message holds at most 2 GiB. A few values may stand for many equal ones, but for no more than that.
+/// A message has at most 2 GiB. A few values may stand for many equal ones, but for no more than that.
 const MAX_BYTES: usize = i32::MAX as usize;
 
-/// A scalar string to the tensor that it stands for, which has to be of the type asked for.
+/// Parses a scalar string as a tensor of the requested type.
 pub struct ParseTensor {
     dtype: DType,
 }
 
-/// A tensor to a scalar string.
+/// Serializes a tensor as a scalar string.
 pub struct SerializeTensor;
 
 impl ParseTensor {
@@ -85,7 +85,7 @@ fn serialize(tensor: &Tensor) -> Vec<u8> {
     message.into_bytes()
 }
 
-/// What a message says of its tensor before it comes to the values.
+/// The fields of a message that describe its tensor, without the values.
 #[derive(Default)]
 struct Header<'a> {
     dtype: u64,
@@ -179,8 +179,8 @@ fn parse_strings(content: &[u8], shape: &Shape, message: &Bytes) -> Option<Vec<B
     content.is_at_end().then_some(strings)
 }
 
-/// The values of the field for the type; `None` if they are malformed. If there are less than elements, the last one stands
-/// for the rest; 0 if there is none.
+/// The values in the field for the type; `None` if they are malformed. If there are fewer than elements, the last one is
+/// repeated; without any, all are 0.
 fn parse_values(message: &Bytes, dtype: DType, shape: Shape) -> Result<Option<Tensor>> {
     if dtype == DType::String {
         let Some(mut strings) = string_values(message) else { return Ok(None) };
@@ -247,7 +247,7 @@ fn value_field(dtype: DType) -> u64 {
     }
 }
 
-/// Adds one value, or several that are packed, as they are in memory.
+/// Adds one value, or several packed ones, in the form they have in memory.
 fn push_values(value: Value, dtype: DType, bytes: &mut Vec<u8>) -> Option<()> {
     let part = match dtype {
         DType::Float32 | DType::Complex64 => 4,
@@ -291,7 +291,7 @@ mod tests {
         ParseTensor::from_attrs(&attrs([("out_type", Attr::DType(dtype))])).unwrap()
     }
 
-    /// A message of a type, a shape, and a field that is already encoded.
+    /// A message of a type, a shape and an encoded field.
     fn message(dtype: DType, dims: &[usize], field: &[u8]) -> Tensor {
         let dim = |size: &usize| Message::default().varint(1, *size as u64);
         let shape = dims.iter().fold(Message::default(), |shape, size| shape.message(SHAPE, dim(size)));

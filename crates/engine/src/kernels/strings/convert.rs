@@ -1,4 +1,4 @@
-//! StringToNumber: numbers that are written as strings.
+//! `StringToNumber`: parses strings as numbers.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -11,7 +11,7 @@ use crate::text::excerpt::excerpt;
 use crate::text::number::FromText;
 use smallvec::SmallVec;
 
-/// Strings to the numbers that they stand for, in the same shape.
+/// Strings to numbers, in the same shape.
 ///
 /// Source: `tf.string_to_number` of TensorFlow 1.15.
 pub enum StringToNumber {

@@ -1,4 +1,4 @@
-//! StringToHashBucketFast: each string as the number of one of several buckets.
+//! `StringToHashBucketFast`: the number of a bucket for each string.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};

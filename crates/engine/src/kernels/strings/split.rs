@@ -1,4 +1,4 @@
-//! StringSplit and StringSplitV2: a vector of strings, each split into parts, as a sparse tensor.
+//! `StringSplit` and `StringSplitV2`: splits a vector of strings; the result is a sparse tensor.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Outputs, Step, Tensors};

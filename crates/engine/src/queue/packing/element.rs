@@ -2,7 +2,7 @@
 
 use crate::tensor::Tensor;
 
-/// One element, as it lies in a queue. Only this module and its neighbours know how.
+/// One element, as it lies in a queue. Only `packing` knows its form.
 #[derive(Debug)]
 pub struct Element(pub(super) Packed);
 
@@ -22,7 +22,7 @@ pub(super) enum Packed {
     Tensors(Box<[Tensor]>),
 }
 
-/// What makes an element 48 bytes.
+/// With this many bytes an element has 48.
 pub(super) const MAX_SHORT_BYTES: usize = 45;
 
 impl Element {

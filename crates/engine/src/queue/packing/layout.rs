@@ -12,7 +12,7 @@ use crate::tensor::memory::Memory;
 use crate::tensor::shape::Shape;
 use bytes::Bytes;
 
-/// Where the components of a packed element lie.
+/// The layout of packed elements: their components one after the other.
 #[derive(Clone)]
 pub(super) struct Layout {
     pub(super) parts: Box<[Part]>,
@@ -72,7 +72,7 @@ impl Part {
         }
     }
 
-    /// Gives the bytes of row `row` of a component to `put`.
+    /// Passes the bytes of row `row` of a component to `put`.
     fn write(&self, component: &Tensor, row: usize, mut put: impl FnMut(&[u8])) {
         match &self.content {
             Content::Numbers { num_bytes } => put(&component.bytes()[row * num_bytes..(row + 1) * num_bytes]),
@@ -136,7 +136,7 @@ impl Layout {
         Ok(Element(Packed::Long { layout: number, bytes: bytes.into_boxed_slice() }))
     }
 
-    /// As [`Layout::unpack`]; what is one component keeps the memory of the element.
+    /// As [`Layout::unpack`], but a single component keeps the memory of the element.
     pub(super) fn unpack_owned(&self, bytes: Box<[u8]>) -> Result<Outputs> {
         let [part] = &self.parts[..] else { return self.unpack(&bytes) };
         let shape = part.shape.clone();

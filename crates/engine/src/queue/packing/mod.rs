@@ -23,14 +23,14 @@ use layout::{Content, Layout, Part};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Elements of more bytes are not copied: their tensors move. The strings of those that are lie in one buffer when they have
-/// become a batch.
+/// Larger elements are not packed: their tensors move. The strings of packed elements lie in one buffer when they have become
+/// a batch.
 const MAX_PACKED_BYTES: usize = MAX_BUFFERED_BYTES;
 
 /// Layouts besides the first: how many different deferred computations are kept apart in one queue.
 const NUM_OTHER_LAYOUTS: usize = 3;
 
-/// Elements of a batch whose memory is asked for at a time.
+/// How many elements of a batch are fetched from memory at a time.
 const GROUP_LENGTH: usize = 16;
 const CACHE_LINE_BYTES: usize = 64;
 
@@ -77,7 +77,7 @@ impl Packing {
             return Ok(Some(0));
         }
         let is_that = |slot: &OnceLock<Layout>| slot.get_or_init(|| first.deferred_as(components)).is_for(components);
-        // When there is room for no more, floats are computed before they are packed.
+        // Without a free layout, floats are computed before they are packed.
         Ok(Some(self.others.iter().position(is_that).map_or(0, |index| index as u8 + 1)))
     }
 
@@ -87,7 +87,7 @@ impl Packing {
         layout.ok_or_else(|| Error::internal(format!("a queue has no layout {number}")))
     }
 
-    /// One element, which may take the tensors away.
+    /// Packs one element; it may move the tensors out.
     pub(super) fn pack(&self, components: &mut Tensors) -> Result<Element> {
         if let Some(number) = self.layout_for(components)? {
             let layout = self.layout(number)?;
@@ -99,11 +99,11 @@ impl Packing {
         Ok(Element(Packed::Tensors(std::mem::take(components).into_boxed_slice())))
     }
 
-    /// Row `row` of a batch whose layout is `number`.
+    /// Packs row `row` of a batch whose layout is `number`.
     pub(super) fn pack_row(&self, number: Option<u8>, batch: &mut [Tensor], row: usize) -> Result<Element> {
         if let Some(number) = number {
             let layout = self.layout(number)?;
-            // Numbers are copied in any case, but strings of some size move.
+            // Numbers are copied in any case, but large strings move.
             if !layout.has_strings() || layout.num_bytes(batch, row) <= MAX_PACKED_BYTES {
                 return layout.pack(number, batch, row);
             }
@@ -154,10 +154,10 @@ impl Packing {
     }
 }
 
-/// Reads a byte of each line of memory of some elements.
+/// Reads one byte of each cache line of some elements.
 ///
-/// What waited long in a large queue is in no cache, and the processor can wait for many lines at a time, if it is asked
-/// for them all before the first is needed.
+/// Elements that waited long in a large queue are in no cache. The processor can wait for many cache lines at once, if
+/// all are requested before the first is needed.
 fn fetch(elements: &[Element]) {
     let long = elements.iter().filter_map(|element| match &element.0 {
         Packed::Long { bytes, .. } => Some(bytes),

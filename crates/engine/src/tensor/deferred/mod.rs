@@ -35,12 +35,12 @@ impl Deferred {
         is_small_integer && num_elements >= MIN_ELEMENTS
     }
 
-    /// The elements of `source`, which must be worth it, as floats.
+    /// The elements of `source` as floats.
     pub fn new(source: Memory, source_dtype: DType) -> Self {
         Recipe::new(source_dtype).of(source)
     }
 
-    /// How many floats they are.
+    /// The number of floats.
     pub fn len(&self) -> usize {
         self.source.as_ref().len() / self.recipe.source_size()
     }
@@ -61,7 +61,7 @@ impl Deferred {
         &self.recipe
     }
 
-    /// The same of the elements at `places`, which are copied.
+    /// The same steps over a copy of the elements `places`.
     pub fn part(&self, places: Range<usize>) -> std::result::Result<Self, Refusal> {
         let size = self.recipe.source_size();
         Ok(self.over(Memory::copied(&self.source.as_ref()[places.start * size..places.end * size])?))
@@ -135,13 +135,13 @@ impl Tensor {
         is_worth_it
     }
 
-    /// Floats of shape `shape` that are computed when they are read. Fails if their number is another.
+    /// A tensor of deferred floats. Fails if their number does not fit the shape.
     pub fn deferred(shape: Shape, floats: Deferred) -> Result<Self> {
         check_length(&shape, floats.len())?;
         Ok(Self { dtype: DType::Float32, shape, data: Data::Deferred(Arc::new(floats)) })
     }
 
-    /// How the elements will be computed, if that is yet to be done.
+    /// How the elements will be computed, unless they already are.
     pub fn recipe(&self) -> Option<&Recipe> {
         self.open_deferred().map(Deferred::recipe)
     }

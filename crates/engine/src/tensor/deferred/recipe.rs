@@ -13,7 +13,7 @@ pub struct Recipe {
     steps: SmallVec<[Step; 2]>,
 }
 
-/// What is done with each element. No operand is NaN, so that signs of NaN are nobody's concern.
+/// One operation on each element. No operand is NaN, so the sign of a NaN does not matter.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
     /// `x * scale + shift`, rounded after each operation.
@@ -24,10 +24,10 @@ pub enum Step {
     Divide(f32),
 }
 
-/// Floats that are computed at a time.
+/// How many floats are computed at a time.
 const BLOCK_LENGTH: usize = 512;
 
-/// What is added where nothing is: it also keeps the sign of a zero.
+/// The shift that changes nothing: unlike 0.0 it keeps the sign of a zero.
 const NOTHING: f32 = -0.0;
 
 impl Step {
@@ -41,7 +41,7 @@ impl Step {
 }
 
 impl PartialEq for Step {
-    /// Whether both do the same to the last bit: the sign of a zero matters.
+    /// Whether both do the same to the last bit; the sign of a zero matters.
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Affine { scale, shift }, Self::Affine { scale: other_scale, shift: other_shift }) => {
@@ -62,7 +62,7 @@ impl Recipe {
     /// Adds a step.
     pub fn push(&mut self, step: Step) {
         match (self.steps.last_mut(), step) {
-            // A product that a sum follows is one step.
+            // A product and the sum after it are one step.
             (Some(Step::Affine { shift, .. }), Step::Affine { scale: 1.0, shift: added })
                 if shift.to_bits() == NOTHING.to_bits() =>
             {
@@ -116,11 +116,11 @@ impl pulp::WithSimd for Computation<'_> {
 }
 
 impl Recipe {
-    /// Adds floats a block at a time, which stays in the nearest cache while the steps are done.
+    /// Adds floats in blocks that stay in the L1 cache during all steps.
     #[inline(always)]
     fn extend<T: Copy>(&self, out: &mut Vec<f32>, source: &[T], to_float: impl Fn(T) -> f32) {
         let mut block = [0.0; BLOCK_LENGTH];
-        // The first step is done while the block is filled.
+        // The first step is applied while the block is filled.
         let (scale, shift, rest) = match self.steps[..] {
             [Step::Affine { scale, shift }, ref rest @ ..] => (scale, shift, rest),
             ref steps => (1.0, NOTHING, steps),

@@ -1,6 +1,6 @@
-//! DecodeCSV: the fields of comma-separated records, a tensor for each column.
+//! `DecodeCSV`: the fields of comma-separated records, a tensor for each column.
 //!
-//! `split` takes a record apart, a `column` collects what its field is in every record.
+//! `split` splits a record into fields; a `column` collects the values of one field of all records.
 //!
 //! Source: what is accepted, and the words of the errors, are those of `tf.decode_csv` of TensorFlow 1.15.
 
@@ -23,16 +23,16 @@ use std::sync::Arc;
 
 /// `(records, default of each column)` to the columns, each of the shape of `records`.
 ///
-/// A default without elements says that the field must be there.
+/// A default without elements means that the field is required.
 #[derive(Clone)]
 pub struct DecodeCsv {
     dialect: Dialect,
     dtypes: Vec<DType>,
-    /// A field of these bytes is missing, as an empty one is.
+    /// A field with these bytes counts as missing, like an empty one.
     na_value: Vec<u8>,
-    /// For each column, how many fields lie between it and the one before. Empty if every field is a column.
+    /// For each column, how many fields are skipped before it. Empty if every field is a column.
     gaps: Vec<usize>,
-    /// The defaults, if they are the same in every call; then the records are the only input.
+    /// The defaults, if they are constants; then the records are the only input.
     defaults: Option<Vec<Tensor>>,
 }
 
@@ -147,7 +147,7 @@ impl DecodeCsv {
         Ok(())
     }
 
-    /// Gives each column what its field of a record stands for.
+    /// Adds the fields of a record to the columns.
     #[inline]
     fn decode(
         &self,
@@ -175,7 +175,7 @@ impl DecodeCsv {
         }
     }
 
-    /// What the next field stands for.
+    /// The value of the next field.
     fn value(&self, fields: &mut Fields, dtype: DType, default: &Tensor, row: &Bytes, place: Place) -> Result<Value> {
         let missing = || Error::internal("a field is missing");
         let text = fields.next().ok_or_else(missing)?.map_err(Error::internal)?;
@@ -185,8 +185,8 @@ impl DecodeCsv {
         }
     }
 
-    /// Fails if a record cannot be split, or not into as many fields as there are columns. What its fields stand for
-    /// only counts after that.
+    /// Fails if a record cannot be split into as many fields as there are columns. Such an error comes before those of
+    /// values.
     #[cold]
     fn check(&self, row: &[u8], record: usize) -> Result<()> {
         let unsplit = |misfit| unsplit(misfit, record, row);

@@ -1,4 +1,4 @@
-//! ParseSingleExample: one serialized Example.
+//! `ParseSingleExample`: one serialized Example.
 
 use super::feature::{DenseFeature, Extent};
 use super::features::{Features, Found};
@@ -18,13 +18,13 @@ use std::sync::Arc;
 /// `(serialized, default of each dense feature)` to the indices, then the values, then the shapes of the sparse
 /// features, then the dense ones.
 ///
-/// A missing dense feature is its default, without rows if their number is open, and an error if the default has no
-/// elements; a missing sparse feature is empty. Every error names the key.
+/// A missing dense feature has its default; without a fixed number of rows it has none. It is an error if the default
+/// has no elements. A missing sparse feature is empty. Every error names the key.
 pub struct ParseSingleExample {
     features: Arc<Features>,
 }
 
-/// [`ParseSingleExample`] with defaults that are the same in every run, and fit.
+/// [`ParseSingleExample`] with constant defaults that fit.
 struct ParseWithDefaults {
     features: Arc<Features>,
     defaults: Vec<Tensor>,
@@ -59,7 +59,7 @@ impl Rewritable for ParseSingleExample {
     fn with_constants(&self, inputs: &[Option<&Tensor>]) -> Option<Arc<dyn Kernel>> {
         let [None, defaults @ ..] = inputs else { return None };
         let defaults: Vec<_> = defaults.iter().map(|default| default.cloned()).collect::<Option<_>>()?;
-        // What does not fit is for each run to say.
+        // If they do not fit, each run says so.
         self.features.check_defaults(&defaults).ok()?;
         Some(Arc::new(ParseWithDefaults { features: Arc::clone(&self.features), defaults }))
     }
@@ -89,7 +89,7 @@ impl Fill for ParseWithDefaults {
     }
 }
 
-/// Puts what is in `example` into the places of the outputs. The defaults must fit.
+/// Parses `example` into the slots of the outputs. The defaults must fit.
 fn parse(features: &Features, example: &Bytes, defaults: &[Tensor], places: &mut [Option<Tensor>]) -> Result<()> {
     let found = features.find(example)?;
     let (sparse, dense) = places.split_at_mut_checked(features.num_sparse_outputs()).unwrap_or_default();
@@ -162,8 +162,8 @@ pub fn push_sparse(
     Ok(())
 }
 
-/// The value of a dense feature: what was found, which is of its type, or its default; `None` if it must be there and
-/// is not.
+/// The value of a dense feature: what was found, which has its type, or its default. `None` if it is required and
+/// missing.
 pub fn dense(
     feature: &DenseFeature,
     found: Option<Feature>,
@@ -283,7 +283,7 @@ mod tests {
             "InvalidArgument: Key: a.  Can't parse serialized Example. Number of int64 values != expected.  \
              Values size: 2 but output shape: [3]"
         );
-        // A list that is there but empty is not missing: its default does not help.
+        // An empty list is not missing: its default does not apply.
         assert_eq!(
             text(int64s(&[]), DType::Int64, &[], Tensor::scalar(5_i64)),
             "InvalidArgument: Key: a.  Can't parse serialized Example. Number of int64 values != expected.  \

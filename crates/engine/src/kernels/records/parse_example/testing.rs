@@ -1,4 +1,4 @@
-//! A tiny encoder of Examples, and the attributes of the kernels that decode them.
+//! An encoder of Examples for tests, and the attributes of the kernels that decode them.
 
 use crate::kernels::attrs::{Attr, Attrs};
 use crate::tensor::dtype::DType;

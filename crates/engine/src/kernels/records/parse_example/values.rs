@@ -1,4 +1,4 @@
-//! The values of features, decoded and collected until they become a tensor.
+//! Decoding and collecting the values of features.
 
 use super::wire::Feature;
 use crate::error::{Error, Result};
@@ -12,7 +12,7 @@ use bytes::Bytes;
 use smallvec::SmallVec;
 use std::iter::repeat_n;
 
-/// The words for a list whose bytes make no sense.
+/// The message for a malformed list.
 pub const MALFORMED_LIST: &str = "Can't parse serialized Example.";
 
 /// Values of one of the three types of a Feature. One value needs no allocation.
@@ -69,8 +69,8 @@ impl Values {
         }
     }
 
-    /// The values as a tensor of rows of `width` values, each filled up with the only element of `filler`. Row `i` ends
-    /// before the value number `ends[i]`.
+    /// The values as a tensor of rows of `width` values, each padded with the only element of `filler`. Row `i` ends before
+    /// value number `ends[i]`.
     pub fn into_padded(self, shape: Shape, ends: &[usize], width: usize, filler: &Tensor) -> Result<Tensor> {
         let missing = || Error::internal("there is no value to fill up with");
         let elements = allocate::elements(filler.dtype(), &shape);
@@ -92,7 +92,7 @@ impl Values {
     }
 }
 
-/// The value of a list that has only one, as a scalar; `None` for any other list.
+/// The value of a list with one element, as a scalar; `None` for any other list.
 pub fn only_value(feature: Feature, record: &Bytes) -> Option<Tensor> {
     let mut list = feature.values()?;
     let value = match (feature.dtype, list.byte()?) {
@@ -183,7 +183,7 @@ mod tests {
     use crate::kernels::records::parse_example::testing::{floats, int64s, strings, unpacked_floats, unpacked_int64s};
     use proptest::prelude::*;
 
-    /// The values of a list; where there is only one, both ways to decode it agree.
+    /// The values of a list. If there is only one, both ways to decode it agree.
     fn decode(feature: Vec<u8>) -> Option<Tensor> {
         let record = Bytes::from(feature);
         let feature = Feature::parse(&record).unwrap().unwrap();
