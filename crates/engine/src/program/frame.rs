@@ -150,8 +150,8 @@ impl<'p> Frame<'p> {
         returned: Result<Outputs>,
     ) -> Result<()> {
         let Node { first_output, num_outputs, .. } = self.program.nodes[progress.called];
-        let places = &mut self.values[first_output..first_output + num_outputs];
-        let stored = returned.and_then(|outputs| store(outputs, places));
+        let slots = &mut self.values[first_output..first_output + num_outputs];
+        let stored = returned.and_then(|outputs| store(outputs, slots));
         stored.map_err(|error| {
             let error = self.program.explain(progress.called, run, error);
             self.abandon(run, std::mem::take(progress), error)
@@ -276,13 +276,13 @@ impl<'p> Frame<'p> {
     fn inputs(&mut self, node: &Node, may_move: bool) -> Result<Tensors> {
         let mut inputs = Tensors::new();
         for input in &node.inputs {
-            let place = &mut self.values[input.slot];
+            let slot = &mut self.values[input.slot];
             // In two branches and without a `Result`: each would copy the tensor once more.
             if may_move && input.is_last_use {
-                let Some(value) = place.take() else { return Err(unfilled(input.slot)) };
+                let Some(value) = slot.take() else { return Err(unfilled(input.slot)) };
                 inputs.push(value);
             } else {
-                let Some(value) = place else { return Err(unfilled(input.slot)) };
+                let Some(value) = slot else { return Err(unfilled(input.slot)) };
                 inputs.push(value.clone());
             }
         }

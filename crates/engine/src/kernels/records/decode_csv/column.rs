@@ -24,7 +24,7 @@ pub enum Column {
 /// The value of each column of a single record, as scalars.
 pub struct Scalars<'a> {
     pub dtypes: &'a [DType],
-    pub places: &'a mut [Option<Tensor>],
+    pub slots: &'a mut [Option<Tensor>],
 }
 
 /// The destination of the values of a record, column by column.
@@ -109,18 +109,18 @@ impl Columns for [Column] {
 impl Columns for Scalars<'_> {
     #[inline]
     fn push_usual(&mut self, column: usize, fields: &mut Fields, na_value: &[u8]) -> bool {
-        self.places[column] = match self.dtypes[column] {
+        self.slots[column] = match self.dtypes[column] {
             DType::Int32 => fields.number::<i32>(na_value).map(Tensor::scalar),
             DType::Int64 => fields.number::<i64>(na_value).map(Tensor::scalar),
             DType::Float32 => fields.number::<f32>(na_value).map(Tensor::scalar),
             DType::Float64 => fields.number::<f64>(na_value).map(Tensor::scalar),
             _ => None,
         };
-        self.places[column].is_some()
+        self.slots[column].is_some()
     }
 
     fn push(&mut self, column: usize, value: Value) -> Result<()> {
-        self.places[column] = Some(match value {
+        self.slots[column] = Some(match value {
             Value::Int32(value) => Tensor::scalar(value),
             Value::Int64(value) => Tensor::scalar(value),
             Value::Float32(value) => Tensor::scalar(value),

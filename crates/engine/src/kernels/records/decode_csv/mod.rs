@@ -121,7 +121,7 @@ impl Fill for DecodeCsv {
             }
         };
         match (records.string_values(), records.shape().is_empty()) {
-            ([row], true) => self.decode(row, 0, defaults, &mut Scalars { dtypes: &self.dtypes, places: slots })?,
+            ([row], true) => self.decode(row, 0, defaults, &mut Scalars { dtypes: &self.dtypes, slots })?,
             (rows, _) => self.decode_all(rows, records.shape(), defaults, slots)?,
         }
         Ok(None)
@@ -134,14 +134,14 @@ impl DecodeCsv {
         rows: &[Bytes],
         shape: &Shape,
         defaults: &[Tensor],
-        places: &mut [Option<Tensor>],
+        slots: &mut [Option<Tensor>],
     ) -> Result<()> {
         let columns = self.dtypes.iter().map(|dtype| Column::new(*dtype, rows.len()));
         let mut columns = columns.collect::<Result<Vec<_>>>()?;
         for (record, row) in rows.iter().enumerate() {
             self.decode(row, record, defaults, &mut columns[..]).map_err(|error| error.at_element(record))?;
         }
-        for (column, place) in columns.into_iter().zip(places) {
+        for (column, place) in columns.into_iter().zip(slots) {
             *place = Some(column.into_tensor(shape.clone())?);
         }
         Ok(())

@@ -45,9 +45,9 @@ impl Kernel for ParseSingleExample {
         let example = scalar(serialized)?;
         self.features.check_defaults(defaults)?;
         #[expect(clippy::disallowed_methods, reason = "one for each feature")]
-        let mut places = vec![None; self.features.num_outputs()];
-        parse(&self.features, example, defaults, &mut places)?;
-        Ok(Step::Done(places.into_iter().flatten().collect()))
+        let mut slots = vec![None; self.features.num_outputs()];
+        parse(&self.features, example, defaults, &mut slots)?;
+        Ok(Step::Done(slots.into_iter().flatten().collect()))
     }
 
     fn rewritable(self: Arc<Self>) -> Option<Arc<dyn Rewritable>> {
@@ -90,9 +90,9 @@ impl Fill for ParseWithDefaults {
 }
 
 /// Parses `example` into the slots of the outputs. The defaults must fit.
-fn parse(features: &Features, example: &Bytes, defaults: &[Tensor], places: &mut [Option<Tensor>]) -> Result<()> {
+fn parse(features: &Features, example: &Bytes, defaults: &[Tensor], slots: &mut [Option<Tensor>]) -> Result<()> {
     let found = features.find(example)?;
-    let (sparse, dense) = places.split_at_mut_checked(features.num_sparse_outputs()).unwrap_or_default();
+    let (sparse, dense) = slots.split_at_mut_checked(features.num_sparse_outputs()).unwrap_or_default();
     if !sparse.is_empty() {
         let mut outputs = Outputs::new();
         push_sparse(features, &found, example, &failure, &mut outputs)?;
