@@ -45,12 +45,12 @@ pub enum Code {
 /// ENFILE and EMFILE, on Linux and macOS.
 const TOO_MANY_FILES: [i32; 2] = [23, 24];
 
-/// What became of the data that a run waited for when the wait was ended.
+/// Whether a wait that was ended can be repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// Nothing is lost; the same wait can begin again.
+    /// No data are lost; the same wait can begin again.
     Repeatable,
-    /// It was in the middle of something that cannot be taken up again.
+    /// The wait ended in the middle of something that cannot be continued.
     CutOff,
 }
 
@@ -69,7 +69,7 @@ struct Inner {
     /// Which element of its input the operation failed at.
     element: Option<usize>,
     cause: Option<Arc<dyn Any + Send + Sync>>,
-    /// The operation that waited when something outside ended the run.
+    /// The operation that waited when the run was ended from outside.
     waiting: Option<Arc<str>>,
     is_interrupting: bool,
     wait: Option<Wait>,
@@ -139,7 +139,7 @@ impl Error {
             Kind::AlreadyExists => (Code::AlreadyExists, "File exists".to_owned()),
             Kind::StorageFull => (Code::ResourceExhausted, "No space left on device".to_owned()),
             Kind::QuotaExceeded => (Code::ResourceExhausted, "Disk quota exceeded".to_owned()),
-            // OutOfRange in TensorFlow, which a queue runner takes for the end of the input.
+            // OutOfRange in TensorFlow, but a queue runner would take that for the end of the input.
             Kind::FileTooLarge => (Code::ResourceExhausted, "File too large".to_owned()),
             _ if error.raw_os_error().is_some_and(|number| TOO_MANY_FILES.contains(&number)) => {
                 (Code::ResourceExhausted, "Too many open files".to_owned())
@@ -155,13 +155,13 @@ impl Error {
         self
     }
 
-    /// Says that its cause is no failure of anything here, but ended the run from outside, and is to be handed on instead.
+    /// Marks the error as an interrupt: its cause ended the run from outside and has to be raised instead.
     pub fn interrupting(mut self) -> Self {
         self.0.is_interrupting = true;
         self
     }
 
-    /// Says that it ended a wait of its run, and is no fault of the file that was waited for.
+    /// Marks the error as the end of a wait, which is no fault of the file that was waited for.
     pub fn of_wait(mut self, wait: Wait) -> Self {
         self.0.wait = Some(wait);
         self
@@ -187,7 +187,7 @@ impl Error {
         self
     }
 
-    /// Says which operation waited when the run was ended from outside.
+    /// Notes which operation waited when the run was ended from outside.
     pub fn waiting_in(mut self, name: &Arc<str>) -> Self {
         self.0.waiting = Some(Arc::clone(name));
         self
@@ -221,7 +221,7 @@ impl Error {
         self.0.is_interrupting
     }
 
-    /// What became of the data that the run waited for, if the error ended a wait.
+    /// Whether the wait can be repeated, if the error ended one.
     pub fn wait(&self) -> Option<Wait> {
         self.0.wait
     }

@@ -22,13 +22,13 @@ pub trait Interrupt {
     /// Fails if the run should end. Called from the waiting thread, which holds no lock then.
     fn check(&self) -> Result<()>;
 
-    /// The same, if it is one that outlives every run.
+    /// The same check, if it outlives all runs.
     fn as_static(&self) -> Option<&'static dyn Interrupt> {
         None
     }
 }
 
-/// What ends a run.
+/// What can end a run.
 struct Limits {
     cancellation: Cancellation,
     deadline: Option<Instant>,
@@ -40,9 +40,9 @@ thread_local! {
     static CURRENT: RefCell<Option<Limits>> = const { RefCell::new(None) };
 }
 
-/// Fails if the run is to end that this thread is in with [`Run::while_current`].
+/// Fails if the run that this thread has entered with [`Run::while_current`] has to end.
 pub fn check_current() -> Result<()> {
-    // Not borrowed any more while the interrupt is asked, which may begin another run.
+    // The borrow ends before the interrupt is asked, which may begin another run.
     let Some((cancellation, deadline, interrupt)) = CURRENT.with_borrow(|limits| {
         limits.as_ref().map(|limits| (limits.cancellation.clone(), limits.deadline, limits.interrupt))
     }) else {
@@ -66,9 +66,9 @@ fn check_not_cancelled(cancellation: &Cancellation) -> Result<()> {
     Ok(())
 }
 
-/// Calls `work`; a panic in it becomes an error, so that whoever runs it hears of it as of any other.
+/// Calls `work` and turns a panic into an error, so that the caller learns of it as of any other failure.
 pub fn catch_panic<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
-    // What `work` was changing is dropped, or is consistent at every point where it could panic.
+    // Everything that `work` was changing is dropped, or consistent wherever it could panic.
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
         let text = payload.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no message");
@@ -123,7 +123,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Tells a [`Watch`] of a wait from time to time. It counts the time that was slept and asks no clock.
+/// Tells a [`Watch`] of a wait from time to time. It adds up the durations of sleeps and never reads a clock.
 struct Alarm<'a> {
     watch: &'a dyn Watch,
     after: Duration,
@@ -139,7 +139,7 @@ impl<'a> Alarm<'a> {
         self.after.saturating_sub(self.slept)
     }
 
-    /// Counts a sleep; tells of the wait if it has lasted long enough, and is set anew then.
+    /// Counts a sleep. If the wait has lasted long enough, tells the watch and doubles the patience.
     fn sleep(&mut self, time: Duration, names: &dyn Fn() -> Vec<Arc<str>>) -> Result<()> {
         self.slept += time;
         if self.slept < self.after {
@@ -150,7 +150,7 @@ impl<'a> Alarm<'a> {
     }
 }
 
-/// For each reading node that has read in a run, the record it read last.
+/// For each node that has read in a run, its last record.
 pub type Origins = Vec<(usize, Origin)>;
 
 /// One call of `Program::run` or `Program::run_loop`, owned by its thread.
@@ -191,7 +191,7 @@ impl<'a> Run<'a> {
         self
     }
 
-    /// Sleeps with `parker` and not with that of the thread.
+    /// Sleeps with `parker` instead of the thread's own one.
     pub fn with_parker(mut self, parker: &Arc<Parker>) -> Self {
         self.parker = Arc::clone(parker);
         self
@@ -248,7 +248,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Replaces what is known about the reading nodes; returns what was known.
+    /// Replaces the records of the reading nodes. Returns the old ones.
     pub(crate) fn replace_origins(&self, origins: Origins) -> Origins {
         self.origins.replace(origins)
     }
@@ -264,8 +264,8 @@ impl<'a> Run<'a> {
         check(self.cancellation, self.deadline, self.interrupt)
     }
 
-    /// Calls `work`, which may wait for a pipe: that wait ends with this run. What reads is given no run, and may be the
-    /// decompressor of another crate.
+    /// Calls `work`, which may wait for a pipe: that wait ends with this run. The code that reads has no access to the
+    /// run, since it may be the decompressor of another crate.
     pub fn while_current<T>(&self, work: impl FnOnce() -> T) -> T {
         struct Restore(Option<Limits>);
         impl Drop for Restore {
@@ -287,7 +287,7 @@ impl<'a> Run<'a> {
         self.wait_in(&Vec::new)
     }
 
-    /// As [`Run::wait`], in the operations that `names` gives, of which the watch is told if it takes long.
+    /// As [`Run::wait`], in the operations `names`. The watch is told of them if the wait lasts long.
     pub fn wait_in(&self, names: &dyn Fn() -> Vec<Arc<str>>) -> Result<()> {
         let _registration = self.cancellation.register(&self.parker);
         let mut alarm = self.cancellation.watch().map(Alarm::new);

@@ -82,7 +82,7 @@ impl SparseTensor {
                 keep.shape()
             )));
         }
-        // Also a row without elements takes memory of its own, for its shape and its empty tensor.
+        // A row without elements takes memory too, for its shape and its empty tensor.
         allocate::check(num_rows.saturating_mul(MIN_ROW_BYTES)).map_err(|refusal| too_many(num_rows, refusal))?;
         let rows = allocate::copies(num_rows, Vec::new());
         let mut elements = rows.map_err(|refusal| too_many(num_rows, refusal))?;
@@ -148,7 +148,7 @@ impl SparseTensor {
     }
 }
 
-/// What a row takes at least when a sparse tensor is taken apart.
+/// The least memory of one row when a sparse tensor is split.
 const MIN_ROW_BYTES: usize = size_of::<Vec<usize>>() + size_of::<SparseTensor>() + 32;
 
 fn too_many(num_rows: usize, refusal: Refusal) -> Error {

@@ -12,13 +12,13 @@ use std::fmt;
 pub struct Error(String);
 
 impl Error {
-    /// Whether nothing is wrong with the image: there was no memory for it.
+    /// Whether the image is fine but there was no memory for it.
     pub fn is_out_of_memory(&self) -> bool {
         self.0 == OUT_OF_MEMORY || self.0.starts_with("Insufficient memory") // As libjpeg says it.
     }
 }
 
-/// The text where there is no memory for pixels.
+/// The message if there is no memory for pixels.
 const OUT_OF_MEMORY: &str = "out of memory";
 
 impl fmt::Display for Error {

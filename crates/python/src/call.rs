@@ -27,7 +27,7 @@ pub fn detached_if_large<T: Send>(
     detached(py, &Cancellation::new(), None, |_| work())
 }
 
-/// A time to wait for, in seconds. Integers beyond every float are taken for one that never comes.
+/// A timeout in seconds. Integers beyond every float mean no timeout.
 pub struct Seconds(pub f64);
 
 impl<'py> FromPyObject<'_, 'py> for Seconds {

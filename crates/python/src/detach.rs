@@ -36,7 +36,7 @@ impl Interrupt for Signals {
         // Attaching failed: the interpreter is shutting down, and the wait ends.
         let gone = || Err(Error::cancelled("the interpreter is shutting down"));
         let check = |py: Python<'_>| py.check_signals().map_err(|error| from_python(py, error).interrupting());
-        // A handler may wait for something in this thread, which is waiting already.
+        // A signal handler may wait in this thread, which is waiting already.
         Parker::nested(|| Python::try_attach(check).unwrap_or_else(gone))
     }
 
@@ -45,7 +45,7 @@ impl Interrupt for Signals {
     }
 }
 
-/// The time in `seconds` from now; `None`, which is never, if the clock does not reach so far.
+/// The time in `seconds` from now; `None` (never) if it is beyond the range of the clock.
 pub fn deadline(seconds: f64) -> Option<Instant> {
     Duration::try_from_secs_f64(seconds).ok().and_then(|rest| Instant::now().checked_add(rest))
 }
@@ -60,8 +60,8 @@ pub fn detached<T: Send>(
     py.detach(|| with_run(None, cancellation, deadline, work)).into_python(py)
 }
 
-/// As [`detached`], for runs of a session, which end with the interpreter. `parker` is not needed for a run that is not
-/// gone on with.
+/// As [`detached`], for runs of a session, which end with the interpreter. `parker` is needed only for a run that is
+/// resumed later.
 pub fn detached_run<T: Send>(
     py: Python<'_>,
     parker: Option<&Arc<Parker>>,

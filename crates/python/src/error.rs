@@ -28,10 +28,11 @@ pub fn from_python(py: Python<'_>, error: PyErr) -> Error {
     Error::new(code, error.to_string()).with_cause(Arc::new(error))
 }
 
-/// The exception to raise for an error of the engine. An interrupt is raised as it was: what a signal handler raised, and
-/// from Python functions KeyboardInterrupt, SystemExit and the like.
+/// The exception to raise for an error of the engine. An interrupt is raised as it was: what a signal handler raised,
+/// and from Python functions KeyboardInterrupt, SystemExit and the like.
 ///
-/// If the run was ended from outside while an operation waited, the exception's attribute `waiting` is the operation's name.
+/// If the run was ended from outside while an operation waited, the exception's attribute `waiting` is the operation's
+/// name.
 pub fn to_python(py: Python<'_>, error: &Error) -> PyErr {
     let exception = exception(py, error);
     match error.waiting().map(|name| exception.value(py).setattr("waiting", &**name)) {

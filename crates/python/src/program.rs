@@ -29,8 +29,8 @@ pub struct Cancellation(pub cancellation::Cancellation);
 
 #[pymethods]
 impl Cancellation {
-    /// `watch` is called with the names of the operations that a run waits in, once the wait has lasted for `patience_secs`,
-    /// after twice that time and so on.
+    /// `watch` is called with the names of the operations that a run waits in, when the wait has lasted for
+    /// `patience_secs`, after twice that time, and so on.
     #[new]
     fn new(watch: Py<PyAny>, patience_secs: f64) -> PyResult<Self> {
         let patience =
@@ -38,7 +38,7 @@ impl Cancellation {
         Ok(Self(cancellation::Cancellation::watched(Arc::new(PythonWatch { watch, patience }))))
     }
 
-    /// One that is cancelled with this one, or alone.
+    /// A child, which is cancelled with this one or alone.
     fn child(&self) -> Self {
         Self(self.0.child())
     }
@@ -153,7 +153,7 @@ impl ProgramBuilder {
         Ok(KernelHandle(Callee::Native(Arc::new(Select::new(kernels)))))
     }
 
-    /// A Python function in place of a kernel; see `PythonFunction`.
+    /// Adds a call of a Python function; see `PythonFunction`.
     #[staticmethod]
     fn function(py: Python<'_>, function: Py<PyAny>, codes: Vec<u8>) -> PyResult<KernelHandle> {
         let dtypes = codes.into_iter().map(|code| dtype(py, code)).collect::<PyResult<_>>()?;
@@ -231,7 +231,7 @@ impl Program {
     /// Runs once with one array for each feed; returns one array for each fetch. Releases the GIL unless the program is
     /// brief.
     ///
-    /// If the run comes to a Python function it returns a `PythonCall` instead, which gives the rest.
+    /// If the run reaches a Python function this returns a `PythonCall` instead, which resumes the run.
     #[pyo3(signature = (feeds, cancellation, timeout=None))]
     fn run<'py>(
         &self,
@@ -260,7 +260,8 @@ impl Program {
 
     /// Runs again and again, without the GIL, until `stop` is set or a run fails.
     ///
-    /// If it comes to a Python function it returns a `PythonCall`, which goes on, and an empty list at the end.
+    /// If the run reaches a Python function this returns a `PythonCall`, which resumes it, and an empty list at the
+    /// end.
     fn run_loop<'py>(
         &self,
         py: Python<'py>,

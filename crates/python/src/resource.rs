@@ -41,7 +41,7 @@ impl Variable {
     }
 }
 
-/// The most bytes of memory that this process can have, and whose limit that is.
+/// The most bytes of memory that this process can have, and the owner of that limit.
 #[pyfunction]
 pub fn memory_limit() -> (u64, &'static str) {
     let limit = limit_of_process();

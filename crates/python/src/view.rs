@@ -19,7 +19,7 @@ pub fn to_tensor(value: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Tensor> {
     to_view(value, dtype)?.into_tensor().into_python(value.py())
 }
 
-/// As [`to_tensor`], but not copied yet.
+/// As [`to_tensor`], but without the copy.
 pub fn to_view<'a>(value: &'a Bound<'_, PyAny>, dtype: DType) -> PyResult<View<'a>> {
     let view = value.cast::<PyUntypedArray>().ok().and_then(|array| View::of_array(array, dtype));
     match view {

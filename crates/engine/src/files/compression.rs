@@ -73,7 +73,7 @@ pub struct Inflate<R> {
     /// The bytes that were read but not used yet are `block[start..end]`.
     start: usize,
     end: usize,
-    /// The first bytes of the input, as far as they were read.
+    /// The first bytes of the input that were read so far.
     first: SmallVec<[u8; 4]>,
     is_over: bool,
 }
@@ -94,7 +94,7 @@ impl<R: Read> Inflate<R> {
     fn read_block(&mut self) -> io::Result<bool> {
         #[expect(clippy::disallowed_methods, reason = "a block")]
         self.block.resize(BLOCK_BYTES, 0);
-        // Nothing of the old block is left, also if this fails.
+        // The old block is dropped even if this fails.
         (self.start, self.end) = (0, 0);
         self.end = retried(|| self.input.read(&mut self.block))?;
         let missing = self.first.inline_size() - self.first.len();

@@ -40,8 +40,8 @@ impl ProgramBuilder {
         Self::default()
     }
 
-    /// A builder of programs to which no pass is applied, and whose kernels defer nothing ([`Run::is_unoptimised`]). They do
-    /// the same as others, only slower; tests compare them.
+    /// A builder of programs to which no pass is applied, and whose kernels defer nothing ([`Run::is_unoptimised`]).
+    /// They do the same as others, only slower; tests compare them.
     ///
     /// [`Run::is_unoptimised`]: crate::run::Run::is_unoptimised
     pub fn unoptimised() -> Self {

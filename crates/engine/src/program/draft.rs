@@ -28,7 +28,8 @@ impl Draft {
         self.nodes.iter().any(|node| !node.guards.is_empty() || matches!(node.work, Work::Merge))
     }
 
-    /// Whether every node only moves tensors; see [`Rewritable::is_brief`](crate::kernel::rewrite::Rewritable::is_brief).
+    /// Whether every node only moves tensors; see
+    /// [`Rewritable::is_brief`](crate::kernel::rewrite::Rewritable::is_brief).
     pub fn is_brief(&self) -> bool {
         self.nodes.iter().all(|node| match &node.work {
             Work::Call(kernel) => Arc::clone(kernel).rewritable().is_some_and(|kernel| kernel.is_brief()),

@@ -158,8 +158,8 @@ impl<'p> Frame<'p> {
         })
     }
 
-    /// Runs the nodes in order. A node that would block waits while others go on. If `MAY_STOP`, the run stops where a host
-    /// function has to be called, and the next call of this goes on from there.
+    /// Runs the nodes in order. A node that would block waits while others go on. If `MAY_STOP`, the run stops where a
+    /// host function has to be called, and the next call of this goes on from there.
     fn execute_nodes<const MAY_STOP: bool>(&mut self, run: &Run, progress: &mut Progress) -> Result<Option<HostCall>> {
         for node in progress.next..self.program.nodes.len() {
             if progress.waiting.is_empty() || self.is_ready(node) {
@@ -270,8 +270,8 @@ impl<'p> Frame<'p> {
         Ok(())
     }
 
-    /// The inputs of a node. Values may be moved only in program order: `may_move` must be false once a node waits, because
-    /// later nodes may run before earlier ones then.
+    /// The inputs of a node. Values may be moved only in program order: `may_move` must be false once a node waits,
+    /// because later nodes may run before earlier ones then.
     #[inline(always)]
     fn inputs(&mut self, node: &Node, may_move: bool) -> Result<Tensors> {
         let mut inputs = Tensors::new();

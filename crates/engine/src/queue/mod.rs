@@ -40,7 +40,8 @@ use waiter::WaitQueue;
 
 /// A queue of elements, shared by any number of threads.
 ///
-/// A call that cannot go on returns [`Progress::Waiting`]. Whoever lets it go on unparks the parker that the call was given.
+/// A call that cannot go on returns [`Progress::Waiting`]. Whoever lets it go on unparks the parker that the call was
+/// given.
 ///
 /// ```
 /// use headrace_engine::queue::{Order, Progress, Queue, QueueSpec};

@@ -29,7 +29,7 @@ pub struct BlockFile {
     block_bytes: usize,
     /// Offset of `start` in the (uncompressed) file.
     offset_bytes: u64,
-    /// Number of the record being read, for errors, and how it is called there.
+    /// Number of the record being read and how it is counted, for errors.
     record: u64,
     numbering: Numbering,
     /// Offset of that record.
@@ -45,7 +45,7 @@ enum Source {
     Compressed(Box<Inflate<Stream>>),
 }
 
-/// What is read from its beginning to its end.
+/// An input that is read from beginning to end.
 pub type Stream = Box<dyn Read + Send>;
 
 impl Read for Source {
@@ -71,7 +71,7 @@ impl BlockFile {
         Ok(Self { may_wait, ..opened })
     }
 
-    /// A file that is not asked for its size, nor moved in.
+    /// A stream: its size is not known and it cannot seek.
     pub fn of_stream(name: &FileName, stream: Stream, compression: Compression, numbering: Numbering) -> Self {
         let source = match compression {
             Compression::None => Source::Stream(stream),
@@ -231,7 +231,7 @@ impl BlockFile {
         Ok(Some(bytes.into()))
     }
 
-    /// The error for a record of `count` bytes for which there is no memory.
+    /// The error for a record of `count` bytes that memory cannot hold.
     pub fn too_large(&self, count: u64, refusal: Refusal) -> Error {
         let place = format!("{}: {}: {count} bytes do not fit into memory", self.name.text(), self.place());
         refusal.at(place).with_remedy("Split the record")

@@ -62,7 +62,7 @@ impl Format for FixedLengthFormat {
 }
 
 impl FixedLengthFormat {
-    /// Goes to the first record, or to where an earlier reader was.
+    /// Seeks to the first record, or to a saved position.
     pub(super) fn begin(&self, mut block: BlockFile, at: Option<Position>) -> Result<Box<dyn RecordFile>> {
         if !block.skip(self.header_bytes)? {
             return Err(Error::out_of_range(format!(

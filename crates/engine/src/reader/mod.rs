@@ -39,8 +39,8 @@ use std::sync::Arc;
 
 /// Reads the records of the files whose names come out of a queue.
 ///
-/// A call holds the reader's lock from its start to its end, also while it waits for a file name. In which order the calls
-/// of several threads get it is not promised.
+/// A call holds the reader's lock from its start to its end, also while it waits for a file name. In which order the
+/// calls of several threads get it is not promised.
 ///
 /// ```
 /// use headrace_engine::kernel::Tensors;

@@ -63,7 +63,7 @@ impl OpenFile {
         Ok(record)
     }
 
-    /// Notes how all later reads are to fail after `error`.
+    /// Notes how all reads after `error` fail.
     fn note(&mut self, error: Error) -> Error {
         self.failure = match error.wait() {
             None => Some(error.clone()),

@@ -39,7 +39,7 @@ impl Format for TextLineFormat {
 }
 
 impl TextLineFormat {
-    /// Goes to the first line that is a record, or to where an earlier reader was.
+    /// Seeks to the first line that is a record, or to a saved position.
     pub(super) fn begin(&self, mut block: BlockFile, at: Option<Position>) -> Result<Box<dyn RecordFile>> {
         match at {
             Some(position) => block.seek(position.offset_bytes)?,

@@ -27,7 +27,7 @@ impl Format for TfRecordFormat {
 }
 
 impl TfRecordFormat {
-    /// Goes to the first record, or to where an earlier reader was.
+    /// Seeks to the first record, or to a saved position.
     pub(super) fn begin(&self, mut block: BlockFile, at: Option<Position>) -> Result<Box<dyn RecordFile>> {
         if let Some(position) = at {
             block.seek(position.offset_bytes)?;

@@ -8,17 +8,17 @@ use std::fmt;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// Is told of waits that last long.
+/// Is told of long waits.
 pub trait Watch: fmt::Debug + Send + Sync {
     /// How long a wait lasts before the first call of [`Watch::look`]. The time doubles from call to call.
     fn patience(&self) -> Duration;
 
-    /// A run still waits, in the operations `names`. Fails if the run is to end. Called from the waiting thread, which
+    /// A run still waits, in the operations `names`. Fails if the run has to end. Called from the waiting thread, which
     /// holds no lock then.
     fn look(&self, names: &[Arc<str>]) -> Result<()>;
 }
 
-/// Ends every wait that is registered with it, now and later. A clone is the same cancellation.
+/// Ends all waits that are registered with it, present and future ones. A clone is the same cancellation.
 #[derive(Clone, Debug, Default)]
 pub struct Cancellation(Arc<Shared>);
 
@@ -28,7 +28,7 @@ struct Shared {
     is_cancelled: AtomicBool,
     /// The threads that are parked now; each adds and removes itself.
     waiting: Mutex<Vec<Arc<Parker>>>,
-    /// Cancelled with this one. Those that are gone are taken out when one is added.
+    /// Cancelled with this one. Dropped children are removed when another is added.
     children: Mutex<Vec<Weak<Shared>>>,
     watch: Option<Arc<dyn Watch>>,
 }
@@ -39,19 +39,19 @@ impl Cancellation {
         Self::default()
     }
 
-    /// One whose long waits `watch` is told of.
+    /// A cancellation that tells `watch` of long waits.
     pub fn watched(watch: Arc<dyn Watch>) -> Self {
         Self(Arc::new(Shared { watch: Some(watch), ..Shared::default() }))
     }
 
-    /// A cancellation that this one includes: cancelling the child ends only what waits under the child.
+    /// A cancellation that is cancelled with this one. Cancelling the child ends only the child's waits.
     pub fn child(&self) -> Self {
         let child = Self(Arc::new(Shared { watch: self.0.watch.clone(), ..Shared::default() }));
         let mut children = self.0.children.lock();
         children.retain(|child| child.strong_count() > 0);
         children.push(Arc::downgrade(&child.0));
         drop(children);
-        // If it was cancelled before the child was added, nobody else tells the child.
+        // Cancelled before the child was added: nothing else would cancel the child.
         if self.is_cancelled() {
             child.cancel();
         }

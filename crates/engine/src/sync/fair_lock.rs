@@ -1,9 +1,9 @@
 //! A lock that a run can wait for without blocking its thread.
 //!
-//! Waiters are woken in the order in which they came, but the lock is not handed to them: whoever finds it free takes it,
-//! even if a waiter has been woken and is still on its way. Handing it over would make everybody wait for a sleeping
-//! thread to wake, each time. The lock is mostly held for less time than it takes to fall asleep and be woken, so a thread
-//! that finds it held looks again a few times before it waits.
+//! Waiters are woken in the order in which they came, but the lock is not handed to them: whoever finds it free takes
+//! it, even if a waiter has been woken and is still on its way. Handing it over would make everybody wait for a
+//! sleeping thread to wake, each time. The lock is mostly held for less time than it takes to fall asleep and be woken,
+//! so a thread that finds it held looks again a few times before it waits.
 
 use crate::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use crate::sync::parker::Parker;
@@ -20,7 +20,8 @@ const HAS_WAITERS: u8 = 2;
 #[derive(Default)]
 pub struct FairLock {
     /// `HELD` is set by whoever takes the lock and cleared by the same thread; `HAS_WAITERS` changes under the lock of
-    /// `waiters`. Both are in one word, so that a thread that releases and one that starts to wait cannot miss each other.
+    /// `waiters`. Both are in one word, so that a thread that releases and one that starts to wait cannot miss each
+    /// other.
     state: AtomicU8,
     /// The wait queue, longest waiter first. If the lock is free, the first one was woken and has not looked yet.
     waiters: Mutex<VecDeque<Arc<Waiter>>>,

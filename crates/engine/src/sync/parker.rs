@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 thread_local! {
-    /// The parker of this thread, once it has needed one.
+    /// The parker of this thread, made when it is first needed.
     static CURRENT: Cell<Option<Arc<Parker>>> = const { Cell::new(None) };
 }
 
@@ -45,8 +45,8 @@ impl Parker {
         result
     }
 
-    /// Calls `work`, which may wait, while this thread waits already: `work` gets a parker of its own. With the same one
-    /// it would take the token that was meant for the wait outside, which would then sleep for ever.
+    /// Calls `work`, which may wait, with a parker of its own while this thread waits already. With the same parker
+    /// `work` would take the token that was meant for the outer wait, which would then sleep for ever.
     pub fn nested<T>(work: impl FnOnce() -> T) -> T {
         struct Restore(Option<Arc<Parker>>);
         impl Drop for Restore {

@@ -5,9 +5,9 @@ use bytes::Bytes;
 /// Strings of a batch that are no longer than this may lie in one buffer, of any size.
 pub const MAX_BUFFERED_BYTES: usize = 1024;
 
-/// Whether a part should share the memory of the whole: if it is at least four fifths of it. A part may be taken of a part (of
-/// a record the feature, of that the pixels, of them a window), and even then it keeps at most about twice its own size
-/// alive.
+/// Whether a part should share the memory of the whole: if it is at least four fifths of it. A part may be taken of a
+/// part (of a record the feature, of that the pixels, of them a window), and even then it keeps at most about twice its
+/// own size alive.
 pub fn is_worth_aliasing(part_bytes: usize, whole_bytes: usize) -> bool {
     part_bytes >= whole_bytes - whole_bytes / 5
 }
@@ -20,9 +20,9 @@ pub fn alias_or_copy(part: &[u8], record: &Bytes) -> Bytes {
     }
 }
 
-/// Moves `bytes` to memory of their own if they may lie in the buffer of a batch.
+/// Copies `bytes` if they may lie in the buffer of a batch.
 ///
-/// Whatever keeps bytes for long calls this before: queues, variables, sparse tables.
+/// Everything that keeps bytes for long calls this first: queues, variables, sparse tables.
 pub fn unshare(bytes: &mut Bytes) {
     if bytes.len() <= MAX_BUFFERED_BYTES {
         *bytes = Bytes::copy_from_slice(bytes);

@@ -12,8 +12,8 @@ use std::sync::Arc;
 pub enum Memory {
     /// A slice of reference-counted bytes.
     Bytes(Bytes),
-    /// Most of something larger, or a short string that may lie in the buffer of a batch. Parts of it are copied and do not
-    /// alias it.
+    /// Most of something larger, or a short string that may lie in the buffer of a batch. Parts of it are copied and do
+    /// not alias it.
     Part(Bytes),
     /// A vector of numbers.
     Numbers(Arc<dyn AsRef<[u8]> + Send + Sync>),
@@ -43,7 +43,7 @@ impl Memory {
 
     /// Copies these bytes if they may lie in the buffer of a batch of strings.
     pub(crate) fn unshare(&mut self) {
-        // Without memory for a copy of a kilobyte they stay where they are, which is no error.
+        // Without memory for a copy of a kilobyte they stay where they are. That is no error.
         if self.is_to_unshare()
             && let Ok(copy) = Self::aligned_copy(self.as_ref())
         {

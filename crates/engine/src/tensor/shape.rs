@@ -8,7 +8,7 @@ use std::ops::Deref;
 /// The most elements that a shape may have, as in TensorFlow.
 const MAX_ELEMENTS: usize = i64::MAX as usize;
 
-/// The size of the largest elements. With these, the bytes of a row can be counted also where there are no rows.
+/// The size of the largest elements. The bytes of a row of them must be countable even if there are no rows.
 pub(crate) const LARGEST_ELEMENT_BYTES: usize = 16;
 
 /// The size of a tensor in each dimension; empty for a scalar.
@@ -33,13 +33,13 @@ impl Shape {
         Self(SmallVec::from_slice(dims))
     }
 
-    /// The number of elements of a shape that a tensor has, or may have: see [`Shape::checked_num_elements`].
+    /// The number of elements of a shape that was checked: see [`Shape::checked_num_elements`].
     pub fn num_elements(&self) -> usize {
         self.0.iter().product()
     }
 
-    /// The number of elements. Fails if there would be more than a tensor can have, which a size of 0 does not mend: without
-    /// the axes before it a shape must still be one.
+    /// The number of elements. Fails if there are more than a tensor can have. That must hold without the axes of size
+    /// 0 too, because a part of the shape can be the shape of another tensor.
     #[inline]
     pub fn checked_num_elements(&self) -> Result<usize> {
         let mut num_elements = 1_usize;
@@ -52,7 +52,7 @@ impl Shape {
         Ok(num_elements)
     }
 
-    /// As [`Shape::checked_num_elements`], where there is a 0, or the product is too large.
+    /// As [`Shape::checked_num_elements`], for a shape with a 0 or with too large a product.
     #[cold]
     fn without_elements(&self) -> Result<usize> {
         let mut sizes = self.0.iter().filter(|size| **size > 0);

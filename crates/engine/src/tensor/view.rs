@@ -100,7 +100,8 @@ impl View {
         Ok(out)
     }
 
-    /// Adds the picked elements to `out`. The two innermost dimensions are loops of their own, the outer ones a counter.
+    /// Adds the picked elements to `out`. The two innermost dimensions are loops of their own, the outer ones a
+    /// counter.
     fn collect<T: Clone>(&self, elements: &[T], out: &mut Vec<T>) {
         let (outer, rows, columns) = match self.dims[..] {
             [ref outer @ .., rows, columns] => (outer, rows, columns),

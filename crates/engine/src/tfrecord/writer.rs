@@ -11,9 +11,9 @@ use std::io::{self, BufWriter, IntoInnerError, Write};
 
 /// Writes a TFRecord file.
 ///
-/// Until the first flush the records are in a temporary file next to it, so that a file of that name holds whole records only and
-/// an older one stays until then. Dropping the writer before that leaves nothing behind. Once something has failed,
-/// everything else fails in the same way: records would follow a gap.
+/// Until the first flush the records are in a temporary file next to it, so that a file of that name holds whole
+/// records only and an older one stays until then. Dropping the writer before that leaves nothing behind. After the
+/// first failure, everything else fails in the same way: further records would follow a gap.
 ///
 /// ```
 /// use headrace_engine::files::compression::Compression;
@@ -93,7 +93,7 @@ impl<W: Write> TfRecordWriter<W> {
             .map_err(|error| failed(&name, &file, &error))
     }
 
-    /// Does some work, unless some has failed.
+    /// Calls `work`, unless an earlier call has failed.
     fn attempt(&mut self, work: impl FnOnce(&mut Self) -> io::Result<()>) -> Result<()> {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
@@ -117,7 +117,7 @@ mod tests {
     use proptest::prelude::*;
     use std::io::{ErrorKind, Read};
 
-    /// Takes a few bytes at a time, and is interrupted, as planned.
+    /// Takes a few bytes at a time and is interrupted, as the plan says.
     struct Interrupted<'a> {
         plan: std::iter::Cycle<std::slice::Iter<'a, u8>>,
         bytes: &'a mut Vec<u8>,
@@ -170,7 +170,7 @@ mod tests {
         }
     }
 
-    /// Has room for some bytes.
+    /// Has room for a number of bytes.
     struct Full<'a>(usize, &'a mut Vec<u8>);
 
     impl Write for Full<'_> {

@@ -78,7 +78,7 @@ impl Kernel for Concat {
             }
         }
         let mut shape: Vec<usize> = first.to_vec();
-        // A sum that is too large makes too many elements: more than there are of any tensor.
+        // If the sum overflows there are too many elements for any tensor.
         shape[axis] = tensors.iter().fold(0_usize, |sum, tensor| sum.saturating_add(tensor.shape()[axis]));
         join(tensors[0].dtype(), Shape::new(&shape), first[..axis].iter().product(), tensors).map(Step::one)
     }
@@ -93,7 +93,7 @@ fn place(axis: i64, rank: usize) -> Option<usize> {
 /// Joins tensors: the result has, for each of `num_rows` rows, a part of each tensor.
 fn join(dtype: DType, shape: Shape, num_rows: usize, tensors: &[Tensor]) -> Result<Tensor> {
     if shape.contains(&0) {
-        return Tensor::empty(dtype, shape); // There may be many rows of nothing.
+        return Tensor::empty(dtype, shape); // There may be many empty rows.
     }
     if dtype == DType::String {
         let parts: Vec<_> = tensors.iter().map(Tensor::string_values).collect();
@@ -132,7 +132,7 @@ fn interleaved_words<const N: usize>(num_rows: usize, parts: &[&[u8]], elements:
     Ok(out.into_flattened())
 }
 
-/// Adds a row of each part after the other to `out`.
+/// Adds one row of each part to `out`, again and again.
 fn interleave<T: Clone>(num_rows: usize, parts: &[&[T]], out: &mut Vec<T>) {
     for row in 0..num_rows {
         for part in parts {

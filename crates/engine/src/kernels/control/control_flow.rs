@@ -6,7 +6,7 @@ use crate::kernel::{Kernel, Step, Tensors};
 use crate::run::Run;
 use std::sync::Arc;
 
-/// Nothing: a place for control dependencies to meet.
+/// Does nothing: it gathers control dependencies.
 pub struct NoOp;
 
 impl Kernel for NoOp {

@@ -9,7 +9,7 @@ use crate::run::Run;
 use crate::tensor::Tensor;
 use std::sync::Arc;
 
-/// An attribute of an enqueue that is repeated for ever, which without rows would never come to an end.
+/// An attribute of an enqueue that is repeated for ever. Without rows it would never end.
 const REFUSES_EMPTY: &str = "_refuses_empty";
 
 struct QueueKernel {

@@ -179,8 +179,8 @@ fn parse_strings(content: &[u8], shape: &Shape, message: &Bytes) -> Option<Vec<B
     content.is_at_end().then_some(strings)
 }
 
-/// The values in the field for the type; `None` if they are malformed. If there are fewer than elements, the last one is
-/// repeated; without any, all are 0.
+/// The values in the field for the type; `None` if they are malformed. If there are fewer than elements, the last one
+/// is repeated; without any, all are 0.
 fn parse_values(message: &Bytes, dtype: DType, shape: Shape) -> Result<Option<Tensor>> {
     if dtype == DType::String {
         let Some(mut strings) = string_values(message) else { return Ok(None) };
@@ -220,7 +220,7 @@ fn number_values(message: &Bytes, dtype: DType) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Makes `values` as many as the elements of a tensor take, by repeating `last`.
+/// Pads `values` with `last` to the number of values that the tensor has.
 fn fill_up<T: Clone>(values: &mut Vec<T>, last: &[T], shape: &Shape, dtype: DType) -> Result<()> {
     let count = shape.num_elements() * last.len();
     values.truncate(count);

@@ -4,9 +4,9 @@ use crate::program::draft::Draft;
 use crate::program::{Input, Slot, Work};
 use std::sync::Arc;
 
-/// Replaces the calls of kernels that can work in place, where their only input is another node's output and they are its
-/// only reader. Their output then has the slot of their input, and `decode_raw`, `cast`, a product and a `reshape` in a
-/// row move no tensor. They stay nodes of their own, so that an error names the right one.
+/// Replaces the calls of kernels that can work in place, where their only input is another node's output and they are
+/// its only reader. Their output then has the slot of their input, and `decode_raw`, `cast`, a product and a `reshape`
+/// in a row move no tensor. They stay nodes of their own, so that an error names the right one.
 ///
 /// Programs with branches stay as they are: a skipped node would leave its input in the slot of its output.
 pub fn change_in_place(draft: &mut Draft) {

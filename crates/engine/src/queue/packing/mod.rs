@@ -1,9 +1,9 @@
 //! How elements lie in a queue: small ones as their bytes alone, without the tensors around them.
 //!
 //! A tensor takes some ninety bytes besides its elements, and most of what is queued is small. Where all shapes are
-//! known, the components of an element are packed one after the other: numbers as they are, strings after their lengths.
-//! Deferred floats (see [`crate::tensor::deferred`]) are packed as what they are computed from, unless nobody makes batches
-//! of them: then they are computed by the thread that enqueues them and not by its consumer.
+//! known, the components of an element are packed one after the other: numbers as they are, strings after their
+//! lengths. Deferred floats (see [`crate::tensor::deferred`]) are packed as what they are computed from, unless nobody
+//! makes batches of them: then they are computed by the thread that enqueues them and not by its consumer.
 
 mod element;
 mod layout;
@@ -23,8 +23,8 @@ use layout::{Content, Layout, Part};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Larger elements are not packed: their tensors move. The strings of packed elements lie in one buffer when they have become
-/// a batch.
+/// Larger elements are not packed: their tensors move. The strings of packed elements lie in one buffer when they have
+/// become a batch.
 const MAX_PACKED_BYTES: usize = MAX_BUFFERED_BYTES;
 
 /// Layouts besides the first: how many different deferred computations are kept apart in one queue.
@@ -39,8 +39,8 @@ pub(super) struct Packing {
     /// Of elements without deferred components; `None` if shapes are not known.
     first: Option<Layout>,
     others: [OnceLock<Layout>; NUM_OTHER_LAYOUTS],
-    /// Whether somebody makes batches of the elements, which computes what is deferred. Set while programs are made, read
-    /// by whoever enqueues; nothing else depends on its order, so loom need not see it.
+    /// Whether somebody makes batches of the elements, which computes what is deferred. Set while programs are made,
+    /// read by whoever enqueues; nothing else depends on its order, so loom need not see it.
     is_batched: AtomicBool,
 }
 

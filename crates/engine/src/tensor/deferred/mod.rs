@@ -1,8 +1,8 @@
 //! Lazy element-wise arithmetic: it is computed when the elements are read.
 //!
-//! An image that is decoded to bytes, cast to floats, scaled and shifted takes four times its memory and three passes over
-//! it. Deferred, it waits in a queue as bytes and is computed in one pass, straight into its batch. The result is the same
-//! to the last bit: the same operations on the same elements in the same order.
+//! An image that is decoded to bytes, cast to floats, scaled and shifted takes four times its memory and three passes
+//! over it. Deferred, it waits in a queue as bytes and is computed in one pass, straight into its batch. The result is
+//! the same to the last bit: the same operations on the same elements in the same order.
 
 mod recipe;
 
@@ -67,7 +67,7 @@ impl Deferred {
         Ok(self.over(Memory::copied(&self.source.as_ref()[places.start * size..places.end * size])?))
     }
 
-    /// Copies what the floats are computed from if it may lie in the buffer of a batch of strings.
+    /// Copies the source of the floats if it may lie in the buffer of a batch of strings.
     pub fn unshare(&mut self) {
         self.source.unshare();
     }
@@ -120,10 +120,10 @@ impl Deferred {
 }
 
 impl Tensor {
-    /// Casts small integers to floats lazily: they are computed when they are read. Returns false, and changes nothing, where
-    /// that is not worth it.
+    /// Casts small integers to floats lazily: they are computed when they are read. Returns false, and changes nothing,
+    /// where that is not worth it.
     pub fn defer(&mut self) -> bool {
-        // What memory cannot hold is not deferred: computing it at once fails properly.
+        // Floats that memory cannot hold are not deferred: computing them now fails properly.
         let is_worth_it = Deferred::is_worth_it(self.dtype, self.num_elements())
             && allocate::check(self.num_elements().saturating_mul(size_of::<f32>())).is_ok();
         let Data::Buffer(memory) = &mut self.data else { return false };
@@ -169,8 +169,8 @@ impl Tensor {
         }
     }
 
-    /// What `work` makes of these elements. It may move and drop elements but not change them: deferred ones stay deferred, and
-    /// it gets what they are computed from.
+    /// What `work` makes of these elements. It may move and drop elements but not change them: deferred ones stay
+    /// deferred, and it gets what they are computed from.
     pub fn rearranged(&self, work: impl FnOnce(&Self) -> Result<Self>) -> Result<Self> {
         let Some(deferred) = self.open_deferred() else { return work(self) };
         let (dtype, source) = deferred.source();

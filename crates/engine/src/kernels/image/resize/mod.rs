@@ -97,7 +97,7 @@ impl Kernel for Resize {
         let frame = source_frame(images)?;
         let target = self.target_frame(&frame, size)?;
         let dtype = if matches!(self.method, Method::Nearest(_)) { images.dtype() } else { DType::Float32 };
-        // Before the places of pixels are computed, which also takes memory and time.
+        // Checked before the positions of pixels are computed, which takes memory and time too.
         allocate::elements(dtype, &target.shape()).check()?;
         if let Method::Nearest(grid) = self.method {
             return nearest::resize(images, &frame, &target, grid).map(Step::one);
@@ -149,7 +149,7 @@ impl Resize {
     }
 }
 
-/// The error where there is no memory for what a new size needs beside the pixels.
+/// The error if there is no memory for the tables that a new size needs.
 fn refused(refusal: Refusal) -> Error {
     refusal.at("resizing images")
 }

@@ -20,7 +20,7 @@ struct Tap {
 }
 
 impl Taps {
-    /// Room for as many pixels, of four taps each if they have no more.
+    /// Room for `num_pixels` pixels of four taps each.
     fn new(num_pixels: usize) -> Result<Self> {
         let room =
             || Ok(Self { taps: allocate::room(num_pixels.saturating_mul(4))?, ends: allocate::room(num_pixels)? });

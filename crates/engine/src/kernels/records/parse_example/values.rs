@@ -69,8 +69,8 @@ impl Values {
         }
     }
 
-    /// The values as a tensor of rows of `width` values, each padded with the only element of `filler`. Row `i` ends before
-    /// value number `ends[i]`.
+    /// The values as a tensor of rows of `width` values, each padded with the only element of `filler`. Row `i` ends
+    /// before value number `ends[i]`.
     pub fn into_padded(self, shape: Shape, ends: &[usize], width: usize, filler: &Tensor) -> Result<Tensor> {
         let missing = || Error::internal("there is no value to fill up with");
         let elements = allocate::elements(filler.dtype(), &shape);
@@ -111,7 +111,7 @@ pub fn only_value(feature: Feature, record: &Bytes) -> Option<Tensor> {
     list.is_at_end().then_some(value)
 }
 
-/// Makes room for the elements of a default, which may come for each of many examples.
+/// Makes room for the elements of a default, which many examples may need.
 fn grow<'a, A: smallvec::Array>(values: &'a mut SmallVec<A>, default: &Tensor) -> Result<&'a mut SmallVec<A>> {
     let grown = allocate::grow_small(values, default.num_elements());
     grown.map_err(|refusal| refusal.at("the default values of a feature"))?;
