@@ -35,6 +35,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<function::PythonCall>()?;
     module.add_class::<queue::Queue>()?;
     module.add_class::<resource::Reader>()?;
+    module.add_class::<resource::RandomGenerator>()?;
     module.add_class::<resource::SparseTable>()?;
     module.add_class::<resource::Variable>()?;
     module.add_class::<atomic_file::AtomicFile>()?;

@@ -6,7 +6,7 @@ use crate::detach::{attached_run, deadline, detached_run};
 use crate::error::IntoPython;
 use crate::function::{PythonFunction, Stopped, advance};
 use crate::queue::Queue;
-use crate::resource::{Reader, SparseTable, Variable};
+use crate::resource::{RandomGenerator, Reader, SparseTable, Variable};
 use crate::view::to_tensor;
 use crate::watch::PythonWatch;
 use headrace_engine::error::{Error, Result};
@@ -89,6 +89,7 @@ enum Resource<'py> {
     Reader(Bound<'py, Reader>),
     Variable(Bound<'py, Variable>),
     SparseTable(Bound<'py, SparseTable>),
+    RandomGenerator(Bound<'py, RandomGenerator>),
 }
 
 /// The numbers of operations to wait for, and guards: slots of bool scalars, outermost branch first, with the required
@@ -132,6 +133,7 @@ impl ProgramBuilder {
             [] => kernels::build(op_type, &attrs),
             [Resource::Queue(queue)] => kernels::queues::queue::build(op_type, &attrs, &queue.get().0),
             [Resource::Variable(variable)] => kernels::variables::build(op_type, &attrs, &variable.get().0),
+            [Resource::RandomGenerator(generator)] => kernels::random::build(op_type, &attrs, &generator.get().0),
             [Resource::SparseTable(table)] => kernels::sparse::table::build(op_type, &attrs, &table.get().0),
             [Resource::Reader(reader)] => kernels::readers::reader::build(op_type, &reader.get().0, None),
             [Resource::Reader(reader), Resource::Queue(queue)] => {

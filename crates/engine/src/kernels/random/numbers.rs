@@ -1,18 +1,19 @@
 //! `RandomUniform`, `RandomUniformInt`, `RandomStandardNormal` and `TruncatedNormal`: tensors of random numbers.
 
-use super::Stream;
 use super::distributions::{RandomFloat, RandomInteger};
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::attrs::Attrs;
 use crate::kernels::expect_inputs;
 use crate::philox::Philox;
+use crate::random_generator::RandomGenerator;
 use crate::run::Run;
 use crate::tensor::Tensor;
 use crate::tensor::allocate;
 use crate::tensor::dtype::{DType, Numeric};
 use crate::tensor::shape::Shape;
 use half::f16;
+use std::sync::Arc;
 
 /// How many blocks a run reserves for each number, however many it uses. The figure is TensorFlow's; the truncated
 /// distribution needs a number of blocks that is not known before.
@@ -34,26 +35,26 @@ pub enum Distribution {
 
 /// `(shape)`: random floats.
 pub struct RandomFloats {
-    stream: Stream,
+    generator: Arc<RandomGenerator>,
     dtype: DType,
     distribution: Distribution,
 }
 
 /// `(shape, low, high)`: random integers of [low, high).
 pub struct RandomIntegers {
-    stream: Stream,
+    generator: Arc<RandomGenerator>,
 }
 
 impl RandomFloats {
     /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
-    pub fn from_attrs(distribution: Distribution, attrs: &Attrs) -> Result<Self> {
-        Ok(Self { stream: Stream::from_attrs(attrs)?, dtype: attrs.dtype("dtype")?, distribution })
+    pub fn from_attrs(distribution: Distribution, attrs: &Attrs, generator: &Arc<RandomGenerator>) -> Result<Self> {
+        Ok(Self { generator: Arc::clone(generator), dtype: attrs.dtype("dtype")?, distribution })
     }
 
     fn make<T: RandomFloat>(&self, shape: Shape) -> Result<Tensor> {
         let mut values = allocate::elements(T::DTYPE, &shape).room()?;
         let length = shape.num_elements();
-        let mut random = take(&self.stream, length);
+        let mut random = take(&self.generator, length);
         match self.distribution {
             Distribution::Uniform => values.extend((0..length).map(|_| T::uniform(&mut random))),
             Distribution::Normal => {
@@ -70,9 +71,9 @@ impl RandomFloats {
 }
 
 impl RandomIntegers {
-    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
-    pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
-        Ok(Self { stream: Stream::from_attrs(attrs)? })
+    /// The kernel for an operation with this generator.
+    pub fn new(generator: &Arc<RandomGenerator>) -> Self {
+        Self { generator: Arc::clone(generator) }
     }
 
     fn make<T: RandomInteger>(&self, shape: Shape, low: &Tensor, high: &Tensor) -> Result<Tensor> {
@@ -82,7 +83,7 @@ impl RandomIntegers {
         if length > 0 && low >= high {
             return Err(Error::invalid_argument(format!("Need minval < maxval, got {low} >= {high}")));
         }
-        let mut random = take(&self.stream, length);
+        let mut random = take(&self.generator, length);
         values.extend((0..length).map(|_| T::uniform(&mut random, low, high)));
         Tensor::from_values(shape, values)
     }
@@ -115,8 +116,8 @@ impl Kernel for RandomIntegers {
     }
 }
 
-fn take(stream: &Stream, length: usize) -> Philox {
-    stream.take_blocks(length as u128 * BLOCKS_PER_NUMBER as u128)
+fn take(generator: &RandomGenerator, length: usize) -> Philox {
+    generator.take_blocks(length as u128 * BLOCKS_PER_NUMBER as u128)
 }
 
 /// The next numbers of the truncated distribution, as many as one block makes. The next group begins a fixed number of
@@ -156,11 +157,12 @@ mod tests {
     use crate::kernels::attrs::Attr;
     use crate::kernels::testing::{attrs, error_text, run_one};
 
-    const SEEDS: [(&str, Attr); 2] = [("seed", Attr::Int(87_654_321)), ("seed2", Attr::Int(7))];
+    fn generator() -> Arc<RandomGenerator> {
+        Arc::new(RandomGenerator::new(87_654_321, 7))
+    }
 
     fn floats(distribution: Distribution, dtype: DType) -> RandomFloats {
-        let [seed, seed2] = SEEDS;
-        RandomFloats::from_attrs(distribution, &attrs([seed, seed2, ("dtype", Attr::DType(dtype))])).unwrap()
+        RandomFloats::from_attrs(distribution, &attrs([("dtype", Attr::DType(dtype))]), &generator()).unwrap()
     }
 
     fn sizes(dims: &[i32]) -> Tensor {
@@ -221,7 +223,7 @@ mod tests {
     #[test]
     fn integers_are_those_of_tensorflow() {
         let two_runs = |limits: [Tensor; 2]| {
-            let kernel = RandomIntegers::from_attrs(&attrs(SEEDS)).unwrap();
+            let kernel = RandomIntegers::new(&generator());
             let [low, high] = limits;
             let inputs = [sizes(&[3]), low, high];
             [run_one(&kernel, &inputs).unwrap(), run_one(&kernel, &inputs).unwrap()]
@@ -236,7 +238,7 @@ mod tests {
 
     #[test]
     fn the_widest_ranges_do_not_overflow() {
-        let kernel = RandomIntegers::from_attrs(&attrs(SEEDS)).unwrap();
+        let kernel = RandomIntegers::new(&generator());
         let inputs = [sizes(&[64]), Tensor::scalar(i64::MIN), Tensor::scalar(i64::MAX)];
         let signs: Vec<_> = numbers::<i64>(&kernel, &inputs).into_iter().map(i64::signum).collect();
         assert!(signs.contains(&-1) && signs.contains(&1));
@@ -244,7 +246,7 @@ mod tests {
 
     #[test]
     fn every_run_takes_what_its_size_asks_for() {
-        let kernel = RandomIntegers::from_attrs(&attrs(SEEDS)).unwrap();
+        let kernel = RandomIntegers::new(&generator());
         let run = |length| numbers::<i32>(&kernel, &[sizes(&[length]), Tensor::scalar(0), Tensor::scalar(1000)]);
         assert_eq!(run(5), [687, 987, 325, 894, 560]);
         assert_eq!(run(0), [0; 0]);
@@ -286,7 +288,7 @@ mod tests {
             let error = error_text(&uniform, &[shape]);
             assert!(error.starts_with(text), "{error}");
         }
-        let integers = RandomIntegers::from_attrs(&attrs(SEEDS)).unwrap();
+        let integers = RandomIntegers::new(&generator());
         let text = |low, high| error_text(&integers, &[sizes(&[1]), low, high]);
         let (scalar, vector) = (Tensor::scalar(5), sizes(&[0, 1]));
         assert_eq!(text(scalar.clone(), scalar.clone()), "InvalidArgument: Need minval < maxval, got 5 >= 5");
