@@ -17,7 +17,7 @@ demo: dev ## write real digits to TFRecords, train on them through queues, evalu
 
 test: dev ## run the tests of the engine and of the package; model-check the queue
 	cargo test --quiet --workspace --exclude headrace-python
-	RUSTFLAGS='--cfg loom' cargo test --quiet --release --target-dir target/loom -p headrace-engine --test loom_queue --test loom_turn
+	RUSTFLAGS='--cfg loom' cargo test --quiet --release --target-dir target/loom -p headrace-engine --test loom_queue --test loom_fair_lock
 	$(PY) -m pytest
 
 test-peers: dev ## run one table of programs under TensorFlow and under headrace, and compare

@@ -14,6 +14,7 @@ __all__ = [
     "ProgramBuilder",
     "PythonCall",
     "Queue",
+    "RandomGenerator",
     "Reader",
     "RecordIterator",
     "RecordWriter",
@@ -72,6 +73,10 @@ class Queue:
     def stats(self) -> dict[str, Any]: ...
 
 @final
+class RandomGenerator:
+    def __new__(cls, seed: int, seed2: int) -> RandomGenerator: ...
+
+@final
 class Reader:
     def __new__(cls, name: str, op_type: str, attributes: dict[str, Any]) -> Reader: ...
 
@@ -122,7 +127,7 @@ class ProgramBuilder:
     def kernel(
         op_type: str,
         attributes: dict[str, Any],
-        resources: Sequence[Queue | Reader | SparseTable | Variable],
+        resources: Sequence[Queue | RandomGenerator | Reader | SparseTable | Variable],
     ) -> Kernel | None: ...
     @staticmethod
     def select(kernels: Sequence[Kernel]) -> Kernel: ...

@@ -8,39 +8,56 @@ use std::sync::Arc;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Code {
+    /// The call was cancelled, or the queue is closed for it.
     Cancelled = 1,
+    /// None of the other codes fits.
     Unknown = 2,
+    /// An argument, or the data, does not fit.
     InvalidArgument = 3,
+    /// The time for the call is over.
     DeadlineExceeded = 4,
+    /// A file does not exist.
     NotFound = 5,
+    /// What is to be created exists.
     AlreadyExists = 6,
+    /// The system does not allow it.
     PermissionDenied = 7,
+    /// Memory, disk space or a quota is used up.
     ResourceExhausted = 8,
+    /// Something has to be done before, such as initializing a variable.
     FailedPrecondition = 9,
+    /// Another operation was in the way.
     Aborted = 10,
+    /// The input has ended.
     OutOfRange = 11,
+    /// It is not supported.
     Unimplemented = 12,
+    /// A defect of the engine or of whoever calls it.
     Internal = 13,
+    /// It is not there for now; trying again may help.
     Unavailable = 14,
+    /// A file is damaged or cut short.
     DataLoss = 15,
+    /// The caller did not say who it is.
     Unauthenticated = 16,
 }
 
 /// ENFILE and EMFILE, on Linux and macOS.
 const TOO_MANY_FILES: [i32; 2] = [23, 24];
 
-/// What became of the data that a run waited for when the wait was ended.
+/// Whether a wait that was ended can be repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
-    /// Nothing is lost; the same wait can begin again.
+    /// No data are lost; the same wait can begin again.
     Repeatable,
-    /// It was in the middle of something that cannot be taken up again.
+    /// The wait ended in the middle of something that cannot be continued.
     CutOff,
 }
 
+/// A result of the engine.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// A failure: its code, its text, the operation it happened in and, where a foreign function failed, its own error.
+/// An error: its code and text, the operation it happened in, and the foreign error that caused it, if any.
 #[derive(Clone)]
 pub struct Error(Box<Inner>);
 
@@ -52,13 +69,14 @@ struct Inner {
     /// Which element of its input the operation failed at.
     element: Option<usize>,
     cause: Option<Arc<dyn Any + Send + Sync>>,
-    /// The operation that waited when something outside ended the run.
+    /// The operation that waited when the run was ended from outside.
     waiting: Option<Arc<str>>,
     is_interrupting: bool,
     wait: Option<Wait>,
 }
 
 impl Error {
+    /// An error with a code and a message.
     pub fn new(code: Code, message: impl Into<String>) -> Self {
         Self(Box::new(Inner {
             code,
@@ -72,30 +90,37 @@ impl Error {
         }))
     }
 
+    /// An error with [`Code::Cancelled`].
     pub fn cancelled(message: impl Into<String>) -> Self {
         Self::new(Code::Cancelled, message)
     }
 
+    /// An error with [`Code::InvalidArgument`].
     pub fn invalid_argument(message: impl Into<String>) -> Self {
         Self::new(Code::InvalidArgument, message)
     }
 
+    /// An error with [`Code::FailedPrecondition`].
     pub fn failed_precondition(message: impl Into<String>) -> Self {
         Self::new(Code::FailedPrecondition, message)
     }
 
+    /// An error with [`Code::OutOfRange`].
     pub fn out_of_range(message: impl Into<String>) -> Self {
         Self::new(Code::OutOfRange, message)
     }
 
+    /// An error with [`Code::Unimplemented`].
     pub fn unimplemented(message: impl Into<String>) -> Self {
         Self::new(Code::Unimplemented, message)
     }
 
+    /// An error with [`Code::Internal`].
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(Code::Internal, message)
     }
 
+    /// An error with [`Code::DataLoss`].
     pub fn data_loss(message: impl Into<String>) -> Self {
         Self::new(Code::DataLoss, message)
     }
@@ -114,7 +139,7 @@ impl Error {
             Kind::AlreadyExists => (Code::AlreadyExists, "File exists".to_owned()),
             Kind::StorageFull => (Code::ResourceExhausted, "No space left on device".to_owned()),
             Kind::QuotaExceeded => (Code::ResourceExhausted, "Disk quota exceeded".to_owned()),
-            // OutOfRange in TensorFlow, which a queue runner takes for the end of the input.
+            // OutOfRange in TensorFlow, but a queue runner would take that for the end of the input.
             Kind::FileTooLarge => (Code::ResourceExhausted, "File too large".to_owned()),
             _ if error.raw_os_error().is_some_and(|number| TOO_MANY_FILES.contains(&number)) => {
                 (Code::ResourceExhausted, "Too many open files".to_owned())
@@ -124,31 +149,31 @@ impl Error {
         Self::new(code, format!("{path}; {text}"))
     }
 
-    /// Attaches the error of a foreign function (a Python exception, say), to be handed back as it was.
+    /// Attaches the error of a foreign function, such as a Python exception, so that it can be raised again as it was.
     pub fn with_cause(mut self, cause: Arc<dyn Any + Send + Sync>) -> Self {
         self.0.cause = Some(cause);
         self
     }
 
-    /// Says that its cause is no failure of anything here, but ended the run from outside, and is to be handed on instead.
+    /// Marks the error as an interrupt: its cause ended the run from outside and has to be raised instead.
     pub fn interrupting(mut self) -> Self {
         self.0.is_interrupting = true;
         self
     }
 
-    /// Says that it ended a wait of its run, and is no fault of the file that was waited for.
+    /// Marks the error as the end of a wait, which is no fault of the file that was waited for.
     pub fn of_wait(mut self, wait: Wait) -> Self {
         self.0.wait = Some(wait);
         self
     }
 
-    /// Says which element of a batch it was.
+    /// Notes which element of a batch the error is about.
     pub fn at_element(mut self, index: usize) -> Self {
         self.0.element = Some(index);
         self
     }
 
-    /// Adds which element of a batch it was to the text: ` [element I of the batch]`.
+    /// Adds the number of the element to the text: ` [element I of the batch]`.
     pub fn with_element(mut self) -> Self {
         if let Some(index) = self.0.element {
             self.0.message.push_str(&format!(" [element {index} of the batch]"));
@@ -156,13 +181,13 @@ impl Error {
         self
     }
 
-    /// Names the operation that failed; the first name given stays.
+    /// Names the operation that failed, unless one is named already.
     pub fn in_op(mut self, name: &Arc<str>) -> Self {
         self.0.op.get_or_insert_with(|| Arc::clone(name));
         self
     }
 
-    /// Says which operation waited when the run was ended from outside.
+    /// Notes which operation waited when the run was ended from outside.
     pub fn waiting_in(mut self, name: &Arc<str>) -> Self {
         self.0.waiting = Some(Arc::clone(name));
         self
@@ -181,34 +206,42 @@ impl Error {
         self
     }
 
+    /// What kind of error it is.
     pub fn code(&self) -> Code {
         self.0.code
     }
 
+    /// What went wrong, for people.
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
+    /// Whether the run was interrupted, see [`Error::interrupting`].
     pub fn is_interrupting(&self) -> bool {
         self.0.is_interrupting
     }
 
+    /// Whether the wait can be repeated, if the error ended one.
     pub fn wait(&self) -> Option<Wait> {
         self.0.wait
     }
 
+    /// The name of the operation that failed.
     pub fn op(&self) -> Option<&Arc<str>> {
         self.0.op.as_ref()
     }
 
+    /// The name of the operation that waited when the run was ended.
     pub fn waiting(&self) -> Option<&Arc<str>> {
         self.0.waiting.as_ref()
     }
 
+    /// The number of the element of its input that the error is about.
     pub fn element(&self) -> Option<usize> {
         self.0.element
     }
 
+    /// The exception of the host language that caused it.
     pub fn cause(&self) -> Option<&Arc<dyn Any + Send + Sync>> {
         self.0.cause.as_ref()
     }

@@ -10,6 +10,7 @@ pub mod kernels;
 pub mod philox;
 pub mod program;
 pub mod queue;
+pub mod random_generator;
 pub mod reader;
 pub mod run;
 pub mod sparse;

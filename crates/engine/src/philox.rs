@@ -1,4 +1,4 @@
-//! The random numbers of TensorFlow: Philox4x32 with 10 rounds, so that a seed gives the order it gives there.
+//! TensorFlow's random number generator, Philox4x32 with 10 rounds: a seed gives the same numbers as there.
 //!
 //! Source: Salmon, Moraes, Dror and Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3" (SC 2011), with the keys and
 //! counters of TensorFlow 1.15.
@@ -9,7 +9,7 @@ const ROUNDS: usize = 10;
 const MULTIPLIERS: [u32; 2] = [0xD251_1F53, 0xCD9E_8D57];
 const KEY_INCREMENTS: [u32; 2] = [0x9E37_79B9, 0xBB67_AE85];
 
-/// Numbers of one block: the generator's step.
+/// Numbers in one block, which is what the generator makes at a time.
 const BLOCK: usize = 4;
 
 /// A stream of random numbers, made in blocks of four.
@@ -24,20 +24,20 @@ pub struct Philox {
 }
 
 impl Philox {
-    /// The stream of the pair of seeds. Here (0, 0) is a seed as any other: what it stands for is the caller's choice.
+    /// The stream of a pair of seeds. Here (0, 0) is a seed like any other.
     pub fn new(seed: i64, seed2: i64) -> Self {
         let (seed, seed2) = (seed as u64, seed2 as u64);
         let key = [seed as u32, (seed >> 32) as u32];
         Self { key, counter: u128::from(seed2) << 64, block: [0; BLOCK], used: BLOCK }
     }
 
-    /// A stream that is another one each time.
+    /// A stream with a random seed.
     pub fn from_entropy() -> Self {
         let random = || RandomState::new().build_hasher().finish() as i64;
         Self::new(random(), random())
     }
 
-    /// The stream of the pair of seeds, or another one each time for (0, 0), which says "no seed" in TensorFlow.
+    /// The stream of a pair of seeds; a random one for (0, 0), which means "no seed" in TensorFlow.
     pub fn from_seeds(seed: i64, seed2: i64) -> Self {
         match (seed, seed2) {
             (0, 0) => Self::from_entropy(),
@@ -56,8 +56,8 @@ impl Philox {
         self.block[self.used - 1]
     }
 
-    /// Takes the blocks that hold the next `count` numbers out of this stream, which goes on after them, and returns
-    /// a stream that begins with them. What was left of an earlier block is dropped.
+    /// Returns a stream of the next `count` numbers, and moves this one past them. Whole blocks are taken; the rest of
+    /// an earlier block is dropped.
     pub fn reserve(&mut self, count: usize) -> Self {
         self.reserve_blocks(count.div_ceil(BLOCK) as u128)
     }
@@ -70,7 +70,7 @@ impl Philox {
         reserved
     }
 
-    /// Leaves out `count` blocks, and what is left of an earlier one.
+    /// Skips `count` blocks, and the rest of the current one.
     pub fn skip_blocks(&mut self, count: u128) {
         self.used = BLOCK;
         self.counter = self.counter.wrapping_add(count);

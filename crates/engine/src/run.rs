@@ -1,4 +1,4 @@
-//! The circumstances of one run: who may end it, until when, and where its data came from.
+//! What one run of a program knows: how it can be ended, its deadline, and where its data came from.
 
 use crate::error::{Code, Error, Result};
 use crate::reader::Numbering;
@@ -11,24 +11,24 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How often a waiting run asks its [`Interrupt`].
+/// How often a waiting run calls its [`Interrupt`].
 const INTERRUPT_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Outputs beyond the bits of a word count as read.
+/// Outputs whose number does not fit into the word of bits count as read.
 const MAX_BITS: usize = u64::BITS as usize;
 
-/// Something outside the engine that may end a wait: a signal that the host language has to look for.
+/// Something outside the engine that can end a wait, such as a signal that Python has to check for.
 pub trait Interrupt {
-    /// Fails if the run is to end. Called from the waiting thread, which holds no lock then.
+    /// Fails if the run should end. Called from the waiting thread, which holds no lock then.
     fn check(&self) -> Result<()>;
 
-    /// The same, if it is one that outlives every run.
+    /// The same check, if it outlives all runs.
     fn as_static(&self) -> Option<&'static dyn Interrupt> {
         None
     }
 }
 
-/// What ends a run.
+/// What can end a run.
 struct Limits {
     cancellation: Cancellation,
     deadline: Option<Instant>,
@@ -40,9 +40,9 @@ thread_local! {
     static CURRENT: RefCell<Option<Limits>> = const { RefCell::new(None) };
 }
 
-/// Fails if the run is to end that this thread is in with [`Run::while_current`].
+/// Fails if the run that this thread has entered with [`Run::while_current`] has to end.
 pub fn check_current() -> Result<()> {
-    // Not borrowed any more while the interrupt is asked, which may begin another run.
+    // The borrow ends before the interrupt is asked, which may begin another run.
     let Some((cancellation, deadline, interrupt)) = CURRENT.with_borrow(|limits| {
         limits.as_ref().map(|limits| (limits.cancellation.clone(), limits.deadline, limits.interrupt))
     }) else {
@@ -66,9 +66,9 @@ fn check_not_cancelled(cancellation: &Cancellation) -> Result<()> {
     Ok(())
 }
 
-/// Calls `work`; a panic in it becomes an error, so that whoever runs it hears of it as of any other.
+/// Calls `work` and turns a panic into an error, so that the caller learns of it as of any other failure.
 pub fn catch_panic<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
-    // What `work` was changing is dropped, or is consistent at every point where it could panic.
+    // Everything that `work` was changing is dropped, or consistent wherever it could panic.
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
         let text = payload.downcast_ref::<String>().map(String::as_str);
         let text = text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("no message");
@@ -76,19 +76,20 @@ pub fn catch_panic<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     })
 }
 
-/// How a thread blocks that holds something of the host language's, which others need meanwhile.
+/// How a thread blocks that holds a lock of the host language, such as Python's GIL.
 pub trait Blocking {
-    /// Calls `sleep`, which blocks, without what is held.
+    /// Releases the lock, calls `sleep`, which blocks, and takes the lock again.
     fn block(&self, sleep: &mut (dyn FnMut() + Send));
 }
 
-/// Where a record came from, or the records of a batch.
+/// Where a record, or the records of a batch, came from.
 #[derive(Clone, Debug)]
 pub struct Origin {
+    /// The name of the file.
     pub file: Arc<str>,
     /// How errors count its records.
     pub numbering: Numbering,
-    /// Number of the record in the file, from 0; of the first one in a batch.
+    /// Number of the record in the file, from 0; in a batch, that of the first one.
     pub record: u64,
     /// For each record, the offset of its first byte in the (uncompressed) file.
     pub offsets_bytes: SmallVec<[u64; 1]>,
@@ -122,7 +123,7 @@ impl fmt::Display for Origin {
     }
 }
 
-/// Tells a [`Watch`] of a wait from time to time. It counts the time that was slept and asks no clock.
+/// Tells a [`Watch`] of a wait from time to time. It adds up the durations of sleeps and never reads a clock.
 struct Alarm<'a> {
     watch: &'a dyn Watch,
     after: Duration,
@@ -138,7 +139,7 @@ impl<'a> Alarm<'a> {
         self.after.saturating_sub(self.slept)
     }
 
-    /// Counts a sleep; tells of the wait if it has lasted long enough, and is set anew then.
+    /// Counts a sleep. If the wait has lasted long enough, tells the watch and doubles the patience.
     fn sleep(&mut self, time: Duration, names: &dyn Fn() -> Vec<Arc<str>>) -> Result<()> {
         self.slept += time;
         if self.slept < self.after {
@@ -149,7 +150,7 @@ impl<'a> Alarm<'a> {
     }
 }
 
-/// For each reading node that has read in a run, the record it read last.
+/// For each node that has read in a run, its last record.
 pub type Origins = Vec<(usize, Origin)>;
 
 /// One call of `Program::run` or `Program::run_loop`, owned by its thread.
@@ -161,14 +162,15 @@ pub struct Run<'a> {
     blocking: Option<&'a dyn Blocking>,
     /// The node being executed, set by the program for [`Run::set_origin`].
     pub(crate) node: Cell<usize>,
-    /// Which outputs of that node anybody reads, a bit each.
+    /// Which outputs of that node are read, one bit each.
     pub(crate) read_outputs: Cell<u64>,
-    /// Whether the program has no rewrites.
-    pub(crate) is_plain: Cell<bool>,
+    /// Whether the program is unoptimised.
+    pub(crate) is_unoptimised: Cell<bool>,
     origins: RefCell<Origins>,
 }
 
 impl<'a> Run<'a> {
+    /// A run that `cancellation` ends. It waits on the current thread's parker.
     pub fn new(cancellation: &'a Cancellation) -> Self {
         Self {
             parker: Parker::with_current(Arc::clone),
@@ -178,7 +180,7 @@ impl<'a> Run<'a> {
             blocking: None,
             node: Cell::new(0),
             read_outputs: Cell::new(u64::MAX),
-            is_plain: Cell::new(false),
+            is_unoptimised: Cell::new(false),
             origins: RefCell::default(),
         }
     }
@@ -189,36 +191,37 @@ impl<'a> Run<'a> {
         self
     }
 
-    /// Sleeps with `parker` and not with that of the thread.
+    /// Sleeps with `parker` instead of the thread's own one.
     pub fn with_parker(mut self, parker: &Arc<Parker>) -> Self {
         self.parker = Arc::clone(parker);
         self
     }
 
-    /// Asks `interrupt` while the run waits.
+    /// Checks `interrupt` while the run waits.
     pub fn with_interrupt(mut self, interrupt: Option<&'a dyn Interrupt>) -> Self {
         self.interrupt = interrupt;
         self
     }
 
-    /// Blocks with the help of `blocking`.
+    /// Lets `blocking` do the blocking.
     pub fn with_blocking(mut self, blocking: &'a dyn Blocking) -> Self {
         self.blocking = Some(blocking);
         self
     }
 
+    /// The parker on which the run waits.
     pub fn parker(&self) -> &Arc<Parker> {
         &self.parker
     }
 
-    /// Whether anybody reads an output of the current node: what nobody reads may be anything.
+    /// Whether an output of the current node is read. An output that is not read may have any value.
     pub fn is_read(&self, output: usize) -> bool {
         output >= MAX_BITS || self.read_outputs.get() >> output & 1 == 1
     }
 
-    /// Whether kernels are to do their work at once, in the plain way: see [`crate::program::ProgramBuilder::plain`].
-    pub fn is_plain(&self) -> bool {
-        self.is_plain.get()
+    /// Whether kernels must defer nothing: see [`crate::program::ProgramBuilder::unoptimised`].
+    pub fn is_unoptimised(&self) -> bool {
+        self.is_unoptimised.get()
     }
 
     /// As [`Run::set_origin`], of one record.
@@ -235,7 +238,7 @@ impl<'a> Run<'a> {
         self.set_origin(Origin { file: Arc::clone(file), numbering, record, offsets_bytes: smallvec![offset_bytes] });
     }
 
-    /// Says which record the current node has read, for the errors of everything computed from it.
+    /// Notes the record that the current node has read. Errors of everything computed from it name it.
     pub fn set_origin(&self, origin: Origin) {
         let node = self.node.get();
         let mut origins = self.origins.borrow_mut();
@@ -245,7 +248,7 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// Replaces what is known about the reading nodes; returns what was known.
+    /// Replaces the records of the reading nodes. Returns the old ones.
     pub(crate) fn replace_origins(&self, origins: Origins) -> Origins {
         self.origins.replace(origins)
     }
@@ -256,13 +259,13 @@ impl<'a> Run<'a> {
         origins.iter().find(|(reader, _)| *reader == node).map(|(_, origin)| origin.clone())
     }
 
-    /// Fails if the run is to end: cancelled, past its deadline or interrupted.
+    /// Fails if the run should end: it was cancelled or interrupted, or its deadline has passed.
     pub fn check(&self) -> Result<()> {
         check(self.cancellation, self.deadline, self.interrupt)
     }
 
-    /// Calls `work`, which may wait for a pipe: that wait ends with this run. What reads is given no run, and may be the
-    /// decompressor of another crate.
+    /// Calls `work`, which may wait for a pipe: that wait ends with this run. The code that reads has no access to the
+    /// run, since it may be the decompressor of another crate.
     pub fn while_current<T>(&self, work: impl FnOnce() -> T) -> T {
         struct Restore(Option<Limits>);
         impl Drop for Restore {
@@ -279,12 +282,12 @@ impl<'a> Run<'a> {
         work()
     }
 
-    /// Blocks until somebody unparks the run. Fails if the run is to end.
+    /// Blocks until the run is unparked. Fails if the run should end.
     pub fn wait(&self) -> Result<()> {
         self.wait_in(&Vec::new)
     }
 
-    /// As [`Run::wait`], in the operations that `names` gives, of which the watch is told if it takes long.
+    /// As [`Run::wait`], in the operations `names`. The watch is told of them if the wait lasts long.
     pub fn wait_in(&self, names: &dyn Fn() -> Vec<Arc<str>>) -> Result<()> {
         let _registration = self.cancellation.register(&self.parker);
         let mut alarm = self.cancellation.watch().map(Alarm::new);
@@ -295,7 +298,7 @@ impl<'a> Run<'a> {
             let patience = alarm.as_ref().map(Alarm::rest);
             let timeout = [interval, rest, patience].into_iter().flatten().min();
             if self.park(timeout) {
-                // What others let go when they were cancelled is not to reach this run, if it was cancelled too.
+                // Cancelling other runs may have woken this one. If it was cancelled too, it must not go on.
                 return check_not_cancelled(self.cancellation);
             }
             if let (Some(alarm), Some(time)) = (&mut alarm, timeout) {

@@ -1,4 +1,4 @@
-//! Sparse tensors, and the table in which they wait while numbers for them travel through a queue.
+//! Sparse tensors, and a table that holds them while handles for them go through a queue.
 
 use crate::error::{Error, Result};
 use crate::sync::Mutex;
@@ -8,17 +8,17 @@ use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 use std::collections::HashMap;
 
-/// The elements of a sparse tensor and where they lie.
+/// A sparse tensor: the indices and values of its elements, and its dense shape.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SparseTensor {
-    /// One row of as many indices as there are dimensions for each element.
+    /// For each element one row with an index for each dimension.
     indices: Vec<i64>,
     values: Tensor,
     dense_shape: Vec<i64>,
 }
 
 impl SparseTensor {
-    /// A sparse tensor of its three parts. Fails if they do not fit each other.
+    /// Makes a sparse tensor of its three parts. Fails if they do not fit each other.
     pub fn new(indices: &Tensor, values: Tensor, dense_shape: &Tensor) -> Result<Self> {
         let check = |tensor: &Tensor, rank: usize, what: &str| match tensor.shape().len() == rank {
             true => Ok(()),
@@ -68,7 +68,7 @@ impl SparseTensor {
         }
     }
 
-    /// The rows of the first dimension that `keep` has true for; all without it.
+    /// The rows of the first dimension for which `keep` is true; all rows if there is no `keep`.
     pub fn rows(&self, keep: Option<&Tensor>) -> Result<Vec<Self>> {
         let (Some(num_rows), true) = (self.dense_shape.first(), self.rank() > 1) else {
             let text = format!("Rank of input SparseTensor should be > 1, but saw rank: {}", self.rank());
@@ -82,7 +82,7 @@ impl SparseTensor {
                 keep.shape()
             )));
         }
-        // Also a row without elements takes memory of its own, for its shape and its empty tensor.
+        // A row without elements takes memory too, for its shape and its empty tensor.
         allocate::check(num_rows.saturating_mul(MIN_ROW_BYTES)).map_err(|refusal| too_many(num_rows, refusal))?;
         let rows = allocate::copies(num_rows, Vec::new());
         let mut elements = rows.map_err(|refusal| too_many(num_rows, refusal))?;
@@ -103,8 +103,8 @@ impl SparseTensor {
         })
     }
 
-    /// Sparse tensors of one rank, each a row of the result, which is as large as the largest in each dimension.
-    /// Fails if there is none: their rank is not known then.
+    /// Stacks sparse tensors of one rank. The result is as large as the largest of them in each dimension. Fails if
+    /// there are none: then the rank is unknown.
     pub fn stack(rows: &[Self], dtype: DType) -> Result<Self> {
         let Some(first) = rows.first() else {
             let text = "Must have at least 1 serialized SparseTensor, but input matrix has 0 rows";
@@ -148,7 +148,7 @@ impl SparseTensor {
     }
 }
 
-/// What a row takes at least when a sparse tensor is taken apart.
+/// The least memory of one row when a sparse tensor is split.
 const MIN_ROW_BYTES: usize = size_of::<Vec<usize>>() + size_of::<SparseTensor>() + 32;
 
 fn too_many(num_rows: usize, refusal: Refusal) -> Error {
@@ -172,7 +172,7 @@ pub(crate) fn bracketed(numbers: &[i64]) -> String {
     format!("[{}]", numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(","))
 }
 
-/// Sparse tensors under numbers, each until it is taken. Any thread may use it.
+/// Sparse tensors by handle. Each stays until it is taken. Any thread may use the table.
 #[derive(Debug, Default)]
 pub struct SparseTable(Mutex<Parked>);
 
@@ -183,6 +183,7 @@ struct Parked {
 }
 
 impl SparseTable {
+    /// An empty table.
     pub fn new() -> Self {
         Self::default()
     }
@@ -192,7 +193,7 @@ impl SparseTable {
         self.0.lock().tensors.len()
     }
 
-    /// Keeps a tensor and returns the number that nobody else gets.
+    /// Keeps a tensor and returns a handle that is never used again.
     pub fn park(&self, mut tensor: SparseTensor) -> i64 {
         tensor.values.unshare();
         let mut parked = self.0.lock();
@@ -202,7 +203,7 @@ impl SparseTable {
         handle
     }
 
-    /// Removes tensors and returns them in the order of their numbers.
+    /// Removes tensors and returns them in the order of the handles.
     pub fn take(&self, handles: &[i64]) -> Result<Vec<SparseTensor>> {
         let mut parked = self.0.lock();
         let missing = |handle| Error::invalid_argument(format!("Unable to find SparseTensor: {handle} in map"));

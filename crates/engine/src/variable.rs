@@ -7,23 +7,27 @@ use crate::tensor::Tensor;
 /// A tensor that can be replaced; without a value until it is first assigned.
 pub struct Variable {
     name: String,
-    /// Held for as long as an update computes the new value, so that updates do not overlap.
+    /// Locked while an update computes the new value, so that updates do not overlap.
     value: Mutex<Option<Tensor>>,
 }
 
 impl Variable {
+    /// A variable without a value.
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), value: Mutex::new(None) }
     }
 
+    /// Whether it has a value.
     pub fn is_initialized(&self) -> bool {
         self.value.lock().is_some()
     }
 
+    /// The value, if there is one.
     pub fn get(&self) -> Option<Tensor> {
         self.value.lock().clone()
     }
 
+    /// The value. Fails with `FailedPrecondition` if there is none.
     pub fn read(&self) -> Result<Tensor> {
         self.get().ok_or_else(|| self.uninitialized())
     }

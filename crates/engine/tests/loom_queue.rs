@@ -2,6 +2,7 @@
 //!
 //! Run with `RUSTFLAGS="--cfg loom" cargo test --release -p headrace-engine --test loom_queue`.
 #![cfg(loom)]
+#![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
 
 use headrace_engine::error::{Code, Result};
 use headrace_engine::kernel::Tensors;
@@ -25,13 +26,6 @@ fn queue(order: Order, capacity: usize) -> Arc<Queue> {
     .unwrap()
 }
 
-fn number(element: &Element) -> i64 {
-    match element {
-        Element::Short { bytes, .. } => i64::from_ne_bytes(*bytes.first_chunk().unwrap()),
-        _ => panic!("an element of another form"),
-    }
-}
-
 /// Waits for a request as a run does.
 fn wait(progress: Result<Progress>, parker: &Parker) -> Result<Vec<i64>> {
     let elements = match progress? {
@@ -43,7 +37,7 @@ fn wait(progress: Result<Progress>, parker: &Parker) -> Result<Vec<i64>> {
             parker.park();
         },
     };
-    Ok(elements.iter().map(number).collect())
+    Ok(elements.iter().map(Element::priority).collect())
 }
 
 fn enqueue(queue: &Arc<Queue>, values: &[i64]) -> Result<Vec<i64>> {
@@ -62,7 +56,7 @@ fn close(queue: &Arc<Queue>, cancel_pending: bool) -> Result<Vec<i64>> {
     wait(queue.close(cancel_pending, &parker), &parker)
 }
 
-/// Everything that is left in a closed queue.
+/// Takes everything that is left in a closed queue.
 fn drain(queue: &Arc<Queue>) -> Vec<i64> {
     std::iter::from_fn(|| dequeue(queue, 1).ok()).flatten().collect()
 }
@@ -137,7 +131,7 @@ fn a_consumer_that_leaves_while_it_is_served_loses_nothing() {
         let taken = match q.dequeue(2, false, &Arc::new(Parker::new())).unwrap() {
             Progress::Done(_) => vec![1, 2],
             Progress::Waiting(mut waiting) => match waiting.leave() {
-                Left::Served(outcome) => outcome.unwrap().iter().map(number).collect(),
+                Left::Served(outcome) => outcome.unwrap().iter().map(Element::priority).collect(),
                 Left::Unserved(_) => Vec::new(),
             },
         };

@@ -1,7 +1,9 @@
-//! Programs: what runs, in which order, and how a run that waits ends.
+//! Programs: what runs, in which order, and how a waiting run ends.
+#![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
 
 use headrace_engine::error::{Code, Error, Result};
-use headrace_engine::kernel::{InPlace, Kernel, Outputs, Step, Tensors};
+use headrace_engine::kernel::rewrite::{InPlace, Rewritable};
+use headrace_engine::kernel::{Kernel, Outputs, Step, Tensors};
 use headrace_engine::kernels;
 use headrace_engine::kernels::attrs::{Attr, Attrs};
 use headrace_engine::kernels::queues::queue as queue_kernels;
@@ -219,7 +221,7 @@ fn a_kernel_knows_which_outputs_are_read() {
 
 #[test]
 fn a_kernel_may_take_in_what_never_changes() {
-    /// Adds its input to what it took in, and says how many inputs it was given.
+    /// Adds its inputs to the constants it knows, and returns how many inputs it was given.
     struct Sum(i64);
     impl Kernel for Sum {
         fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
@@ -227,12 +229,17 @@ fn a_kernel_may_take_in_what_never_changes() {
             Ok(Step::Done(Outputs::from_iter([self.0 + sum, inputs.len() as i64].map(Tensor::scalar))))
         }
 
+        fn rewritable(self: Arc<Self>) -> Option<Arc<dyn Rewritable>> {
+            Some(self)
+        }
+    }
+    impl Rewritable for Sum {
         fn with_constants(&self, inputs: &[Option<&Tensor>]) -> Option<Arc<dyn Kernel>> {
             let constants = inputs.iter().flatten().map(|input| input.integer_scalar("input"));
             Some(Arc::new(Self(constants.sum::<Result<i64>>().ok()?)))
         }
     }
-    for (mut builder, num_inputs) in [(ProgramBuilder::new(), 1_i64), (ProgramBuilder::plain(), 3)] {
+    for (mut builder, num_inputs) in [(ProgramBuilder::new(), 1_i64), (ProgramBuilder::unoptimised(), 3)] {
         let (ten, fed) = (builder.constant(Tensor::scalar(10_i64)), builder.feed());
         let (_, first) = builder.node("sum".into(), Arc::new(Sum(0)), &[ten, fed, ten], &[], &[], 2).unwrap();
         let program = builder.build(vec![first, first + 1]).unwrap();
@@ -261,6 +268,11 @@ fn a_value_is_changed_in_place_unless_somebody_else_reads_it() {
             Ok(Step::one(Tensor::scalar(inputs[0].integer_scalar("input")? + 1)))
         }
 
+        fn rewritable(self: Arc<Self>) -> Option<Arc<dyn Rewritable>> {
+            Some(self)
+        }
+    }
+    impl Rewritable for Increment {
         fn in_place(self: Arc<Self>) -> Option<Arc<dyn InPlace>> {
             Some(self)
         }
@@ -273,7 +285,7 @@ fn a_value_is_changed_in_place_unless_somebody_else_reads_it() {
             if number == 100 { Err(Error::invalid_argument("too many")) } else { Ok(()) }
         }
     }
-    let programs = [(ProgramBuilder::new as fn() -> _, [2, 1]), (ProgramBuilder::plain, [0, 0])];
+    let programs = [(ProgramBuilder::new as fn() -> _, [2, 1]), (ProgramBuilder::unoptimised, [0, 0])];
     for (builder, expected) in programs {
         for (fetches, expected) in [&[2][..], &[1, 2]].into_iter().zip(expected) {
             let (mut builder, num_changes) = (builder(), Arc::default());
@@ -295,7 +307,7 @@ fn a_value_is_changed_in_place_unless_somebody_else_reads_it() {
     }
 }
 
-/// A program over a bool that adds 1 to a number if it is true, and else takes the square: (sum, square, merged).
+/// A program that adds 1 to a number if a bool is true, and otherwise squares it: (sum, square, merged).
 fn conditional() -> Program {
     let mut builder = ProgramBuilder::new();
     let (predicate, number) = (builder.feed(), builder.feed());
@@ -359,7 +371,7 @@ fn a_branch_waits_for_its_predicate_and_others_go_on() {
     assert_eq!((predicates.size(), results.size()), (0, 1));
 }
 
-/// Gives the element that a run waits for as soon as it blocks.
+/// Enqueues the element that a run waits for as soon as it blocks.
 struct Fill<'a> {
     enqueue: &'a Program,
     num_blocks: AtomicUsize,

@@ -1,4 +1,5 @@
-//! The rules of queues, step by step: requests that wait are polled, so no thread and no clock is needed.
+//! The rules of queues, step by step. Waiting requests are polled, so no thread and no clock is needed.
+#![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
 
 use headrace_engine::error::{Code, Error, Result};
 use headrace_engine::kernel::Tensors;
@@ -34,11 +35,7 @@ fn fifo(capacity: usize) -> Fixture {
 }
 
 fn numbers(elements: &Elements) -> Vec<i64> {
-    let number = |element: &Element| match element {
-        Element::Short { bytes, .. } => i64::from_ne_bytes(*bytes.first_chunk().unwrap()),
-        _ => panic!("an element of another form"),
-    };
-    elements.iter().map(number).collect()
+    elements.iter().map(Element::priority).collect()
 }
 
 fn done(progress: Result<Progress>) -> Vec<i64> {
@@ -241,7 +238,7 @@ fn dropping_a_waiting_request_gives_up_its_place() {
     assert_eq!(q.queue.size(), 1);
 }
 
-/// How many elements a call had moved that was not served when it left.
+/// How many elements a call had moved that gave up before it was served.
 fn moved(mut waiting: Waiting) -> usize {
     match waiting.leave() {
         Left::Served(_) => panic!("the call was served"),
@@ -303,7 +300,7 @@ impl<F: Fn()> Interrupt for Signal<F> {
     }
 }
 
-/// Waits in a call until a signal comes, just before which `before` happens; returns what it had moved.
+/// Waits in a call until a signal comes, and calls `before` just before it. Returns what the call had moved.
 fn interrupted(waiting: Waiting, before: impl Fn()) -> usize {
     let signal = Signal(before);
     let cancellation = Cancellation::new();

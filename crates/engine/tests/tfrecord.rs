@@ -1,13 +1,14 @@
-//! TFRecord files: what is written is read, and each kind of damage has its error.
-
+//! TFRecord files and readers: what is written is read, and each kind of damage has its error.
+#![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
 #![allow(clippy::disallowed_methods, reason = "tests allocate what they like")]
 
 use headrace_engine::error::{Code, Error, Result};
 use headrace_engine::files::compression::Compression;
+use headrace_engine::files::name::FileName;
 use headrace_engine::kernel::Tensors;
 use headrace_engine::queue::{Order, Progress, Queue, QueueSpec};
 use headrace_engine::reader::{
-    Answer, FileName, FixedLengthFormat, Format, OpenFile, Reader, Records, Request, TextLineFormat, TfRecordFormat,
+    Answer, FixedLengthFormat, Format, OpenFile, Reader, Records, Request, TextLineFormat, TfRecordFormat,
 };
 use headrace_engine::run::Run;
 use headrace_engine::sync::cancellation::Cancellation;
@@ -276,7 +277,7 @@ proptest! {
     }
 }
 
-/// A reader over files whose names wait in a queue that is closed behind them.
+/// A reader of files whose names are in a closed queue.
 struct Reading {
     reader: Arc<Reader>,
     names: Arc<Queue>,

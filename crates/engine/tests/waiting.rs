@@ -1,4 +1,5 @@
-//! What is known of a run that waits: who is told of it, and what its error says.
+//! Runs that wait: the watch is told of them, and their errors name the operation.
+#![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
 
 use headrace_engine::error::{Code, Error, Result};
 use headrace_engine::kernels::attrs::{Attr, Attrs};
@@ -35,7 +36,7 @@ fn dequeue(queues: &[&Arc<Queue>]) -> Program {
     builder.build(vec![]).unwrap()
 }
 
-/// Reports the operations that it is told of; at the last call it ends the run.
+/// Reports the operations that it is told of, and ends the run at the last call.
 #[derive(Debug)]
 struct Report {
     calls: Mutex<mpsc::Sender<(Instant, Vec<String>)>>,

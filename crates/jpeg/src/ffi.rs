@@ -1,4 +1,4 @@
-//! The way into `shim.c`, and the only unsafe code of this crate.
+//! Calls of `shim.c`: the only unsafe code of this crate.
 #![allow(unsafe_code)]
 
 use crate::{DecodeOptions, EncodeOptions, Error, Result, Window};
@@ -10,7 +10,7 @@ use turbojpeg_sys as _;
 
 const OK: c_int = 0;
 
-/// What is known of a JPEG; see `shim.c`.
+/// The properties of a JPEG; see `shim.c`.
 #[repr(C)]
 #[derive(Default)]
 pub struct Info {
@@ -89,11 +89,11 @@ unsafe extern "C" {
     fn shim_close_encoder(encoder: *mut RawEncoder);
 }
 
-/// A C decoder and what is known of its image.
+/// A C decoder and the properties of its image.
 pub struct Decoder<'a> {
     raw: NonNull<RawDecoder>,
     pub info: Info,
-    /// Channels of the rows that are read; 0 before the start.
+    /// Channels of the rows; 0 before the start.
     channels: usize,
     /// The C side reads from these.
     _data: PhantomData<&'a [u8]>,
@@ -129,7 +129,7 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// Narrows the rows to a window, which has to lie inside the image. They may begin too far left.
+    /// Restricts the rows to a window, which has to lie inside the image. They may begin further left.
     pub fn crop(&mut self, window: Window) -> Result<()> {
         let [x, y, width] = [window.x, window.y, window.width].map(|size| size as u32);
         // SAFETY: as for `shim_start`; libjpeg refuses a window that does not fit and a decoder that has not started.
@@ -137,7 +137,7 @@ impl<'a> Decoder<'a> {
         self.check(status)
     }
 
-    /// Reads rows of `row_bytes` until `rows` is full or the data end; returns how many there were.
+    /// Reads rows of `row_bytes` until `rows` is full or the data ends; returns how many there were.
     pub fn read_rows(&mut self, rows: &mut [u8], row_bytes: usize, is_recovering: bool) -> Result<usize> {
         assert!(self.channels > 0 && row_bytes >= self.info.row_width as usize * self.channels);
         let num_rows = (rows.len() / row_bytes) as u32;

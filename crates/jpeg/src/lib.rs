@@ -1,24 +1,24 @@
-//! JPEG: a safe face over libjpeg-turbo, with what TensorFlow's decoder and encoder use of it.
+//! A safe interface to libjpeg-turbo, with the options that TensorFlow's decoder and encoder use.
 //!
-//! [`Decoder::new`] reads the header, so that the caller can refuse an image by its size before any memory is taken
-//! for it; [`Decoder::decode`] gives the pixels. Whatever is wrong with the data ends as an [`Error`].
+//! [`Decoder::new`] reads the header, so that the caller can check the size of an image before memory is allocated for
+//! it; [`Decoder::decode`] returns the pixels. Everything that is wrong with the data is an [`Error`].
 
 mod ffi;
 
 use std::fmt;
 
-/// Why there is no image. What libjpeg says, or what is missing.
+/// Why an image could not be decoded or encoded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error(String);
 
 impl Error {
-    /// Whether nothing is wrong with the image: there was no memory for it.
+    /// Whether the image is fine but there was no memory for it.
     pub fn is_out_of_memory(&self) -> bool {
         self.0 == OUT_OF_MEMORY || self.0.starts_with("Insufficient memory") // As libjpeg says it.
     }
 }
 
-/// The text where there is no memory for pixels.
+/// The message if there is no memory for pixels.
 const OUT_OF_MEMORY: &str = "out of memory";
 
 impl fmt::Display for Error {
@@ -29,18 +29,20 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+/// A result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// The colours of decoded pixels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colours {
-    /// One channel, 0 is black. Of an image with colours it is the luma as stored.
+    /// One channel, 0 is black. For an image with colours it is the luma as stored.
     Grey,
-    /// Three channels. Four inks become RGB as TensorFlow does it: without a colour profile.
+    /// Three channels. CMYK becomes RGB as in TensorFlow, without a colour profile.
     Rgb,
 }
 
 impl Colours {
+    /// Bytes of each pixel.
     pub fn channels(self) -> usize {
         match self {
             Self::Grey => 1,
@@ -52,9 +54,13 @@ impl Colours {
 /// A part of an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
+    /// The first column.
     pub x: usize,
+    /// The first row.
     pub y: usize,
+    /// Pixels in a row.
     pub width: usize,
+    /// Rows.
     pub height: usize,
 }
 
@@ -69,22 +75,26 @@ pub struct DecodeOptions {
     pub is_fancy: bool,
     /// Uses the accurate integer transform instead of the fast one.
     pub is_accurate: bool,
-    /// Fills what is missing of a file that was cut off as well as can be.
+    /// Fills in the missing part of a truncated file.
     pub is_recovering: bool,
-    /// Of the scaled image; `None` for all of it.
+    /// The window of the scaled image to decode; `None` for all of it.
     pub window: Option<Window>,
 }
 
 /// Pixels with 8 bits a channel, row by row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Image {
+    /// Pixels in a row.
     pub width: usize,
+    /// Rows.
     pub height: usize,
+    /// Bytes of each pixel.
     pub channels: usize,
+    /// Row by row, the channels of a pixel side by side.
     pub pixels: Vec<u8>,
-    /// The rows that were there; those after them are 0.
+    /// How many rows were there; those after them are 0.
     pub num_rows_read: usize,
-    /// Whether the file goes on until its end; of a window nobody looks.
+    /// Whether the file is complete. Not checked for a window.
     pub is_complete: bool,
 }
 
@@ -99,15 +109,17 @@ impl<'a> Decoder<'a> {
         Ok(Self { raw: ffi::Decoder::open(data, max_scans)? })
     }
 
+    /// Pixels in a row, from the header.
     pub fn width(&self) -> usize {
         self.raw.info.width as usize
     }
 
+    /// Rows, from the header.
     pub fn height(&self) -> usize {
         self.raw.info.height as usize
     }
 
-    /// How many colour components are stored: 1 is grey, 3 have colours, 4 are inks.
+    /// How many components are stored: 1 for grey, 3 for colours, 4 for CMYK.
     pub fn num_components(&self) -> usize {
         self.raw.info.components as usize
     }
@@ -142,7 +154,7 @@ impl<'a> Decoder<'a> {
         let num_rows_read = if !from_inks && row_width == window.width {
             self.raw.read_rows(&mut pixels, row_bytes, options.is_recovering)?
         } else {
-            // Rows that begin too far left or hold inks need a place of their own.
+            // Rows that begin further left, or hold CMYK, are read into a buffer first.
             let mut row = zeros(row_width * channels_read)?;
             let skipped = row_width.saturating_sub(window.width) * channels_read;
             let length = row.len();
@@ -184,7 +196,7 @@ fn check_window(window: Window, (width, height): (usize, usize)) -> Result<()> {
     }
 }
 
-/// Photoshop stores inks inverted, and says that it was Photoshop by an Adobe marker.
+/// Converts CMYK to RGB. Photoshop stores CMYK inverted and marks this with an Adobe marker.
 fn inks_to_rgb(inks: &[u8], rgb: &mut [u8], is_inverted: bool) {
     let light = |ink: u8| if is_inverted { u16::from(ink) } else { 255 - u16::from(ink) };
     for ([c, m, y, k], target) in inks.as_chunks::<4>().0.iter().zip(rgb.as_chunks_mut::<3>().0) {
@@ -197,11 +209,13 @@ fn inks_to_rgb(inks: &[u8], rgb: &mut [u8], is_inverted: bool) {
 pub struct EncodeOptions {
     /// 0 to 100.
     pub quality: u8,
+    /// Whether to write a progressive file.
     pub is_progressive: bool,
     /// Takes longer for a smaller file.
     pub is_optimized: bool,
     /// Stores the chroma with half of the resolution (4:2:0).
     pub is_chroma_downsampled: bool,
+    /// How many pixels there are in an inch or a centimetre.
     pub density: Density,
     /// The contents of an APP1 marker; empty for none.
     pub app1: Vec<u8>,
@@ -212,7 +226,9 @@ pub struct EncodeOptions {
 pub struct Density {
     /// 0 for an aspect ratio, 1 for dots per inch, 2 per centimetre.
     pub unit: u8,
+    /// Pixels in a row.
     pub x: u16,
+    /// Pixels in a column.
     pub y: u16,
 }
 

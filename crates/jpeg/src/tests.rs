@@ -14,7 +14,7 @@ fn encoding() -> EncodeOptions {
     }
 }
 
-/// A smooth image, which JPEG keeps well.
+/// A smooth image, which JPEG compresses with little loss.
 fn pixels(width: usize, height: usize, colours: Colours) -> Vec<u8> {
     let value = |y: usize, x: usize, channel: usize| (40 + 2 * x + y + 30 * channel) as u8;
     let channels = colours.channels();
@@ -115,7 +115,7 @@ fn the_rows_of_a_file_that_was_cut_off_are_counted() {
     let recovered = decode(data, &DecodeOptions { is_recovering: true, ..OPTIONS }).unwrap();
     assert_eq!(recovered.num_rows_read, 64);
     assert!(!image.is_complete && !recovered.is_complete);
-    // The row before the first that is missing is there for both.
+    // Both have the row before the first missing one.
     let length = (image.num_rows_read - 1) * 64 * 3;
     assert_eq!(image.pixels[..length], recovered.pixels[..length]);
 }
@@ -170,7 +170,7 @@ fn every_cut_and_many_changes_end_as_an_image_or_an_error() {
             for value in [0, 0xff, data[position] ^ 0x10] {
                 let mut data = data.clone();
                 data[position] = value;
-                // A changed size may be huge; who decodes looks at it first.
+                // A changed size may be huge; a caller checks it before it decodes.
                 if Decoder::new(&data, 100).is_ok_and(|decoder| decoder.width() * decoder.height() < 1 << 20) {
                     drop(decode(&data, &OPTIONS));
                     drop(decode(&data, &DecodeOptions { window, ..OPTIONS }));

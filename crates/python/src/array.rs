@@ -1,4 +1,5 @@
-//! Where tensors meet NumPy. The only file with unsafe code: arrays go out over the engine's memory without a copy.
+//! Tensors as NumPy arrays. The only file with unsafe code of this crate: arrays view the engine's memory without a
+//! copy.
 #![allow(unsafe_code)]
 
 use crate::error::IntoPython;
@@ -19,7 +20,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use smallvec::SmallVec;
 
-/// Smaller arrays are copied: that costs less than keeping the engine's memory alive.
+/// Smaller arrays are copied, which costs less than keeping the engine's memory alive.
 const COPY_BYTES: usize = 2048;
 
 /// The engine's memory behind an array: the array's base.
@@ -83,14 +84,14 @@ fn is_exactly(descr: &Bound<'_, PyArrayDescr>, dtype: DType) -> bool {
     descr.kind() == kind && descr.itemsize() == dtype.size() && descr.is_native_byteorder() != Some(false)
 }
 
-/// The tensor as an array; a scalar as a NumPy scalar, a scalar string as `bytes`.
+/// Converts a tensor to an array, a scalar to a NumPy scalar, a scalar string to `bytes`.
 ///
 /// An array is writable and belongs to the caller alone.
 pub fn to_python(py: Python<'_>, tensor: Tensor) -> PyResult<Bound<'_, PyAny>> {
     convert(py, tensor, false)
 }
 
-/// As [`to_python`], but an array over memory that others read too is not copied: it cannot be written then.
+/// As [`to_python`], but an array over shared memory is read-only instead of a copy.
 pub fn to_python_shared(py: Python<'_>, tensor: Tensor) -> PyResult<Bound<'_, PyAny>> {
     convert(py, tensor, true)
 }
@@ -131,7 +132,7 @@ fn convert(py: Python<'_>, tensor: Tensor, may_share: bool) -> PyResult<Bound<'_
     }
 }
 
-/// An array that has a copy of the elements.
+/// An array with a copy of the elements.
 fn copied_array<'py>(descr: Bound<'py, PyArrayDescr>, shape: &Shape, bytes: &[u8]) -> PyResult<Bound<'py, PyAny>> {
     // SAFETY: without memory given, NumPy takes as much as the shape needs, and `bytes` are those of a tensor of that
     // type and shape. Nobody has seen the array yet.
@@ -143,7 +144,7 @@ fn copied_array<'py>(descr: Bound<'py, PyArrayDescr>, shape: &Shape, bytes: &[u8
     }
 }
 
-/// A C-contiguous array over `data`, or, if that is null, over memory of its own, which is not initialised.
+/// A C-contiguous array over `data`, or, if that is null, over new memory that is not initialised.
 ///
 /// # Safety
 ///

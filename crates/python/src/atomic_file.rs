@@ -1,16 +1,16 @@
-//! Files that get their name once they are whole; see the engine's.
+//! Atomic replacement of files: the engine's `AtomicFile` for Python.
 
 use crate::error::IntoPython;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::atomic_file;
+use headrace_engine::files::name::FileName;
 use headrace_engine::files::output::Output;
-use headrace_engine::reader::FileName;
 use pyo3::prelude::*;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::sync::{Mutex, PoisonError};
 
-/// A file that is being written, and replaces the one of its name when it is published. Errors name the file.
+/// A file that is being written, and replaces the old one when it is published. Errors name the file.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct AtomicFile {
     name: FileName,
@@ -39,13 +39,13 @@ impl AtomicFile {
         py.detach(|| self.with_open(|open| open.output.write_all(data))).into_python(py)
     }
 
-    /// Waits until what was written would survive the loss of power.
+    /// Waits until the data are on the disk.
     fn sync(&self, py: Python<'_>) -> PyResult<()> {
         let sync = |open: &mut Open| open.output.flush().and_then(|()| open.output.get_ref().get_ref().sync_data());
         py.detach(|| self.with_open(sync)).into_python(py)
     }
 
-    /// Gives the file its name. Nothing can be written after that.
+    /// Renames the file to its final name. Nothing can be written after that.
     fn publish(&self, py: Python<'_>) -> PyResult<()> {
         let publish = || {
             self.with_open(|open| open.output.flush().and_then(|()| open.file.publish()))?;
@@ -55,7 +55,7 @@ impl AtomicFile {
         py.detach(publish).into_python(py)
     }
 
-    /// Removes the file, unless it has its name.
+    /// Removes the file, unless it is published.
     fn discard(&self) {
         drop(self.lock().take());
     }

@@ -8,18 +8,18 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 
-/// An element type, given by TensorFlow's number for it.
+/// The element type with TensorFlow's number `code`.
 pub fn dtype(py: Python<'_>, code: u8) -> PyResult<DType> {
     DType::from_code(code).into_python(py)
 }
 
-/// `None` for an unknown rank, else a dimension or `None` each.
+/// A shape from its dimensions; `None` for an unknown rank or dimension.
 pub fn shape(dims: Option<Vec<Option<usize>>>) -> Option<PartialShape> {
     dims.map(PartialShape::new)
 }
 
-/// Attributes from `{name: value}`. Types are given as `("dtype", code)`, shapes as `("shape", dims or None)`; the rest are
-/// bools, numbers, strings and lists.
+/// Attributes from `{name: value}`. Types are given as `("dtype", code)`, shapes as `("shape", dims or None)`; the rest
+/// are bools, numbers, strings and lists.
 pub fn attrs(dict: &Bound<'_, PyDict>) -> PyResult<Attrs> {
     let mut attrs = Attrs::default();
     for (name, value) in dict {

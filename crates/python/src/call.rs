@@ -1,5 +1,5 @@
-//! One call on a queue: served at once with the GIL held, or blocking without it until it is served, late or
-//! interrupted. A call that ends early loses no element.
+//! One call on a queue. It is served at once with the GIL held, or blocks without it until it is served, times out or
+//! is interrupted. A call that ends early loses no element.
 
 use crate::detach::{deadline, detached};
 use crate::error::{IntoPython, to_python};
@@ -12,10 +12,10 @@ use pyo3::prelude::*;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Copying less than this costs less than giving the GIL away and taking it again.
+/// Copying fewer bytes costs less than releasing the GIL and taking it again.
 pub const LARGE_BYTES: usize = 1 << 18;
 
-/// Does what copies `num_bytes`, without the GIL if that takes long.
+/// Does work that copies `num_bytes`, without the GIL if that takes long.
 pub fn detached_if_large<T: Send>(
     py: Python<'_>,
     num_bytes: usize,
@@ -27,7 +27,7 @@ pub fn detached_if_large<T: Send>(
     detached(py, &Cancellation::new(), None, |_| work())
 }
 
-/// A time to wait for, in seconds. Integers beyond every float are taken for one that never comes.
+/// A timeout in seconds. Integers beyond every float mean no timeout.
 pub struct Seconds(pub f64);
 
 impl<'py> FromPyObject<'_, 'py> for Seconds {
@@ -43,7 +43,7 @@ impl<'py> FromPyObject<'_, 'py> for Seconds {
     }
 }
 
-/// What messages tell of a call.
+/// A call, as error messages describe it.
 pub struct Call<'a> {
     pub queue: &'a Queue,
     /// The method.
@@ -55,7 +55,7 @@ pub struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// Makes the call; `finish` works on the elements it gave, without the GIL if that takes long.
+    /// Makes the call. `finish` converts the elements it returned, without the GIL if that takes long.
     pub fn make<T: Send>(
         &self,
         py: Python<'_>,
@@ -115,7 +115,7 @@ impl Call<'_> {
         exception
     }
 
-    /// What a call came to that waited for too long.
+    /// The message for a call that timed out.
     fn late(&self, num_moved: usize) -> String {
         let (name, stats) = (&self.queue.spec().name, self.queue.stats());
         let (what, remedy) = match self.verb {

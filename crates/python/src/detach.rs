@@ -1,4 +1,5 @@
-//! The only way out of the GIL: runs engine code detached, or detached where it waits, lets Ctrl-C in, and maps errors.
+//! The only place that releases the GIL: it runs engine code detached, or detached only while it waits, checks for
+//! Ctrl-C, and converts errors.
 
 use crate::error::{IntoPython, from_python};
 use crate::exit;
@@ -11,10 +12,10 @@ use std::sync::{Arc, OnceLock};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
-/// The thread that Python delivers signals to; `None` if this module was imported from another one.
+/// The thread to which Python delivers signals; `None` if this module was imported from another one.
 static MAIN_THREAD: OnceLock<Option<ThreadId>> = OnceLock::new();
 
-/// Notes the main thread, if this is it. Called once, at import.
+/// Remembers this thread if it is the main thread. Called once, at import.
 pub fn remember_main_thread(py: Python<'_>) -> PyResult<()> {
     let threading = py.import("threading")?;
     let is_main = threading.call_method0("main_thread")?.is(threading.call_method0("current_thread")?);
@@ -27,15 +28,15 @@ fn is_interruptible() -> bool {
     MAIN_THREAD.get().is_some_and(|main| main.is_none_or(|main| main == thread::current().id()))
 }
 
-/// Looks for signals while a run waits.
+/// Checks for signals while a run waits.
 struct Signals;
 
 impl Interrupt for Signals {
     fn check(&self) -> Result<()> {
-        // Not attached: the interpreter is going away, and the wait with it.
+        // Attaching failed: the interpreter is shutting down, and the wait ends.
         let gone = || Err(Error::cancelled("the interpreter is shutting down"));
         let check = |py: Python<'_>| py.check_signals().map_err(|error| from_python(py, error).interrupting());
-        // A handler may wait for something in this thread, which is waiting already.
+        // A signal handler may wait in this thread, which is waiting already.
         Parker::nested(|| Python::try_attach(check).unwrap_or_else(gone))
     }
 
@@ -44,7 +45,7 @@ impl Interrupt for Signals {
     }
 }
 
-/// The time in `seconds` from now; `None`, which is never, if the clock does not reach so far.
+/// The time in `seconds` from now; `None` (never) if it is beyond the range of the clock.
 pub fn deadline(seconds: f64) -> Option<Instant> {
     Duration::try_from_secs_f64(seconds).ok().and_then(|rest| Instant::now().checked_add(rest))
 }
@@ -59,8 +60,8 @@ pub fn detached<T: Send>(
     py.detach(|| with_run(None, cancellation, deadline, work)).into_python(py)
 }
 
-/// As [`detached`], for runs of a session, which end with the interpreter. `parker` is not needed for a run that is not
-/// gone on with.
+/// As [`detached`], for runs of a session, which end with the interpreter. `parker` is needed only for a run that is
+/// resumed later.
 pub fn detached_run<T: Send>(
     py: Python<'_>,
     parker: Option<&Arc<Parker>>,
@@ -90,7 +91,7 @@ fn with_run<T>(
     catch_panic(|| work(&run))
 }
 
-/// As [`detached_run`], of work that takes no time but where it waits: that alone is done without the GIL.
+/// As [`detached_run`], for brief work: only waits are done without the GIL.
 pub fn attached_run<T>(
     py: Python<'_>,
     cancellation: &Cancellation,

@@ -1,4 +1,4 @@
-//! Errors on their way to Python.
+//! Converting errors between the engine and Python.
 
 use headrace_engine::error::{Code, Error};
 use pyo3::exceptions::{PyException, PyMemoryError, PyNotImplementedError, PyStopIteration, PyTypeError, PyValueError};
@@ -12,7 +12,7 @@ pyo3::create_exception!(
     "A failure in the engine, as (code, message, name of the operation or None, causing exception or None)."
 );
 
-/// What a Python exception is to the engine: the code TensorFlow gives it, and the exception itself as its cause.
+/// A Python exception as an error of the engine: with TensorFlow's code for it, and the exception itself as its cause.
 pub fn from_python(py: Python<'_>, error: PyErr) -> Error {
     let code = if error.is_instance_of::<PyStopIteration>(py) {
         Code::OutOfRange
@@ -28,10 +28,11 @@ pub fn from_python(py: Python<'_>, error: PyErr) -> Error {
     Error::new(code, error.to_string()).with_cause(Arc::new(error))
 }
 
-/// The exception to raise for an engine's error. What is no error but an interrupt is raised as it was:
-/// what a signal handler raised, and from Python functions KeyboardInterrupt, SystemExit and the like.
+/// The exception to raise for an error of the engine. An interrupt is raised as it was: what a signal handler raised,
+/// and from Python functions KeyboardInterrupt, SystemExit and the like.
 ///
-/// If the run was ended from outside while an operation waited, that one's name is its attribute `waiting`.
+/// If the run was ended from outside while an operation waited, the exception's attribute `waiting` is the operation's
+/// name.
 pub fn to_python(py: Python<'_>, error: &Error) -> PyErr {
     let exception = exception(py, error);
     match error.waiting().map(|name| exception.value(py).setattr("waiting", &**name)) {
@@ -52,7 +53,7 @@ fn exception(py: Python<'_>, error: &Error) -> PyErr {
     }
 }
 
-/// Attaches Python's exception to an engine's result.
+/// Converts the error of an engine's result to a Python exception.
 pub trait IntoPython<T> {
     fn into_python(self, py: Python<'_>) -> PyResult<T>;
 }

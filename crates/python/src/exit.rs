@@ -1,30 +1,30 @@
 //! The end of the interpreter, while threads of runners still work.
 //!
-//! Python ends the program while daemon threads run. Each of them is stopped where it next asks for the GIL, with
-//! whatever it holds: a thread that is writing to stderr keeps the lock of its buffer, and Python aborts when it then
-//! cannot flush it. So runs are ended before that: the sessions are cancelled, and the exit waits a moment for threads that are
-//! inside Python functions. A thread whose run has ended stays in the engine, without the GIL, until Python has stopped:
-//! nobody is left to hear how its run ended.
+//! Python exits while daemon threads still run. Each of them is stopped where it next takes the GIL, with all locks
+//! that it holds: a thread that is writing to stderr keeps the lock of its buffer, and Python aborts when it cannot
+//! flush it. So runs are ended first: the sessions are cancelled, and the exit waits a moment for threads that are
+//! inside Python functions. A thread whose run has ended stays in the engine, without the GIL, until Python has
+//! stopped: its result is not needed any more.
 
 use pyo3::prelude::*;
 use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-/// For how long a thread that comes out of a run at exit stays in the engine. Only a function that was registered
-/// with `atexit` before this library, and that waits for the thread, sees the end of this time.
+/// How long a thread whose run ends at exit stays in the engine. Only a function that was registered with `atexit`
+/// before this library, and that joins the thread, waits for this time.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// The thread that ends the interpreter, once it does.
+/// The thread that exits the interpreter, once it does.
 static EXITING_THREAD: OnceLock<ThreadId> = OnceLock::new();
 
 /// How many threads are inside Python functions of runs.
 static NUM_IN_PYTHON: Mutex<usize> = Mutex::new(0);
 
-/// Notified when there is one less.
+/// Notified when the number falls.
 static HAS_LEFT: Condvar = Condvar::new();
 
-/// A thread is inside a Python function of a run, as long as this lives.
+/// Exists while a thread is inside a Python function of a run.
 pub struct InPython(());
 
 impl InPython {
@@ -48,24 +48,24 @@ pub fn begin_exit() {
     EXITING_THREAD.get_or_init(|| thread::current().id());
 }
 
-/// To be called at exit, once all runs are to end: waits until no thread is inside a Python function of one, but at most
-/// `timeout` seconds.
+/// To be called at exit, once all runs are to end: waits until no thread is inside a Python function of one, but at
+/// most `timeout` seconds.
 #[pyfunction]
 pub fn wait_for_python_functions(py: Python<'_>, timeout: f64) {
     let timeout = Duration::try_from_secs_f64(timeout).unwrap_or_default();
     py.detach(|| {
         let num_in_python = NUM_IN_PYTHON.lock().unwrap_or_else(PoisonError::into_inner);
-        // Whether it is in time does not matter.
+        // A timeout is no error.
         drop(HAS_LEFT.wait_timeout_while(num_in_python, timeout, |number| *number > 0));
     });
 }
 
-/// Whether this is a thread that the interpreter is about to stop.
+/// Whether the interpreter is about to stop this thread.
 pub fn is_to_linger() -> bool {
     EXITING_THREAD.get().is_some_and(|exiting| *exiting != thread::current().id())
 }
 
-/// To be called where a run has ended, without the GIL: does not return soon if the interpreter is exiting.
+/// To be called without the GIL after a run. Does not return soon if the interpreter is exiting.
 pub fn linger() {
     if is_to_linger() {
         thread::sleep(LINGER);

@@ -1,7 +1,8 @@
-//! Python functions in programs: the user's own, and NumPy where the engine has no kernel.
+//! Python functions in programs: the user's own, and NumPy functions where the engine has no kernel.
 //!
-//! A run that comes to one returns to Python with a [`PythonCall`]; `engine.call_functions` makes the call and resumes the
-//! run. So there is never a frame of Rust below one of a Python function: see `headrace_engine::program::Execution`.
+//! A run that reaches one returns to Python with a [`PythonCall`]; `engine.call_functions` makes the call and resumes
+//! the run. So there is never a frame of Rust below one of a Python function: see
+//! `headrace_engine::program::Execution`.
 
 use crate::array::{to_python, to_python_shared};
 use crate::detach::detached_run;
@@ -20,21 +21,21 @@ use pyo3::types::{PyList, PyTuple};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-/// Is called with one array an input, which it must not write to. Returns a sequence of one array an output, each
-/// C-contiguous and of exactly its type.
+/// It is called with one array for each input, which it must not write to. It returns a sequence of one array for each
+/// output, C-contiguous and of exactly its type.
 pub struct PythonFunction {
     pub function: Py<PyAny>,
     pub dtypes: Vec<DType>,
 }
 
-/// A run that has stopped, or has yet to start.
+/// A run that has stopped or not started.
 pub struct Stopped {
     pub execution: Execution,
     pub cancellation: Py<Cancellation>,
     pub deadline: Option<Instant>,
 }
 
-/// A Python function that a run has come to, for Python to call. The run goes on with `finish` or `fail`.
+/// A Python function that a run has reached, for Python to call. `finish` and `fail` resume the run.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct PythonCall {
     #[pyo3(get)]
@@ -42,13 +43,14 @@ pub struct PythonCall {
     #[pyo3(get)]
     arguments: Py<PyTuple>,
     dtypes: Vec<DType>,
-    /// `None` once the run went on.
+    /// `None` after the run was resumed.
     stopped: Mutex<Option<(Stopped, exit::InPython)>>,
 }
 
 #[pymethods]
 impl PythonCall {
-    /// Goes on with what the function returned. Returns as `Program.run` or `Program.run_loop`, which began the run.
+    /// Resumes the run with what the function returned. Returns as `Program.run` or `Program.run_loop`, which began the
+    /// run.
     fn finish<'py>(&self, results: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
         let py = results.py();
         self.resume(py, self.outputs(results))
@@ -81,8 +83,7 @@ impl PythonCall {
     }
 }
 
-/// Lets a run go on, without the GIL, to its end or to the next Python function. Returns a `PythonCall`, or the fetched
-/// values.
+/// Runs without the GIL up to the end or to the next Python function. Returns a `PythonCall` or the fetched values.
 pub fn advance(
     py: Python<'_>,
     stopped: Stopped,

@@ -1,4 +1,4 @@
-//! The native module `headrace._native`: a thin coat of Python over the engine. It only registers.
+//! The native module `headrace._native`: a thin Python layer over the engine. This file only registers it.
 
 mod array;
 mod atomic_file;
@@ -17,8 +17,8 @@ mod watch;
 
 use pyo3::prelude::*;
 
-// Batches come and go by the megabyte, and elements are freed by other threads than made them: the C library gives
-// such memory back to the system and faults it in again, page by page, which costs more than copying it.
+// Batches are megabytes large and short-lived, and elements are freed by other threads than allocated them. The C
+// library would return such memory to the system and fault it in again page by page, which costs more than copying it.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -35,6 +35,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<function::PythonCall>()?;
     module.add_class::<queue::Queue>()?;
     module.add_class::<resource::Reader>()?;
+    module.add_class::<resource::RandomGenerator>()?;
     module.add_class::<resource::SparseTable>()?;
     module.add_class::<resource::Variable>()?;
     module.add_class::<atomic_file::AtomicFile>()?;

@@ -1,4 +1,4 @@
-//! Programs: built from operations, run with arrays.
+//! Programs: built of operations, run with arrays.
 
 use crate::array::to_python;
 use crate::attrs::{attrs, dtype};
@@ -6,7 +6,7 @@ use crate::detach::{attached_run, deadline, detached_run};
 use crate::error::IntoPython;
 use crate::function::{PythonFunction, Stopped, advance};
 use crate::queue::Queue;
-use crate::resource::{Reader, SparseTable, Variable};
+use crate::resource::{RandomGenerator, Reader, SparseTable, Variable};
 use crate::view::to_tensor;
 use crate::watch::PythonWatch;
 use headrace_engine::error::{Error, Result};
@@ -23,14 +23,14 @@ use pyo3::types::{PyDict, PyList};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Ends everything that waits under it.
+/// Cancels all runs that wait under it.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct Cancellation(pub cancellation::Cancellation);
 
 #[pymethods]
 impl Cancellation {
-    /// `watch` is called with the names of the operations that a run waits in, once the wait has lasted for `patience_secs`,
-    /// after twice that time and so on.
+    /// `watch` is called with the names of the operations that a run waits in, when the wait has lasted for
+    /// `patience_secs`, after twice that time, and so on.
     #[new]
     fn new(watch: Py<PyAny>, patience_secs: f64) -> PyResult<Self> {
         let patience =
@@ -38,7 +38,7 @@ impl Cancellation {
         Ok(Self(cancellation::Cancellation::watched(Arc::new(PythonWatch { watch, patience }))))
     }
 
-    /// One that is cancelled with this one, or alone.
+    /// A child, which is cancelled with this one or alone.
     fn child(&self) -> Self {
         Self(self.0.child())
     }
@@ -82,25 +82,27 @@ struct Building {
     feeds: Vec<DType>,
 }
 
-/// What an operation may stand on.
+/// A resource that an operation works on.
 #[derive(FromPyObject)]
 enum Resource<'py> {
     Queue(Bound<'py, Queue>),
     Reader(Bound<'py, Reader>),
     Variable(Bound<'py, Variable>),
     SparseTable(Bound<'py, SparseTable>),
+    RandomGenerator(Bound<'py, RandomGenerator>),
 }
 
-/// The numbers of operations to wait for; slots of bool scalars, outermost branch first, with the values to have.
+/// The numbers of operations to wait for, and guards: slots of bool scalars, outermost branch first, with the required
+/// values.
 type Gate = (Vec<usize>, Vec<(usize, bool)>);
 
 #[pymethods]
 impl ProgramBuilder {
-    /// Without `rewrites`, programs do everything in the plain way, for comparison.
+    /// Without `rewrites`, programs are not optimised; tests compare them.
     #[new]
     #[pyo3(signature = (rewrites=true))]
     fn new(rewrites: bool) -> Self {
-        let builder = if rewrites { program::ProgramBuilder::new() } else { program::ProgramBuilder::plain() };
+        let builder = if rewrites { program::ProgramBuilder::new() } else { program::ProgramBuilder::unoptimised() };
         Self(Mutex::new(Building { builder, feeds: Vec::new() }))
     }
 
@@ -118,7 +120,7 @@ impl ProgramBuilder {
         Ok(self.lock().builder.constant(tensor))
     }
 
-    /// The engine's kernel for operations of type `op_type`, to be kept for later programs; `None` if it has none.
+    /// The engine's kernel for operations of type `op_type`, which later programs can use too; `None` if there is none.
     #[staticmethod]
     fn kernel(
         py: Python<'_>,
@@ -131,6 +133,7 @@ impl ProgramBuilder {
             [] => kernels::build(op_type, &attrs),
             [Resource::Queue(queue)] => kernels::queues::queue::build(op_type, &attrs, &queue.get().0),
             [Resource::Variable(variable)] => kernels::variables::build(op_type, &attrs, &variable.get().0),
+            [Resource::RandomGenerator(generator)] => kernels::random::build(op_type, &attrs, &generator.get().0),
             [Resource::SparseTable(table)] => kernels::sparse::table::build(op_type, &attrs, &table.get().0),
             [Resource::Reader(reader)] => kernels::readers::reader::build(op_type, &reader.get().0, None),
             [Resource::Reader(reader), Resource::Queue(queue)] => {
@@ -141,7 +144,7 @@ impl ProgramBuilder {
         Ok(kernel.into_python(py)?.map(|kernel| KernelHandle(Callee::Native(kernel))))
     }
 
-    /// A kernel that has the index before its inputs pick one of `kernels`.
+    /// A kernel that picks one of `kernels`; its first input is the index.
     #[staticmethod]
     fn select(py: Python<'_>, kernels: Vec<Bound<'_, KernelHandle>>) -> PyResult<KernelHandle> {
         let native = |kernel: &Bound<'_, KernelHandle>| match &kernel.get().0 {
@@ -152,7 +155,7 @@ impl ProgramBuilder {
         Ok(KernelHandle(Callee::Native(Arc::new(Select::new(kernels)))))
     }
 
-    /// A Python function in place of a kernel; see `PythonFunction`.
+    /// Adds a call of a Python function; see `PythonFunction`.
     #[staticmethod]
     fn function(py: Python<'_>, function: Py<PyAny>, codes: Vec<u8>) -> PyResult<KernelHandle> {
         let dtypes = codes.into_iter().map(|code| dtype(py, code)).collect::<PyResult<_>>()?;
@@ -161,8 +164,8 @@ impl ProgramBuilder {
 
     /// An operation; returns its number and its first output slot. The other outputs follow that one.
     ///
-    /// The gate is what it waits for, and guards: it is skipped, with all that depends on it, unless the slot of each
-    /// guard has the bool value beside it.
+    /// The gate says what it waits for, and its guards: it is skipped, with all that depends on it, unless the slot of
+    /// each guard has the given value.
     fn node(
         &self,
         py: Python<'_>,
@@ -183,7 +186,7 @@ impl ProgramBuilder {
         node.into_python(py)
     }
 
-    /// An operation that hands on one of `branches`, the first one if `predicate` is false; otherwise as `node`.
+    /// An operation that returns one of `branches`, the first one if `predicate` is false; otherwise as `node`.
     fn merge(
         &self,
         py: Python<'_>,
@@ -227,9 +230,10 @@ pub struct Program {
 
 #[pymethods]
 impl Program {
-    /// Runs once with one array a feed; returns one array a fetch. Whatever takes time is done without the GIL.
+    /// Runs once with one array for each feed; returns one array for each fetch. Releases the GIL unless the program is
+    /// brief.
     ///
-    /// If the run comes to a Python function it returns a `PythonCall` instead, which gives the rest.
+    /// If the run reaches a Python function this returns a `PythonCall` instead, which resumes the run.
     #[pyo3(signature = (feeds, cancellation, timeout=None))]
     fn run<'py>(
         &self,
@@ -258,7 +262,8 @@ impl Program {
 
     /// Runs again and again, without the GIL, until `stop` is set or a run fails.
     ///
-    /// If it comes to a Python function it returns a `PythonCall`, which goes on, and an empty list at the end.
+    /// If the run reaches a Python function this returns a `PythonCall`, which resumes it, and an empty list at the
+    /// end.
     fn run_loop<'py>(
         &self,
         py: Python<'py>,

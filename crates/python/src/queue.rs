@@ -1,4 +1,4 @@
-//! Queues, with calls that need no graph: served at once with the GIL held, or blocking without it.
+//! Queues for use without a graph. Calls are served at once with the GIL held, or block without it.
 
 use crate::array::to_python;
 use crate::attrs::{dtype, shape};
@@ -14,10 +14,10 @@ use pyo3::types::{PyDict, PyList};
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Rows up to this size are copied a second time, into the queue, for less than it costs to make a tensor of each.
+/// Rows up to this size are copied a second time, into the queue, which costs less than a tensor for each.
 const SMALL_ROW_BYTES: usize = 1024;
 
-/// The order of a queue: the name of its class, or (min_after_dequeue, seed, seed2) of a shuffle queue.
+/// The order of a queue: the name of its class, or (min_after_dequeue, seed, seed2) for a shuffle queue.
 #[derive(FromPyObject)]
 enum OrderArgument {
     Shuffle((usize, i64, i64)),
@@ -60,7 +60,7 @@ impl Queue {
         Ok(Self(queue::Queue::new(spec).into_python(py)?))
     }
 
-    /// Adds an element, if its components are exactly of the queue's types and shapes; says whether they are.
+    /// Adds an element, if its components have exactly the queue's types and shapes. Returns whether they have.
     #[pyo3(signature = (element, timeout=None))]
     fn enqueue(&self, element: &Bound<'_, PyAny>, timeout: Option<Seconds>) -> PyResult<bool> {
         let (py, spec, parts) = (element.py(), self.0.spec(), parts(element));
@@ -77,7 +77,7 @@ impl Queue {
         call.make(py, |parker| self.0.enqueue_element(element, parker), |_| Ok(true))
     }
 
-    /// As `enqueue`, of the rows of a batch.
+    /// As `enqueue`, for the rows of a batch.
     #[pyo3(signature = (batch, timeout=None))]
     fn enqueue_many(&self, batch: &Bound<'_, PyAny>, timeout: Option<Seconds>) -> PyResult<bool> {
         let (py, spec, parts) = (batch.py(), self.0.spec(), parts(batch));
@@ -105,7 +105,7 @@ impl Queue {
         call.make(py, |parker| self.0.enqueue_elements(elements, parker), |_| Ok(true))
     }
 
-    /// Takes an element: its components, or the only one alone.
+    /// Takes an element: a list of its components, or the component if there is only one.
     #[pyo3(signature = (timeout=None))]
     fn dequeue<'py>(&self, py: Python<'py>, timeout: Option<Seconds>) -> PyResult<Bound<'py, PyAny>> {
         let call = Call { queue: &self.0, verb: "dequeue", count: 1, timeout };
@@ -114,7 +114,7 @@ impl Queue {
         to_element(py, element)
     }
 
-    /// Takes `count` elements, or what is left of them if `is_up_to`, as a batch.
+    /// Takes `count` elements as a batch; if the queue is closed and `is_up_to`, those that are left.
     #[pyo3(signature = (count, is_up_to, timeout=None))]
     fn dequeue_many<'py>(
         &self,
@@ -163,7 +163,7 @@ impl Queue {
     }
 }
 
-/// Components as Python has them: one alone, several in a list.
+/// Components for Python: one as it is, several as a list.
 fn to_element(py: Python<'_>, components: impl IntoIterator<Item = Tensor>) -> PyResult<Bound<'_, PyAny>> {
     let mut values = components.into_iter().map(|component| to_python(py, component));
     match (values.next(), values.next()) {

@@ -5,7 +5,8 @@ use crate::error::IntoPython;
 use bytes::Bytes;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::compression::Compression;
-use headrace_engine::reader::{FileName, OpenFile, Records, TfRecordFormat};
+use headrace_engine::files::name::FileName;
+use headrace_engine::reader::{OpenFile, Records, TfRecordFormat};
 use headrace_engine::sync::cancellation::Cancellation;
 use headrace_engine::tfrecord::{self, TfRecordWriter};
 use pyo3::prelude::*;
@@ -42,17 +43,17 @@ impl RecordWriter {
         Ok(Self(Mutex::new(Some(writer))))
     }
 
-    /// Appends a record; says whether the writer was open.
+    /// Appends a record. Returns whether the writer was open.
     fn write(&self, py: Python<'_>, record: &[u8]) -> PyResult<bool> {
         self.with_writer(py, |writer| writer.write(record))
     }
 
-    /// Puts everything written so far under the file's name; says whether the writer was open.
+    /// Flushes everything written so far to the file. Returns whether the writer was open.
     fn flush(&self, py: Python<'_>) -> PyResult<bool> {
         self.with_writer(py, TfRecordWriter::flush)
     }
 
-    /// Completes the file; says whether the writer was open.
+    /// Completes the file. Returns whether the writer was open.
     fn close(&self, py: Python<'_>) -> PyResult<bool> {
         let close = || self.lock().take().map(TfRecordWriter::finish).transpose();
         Ok(py.detach(close).into_python(py)?.is_some())
@@ -76,7 +77,7 @@ impl RecordWriter {
 
 impl Drop for RecordWriter {
     fn drop(&mut self) {
-        // As in TensorFlow, a forgotten close loses nothing. Nobody is there to hear of a failure.
+        // As in TensorFlow, a forgotten close loses no record. An error cannot be raised here.
         self.lock().take().map_or(Ok(()), TfRecordWriter::finish).unwrap_or_default();
     }
 }
@@ -87,11 +88,11 @@ pub struct RecordIterator(Mutex<Iteration>);
 
 struct Iteration {
     file: OpenFile,
-    /// Records read ahead: giving up the GIL for each would cost more than reading it.
+    /// Records read ahead: releasing the GIL for each would cost more than reading it.
     ready: VecDeque<Bytes>,
 }
 
-/// So many records are read ahead, or so many bytes.
+/// How many records, or bytes, are read ahead.
 const AHEAD_RECORDS: usize = 64;
 const AHEAD_BYTES: usize = 256 * 1024;
 
@@ -131,7 +132,7 @@ impl Iteration {
         while self.ready.len() < AHEAD_RECORDS && length < AHEAD_BYTES {
             let mut records = Records::default();
             match self.file.read(1, false, &mut records) {
-                // It comes again when the records before it are gone; but an interrupt comes once.
+                // The error is raised again once the records before it are taken; but an interrupt comes once.
                 Err(error) if error.wait().is_none() && !self.ready.is_empty() => break,
                 Err(error) => return Err(error),
                 Ok(_) => {

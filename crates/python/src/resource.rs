@@ -1,10 +1,10 @@
-//! What belongs to a session and outlives a run, beside queues: readers, variables, tables of sparse tensors.
+//! Resources of a session other than queues: readers, variables, random generators, tables of sparse tensors.
 
 use crate::attrs::{attrs, dtype};
 use crate::error::IntoPython;
 use crate::view::to_tensor;
 use headrace_engine::tensor::memory_limit::memory_limit as limit_of_process;
-use headrace_engine::{kernels, reader, sparse, variable};
+use headrace_engine::{kernels, random_generator, reader, sparse, variable};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::Arc;
@@ -41,11 +41,23 @@ impl Variable {
     }
 }
 
-/// The most bytes of memory that this process can have, and whose limit that is.
+/// The most bytes of memory that this process can have, and the owner of that limit.
 #[pyfunction]
 pub fn memory_limit() -> (u64, &'static str) {
     let limit = limit_of_process();
     (limit.num_bytes, limit.owner)
+}
+
+/// A random generator of the engine.
+#[pyclass(frozen, module = "headrace._native")]
+pub struct RandomGenerator(pub Arc<random_generator::RandomGenerator>);
+
+#[pymethods]
+impl RandomGenerator {
+    #[new]
+    fn new(seed: i64, seed2: i64) -> Self {
+        Self(Arc::new(random_generator::RandomGenerator::new(seed, seed2)))
+    }
 }
 
 /// A table of sparse tensors of the engine.

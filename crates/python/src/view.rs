@@ -1,4 +1,4 @@
-//! Python values on their way in: seen as what tensors are made of, then copied once.
+//! Converting Python values to tensors: they are viewed first and copied once.
 
 use crate::array::{array_bytes, numpy_scalar};
 use crate::error::IntoPython;
@@ -19,7 +19,7 @@ pub fn to_tensor(value: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Tensor> {
     to_view(value, dtype)?.into_tensor().into_python(value.py())
 }
 
-/// As [`to_tensor`], but not copied yet.
+/// As [`to_tensor`], but without the copy.
 pub fn to_view<'a>(value: &'a Bound<'_, PyAny>, dtype: DType) -> PyResult<View<'a>> {
     let view = value.cast::<PyUntypedArray>().ok().and_then(|array| View::of_array(array, dtype));
     match view {
@@ -39,16 +39,16 @@ pub fn parts<'a, 'py>(element: &'a Bound<'py, PyAny>) -> Cow<'a, [Bound<'py, PyA
     }
 }
 
-/// A value that can become a tensor, or the rows of one, without Python.
+/// A value that can become a tensor, or its rows, without the GIL.
 pub enum View<'a> {
     /// Elements in the memory of an array.
     Array { dtype: DType, shape: Shape, bytes: &'a [u8] },
-    /// What had to be taken out of Python's objects: scalars and strings.
+    /// A tensor of Python objects (scalars and strings), which are already copied.
     Tensor(Tensor),
 }
 
 impl<'a> View<'a> {
-    /// Component `index` of an element, or of a batch of them, if it is exactly what the queue takes.
+    /// Component `index` of an element, or of a batch, if it is exactly what the queue takes.
     pub fn of_component(value: &'a Bound<'_, PyAny>, spec: &QueueSpec, index: usize, is_batch: bool) -> Option<Self> {
         let view = Self::of(value, spec.dtypes[index])?;
         let shape = view.shape();
@@ -83,7 +83,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// How much is still to be copied.
+    /// How many bytes are still to be copied.
     pub fn num_bytes(&self) -> usize {
         match self {
             Self::Array { bytes, .. } => bytes.len(),
@@ -117,7 +117,7 @@ fn strings(array: &Bound<'_, PyUntypedArray>) -> Option<Vec<Bytes>> {
     strings.map(|item| Some(Bytes::copy_from_slice(item.bind(array.py()).cast::<PyBytes>().ok()?.as_bytes()))).collect()
 }
 
-/// A number, bool or string of Python; an integer may stand for a float.
+/// A Python number, bool or string; an integer may become a float.
 fn number(value: &Bound<'_, PyAny>, dtype: DType) -> Option<Tensor> {
     match dtype {
         DType::Int64 => integer::<i64>(value),

@@ -1,4 +1,4 @@
-//! A Python function that is told of waits that last long.
+//! A Python function that is told of long waits.
 
 use crate::error::from_python;
 use crate::exit;
@@ -24,7 +24,7 @@ impl Watch for PythonWatch {
     fn look(&self, names: &[Arc<str>]) -> Result<()> {
         let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
         let gone = || Err(Error::cancelled("the interpreter is shutting down"));
-        // The exit waits for this call, which has frames of Rust below it: Python must not end the thread here.
+        // The exit waits for this call: there are Rust frames below it, so Python must not end the thread here.
         let _in_python = exit::InPython::new();
         if exit::is_to_linger() {
             return gone();
@@ -33,7 +33,7 @@ impl Watch for PythonWatch {
             Ok(_) => Ok(()),
             Err(error) => Err(from_python(py, error)),
         };
-        // What is called may wait for something in this thread, which is waiting already.
+        // The function may wait in this thread, which is waiting already.
         Parker::nested(|| Python::try_attach(look).unwrap_or_else(gone))
     }
 }

@@ -73,6 +73,8 @@ class OpDef:
         is_stateful: Whether a run does more than compute outputs from inputs, or may give other
             outputs for the same inputs: it prints, calls the user's function, looks at files. Such
             an operation is never computed before a run.
+        is_random: Whether its operations draw random numbers. The session keeps a generator for
+            each of them.
         takes_variable: Whether its first input is a variable itself and not the variable's value.
         numpy: Computes it over NumPy arrays, one an input; None if each operation brings a kernel
             that depends on its attributes, or if only the engine knows the type.
@@ -88,6 +90,7 @@ class OpDef:
     type: str
     role: Role = Role.COMPUTED
     is_stateful: bool = False
+    is_random: bool = False
     takes_variable: bool = False
     numpy: Callable[..., Any] | None = None
     computed: Callable[..., Computed] | None = None

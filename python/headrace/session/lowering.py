@@ -28,9 +28,8 @@ _Gate: TypeAlias = tuple[list[int], list[tuple[int, bool]]]
 class Lowering:
     """Makes the programs of one session. May be used from many threads.
 
-    A kernel is made once for each operation and shared by all programs: it may hold state, such as
-    the position of a random generator. So kernels are kept when programs are dropped. There are at
-    most as many as the graph has operations.
+    A kernel is made once for each operation and shared by all programs. It is kept when programs are
+    dropped. There are at most as many as the graph has operations.
 
     Args:
         rewrites: Whether programs may be rewritten, which changes nothing but time and memory.
@@ -65,6 +64,10 @@ class Lowering:
         if op.definition.role is Role.SELECTION:
             return [self._resources.get(tensor.op) for tensor in op.inputs[1:]]
         return self._resources.get(op)
+
+    def generator(self, op: Operation) -> engine.RandomGenerator:
+        """Returns the session's random generator for an operation."""
+        return self._resources.generator(op)
 
     def kernel(self, op: Operation, resources: list[_Operand]) -> engine.Kernel:
         """Returns the kernel of an operation."""
@@ -141,6 +144,8 @@ class _Assembly:
                 inputs.append(self._read(op.name, tensor.op, gate))
             else:
                 inputs.append(self.slots[tensor])
+        if op.definition.is_random:
+            resources.append(self._lowering.generator(op))
         kernel = self._lowering.kernel(op, resources)
         return self._builder.node(op.name, kernel, inputs, len(op.outputs), gate)
 

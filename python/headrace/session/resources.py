@@ -1,4 +1,4 @@
-"""The resources of a session, made when first used: queues, readers, variables and more.
+"""What a session holds for its graph, made when first used: queues, readers, generators and more.
 
 A resource belongs to the operation that names it, or to all operations with the same `shared_name`
 in the same container.
@@ -15,7 +15,9 @@ from headrace.shapes import TensorShape, bracketed
 
 __all__ = ["Resource", "Resources"]
 
-Resource: TypeAlias = engine.Queue | engine.Reader | engine.SparseTable | engine.Variable
+Resource: TypeAlias = (
+    engine.Queue | engine.RandomGenerator | engine.Reader | engine.SparseTable | engine.Variable
+)
 
 _QUEUE_CLASSES = {
     "FIFOQueueV2": "FIFOQueue",
@@ -33,6 +35,7 @@ class Resources:
         # Guarded by the lock.
         self._by_op: dict[Operation, Resource] = {}
         self._shared: dict[tuple[str, str], tuple[Operation, Resource]] = {}
+        self._generators: dict[Operation, engine.RandomGenerator] = {}
         self._numbers = itertools.count()
 
     def get(self, op: Operation) -> Resource:
@@ -46,6 +49,15 @@ class Resources:
             if resource is None:
                 resource = self._by_op[op] = self._find_or_make(op)
             return resource
+
+    def generator(self, op: Operation) -> engine.RandomGenerator:
+        """Returns the random generator of an operation, made if it is not there yet."""
+        with self._lock:
+            generator = self._generators.get(op)
+            if generator is None:
+                generator = engine.RandomGenerator(*_seeds(op.attrs))
+                self._generators[op] = generator
+            return generator
 
     def _find_or_make(self, op: Operation) -> Resource:
         shared_name = op.attrs.get("shared_name")

@@ -1,7 +1,7 @@
-//! Files that get their name once they are whole: the one way in which the package replaces a file.
+//! Atomic replacement of files: a file gets its name when it is complete. The package replaces files in no other way.
 //!
-//! The data goes to a temporary file in the same directory, which is renamed. So a reader finds the old file or the new
-//! one, and a writer that fails or is killed leaves the old one.
+//! The data are written to a temporary file in the same directory, which is then renamed. So a reader finds the old
+//! file or the new one, and a writer that fails or is killed leaves the old one.
 
 use crate::files::output::Output;
 use std::collections::hash_map::RandomState;
@@ -11,26 +11,26 @@ use std::hash::BuildHasher;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// How many links may lead from one to the next, as in Linux.
+/// The longest chain of symbolic links that is followed, as in Linux.
 const MOST_LINKS: usize = 40;
-/// The most bytes of a temporary name that come from the file's own one: a name has up to 255.
+/// How many bytes of the file's name a temporary name keeps: a name has at most 255.
 const MOST_NAME_BYTES: usize = 230;
 
-/// What has become of a file that is written under its own name, when that has failed.
+/// The remedy for a failed write to a file under its own name.
 pub const INCOMPLETE: &str = "The file is incomplete and takes nothing more. Write it again.";
 
-/// A file that is being written. Dropping it before it has its name removes it.
+/// A file that is being written. Dropping it before it is published removes it.
 pub struct AtomicFile {
     path: PathBuf,
-    /// Where the file is until it gets its name; `None` if it has it.
+    /// Where the file is until it is published; `None` afterwards.
     temporary: Option<PathBuf>,
 }
 
 impl AtomicFile {
-    /// A new file that is to replace `path`, with the mode of the file that is there, and where it is written.
+    /// A new file that will replace `path`, with the mode of the old file, and the handle to write it.
     ///
-    /// What is no regular file (a pipe, a device) is written itself, and so is a file in a directory where none may be
-    /// made. A link stays, and what it points to is replaced.
+    /// Pipes and devices are written directly, and so is a file in a directory where no files may be created. A
+    /// symbolic link stays and its target is replaced.
     pub fn create(path: &Path) -> io::Result<(Self, Output<File>)> {
         let path = without_links(path)?;
         if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
@@ -59,7 +59,7 @@ impl AtomicFile {
         Ok((Self { path, temporary: None }, Output::new(file)))
     }
 
-    /// What has become of the file when writing it has failed, and what to do.
+    /// The state of the file after a failed write, and what the user can do.
     pub fn remedy(&self) -> &'static str {
         match self.temporary {
             Some(_) => "Nothing of that name was written or replaced. Write the file again.",
@@ -67,7 +67,7 @@ impl AtomicFile {
         }
     }
 
-    /// Gives the file its name, if it has not got it yet.
+    /// Renames the file to its final name, unless that was done.
     pub fn publish(&mut self) -> io::Result<()> {
         if let Some(temporary) = &self.temporary {
             fs::rename(temporary, &self.path)?;
@@ -80,13 +80,13 @@ impl AtomicFile {
 impl Drop for AtomicFile {
     fn drop(&mut self) {
         if let Some(temporary) = &self.temporary {
-            // Nothing can be done here about a file that cannot be removed.
+            // An error is ignored: nothing can be done here about a file that cannot be removed.
             fs::remove_file(temporary).unwrap_or_default();
         }
     }
 }
 
-/// What `path` is in the end, if it is a link; there need not be anything.
+/// The target of `path` if it is a symbolic link, at the end of the chain. It need not exist.
 fn without_links(path: &Path) -> io::Result<PathBuf> {
     let mut path = path.to_owned();
     for _ in 0..MOST_LINKS {
@@ -96,7 +96,7 @@ fn without_links(path: &Path) -> io::Result<PathBuf> {
         let target = fs::read_link(&path)?;
         path = path.parent().unwrap_or(Path::new("")).join(target);
     }
-    // The system's own words for a circle of links.
+    // The system's own error for a loop of links.
     fs::metadata(&path).map(|_| path)
 }
 
@@ -107,11 +107,11 @@ fn found(metadata: io::Result<Metadata>) -> io::Result<Option<Metadata>> {
     }
 }
 
-/// A new file next to `path`. Nobody can know its name in advance and put a link there, and no two writers share one.
+/// A new file next to `path`. Its name cannot be guessed, so nobody can put a link there, and no two writers share one.
 fn create_temporary(path: &Path) -> io::Result<(PathBuf, File)> {
     let name = path.file_name().ok_or(ErrorKind::NotFound)?;
     loop {
-        // Each of these states has keys of its own, which come from the system's random numbers.
+        // Each of these states has keys of its own, from the system's random numbers.
         let number = RandomState::new().hash_one(name);
         let temporary = path.with_file_name(temporary_name(name, number));
         match File::create_new(&temporary) {
@@ -124,7 +124,7 @@ fn create_temporary(path: &Path) -> io::Result<(PathBuf, File)> {
 fn temporary_name(name: &OsStr, number: u64) -> OsString {
     let start = match name.len() {
         ..=MOST_NAME_BYTES => name.to_owned(),
-        // Cut where any text may be cut: the name is for people who find it after a crash.
+        // Cut at any byte: the name only helps people who find the file after a crash.
         _ => name.to_string_lossy().chars().take(MOST_NAME_BYTES / 4).collect::<String>().into(),
     };
     let mut temporary = start;
@@ -132,7 +132,8 @@ fn temporary_name(name: &OsStr, number: u64) -> OsString {
     temporary
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
+#[cfg(unix)]
 mod tests {
     use super::*;
     use std::io::Write;

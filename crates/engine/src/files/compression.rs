@@ -1,4 +1,4 @@
-//! Compressed files: inflated while they are read, deflated while they are written.
+//! Compressed files: inflated while reading, deflated while writing.
 //!
 //! Source: RFC 1950 (zlib) and RFC 1952 (gzip).
 
@@ -11,21 +11,24 @@ use std::io::{self, ErrorKind, Read, Write};
 
 /// Compressed bytes are read in blocks of this size.
 const BLOCK_BYTES: usize = 128 * 1024;
-/// The largest window there is: it reads what was written with any other.
+/// The largest window size; it can read data that was written with a smaller one.
 const WINDOW_BITS: u8 = 15;
 const DEFAULT_LEVEL: u32 = 6;
 
 /// How a whole file is compressed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compression {
+    /// The records as they are.
     #[default]
     None,
+    /// A zlib stream (RFC 1950).
     Zlib,
+    /// A gzip file (RFC 1952).
     Gzip,
 }
 
 impl Compression {
-    /// The compression of TensorFlow's name, or `None` if there is no such.
+    /// The compression that TensorFlow calls `name`, or `None` if there is no such.
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
             "" => Some(Self::None),
@@ -35,7 +38,7 @@ impl Compression {
         }
     }
 
-    /// What it looks like that starts with these bytes.
+    /// Guesses the compression of a file from its first bytes.
     pub fn guess(start: &[u8]) -> Self {
         match start {
             [0x1f, 0x8b, 8, ..] => Self::Gzip,
@@ -46,7 +49,7 @@ impl Compression {
         }
     }
 
-    /// What to do about what starts with these bytes and makes no sense when it is read with this compression.
+    /// Tells the user what to do about a file that starts with these bytes and cannot be read with this compression.
     pub fn remedy(self, start: &[u8]) -> &'static str {
         match Self::guess(start) {
             guess if guess == self => "It is damaged; copy it again.",
@@ -59,38 +62,39 @@ impl Compression {
 
 /// The inflated bytes of a compressed input.
 ///
-/// The members of a gzip file are read through; a zlib stream ends at its end, whatever follows. An input that is cut
-/// short ends where it is cut. Damage is an error of kind `InvalidData`, in the words of TensorFlow.
+/// All members of a gzip file are read; a zlib stream ends at its end, whatever follows. A truncated input ends where
+/// it is cut. Damage is an error of kind `InvalidData`, in the words of TensorFlow.
 pub struct Inflate<R> {
     input: R,
     compression: Compression,
     /// `None` between two members.
     stream: Option<Decompress>,
     block: Vec<u8>,
-    /// What was read and not used is `block[start..end]`.
+    /// The bytes that were read but not used yet are `block[start..end]`.
     start: usize,
     end: usize,
-    /// The first bytes of the input, as far as they were read.
+    /// The first bytes of the input that were read so far.
     first: SmallVec<[u8; 4]>,
     is_over: bool,
 }
 
 impl<R: Read> Inflate<R> {
+    /// Reads from `input`, which is compressed as given.
     pub fn new(input: R, compression: Compression) -> Self {
         let block = Vec::new();
         Self { input, compression, stream: None, block, start: 0, end: 0, first: SmallVec::new(), is_over: false }
     }
 
-    /// What to do about an error.
+    /// Tells the user what to do about an error.
     pub fn remedy(&self) -> &'static str {
         self.compression.remedy(&self.first)
     }
 
-    /// Reads another block; says whether there was one.
+    /// Reads another block. Returns whether there was one.
     fn read_block(&mut self) -> io::Result<bool> {
         #[expect(clippy::disallowed_methods, reason = "a block")]
         self.block.resize(BLOCK_BYTES, 0);
-        // Nothing of the old block is left, also if this fails.
+        // The old block is dropped even if this fails.
         (self.start, self.end) = (0, 0);
         self.end = retried(|| self.input.read(&mut self.block))?;
         let missing = self.first.inline_size() - self.first.len();
@@ -135,14 +139,16 @@ fn damage(error: &flate2::DecompressError) -> io::Error {
     io::Error::new(ErrorKind::InvalidData, text)
 }
 
-/// An output that deflates what is written to it, or does not.
+/// An output that is deflated, or written as it is.
 pub enum Deflate<W: Write> {
+    /// Writes the bytes as they are.
     Plain(W),
+    /// Writes a compressed stream.
     Compressed(ZlibEncoder<W>),
 }
 
 impl<W: Write> Deflate<W> {
-    /// `level` is 0 (none) to 9 (smallest), -1 or nothing for the usual one.
+    /// Writes to `output`. `level` is 0 (none) to 9 (smallest); -1 or `None` for zlib's default.
     pub fn new(output: W, compression: Compression, level: Option<i64>) -> Result<Self> {
         let level = match level {
             None | Some(-1) => DEFAULT_LEVEL,
@@ -175,7 +181,7 @@ impl<W: Write> Write for Deflate<W> {
         }
     }
 
-    /// Passes on everything written so far, so that it can be inflated.
+    /// Flushes what was written so far, so that it can be inflated.
     fn flush(&mut self) -> io::Result<()> {
         match self {
             Self::Plain(output) => output.flush(),

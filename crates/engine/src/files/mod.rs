@@ -1,5 +1,7 @@
-//! Files: compression, and writing beside a name.
+//! Files: their names, compression, and replacing one as a whole.
 
 pub mod atomic_file;
 pub mod compression;
+pub mod input;
+pub mod name;
 pub mod output;

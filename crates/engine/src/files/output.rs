@@ -1,8 +1,8 @@
-//! What files are written through, and the repetition of calls that a signal has interrupted.
+//! Output to files, and repeating system calls that a signal has interrupted.
 
 use std::io::{self, ErrorKind, Write};
 
-/// Calls again what a signal has interrupted before anything was done.
+/// Repeats a call that a signal has interrupted before it did anything.
 pub fn retried<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     loop {
         match call() {
@@ -12,20 +12,22 @@ pub fn retried<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     }
 }
 
-/// An output that signals do not interrupt, and that takes nothing more once it has failed.
+/// An output that signals do not interrupt, and that refuses all writes after the first failure.
 ///
-/// The layers above (buffers, compression) try again what failed, at the latest when they are dropped. What arrived
-/// then would stand behind a gap.
+/// The layers above (buffers, compression) repeat failed writes, at the latest when they are dropped. Such data would
+/// follow a gap.
 pub struct Output<W> {
     output: W,
     has_failed: bool,
 }
 
 impl<W> Output<W> {
+    /// Writes to `output`.
     pub fn new(output: W) -> Self {
         Self { output, has_failed: false }
     }
 
+    /// What is written to.
     pub fn get_ref(&self) -> &W {
         &self.output
     }

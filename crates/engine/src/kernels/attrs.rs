@@ -1,4 +1,4 @@
-//! The attributes of an operation: what is known about it before it runs.
+//! The attributes of an operation: its properties that are known before it runs.
 
 use crate::error::{Error, Result};
 use crate::tensor::dtype::DType;
@@ -8,15 +8,21 @@ use std::collections::HashMap;
 /// The value of one attribute.
 #[derive(Clone, Debug)]
 pub enum Attr {
+    /// A bool.
     Bool(bool),
+    /// An integer.
     Int(i64),
+    /// A float.
     Float(f64),
+    /// A string.
     String(String),
     /// A string that is not UTF-8.
     Bytes(Vec<u8>),
+    /// An element type.
     DType(DType),
-    /// `None` where not even the rank is known.
+    /// A shape; `None` if not even the rank is known.
     Shape(Option<PartialShape>),
+    /// A list.
     List(Vec<Attr>),
 }
 
@@ -25,10 +31,12 @@ pub enum Attr {
 pub struct Attrs(HashMap<String, Attr>);
 
 impl Attrs {
+    /// Adds an attribute.
     pub fn insert(&mut self, name: impl Into<String>, value: Attr) {
         self.0.insert(name.into(), value);
     }
 
+    /// A bool. Fails if it is missing or of another kind.
     pub fn bool(&self, name: &str) -> Result<bool> {
         match self.get(name)? {
             Attr::Bool(value) => Ok(*value),
@@ -36,6 +44,7 @@ impl Attrs {
         }
     }
 
+    /// An integer. Fails if it is missing or of another kind.
     pub fn int(&self, name: &str) -> Result<i64> {
         match self.get(name)? {
             Attr::Int(value) => Ok(*value),
@@ -43,7 +52,7 @@ impl Attrs {
         }
     }
 
-    /// A float, or an integer taken for one.
+    /// A float; an integer is converted to one.
     pub fn float(&self, name: &str) -> Result<f64> {
         match self.get(name)? {
             Attr::Float(value) => Ok(*value),
@@ -52,6 +61,7 @@ impl Attrs {
         }
     }
 
+    /// A string. Fails if it is missing or of another kind.
     pub fn string(&self, name: &str) -> Result<&str> {
         match self.get(name)? {
             Attr::String(value) => Ok(value),
@@ -68,6 +78,7 @@ impl Attrs {
         }
     }
 
+    /// An element type. Fails if it is missing or of another kind.
     pub fn dtype(&self, name: &str) -> Result<DType> {
         match self.get(name)? {
             Attr::DType(value) => Ok(*value),
@@ -75,6 +86,7 @@ impl Attrs {
         }
     }
 
+    /// A shape, `None` for an unknown rank. Fails if it is missing or of another kind.
     pub fn shape(&self, name: &str) -> Result<Option<&PartialShape>> {
         match self.get(name)? {
             Attr::Shape(value) => Ok(value.as_ref()),
@@ -82,7 +94,7 @@ impl Attrs {
         }
     }
 
-    /// A list of attributes, each turned into `T` by `item`.
+    /// A list of attributes, each converted to `T` by `item`.
     pub fn list<T>(&self, name: &str, item: impl Fn(&Attr) -> Option<T>) -> Result<Vec<T>> {
         match self.get(name)? {
             Attr::List(items) => {

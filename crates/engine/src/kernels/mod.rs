@@ -1,4 +1,4 @@
-//! The kernels, one file a family, and the table that finds them by the type of an operation.
+//! The kernels, in one room for each family of operations, and the tables that find them by the type of an operation.
 
 pub mod array;
 pub mod attrs;
@@ -22,14 +22,13 @@ use std::sync::Arc;
 
 /// The kernel for operations of type `op_type`, or `None` if the engine has none.
 ///
-/// These kernels hold nothing but their own state; those that work on a session's resources are built elsewhere.
+/// These kernels have no state; those that work on a session's resources are built elsewhere.
 pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
     let rooms = [
         array::build,
         control::build,
         image::build,
         math::build,
-        random::build,
         readers::build,
         records::build,
         sparse::build,

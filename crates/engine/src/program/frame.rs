@@ -1,8 +1,8 @@
-//! One run of a program: the values so far, which nodes are done, and which wait.
+//! The state of one run of a program: the values so far, and which nodes are done or wait.
 
 use super::{HostFunction, Node, Program, Slot, Work};
 use crate::error::{Code, Error, Result};
-use crate::kernel::{Kernel, Outputs, Pending, Tensors, store};
+use crate::kernel::{Outputs, Pending, Tensors, store};
 use crate::run::Run;
 use crate::tensor::Tensor;
 use std::collections::VecDeque;
@@ -11,20 +11,22 @@ use std::sync::Arc;
 /// How far one run has come.
 #[derive(Default)]
 pub(super) struct Progress {
-    /// The first node that was not looked at yet.
+    /// The first node that no attempt was made to run yet.
     next: usize,
-    /// Nodes that were not ready, to be looked at again now.
+    /// Nodes that were not ready; they are tried again now.
     blocked: VecDeque<usize>,
-    /// Nodes that are not ready, to be looked at again when something that waits is done.
-    deferred: Vec<usize>,
+    /// Nodes that are not ready; they are tried again when a node that waits is done.
+    not_ready: Vec<usize>,
     waiting: Vec<Waiting>,
     /// The node whose host function is being called.
     called: usize,
 }
 
-/// A call of a function of the host language that is due.
+/// A function of the host language that has to be called now.
 pub struct HostCall {
+    /// The function.
     pub function: HostFunction,
+    /// Its arguments.
     pub inputs: Tensors,
 }
 
@@ -33,13 +35,13 @@ pub(super) struct Frame<'p> {
     program: &'p Program,
     pub(super) values: Vec<Option<Tensor>>,
     is_done: Vec<bool>,
-    /// The nodes among those done that were skipped. They filled no slot.
+    /// Which of the done nodes were skipped. They filled no slot.
     is_skipped: Vec<bool>,
-    /// Something has waited: not every value was moved to who read it last.
+    /// Some node has waited, so values may be left in slots that are usually moved out.
     has_waited: bool,
 }
 
-/// A [`Frame`] without its program: what a run that has stopped at a host function is kept as.
+/// A [`Frame`] without its program: the state of a run that has stopped at a host function.
 pub(super) struct Values {
     values: Vec<Option<Tensor>>,
     is_done: Vec<bool>,
@@ -73,7 +75,7 @@ impl<'p> Frame<'p> {
     pub(super) fn clear(&mut self) {
         self.is_done.fill(false);
         self.is_skipped.fill(false);
-        // Nor was what a node that was skipped would have read.
+        // So may the inputs of a skipped node.
         if std::mem::take(&mut self.has_waited) || self.program.has_branches {
             for node in &self.program.nodes {
                 self.values[node.first_output..node.first_output + node.num_outputs].fill(None);
@@ -99,7 +101,7 @@ impl<'p> Frame<'p> {
         node.controls.iter().all(|control| self.is_done[*control]) && producers.all(|producer| self.is_done[producer])
     }
 
-    /// Whether a node that is ready is not to run: on a branch not taken, or in need of what is.
+    /// Whether a ready node must be skipped: it, or something it needs, is on a branch that was not taken.
     fn is_to_skip(&self, node: &Node) -> Result<bool> {
         let is_skipped = |producer: Option<usize>| producer.is_some_and(|producer| self.is_skipped[producer]);
         if node.controls.iter().any(|control| self.is_skipped[*control]) {
@@ -111,14 +113,14 @@ impl<'p> Frame<'p> {
             }
         }
         Ok(match node.work {
-            Work::Call(_) | Work::Change(_) | Work::Host(_) => {
+            Work::Call(_) | Work::Change(_) | Work::Fill(_) | Work::Host(_) => {
                 node.inputs.iter().any(|input| is_skipped(input.producer))
             }
             Work::Merge => is_skipped(node.inputs[0].producer) || is_skipped(node.inputs[self.branch(node)?].producer),
         })
     }
 
-    /// Which input a merging node hands on.
+    /// The number of the input that a merge node returns.
     fn branch(&self, node: &Node) -> Result<usize> {
         Ok(if self.value(node.inputs[0].slot)?.bool_scalar("pred")? { 2 } else { 1 })
     }
@@ -126,7 +128,7 @@ impl<'p> Frame<'p> {
     /// Runs every node. The program has no host functions.
     pub(super) fn execute(&mut self, run: &Run) -> Result<()> {
         run.check()?;
-        run.is_plain.set(self.program.is_plain);
+        run.is_unoptimised.set(self.program.is_unoptimised);
         let mut progress = Progress::default();
         match self.execute_nodes::<false>(run, &mut progress) {
             Ok(_) => Ok(()),
@@ -134,13 +136,13 @@ impl<'p> Frame<'p> {
         }
     }
 
-    /// Runs the nodes up to the next call of a host function, or all that are left.
+    /// Runs the nodes up to the next host function, or all remaining ones.
     pub(super) fn advance(&mut self, run: &Run, progress: &mut Progress) -> Result<Option<HostCall>> {
-        run.is_plain.set(self.program.is_plain);
+        run.is_unoptimised.set(self.program.is_unoptimised);
         self.execute_nodes::<true>(run, progress).map_err(|error| self.abandon(run, std::mem::take(progress), error))
     }
 
-    /// Takes what the host function returned that the run has stopped at.
+    /// Stores what the host function returned at which the run has stopped.
     pub(super) fn take_returned(
         &mut self,
         run: &Run,
@@ -148,16 +150,16 @@ impl<'p> Frame<'p> {
         returned: Result<Outputs>,
     ) -> Result<()> {
         let Node { first_output, num_outputs, .. } = self.program.nodes[progress.called];
-        let places = &mut self.values[first_output..first_output + num_outputs];
-        let stored = returned.and_then(|outputs| store(outputs, places));
+        let slots = &mut self.values[first_output..first_output + num_outputs];
+        let stored = returned.and_then(|outputs| store(outputs, slots));
         stored.map_err(|error| {
             let error = self.program.explain(progress.called, run, error);
             self.abandon(run, std::mem::take(progress), error)
         })
     }
 
-    /// Runs the nodes in their order. One that would block waits aside while those that can go on do. If `MAY_STOP`, it
-    /// stops where a host function is to be called, and goes on from there with the next call.
+    /// Runs the nodes in order. A node that would block waits while others go on. If `MAY_STOP`, the run stops where a
+    /// host function has to be called, and the next call of this goes on from there.
     fn execute_nodes<const MAY_STOP: bool>(&mut self, run: &Run, progress: &mut Progress) -> Result<Option<HostCall>> {
         for node in progress.next..self.program.nodes.len() {
             if progress.waiting.is_empty() || self.is_ready(node) {
@@ -166,14 +168,14 @@ impl<'p> Frame<'p> {
                     return Ok(Some(call));
                 }
             } else {
-                progress.deferred.push(node);
+                progress.not_ready.push(node);
             }
         }
         progress.next = self.program.nodes.len();
         loop {
             while let Some(node) = progress.blocked.pop_front() {
                 if !self.is_ready(node) {
-                    progress.deferred.push(node);
+                    progress.not_ready.push(node);
                 } else if let Some(call) = self.start_or_stop::<MAY_STOP>(node, run, progress)? {
                     return Ok(Some(call));
                 }
@@ -182,7 +184,7 @@ impl<'p> Frame<'p> {
                 return Ok(None);
             }
             if self.poll(run, &mut progress.waiting)? {
-                progress.blocked.extend(progress.deferred.drain(..));
+                progress.blocked.extend(progress.not_ready.drain(..));
             } else {
                 run.wait_in(&|| progress.waiting.iter().map(|waiting| self.name(waiting)).collect())?;
             }
@@ -203,7 +205,7 @@ impl<'p> Frame<'p> {
         self.start(index, run, &mut progress.waiting).map(|()| None)
     }
 
-    /// The call of a host function, unless it is skipped.
+    /// Stops for the call of a host function, unless the node is skipped.
     fn stop(
         &mut self,
         index: usize,
@@ -234,7 +236,7 @@ impl<'p> Frame<'p> {
         }
         self.is_done[index] = true;
         match &node.work {
-            Work::Call(kernel) => self.call(index, kernel, run, waiting).map_err(explain),
+            Work::Call(_) | Work::Fill(_) => self.call(index, run, waiting).map_err(explain),
             Work::Change(kernel) => {
                 let Some(value) = &mut self.values[node.first_output] else { return Err(unfilled(node.first_output)) };
                 kernel.change(value).map_err(explain)
@@ -247,42 +249,47 @@ impl<'p> Frame<'p> {
         }
     }
 
-    /// Calls a kernel with what it needs. On its own, so that the nodes that change a value in place stay cheap.
+    /// Calls a kernel with its inputs. Not inlined, so that nodes that change a value in place stay cheap.
     #[inline(never)]
-    fn call(&mut self, index: usize, kernel: &Arc<dyn Kernel>, run: &Run, waiting: &mut Vec<Waiting>) -> Result<()> {
+    fn call(&mut self, index: usize, run: &Run, waiting: &mut Vec<Waiting>) -> Result<()> {
         let program = self.program;
         let node = &program.nodes[index];
         let inputs = self.inputs(node, waiting.is_empty())?;
         run.node.set(index);
         run.read_outputs.set(node.read_outputs);
-        let places = &mut self.values[node.first_output..node.first_output + node.num_outputs];
-        if let Some(pending) = kernel.run_into(run, inputs, places)? {
+        let slots = &mut self.values[node.first_output..node.first_output + node.num_outputs];
+        let pending = match &node.work {
+            Work::Fill(kernel) => kernel.fill(run, inputs, slots)?,
+            Work::Call(kernel) => kernel.run(run, inputs)?.store(slots)?,
+            Work::Change(_) | Work::Merge | Work::Host(_) => None,
+        };
+        if let Some(pending) = pending {
             (self.is_done[index], self.has_waited) = (false, true);
             waiting.push(Waiting { node: index, pending });
         }
         Ok(())
     }
 
-    /// What a node reads. `may_move` if nothing waits: moving is right only in program order, and once something waits,
-    /// later nodes may run before earlier ones.
+    /// The inputs of a node. Values may be moved only in program order: `may_move` must be false once a node waits,
+    /// because later nodes may run before earlier ones then.
     #[inline(always)]
     fn inputs(&mut self, node: &Node, may_move: bool) -> Result<Tensors> {
         let mut inputs = Tensors::new();
         for input in &node.inputs {
-            let place = &mut self.values[input.slot];
-            // In two branches, and without a `Result` between: each would copy the tensor once more.
+            let slot = &mut self.values[input.slot];
+            // In two branches and without a `Result`: each would copy the tensor once more.
             if may_move && input.is_last_use {
-                let Some(value) = place.take() else { return Err(unfilled(input.slot)) };
+                let Some(value) = slot.take() else { return Err(unfilled(input.slot)) };
                 inputs.push(value);
             } else {
-                let Some(value) = place else { return Err(unfilled(input.slot)) };
+                let Some(value) = slot else { return Err(unfilled(input.slot)) };
                 inputs.push(value.clone());
             }
         }
         Ok(inputs)
     }
 
-    /// Tries everything that waits; says whether anything could be finished.
+    /// Polls every node that waits. Returns whether one finished.
     fn poll(&mut self, run: &Run, waiting: &mut Vec<Waiting>) -> Result<bool> {
         let before = waiting.len();
         let mut index = 0;
@@ -295,8 +302,8 @@ impl<'p> Frame<'p> {
                 Ok(Some(outputs)) => {
                     waiting.remove(index);
                     let Node { first_output, num_outputs, .. } = self.program.nodes[node];
-                    let places = &mut self.values[first_output..first_output + num_outputs];
-                    store(outputs, places).map_err(explain)?;
+                    let slots = &mut self.values[first_output..first_output + num_outputs];
+                    store(outputs, slots).map_err(explain)?;
                     self.is_done[node] = true;
                 }
                 Err(error) => {
@@ -312,7 +319,7 @@ impl<'p> Frame<'p> {
         Arc::clone(&self.program.nodes[waiting.node].name)
     }
 
-    /// Ends what still waits; of a cancelled run, the first waiting operation says how it ended.
+    /// Ends what still waits. The error of a cancelled run is that of the first waiting operation.
     fn abandon(&self, run: &Run, progress: Progress, error: Error) -> Error {
         let mut first = None;
         let is_from_outside = error.op().is_none();

@@ -1,9 +1,9 @@
 //! Runs of programs that call functions of the host language.
 //!
-//! The engine never calls such a function. The run stops where one is due and hands out its inputs; whoever runs the program
-//! calls the function and resumes the run with what it returned. So no function of the host language ever runs on top of the
-//! engine's frames, and it may do with its thread what it likes. Python ends daemon threads when the interpreter exits by
-//! unwinding their stack by force, which aborts the process if there is a Rust frame on it.
+//! The engine never calls such a function. The run stops there and returns the function and its inputs; its caller
+//! calls the function and resumes the run with the results. So a function of the host language never has a frame of the
+//! engine below it. That matters in Python: when the interpreter exits it ends daemon threads by unwinding their
+//! stacks, and that aborts the process if there is a Rust frame.
 
 use super::frame::{Progress, Values};
 use super::{Frame, HostCall, Program, StopFlag};
@@ -15,12 +15,12 @@ use crate::tensor::Tensor;
 use std::any::Any;
 use std::sync::Arc;
 
-/// A function of the host language, of whatever type it is there.
+/// A function of the host language. The engine does not know its type.
 pub type HostFunction = Arc<dyn Any + Send + Sync>;
 
 /// Where a run has stopped.
 pub enum Stop {
-    /// A function is to be called; [`Execution::resume`] takes what it returns.
+    /// A function has to be called; [`Execution::resume`] takes its results.
     Call(HostCall),
     /// The run is over; the fetched values, none after a loop.
     Done(Vec<Tensor>),
@@ -28,15 +28,15 @@ pub enum Stop {
 
 /// A run of a program with host functions, or a loop of runs.
 ///
-/// It belongs to one thread at a time. Dropping it ends the run; what waits leaves its queue.
+/// One thread uses it at a time. Dropping it ends the run and cancels its waits.
 pub struct Execution {
     program: Arc<Program>,
-    /// The values so far; `None` once the run is over.
+    /// The values so far; `None` after the run.
     values: Option<Values>,
     progress: Progress,
-    /// Repeats the run until it is set.
+    /// The run is repeated until this is set.
     stop: Option<Arc<StopFlag>>,
-    /// Not that of the thread: a function that is called may wait for something itself.
+    /// Not the thread's own parker, which the functions may need for waits of theirs.
     parker: Arc<Parker>,
     origins: Origins,
 }
@@ -65,7 +65,7 @@ impl Execution {
         }
     }
 
-    /// The parker that each `run` given to this execution must have.
+    /// The parker that every `run` given to this execution must have.
     pub fn parker(&self) -> &Arc<Parker> {
         &self.parker
     }
@@ -81,7 +81,7 @@ impl Execution {
         })
     }
 
-    /// Goes on with what the host function returned, up to the next call.
+    /// Resumes with the results of the host function and runs up to the next call.
     pub fn resume(&mut self, run: &Run, returned: Result<Outputs>) -> Result<Stop> {
         self.with_frame(run, |this, frame| {
             frame.take_returned(run, &mut this.progress, returned)?;
@@ -110,7 +110,7 @@ impl Execution {
         self.stop.as_ref().is_some_and(|stop| stop.is_set())
     }
 
-    /// Lends `work` the values and the origins; keeps them if the run has stopped for a call.
+    /// Calls `work` with the values and origins, and keeps them if the run has stopped for a call.
     fn with_frame(&mut self, run: &Run, work: impl FnOnce(&mut Self, &mut Frame) -> Result<Stop>) -> Result<Stop> {
         let over = || Error::internal("the run is over");
         let program = Arc::clone(&self.program);

@@ -1,22 +1,25 @@
 //! Programs: a flat list of kernel calls in topological order, run once or in a loop.
 
 mod builder;
+mod draft;
 mod frame;
 mod hosted;
+mod passes;
 
 pub use builder::ProgramBuilder;
 pub use frame::HostCall;
 pub use hosted::{Execution, HostFunction, Stop};
 
 use crate::error::{Code, Error, Result};
-use crate::kernel::{InPlace, Kernel};
+use crate::kernel::Kernel;
+use crate::kernel::rewrite::{Fill, InPlace};
 use crate::run::Run;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::tensor::Tensor;
 use frame::Frame;
 use std::sync::Arc;
 
-/// The place of one value in a run of a program.
+/// The index of one value in a run of a program.
 pub type Slot = usize;
 
 /// Asks a [`Program::run_loop`] to end; set by any thread, read between two runs.
@@ -24,14 +27,17 @@ pub type Slot = usize;
 pub struct StopFlag(AtomicBool);
 
 impl StopFlag {
+    /// A flag that is not set.
     pub fn new() -> Self {
         Self::default()
     }
 
+    /// Asks the loop to end after its current run.
     pub fn set(&self) {
         self.0.store(true, Ordering::Release);
     }
 
+    /// Whether the loop is to end.
     pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Acquire)
     }
@@ -43,19 +49,22 @@ struct Node {
     inputs: Vec<Input>,
     /// Nodes that must have run before, besides those that produce the inputs.
     controls: Vec<usize>,
-    /// What must hold for the node to run, outermost first; otherwise it is skipped, and with it what depends on it.
+    /// The conditions for the node to run, outermost first. If one does not hold, the node is skipped, and so is all
+    /// that depends on it.
     guards: Vec<Guard>,
     first_output: Slot,
     num_outputs: usize,
-    /// Which outputs a later node or a fetch reads, a bit each.
+    /// Which outputs are read, one bit each.
     read_outputs: u64,
 }
 
 enum Work {
     Call(Arc<dyn Kernel>),
-    /// Its output has the slot of its input, which nobody else reads.
+    /// The kernel changes its input in place; nothing else reads it.
     Change(Arc<dyn InPlace>),
-    /// Hands on its second input if the first one is false, else its third: the other one may have been skipped.
+    /// As a call, but the kernel writes its outputs to their slots.
+    Fill(Arc<dyn Fill>),
+    /// Returns its second input if the first one is false, else its third. The other one may have been skipped.
     Merge,
     /// Calls a function of the host language; see [`Execution`].
     Host(HostFunction),
@@ -71,7 +80,7 @@ struct Guard {
 struct Input {
     slot: Slot,
     producer: Option<usize>,
-    /// No later node and no fetch reads the slot: the value can be moved out of it.
+    /// Nothing reads the slot later, so the value can be moved out of it.
     is_last_use: bool,
 }
 
@@ -81,17 +90,17 @@ pub struct Program {
     has_branches: bool,
     is_brief: bool,
     has_host_functions: bool,
-    /// Outputs that no node moves away: they are there until somebody clears them.
+    /// Outputs that no node moves out of their slots; they have to be cleared after a run.
     kept: Vec<Slot>,
-    is_plain: bool,
-    /// The values before a run: constants are in place.
+    is_unoptimised: bool,
+    /// The values before a run: those of constants.
     initial: Vec<Option<Tensor>>,
     feeds: Vec<Slot>,
     fetches: Vec<Slot>,
 }
 
 impl Program {
-    /// Whether a run takes no time to speak of, but where it waits.
+    /// Whether a run takes next to no time, not counting waits.
     pub fn is_brief(&self) -> bool {
         self.is_brief
     }
@@ -125,7 +134,7 @@ impl Program {
         self.fetches.iter().enumerate().map(|(index, slot)| frame.fetched(index, *slot)).collect()
     }
 
-    /// Repeats runs until `stop` is set (then it returns) or a run fails (then with that error).
+    /// Repeats runs until `stop` is set (then it returns `Ok`) or a run fails (then it returns the error).
     pub fn run_loop(&self, stop: &StopFlag, run: &Run) -> Result<()> {
         let mut frame = self.loop_frame()?;
         while !stop.is_set() {
@@ -143,7 +152,7 @@ impl Program {
         Ok(Frame::new(self))
     }
 
-    /// The reading nodes that `node` depends on, itself included, nearest first.
+    /// The record of the nearest reading node that `node` depends on, itself included.
     fn origin(&self, node: usize, run: &Run) -> Option<crate::run::Origin> {
         #[expect(clippy::disallowed_methods, reason = "one for each node")]
         let mut is_seen = vec![false; self.nodes.len()];
@@ -160,15 +169,15 @@ impl Program {
         None
     }
 
-    /// The record that an element of a node's input is, if a reading node gave the node its input.
+    /// The record of the failing element, if a reading node produced the node's input.
     fn record_of_element(&self, node: usize, run: &Run, error: &Error) -> Option<crate::run::Origin> {
         let reading = self.nodes[node].inputs.first()?.producer?;
         run.origin(reading)?.of_element(error.element()?)
     }
 
-    /// Completes the error of a node: its name, and the record its inputs came from.
+    /// Adds to the error of a node its name and the record that its inputs came from.
     fn explain(&self, node: usize, run: &Run, error: Error) -> Error {
-        // Ends of input and cancellations are no fault of a record.
+        // The end of the input and cancellations are not about a record.
         let is_about_data = !matches!(error.code(), Code::OutOfRange | Code::Cancelled | Code::DeadlineExceeded);
         let origin = self.origin(node, run).filter(|_| is_about_data && run.origin(node).is_none());
         let error = match origin {

@@ -1,4 +1,4 @@
-//! Batches: what a dequeue of several elements gives.
+//! Batches: what a dequeue of several elements returns.
 
 use super::{Elements, Queue, QueueSpec};
 use crate::error::{Error, Result};
@@ -23,8 +23,8 @@ impl QueueSpec {
 }
 
 impl Queue {
-    /// Puts elements of this queue into one batch for each component: numbers are copied, large strings move. Fails if the
-    /// shapes are not known.
+    /// Puts elements of this queue into one batch for each component. Numbers are copied, large strings move. Fails if
+    /// the shapes are not known.
     pub fn batch(&self, mut elements: Elements) -> Result<Outputs> {
         if !elements.is_empty() {
             self.spec.check_batch()?;
@@ -43,7 +43,7 @@ impl Queue {
     }
 }
 
-/// The smallest shape that holds all of `tensors`; 0 in unknown dimensions where there are none.
+/// The smallest shape that holds all of `tensors`; without any, unknown dimensions are 0.
 fn largest<'a>(shape: &PartialShape, tensors: impl Iterator<Item = &'a Tensor>) -> Shape {
     let smallest = shape.dims().iter().map(|dim| dim.unwrap_or(0)).collect();
     tensors.fold(smallest, |largest: Shape, tensor| {

@@ -1,6 +1,6 @@
-//! Elements in their order, in chunks of memory.
+//! A double-ended list of elements in chunks of memory.
 //!
-//! A queue that grows copies none of them, under its lock, and leaves no memory behind that it had before.
+//! A growing queue does not copy its elements under its lock, and a shrinking one frees its memory.
 
 use super::Element;
 use std::collections::VecDeque;
@@ -8,10 +8,10 @@ use std::collections::VecDeque;
 /// Elements in a chunk: 24 KiB.
 const CHUNK: usize = 512;
 
-/// Elements to take from both ends, or from anywhere.
+/// A list whose elements can be taken from both ends, or from anywhere.
 #[derive(Default)]
 pub(super) struct Chunks {
-    /// All but the first and the last are full; none is empty, except an only one.
+    /// All but the first and the last are full. None is empty, unless it is the only one.
     chunks: VecDeque<VecDeque<Element>>,
     len: usize,
 }
@@ -26,7 +26,7 @@ impl Chunks {
         match self.chunks.back_mut() {
             Some(last) if last.len() < CHUNK => last.push_back(element),
             last => {
-                // The only one of a small queue grows as it needs to.
+                // The only chunk of a small queue grows as needed.
                 #[expect(clippy::disallowed_methods, reason = "a chunk")]
                 let mut chunk = VecDeque::with_capacity(if last.is_some() { CHUNK } else { 1 });
                 chunk.push_back(element);
@@ -47,14 +47,14 @@ impl Chunks {
         let first = self.chunks.front_mut()?;
         let element = first.pop_front()?;
         self.len -= 1;
-        // The only one stays: a queue that runs empty time and again does not allocate.
+        // The only chunk stays: a queue that often runs empty does not allocate.
         if first.is_empty() && self.chunks.len() > 1 {
             self.chunks.pop_front();
         }
         Some(element)
     }
 
-    /// Takes the element at `index`, and puts the last one in the gap.
+    /// Removes the element at `index` and moves the last one there.
     pub(super) fn swap_remove(&mut self, index: usize) -> Option<Element> {
         let last = self.chunks.back_mut()?;
         let element = last.pop_back()?;
@@ -78,16 +78,6 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn element(number: u32) -> Element {
-        let mut bytes = [0; Element::MAX_SHORT_BYTES];
-        bytes[..4].copy_from_slice(&number.to_ne_bytes());
-        Element::Short { layout: 0, length: 4, bytes }
-    }
-
-    fn number_of(element: Element) -> i64 {
-        element.priority() as u32 as i64
-    }
-
     proptest! {
         #[test]
         fn a_list_does_the_same(steps in prop::collection::vec((0_u8..8, 1..700_u32), 1..60)) {
@@ -97,17 +87,17 @@ mod tests {
                     next += 1;
                     match what {
                         0..=2 => {
-                            chunks.push_back(element(next));
+                            chunks.push_back(Element::of_number(i64::from(next)));
                             list.push_back(i64::from(next));
                         }
                         3 => {
-                            chunks.push_front(element(next));
+                            chunks.push_front(Element::of_number(i64::from(next)));
                             list.push_front(i64::from(next));
                         }
-                        4 | 5 => prop_assert_eq!(chunks.pop_front().map(number_of), list.pop_front()),
+                        4 | 5 => prop_assert_eq!(chunks.pop_front().map(|element| element.priority()), list.pop_front()),
                         _ => {
                             let index = (time as usize * 7919) % list.len().max(1);
-                            prop_assert_eq!(chunks.swap_remove(index).map(number_of), list.swap_remove_back(index));
+                            prop_assert_eq!(chunks.swap_remove(index).map(|element| element.priority()), list.swap_remove_back(index));
                         }
                     }
                     prop_assert_eq!(chunks.len(), list.len());

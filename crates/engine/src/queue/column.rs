@@ -3,7 +3,6 @@
 use crate::error::Result;
 use crate::tensor::Tensor;
 use crate::tensor::allocate;
-use crate::tensor::deferred::Recipe;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 use bytes::Bytes;
@@ -15,12 +14,12 @@ pub(super) enum Column {
     Strings(Strings),
 }
 
-/// Strings, some of which lie one after the other in a buffer of their own.
+/// Strings, some of which share a buffer.
 pub(super) struct Strings {
-    /// Empty where they are in the buffer.
+    /// An empty string for each that is in the buffer.
     values: Vec<Bytes>,
     buffer: Vec<u8>,
-    /// Which these are, and where they end.
+    /// For each string in the buffer its index in `values` and its end.
     buffered: Vec<(usize, usize)>,
 }
 
@@ -46,14 +45,14 @@ impl Column {
         }
     }
 
-    /// Adds the floats that are computed from `bytes`.
-    pub(super) fn push_deferred(&mut self, recipe: &Recipe, bytes: &[u8]) {
+    /// Lets `compute` add floats.
+    pub(super) fn push_floats(&mut self, compute: impl FnOnce(&mut Vec<f32>)) {
         if let Self::Floats(floats) = self {
-            recipe.compute(bytes, floats);
+            compute(floats);
         }
     }
 
-    /// Adds the elements of a tensor, whose strings it takes.
+    /// Adds the elements of a tensor, and moves strings out of it.
     pub(super) fn push(&mut self, component: &mut Tensor) -> Result<()> {
         match self {
             Self::Floats(floats) => component.extend_floats(floats)?,

@@ -1,22 +1,22 @@
 //! The state machine of a queue: sequential code, run under the queue's lock.
 
-use super::element::Rows;
 use super::packing::Packing;
+use super::rows::Rows;
 use super::store::Store;
-use super::ticket::{Line, Ticket, Woken};
+use super::waiter::{WaitQueue, Waiter, Woken};
 use super::{Elements, QueueSpec, QueueStats};
 use crate::error::{Error, Result};
 use crate::sync::parker::Parker;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Elements that a dequeue makes room for at once; for more, as they come.
+/// How many elements a dequeue reserves memory for at most; for more it grows.
 const MAX_RESERVED: usize = 4096;
 
-/// A plain close, which takes its turn among the enqueues.
+/// A close that does not cancel. It waits behind the enqueues.
 pub(super) struct Close;
 
-/// What a caller wants of the queue, and how far it came.
+/// What a caller asks of the queue, and how far it is served.
 pub(super) enum Request {
     Enqueue(Rows),
     Close(Close),
@@ -29,7 +29,7 @@ impl Request {
         Self::Dequeue { missing: count, is_up_to, held: Elements::with_capacity(count.min(MAX_RESERVED)) }
     }
 
-    /// How many elements it is still about.
+    /// How many elements are still to move.
     pub(super) fn count(&self) -> usize {
         match self {
             Self::Enqueue(rows) => rows.len(),
@@ -40,7 +40,7 @@ impl Request {
 
     /// The error of an enqueue or plain close that a cancelling close ends.
     fn cancelled(&self) -> Error {
-        let error = Line::Enqueue.cancelled();
+        let error = WaitQueue::Enqueue.cancelled();
         match self {
             Self::Enqueue(rows) if rows.num_popped() > 0 => {
                 let all = rows.num_popped() + rows.len();
@@ -51,7 +51,7 @@ impl Request {
     }
 }
 
-/// What one attempt at a request came to.
+/// The result of one attempt to serve a request.
 enum Attempt {
     Complete(Result<Elements>),
     /// Something moved, but the request still waits.
@@ -64,8 +64,8 @@ pub(super) struct Core {
     packing: Arc<Packing>,
     store: Store,
     is_closed: bool,
-    enqueues: VecDeque<(Request, Arc<Ticket>)>,
-    dequeues: VecDeque<(Request, Arc<Ticket>)>,
+    enqueues: VecDeque<(Request, Arc<Waiter>)>,
+    dequeues: VecDeque<(Request, Arc<Waiter>)>,
     woken: Woken,
     stats: QueueStats,
 }
@@ -93,8 +93,9 @@ impl Core {
     }
 
     pub(super) fn stats(&self) -> QueueStats {
-        let since =
-            |line: &VecDeque<(Request, Arc<Ticket>)>| line.iter().map(|(_, ticket)| ticket.blocked_ns()).sum::<u64>();
+        let since = |waiters: &VecDeque<(Request, Arc<Waiter>)>| {
+            waiters.iter().map(|(_, waiter)| waiter.blocked_ns()).sum::<u64>()
+        };
         QueueStats {
             size: self.store.len(),
             is_closed: self.is_closed,
@@ -106,19 +107,19 @@ impl Core {
         }
     }
 
-    /// The tickets to wake once the lock is released.
+    /// The waiters to wake once the lock is released.
     pub(super) fn take_woken(&mut self) -> Woken {
         std::mem::take(&mut self.woken)
     }
 
-    /// Serves `request` at once if it is first in its line and can be; otherwise it gets a ticket.
+    /// Serves `request` at once if nothing waits before it and it can be; otherwise it becomes a waiter.
     pub(super) fn request(
         &mut self,
-        line: Line,
+        wait_queue: WaitQueue,
         mut request: Request,
         parker: &Arc<Parker>,
-    ) -> std::result::Result<Result<Elements>, Arc<Ticket>> {
-        if self.line(line).is_empty() {
+    ) -> std::result::Result<Result<Elements>, Arc<Waiter>> {
+        if self.waiters(wait_queue).is_empty() {
             match self.attempt(&mut request) {
                 Attempt::Complete(result) => {
                     self.flush();
@@ -127,28 +128,28 @@ impl Core {
                 Attempt::Partial | Attempt::Stuck => {}
             }
         }
-        let ticket = Ticket::new(parker);
-        self.line(line).push_back((request, Arc::clone(&ticket)));
+        let waiter = Waiter::new(parker);
+        self.waiters(wait_queue).push_back((request, Arc::clone(&waiter)));
         self.flush();
-        // The flush may have finished it: what it had added let a dequeue make room for the rest.
-        ticket.take().ok_or(ticket)
+        // The flush may have served it: the elements it had added let a dequeue go on, which made room for the rest.
+        waiter.take().ok_or(waiter)
     }
 
     /// Closes now. Every waiting enqueue and plain close fails.
     pub(super) fn close_and_cancel(&mut self) {
         self.is_closed = true;
-        for (request, ticket) in std::mem::take(&mut self.enqueues) {
-            self.complete(Line::Enqueue, &ticket, Err(request.cancelled()));
+        for (request, waiter) in std::mem::take(&mut self.enqueues) {
+            self.complete(WaitQueue::Enqueue, &waiter, Err(request.cancelled()));
         }
         self.flush();
     }
 
-    /// Takes a request out of its line, if it still waits there; says how many elements it had moved. What a dequeue
-    /// had taken goes back if `is_lossless`.
-    pub(super) fn withdraw(&mut self, line: Line, ticket: &Arc<Ticket>, is_lossless: bool) -> usize {
-        let position = self.line(line).iter().position(|(_, waiting)| Arc::ptr_eq(waiting, ticket));
-        let Some((request, _)) = position.and_then(|index| self.line(line).remove(index)) else { return 0 };
-        self.count_blocked(line, ticket);
+    /// Removes a request from its wait queue, if it still waits. Returns how many elements it had moved. Elements that
+    /// a dequeue had taken go back if `is_lossless`.
+    pub(super) fn withdraw(&mut self, wait_queue: WaitQueue, waiter: &Arc<Waiter>, is_lossless: bool) -> usize {
+        let position = self.waiters(wait_queue).iter().position(|(_, waiting)| Arc::ptr_eq(waiting, waiter));
+        let Some((request, _)) = position.and_then(|index| self.waiters(wait_queue).remove(index)) else { return 0 };
+        self.count_blocked(wait_queue, waiter);
         let num_moved = match request {
             Request::Enqueue(rows) => rows.num_popped(),
             Request::Close(Close) => 0,
@@ -164,7 +165,7 @@ impl Core {
         num_moved
     }
 
-    /// Takes elements back that a dequeue gave.
+    /// Takes back the elements of a dequeue.
     pub(super) fn give_back(&mut self, elements: Elements) {
         self.put_back(elements);
         self.flush();
@@ -175,29 +176,29 @@ impl Core {
         self.store.give_back(elements);
     }
 
-    fn line(&mut self, line: Line) -> &mut VecDeque<(Request, Arc<Ticket>)> {
-        match line {
-            Line::Enqueue => &mut self.enqueues,
-            Line::Dequeue => &mut self.dequeues,
+    fn waiters(&mut self, wait_queue: WaitQueue) -> &mut VecDeque<(Request, Arc<Waiter>)> {
+        match wait_queue {
+            WaitQueue::Enqueue => &mut self.enqueues,
+            WaitQueue::Dequeue => &mut self.dequeues,
         }
     }
 
-    /// Serves both lines from the front until neither can go on.
+    /// Serves both wait queues from the front until neither can go on.
     fn flush(&mut self) {
-        while self.serve(Line::Enqueue) | self.serve(Line::Dequeue) {}
+        while self.serve(WaitQueue::Enqueue) | self.serve(WaitQueue::Dequeue) {}
     }
 
-    /// Serves one line as far as possible; says whether anything moved.
-    fn serve(&mut self, line: Line) -> bool {
+    /// Serves one wait queue as far as possible. Returns whether anything moved.
+    fn serve(&mut self, wait_queue: WaitQueue) -> bool {
         let mut has_moved = false;
-        while let Some((mut request, ticket)) = self.line(line).pop_front() {
+        while let Some((mut request, waiter)) = self.waiters(wait_queue).pop_front() {
             match self.attempt(&mut request) {
                 Attempt::Complete(result) => {
-                    self.complete(line, &ticket, result);
+                    self.complete(wait_queue, &waiter, result);
                     has_moved = true;
                 }
                 attempt => {
-                    self.line(line).push_front((request, ticket));
+                    self.waiters(wait_queue).push_front((request, waiter));
                     return has_moved | matches!(attempt, Attempt::Partial);
                 }
             }
@@ -205,16 +206,16 @@ impl Core {
         has_moved
     }
 
-    fn complete(&mut self, line: Line, ticket: &Ticket, result: Result<Elements>) {
-        self.count_blocked(line, ticket);
-        ticket.put(result);
-        self.woken.push(ticket);
+    fn complete(&mut self, wait_queue: WaitQueue, waiter: &Waiter, result: Result<Elements>) {
+        self.count_blocked(wait_queue, waiter);
+        waiter.put(result);
+        self.woken.push(waiter);
     }
 
-    fn count_blocked(&mut self, line: Line, ticket: &Ticket) {
-        match line {
-            Line::Enqueue => self.stats.enqueue_blocked_ns += ticket.blocked_ns(),
-            Line::Dequeue => self.stats.dequeue_blocked_ns += ticket.blocked_ns(),
+    fn count_blocked(&mut self, wait_queue: WaitQueue, waiter: &Waiter) {
+        match wait_queue {
+            WaitQueue::Enqueue => self.stats.enqueue_blocked_ns += waiter.blocked_ns(),
+            WaitQueue::Dequeue => self.stats.dequeue_blocked_ns += waiter.blocked_ns(),
         }
     }
 

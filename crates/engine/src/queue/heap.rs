@@ -23,7 +23,7 @@ impl Heap {
         let last = self.0.len().checked_sub(1)?;
         self.0.swap(0, last);
         let (_, top) = self.0.pop()?;
-        // The hole goes down to a leaf, always to the better child; what was last then goes up from there.
+        // The hole moves down to a leaf, always to the better child; the last element then moves up from there.
         let mut hole = 0;
         while 2 * hole + 1 < self.0.len() {
             let (left, right) = (2 * hole + 1, 2 * hole + 2);
@@ -53,14 +53,11 @@ mod tests {
     use crate::tensor::Tensor;
 
     fn element(priority: i64, id: i64) -> Element {
-        Element::Tensors([Tensor::scalar(priority), Tensor::scalar(id)].into())
+        Element::of_tensors([Tensor::scalar(priority), Tensor::scalar(id)])
     }
 
     fn ids(heap: &mut Heap) -> Vec<i64> {
-        let id = |element| match element {
-            Element::Tensors(components) => components[1].integer_scalar("id").unwrap(),
-            _ => panic!("a packed element"),
-        };
+        let id = |element: Element| element.into_tensors()[1].integer_scalar("id").unwrap();
         std::iter::from_fn(|| heap.pop()).map(id).collect()
     }
 

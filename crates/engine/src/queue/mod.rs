@@ -1,9 +1,9 @@
 //! Queues: bounded buffers of elements between threads, with the rules of TensorFlow 1.
 //!
-//! One type over several orders. Whoever cannot go on at once takes a place in the line for enqueues (a close
-//! waits there too) or in the line for dequeues; each line is served strictly in order of arrival, by whichever
-//! thread changes the queue. The lock is held while elements move, of which a large batch may have to be cut, never while
-//! their bytes are copied into a batch and never while anybody sleeps.
+//! One type for all orders. A call that cannot be served at once joins the wait queue of enqueues (a close waits there
+//! too) or the one of dequeues. Each is served strictly in order of arrival, by whichever thread changes the queue. The
+//! lock is held while elements move (a row may have to be cut out of a large batch), but not while their bytes are
+//! copied into a batch, and never while a thread sleeps.
 //!
 //! Source of the rules: `tensorflow/core/kernels/queue_base.cc`, `fifo_queue.cc` and `random_shuffle_queue_op.cc`
 //! of TensorFlow 1.15, as documented for `tf.QueueBase`.
@@ -12,16 +12,17 @@ mod batch;
 mod chunks;
 mod column;
 mod core;
-mod element;
 mod heap;
 mod packing;
+mod rows;
 mod spec;
 mod stats;
 mod store;
-mod ticket;
+mod waiter;
 mod waiting;
 
-pub use element::{Element, Elements};
+pub use packing::Element;
+pub use rows::Elements;
 pub use spec::{Order, QueueSpec};
 pub use stats::QueueStats;
 pub use waiting::{Left, Unfinished, Waiting};
@@ -30,27 +31,58 @@ use self::core::{Close, Core, Request};
 use crate::error::Result;
 use crate::kernel::{Outputs, Tensors};
 use crate::sync::Mutex;
-use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::parker::Parker;
-use element::Rows;
 use packing::Packing;
+use rows::Rows;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use ticket::Line;
+use waiter::WaitQueue;
 
 /// A queue of elements, shared by any number of threads.
+///
+/// A call that cannot go on returns [`Progress::Waiting`]. Whoever lets it go on unparks the parker that the call was
+/// given.
+///
+/// ```
+/// use headrace_engine::queue::{Order, Progress, Queue, QueueSpec};
+/// use headrace_engine::sync::parker::Parker;
+/// use headrace_engine::tensor::Tensor;
+/// use headrace_engine::tensor::dtype::DType;
+/// use headrace_engine::tensor::shape::PartialShape;
+/// use std::sync::Arc;
+///
+/// let queue = Queue::new(QueueSpec {
+///     name: "numbers".into(),
+///     order: Order::Fifo,
+///     capacity: Some(10),
+///     dtypes: vec![DType::Int64],
+///     shapes: Some(vec![PartialShape::default()]),
+/// })?;
+/// let parker = Arc::new(Parker::new());
+/// for number in [3_i64, 4] {
+///     queue.enqueue([Tensor::scalar(number)].into_iter().collect(), &parker)?;
+/// }
+/// let Progress::Done(elements) = queue.dequeue(2, false, &parker)? else { panic!("two elements are there") };
+/// assert_eq!(queue.batch(elements)?[0].values::<i64>()?, [3, 4]);
+/// let Progress::Waiting(mut waiting) = queue.dequeue(1, false, &parker)? else { panic!("the queue is empty") };
+/// queue.enqueue([Tensor::scalar(5_i64)].into_iter().collect(), &parker)?;
+/// parker.park(); // Returns at once: the enqueue has served the dequeue.
+/// let elements = waiting.poll().expect("it is served")?;
+/// assert_eq!(queue.one(elements)?[0].values::<i64>()?, [5]);
+/// # headrace_engine::error::Result::Ok(())
+/// ```
 pub struct Queue {
     spec: QueueSpec,
     packing: Arc<Packing>,
-    /// Everything that changes. Locked for a few moves at a time by every caller.
+    /// The state. Every caller locks it for a few moves at a time.
     core: Mutex<Core>,
-    /// Somebody puts elements into batches, which computes what was put off until then.
-    is_batched: AtomicBool,
 }
 
-/// An operation on a queue that is either finished or waits in a line.
+/// A call on a queue that is either finished or waits.
 pub enum Progress {
+    /// It is finished, with the elements it took.
     Done(Elements),
+    /// It waits.
     Waiting(Waiting),
 }
 
@@ -60,21 +92,17 @@ impl Queue {
         spec.check_order()?;
         let packing = Arc::new(Packing::new(&spec));
         let core = Mutex::new(Core::new(&spec, &packing));
-        Ok(Arc::new(Self { spec, packing, core, is_batched: AtomicBool::new(false) }))
+        Ok(Arc::new(Self { spec, packing, core }))
     }
 
+    /// What the queue was made of.
     pub fn spec(&self) -> &QueueSpec {
         &self.spec
     }
 
     /// Says that elements will be put into batches.
     pub fn expect_batches(&self) {
-        self.is_batched.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether [`Queue::expect_batches`] was called.
-    pub fn is_batched(&self) -> bool {
-        self.is_batched.load(Ordering::Relaxed)
+        self.packing.expect_batches();
     }
 
     /// Adds an element. Waits while the queue is full.
@@ -84,19 +112,19 @@ impl Queue {
         self.enqueue_element(self.element(&mut components)?, parker)
     }
 
-    /// As [`Queue::enqueue`], of an element made with [`Queue::element`].
+    /// As [`Queue::enqueue`], for an element made with [`Queue::element`].
     pub fn enqueue_element(self: &Arc<Self>, element: Element, parker: &Arc<Parker>) -> Result<Progress> {
         self.enqueue_rows(Rows::one(element), parker)
     }
 
-    /// As [`Queue::enqueue`], of the rows of `batch`, whose components have the same size in the first dimension: in order,
-    /// as space appears, uninterrupted by other enqueues.
+    /// As [`Queue::enqueue`], for the rows of `batch`, whose components have the same size in the first dimension. They
+    /// are added in order, as space appears, uninterrupted by other enqueues.
     pub fn enqueue_many(self: &Arc<Self>, batch: Tensors, parker: &Arc<Parker>) -> Result<Progress> {
         self.spec.check(&batch, true)?;
-        self.enqueue_rows(Rows::many(batch, &self.packing), parker)
+        self.enqueue_rows(Rows::many(batch, &self.packing)?, parker)
     }
 
-    /// As [`Queue::enqueue_many`], of elements made with [`Queue::element`].
+    /// As [`Queue::enqueue_many`], for elements made with [`Queue::element`].
     pub fn enqueue_elements(self: &Arc<Self>, elements: VecDeque<Element>, parker: &Arc<Parker>) -> Result<Progress> {
         self.enqueue_rows(Rows::made(elements), parker)
     }
@@ -106,71 +134,74 @@ impl Queue {
             return Ok(Progress::Done(Elements::new()));
         }
         rows.prepare(&self.packing)?;
-        self.request(Line::Enqueue, Request::Enqueue(rows), parker)
+        self.request(WaitQueue::Enqueue, Request::Enqueue(rows), parker)
     }
 
-    /// Components, which it may take away, as an element. Fails with `InvalidArgument` if types or shapes do not fit.
+    /// Makes an element of components, which it may move out. Fails with `InvalidArgument` if types or shapes do not
+    /// fit.
     pub fn element(&self, components: &mut Tensors) -> Result<Element> {
         self.spec.check(components, false)?;
         self.packing.pack(components)
     }
 
-    /// The components of the only element that a dequeue gave.
+    /// The components of the element that a dequeue of one returned.
     pub fn one(&self, elements: Elements) -> Result<Outputs> {
         elements.into_iter().next().map_or_else(|| Ok(Outputs::new()), |element| self.packing.unpack(element))
     }
 
     /// Takes `count` elements, as they arrive. Waits until it has them all.
     ///
-    /// On a closed queue that cannot give so many it takes what is left if `is_up_to` and there is any; otherwise
-    /// what it took goes back and it fails with `OutOfRange`.
+    /// If the queue is closed and has fewer, it takes those if `is_up_to` and there are any. Otherwise it puts back
+    /// what it took and fails with `OutOfRange`.
     pub fn dequeue(self: &Arc<Self>, count: usize, is_up_to: bool, parker: &Arc<Parker>) -> Result<Progress> {
         if count == 0 {
             return Ok(Progress::Done(Elements::new()));
         }
-        self.request(Line::Dequeue, Request::dequeue(count, is_up_to), parker)
+        self.request(WaitQueue::Dequeue, Request::dequeue(count, is_up_to), parker)
     }
 
-    /// Closes the queue once every enqueue that waits now is finished; or at once, cancelling them.
+    /// Closes the queue once all enqueues that wait now are finished, or at once, and then it cancels them.
     ///
-    /// A second plain close fails with `Cancelled`; a second cancelling one does nothing.
+    /// A second close fails with `Cancelled`; a second one that cancels does nothing.
     pub fn close(self: &Arc<Self>, cancel_pending: bool, parker: &Arc<Parker>) -> Result<Progress> {
         if !cancel_pending {
-            return self.request(Line::Enqueue, Request::Close(Close), parker);
+            return self.request(WaitQueue::Enqueue, Request::Close(Close), parker);
         }
         self.change(Core::close_and_cancel);
         Ok(Progress::Done(Elements::new()))
     }
 
-    /// Takes elements back that a dequeue gave, as if they had never been taken: a FIFO queue in front, in order.
+    /// Takes back the elements of a dequeue, as if they had never been taken: a FIFO queue in front, in order.
     ///
-    /// They come in even if the queue is full or closed.
+    /// It does so even if the queue is full or closed.
     pub fn give_back(&self, elements: Elements) {
         self.change(|core| core.give_back(elements));
     }
 
-    /// Number of elements a dequeue could see; those that a waiting dequeue holds are not among them.
+    /// The number of elements in the queue, without those that a waiting dequeue has taken.
     pub fn size(&self) -> usize {
         self.core.lock().size()
     }
 
+    /// Whether the queue is closed.
     pub fn is_closed(&self) -> bool {
         self.core.lock().is_closed()
     }
 
+    /// The queue's statistics now.
     pub fn stats(&self) -> QueueStats {
         self.core.lock().stats()
     }
 
-    fn request(self: &Arc<Self>, line: Line, request: Request, parker: &Arc<Parker>) -> Result<Progress> {
+    fn request(self: &Arc<Self>, wait_queue: WaitQueue, request: Request, parker: &Arc<Parker>) -> Result<Progress> {
         let count = request.count();
-        match self.change(|core| core.request(line, request, parker)) {
+        match self.change(|core| core.request(wait_queue, request, parker)) {
             Ok(result) => result.map(Progress::Done),
-            Err(ticket) => Ok(Progress::Waiting(Waiting::new(Arc::clone(self), line, count, ticket))),
+            Err(waiter) => Ok(Progress::Waiting(Waiting::new(Arc::clone(self), wait_queue, count, waiter))),
         }
     }
 
-    /// Works on the core under the lock, and wakes whom that served once the lock is released.
+    /// Works on the core under the lock. Once the lock is released, wakes the waiters that were served.
     fn change<T>(&self, work: impl FnOnce(&mut Core) -> T) -> T {
         let mut core = self.core.lock();
         let result = work(&mut core);

@@ -1,4 +1,4 @@
-//! What a queue is made for: order, capacity, and the types and shapes of its components.
+//! The fixed properties of a queue: order, capacity, and the types and shapes of its components.
 
 use crate::error::{Error, Result};
 use crate::tensor::Tensor;
@@ -14,8 +14,15 @@ pub enum Order {
     Padding,
     /// Smallest priority first, which is component 0, a scalar int64.
     Priority,
-    /// Drawn at random. While the queue is open, `min_after_dequeue` elements stay in it. Seeds (0, 0) are random.
-    Shuffle { min_after_dequeue: usize, seed: i64, seed2: i64 },
+    /// Drawn at random.
+    Shuffle {
+        /// A dequeue leaves at least as many elements, until the queue is closed.
+        min_after_dequeue: usize,
+        /// The seed of the graph, 0 if it has none.
+        seed: i64,
+        /// The seed of the operation. If both are 0, the order differs each time.
+        seed2: i64,
+    },
 }
 
 /// The unchanging properties of a queue.
@@ -23,9 +30,11 @@ pub enum Order {
 pub struct QueueSpec {
     /// The name in messages.
     pub name: String,
+    /// In which order elements come out.
     pub order: Order,
     /// `None`: unbounded.
     pub capacity: Option<usize>,
+    /// The element type of each component.
     pub dtypes: Vec<DType>,
     /// `None`: components of any shape.
     pub shapes: Option<Vec<PartialShape>>,
@@ -82,7 +91,7 @@ impl QueueSpec {
         self.shapes.as_ref().is_none_or(|shapes| shapes[index].is_compatible_with(dims))
     }
 
-    /// Whether the components of an element, or of the rows of a batch, have the types and shapes of this queue's.
+    /// Checks that the components of an element, or of the rows of a batch, have the types and shapes of this queue.
     pub(super) fn check(&self, components: &[Tensor], is_batch: bool) -> Result<()> {
         let got = components.iter().map(Tensor::dtype);
         if !got.clone().eq(self.dtypes.iter().copied()) {

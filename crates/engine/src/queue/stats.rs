@@ -1,6 +1,6 @@
-//! What a queue says of itself.
+//! The statistics of a queue.
 
-/// A moment of a queue's life. Totals count since the queue was made.
+/// The state of a queue at one moment. Totals count since the queue was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QueueStats {
     /// Elements in the queue now. Near `capacity`: producers wait; near 0: consumers do. More than `capacity` after
@@ -8,14 +8,15 @@ pub struct QueueStats {
     pub size: usize,
     /// `None`: unbounded.
     pub capacity: Option<usize>,
+    /// Whether the queue is closed.
     pub is_closed: bool,
     /// Elements that have come in.
     pub num_enqueued: u64,
     /// Elements that have gone out to a dequeue, finished or not.
     pub num_dequeued: u64,
-    /// Calls that wait in the line for enqueues now, plain closes among them.
+    /// Enqueues that wait now, and closes that do not cancel.
     pub num_waiting_enqueues: usize,
-    /// Calls that wait in the line for dequeues now.
+    /// Dequeues that wait now.
     pub num_waiting_dequeues: usize,
     /// Time that enqueues have waited until now, summed over threads. Grows when consumers are the bottleneck.
     pub enqueue_blocked_ns: u64,

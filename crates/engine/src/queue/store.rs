@@ -1,4 +1,4 @@
-//! The elements of a queue in their order: one variant for each kind of queue, all with the same methods.
+//! The elements of a queue: one variant for each order, all with the same methods.
 
 use super::chunks::Chunks;
 use super::heap::Heap;
@@ -40,8 +40,8 @@ impl Store {
         }
     }
 
-    /// How many elements may be taken now towards `missing`. A priority queue gives them all at once or none, so
-    /// that they are the best ones.
+    /// How many elements may be taken now towards `missing`. A priority queue gives them all at once or none, so that
+    /// they are the smallest.
     pub(super) fn available(&self, is_closed: bool, missing: usize) -> usize {
         match self {
             Self::Fifo(elements) => elements.len(),
@@ -66,7 +66,7 @@ impl Store {
         }
     }
 
-    /// Takes the next element. A shuffle queue draws one and puts its last element in the gap, as TensorFlow does.
+    /// Takes the next element. A shuffle queue draws one and moves its last element there, as TensorFlow does.
     pub(super) fn pop(&mut self) -> Option<Element> {
         match self {
             Self::Fifo(elements) => elements.pop_front(),
@@ -79,8 +79,8 @@ impl Store {
         }
     }
 
-    /// Takes elements back that a dequeue had taken: a FIFO queue in front, in their order, a shuffle queue at
-    /// the back, last one first, as TensorFlow does.
+    /// Takes back the elements of a dequeue: a FIFO queue in front, in order, a shuffle queue at the back, last one
+    /// first, as TensorFlow does.
     pub(super) fn give_back(&mut self, elements: Elements) {
         for element in elements.into_iter().rev() {
             match self {

@@ -1,65 +1,66 @@
-//! Calls that wait in a line: looking, leaving, and blocking until they are served.
+//! Calls that wait: polling, giving up, and blocking until they are served.
 
-use super::ticket::{Line, Ticket};
+use super::waiter::{WaitQueue, Waiter};
 use super::{Elements, Queue};
 use crate::error::{Code, Error, Result};
 use crate::run::Run;
 use std::sync::Arc;
 
-/// A place in one of a queue's lines. Dropping it gives the place up, as [`Waiting::cancel`] does.
+/// A call that waits in one of a queue's wait queues. Dropping it gives up, as [`Waiting::cancel`] does.
 pub struct Waiting {
     queue: Arc<Queue>,
-    line: Line,
+    wait_queue: WaitQueue,
     /// How many elements the call is about.
     count: usize,
-    ticket: Arc<Ticket>,
+    waiter: Arc<Waiter>,
     is_over: bool,
 }
 
-/// What [`Waiting::leave`] came to.
+/// The result of [`Waiting::leave`].
 pub enum Left {
-    /// The call had been served before.
+    /// The call had already been served.
     Served(Result<Elements>),
-    /// It had not. What it had taken is back in the queue, what it had added stays; how many elements that were.
+    /// It had not. What it had taken is back in the queue, and what it had added stays; how many elements those are.
     Unserved(usize),
 }
 
 /// A blocking call that was ended before it was served.
 pub struct Unfinished {
-    /// Why it was ended; or why the queue refused it.
+    /// Why it was ended, or why the queue refused it.
     pub error: Error,
-    /// Elements that it had added, and that stay, or had taken, and that are back in the queue.
+    /// How many elements it had added, which stay, or had taken, which are back in the queue.
     pub num_moved: usize,
 }
 
 impl Waiting {
-    pub(super) fn new(queue: Arc<Queue>, line: Line, count: usize, ticket: Arc<Ticket>) -> Self {
-        Self { queue, line, count, ticket, is_over: false }
+    pub(super) fn new(queue: Arc<Queue>, wait_queue: WaitQueue, count: usize, waiter: Arc<Waiter>) -> Self {
+        Self { queue, wait_queue, count, waiter, is_over: false }
     }
 
-    /// The outcome, once there is one. The parker given with the request is unparked then.
+    /// The outcome, once there is one. The parker that was given with the request is unparked then.
     pub fn poll(&mut self) -> Option<Result<Elements>> {
-        let outcome = self.ticket.take();
+        let outcome = self.waiter.take();
         self.is_over |= outcome.is_some();
         outcome
     }
 
-    /// Leaves the line by TensorFlow's rule: elements a dequeue had taken are lost, elements an enqueue had added stay.
+    /// Gives up by TensorFlow's rule: elements that a dequeue had taken are lost, elements that an enqueue had added
+    /// stay.
     pub fn cancel(&mut self) -> Error {
         self.withdraw(false);
-        self.line.cancelled()
+        self.wait_queue.cancelled()
     }
 
-    /// Leaves the line so that nothing is lost.
+    /// Gives up without losing an element.
     pub fn leave(&mut self) -> Left {
         let num_moved = self.withdraw(true);
-        // Served before the queue was locked for leaving: the outcome has been put by then.
-        self.ticket.take().map_or(Left::Unserved(num_moved), Left::Served)
+        // If it was served before the queue was locked here, its outcome is set by now.
+        self.waiter.take().map_or(Left::Unserved(num_moved), Left::Served)
     }
 
-    /// Blocks until the call is served. If `run` is to end before that, nothing is lost.
+    /// Blocks until the call is served. If `run` ends before that, no element is lost.
     ///
-    /// The parker given with the request must be that of `run`.
+    /// The parker that was given with the request must be that of `run`.
     pub fn wait(mut self, run: &Run) -> std::result::Result<Elements, Unfinished> {
         loop {
             if let Some(outcome) = self.poll() {
@@ -71,19 +72,19 @@ impl Waiting {
         }
     }
 
-    /// Ends the wait with `error`, so that nothing is lost.
+    /// Gives up with `error`, without losing an element.
     pub fn end(mut self, error: Error) -> std::result::Result<Elements, Unfinished> {
-        let num_moved = match (self.leave(), self.line) {
-            // It was served in the last moment.
+        let num_moved = match (self.leave(), self.wait_queue) {
+            // It was served just in time.
             (Left::Served(outcome), _) if error.code() == Code::DeadlineExceeded => {
                 return outcome.map_err(Unfinished::refused);
             }
-            (Left::Served(Ok(elements)), Line::Dequeue) => {
+            (Left::Served(Ok(elements)), WaitQueue::Dequeue) => {
                 let num_moved = elements.len();
                 self.queue.give_back(elements);
                 num_moved
             }
-            (Left::Served(Ok(_)), Line::Enqueue) => self.count,
+            (Left::Served(Ok(_)), WaitQueue::Enqueue) => self.count,
             (Left::Served(Err(_)), _) => 0,
             (Left::Unserved(num_moved), _) => num_moved,
         };
@@ -94,7 +95,7 @@ impl Waiting {
         if std::mem::replace(&mut self.is_over, true) {
             return 0;
         }
-        self.queue.change(|core| core.withdraw(self.line, &self.ticket, is_lossless))
+        self.queue.change(|core| core.withdraw(self.wait_queue, &self.waiter, is_lossless))
     }
 }
 

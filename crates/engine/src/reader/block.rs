@@ -1,27 +1,27 @@
-//! A file read in large blocks: what the formats take their records from.
+//! Reading a file in large blocks, from which the formats take their records.
 //!
-//! A record is copied out of its block, so that one which waits in a queue keeps nothing else alive.
+//! A record is copied out of its block, so that a record that waits in a queue keeps nothing else alive.
 
 use super::format::Numbering;
-use super::input::{Input, error_of_wait};
-use super::name::FileName;
 use crate::error::{Error, Result, Wait};
 use crate::files::compression::{Compression, Inflate};
+use crate::files::input::{Input, error_of_wait};
+use crate::files::name::FileName;
 use crate::files::output::retried;
 use crate::tensor::allocate::{self, Refusal, Unread};
 use bytes::Bytes;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 
-/// Files are read in blocks of this size; a larger record goes by itself.
+/// Files are read in blocks of this size; a larger record is read by itself.
 const BLOCK_BYTES: usize = 256 * 1024;
-/// The block of a small file has the size of the file, but at least this one.
+/// The block of a small file is as large as the file, but at least this large.
 const SMALL_BLOCK_BYTES: u64 = 512;
 
 /// A file, compressed or not, and the block of it that was read last.
 pub struct BlockFile {
     name: FileName,
     source: Source,
-    /// What was read and not consumed is `block[start..end]`.
+    /// The bytes that were read but not consumed yet are `block[start..end]`.
     block: Vec<u8>,
     start: usize,
     end: usize,
@@ -29,7 +29,7 @@ pub struct BlockFile {
     block_bytes: usize,
     /// Offset of `start` in the (uncompressed) file.
     offset_bytes: u64,
-    /// Number of the record being read, for errors, and how it is called there.
+    /// Number of the record being read and how it is counted, for errors.
     record: u64,
     numbering: Numbering,
     /// Offset of that record.
@@ -38,14 +38,14 @@ pub struct BlockFile {
 }
 
 enum Source {
-    /// A file whose size is known, that can be read from anywhere.
+    /// A file of known size that can be read from any offset.
     Regular(Input),
     /// A pipe or a device.
     Stream(Stream),
     Compressed(Box<Inflate<Stream>>),
 }
 
-/// What is read from its beginning to its end.
+/// An input that is read from beginning to end.
 pub type Stream = Box<dyn Read + Send>;
 
 impl Read for Source {
@@ -71,7 +71,7 @@ impl BlockFile {
         Ok(Self { may_wait, ..opened })
     }
 
-    /// A file that is not asked for its size, nor moved in.
+    /// A stream: its size is not known and it cannot seek.
     pub fn of_stream(name: &FileName, stream: Stream, compression: Compression, numbering: Numbering) -> Self {
         let source = match compression {
             Compression::None => Source::Stream(stream),
@@ -104,7 +104,7 @@ impl BlockFile {
         }
     }
 
-    /// Says which record is read next, for errors.
+    /// Notes which record is read next, for errors.
     pub fn begin(&mut self, record: u64) {
         self.record = record;
         self.record_bytes = self.offset_bytes;
@@ -115,13 +115,13 @@ impl BlockFile {
         self.may_wait
     }
 
-    /// What is there of the next bytes: at least `count`, unless the file ends before.
+    /// The next bytes that are in the block: at least `count`, unless the file ends before.
     pub fn fill(&mut self, count: usize) -> Result<&[u8]> {
         while self.end - self.start < count && self.read_block(count)? {}
         Ok(&self.block[self.start..self.end])
     }
 
-    /// Moves past bytes that [`BlockFile::fill`] has shown.
+    /// Skips bytes that [`BlockFile::fill`] has returned.
     pub fn consume(&mut self, count: usize) {
         self.start += count;
         self.offset_bytes += count as u64;
@@ -135,7 +135,7 @@ impl BlockFile {
         }
     }
 
-    /// The next `count` bytes, in memory of their own, or `None` if the file ends before.
+    /// A copy of the next `count` bytes, or `None` if the file ends before.
     pub fn take(&mut self, count: u64) -> Result<Option<Bytes>> {
         if count > BLOCK_BYTES as u64 {
             return self.take_large(count);
@@ -146,7 +146,7 @@ impl BlockFile {
         Ok(taken)
     }
 
-    /// Moves past `count` bytes; says whether there were as many.
+    /// Skips `count` bytes. Returns whether there were as many.
     pub fn skip(&mut self, count: u64) -> Result<bool> {
         let mut rest = count;
         loop {
@@ -171,7 +171,7 @@ impl BlockFile {
         }
     }
 
-    /// Moves to where a record was when a state was saved; fails if the file is shorter now.
+    /// Moves to the offset of a saved state. Fails if the file is shorter now.
     pub fn seek(&mut self, offset_bytes: u64) -> Result<()> {
         let rest = offset_bytes.checked_sub(self.offset_bytes);
         if rest.map_or(Ok(false), |rest| self.skip(rest))? {
@@ -185,7 +185,7 @@ impl BlockFile {
         )))
     }
 
-    /// Makes room for `count` bytes, as far as they are there, and reads; says whether anything came.
+    /// Makes room for `count` bytes and reads. Returns whether any came.
     fn read_block(&mut self, count: usize) -> Result<bool> {
         if self.start + count > self.block.len() {
             self.block.copy_within(self.start..self.end, 0);
@@ -193,7 +193,7 @@ impl BlockFile {
             self.start = 0;
         }
         if self.end == self.block.len() {
-            // A size that somebody claims is not allocated before so many bytes were seen.
+            // A claimed size is not allocated before as many bytes were seen.
             let length = self.block_bytes.max(count.min(2 * self.end));
             allocate::reserve(&mut self.block, length - self.end)
                 .map_err(|refusal| self.too_large(count as u64, refusal))?;
@@ -206,7 +206,7 @@ impl BlockFile {
         Ok(read > 0)
     }
 
-    /// Reads a record larger than a block straight to its place.
+    /// Reads a record that is larger than a block straight into its own memory.
     fn take_large(&mut self, count: u64) -> Result<Option<Bytes>> {
         let left = self.length_bytes()?.map(|length| length.saturating_sub(self.offset_bytes));
         if left.is_some_and(|left| left < count) {
@@ -231,7 +231,7 @@ impl BlockFile {
         Ok(Some(bytes.into()))
     }
 
-    /// The error for a record of `count` bytes for which there is no memory.
+    /// The error for a record of `count` bytes that memory cannot hold.
     pub fn too_large(&self, count: u64, refusal: Refusal) -> Error {
         let place = format!("{}: {}: {count} bytes do not fit into memory", self.name.text(), self.place());
         refusal.at(place).with_remedy("Split the record")

@@ -4,9 +4,9 @@
 
 use super::block::BlockFile;
 use super::format::{Format, Position, Record, RecordFile};
-use super::name::FileName;
 use crate::error::{Error, Result};
 use crate::files::compression::Compression;
+use crate::files::name::FileName;
 use crate::tensor::allocate;
 
 /// Files of a header, records of one length and a footer.
@@ -21,7 +21,7 @@ pub struct FixedLengthFormat {
 }
 
 impl FixedLengthFormat {
-    /// A `hop_bytes` of 0 means that records follow each other.
+    /// Fails if the sizes make no sense. A `hop_bytes` of 0 means that records follow each other.
     pub fn new(
         record_bytes: i64,
         header_bytes: i64,
@@ -62,7 +62,7 @@ impl Format for FixedLengthFormat {
 }
 
 impl FixedLengthFormat {
-    /// Goes to the first record, or to where an earlier reader was.
+    /// Seeks to the first record, or to a saved position.
     pub(super) fn begin(&self, mut block: BlockFile, at: Option<Position>) -> Result<Box<dyn RecordFile>> {
         if !block.skip(self.header_bytes)? {
             return Err(Error::out_of_range(format!(
@@ -74,7 +74,7 @@ impl FixedLengthFormat {
         }
         let mut to_skip = 0;
         if let Some(last) = at.and_then(|position| position.record.checked_sub(1)) {
-            // The last record was there. The next one need not be.
+            // The last record was complete; the next one need not be.
             block.seek(self.record_offset(last)?)?;
             to_skip = self.hop_bytes;
         }
@@ -85,7 +85,7 @@ impl FixedLengthFormat {
 struct FixedLengthFile {
     format: FixedLengthFormat,
     block: BlockFile,
-    /// From the start of the last record, where the file still is, to that of the next one.
+    /// How far the next record begins after the last one, at whose start the file still is.
     to_skip: u64,
 }
 
@@ -98,7 +98,7 @@ impl RecordFile for FixedLengthFile {
         }
         let offset_bytes = self.block.offset_bytes();
         let needed = record_bytes.saturating_add(footer_bytes);
-        // A record whose end cannot be there is not looked for.
+        // A record that would end past the end of the file is not read.
         if needed > LARGE_BYTES
             && self.block.length_bytes()?.is_some_and(|length| length.saturating_sub(offset_bytes) < needed as u64)
         {
@@ -126,5 +126,5 @@ impl RecordFile for FixedLengthFile {
     }
 }
 
-/// Larger records are worth a look at the size of the file.
+/// For larger records the size of the file is checked first.
 const LARGE_BYTES: usize = 1 << 20;

@@ -1,21 +1,22 @@
-//! What a file format has to tell a reader: how to open a file, and where its next record is.
+//! What a file format does for a reader: opening files and finding records.
 
-use super::name::FileName;
 use crate::error::Result;
+use crate::files::name::FileName;
 use bytes::Bytes;
 
 /// One record of a file.
 pub struct Record {
-    /// What follows the path in the record's key: `PATH:LINE`, `PATH:OFFSET`. Without it the key is the path.
+    /// The number behind the path in the record's key: `PATH:LINE`, `PATH:OFFSET`. Without it the key is the path.
     pub number: Option<u64>,
+    /// The bytes of the record.
     pub value: Bytes,
     /// Offset of the record's first byte in the (uncompressed) file.
     pub offset_bytes: u64,
-    /// Offset of what follows the record.
+    /// Offset of the end of the record.
     pub next_bytes: u64,
 }
 
-/// A place between two records of a file.
+/// A position between two records of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Position {
     /// Number of the next record, from 0.
@@ -43,9 +44,9 @@ impl Numbering {
     }
 }
 
-/// A kind of file.
+/// A file format.
 pub trait Format: Send + Sync {
-    /// The class of its readers in TensorFlow, for errors.
+    /// The class of its readers in TensorFlow, for error messages.
     fn class(&self) -> &'static str;
 
     /// How errors count the records.
@@ -57,7 +58,7 @@ pub trait Format: Send + Sync {
     fn open(&self, name: &FileName, at: Option<Position>) -> Result<Box<dyn RecordFile>>;
 }
 
-/// An open file. Nothing is asked of it after an error.
+/// An open file. It is not used any more after an error.
 pub trait RecordFile: Send {
     /// The next record, whose number is `number`, or `None` at the end.
     fn next(&mut self, number: u64) -> Result<Option<Record>>;
@@ -72,8 +73,8 @@ pub trait RecordFile: Send {
         false
     }
 
-    /// Hands on up to `limit` records, the first of them that of number `number`; says whether the file is known to have
-    /// ended. Those handed on before an error are good.
+    /// Passes up to `limit` records to `take`, beginning with record `number`. Returns whether the file is known to
+    /// have ended. Records before an error are good.
     fn next_up_to(&mut self, number: u64, limit: usize, take: &mut dyn FnMut(Record)) -> Result<bool> {
         for index in 0..limit as u64 {
             match self.next(number + index)? {

@@ -1,12 +1,12 @@
-//! The work items themselves as records; no file is opened.
+//! The file names themselves as records; no file is opened.
 //!
 //! Source: `tf.IdentityReader` of TensorFlow 1.15.
 
 use super::format::{Format, Position, Record, RecordFile};
-use super::name::FileName;
 use crate::error::Result;
+use crate::files::name::FileName;
 
-/// Names that are records: key and value are the name.
+/// Key and value are the name.
 pub struct IdentityFormat;
 
 impl Format for IdentityFormat {

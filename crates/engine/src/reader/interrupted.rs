@@ -1,19 +1,19 @@
-//! Tests: every format and compression, read from what signals interrupt and what gives a few bytes at a time.
+//! Tests: every format and compression, read from inputs that are interrupted and that give a few bytes at a time.
 
 use super::block::{BlockFile, Stream};
 use super::format::{Format, RecordFile};
-use super::name::FileName;
 use super::whole_file::read_to_end;
 use super::{FixedLengthFormat, TextLineFormat, TfRecordFormat};
 use crate::error::Result;
 use crate::files::compression::{Compression, Deflate};
+use crate::files::name::FileName;
 use crate::tfrecord::masked_crc32c;
 use bytes::Bytes;
 use proptest::prelude::*;
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
 
-/// Gives as many bytes at a time as planned, and is interrupted where the plan says 0. Then gives all that is left.
+/// Returns as many bytes at a time as the plan says, and is interrupted at each 0. After the plan it returns the rest.
 struct Interrupted {
     plan: VecDeque<u8>,
     data: io::Cursor<Vec<u8>>,

@@ -7,10 +7,9 @@ mod block;
 mod fixed_length;
 mod format;
 mod identity;
-mod input;
 #[cfg(test)]
 mod interrupted;
-mod name;
+mod keys;
 mod open_file;
 mod state;
 mod text_line;
@@ -20,17 +19,17 @@ mod whole_file;
 pub use fixed_length::FixedLengthFormat;
 pub use format::{Format, Numbering, Position, Record, RecordFile};
 pub use identity::IdentityFormat;
-pub use name::FileName;
 pub use open_file::OpenFile;
 pub use text_line::TextLineFormat;
 pub use tfrecord::TfRecordFormat;
 pub use whole_file::{WholeFileFormat, read_whole_file};
 
 use crate::error::{Error, Result};
+use crate::files::name::FileName;
 use crate::queue::{Progress, Queue, Waiting};
 use crate::run::{Origin, Run};
 use crate::sync::Mutex;
-use crate::sync::fair_lock::{Turn, Turns};
+use crate::sync::fair_lock::{Acquisition, FairLock};
 use crate::tensor::Tensor;
 use crate::tensor::dtype::DType;
 use bytes::Bytes;
@@ -40,20 +39,51 @@ use std::sync::Arc;
 
 /// Reads the records of the files whose names come out of a queue.
 ///
-/// A call has the reader to itself from its start to its end, the wait for a file name included: calls of several
-/// threads take turns, in no order that is promised.
+/// A call holds the reader's lock from its start to its end, also while it waits for a file name. In which order the
+/// calls of several threads get it is not promised.
+///
+/// ```
+/// use headrace_engine::kernel::Tensors;
+/// use headrace_engine::queue::{Order, Queue, QueueSpec};
+/// use headrace_engine::reader::{Answer, Reader, Request, TextLineFormat};
+/// use headrace_engine::run::Run;
+/// use headrace_engine::sync::cancellation::Cancellation;
+/// use headrace_engine::tensor::Tensor;
+/// use headrace_engine::tensor::dtype::DType;
+///
+/// let path = std::env::temp_dir().join(format!("example-{}.txt", std::process::id()));
+/// std::fs::write(&path, "first\nsecond\n").expect("the directory can be written to");
+/// let names = Queue::new(QueueSpec {
+///     name: "names".into(),
+///     order: Order::Fifo,
+///     capacity: None,
+///     dtypes: vec![DType::String],
+///     shapes: None,
+/// })?;
+/// let cancellation = Cancellation::new();
+/// let run = Run::new(&cancellation);
+/// names.enqueue(Tensors::from_iter([Tensor::string(path.to_str().expect("text").to_owned())]), run.parker())?;
+///
+/// let reader = Reader::new("lines", Box::new(TextLineFormat::new(0)?));
+/// let request = Request::Read { queue: names, limit: 1, wants_keys: true };
+/// let Some(Answer::Records(records)) = reader.call(request, &run).poll(&run)? else { panic!("a file is there") };
+/// assert_eq!(records.values[0], "first");
+/// assert!(records.keys[0].ends_with(b".txt:1"));
+/// # std::fs::remove_file(path).expect("the file is there");
+/// # headrace_engine::error::Result::Ok(())
+/// ```
 pub struct Reader {
     name: String,
     format: Box<dyn Format>,
-    turns: Turns,
-    /// Locked by the call whose turn it is.
+    lock: FairLock,
+    /// Locked by the call that holds `lock`.
     state: Mutex<State>,
 }
 
 #[derive(Default)]
 struct State {
     file: Option<OpenFile>,
-    /// The work item taken last.
+    /// The last file name that was taken.
     work: Bytes,
     num_started: i64,
     num_finished: i64,
@@ -63,63 +93,76 @@ struct State {
 /// The records of one read.
 #[derive(Default)]
 pub struct Records {
+    /// The bytes of each record.
     pub values: SmallVec<[Bytes; 1]>,
-    /// One for each record, or none if nobody asked for them.
+    /// One for each record, or none if they are not read.
     pub keys: SmallVec<[Bytes; 1]>,
     offsets_bytes: SmallVec<[u64; 1]>,
 }
 
-/// What is asked of a reader.
+/// A request to a reader.
 pub enum Request {
     /// Up to `limit` records of one file.
     Read {
+        /// Where the file names come from.
         queue: Arc<Queue>,
+        /// How many records at most.
         limit: usize,
+        /// Whether the keys are read.
         wants_keys: bool,
     },
+    /// How many records were read since the reader was reset.
     NumRecordsProduced,
+    /// How many files were read to their end.
     NumWorkUnitsCompleted,
+    /// The state as bytes.
     SerializeState,
-    /// Go on where the reader was whose state this is.
+    /// Goes on where the reader with this state was.
     RestoreState(Bytes),
+    /// Forgets everything and starts with the next file name.
     Reset,
 }
 
 /// What a reader answers.
 pub enum Answer {
+    /// The records of a read; none if the limit was 0.
     Records(Records),
+    /// A number.
     Count(i64),
+    /// The state as bytes.
     State(Bytes),
+    /// It is done.
     Nothing,
 }
 
-impl AsRef<Turns> for Arc<Reader> {
-    fn as_ref(&self) -> &Turns {
-        &self.turns
+impl AsRef<FairLock> for Arc<Reader> {
+    fn as_ref(&self) -> &FairLock {
+        &self.lock
     }
 }
 
 impl Reader {
+    /// A reader that has read nothing yet.
     pub fn new(name: impl Into<String>, format: Box<dyn Format>) -> Arc<Self> {
-        Arc::new(Self { name: name.into(), format, turns: Turns::default(), state: Mutex::default() })
+        Arc::new(Self { name: name.into(), format, lock: FairLock::default(), state: Mutex::default() })
     }
 
     /// Starts a call; poll it for its answer.
     pub fn call(self: &Arc<Self>, request: Request, run: &Run) -> Call {
-        let turn = Turns::enter(Arc::clone(self), run.parker());
-        Call { reader: Arc::clone(self), request, turn, waiting: None }
+        let acquisition = FairLock::acquire(Arc::clone(self), run.parker());
+        Call { reader: Arc::clone(self), request, acquisition, waiting: None }
     }
 
-    /// The next record and its key, if that is to be had without waiting: then no [`Call`] is needed.
+    /// The next record and its key, if it can be read without waiting. Then no [`Call`] is needed.
     ///
-    /// The key is empty if nobody wants it. There is none to be had if another call has the reader, or the next record is
-    /// not one of the current file.
+    /// The key is empty if it is not wanted. Returns `None` if another call holds the reader, or the current file has
+    /// no further record.
     pub fn read_at_once(self: &Arc<Self>, wants_key: bool, run: &Run) -> Result<Option<(Bytes, Bytes)>> {
-        let Some(_turn) = Turns::try_enter(self) else { return Ok(None) };
+        let Some(_acquisition) = FairLock::try_acquire(self) else { return Ok(None) };
         self.state.lock().read_one(wants_key, run)
     }
 
-    /// The state that `bytes` stand for, its file open where it was.
+    /// Decodes a state and opens its file at the same position.
     fn restored(&self, bytes: &[u8]) -> Result<State> {
         let who = format!("{} '{}'", self.format.class(), self.name);
         let saved = SavedState::decode(bytes)
@@ -134,19 +177,19 @@ impl Reader {
     }
 }
 
-/// A call to a reader under way. Dropping it ends it.
+/// A call of a reader in progress. Dropping it ends it.
 pub struct Call {
     reader: Arc<Reader>,
     request: Request,
-    turn: Turn<Arc<Reader>>,
+    acquisition: Acquisition<Arc<Reader>>,
     /// The dequeue of a file name, while it waits.
     waiting: Option<Waiting>,
 }
 
 impl Call {
-    /// Goes on with the call; `None` while it has to wait for its turn or for a file name.
+    /// Goes on with the call. Returns `None` while it has to wait for the reader or for a file name.
     pub fn poll(&mut self, run: &Run) -> Result<Option<Answer>> {
-        if !self.turn.has_come() {
+        if !self.acquisition.poll() {
             return Ok(None);
         }
         let reader = Arc::clone(&self.reader);
@@ -186,7 +229,7 @@ impl Call {
         }))
     }
 
-    /// Gives up the call, in the words of a dequeue: that is what a read waits for.
+    /// Gives up the call. The error is that of a dequeue, which is what a read waits for.
     pub fn cancel(&mut self) -> Error {
         match &mut self.waiting {
             Some(waiting) => waiting.cancel(),
@@ -258,7 +301,7 @@ impl State {
         self.num_finished = self.num_started;
     }
 
-    /// Opens the file of a new work item.
+    /// Opens the next file.
     fn start(&mut self, work: Bytes, format: &dyn Format) -> Result<()> {
         self.work = work.clone();
         self.file = Some(OpenFile::open(format, FileName::new(work), None)?);

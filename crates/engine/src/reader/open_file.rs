@@ -1,12 +1,13 @@
-//! The file a reader is reading: where it is in it, and how reading it has failed.
+//! The file that a reader is reading: its position in it, and how reading it has failed.
 
 use super::Records;
 use super::format::{Format, Numbering, Position, Record, RecordFile};
-use super::name::{FileName, Keys};
+use super::keys::Keys;
 use crate::error::{Error, Result, Wait};
+use crate::files::name::FileName;
 use bytes::Bytes;
 
-/// An open file, read record by record. Once a read has failed, all others fail in the same way.
+/// An open file, read record by record. Once a read has failed, all later ones fail in the same way.
 pub struct OpenFile {
     name: FileName,
     keys: Keys,
@@ -18,7 +19,7 @@ pub struct OpenFile {
 }
 
 impl OpenFile {
-    /// Opens a file at its start, or where an earlier reader was in it.
+    /// Opens a file at its start, or at a saved position.
     pub fn open(format: &dyn Format, name: FileName, at: Option<Position>) -> Result<Self> {
         let at = at.filter(|position| position.record > 0);
         let records = format.open(&name, at)?;
@@ -27,8 +28,8 @@ impl OpenFile {
         Ok(Self { name, keys, numbering, records, position: at.unwrap_or_default(), failure: None, may_wait })
     }
 
-    /// Adds up to `limit` records to `records`; says whether the file is known to have ended. What was read before some
-    /// damage is good; the next read fails then.
+    /// Adds up to `limit` records to `records`. Returns whether the file is known to have ended. Records before a
+    /// damaged place are good; the next read fails then.
     pub fn read(&mut self, limit: usize, wants_keys: bool, records: &mut Records) -> Result<bool> {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
@@ -62,7 +63,7 @@ impl OpenFile {
         Ok(record)
     }
 
-    /// Notes how all later reads are to fail after `error`.
+    /// Notes how all reads after `error` fail.
     fn note(&mut self, error: Error) -> Error {
         self.failure = match error.wait() {
             None => Some(error.clone()),
@@ -86,11 +87,12 @@ impl OpenFile {
         record.number.map_or_else(|| self.name.bytes().clone(), |number| self.keys.key(number))
     }
 
-    /// Whether the file is known to have ended with the record that [`OpenFile::read_one`] has just given.
+    /// Whether the file is known to end with the record that [`OpenFile::read_one`] has just returned.
     pub fn is_over(&self) -> bool {
         self.records.is_over()
     }
 
+    /// The name of the file.
     pub fn name(&self) -> &FileName {
         &self.name
     }

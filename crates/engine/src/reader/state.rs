@@ -1,20 +1,21 @@
-//! A reader's state as bytes: TensorFlow's message, and where the reader is in its file.
+//! The saved state of a reader: TensorFlow's message, and the reader's position in its file.
 //!
-//! Fields 1 to 4 are those of `ReaderBaseState` in TensorFlow 1.15. Two of our own, which TensorFlow skips, stand
-//! there while a file is being read: the number of its next record (100) and that one's offset (101).
+//! Fields 1 to 4 are those of `ReaderBaseState` in TensorFlow 1.15. While a file is being read there are two of our
+//! own, which TensorFlow skips: the number of the next record (100) and its offset (101).
 
 use super::format::Position;
+use crate::wire::{Message, Value, for_each_field};
 use bytes::Bytes;
 
-/// What of a reader goes into its state.
+/// The parts of a reader that its state holds.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct SavedState {
     pub num_started: i64,
     pub num_finished: i64,
     pub num_records: i64,
-    /// The current work item, or the last one.
+    /// The current file name, or the last one.
     pub work: Bytes,
-    /// Where the reader is in the file it is reading.
+    /// The position in the file that is being read.
     pub position: Option<Position>,
 }
 
@@ -25,61 +26,46 @@ const WORK: u64 = 4;
 const NEXT_RECORD: u64 = 100;
 const OFFSET_BYTES: u64 = 101;
 
-const VARINT: u64 = 0;
-const FIXED64: u64 = 1;
-const DELIMITED: u64 = 2;
-const FIXED32: u64 = 5;
-
 impl SavedState {
     pub(super) fn encode(&self) -> Bytes {
-        let mut bytes = Vec::new();
-        for (field, value) in [(STARTED, self.num_started), (FINISHED, self.num_finished), (RECORDS, self.num_records)]
-        {
-            if value != 0 {
-                write_varints(&mut bytes, [field << 3 | VARINT, value as u64]);
-            }
+        let counts = [(STARTED, self.num_started), (FINISHED, self.num_finished), (RECORDS, self.num_records)];
+        let mut message = Message::default();
+        for (field, value) in counts.into_iter().filter(|(_, value)| *value != 0) {
+            message = message.varint(field, value as u64);
         }
         if !self.work.is_empty() {
-            write_varints(&mut bytes, [WORK << 3 | DELIMITED, self.work.len() as u64]);
-            bytes.extend_from_slice(&self.work);
+            message = message.bytes(WORK, &self.work);
         }
         if let Some(Position { record, offset_bytes }) = self.position {
-            let fields = [NEXT_RECORD << 3 | VARINT, record, OFFSET_BYTES << 3 | VARINT, offset_bytes];
-            write_varints(&mut bytes, fields);
+            message = message.varint(NEXT_RECORD, record).varint(OFFSET_BYTES, offset_bytes);
         }
-        bytes.into()
+        message.into_bytes().into()
     }
 
-    /// The state that `bytes` stand for, or `None` if they are no such message.
+    /// Decodes a state. Returns `None` if `bytes` are not such a message.
     pub(super) fn decode(bytes: &[u8]) -> Option<Self> {
-        let mut rest = bytes;
         let mut state = Self::default();
-        while !rest.is_empty() {
-            let tag = read_varint(&mut rest)?;
-            match (tag >> 3, tag & 7) {
-                (0, _) => return None,
-                (STARTED, VARINT) => state.num_started = read_varint(&mut rest)? as i64,
-                (FINISHED, VARINT) => state.num_finished = read_varint(&mut rest)? as i64,
-                (RECORDS, VARINT) => state.num_records = read_varint(&mut rest)? as i64,
-                (WORK, DELIMITED) => state.work = Bytes::copy_from_slice(read_delimited(&mut rest)?),
-                (NEXT_RECORD, VARINT) => {
-                    state.position.get_or_insert_default().record = read_varint(&mut rest)?;
-                }
-                (OFFSET_BYTES, VARINT) => {
-                    state.position.get_or_insert_default().offset_bytes = read_varint(&mut rest)?;
-                }
-                (_, kind) => skip_value(&mut rest, kind)?,
+        for_each_field(bytes, |field, value| {
+            match (field, value) {
+                (STARTED, Value::Varint(value)) => state.num_started = value as i64,
+                (FINISHED, Value::Varint(value)) => state.num_finished = value as i64,
+                (RECORDS, Value::Varint(value)) => state.num_records = value as i64,
+                (WORK, Value::Bytes(work)) => state.work = Bytes::copy_from_slice(work),
+                (NEXT_RECORD, Value::Varint(value)) => state.position.get_or_insert_default().record = value,
+                (OFFSET_BYTES, Value::Varint(value)) => state.position.get_or_insert_default().offset_bytes = value,
+                _ => {}
             }
-        }
+            Some(())
+        })?;
         Some(state)
     }
 
-    /// What contradicts itself in the state, in the words of TensorFlow.
+    /// What is contradictory in the state, in the words of TensorFlow.
     pub(super) fn contradiction(&self) -> Option<&'static str> {
         if self.num_started.min(self.num_finished).min(self.num_records) < 0 {
             return Some("Unexpected negative value when restoring in");
         }
-        // Only a state of ours can be restored in the middle of a file.
+        // Only our own states can be restored in the middle of a file.
         let is_in_file = i64::from(self.position.is_some());
         let is_consistent = self.num_started <= self.num_finished || self.num_started - self.num_finished == is_in_file;
         (!is_consistent).then_some("Inconsistent work started vs. finished when restoring in")
@@ -115,50 +101,6 @@ pub(super) fn escape(bytes: &[u8]) -> String {
         }
     }
     text
-}
-
-fn write_varints<const N: usize>(bytes: &mut Vec<u8>, values: [u64; N]) {
-    for mut value in values {
-        while value >= 0x80 {
-            bytes.push(value as u8 | 0x80);
-            value >>= 7;
-        }
-        bytes.push(value as u8);
-    }
-}
-
-fn read_varint(rest: &mut &[u8]) -> Option<u64> {
-    let mut value = 0;
-    for index in 0..10 {
-        let byte = read_bytes(rest, 1)?[0];
-        value |= u64::from(byte & 0x7f) << (7 * index);
-        if byte < 0x80 {
-            return Some(value);
-        }
-    }
-    None
-}
-
-/// Moves past the value of a field that means nothing here.
-fn skip_value(rest: &mut &[u8], kind: u64) -> Option<()> {
-    match kind {
-        VARINT => read_varint(rest).map(|_| ()),
-        FIXED64 => read_bytes(rest, 8).map(|_| ()),
-        DELIMITED => read_delimited(rest).map(|_| ()),
-        FIXED32 => read_bytes(rest, 4).map(|_| ()),
-        _ => None,
-    }
-}
-
-fn read_delimited<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
-    let length = usize::try_from(read_varint(rest)?).ok()?;
-    read_bytes(rest, length)
-}
-
-fn read_bytes<'a>(rest: &mut &'a [u8], length: usize) -> Option<&'a [u8]> {
-    let (taken, left) = rest.split_at_checked(length)?;
-    *rest = left;
-    Some(taken)
 }
 
 #[cfg(test)]

@@ -1,22 +1,23 @@
-//! The lines of text files for a reader; a key is `PATH:LINE`, counted from 1 and with the skipped ones.
+//! Lines of text files. A key is `PATH:LINE`, counted from 1 and with the skipped lines.
 //!
 //! Source: `tf.TextLineReader` of TensorFlow 1.15.
 
 use super::block::BlockFile;
 use super::format::{Format, Numbering, Position, Record, RecordFile};
-use super::name::FileName;
 use crate::error::{Error, Result};
 use crate::files::compression::Compression;
+use crate::files::name::FileName;
 use crate::tensor::allocate;
 use bytes::Bytes;
 use memchr::{memchr, memchr_iter};
 
-/// Text files: bytes between line feeds, in no particular encoding.
+/// Text files: bytes between line feeds, in any encoding.
 pub struct TextLineFormat {
     num_header_lines: u64,
 }
 
 impl TextLineFormat {
+    /// Lines after the first `skip_header_lines` of each file. Fails if that is negative.
     pub fn new(skip_header_lines: i64) -> Result<Self> {
         let refused = |_| Error::invalid_argument(format!("skip_header_lines must be >= 0 not {skip_header_lines}"));
         Ok(Self { num_header_lines: u64::try_from(skip_header_lines).map_err(refused)? })
@@ -38,7 +39,7 @@ impl Format for TextLineFormat {
 }
 
 impl TextLineFormat {
-    /// Goes to the first line that is a record, or to where an earlier reader was.
+    /// Seeks to the first line that is a record, or to a saved position.
     pub(super) fn begin(&self, mut block: BlockFile, at: Option<Position>) -> Result<Box<dyn RecordFile>> {
         match at {
             Some(position) => block.seek(position.offset_bytes)?,
@@ -81,7 +82,7 @@ impl RecordFile for TextLineFile {
                 start = end + 1;
             }
             self.block.consume(start);
-            // The next line begins in this block and does not end there.
+            // The next line begins in this block and ends in a later one.
             if number < last {
                 let Some(record) = self.next(number)? else { return Ok(true) };
                 take(record);
@@ -96,7 +97,8 @@ impl RecordFile for TextLineFile {
     }
 }
 
-/// The next line, which may end in a later block or with the file; `None` if there is nothing left but a carriage return.
+/// The next line, which may end in a later block or with the file. `None` if nothing is left, or only a carriage
+/// return.
 fn line(block: &mut BlockFile, number: u64) -> Result<Option<Bytes>> {
     let buffered = block.fill(1)?;
     if let Some(end) = memchr(b'\n', buffered) {
@@ -130,7 +132,7 @@ fn without_return(line: &[u8]) -> &[u8] {
     line.strip_suffix(b"\r").unwrap_or(line)
 }
 
-/// Moves past lines, or to the end of a file that has fewer.
+/// Skips lines, or all if the file has fewer.
 fn skip_lines(block: &mut BlockFile, count: u64) -> Result<()> {
     let mut rest = count;
     while rest > 0 {

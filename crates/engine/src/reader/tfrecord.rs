@@ -1,17 +1,18 @@
-//! TFRecord files for a reader, with every checksum checked; a key is `PATH:OFFSET` of the record, uncompressed.
+//! TFRecord files; every checksum is checked. A key is `PATH:OFFSET` of the record in the uncompressed file.
 //!
 //! Source: `tensorflow/core/lib/io/record_reader.cc` of TensorFlow 1.15.
 
 use super::block::BlockFile;
 use super::format::{Format, Position, Record, RecordFile};
-use super::name::FileName;
 use crate::error::{Error, Result};
 use crate::files::compression::Compression;
+use crate::files::name::FileName;
 use crate::tfrecord::{FOOTER_BYTES, HEADER_BYTES, masked_crc32c};
 use bytes::Bytes;
 
 /// TFRecord files, as a whole compressed or not.
 pub struct TfRecordFormat {
+    /// How the files are compressed.
     pub compression: Compression,
 }
 
@@ -26,7 +27,7 @@ impl Format for TfRecordFormat {
 }
 
 impl TfRecordFormat {
-    /// Goes to the first record, or to where an earlier reader was.
+    /// Seeks to the first record, or to a saved position.
     pub(super) fn begin(&self, mut block: BlockFile, at: Option<Position>) -> Result<Box<dyn RecordFile>> {
         if let Some(position) = at {
             block.seek(position.offset_bytes)?;
@@ -65,7 +66,7 @@ impl RecordFile for TfRecordFile {
             let next_bytes = self.block.offset_bytes();
             return Ok(Some(Record { number: Some(start), value, offset_bytes: start, next_bytes }));
         }
-        // It is larger than a block, or the file ends before it does.
+        // The record is larger than a block, or the file is too short for it.
         self.block.consume(HEADER_BYTES);
         let Some(value) = self.block.take(length)? else { return Err(self.truncated(start, number, length)) };
         let Some(checksum) = self.block.fill(FOOTER_BYTES)?.first_chunk::<FOOTER_BYTES>().copied() else {

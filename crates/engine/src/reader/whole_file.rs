@@ -1,11 +1,11 @@
-//! Whole files as records for a reader; a key is the path.
+//! Whole files as records. A key is the path.
 //!
 //! Source: `tf.WholeFileReader` of TensorFlow 1.15.
 
 use super::format::{Format, Position, Record, RecordFile};
-use super::input::{Input, error_of_wait};
-use super::name::FileName;
 use crate::error::{Error, Result, Wait};
+use crate::files::input::{Input, error_of_wait};
+use crate::files::name::FileName;
 use crate::tensor::allocate::{self, Unread};
 use bytes::Bytes;
 use std::io::Read;

@@ -1,4 +1,4 @@
-//! Cancelling what blocks: one flag for a session, and the parkers of the threads that wait under it.
+//! Cancellation: one flag for a session, and the parkers of the threads that wait under it.
 
 use crate::error::Result;
 use crate::sync::Mutex;
@@ -8,17 +8,17 @@ use std::fmt;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-/// Is told of waits that last long.
+/// Is told of long waits.
 pub trait Watch: fmt::Debug + Send + Sync {
     /// How long a wait lasts before the first call of [`Watch::look`]. The time doubles from call to call.
     fn patience(&self) -> Duration;
 
-    /// A run still waits, in the operations `names`. Fails if the run is to end. Called from the waiting thread, which
+    /// A run still waits, in the operations `names`. Fails if the run has to end. Called from the waiting thread, which
     /// holds no lock then.
     fn look(&self, names: &[Arc<str>]) -> Result<()>;
 }
 
-/// Ends every wait that is registered with it, now and later. A clone is the same cancellation.
+/// Ends all waits that are registered with it, present and future ones. A clone is the same cancellation.
 #[derive(Clone, Debug, Default)]
 pub struct Cancellation(Arc<Shared>);
 
@@ -28,46 +28,49 @@ struct Shared {
     is_cancelled: AtomicBool,
     /// The threads that are parked now; each adds and removes itself.
     waiting: Mutex<Vec<Arc<Parker>>>,
-    /// Cancelled with this one. Those that are gone are taken out when one is added.
+    /// Cancelled with this one. Dropped children are removed when another is added.
     children: Mutex<Vec<Weak<Shared>>>,
     watch: Option<Arc<dyn Watch>>,
 }
 
 impl Cancellation {
+    /// A cancellation that has not happened.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One whose long waits `watch` is told of.
+    /// A cancellation that tells `watch` of long waits.
     pub fn watched(watch: Arc<dyn Watch>) -> Self {
         Self(Arc::new(Shared { watch: Some(watch), ..Shared::default() }))
     }
 
-    /// A cancellation that this one includes: cancelling the child ends only what waits under the child.
+    /// A cancellation that is cancelled with this one. Cancelling the child ends only the child's waits.
     pub fn child(&self) -> Self {
         let child = Self(Arc::new(Shared { watch: self.0.watch.clone(), ..Shared::default() }));
         let mut children = self.0.children.lock();
         children.retain(|child| child.strong_count() > 0);
         children.push(Arc::downgrade(&child.0));
         drop(children);
-        // If it was cancelled before the child was added, nobody else tells the child.
+        // Cancelled before the child was added: nothing else would cancel the child.
         if self.is_cancelled() {
             child.cancel();
         }
         child
     }
 
+    /// Who is told of long waits.
     pub fn watch(&self) -> Option<&dyn Watch> {
         self.0.watch.as_deref()
     }
 
+    /// Whether it was cancelled.
     pub fn is_cancelled(&self) -> bool {
         self.0.is_cancelled.load(Ordering::Acquire)
     }
 
     /// Cancels: every registered thread wakes and finds [`Cancellation::is_cancelled`] true.
     pub fn cancel(&self) {
-        // Set under the lock: whoever registers afterwards sees the flag, whoever registered before is woken.
+        // Set under the lock: a thread that registers later sees the flag, one that registered before is woken.
         let waiting = {
             let mut waiting = self.0.waiting.lock();
             self.0.is_cancelled.store(true, Ordering::Release);
@@ -78,7 +81,7 @@ impl Cancellation {
         children.iter().filter_map(Weak::upgrade).for_each(|child| Self(child).cancel());
     }
 
-    /// Has `parker` woken by [`Cancellation::cancel`] until the registration is dropped.
+    /// Lets [`Cancellation::cancel`] wake `parker` until the registration is dropped.
     pub fn register<'a>(&'a self, parker: &'a Arc<Parker>) -> Registration<'a> {
         self.0.waiting.lock().push(Arc::clone(parker));
         Registration { cancellation: self, parker }

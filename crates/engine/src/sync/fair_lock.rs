@@ -1,8 +1,9 @@
-//! Taking turns: a lock that a run can wait for without blocking its thread.
+//! A lock that a run can wait for without blocking its thread.
 //!
-//! Whoever comes when nobody has the turn gets it, even if others have been woken for it and are still on their way:
-//! handing it to a sleeping thread would make all wait for that thread to wake, at every turn. A turn is mostly shorter
-//! than it takes to fall asleep and be woken, so whoever comes too early looks again a few times before it does.
+//! Waiters are woken in the order in which they came, but the lock is not handed to them: whoever finds it free takes
+//! it, even if a waiter has been woken and is still on its way. Handing it over would make everybody wait for a
+//! sleeping thread to wake, each time. The lock is mostly held for less time than it takes to fall asleep and be woken,
+//! so a thread that finds it held looks again a few times before it waits.
 
 use crate::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use crate::sync::parker::Parker;
@@ -10,50 +11,51 @@ use crate::sync::{Mutex, Patience};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Somebody has the turn.
-const TAKEN: u8 = 1;
-/// Somebody waits in the line.
-const HAS_LINE: u8 = 2;
+/// The lock is held.
+const HELD: u8 = 1;
+/// There are waiters.
+const HAS_WAITERS: u8 = 2;
 
-/// Lets one holder at a time go on.
+/// Lets one thread at a time go on.
 #[derive(Default)]
-pub struct Turns {
-    /// `TAKEN` is set by whoever takes the turn and cleared by the same; `HAS_LINE` changes under the line's lock. In one
-    /// word, so that of one who ends a turn and one who joins the line either sees what the other did.
+pub struct FairLock {
+    /// `HELD` is set by whoever takes the lock and cleared by the same thread; `HAS_WAITERS` changes under the lock of
+    /// `waiters`. Both are in one word, so that a thread that releases and one that starts to wait cannot miss each
+    /// other.
     state: AtomicU8,
-    /// Those who wait, longest first. If the turn is free, the first of them was called and has yet to look.
-    line: Mutex<VecDeque<Arc<Place>>>,
+    /// The wait queue, longest waiter first. If the lock is free, the first one was woken and has not looked yet.
+    waiters: Mutex<VecDeque<Arc<Waiter>>>,
 }
 
-struct Place {
-    /// The first in line was unparked, and has not looked since. Changed under the lock.
-    is_called: AtomicBool,
+struct Waiter {
+    /// It was unparked and has not looked since. Changed under the lock of the wait queue.
+    is_woken: AtomicBool,
     parker: Arc<Parker>,
 }
 
-/// A turn, or a place in the line for one. Dropping it ends the turn or leaves the line.
-pub struct Turn<T: AsRef<Turns>> {
+/// The lock, held or waited for. Dropping it releases the lock or stops waiting.
+pub struct Acquisition<T: AsRef<FairLock>> {
     owner: T,
-    /// None once the turn has come.
-    place: Option<Arc<Place>>,
+    /// `None` once the lock is held.
+    waiter: Option<Arc<Waiter>>,
 }
 
-impl Turns {
-    /// Asks for a turn; `parker` is unparked when it is worth looking whether it has come.
-    pub fn enter<T: AsRef<Turns>>(owner: T, parker: &Arc<Parker>) -> Turn<T> {
-        let turns = owner.as_ref();
-        let place = if turns.take() || turns.take_patiently() { None } else { turns.join(parker) };
-        Turn { owner, place }
+impl FairLock {
+    /// Asks for the lock; `parker` is unparked when it is worth polling.
+    pub fn acquire<T: AsRef<FairLock>>(owner: T, parker: &Arc<Parker>) -> Acquisition<T> {
+        let lock = owner.as_ref();
+        let waiter = if lock.take() || lock.take_patiently() { None } else { lock.add_waiter(parker) };
+        Acquisition { owner, waiter }
     }
 
-    /// A turn, if nobody has it, or not for long.
-    pub fn try_enter<T: AsRef<Turns>>(owner: T) -> Option<Turn<T>> {
-        let has_come = owner.as_ref().take() || owner.as_ref().take_patiently();
-        has_come.then(|| Turn { owner, place: None })
+    /// The lock, if it is free now or within microseconds.
+    pub fn try_acquire<T: AsRef<FairLock>>(owner: T) -> Option<Acquisition<T>> {
+        let is_held = owner.as_ref().take() || owner.as_ref().take_patiently();
+        is_held.then(|| Acquisition { owner, waiter: None })
     }
 
     fn take(&self) -> bool {
-        self.state.fetch_or(TAKEN, Ordering::Acquire) & TAKEN == 0
+        self.state.fetch_or(HELD, Ordering::Acquire) & HELD == 0
     }
 
     fn take_patiently(&self) -> bool {
@@ -66,78 +68,78 @@ impl Turns {
         false
     }
 
-    /// Joins the line, unless the turn has become free.
-    fn join(&self, parker: &Arc<Parker>) -> Option<Arc<Place>> {
-        let mut line = self.line.lock();
-        let before = self.state.fetch_or(HAS_LINE | TAKEN, Ordering::Acquire);
-        if before & TAKEN == 0 {
-            self.say_whether_there_is(&line);
+    /// Joins the wait queue, unless the lock has become free.
+    fn add_waiter(&self, parker: &Arc<Parker>) -> Option<Arc<Waiter>> {
+        let mut waiters = self.waiters.lock();
+        let before = self.state.fetch_or(HAS_WAITERS | HELD, Ordering::Acquire);
+        if before & HELD == 0 {
+            self.note_whether_there_are(&waiters);
             return None;
         }
-        let place = Arc::new(Place { is_called: AtomicBool::new(false), parker: Arc::clone(parker) });
-        line.push_back(Arc::clone(&place));
-        Some(place)
+        let waiter = Arc::new(Waiter { is_woken: AtomicBool::new(false), parker: Arc::clone(parker) });
+        waiters.push_back(Arc::clone(&waiter));
+        Some(waiter)
     }
 
-    fn leave(&self, place: &Arc<Place>) {
-        let mut line = self.line.lock();
-        line.retain(|waiting| !Arc::ptr_eq(waiting, place));
-        self.say_whether_there_is(&line);
+    fn remove_waiter(&self, waiter: &Arc<Waiter>) {
+        let mut waiters = self.waiters.lock();
+        waiters.retain(|waiting| !Arc::ptr_eq(waiting, waiter));
+        self.note_whether_there_are(&waiters);
     }
 
-    fn say_whether_there_is(&self, line: &VecDeque<Arc<Place>>) {
-        if line.is_empty() {
-            self.state.fetch_and(!HAS_LINE, Ordering::Relaxed);
+    fn note_whether_there_are(&self, waiters: &VecDeque<Arc<Waiter>>) {
+        if waiters.is_empty() {
+            self.state.fetch_and(!HAS_WAITERS, Ordering::Relaxed);
         }
     }
 
-    /// Wakes the first in line if the turn is free, unless it is awake already.
-    fn call_first(&self) {
-        let line = self.line.lock();
-        if self.state.load(Ordering::Relaxed) & TAKEN != 0 {
+    /// Wakes the first waiter if the lock is free, unless it is awake already.
+    fn wake_first(&self) {
+        let waiters = self.waiters.lock();
+        if self.state.load(Ordering::Relaxed) & HELD != 0 {
             return;
         }
-        let first = line.front().filter(|place| !place.is_called.swap(true, Ordering::Relaxed)).cloned();
-        drop(line);
+        let first = waiters.front().filter(|waiter| !waiter.is_woken.swap(true, Ordering::Relaxed)).cloned();
+        drop(waiters);
         if let Some(first) = first {
             first.parker.unpark();
         }
     }
 }
 
-impl<T: AsRef<Turns>> Turn<T> {
-    /// Whether the turn has come; takes it if it is free.
-    pub fn has_come(&mut self) -> bool {
-        let Some(place) = &self.place else { return true };
-        let turns = self.owner.as_ref();
-        if !turns.take_patiently() {
-            // Whoever has the turn now calls again when it ends; it may have ended since.
-            let line = turns.line.lock();
-            place.is_called.store(false, Ordering::Relaxed);
-            let is_taken = !turns.take();
-            drop(line);
-            if is_taken {
+impl<T: AsRef<FairLock>> Acquisition<T> {
+    /// Whether the lock is held now; takes it if it is free.
+    pub fn poll(&mut self) -> bool {
+        let Some(waiter) = &self.waiter else { return true };
+        let lock = self.owner.as_ref();
+        if !lock.take_patiently() {
+            // Whoever holds the lock wakes this waiter again on release; that may have been just now.
+            let waiters = lock.waiters.lock();
+            waiter.is_woken.store(false, Ordering::Relaxed);
+            let is_held = !lock.take();
+            drop(waiters);
+            if is_held {
                 return false;
             }
         }
-        turns.leave(place);
-        self.place = None;
+        lock.remove_waiter(waiter);
+        self.waiter = None;
         true
     }
 }
 
-impl<T: AsRef<Turns>> Drop for Turn<T> {
+impl<T: AsRef<FairLock>> Drop for Acquisition<T> {
     fn drop(&mut self) {
-        let turns = self.owner.as_ref();
-        match self.place.take() {
-            // If who leaves the line was called, the next one has to be.
-            Some(place) => {
-                turns.leave(&place);
-                turns.call_first();
+        let lock = self.owner.as_ref();
+        match self.waiter.take() {
+            // If this waiter was woken, the next one has to be woken in its place.
+            Some(waiter) => {
+                lock.remove_waiter(&waiter);
+                lock.wake_first();
             }
             None => {
-                if turns.state.fetch_and(!TAKEN, Ordering::Release) & HAS_LINE != 0 {
-                    turns.call_first();
+                if lock.state.fetch_and(!HELD, Ordering::Release) & HAS_WAITERS != 0 {
+                    lock.wake_first();
                 }
             }
         }
@@ -150,19 +152,19 @@ mod tests {
     use std::sync::atomic::AtomicUsize;
     use std::thread;
 
-    fn turns() -> Arc<Owner> {
+    fn owner() -> Arc<Owner> {
         Arc::new(Owner::default())
     }
 
     #[derive(Default)]
     struct Owner {
-        turns: Turns,
+        lock: FairLock,
         num_inside: AtomicUsize,
     }
 
-    impl AsRef<Turns> for Arc<Owner> {
-        fn as_ref(&self) -> &Turns {
-            &self.turns
+    impl AsRef<FairLock> for Arc<Owner> {
+        fn as_ref(&self) -> &FairLock {
+            &self.lock
         }
     }
 
@@ -171,52 +173,52 @@ mod tests {
     }
 
     #[test]
-    fn the_first_in_line_is_called_when_a_turn_ends_and_may_find_it_taken() {
-        let (owner, parker) = (turns(), Arc::new(Parker::new()));
-        let first = Turns::enter(Arc::clone(&owner), &parker);
-        let mut second = Turns::enter(Arc::clone(&owner), &parker);
-        assert!(!second.has_come() && is_parked_forever(&parker));
+    fn the_first_waiter_is_woken_on_release_and_may_find_the_lock_held() {
+        let (owner, parker) = (owner(), Arc::new(Parker::new()));
+        let first = FairLock::acquire(Arc::clone(&owner), &parker);
+        let mut second = FairLock::acquire(Arc::clone(&owner), &parker);
+        assert!(!second.poll() && is_parked_forever(&parker));
         drop(first);
         assert!(!is_parked_forever(&parker));
-        let third = Turns::enter(Arc::clone(&owner), &Arc::new(Parker::new()));
-        assert!(!second.has_come(), "the third came while the second was on its way");
+        let third = FairLock::acquire(Arc::clone(&owner), &Arc::new(Parker::new()));
+        assert!(!second.poll(), "the third came while the second was on its way");
         drop(third);
-        assert!(!is_parked_forever(&parker) && second.has_come() && second.has_come());
+        assert!(!is_parked_forever(&parker) && second.poll() && second.poll());
     }
 
     #[test]
-    fn who_only_tries_gets_no_turn_that_somebody_has() {
-        let (owner, parker) = (turns(), Arc::new(Parker::new()));
-        let first = Turns::try_enter(Arc::clone(&owner)).unwrap();
-        assert!(Turns::try_enter(Arc::clone(&owner)).is_none());
-        let mut second = Turns::enter(Arc::clone(&owner), &parker);
-        assert!(!second.has_come());
+    fn a_try_fails_while_the_lock_is_held() {
+        let (owner, parker) = (owner(), Arc::new(Parker::new()));
+        let first = FairLock::try_acquire(Arc::clone(&owner)).unwrap();
+        assert!(FairLock::try_acquire(Arc::clone(&owner)).is_none());
+        let mut second = FairLock::acquire(Arc::clone(&owner), &parker);
+        assert!(!second.poll());
         drop(first);
-        assert!(second.has_come() && Turns::try_enter(owner).is_none());
+        assert!(second.poll() && FairLock::try_acquire(owner).is_none());
     }
 
     #[test]
-    fn who_leaves_after_being_called_passes_the_call_on() {
-        let owner = turns();
+    fn a_waiter_that_gives_up_after_being_woken_wakes_the_next() {
+        let owner = owner();
         let parkers = [0; 2].map(|_| Arc::new(Parker::new()));
-        let first = Turns::enter(Arc::clone(&owner), &parkers[0]);
-        let second = Turns::enter(Arc::clone(&owner), &parkers[0]);
-        let mut third = Turns::enter(Arc::clone(&owner), &parkers[1]);
+        let first = FairLock::acquire(Arc::clone(&owner), &parkers[0]);
+        let second = FairLock::acquire(Arc::clone(&owner), &parkers[0]);
+        let mut third = FairLock::acquire(Arc::clone(&owner), &parkers[1]);
         drop(first);
         drop(second);
-        assert!(!is_parked_forever(&parkers[1]) && third.has_come());
+        assert!(!is_parked_forever(&parkers[1]) && third.poll());
     }
 
     #[test]
-    fn many_threads_take_many_turns_one_at_a_time() {
-        let owner = turns();
+    fn many_threads_hold_the_lock_many_times_one_at_a_time() {
+        let owner = owner();
         let work = || {
             let owner = Arc::clone(&owner);
             thread::spawn(move || {
                 let parker = Arc::new(Parker::new());
                 for _ in 0..2_000 {
-                    let mut turn = Turns::enter(Arc::clone(&owner), &parker);
-                    while !turn.has_come() {
+                    let mut acquisition = FairLock::acquire(Arc::clone(&owner), &parker);
+                    while !acquisition.poll() {
                         parker.park();
                     }
                     assert_eq!(owner.num_inside.fetch_add(1, Ordering::SeqCst), 0);
@@ -227,7 +229,7 @@ mod tests {
         };
         let threads: Vec<_> = (0..4).map(|_| work()).collect();
         threads.into_iter().for_each(|thread| thread.join().unwrap());
-        assert!(owner.turns.line.lock().is_empty());
-        assert_eq!(owner.turns.state.load(Ordering::Relaxed), 0);
+        assert!(owner.lock.waiters.lock().is_empty());
+        assert_eq!(owner.lock.state.load(Ordering::Relaxed), 0);
     }
 }

@@ -1,8 +1,8 @@
-//! The synchronisation primitives of the engine, in one place, so that a model checker can stand in for them.
+//! The synchronisation primitives of the engine, in one place, so that loom can replace them.
 //!
-//! Built with `--cfg loom` they are loom's, and the tests under `tests/loom_*.rs` explore every interleaving.
-//! A thread that panics while it holds a lock does not poison it: the engine's critical sections leave their
-//! data consistent at every point where they could panic (out of memory).
+//! With `--cfg loom` they are loom's, and the tests under `tests/loom_*.rs` explore every interleaving. A thread that
+//! panics while it holds a lock does not poison it: the critical sections of the engine leave their data consistent at
+//! every point where they could panic (out of memory).
 
 pub mod cancellation;
 pub mod fair_lock;
@@ -28,10 +28,12 @@ pub use imp::MutexGuard;
 pub struct Mutex<T>(imp::Mutex<T>);
 
 impl<T> Mutex<T> {
+    /// A free lock around `value`.
     pub fn new(value: T) -> Self {
         Self(imp::Mutex::new(value))
     }
 
+    /// Waits for the lock.
     pub fn lock(&self) -> MutexGuard<'_, T> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -42,14 +44,17 @@ impl<T> Mutex<T> {
 pub struct Condvar(imp::Condvar);
 
 impl Condvar {
+    /// A condition that nobody waits for.
     pub fn new() -> Self {
         Self(imp::Condvar::new())
     }
 
+    /// Releases the lock, waits to be notified, and takes the lock again.
     pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> MutexGuard<'a, T> {
         self.0.wait(guard).unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// As [`Condvar::wait`], for at most `timeout`.
     pub fn wait_timeout<'a, T>(&self, guard: MutexGuard<'a, T>, timeout: Duration) -> MutexGuard<'a, T> {
         match self.0.wait_timeout(guard, timeout) {
             Ok((guard, _)) => guard,
@@ -57,15 +62,16 @@ impl Condvar {
         }
     }
 
+    /// Wakes one thread that waits.
     pub fn notify_one(&self) {
         self.0.notify_one();
     }
 }
 
-/// How long to look again for what is about to come, before sleeping for it.
+/// How long a thread spins before it sleeps.
 ///
-/// First the processor pauses, for no longer than it takes to fall asleep and be woken; then other threads get the
-/// processor, since whoever is waited for may not have one.
+/// First the processor pauses, for no longer than it takes to fall asleep and be woken. Then the thread yields its
+/// processor, because the thread it waits for may not have one.
 #[derive(Default)]
 pub struct Patience {
     #[cfg(not(loom))]
@@ -73,13 +79,13 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// Waits a moment; false, at once, if it is time to sleep. A model checker sleeps at once.
+    /// Waits a moment. Returns false, at once, if it is time to sleep; under loom that is always so.
     #[cfg(loom)]
     pub fn wait(&mut self) -> bool {
         false
     }
 
-    /// Waits a moment; false, at once, if it is time to sleep.
+    /// Waits a moment. Returns false, at once, if it is time to sleep.
     #[cfg(not(loom))]
     pub fn wait(&mut self) -> bool {
         const PAUSES: u32 = 6;

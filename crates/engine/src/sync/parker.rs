@@ -1,4 +1,4 @@
-//! A thread's place to sleep: one token, set by whoever has news for the thread, taken when it wakes.
+//! Blocking a thread until another one wakes it.
 
 use crate::sync::{Condvar, Mutex, MutexGuard};
 use std::cell::Cell;
@@ -7,14 +7,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 thread_local! {
-    /// The parker of this thread, once it has needed one.
+    /// The parker of this thread, made when it is first needed.
     static CURRENT: Cell<Option<Arc<Parker>>> = const { Cell::new(None) };
 }
 
 /// Parks one thread until another one unparks it.
 ///
-/// The token makes a wake-up that comes before the park count, so none is lost. A parker may be unparked
-/// without news: the owner looks again at everything it waits for.
+/// Unparking sets a token, which parking takes. So no wake-up is lost that comes before the thread parks. A parker may
+/// be unparked without a reason: its owner checks again everything it waits for.
 #[derive(Debug, Default)]
 pub struct Parker {
     state: Mutex<State>,
@@ -23,15 +23,16 @@ pub struct Parker {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Set by [`Parker::unpark`] from any thread, taken by the owner alone.
+    /// Set by [`Parker::unpark`] from any thread, taken only by the owner.
     has_token: bool,
     /// The owner is between the start and the end of a park.
     is_parked: bool,
-    /// Whom the owner unparks when it wakes.
+    /// The parkers that the owner unparks when it wakes.
     others: VecDeque<Arc<Parker>>,
 }
 
 impl Parker {
+    /// A parker without a token.
     pub fn new() -> Self {
         Self::default()
     }
@@ -44,8 +45,8 @@ impl Parker {
         result
     }
 
-    /// Calls `work`, which may wait, while this thread waits already: `work` gets a parker of its own. With the same one
-    /// it would take the token that was meant for the wait outside, which would then sleep for ever.
+    /// Calls `work`, which may wait, with a parker of its own while this thread waits already. With the same parker
+    /// `work` would take the token that was meant for the outer wait, which would then sleep for ever.
     pub fn nested<T>(work: impl FnOnce() -> T) -> T {
         struct Restore(Option<Arc<Parker>>);
         impl Drop for Restore {
@@ -57,22 +58,22 @@ impl Parker {
         work()
     }
 
-    /// Lets the owner go on: now if it is parked, or at its next park.
+    /// Wakes the owner if it is parked; otherwise its next park returns at once.
     pub fn unpark(&self) {
         self.unpark_with(&mut VecDeque::new());
     }
 
-    /// Unparks all of them: one is woken here, and wakes the next one before it does anything else.
+    /// Unparks all of them: this thread wakes the first, and each woken thread wakes the next one before it goes on.
     ///
-    /// So a thread that serves many does not pay for all their wakes, and on a machine with few cores those that are
-    /// awake have work to do before the last ones come and find none.
+    /// So a thread that serves many waiters does not pay for all wake-ups. On a machine with few cores the threads that
+    /// are awake already do the work before the last ones are woken for nothing.
     pub fn unpark_all(mut parkers: VecDeque<Arc<Self>>) {
         while let Some(first) = parkers.pop_front() {
             first.unpark_with(&mut parkers);
         }
     }
 
-    /// Unparks the owner, who takes `others` over if it is parked.
+    /// Unparks the owner, which takes over `others` if it was parked.
     fn unpark_with(&self, others: &mut VecDeque<Arc<Self>>) {
         let mut state = self.state.lock();
         let is_asleep = state.is_parked && !state.has_token;
@@ -86,7 +87,7 @@ impl Parker {
         }
     }
 
-    /// Blocks the owner until the token is there, and takes it.
+    /// Blocks the owner until the token is set, and takes it.
     pub fn park(&self) {
         let mut state = self.state.lock();
         state.is_parked = true;
@@ -96,7 +97,7 @@ impl Parker {
         Self::end_park(state);
     }
 
-    /// As [`Parker::park`] for at most `timeout`; says whether the token was there.
+    /// As [`Parker::park`], for at most `timeout`. Returns whether the token was set.
     pub fn park_timeout(&self, timeout: Duration) -> bool {
         let mut state = self.state.lock();
         state.is_parked = true;
@@ -116,7 +117,7 @@ impl Parker {
         state
     }
 
-    /// Takes the token and wakes the others; says whether the token was there.
+    /// Takes the token and wakes the others. Returns whether the token was set.
     fn end_park(mut state: MutexGuard<'_, State>) -> bool {
         state.is_parked = false;
         let had_token = std::mem::take(&mut state.has_token);

@@ -1,28 +1,28 @@
-//! What keeps the memory of something larger alive.
+//! Aliasing: when a part of something shares its memory, and when it is copied.
 
 use bytes::Bytes;
 
 /// Strings of a batch that are no longer than this may lie in one buffer, of any size.
 pub const MAX_BUFFERED_BYTES: usize = 1024;
 
-/// Whether a part shares the memory of the whole: if it is at least four fifths of it. A part may be taken of a part, of
-/// a feature the pixels and of them a window, so that a part of a part of a part still holds no more than about twice its
-/// own size.
-pub fn is_to_share(part_bytes: usize, whole_bytes: usize) -> bool {
+/// Whether a part should share the memory of the whole: if it is at least four fifths of it. A part may be taken of a
+/// part (of a record the feature, of that the pixels, of them a window), and even then it keeps at most about twice its
+/// own size alive.
+pub fn is_worth_aliasing(part_bytes: usize, whole_bytes: usize) -> bool {
     part_bytes >= whole_bytes - whole_bytes / 5
 }
 
-/// `part`, which lies in `record`, as bytes of its own; they may be the record's, see [`is_to_share`].
-pub fn retain(part: &[u8], record: &Bytes) -> Bytes {
-    match is_to_share(part.len(), record.len()) {
+/// `part`, which lies in `record`, as a slice of the record or as a copy, see [`is_worth_aliasing`].
+pub fn alias_or_copy(part: &[u8], record: &Bytes) -> Bytes {
+    match is_worth_aliasing(part.len(), record.len()) {
         true => record.slice_ref(part),
         false => Bytes::copy_from_slice(part),
     }
 }
 
-/// Moves `bytes` to memory of their own if they may lie in the buffer of a batch.
+/// Copies `bytes` if they may lie in the buffer of a batch.
 ///
-/// Whatever keeps bytes for long calls this before: queues, variables, sparse tables.
+/// Everything that keeps bytes for long calls this first: queues, variables, sparse tables.
 pub fn unshare(bytes: &mut Bytes) {
     if bytes.len() <= MAX_BUFFERED_BYTES {
         *bytes = Bytes::copy_from_slice(bytes);
@@ -46,9 +46,9 @@ mod tests {
     #[test]
     fn a_large_part_shares_the_record_and_a_small_one_does_not() {
         let record = Bytes::from(vec![7; 100]);
-        assert_eq!(retain(&record[20..], &record).as_ptr(), record[20..].as_ptr());
-        assert_ne!(retain(&record[21..], &record).as_ptr(), record[21..].as_ptr());
-        assert_eq!(retain(&[], &Bytes::new()), Bytes::new());
+        assert_eq!(alias_or_copy(&record[20..], &record).as_ptr(), record[20..].as_ptr());
+        assert_ne!(alias_or_copy(&record[21..], &record).as_ptr(), record[21..].as_ptr());
+        assert_eq!(alias_or_copy(&[], &Bytes::new()), Bytes::new());
     }
 
     #[test]

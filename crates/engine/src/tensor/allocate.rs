@@ -1,11 +1,11 @@
-//! Memory whose size is computed from shapes, arguments or data: the only way to get it.
+//! Checked allocation: the only way to get memory whose size is computed from shapes, arguments or data.
 //!
-//! Products are checked, and a request that this machine (or its control group) can never serve is refused, as is one
-//! that the system refuses: by `ResourceExhausted`, in TensorFlow's words, where the process would end otherwise. The limit
-//! is for one request; what else is in use is not counted.
+//! Products are checked for overflow. A request that this machine (or its control group) can never serve fails with
+//! `ResourceExhausted` in TensorFlow's words, and so does one that the system refuses; otherwise the process would end.
+//! The limit is for one request: memory that is in use already is not counted.
 //!
-//! `clippy.toml` disallows the ways around. What is as long as something that is there already, or no longer than a
-//! constant, may go around: each such place says so.
+//! `clippy.toml` disallows other allocations. They are fine for memory as long as something that exists already, or no
+//! longer than a constant; each such place says so.
 
 use crate::error::{Code, Error, Result};
 use crate::tensor::dtype::DType;
@@ -17,13 +17,13 @@ use smallvec::{Array, SmallVec};
 use std::fmt;
 use std::io::Read;
 
-/// A smaller request is not compared with the limit.
+/// Smaller requests are not compared with the limit.
 const SMALL_BYTES: usize = 1 << 20;
 
-/// What to do if memory does not suffice.
+/// The remedy if there is not enough memory.
 const REMEDY: &str = "Ask for less, or use a machine or a control group with more memory";
 
-/// Why memory was not allocated: how much it was, if that can be said, and how much there can be.
+/// Why memory was not allocated: how much was asked for, if the number exists, and the limit.
 #[derive(Clone, Copy, Debug)]
 pub struct Refusal {
     num_bytes: Option<usize>,
@@ -36,12 +36,12 @@ impl Refusal {
         Self { num_bytes, limit: memory_limit() }
     }
 
-    /// The error of what is called `place`: `PLACE: N bytes were asked for, ...`.
+    /// The error for `place`: `PLACE: N bytes were asked for, ...`.
     pub fn at(self, place: impl fmt::Display) -> Error {
         Error::new(Code::ResourceExhausted, format!("{place}: {self}"))
     }
 
-    /// The error of the elements of a tensor.
+    /// The error for the elements of a tensor.
     pub fn of_tensor(self, dtype: DType, shape: &Shape) -> Error {
         self.at(format_args!("OOM when allocating tensor with shape{shape} and type {dtype}"))
     }
@@ -62,7 +62,7 @@ impl fmt::Display for Refusal {
     }
 }
 
-/// Fails if nobody can ever have `num_bytes` of memory here.
+/// Fails if `num_bytes` of memory can never be had here.
 #[inline]
 pub fn check(num_bytes: usize) -> std::result::Result<(), Refusal> {
     match num_bytes < SMALL_BYTES || num_bytes as u64 <= memory_limit().num_bytes {
@@ -93,7 +93,7 @@ pub fn zeros<T: Zeroable>(count: usize) -> std::result::Result<Vec<T>, Refusal> 
     bytemuck::allocation::try_zeroed_vec(count).map_err(|()| Refusal::new(Some(num_bytes)))
 }
 
-/// `count` times the same value.
+/// `count` copies of a value.
 pub fn copies<T: Clone>(count: usize, value: T) -> std::result::Result<Vec<T>, Refusal> {
     let mut values = room(count)?;
     #[expect(clippy::disallowed_methods, reason = "there is room")]
@@ -101,7 +101,7 @@ pub fn copies<T: Clone>(count: usize, value: T) -> std::result::Result<Vec<T>, R
     Ok(values)
 }
 
-/// `count` values of an iterator that has as many.
+/// The values of an iterator that has `count` of them.
 #[inline]
 pub fn collected<T>(count: usize, values: impl Iterator<Item = T>) -> std::result::Result<Vec<T>, Refusal> {
     let mut collected = room(count)?;
@@ -109,7 +109,7 @@ pub fn collected<T>(count: usize, values: impl Iterator<Item = T>) -> std::resul
     Ok(collected)
 }
 
-/// Bytes of their own with the same content.
+/// A copy of `bytes`.
 #[inline]
 pub fn copied(bytes: &[u8]) -> std::result::Result<Bytes, Refusal> {
     let mut copy = room(bytes.len())?;
@@ -125,7 +125,7 @@ pub fn reserve<T>(values: &mut Vec<T>, additional: usize) -> std::result::Result
     values.try_reserve_exact(additional).map_err(|_| Refusal::new(Some(num_bytes)))
 }
 
-/// Makes room for `additional` values more. For a vector that grows as data come: most calls find that there is room.
+/// Makes room for `additional` values more, and for later ones: for vectors that grow as data are read.
 #[inline]
 pub fn grow<T>(values: &mut Vec<T>, additional: usize) -> std::result::Result<(), Refusal> {
     match values.capacity() - values.len() >= additional {
@@ -137,7 +137,7 @@ pub fn grow<T>(values: &mut Vec<T>, additional: usize) -> std::result::Result<()
 #[cold]
 fn grow_at_least<T>(values: &mut Vec<T>, additional: usize) -> std::result::Result<(), Refusal> {
     let length = values.len().checked_add(additional).ok_or_else(|| Refusal::new(None))?;
-    // The old values and the new ones are there at the same time.
+    // While the vector moves, the old values and the new ones exist at the same time.
     let doubled = length.max(values.capacity().saturating_mul(2));
     let num_bytes = bytes_of::<T>(doubled.saturating_add(values.capacity()))?;
     values.try_reserve_exact(doubled - values.len()).map_err(|_| Refusal::new(Some(num_bytes)))
@@ -156,7 +156,9 @@ pub fn grow_small<A: Array>(values: &mut SmallVec<A>, additional: usize) -> std:
 
 /// Why not everything was read.
 pub enum Unread {
+    /// There is no memory for it.
     Refused(Refusal),
+    /// The input has failed.
     Failed(std::io::Error),
 }
 
@@ -166,7 +168,7 @@ pub fn read_to_end(input: &mut impl Read, bytes: &mut Vec<u8>) -> std::result::R
     const STEP_BYTES: u64 = 32 * 1024;
     loop {
         let room = (bytes.capacity() - bytes.len()) as u64;
-        // One more than there is room for shows the end of an input whose length was right, without more room.
+        // Reading one byte too many finds the end of an input whose length was right, without making more room.
         let limit = room.max(1);
         let mut part = input.by_ref().take(limit);
         if room == 0 {
@@ -205,7 +207,7 @@ pub fn elements(dtype: DType, shape: &Shape) -> Elements<'_> {
 }
 
 impl Elements<'_> {
-    /// How many values of type `T` the elements take: so many as they are, or their bytes in larger or smaller pieces.
+    /// How many values of type `T` take as many bytes as the elements.
     #[inline]
     fn count<T>(&self) -> Result<usize> {
         let element_bytes = if self.dtype == DType::String { size_of::<Bytes>() } else { self.dtype.size() };
@@ -218,7 +220,7 @@ impl Elements<'_> {
         refusal.of_tensor(self.dtype, self.shape)
     }
 
-    /// Fails if nobody can ever have so much memory here.
+    /// Fails if so much memory can never be had here.
     pub fn check(&self) -> Result<()> {
         check(self.count::<u8>()?).map_err(|refusal| self.refused(refusal))
     }
@@ -229,6 +231,7 @@ impl Elements<'_> {
         room(self.count::<T>()?).map_err(|refusal| self.refused(refusal))
     }
 
+    /// A zero for each.
     #[inline]
     pub fn zeros<T: Zeroable>(&self) -> Result<Vec<T>> {
         zeros(self.count::<T>()?).map_err(|refusal| self.refused(refusal))
@@ -239,7 +242,7 @@ impl Elements<'_> {
         copies(self.count::<T>()?, value).map_err(|refusal| self.refused(refusal))
     }
 
-    /// The values of an iterator, of which there are as many as elements.
+    /// The values of an iterator that has one for each element.
     #[inline]
     pub fn collect<T>(&self, values: impl Iterator<Item = T>) -> Result<Vec<T>> {
         collected(self.count::<T>()?, values).map_err(|refusal| self.refused(refusal))

@@ -9,20 +9,35 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum DType {
+    /// `tf.float32`
     Float32 = 1,
+    /// `tf.float64`
     Float64 = 2,
+    /// `tf.int32`
     Int32 = 3,
+    /// `tf.uint8`
     UInt8 = 4,
+    /// `tf.int16`
     Int16 = 5,
+    /// `tf.int8`
     Int8 = 6,
+    /// `tf.string`: any bytes.
     String = 7,
+    /// `tf.complex64`
     Complex64 = 8,
+    /// `tf.int64`
     Int64 = 9,
+    /// `tf.bool`: a byte, 0 or 1.
     Bool = 10,
+    /// `tf.uint16`
     UInt16 = 17,
+    /// `tf.complex128`
     Complex128 = 18,
+    /// `tf.float16`
     Float16 = 19,
+    /// `tf.uint32`
     UInt32 = 22,
+    /// `tf.uint64`
     UInt64 = 23,
 }
 
@@ -100,6 +115,7 @@ impl fmt::Display for DType {
 
 /// A Rust type that is the element of a numeric tensor. Booleans are bytes: see `Tensor::bytes`.
 pub trait Numeric: Pod + Send + Sync {
+    /// The element type of tensors of this Rust type.
     const DTYPE: DType;
 }
 

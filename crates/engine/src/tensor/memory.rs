@@ -1,6 +1,6 @@
 //! The memory of numeric tensors.
 
-use crate::tensor::aliasing::{MAX_BUFFERED_BYTES, is_to_share};
+use crate::tensor::aliasing::{MAX_BUFFERED_BYTES, is_worth_aliasing};
 use crate::tensor::allocate::{self, Refusal};
 use crate::tensor::dtype::Numeric;
 use bytes::Bytes;
@@ -10,10 +10,12 @@ use std::sync::Arc;
 /// Shared, immutable bytes: a slice of something larger, or a vector of numbers.
 #[derive(Clone)]
 pub enum Memory {
+    /// A slice of reference-counted bytes.
     Bytes(Bytes),
-    /// The greater part of something larger, or short and perhaps in the buffer of a batch of strings. No part of it shares
-    /// the memory.
+    /// Most of something larger, or a short string that may lie in the buffer of a batch. Parts of it are copied and do
+    /// not alias it.
     Part(Bytes),
+    /// A vector of numbers.
     Numbers(Arc<dyn AsRef<[u8]> + Send + Sync>),
 }
 
@@ -26,10 +28,10 @@ impl Memory {
         }
     }
 
-    /// The bytes at `place` without a copy, if they are worth keeping all of these alive.
+    /// The bytes at `place` without a copy, if they are most of these; see [`crate::tensor::aliasing`].
     pub(crate) fn shared_part(&self, place: Range<usize>) -> Option<Self> {
         match self {
-            Self::Bytes(bytes) if is_to_share(place.len(), bytes.len()) => Some(Self::Part(bytes.slice(place))),
+            Self::Bytes(bytes) if is_worth_aliasing(place.len(), bytes.len()) => Some(Self::Part(bytes.slice(place))),
             _ => None,
         }
     }
@@ -41,7 +43,7 @@ impl Memory {
 
     /// Copies these bytes if they may lie in the buffer of a batch of strings.
     pub(crate) fn unshare(&mut self) {
-        // Without memory for a copy of a kilobyte they stay where they are, which is no error.
+        // Without memory for a copy of a kilobyte they stay where they are. That is no error.
         if self.is_to_unshare()
             && let Ok(copy) = Self::aligned_copy(self.as_ref())
         {
@@ -59,6 +61,7 @@ impl Memory {
         Self::Numbers(Arc::new(Numbers { values, length_bytes }))
     }
 
+    /// A copy of `bytes`.
     pub fn copied(bytes: &[u8]) -> Result<Self, Refusal> {
         allocate::copied(bytes).map(Self::Bytes)
     }

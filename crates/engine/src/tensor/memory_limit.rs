@@ -1,7 +1,8 @@
-//! How much memory this process can have: that of the machine, or of its control groups (cgroups) where they allow less.
+//! How much memory this process can have: that of the machine, or of its control groups (cgroups) where they allow
+//! less.
 //!
-//! Linux promises memory that it does not have. A request that can never be served succeeds, and the process is killed
-//! once it uses the memory. So a request is compared with this limit before it is made.
+//! Linux overcommits: a request that can never be served succeeds, and the process is killed when it uses the memory.
+//! So each request is compared with this limit before it is made.
 //!
 //! Source: `Documentation/admin-guide/cgroup-v1/memory.rst` and `cgroup-v2.rst` of Linux; `proc(5)` for the files.
 
@@ -12,8 +13,9 @@ use std::sync::OnceLock;
 /// The most memory that this process can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MemoryLimit {
+    /// How much it is; `u64::MAX` if no limit is known.
     pub num_bytes: u64,
-    /// Whose limit it is, for messages.
+    /// Whose limit this is, for messages.
     pub owner: &'static str,
 }
 
@@ -30,7 +32,7 @@ pub fn memory_limit() -> MemoryLimit {
 }
 
 impl MemoryLimit {
-    /// The limit of the system whose files are below `root`. Files that are missing or make no sense limit nothing.
+    /// The limit of the system whose files are below `root`. Missing and malformed files limit nothing.
     fn read(root: &Path) -> Self {
         let (memory, swap) = machine(&read(root, "proc/meminfo"));
         let machine = Self { num_bytes: memory.saturating_add(swap), owner: MACHINE };
@@ -62,10 +64,10 @@ struct Group {
 }
 
 impl Group {
-    /// `swap` is that of the machine.
+    /// `swap` is the machine's.
     fn limit(&self, root: &Path, swap: u64) -> u64 {
         let directory = self.directory.strip_prefix("/").unwrap_or(&self.directory);
-        // The word "max" stands for no limit; version 1 has a number of 2**63 bytes for it.
+        // "max" means no limit; version 1 writes a number near 2**63 instead.
         let file = |name: &str| read(root, directory.join(name)).trim().parse().unwrap_or(u64::MAX);
         if self.version == 2 {
             return file("memory.max").saturating_add(swap.min(file("memory.swap.max")));
@@ -75,10 +77,10 @@ impl Group {
     }
 }
 
-/// The control groups of this process and those around them, as far as they can be seen.
+/// The control groups of this process and their parents that can be seen.
 ///
-/// `cgroup` says in which group the process is, `mountinfo` where the groups are to be seen. In a container the file
-/// system may begin at the process's own group, and the name of the group be one of outside.
+/// `cgroup` names the group of the process, `mountinfo` says where groups are mounted. In a container the file system
+/// may begin at the process's own group, while the name is that of the host.
 fn directories(cgroup: &str, mountinfo: &str) -> Vec<Group> {
     let mut groups = Vec::new();
     for line in mountinfo.lines() {
@@ -94,7 +96,7 @@ fn directories(cgroup: &str, mountinfo: &str) -> Vec<Group> {
     groups
 }
 
-/// The path of a group, from a line `NUMBER:CONTROLLERS:PATH`; none if its controllers are not those of memory.
+/// The path of a group, from a line `NUMBER:CONTROLLERS:PATH`; `None` if it does not control memory.
 fn group_path(line: &str, version: u8) -> Option<&str> {
     let mut parts = line.splitn(3, ':').skip(1);
     let (controllers, path) = (parts.next()?, parts.next()?);
@@ -113,7 +115,7 @@ struct Mount<'a> {
 }
 
 impl<'a> Mount<'a> {
-    /// From a line of `mountinfo`; none if it is another file system, or groups for something else than memory.
+    /// From a line of `mountinfo`; `None` for other file systems and for groups of other controllers.
     fn parse(line: &'a str) -> Option<Self> {
         let (place, kind) = line.split_once(" - ")?;
         let mut place = place.split(' ').skip(3);

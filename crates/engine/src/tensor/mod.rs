@@ -12,7 +12,7 @@ mod unshare;
 pub(crate) mod view;
 
 use crate::error::{Error, Result};
-use crate::tensor::deferred::{Deferred, Recipe};
+use crate::tensor::deferred::Deferred;
 use crate::tensor::dtype::{DType, Numeric};
 use crate::tensor::memory::Memory;
 use crate::tensor::shape::Shape;
@@ -28,6 +28,18 @@ const INLINE_BYTES: usize = 16;
 ///
 /// Numeric elements are stored in row-major order in the machine's byte order, aligned for their type;
 /// booleans as bytes 0 and 1; strings as reference-counted slices of bytes.
+///
+/// ```
+/// use headrace_engine::tensor::Tensor;
+/// use headrace_engine::tensor::dtype::DType;
+/// use headrace_engine::tensor::shape::Shape;
+///
+/// let matrix = Tensor::from_values(Shape::new(&[2, 3]), vec![1.0_f32, 2.0, 3.0, 4.0, 5.0, 6.0])?;
+/// assert_eq!(matrix.dtype(), DType::Float32);
+/// assert_eq!(matrix.row(1)?.values::<f32>()?, [4.0, 5.0, 6.0]);
+/// assert_eq!(Tensor::string("a line").string_values(), ["a line"]);
+/// # headrace_engine::error::Result::Ok(())
+/// ```
 #[derive(Clone)]
 pub struct Tensor {
     dtype: DType,
@@ -53,11 +65,13 @@ impl Tensor {
         Ok(Self { dtype: T::DTYPE, shape, data })
     }
 
+    /// A tensor of one number.
     pub fn scalar<T: Numeric>(value: T) -> Self {
         let data = inline(bytemuck::bytes_of(&value)).unwrap_or(Data::Inline([0; 2]));
         Self { dtype: T::DTYPE, shape: Shape::scalar(), data }
     }
 
+    /// A tensor of one bool.
     pub fn bool(value: bool) -> Self {
         Self { dtype: DType::Bool, ..Self::scalar(u8::from(value)) }
     }
@@ -141,14 +155,17 @@ impl Tensor {
         Ok(Self { dtype, shape, data })
     }
 
+    /// The type of the elements.
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
+    /// The size of each dimension.
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
+    /// The product of the sizes of all dimensions.
     pub fn num_elements(&self) -> usize {
         self.shape.num_elements()
     }
@@ -161,7 +178,7 @@ impl Tensor {
         Ok(bytemuck::cast_slice(self.bytes()))
     }
 
-    /// The bytes that the elements take; of floats that are put off, those that they are computed from.
+    /// The bytes that the elements take; of deferred floats, those that they are computed from.
     pub fn num_bytes(&self) -> usize {
         match &self.data {
             Data::Deferred(deferred) => deferred.source().1.as_ref().len(),
@@ -189,7 +206,7 @@ impl Tensor {
         }
     }
 
-    /// The only element of a string tensor, to be changed.
+    /// The only element of a string tensor, mutably.
     pub fn only_string_mut(&mut self) -> Option<&mut Bytes> {
         match &mut self.data {
             Data::String(value) => Some(value),
@@ -242,52 +259,6 @@ impl Tensor {
         }
     }
 
-    /// Makes the elements floats that are computed when they are read; says whether, for it is not always worth it.
-    pub fn put_off(&mut self) -> bool {
-        // What memory cannot hold is not deferred: computing it at once fails properly.
-        let is_worth_it = Deferred::is_worth_it(self.dtype, self.num_elements())
-            && allocate::check(self.num_elements().saturating_mul(size_of::<f32>())).is_ok();
-        let Data::Buffer(memory) = &mut self.data else { return false };
-        if is_worth_it {
-            let source = std::mem::replace(memory, Memory::Bytes(Bytes::new()));
-            self.data = Data::Deferred(Arc::new(Deferred::new(source, self.dtype)));
-            self.dtype = DType::Float32;
-        }
-        is_worth_it
-    }
-
-    /// Floats of shape `shape` that are computed when they are read. Fails if their number is another.
-    pub fn deferred(shape: Shape, floats: Deferred) -> Result<Self> {
-        check_length(&shape, floats.len())?;
-        Ok(Self { dtype: DType::Float32, shape, data: Data::Deferred(Arc::new(floats)) })
-    }
-
-    /// How the elements will be computed, if that is yet to be done.
-    pub fn recipe(&self) -> Option<&Recipe> {
-        match &self.data {
-            Data::Deferred(deferred) if deferred.is_open() => Some(deferred.recipe()),
-            _ => None,
-        }
-    }
-
-    /// What elements that were put off are computed from; nothing for others.
-    pub fn deferred_source(&self) -> &[u8] {
-        match &self.data {
-            Data::Deferred(deferred) => deferred.source().1.as_ref(),
-            _ => &[],
-        }
-    }
-
-    /// What `work`, which moves elements and changes none, makes of these; of those put off, of what they are computed from.
-    pub fn moved(&self, work: impl FnOnce(&Self) -> Result<Self>) -> Result<Self> {
-        let Data::Deferred(deferred) = &self.data else { return work(self) };
-        let (dtype, source) = deferred.source();
-        let moved = work(&Self { dtype, shape: self.shape.clone(), data: Data::Buffer(source.clone()) })?;
-        let shape = moved.shape.clone();
-        let data = Data::Deferred(Arc::new(deferred.over(moved.into_memory()?)));
-        Ok(Self { dtype: self.dtype, shape, data })
-    }
-
     /// The elements of a float tensor, in a vector of its own.
     pub fn to_floats(&self) -> Result<Vec<f32>> {
         let mut floats = allocate::elements(DType::Float32, &self.shape).room()?;
@@ -304,7 +275,7 @@ impl Tensor {
         Ok(())
     }
 
-    /// Adds the elements of a string tensor to `strings`. They leave the tensor if nobody else has it.
+    /// Adds the elements of a string tensor to `strings`. They are moved if this tensor is not shared.
     pub fn take_strings(&mut self, strings: &mut Vec<Bytes>) {
         match &mut self.data {
             Data::String(value) => strings.push(std::mem::take(value)),
@@ -313,30 +284,6 @@ impl Tensor {
                 None => strings.extend_from_slice(values),
             },
             _ => {}
-        }
-    }
-
-    /// Whether the elements are yet to be computed.
-    pub fn is_deferred(&self) -> bool {
-        self.recipe().is_some()
-    }
-
-    /// Adds a step to what is to be done with these floats. Fails if they were never put off.
-    pub fn push_step(&mut self, step: deferred::Step) -> Result<()> {
-        let Data::Deferred(deferred) = &mut self.data else {
-            return Err(Error::internal("a step after floats that are there"));
-        };
-        Arc::make_mut(deferred).push(step);
-        Ok(())
-    }
-
-    /// Computes the elements now, if they are deferred. Fails if there is no memory for them.
-    pub fn settle(&self) -> Result<()> {
-        match &self.data {
-            Data::Deferred(deferred) => {
-                deferred.compute().map_err(|refusal| refusal.of_tensor(self.dtype, &self.shape))
-            }
-            _ => Ok(()),
         }
     }
 
@@ -363,7 +310,7 @@ impl Tensor {
 
     /// The memory of a numeric tensor's elements; none for strings.
     pub fn into_memory(self) -> Result<Memory> {
-        self.settle()?;
+        self.materialise()?;
         Ok(match self.data {
             Data::Buffer(memory) => memory,
             Data::Deferred(deferred) => match Arc::try_unwrap(deferred) {

@@ -1,10 +1,9 @@
-//! Parts of tensors, their rows, and rows put together into batches.
+//! Parts and rows of tensors, and stacking rows into batches.
 
 use super::{Data, Tensor};
 use crate::error::{Error, Result};
 use crate::tensor::aliasing::unshare;
 use crate::tensor::allocate;
-use crate::tensor::deferred;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 use crate::tensor::view::{Dim, View, steps_of};
@@ -13,8 +12,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 impl Tensor {
-    /// The elements at places `run` in row-major order, under `shape`. They share the memory of this tensor only where
-    /// they are most of it.
+    /// The elements `run`, in row-major order, under `shape`. They alias this tensor's memory only if they are most of
+    /// it.
     pub fn part(&self, run: Range<usize>, shape: Shape) -> Result<Self> {
         if run.len() == self.num_elements() {
             return self.clone().reshaped(shape);
@@ -49,18 +48,14 @@ impl Tensor {
             row.unshare();
             return Ok(row);
         }
-        if let Data::Deferred(deferred) = &self.data
-            && deferred.is_open()
-            && length >= deferred::MIN_ELEMENTS
-        {
-            let part = deferred.part(elements).map_err(|refusal| refusal.of_tensor(self.dtype, &shape))?;
-            return Ok(Self { dtype: self.dtype, shape, data: Data::Deferred(Arc::new(part)) });
+        if let Some(row) = self.deferred_part(&elements, &shape)? {
+            return Ok(row);
         }
         let size = self.dtype.size();
         Self::copied(self.dtype, shape, &self.bytes()[elements.start * size..elements.end * size])
     }
 
-    /// As [`Tensor::row`]; a long string leaves this tensor for it, if nobody else has the tensor.
+    /// As [`Tensor::row`], but a long string is moved if this tensor is not shared.
     pub fn take_row(&mut self, index: usize) -> Result<Self> {
         if let Data::Strings(values) = &mut self.data
             && let [rows] = self.shape[..]
@@ -74,8 +69,8 @@ impl Tensor {
         self.row(index)
     }
 
-    /// The rows of the first dimension whose numbers are in `order`, which must exist, copied; `leading` takes the
-    /// place of the first dimension.
+    /// Copies the rows `order` of the first dimension, which must exist. `leading` replaces the first dimension in the
+    /// shape.
     pub fn take_rows(&self, order: &[usize], leading: &[usize]) -> Result<Self> {
         let row = self.shape.row();
         let length = row.num_elements();
@@ -94,7 +89,7 @@ impl Tensor {
         Self::from_bytes(self.dtype, shape, bytes.into())
     }
 
-    /// The part of shape `shape` that begins at `begin`. Fails unless it lies inside.
+    /// The window of shape `shape` at `begin`. Fails unless it lies inside.
     pub fn window(&self, begin: &[usize], shape: Shape) -> Result<Self> {
         let fits = |((begin, size), whole): ((&usize, &usize), &usize)| {
             begin.checked_add(*size).is_some_and(|end| end <= *whole)
@@ -111,8 +106,8 @@ impl Tensor {
         View::new(start, dims).of(self, shape.clone())
     }
 
-    /// Stacks tensors of one type on a new first dimension. They have the rank of `row` and are at most as large in each
-    /// dimension; what they do not fill is 0, false or the empty string.
+    /// Stacks tensors of one type on a new first dimension. They have the rank of `row` and are at most as large in
+    /// each dimension; the rest is filled with 0, false or the empty string.
     pub fn stack_padded<'a>(
         dtype: DType,
         row: &Shape,
@@ -146,9 +141,10 @@ impl Tensor {
     }
 }
 
-/// Where the elements of a tensor of shape `small` lie in one of shape `large`: (from, to, length) of each run.
+/// Where the elements of a tensor of shape `small` lie in one of shape `large`: (from, to, length) of each contiguous
+/// run.
 fn runs(small: &Shape, large: &Shape) -> impl Iterator<Item = (usize, usize, usize)> {
-    // A run goes on over the axes that are as long in both, and over one more.
+    // A run spans the inner axes that are equally long in both, and one more.
     let num_equal = small.iter().rev().zip(large.iter().rev()).take_while(|(small, large)| small == large).count();
     let outer = small.len().saturating_sub(num_equal + 1);
     let length: usize = small[outer..].iter().product();

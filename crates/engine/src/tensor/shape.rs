@@ -1,4 +1,4 @@
-//! Shapes: known ones of tensors, and partial ones of queue components and placeholders.
+//! Shapes: fully known ones of tensors, and partial ones of queue components and placeholders.
 
 use crate::error::{Error, Result};
 use smallvec::SmallVec;
@@ -8,7 +8,7 @@ use std::ops::Deref;
 /// The most elements that a shape may have, as in TensorFlow.
 const MAX_ELEMENTS: usize = i64::MAX as usize;
 
-/// The size of the largest elements. With these, the bytes of a row can be counted also where there are no rows.
+/// The size of the largest elements. The bytes of a row of them must be countable even if there are no rows.
 pub(crate) const LARGEST_ELEMENT_BYTES: usize = 16;
 
 /// The size of a tensor in each dimension; empty for a scalar.
@@ -16,28 +16,30 @@ pub(crate) const LARGEST_ELEMENT_BYTES: usize = 16;
 pub struct Shape(SmallVec<[usize; 4]>);
 
 impl Clone for Shape {
-    /// Plain copying: the derived one goes element by element.
+    /// Copies the memory at once; the derived `clone` goes element by element.
     fn clone(&self) -> Self {
         Self(SmallVec::from_slice(&self.0))
     }
 }
 
 impl Shape {
+    /// The shape of a scalar.
     pub fn scalar() -> Self {
         Self::default()
     }
 
+    /// A shape of these dimensions.
     pub fn new(dims: &[usize]) -> Self {
         Self(SmallVec::from_slice(dims))
     }
 
-    /// The number of elements of a shape that a tensor has, or may have: see [`Shape::checked_num_elements`].
+    /// The number of elements of a shape that was checked: see [`Shape::checked_num_elements`].
     pub fn num_elements(&self) -> usize {
         self.0.iter().product()
     }
 
-    /// The number of elements. Fails if there would be more than a tensor can have, which a size of 0 does not mend: without
-    /// the axes before it a shape must still be one.
+    /// The number of elements. Fails if there are more than a tensor can have. That must hold without the axes of size
+    /// 0 too, because a part of the shape can be the shape of another tensor.
     #[inline]
     pub fn checked_num_elements(&self) -> Result<usize> {
         let mut num_elements = 1_usize;
@@ -50,7 +52,7 @@ impl Shape {
         Ok(num_elements)
     }
 
-    /// As [`Shape::checked_num_elements`], where there is a 0, or the product is too large.
+    /// As [`Shape::checked_num_elements`], for a shape with a 0 or with too large a product.
     #[cold]
     fn without_elements(&self) -> Result<usize> {
         let mut sizes = self.0.iter().filter(|size| **size > 0);
@@ -69,7 +71,7 @@ impl Shape {
         Self(dims)
     }
 
-    /// This shape above a new last dimension of `length`.
+    /// This shape with a new last dimension of `length`.
     pub fn of_rows(&self, length: usize) -> Self {
         let mut dims = self.clone();
         dims.0.push(length);
@@ -83,7 +85,7 @@ impl Shape {
         dims
     }
 
-    /// This shape without its first dimension; of a scalar, a scalar.
+    /// This shape without its first dimension; a scalar stays a scalar.
     pub fn row(&self) -> Self {
         Self::new(self.get(1..).unwrap_or_default())
     }
@@ -114,10 +116,12 @@ impl fmt::Display for Shape {
 pub struct PartialShape(Vec<Option<usize>>);
 
 impl PartialShape {
+    /// A shape of these dimensions, `None` for unknown ones.
     pub fn new(dims: Vec<Option<usize>>) -> Self {
         Self(dims)
     }
 
+    /// The dimensions, `None` for unknown ones.
     pub fn dims(&self) -> &[Option<usize>] {
         &self.0
     }
@@ -127,6 +131,7 @@ impl PartialShape {
         self.0.iter().copied().collect()
     }
 
+    /// Whether `shape` has this rank and these dimensions, where they are known.
     pub fn is_compatible_with(&self, shape: &[usize]) -> bool {
         self.0.len() == shape.len() && self.0.iter().zip(shape).all(|(want, got)| want.is_none_or(|want| want == *got))
     }

@@ -1,12 +1,12 @@
-//! Tensors that are kept for long.
+//! Tensors that are kept for long must not keep larger memory alive.
 
 use super::{Data, Tensor};
 use crate::tensor::aliasing::{unshare, unshare_all};
 use std::sync::Arc;
 
 impl Tensor {
-    /// Copies what is small and may lie in the memory of something larger, so that keeping this tensor keeps no more than
-    /// about twice its bytes alive.
+    /// Copies small elements that may lie in the memory of something larger, so that this tensor keeps at most about
+    /// twice its bytes alive.
     pub fn unshare(&mut self) {
         match &mut self.data {
             Data::Inline(_) => {}

@@ -1,4 +1,4 @@
-//! Views: the elements of a tensor in another arrangement, and copying them into it.
+//! Strided views of tensors, and copying their elements.
 
 use crate::error::Result;
 use crate::tensor::Tensor;
@@ -7,11 +7,12 @@ use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 use smallvec::SmallVec;
 
-/// What is picked of a tensor's elements, and in which order: for each dimension how many, and how far apart.
+/// Which elements of a tensor are picked, and in which order: a length and a step for each dimension.
 #[derive(Debug)]
 pub struct View {
     start: isize,
-    /// Outermost first. Neighbours that go on with one step are one; at most one element makes no dimension.
+    /// Outermost first. Adjacent dimensions that continue with the same step are merged, and dimensions of length 1
+    /// dropped.
     dims: SmallVec<[Dim; 4]>,
     num_elements: usize,
 }
@@ -55,7 +56,7 @@ impl View {
         Self { start, dims: joined, num_elements }
     }
 
-    /// Where the elements are, if they lie one after the other.
+    /// The range of the elements, if they are contiguous.
     fn run(&self) -> Option<std::ops::Range<usize>> {
         match self.dims[..] {
             [] | [Dim { step: 1, .. }] => Some(self.start as usize..self.start as usize + self.num_elements),
@@ -63,15 +64,17 @@ impl View {
         }
     }
 
-    /// A tensor of these elements of `tensor` under `shape`. It may share the memory of `tensor` if it has most
-    /// of its elements.
+    /// A tensor of these elements of `tensor` under `shape`. It may alias the memory of `tensor` if it has most of its
+    /// elements.
     pub fn of(&self, tensor: &Tensor, shape: Shape) -> Result<Tensor> {
         if self.num_elements == 0 {
             return Tensor::empty(tensor.dtype(), shape);
         }
-        if tensor.is_deferred() {
-            return tensor.moved(|source| self.of(source, shape));
-        }
+        tensor.rearranged(|tensor| self.of_stored(tensor, shape))
+    }
+
+    /// As [`View::of`], for elements that are not deferred.
+    fn of_stored(&self, tensor: &Tensor, shape: Shape) -> Result<Tensor> {
         if let Some(run) = self.run() {
             return tensor.part(run, shape);
         }
@@ -97,8 +100,8 @@ impl View {
         Ok(out)
     }
 
-    /// Adds the picked ones of `elements` to `out`. The two innermost dimensions are loops of their own, the others are
-    /// counted.
+    /// Adds the picked elements to `out`. The two innermost dimensions are loops of their own, the outer ones a
+    /// counter.
     fn collect<T: Clone>(&self, elements: &[T], out: &mut Vec<T>) {
         let (outer, rows, columns) = match self.dims[..] {
             [ref outer @ .., rows, columns] => (outer, rows, columns),
@@ -132,7 +135,7 @@ impl View {
 fn extend<T: Clone>(out: &mut Vec<T>, elements: &[T], start: isize, rows: Dim, columns: Dim) {
     let at = |row: usize| start + row as isize * rows.step;
     if let (1, Dim { length: 3, step }) = (rows.step, columns) {
-        // Planes of colour to pixels.
+        // Colour planes to pixels.
         let [red, green, blue] = [0, 1, 2].map(|plane| &elements[(start + plane * step) as usize..][..rows.length]);
         out.extend(red.iter().zip(green).zip(blue).flat_map(|((r, g), b)| [r.clone(), g.clone(), b.clone()]));
         return;

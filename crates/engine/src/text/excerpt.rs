@@ -1,9 +1,9 @@
-//! Bytes of the user's in an error text.
+//! Excerpts of the user's data for error messages.
 
 /// How many bytes an error shows.
 const SHOWN_BYTES: usize = 256;
 
-/// The text that `bytes` are, or as much of it as an error should show.
+/// `bytes` as text, shortened if they are long.
 pub fn excerpt(bytes: &[u8]) -> String {
     match bytes.split_at_checked(SHOWN_BYTES) {
         Some((shown, [_, ..])) => format!("{}... ({} bytes)", String::from_utf8_lossy(shown), bytes.len()),

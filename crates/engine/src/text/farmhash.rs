@@ -1,4 +1,4 @@
-//! FarmHash's 64-bit fingerprint: the same number for the same bytes, everywhere and for good.
+//! FarmHash's 64-bit fingerprint. It is the same on every machine and will never change.
 //!
 //! Source: Geoff Pike, FarmHash (2014), function `Fingerprint64`.
 
@@ -65,7 +65,7 @@ fn up_to_64(bytes: &[u8]) -> u64 {
     )
 }
 
-/// What the first and the last 16 bytes give, in three numbers.
+/// Mixes the first and the last 16 bytes into three numbers.
 fn halves(bytes: &[u8], first_factor: u64, mul: u64) -> (u64, u64, u64) {
     let length = bytes.len();
     let a = word(bytes, 0).wrapping_mul(first_factor);
@@ -87,7 +87,7 @@ struct State {
 }
 
 impl State {
-    /// Takes in a block. The factors are 1 in the last block for all others.
+    /// Mixes a block into the state. The factors are 1 in the last block, else the constants.
     fn absorb(&mut self, block: &[u8], mul: u64, factor: u64) {
         let Self { x, y, z, v, w } = self;
         *x = x.wrapping_add(*y).wrapping_add(v.0).wrapping_add(word(block, 8)).rotate_right(37).wrapping_mul(mul);

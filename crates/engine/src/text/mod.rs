@@ -1,4 +1,4 @@
-//! Text: numbers written as text, hashes of strings, excerpts for error messages.
+//! Text: parsing numbers, hashing strings, excerpts for error messages.
 
 pub(crate) mod excerpt;
 pub(crate) mod farmhash;

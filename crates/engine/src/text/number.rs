@@ -1,16 +1,17 @@
-//! Numbers from text, as TensorFlow's kernels read them.
+//! Parsing numbers as TensorFlow's kernels do.
 //!
 //! Spaces around a number are skipped. Integers are decimal, with a sign or without. Floats may also be hexadecimal,
 //! `inf`, `infinity`, `nan` or `nan(...)`, in any case; one too large to hold is infinite.
 
 use crate::tensor::dtype::Numeric;
 
-/// A number that text can stand for.
+/// A number type that can be parsed.
 pub trait FromText: Numeric {
-    /// The number, or `None` if the whole text is not one, or not one of this type.
+    /// Parses the whole text. `None` if it is not a number of this type.
     fn from_text(text: &[u8]) -> Option<Self>;
 
-    /// The number that `text` begins with and the length of its text, or `None` if there is none in the usual form.
+    /// Parses the number at the start of `text`. Returns it and its length, or `None` if it is not written in the usual
+    /// form.
     fn from_start(text: &[u8]) -> Option<(Self, usize)>;
 }
 
@@ -33,7 +34,7 @@ impl FromText for i64 {
 
     #[inline]
     fn from_start(text: &[u8]) -> Option<(Self, usize)> {
-        const MAX_DIGITS: usize = 18; // So many always fit.
+        const MAX_DIGITS: usize = 18; // This many digits always fit.
         let (is_negative, digits) = match text {
             [b'-', digits @ ..] => (true, digits),
             digits => (false, digits),
@@ -58,7 +59,7 @@ impl FromText for f32 {
     #[inline]
     fn from_start(text: &[u8]) -> Option<(Self, usize)> {
         match short_decimal(text) {
-            // Rounded twice, and yet as if once: only halfway between two floats could the first rounding mislead the second.
+            // Rounding to double first changes the result only halfway between two floats.
             Some((wide, length)) if wide.to_bits() & HALF_ULP_MASK != HALF_ULP => Some((wide as f32, length)),
             _ => any_decimal(text),
         }
@@ -76,7 +77,7 @@ impl FromText for f64 {
     }
 }
 
-/// The bits of a double that a float has no room for, and what they are halfway between two floats.
+/// The bits that a double has more than a float, and their value halfway between two floats.
 const HALF_ULP_MASK: u64 = (1 << 29) - 1;
 const HALF_ULP: u64 = 1 << 28;
 
@@ -85,11 +86,11 @@ fn any_decimal<T: fast_float2::FastFloat>(text: &[u8]) -> Option<(T, usize)> {
     fast_float2::parse_partial(text).ok()
 }
 
-/// The number that `text` begins with, rounded once, and the length of its text; `None` if it has an exponent, or no digits
-/// or many. Most numbers in files are short, and this is quicker than what reads all of them.
+/// Parses the number at the start of `text`, rounded once; returns it and its length. `None` if it has an exponent, no
+/// digits, or many. Most numbers in files are short, and this is faster than the general parser.
 #[inline(always)]
 fn short_decimal(text: &[u8]) -> Option<(f64, usize)> {
-    /// So many digits make an integer that a double holds exactly, as it does the power of ten to divide it by.
+    /// An integer of this many digits is exact in a double, and so is the power of ten it is divided by.
     const MAX_DIGITS: usize = 15;
     let start = usize::from(text.first() == Some(&b'-'));
     let (mut mantissa, point) = digit_by_digit(text, start, 0);
@@ -103,13 +104,14 @@ fn short_decimal(text: &[u8]) -> Option<(f64, usize)> {
         return None;
     }
     let value = mantissa.cast_signed() as f64 / POWERS_OF_TEN[num_decimals];
-    // Without a branch: nobody foresees the sign of the next number.
+    // Without a branch: the sign of the next number cannot be predicted.
     Some((f64::from_bits(value.to_bits() | (start as u64) << 63), end))
 }
 
 const POWERS_OF_TEN: [f64; 16] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
 
-/// `before` continued by the digits of `text` from place `at` on, and where they end. Of many digits, the lowest bits.
+/// Continues the number `before` with the digits of `text` from `at` on; returns it and where they end. If there are
+/// too many digits, the lowest bits are kept.
 #[inline]
 fn digit_by_digit(text: &[u8], mut at: usize, before: u64) -> (u64, usize) {
     let mut value = before;
@@ -120,10 +122,10 @@ fn digit_by_digit(text: &[u8], mut at: usize, before: u64) -> (u64, usize) {
     (value, at)
 }
 
-/// As [`digit_by_digit`], the first eight at once where so many bytes are left.
+/// As [`digit_by_digit`], but parses the first eight digits at once if there are eight bytes.
 ///
-/// Source: pairs of digits, then pairs of those, are added up within one word; Daniel Lemire, "Quickly parsing eight
-/// digits" (2018).
+/// Source: Daniel Lemire, "Quickly parsing eight digits" (2018): pairs of digits, then pairs of pairs are added within
+/// one word.
 #[inline]
 fn eight_digits(text: &[u8], at: usize, before: u64) -> (u64, usize) {
     const POWERS: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
@@ -131,10 +133,10 @@ fn eight_digits(text: &[u8], at: usize, before: u64) -> (u64, usize) {
         return digit_by_digit(text, at, before);
     };
     let digits = u64::from_le_bytes(*chunk) ^ 0x3030_3030_3030_3030;
-    // The high bit of the first byte that is no digit; a carry out of it only gets into bytes behind it.
+    // Finds the first byte that is not a digit. A carry out of it only reaches bytes behind it.
     let others = (digits.wrapping_add(0x7676_7676_7676_7676) | digits) & 0x8080_8080_8080_8080;
     let count = (others.trailing_zeros() / 8) as usize;
-    // Zeros in front of fewer digits.
+    // Fewer digits get zeros in front.
     let digits = digits.checked_shl(64 - 8 * count as u32).unwrap_or(0);
     let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
     let high = (pairs & 0xff_0000_00ff).wrapping_mul(100 + (1_000_000 << 32));
@@ -157,7 +159,7 @@ fn trimmed(text: &[u8]) -> &[u8] {
     &text[start..end]
 }
 
-/// The forms that `fast_float2` does not read: hexadecimal floats and `nan(...)`. `round` rounds a mantissa to the type's.
+/// Parses what `fast_float2` does not: hexadecimal floats and `nan(...)`. `round` rounds a mantissa to the type.
 fn special(text: &[u8], round: impl Fn(u64) -> f64) -> Option<f64> {
     let (sign, text) = match text {
         [b'-', rest @ ..] => (-1.0, rest),
@@ -197,17 +199,17 @@ fn hexadecimal(text: &[u8], round: impl Fn(u64) -> f64) -> Option<f64> {
             mantissa = mantissa << 4 | digit;
             shift += step;
         } else {
-            // What no longer fits still decides between two halves.
+            // Digits that no longer fit still decide how a tie is rounded.
             mantissa |= u64::from(digit != 0);
             shift += step + 4;
         }
     }
     let power = (power + shift).clamp(-1200, 1200);
-    // In two steps, as a subnormal number is too far from 1 for one.
+    // In two steps: a subnormal number is too far from 1 for one.
     Some(round(mantissa) * power_of_two(power / 2) * power_of_two(power - power / 2))
 }
 
-/// A decimal integer, or one so large that it does not matter by how much.
+/// A decimal exponent, clamped if it is so large that its value does not matter.
 fn exponent(text: &[u8]) -> Option<i64> {
     let digits = text.strip_prefix(b"-").or(text.strip_prefix(b"+")).unwrap_or(text);
     if digits.is_empty() || !digits.iter().all(u8::is_ascii_digit) {

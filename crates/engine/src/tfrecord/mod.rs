@@ -12,10 +12,11 @@ pub use writer::TfRecordWriter;
 pub(crate) const HEADER_BYTES: usize = 12;
 /// The checksum of the data.
 pub(crate) const FOOTER_BYTES: usize = 4;
-/// Files are written in blocks of this size; a larger record goes by itself.
+/// Files are written in blocks of this size; a larger record is written by itself.
 const BLOCK_BYTES: usize = 256 * 1024;
 
-/// The checksum as it stands in a file: CRC-32C, rotated and shifted so that a CRC of a CRC is no trouble.
+/// The masked checksum that files hold: CRC-32C, rotated and shifted, so that the CRC of data that contains CRCs is
+/// safe.
 pub(crate) fn masked_crc32c(data: &[u8]) -> u32 {
     crc32c(data).rotate_right(15).wrapping_add(0xa282_ead8)
 }

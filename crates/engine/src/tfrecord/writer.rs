@@ -1,19 +1,40 @@
-//! Writing TFRecord files: beside the final name, and renamed once what is there is whole.
+//! Writing TFRecord files: under a temporary name first, then renamed.
 
 use super::{BLOCK_BYTES, masked_crc32c};
 use crate::error::{Error, Result};
 use crate::files::atomic_file::{AtomicFile, INCOMPLETE};
 use crate::files::compression::{Compression, Deflate};
+use crate::files::name::FileName;
 use crate::files::output::Output;
-use crate::reader::FileName;
 use std::fs::File;
 use std::io::{self, BufWriter, IntoInnerError, Write};
 
 /// Writes a TFRecord file.
 ///
-/// Until the first flush the records are in a file beside, so that a file of that name holds whole records only and
-/// an older one stays until then. Dropping the writer before that leaves nothing behind. Once something has failed,
-/// everything else fails in the same way: records would follow a gap.
+/// Until the first flush the records are in a temporary file next to it, so that a file of that name holds whole
+/// records only and an older one stays until then. Dropping the writer before that leaves nothing behind. After the
+/// first failure, everything else fails in the same way: further records would follow a gap.
+///
+/// ```
+/// use headrace_engine::files::compression::Compression;
+/// use headrace_engine::files::name::FileName;
+/// use headrace_engine::reader::{OpenFile, TfRecordFormat};
+/// use headrace_engine::tfrecord::TfRecordWriter;
+///
+/// let path = std::env::temp_dir().join(format!("example-{}.tfrecord", std::process::id()));
+/// let name = FileName::new(path.to_str().expect("a path of text").to_owned());
+/// let mut writer = TfRecordWriter::create(name.clone(), Compression::Gzip, None)?;
+/// writer.write(b"one")?;
+/// writer.write(b"two")?;
+/// writer.finish()?;
+///
+/// let mut file = OpenFile::open(&TfRecordFormat { compression: Compression::Gzip }, name, None)?;
+/// assert_eq!(file.read_one()?.expect("a record").value, "one");
+/// assert_eq!(file.read_one()?.expect("a record").value, "two");
+/// assert!(file.read_one()?.is_none());
+/// # std::fs::remove_file(path).expect("the file is there");
+/// # headrace_engine::error::Result::Ok(())
+/// ```
 pub struct TfRecordWriter<W: Write = Output<File>> {
     name: FileName,
     output: BufWriter<Deflate<W>>,
@@ -23,7 +44,7 @@ pub struct TfRecordWriter<W: Write = Output<File>> {
 }
 
 impl TfRecordWriter {
-    /// `level` is that of [`Deflate::new`].
+    /// Writes a file that replaces one of that name; `level` is that of [`Deflate::new`].
     pub fn create(name: FileName, compression: Compression, level: Option<i64>) -> Result<Self> {
         let (file, output) = AtomicFile::create(name.path()).map_err(|error| Error::io(name.text(), &error))?;
         Self::new(name, output, Some(file), compression, level)
@@ -72,7 +93,7 @@ impl<W: Write> TfRecordWriter<W> {
             .map_err(|error| failed(&name, &file, &error))
     }
 
-    /// Does some work, unless some has failed.
+    /// Calls `work`, unless an earlier call has failed.
     fn attempt(&mut self, work: impl FnOnce(&mut Self) -> io::Result<()>) -> Result<()> {
         if let Some(failure) = &self.failure {
             return Err(failure.clone());
@@ -96,7 +117,7 @@ mod tests {
     use proptest::prelude::*;
     use std::io::{ErrorKind, Read};
 
-    /// Takes a few bytes at a time, and is interrupted, as planned.
+    /// Takes a few bytes at a time and is interrupted, as the plan says.
     struct Interrupted<'a> {
         plan: std::iter::Cycle<std::slice::Iter<'a, u8>>,
         bytes: &'a mut Vec<u8>,
@@ -149,7 +170,7 @@ mod tests {
         }
     }
 
-    /// Has room for some bytes.
+    /// Has room for a number of bytes.
     struct Full<'a>(usize, &'a mut Vec<u8>);
 
     impl Write for Full<'_> {

@@ -1,4 +1,4 @@
-//! The bytes of a protocol buffer, walked over without a copy and without trust: `None` wherever they make no sense.
+//! Reading a protocol buffer without a copy. The bytes are not trusted: `None` if they are malformed.
 
 use super::{DELIMITED, FIXED32, FIXED64, VARINT, tag};
 
@@ -7,7 +7,7 @@ pub const DELIMITED_VALUE: u8 = tag(1, DELIMITED);
 pub const VARINT_VALUE: u8 = tag(1, VARINT);
 pub const FIXED32_VALUE: u8 = tag(1, FIXED32);
 
-/// What is left of a message.
+/// The rest of a message.
 #[derive(Clone, Copy, Debug)]
 pub struct Cursor<'a>(&'a [u8]);
 
@@ -64,14 +64,14 @@ impl<'a> Cursor<'a> {
         self.take(length)
     }
 
-    /// A length and a message of that length, or of all there is: TensorFlow takes a message that claims more for one
-    /// that ends there, and looks at the messages inside it.
+    /// A length and a message of that length. If it claims more bytes than there are, it ends with them: TensorFlow
+    /// reads such a message too.
     pub fn message(&mut self) -> Option<Cursor<'a>> {
         let length = usize::try_from(self.varint()?).unwrap_or(usize::MAX);
         self.take(length.min(self.0.len())).map(Cursor)
     }
 
-    /// Moves past `tag` if it is next.
+    /// Skips `tag` if it is next; returns whether it was.
     pub fn skip_tag(&mut self, tag: u8) -> bool {
         let is_next = self.0.first() == Some(&tag);
         if is_next {
@@ -84,7 +84,7 @@ impl<'a> Cursor<'a> {
         self.skip_tag(tag).then_some(())
     }
 
-    /// Moves past a field of any number. One that claims more bytes than there are is the last one, as in TensorFlow.
+    /// Skips a field of any number. One that claims more bytes than there are is the last one, as in TensorFlow.
     pub fn skip_field(&mut self) -> Option<()> {
         match self.varint()? as u8 & 7 {
             VARINT => self.varint().map(drop),
@@ -105,8 +105,8 @@ pub enum Value<'a> {
     Fixed32(&'a [u8]),
 }
 
-/// Calls `visit` with the number and the value of each field of a message, strictly: what claims more than there is is
-/// malformed, and so are groups.
+/// Calls `visit` with the number and the value of each field of a message. This is strict: a field that claims more
+/// bytes than there are is malformed, and so is a group.
 pub fn for_each_field<'a>(message: &'a [u8], mut visit: impl FnMut(u64, Value<'a>) -> Option<()>) -> Option<()> {
     let mut message = Cursor::new(message);
     while !message.is_at_end() {

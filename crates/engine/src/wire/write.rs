@@ -1,49 +1,53 @@
-//! The bytes of a protocol buffer, written field by field.
+//! Writing a protocol buffer, field by field.
 
-use super::{DELIMITED, FIXED32, FIXED64, VARINT, tag};
+use super::{DELIMITED, FIXED32, FIXED64, VARINT};
 
 /// Fields of a message, in the order in which they were added.
 #[derive(Clone, Debug, Default)]
 pub struct Message(Vec<u8>);
 
 impl Message {
-    pub fn varint(mut self, number: u8, value: u64) -> Self {
-        self.0.push(tag(number, VARINT));
+    pub fn varint(mut self, number: u64, value: u64) -> Self {
+        self.push_tag(number, VARINT);
         self.push_varint(value);
         self
     }
 
-    pub fn bytes(mut self, number: u8, value: &[u8]) -> Self {
-        self.0.push(tag(number, DELIMITED));
+    pub fn bytes(mut self, number: u64, value: &[u8]) -> Self {
+        self.push_tag(number, DELIMITED);
         self.push_varint(value.len() as u64);
         self.0.extend_from_slice(value);
         self
     }
 
-    pub fn float(mut self, number: u8, value: f32) -> Self {
-        self.0.push(tag(number, FIXED32));
+    pub fn float(mut self, number: u64, value: f32) -> Self {
+        self.push_tag(number, FIXED32);
         self.0.extend_from_slice(&value.to_le_bytes());
         self
     }
 
-    pub fn double(mut self, number: u8, value: f64) -> Self {
-        self.0.push(tag(number, FIXED64));
+    pub fn double(mut self, number: u64, value: f64) -> Self {
+        self.push_tag(number, FIXED64);
         self.0.extend_from_slice(&value.to_le_bytes());
         self
     }
 
     /// A packed list.
-    pub fn doubles(self, number: u8, values: &[f64]) -> Self {
+    pub fn doubles(self, number: u64, values: &[f64]) -> Self {
         let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
         self.bytes(number, &bytes)
     }
 
-    pub fn message(self, number: u8, value: Message) -> Self {
+    pub fn message(self, number: u64, value: Message) -> Self {
         self.bytes(number, &value.0)
     }
 
     pub fn into_bytes(self) -> Vec<u8> {
         self.0
+    }
+
+    fn push_tag(&mut self, number: u64, kind: u8) {
+        self.push_varint(number << 3 | u64::from(kind));
     }
 
     fn push_varint(&mut self, mut value: u64) {

@@ -157,7 +157,7 @@ def _as_sizes(shape: TensorLike) -> Tensor:
     return convert_to_tensor(shape, dtype=dtypes.int32 if is_empty else None, name="shape")
 
 
-define("RandomStandardNormal", is_stateful=True)
-define("RandomUniform", is_stateful=True)
-define("RandomUniformInt", is_stateful=True)
-define("TruncatedNormal", is_stateful=True)
+define("RandomStandardNormal", is_stateful=True, is_random=True)
+define("RandomUniform", is_stateful=True, is_random=True)
+define("RandomUniformInt", is_stateful=True, is_random=True)
+define("TruncatedNormal", is_stateful=True, is_random=True)

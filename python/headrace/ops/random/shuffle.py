@@ -29,4 +29,4 @@ def random_shuffle(value: TensorLike, seed: int | None = None, name: str | None 
     return op.outputs[0]
 
 
-define("RandomShuffle", is_stateful=True)
+define("RandomShuffle", is_stateful=True, is_random=True)

@@ -1,4 +1,4 @@
-//! GatherV2 along the first dimension: the rows that integers name.
+//! `GatherV2` along the first dimension.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -9,7 +9,7 @@ use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 use smallvec::SmallVec;
 
-/// Its inputs are the tensor, the numbers of the rows, and the axis, which is 0.
+/// `(tensor, indices, axis)`: the rows of `tensor` with these indices. The axis is 0.
 pub struct Gather;
 
 impl Kernel for Gather {

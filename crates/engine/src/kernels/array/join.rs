@@ -1,4 +1,4 @@
-//! Pack and ConcatV2: several tensors in one, along a new axis or one they have.
+//! `Pack` and `ConcatV2`: several tensors joined along a new axis or along one they have.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -10,19 +10,20 @@ use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 use smallvec::SmallVec;
 
-/// Tensors of one shape along a new axis.
+/// Tensors of one shape, stacked along a new axis.
 ///
 /// Source: `tf.stack` of TensorFlow 1.15.
 pub struct Pack {
     axis: i64,
 }
 
-/// `(tensors, axis)`: tensors that differ at most in the size of that axis.
+/// `(tensors, axis)`: tensors joined along an axis. Their shapes may differ only in the size of that axis.
 ///
 /// Source: `tf.concat` of TensorFlow 1.15.
 pub struct Concat;
 
 impl Pack {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { axis: attrs.int("axis")? })
     }
@@ -77,22 +78,22 @@ impl Kernel for Concat {
             }
         }
         let mut shape: Vec<usize> = first.to_vec();
-        // A sum that is too large makes too many elements: more than there are of any tensor.
+        // If the sum overflows there are too many elements for any tensor.
         shape[axis] = tensors.iter().fold(0_usize, |sum, tensor| sum.saturating_add(tensor.shape()[axis]));
         join(tensors[0].dtype(), Shape::new(&shape), first[..axis].iter().product(), tensors).map(Step::one)
     }
 }
 
-/// The axis of this number; negative ones count from the end.
+/// The axis with this number; negative ones count from the end.
 fn place(axis: i64, rank: usize) -> Option<usize> {
     let axis = if axis < 0 { axis + rank as i64 } else { axis };
     usize::try_from(axis).ok().filter(|axis| *axis < rank)
 }
 
-/// For each of `num_rows`, a part of each tensor.
+/// Joins tensors: the result has, for each of `num_rows` rows, a part of each tensor.
 fn join(dtype: DType, shape: Shape, num_rows: usize, tensors: &[Tensor]) -> Result<Tensor> {
     if shape.contains(&0) {
-        return Tensor::empty(dtype, shape); // There may be many rows of nothing.
+        return Tensor::empty(dtype, shape); // There may be many empty rows.
     }
     if dtype == DType::String {
         let parts: Vec<_> = tensors.iter().map(Tensor::string_values).collect();
@@ -101,7 +102,7 @@ fn join(dtype: DType, shape: Shape, num_rows: usize, tensors: &[Tensor]) -> Resu
         return Tensor::strings(shape, strings);
     }
     let parts: SmallVec<[_; 16]> = tensors.iter().map(Tensor::bytes).collect();
-    // Single numbers, as columns have that become rows, are too small to be copied as slices.
+    // Single numbers (columns that become rows) are too small to be copied as slices.
     let is_single = parts.iter().all(|part| part.len() == num_rows * dtype.size());
     let elements = allocate::elements(dtype, &shape);
     let bytes = match dtype.size() {
@@ -116,7 +117,7 @@ fn join(dtype: DType, shape: Shape, num_rows: usize, tensors: &[Tensor]) -> Resu
     Tensor::from_bytes(dtype, shape, bytes.into())
 }
 
-/// As [`interleave`], of `N` bytes for each row of each part.
+/// As [`interleave`], but each part has `N` bytes a row.
 fn interleaved_words<const N: usize>(num_rows: usize, parts: &[&[u8]], elements: Elements) -> Result<Vec<u8>> {
     if num_rows == 1 {
         let mut out = elements.room()?;
@@ -131,7 +132,7 @@ fn interleaved_words<const N: usize>(num_rows: usize, parts: &[&[u8]], elements:
     Ok(out.into_flattened())
 }
 
-/// Adds a row of each part after the other to `out`.
+/// Adds one row of each part to `out`, again and again.
 fn interleave<T: Clone>(num_rows: usize, parts: &[&[T]], out: &mut Vec<T>) {
     for row in 0..num_rows {
         for part in parts {

@@ -6,9 +6,9 @@ use crate::kernels::expect_inputs;
 use crate::run::Run;
 use crate::tensor::dtype::DType;
 
-/// `(tensor, keep)`: the rows of `tensor` that the vector of bools `keep` has true for.
+/// `(tensor, keep)`: the rows of `tensor` for which the vector of bools `keep` is true.
 ///
-/// Source: what batchers of TensorFlow 1.15 use `tf.dynamic_partition` for, and its error.
+/// Source: `maybe_batch` of TensorFlow 1.15 does this with `tf.dynamic_partition`, whose error is raised here too.
 pub struct KeepRows;
 
 impl Kernel for KeepRows {

@@ -1,4 +1,4 @@
-//! Operations on the shape and the place of elements.
+//! Operations on shapes and on the positions of elements.
 
 pub mod gather;
 pub mod join;

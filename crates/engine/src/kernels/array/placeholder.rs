@@ -1,7 +1,8 @@
 //! `Placeholder`, `PlaceholderWithDefault` and `Identity`: values that come from elsewhere, as they are.
 
 use crate::error::{Error, Result};
-use crate::kernel::{InPlace, Kernel, Step, Tensors, run_in_place};
+use crate::kernel::rewrite::{InPlace, Rewritable, run_in_place};
+use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::attrs::Attrs;
 use crate::run::Run;
 use crate::tensor::Tensor;
@@ -9,10 +10,10 @@ use crate::tensor::dtype::DType;
 use crate::tensor::shape::PartialShape;
 use std::sync::Arc;
 
-/// Its input as it is; also `PlaceholderWithDefault` that was not fed.
+/// Returns its input. Also a `PlaceholderWithDefault` that was not fed.
 pub struct Identity;
 
-/// A value that has to be fed: to run it is an error.
+/// A value that has to be fed; running it is an error.
 pub struct Placeholder {
     name: String,
     dtype: DType,
@@ -20,6 +21,7 @@ pub struct Placeholder {
 }
 
 impl Placeholder {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self {
             name: attrs.string("name")?.to_owned(),
@@ -30,12 +32,18 @@ impl Placeholder {
 }
 
 impl Kernel for Identity {
-    fn is_brief(&self) -> bool {
-        true
-    }
-
     fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
         run_in_place(self, inputs)
+    }
+
+    fn rewritable(self: Arc<Self>) -> Option<Arc<dyn Rewritable>> {
+        Some(self)
+    }
+}
+
+impl Rewritable for Identity {
+    fn is_brief(&self) -> bool {
+        true
     }
 
     fn in_place(self: Arc<Self>) -> Option<Arc<dyn InPlace>> {
@@ -51,7 +59,7 @@ impl InPlace for Identity {
 
 impl Kernel for Placeholder {
     fn run(&self, _run: &Run, _inputs: Tensors) -> Result<Step> {
-        // As in TensorFlow, the shape of a scalar goes without saying.
+        // As in TensorFlow, the shape of a scalar is not mentioned.
         let shape = self.shape.as_ref().filter(|shape| !shape.dims().is_empty());
         let shape = shape.map_or(String::new(), |shape| format!(" and shape {shape}"));
         let Self { name, dtype, .. } = self;

@@ -1,7 +1,8 @@
 //! `Reshape`, `ExpandDims` and `Squeeze`: the same elements under another shape. No element is copied.
 
 use crate::error::{Error, Result};
-use crate::kernel::{InPlace, Kernel, Step, Tensors, run_in_place};
+use crate::kernel::rewrite::{InPlace, Rewritable, run_in_place};
+use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::attrs::{Attr, Attrs};
 use crate::kernels::expect_inputs;
 use crate::run::Run;
@@ -10,13 +11,13 @@ use crate::tensor::shape::Shape;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
-/// `(tensor, shape)`: the elements of `tensor` under `shape`, in which one size may be -1 and is then computed.
+/// `(tensor, shape)`: the elements of `tensor` under `shape`. One size may be -1 and is computed then.
 pub struct Reshape;
 
 /// `(tensor, axis)`: the same elements with a new axis of size 1.
 pub struct ExpandDims;
 
-/// The same elements without some axes of size 1; all of them if none is named.
+/// The same elements without some axes of size 1, or without all of them.
 pub struct Squeeze {
     axes: Vec<i64>,
 }
@@ -27,9 +28,9 @@ struct ReshapeTo {
     plain: Option<PlainSizes>,
 }
 
-/// Sizes without a 0, of which at most one is -1.
+/// Sizes without a 0 and with at most one -1.
 struct PlainSizes {
-    /// With a 1 at the place of the -1.
+    /// The sizes, with 1 instead of the -1.
     dims: Shape,
     num_elements: usize,
     open: Option<usize>,
@@ -47,7 +48,7 @@ impl PlainSizes {
         Some(Self { dims: Shape::new(&dims), num_elements, open })
     }
 
-    /// The shape of so many elements; `None` if they do not fit, or there are none.
+    /// The shape for this many elements; `None` if they do not fit, or there are none.
     fn of(&self, num_elements: usize) -> Option<Shape> {
         match self.open {
             Some(axis) if num_elements > 0 && num_elements.is_multiple_of(self.num_elements) => {
@@ -66,6 +67,12 @@ impl Kernel for Reshape {
         inputs.swap_remove(0).reshaped(shape).map(Step::one)
     }
 
+    fn rewritable(self: Arc<Self>) -> Option<Arc<dyn Rewritable>> {
+        Some(self)
+    }
+}
+
+impl Rewritable for Reshape {
     fn with_constants(&self, inputs: &[Option<&Tensor>]) -> Option<Arc<dyn Kernel>> {
         let [None, Some(sizes)] = inputs else { return None };
         let sizes = sizes_of(sizes).ok()?;
@@ -79,6 +86,12 @@ impl Kernel for ReshapeTo {
         run_in_place(self, inputs)
     }
 
+    fn rewritable(self: Arc<Self>) -> Option<Arc<dyn Rewritable>> {
+        Some(self)
+    }
+}
+
+impl Rewritable for ReshapeTo {
     fn in_place(self: Arc<Self>) -> Option<Arc<dyn InPlace>> {
         Some(self)
     }
@@ -95,6 +108,7 @@ impl InPlace for ReshapeTo {
 }
 
 impl Squeeze {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         let axis = |attr: &Attr| match attr {
             Attr::Int(axis) => Some(*axis),
@@ -157,7 +171,7 @@ fn sizes_of(sizes: &Tensor) -> Result<SmallVec<[i64; 4]>> {
     sizes.integers()
 }
 
-/// The shape that `sizes` asks for, checked against the number of elements of `tensor`.
+/// The requested shape, checked against the number of elements of `tensor`.
 fn requested_shape(tensor: &Tensor, sizes: &[i64]) -> Result<Shape> {
     let num_elements = tensor.num_elements();
     let mut dims: SmallVec<[usize; 4]> = SmallVec::new();
@@ -188,7 +202,7 @@ fn requested_shape(tensor: &Tensor, sizes: &[i64]) -> Result<Shape> {
     Ok(Shape::new(&dims))
 }
 
-/// The size at the place of the -1. Where both shapes have zeros, these cancel out as in TensorFlow.
+/// The size that replaces the -1. If both shapes have zeros, they cancel out as in TensorFlow.
 fn missing_size(shape: &[usize], dims: &[usize]) -> Result<usize> {
     let has_zero = dims.contains(&0);
     let available: usize = shape.iter().filter(|dim| **dim > 0 || !has_zero).product();

@@ -9,14 +9,24 @@ use crate::tensor::Tensor;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 
-/// What is asked about a tensor.
+/// Which property of a tensor is returned.
 pub enum Measure {
-    Shape { is_wide: bool },
-    Size { is_wide: bool },
+    /// The size of each dimension, as int64 or int32.
+    Shape {
+        /// Whether it is int64.
+        is_wide: bool,
+    },
+    /// The number of elements, as int64 or int32.
+    Size {
+        /// Whether it is int64.
+        is_wide: bool,
+    },
+    /// The number of dimensions, as int32.
     Rank,
 }
 
 impl Measure {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(op_type: &str, attrs: &Attrs) -> Result<Self> {
         let is_wide = || Ok(attrs.dtype("out_type")? == DType::Int64);
         Ok(match op_type {

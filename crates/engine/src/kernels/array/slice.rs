@@ -1,4 +1,4 @@
-//! StridedSlice and Slice: parts of a tensor.
+//! `StridedSlice` and `Slice`: parts of a tensor.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -9,7 +9,7 @@ use crate::tensor::shape::Shape;
 use crate::tensor::view::{Dim, View, steps_of};
 use smallvec::SmallVec;
 
-/// `(tensor, begin, end, strides)`: what Python's `tensor[begin:end:strides, ...]` names.
+/// `(tensor, begin, end, strides)`: the part that Python writes as `tensor[begin:end:strides, ...]`.
 ///
 /// Source: `tf.strided_slice` of TensorFlow 1.15.
 pub struct StridedSlice {
@@ -20,10 +20,11 @@ pub struct StridedSlice {
     shrink_axis_mask: i64,
 }
 
-/// `(tensor, begin, size)`: as many elements along each axis, from `begin` on; -1 for all that are left.
+/// `(tensor, begin, size)`: the window of a size at `begin`; a size of -1 means all that is left.
 pub struct Slice;
 
 impl StridedSlice {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self {
             begin_mask: attrs.int("begin_mask")?,
@@ -34,7 +35,7 @@ impl StridedSlice {
         })
     }
 
-    /// The view that the indices name, and its shape.
+    /// The view for these indices, and its shape.
     fn view(&self, shape: &Shape, [begin, end, strides]: [&[i64]; 3]) -> Result<(View, Shape)> {
         let (steps, rank) = (steps_of(shape), shape.len());
         let has = |mask: i64, place: usize| mask >> place.min(63) & 1 == 1;
@@ -90,7 +91,7 @@ impl Picked {
     }
 }
 
-/// The place of one element; negative numbers count from the end.
+/// The position of one element; negative numbers count from the end.
 fn index(index: i64, size: i64, axis: usize) -> Result<i64> {
     let place = if index < 0 { index + size } else { index };
     match (0..size).contains(&place) {

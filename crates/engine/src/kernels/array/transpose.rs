@@ -1,4 +1,4 @@
-//! Transpose: the axes of a tensor in another order.
+//! `Transpose`: permutes the axes of a tensor.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -6,7 +6,7 @@ use crate::kernels::expect_inputs;
 use crate::run::Run;
 use crate::tensor::view::{Dim, View, steps_of};
 
-/// `(tensor, perm)`: for each new axis the old one.
+/// `(tensor, perm)`: `perm` has the old axis for each new one.
 ///
 /// Source: `tf.transpose` of TensorFlow 1.15.
 pub struct Transpose;

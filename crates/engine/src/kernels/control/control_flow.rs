@@ -1,19 +1,27 @@
 //! `NoOp`: an operation that computes nothing and groups others.
 
 use crate::error::Result;
+use crate::kernel::rewrite::Rewritable;
 use crate::kernel::{Kernel, Step, Tensors};
 use crate::run::Run;
+use std::sync::Arc;
 
-/// Nothing: a place for control dependencies to meet.
+/// Does nothing: it gathers control dependencies.
 pub struct NoOp;
 
 impl Kernel for NoOp {
-    fn is_brief(&self) -> bool {
-        true
-    }
-
     fn run(&self, _run: &Run, _inputs: Tensors) -> Result<Step> {
         Ok(Step::none())
+    }
+
+    fn rewritable(self: Arc<Self>) -> Option<Arc<dyn Rewritable>> {
+        Some(self)
+    }
+}
+
+impl Rewritable for NoOp {
+    fn is_brief(&self) -> bool {
+        true
     }
 }
 

@@ -1,4 +1,4 @@
-//! Operations that order others.
+//! Operations for control dependencies.
 
 pub mod control_flow;
 

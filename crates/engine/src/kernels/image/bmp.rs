@@ -1,14 +1,14 @@
 //! BMP: uncompressed pixels of 8 (grey), 24 or 32 bits.
 //!
-//! Source: `tf.image.decode_bmp` of TensorFlow 1.15, which reads four fields of the header and takes everything else
-//! for granted: no palette, no compression, no masks.
+//! Source: `tf.image.decode_bmp` of TensorFlow 1.15. It reads four fields of the header and assumes that there is no
+//! palette, no compression and no mask.
 
 use super::sniff::{Format, describe_unknown};
 use super::{Pixels, Samples, check_size, damaged};
 use crate::error::{Error, Result};
 use crate::tensor::allocate;
 
-/// Decodes to `channels`, or as many as are stored if that is 0.
+/// Decodes to `channels`; 0 means as many as are stored.
 pub fn decode(contents: &[u8], channels: usize) -> Result<Pixels> {
     if contents.len() < 32 {
         return Err(damaged(&format!(
@@ -35,7 +35,7 @@ pub fn decode(contents: &[u8], channels: usize) -> Result<Pixels> {
             "Number of channels must be 1, 3 or 4, was {stored_channels}. {reason}"
         )));
     }
-    // 1 and 2 are run lengths; a short header has no such field, and means none.
+    // 1 and 2 are run-length encodings. A short header has no such field and means no compression.
     if let Some(compression @ (1 | 2 | 4 | 5)) = contents.get(30..34).map(|_| number(30)) {
         return Err(Error::invalid_argument(format!(
             "Compressed BMP files (method {compression}) cannot be read. Save it without compression, or as a PNG"

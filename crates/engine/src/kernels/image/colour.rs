@@ -1,6 +1,6 @@
-//! Colours of floats: hue, saturation and value, grey, and changes of them.
+//! Colour conversions and adjustments: HSV, YIQ, YUV, grey, hue, saturation, contrast, standardisation.
 //!
-//! Source: `tf.image.rgb_to_hsv`, `adjust_hue` and their kin of TensorFlow 1.15.
+//! Source: `tf.image.rgb_to_hsv`, `adjust_hue` and similar functions of TensorFlow 1.15.
 
 use super::bracketed;
 use super::sums::{lane_sums, sum};
@@ -21,17 +21,17 @@ pub enum Change {
     /// Red, green and blue to hue, saturation and value.
     RgbToHsv,
     HsvToRgb,
-    /// The hue is turned by the second input, in turns.
+    /// The hue is rotated by the second input; 1 is the full circle.
     AdjustHue,
     /// The saturation is multiplied by the second input.
     AdjustSaturation,
-    /// The difference to the mean of the channel is multiplied by the second input.
+    /// The difference from the channel's mean is multiplied by the second input.
     AdjustContrast,
-    /// Each colour is multiplied by a matrix: as many rows as it has channels before, columns as after.
+    /// Each colour is multiplied by a matrix, which has a row for each channel before and a column for each one after.
     Linear([Colour; 3]),
 }
 
-/// Brightness and two differences of colours, and back: the digits are TensorFlow's.
+/// RGB to YIQ and YUV, and back; the digits are TensorFlow's.
 #[expect(clippy::excessive_precision)]
 pub const RGB_TO_YIQ: [Colour; 3] =
     [[0.299, 0.595_900_59, 0.2115], [0.587, -0.274_556_67, -0.522_736_17], [0.114, -0.321_343_92, 0.311_199_55]];
@@ -93,7 +93,8 @@ fn rgb_to_hsv(colour: Colour) -> Colour {
     hue_saturation_value(colour, |range| 1.0 / range * (1.0 / 6.0), |part, thirds| part + thirds / 3.0)
 }
 
-/// TensorFlow computes a sixth of the inverse of a range, and adds thirds, in two ways; here every bit agrees.
+/// TensorFlow computes the inverse of six times the range, and adds thirds, in two different ways. Both are kept, so
+/// that every bit agrees.
 fn hue_saturation_value(
     colour: Colour,
     inverse_sixth: impl Fn(f32) -> f32,
@@ -123,7 +124,7 @@ fn hsv_to_rgb([hue, saturation, value]: Colour) -> Colour {
     ramps.map(|ramp| ((1.0 - saturation) + saturation * ramp.clamp(0.0, 1.0)) * value)
 }
 
-/// There and back in another way than by `rgb_to_hsv` and `hsv_to_rgb`, so that every bit is TensorFlow's.
+/// Converts to HSV and back in a different way than `rgb_to_hsv` and `hsv_to_rgb`, so that every bit is TensorFlow's.
 fn saturate(colour: Colour, factor: f32) -> Colour {
     let add_thirds = |part, thirds| (f64::from(part) + f64::from(thirds) / 3.0) as f32;
     let [hue, saturation, value] = hue_saturation_value(colour, |range| 1.0 / (6.0 * range), add_thirds);
@@ -153,7 +154,7 @@ fn turn_hue(colour: Colour, turns: f32) -> Colour {
     if low == high {
         return colour;
     }
-    // The way round has six parts: in the even ones a channel rises, in the odd ones one falls.
+    // The colour circle has six parts: in the even ones one channel rises, in the odd ones one falls.
     let [red, green, blue] = colour;
     let (part, middle) = match (red < green, blue < green, blue < red) {
         (false, true, _) => (0, green),
@@ -169,7 +170,7 @@ fn turn_hue(colour: Colour, turns: f32) -> Colour {
         hue @ 0.0..6.0 => hue,
         hue @ 6.0..12.0 => hue - 6.0,
         hue @ -6.0..0.0 => hue + 6.0,
-        hue => hue.rem_euclid(6.0), // the same, slowly
+        hue => hue.rem_euclid(6.0), // the general case, which is slower
     };
     let part = (hue as u8).min(5);
     let fraction = hue - f32::from(part);
@@ -220,7 +221,7 @@ fn scale_contrast<const CHANNELS: usize, const LANES: usize>(image: &mut [f32], 
     rest.iter_mut().zip(means).for_each(|(value, mean)| scale(value, mean));
 }
 
-/// The grey of colours: one channel of floats out of three.
+/// RGB floats to one grey channel.
 pub struct RgbToGrey;
 
 impl Kernel for RgbToGrey {
@@ -242,7 +243,7 @@ impl Kernel for RgbToGrey {
     }
 }
 
-/// The one channel of each pixel three times.
+/// Repeats the grey channel three times.
 pub struct GreyToRgb;
 
 impl Kernel for GreyToRgb {
@@ -265,7 +266,7 @@ impl Kernel for GreyToRgb {
     }
 }
 
-/// Each image of floats with a mean of 0 and a variance of 1, or less if it is nearly plain.
+/// Scales each image to a mean of 0 and a variance of 1, or less if it is nearly uniform.
 pub struct PerImageStandardization;
 
 impl Kernel for PerImageStandardization {

@@ -29,7 +29,7 @@ fn numbers<const N: usize>(inputs: &[Tensor], names: [&str; N]) -> Result<[i64; 
 
 const BOX: [&str; 4] = ["offset_height", "offset_width", "target_height", "target_width"];
 
-/// A window out of each image.
+/// Cuts a window out of each image.
 pub struct CropToBoundingBox;
 
 impl Kernel for CropToBoundingBox {
@@ -47,7 +47,7 @@ impl Kernel for CropToBoundingBox {
     }
 }
 
-/// Zeros around each image.
+/// Pads each image with zeros.
 pub struct PadToBoundingBox;
 
 impl Kernel for PadToBoundingBox {
@@ -63,7 +63,7 @@ impl Kernel for PadToBoundingBox {
     }
 }
 
-/// The middle of each image, with zeros around it where it is too small.
+/// Crops each image to its middle, and pads it with zeros if it is too small.
 pub struct ResizeWithCropOrPad;
 
 impl Kernel for ResizeWithCropOrPad {
@@ -83,7 +83,7 @@ impl Kernel for ResizeWithCropOrPad {
     }
 }
 
-/// The middle of each image: a fraction of its height and of its width.
+/// Crops each image to its middle: a fraction of its height and width.
 pub struct CentralCrop {
     fraction: f64,
 }
@@ -105,7 +105,7 @@ impl Kernel for CentralCrop {
     }
 }
 
-/// The window that begins at `begin` (y, x) and is of `size` (height, width).
+/// The window of `size` (height, width) at `begin` (y, x).
 fn crop(image: &Tensor, frame: &Frame, begin: (usize, usize), size: (usize, usize)) -> Result<Tensor> {
     if size == (frame.height, frame.width) {
         return Ok(image.clone());
@@ -114,7 +114,7 @@ fn crop(image: &Tensor, frame: &Frame, begin: (usize, usize), size: (usize, usiz
     image.window(&frame.begin(begin.0, begin.1), part.shape())
 }
 
-/// Zeros of `size` (height, width) with the image at `begin` (y, x).
+/// The image at `begin` (y, x) in zeros of `size` (height, width).
 fn pad(image: &Tensor, frame: &Frame, begin: (usize, usize), size: (usize, usize)) -> Result<Tensor> {
     if size == (frame.height, frame.width) {
         return Ok(image.clone());

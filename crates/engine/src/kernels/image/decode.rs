@@ -1,4 +1,4 @@
-//! The operations that decode an image: each takes whatever format the contents have.
+//! The operations that decode an image. Each accepts several formats, whatever its name.
 
 use super::sniff::{Format, describe_unknown};
 use super::{Pixels, Samples, bmp, bracketed, contents, gif, jpeg, png};
@@ -16,7 +16,7 @@ use headrace_jpeg::Window;
 /// Decodes an image of any format that the operation takes.
 pub struct Decode {
     op: Op,
-    /// 0 for as many as are stored.
+    /// 0 means as many as are stored.
     channels: usize,
     dtype: DType,
     jpeg: jpeg::Options,
@@ -24,7 +24,7 @@ pub struct Decode {
 
 #[derive(Clone, Copy, PartialEq)]
 enum Op {
-    /// `is_cropping`: there is a second input, the window.
+    /// If `is_cropping`, there is a second input, the window.
     Jpeg {
         is_cropping: bool,
     },
@@ -136,7 +136,7 @@ impl Decode {
         self.tensor(Shape::new(&shape), pixels.samples)
     }
 
-    /// Integers keep their order and go up by a power of two; floats are from 0 to 1.
+    /// Converts samples to the output type. Integers are scaled by a power of two; floats are from 0 to 1.
     fn tensor(&self, shape: Shape, samples: Samples) -> Result<Tensor> {
         const SCALE_8: f32 = 1.0 / u8::MAX as f32;
         const SCALE_16: f32 = 1.0 / u16::MAX as f32;
@@ -174,7 +174,7 @@ impl Kernel for Decode {
     }
 }
 
-/// A window given as y, x, height and width. One that lies outside of every image stays one that does.
+/// A window given as y, x, height and width. One that lies outside stays outside.
 fn to_window(tensor: &Tensor) -> Result<Window> {
     let shape = tensor.shape();
     if shape.len() != 1 {

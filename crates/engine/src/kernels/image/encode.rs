@@ -14,7 +14,7 @@ use headrace_jpeg::{Colours, Density, EncodeOptions};
 use png::{BitDepth, ColorType, DeflateCompression, Encoder, Filter};
 use std::borrow::Cow;
 
-/// How much a PNG is compressed if nobody says.
+/// The default compression level of a PNG.
 pub const DEFAULT_COMPRESSION: u8 = 6;
 
 /// Height, width and channels of an image.
@@ -26,12 +26,13 @@ fn sizes(image: &Tensor) -> Result<[usize; 3]> {
 
 /// Encodes grey or RGB pixels of 8 bits as a JPEG.
 pub struct EncodeJpeg {
-    /// The number of channels that there must be; `None` for 1 or 3.
+    /// The required number of channels; `None` for 1 or 3.
     channels: Option<usize>,
     options: EncodeOptions,
 }
 
 impl EncodeJpeg {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         let channels = match attrs.string("format")? {
             "" => None,
@@ -103,6 +104,7 @@ pub struct EncodePng {
 }
 
 impl EncodePng {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         match attrs.int("compression")? {
             -1 => Ok(Self { compression: DEFAULT_COMPRESSION }),

@@ -1,6 +1,6 @@
-//! Images mirrored, transposed and turned by right angles: each pixel moves, none changes.
+//! Flipping, transposing and rotating images by right angles.
 //!
-//! Source: `tf.image.flip_left_right` and its kin of TensorFlow 1.15.
+//! Source: `tf.image.flip_left_right` and similar functions of TensorFlow 1.15.
 
 use super::frame::Frame;
 use crate::error::{Error, Result};
@@ -12,7 +12,7 @@ use crate::tensor::Tensor;
 use crate::tensor::allocate;
 use std::iter::repeat_n;
 
-/// Where the pixels of the result come from: pixel (y, x) from number `first + y * down + x * right`.
+/// Which pixel each pixel of the result is: pixel (y, x) is number `first + y * down + x * right` of the input.
 #[derive(Clone, Copy)]
 struct Move {
     height: usize,
@@ -37,7 +37,7 @@ impl Move {
         Self { height: frame.width, width: frame.height, first: 0, down: 1, right: frame.width as isize }
     }
 
-    /// Counter-clockwise by a quarter, half or three quarters of a turn; `None` for no turn.
+    /// A counter-clockwise rotation by 90, 180 or 270 degrees; `None` for 0.
     fn turn(frame: &Frame, quarters: i64) -> Option<Self> {
         let (height, width) = (frame.height, frame.width);
         let row = width as isize;
@@ -52,9 +52,9 @@ impl Move {
         }
     }
 
-    /// The images of a batch for which `is_moved`, moved; the others as they are.
+    /// Moves the pixels of the images of a batch for which `is_moved` holds; the others stay as they are.
     fn apply(&self, image: &Tensor, frame: &Frame, is_moved: impl Fn(usize) -> bool) -> Result<Tensor> {
-        image.moved(|image| self.apply_to(image, frame, is_moved))
+        image.rearranged(|image| self.apply_to(image, frame, is_moved))
     }
 
     fn apply_to(&self, image: &Tensor, frame: &Frame, is_moved: impl Fn(usize) -> bool) -> Result<Tensor> {
@@ -120,7 +120,7 @@ impl Move {
     }
 }
 
-/// Each image mirrored; with a second input, only those for which a random number says so.
+/// Flips each image; with a second input, a random number for each, only some of them.
 pub struct FlipImage {
     is_left_right: bool,
 }
@@ -138,7 +138,7 @@ impl Kernel for FlipImage {
         let is_flipped: Vec<bool> = match (inputs.get(1), frame.batch) {
             (None, _) => repeat_n(true, frame.num_images()).collect(),
             (Some(draws), None) => draws.values::<f32>()?.iter().map(|draw| *draw < 0.5).collect(),
-            // TensorFlow rounds the draws for a batch, to even in the middle.
+            // For a batch TensorFlow rounds the random numbers, half to even.
             (Some(draws), Some(_)) => draws.values::<f32>()?.iter().map(|draw| *draw > 0.5).collect(),
         };
         if is_flipped.len() != frame.num_images() {
@@ -156,7 +156,7 @@ impl Kernel for FlipImage {
     }
 }
 
-/// Rows become columns.
+/// Swaps rows and columns.
 pub struct TransposeImage;
 
 impl Kernel for TransposeImage {
@@ -167,7 +167,7 @@ impl Kernel for TransposeImage {
     }
 }
 
-/// Turned counter-clockwise by as many right angles as the second input says.
+/// Rotates counter-clockwise by as many right angles as the second input says.
 pub struct RotateImage;
 
 impl Kernel for RotateImage {

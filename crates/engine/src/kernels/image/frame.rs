@@ -1,4 +1,4 @@
-//! What operations on pixels know of their input: one image, or a batch of images of one size.
+//! The sizes of an input with pixels: one image, or a batch of images of one size.
 
 use super::bracketed;
 use crate::error::{Error, Result};
@@ -9,7 +9,7 @@ use crate::tensor::shape::Shape;
 /// The sizes of one image of three dimensions, or of a batch of four.
 #[derive(Clone, Copy, Debug)]
 pub struct Frame {
-    /// `None` for an image alone.
+    /// `None` for a single image.
     pub batch: Option<usize>,
     pub height: usize,
     pub width: usize,

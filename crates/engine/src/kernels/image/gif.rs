@@ -18,8 +18,8 @@ pub struct Frames {
     pub samples: Vec<u8>,
 }
 
-/// Decodes at most `max_frames` frames. What a frame leaves out or makes transparent stays as it was before; it is
-/// black in the first.
+/// Decodes at most `max_frames` frames. Pixels that a frame does not cover, or makes transparent, stay as in the frame
+/// before; in the first they are black.
 pub fn decode(contents: &[u8], max_frames: usize) -> Result<Frames> {
     let what = || format!("Invalid GIF data (size {})", contents.len());
     let invalid = |reason: &dyn std::fmt::Display| damaged(&format!("{}, {reason}", what()));
@@ -53,7 +53,7 @@ pub fn decode(contents: &[u8], max_frames: usize) -> Result<Frames> {
     }
 }
 
-/// Draws a frame on a canvas; what lies outside is left out. Fails with the number of a colour that does not exist.
+/// Draws a frame on a canvas, clipped to it. Fails with the number of a colour that does not exist.
 fn draw(frame: &Frame<'_>, palette: &[u8], canvas: &mut [u8], width: usize) -> std::result::Result<(), u8> {
     let palette = palette.as_chunks::<3>().0;
     let (left, top) = (usize::from(frame.left), usize::from(frame.top));

@@ -1,6 +1,6 @@
 //! JPEG, by libjpeg-turbo.
 //!
-//! Source: `tf.image.decode_jpeg` and its kin of TensorFlow 1.15.
+//! Source: `tf.image.decode_jpeg` and similar functions of TensorFlow 1.15.
 
 use super::{Pixels, Samples, check_size, damaged};
 use crate::error::{Code, Error, Result};
@@ -9,17 +9,17 @@ use crate::tensor::allocate;
 use headrace_jpeg::{Colours, DecodeOptions, Decoder, Window};
 use std::cell::Cell;
 
-/// No encoder writes more than about twenty; each goes over the whole image.
+/// The limit of scans. Each goes over the whole image, and no encoder writes more than about twenty.
 const MAX_SCANS: u16 = 100;
 
-/// How to decode, as an operation's attributes say it.
+/// The options for decoding, from the attributes of an operation.
 #[derive(Clone, Copy)]
 pub struct Options {
     ratio: u8,
     is_fancy: bool,
     is_accurate: bool,
     is_recovering: bool,
-    /// How much of the rows must be there.
+    /// The fraction of the rows that must be there.
     acceptable_fraction: f32,
 }
 
@@ -54,7 +54,7 @@ impl Options {
     }
 }
 
-/// Decodes to 1 or 3 channels, or as stored if `channels` is 0.
+/// Decodes to 1 or 3 channels; 0 means as stored.
 pub fn decode(contents: &[u8], channels: usize, options: &Options, window: Option<Window>) -> Result<Pixels> {
     let what = format!("Invalid JPEG data or crop window, data size {}", contents.len());
     let colours = match channels {

@@ -1,5 +1,4 @@
-//! The grey of a colour, as libpng computes it: Rec. 601 in fixed-point arithmetic, in linear light if the file says
-//! how its values relate to light.
+//! Grey values as libpng computes them: Rec. 601 in fixed-point arithmetic, in linear light if the file has a gamma.
 //!
 //! Source: `png_set_rgb_to_gray` and `png_build_gamma_table` of libpng 1.6.
 
@@ -13,14 +12,14 @@ pub struct Luma {
 }
 
 struct Tables {
-    /// How many upper bits of a sample the tables look at.
+    /// How many upper bits of a sample index the tables.
     depth: u32,
     to_light: Vec<u16>,
     from_light: Vec<u16>,
 }
 
 impl Luma {
-    /// For a gamma as a gAMA chunk stores it, times 100,000. `depth` is 8 for samples of 8 bits.
+    /// For a gamma times 100,000, as a gAMA chunk stores it. `depth` is 8 for samples of 8 bits.
     pub fn new(gamma: Option<u32>, depth: u32) -> Self {
         let is_significant = |gamma: &u32| *gamma > 0 && !(95_000..=105_000).contains(gamma);
         let tables = gamma.filter(is_significant).map(|gamma| Tables {
@@ -36,7 +35,7 @@ fn reciprocal(gamma: u32) -> u32 {
     (1e10 / f64::from(gamma) + 0.5).floor() as u32
 }
 
-/// The power of each value that `depth` bits can have: of 8 bits as 8 bits, of more as 16.
+/// A table with the power of each value of `depth` bits: 8 bits for 8, else 16.
 fn table(depth: u32, exponent: u32) -> Vec<u16> {
     let largest = f64::from((1_u32 << depth) - 1);
     let scale = if depth == 8 { 255.0 } else { 65_535.0 };

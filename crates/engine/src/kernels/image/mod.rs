@@ -1,4 +1,4 @@
-//! Images: from encoded bytes to pixels and back, and what is done to pixels. One file a format or a family.
+//! Operations on images: decoding, encoding, and changes of pixels.
 
 mod bmp;
 mod colour;
@@ -26,10 +26,10 @@ use std::sync::Arc;
 
 /// The most pixels that one file may have, all frames together: 2^29 bytes of RGB, TensorFlow's limit for a JPEG.
 ///
-/// A few bytes can claim any size; past this a decoder refuses before it takes memory.
+/// A small file can claim any size. A decoder refuses more than this before it allocates memory.
 pub const MAX_PIXELS: usize = (1 << 29) / 3;
 
-/// The kernel for an operation on images, or `None` if `op_type` is no such operation.
+/// The kernel for operations of type `op_type`, or `None` if this room has none.
 pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
     Ok(Some(match op_type {
         "AdjustContrastv2" => Arc::new(colour::Change::AdjustContrast),
@@ -95,12 +95,12 @@ pub fn bracketed(shape: &Shape) -> String {
     format!("[{}]", sizes.join(","))
 }
 
-/// The error for a file that is not as its format wants it; `text` says which file and why.
+/// The error for a damaged file; `text` says which file and why.
 fn damaged(text: &str) -> Error {
     Error::invalid_argument(format!("{}. Copy the file again, or leave it out", text.trim_end_matches('.')))
 }
 
-/// Refuses an image by the size that its header claims; `what` begins the error.
+/// Checks the size that the header of an image claims; `what` begins the error.
 fn check_size(what: &str, height: usize, width: usize, num_frames: usize) -> Result<()> {
     let num_pixels = height.saturating_mul(width).saturating_mul(num_frames);
     if height == 0 || width == 0 {

@@ -1,4 +1,4 @@
-//! PNG, with libpng's conversions between colour types as TensorFlow asks for them.
+//! PNG, with libpng's conversions between colour types as TensorFlow uses them.
 //!
 //! Source: `tf.image.decode_png` of TensorFlow 1.15.
 
@@ -9,11 +9,11 @@ use crate::tensor::allocate::{self, Refusal};
 use png::{BitDepth, ColorType, Decoder, Info, ScaledFloat, Transformations};
 use std::io::Cursor;
 
-/// What a file of the colour space sRGB has instead of a gamma of its own, as a gAMA chunk stores it.
+/// The gamma of sRGB, as a gAMA chunk stores it, for files that have an sRGB chunk instead.
 const SRGB_GAMMA: u32 = 45_455;
 
-/// Decodes to `channels`: 1 grey, 2 with alpha, 3 RGB, 4 with alpha, 0 as stored. Samples have 16 bits if they are to
-/// be `is_wide`, else 8.
+/// Decodes to `channels`: 1 is grey, 2 grey with alpha, 3 RGB, 4 RGB with alpha, 0 as stored. Samples have 16 bits if
+/// `is_wide`, else 8.
 pub fn decode(contents: &[u8], channels: usize, is_wide: bool) -> Result<Pixels> {
     let header = format!("Invalid PNG header, data size {}", contents.len());
     let mut decoder = Decoder::new(Cursor::new(contents));
@@ -32,7 +32,7 @@ pub fn decode(contents: &[u8], channels: usize, is_wide: bool) -> Result<Pixels>
     };
     let gamma = if info.srgb.is_some() { Some(SRGB_GAMMA) } else { info.gama_chunk.map(ScaledFloat::into_scaled) };
     let low_bits = unused_bits(info);
-    // What libpng adds where there was no alpha: opaque for the depth as stored, also where it is below 8 bits.
+    // libpng's alpha where there was none: opaque for the stored depth, even below 8 bits.
     let opaque = ((1_u32 << info.bit_depth as u8) - 1) as u16;
 
     let invalid =
@@ -50,7 +50,7 @@ pub fn decode(contents: &[u8], channels: usize, is_wide: bool) -> Result<Pixels>
             convert(wide(&bytes)?, stored, channels, opaque, &luma(16 - low_bits)).map(Samples::Sixteen)
         }
         (BitDepth::Sixteen, false) => {
-            // libpng looks at no more than 11 bits where only 8 are wanted.
+            // libpng uses at most 11 bits if the result has 8.
             let samples = convert(wide(&bytes)?, stored, channels, opaque, &luma(11.min(16 - low_bits)))?;
             Ok(Samples::Eight(samples.into_iter().map(|sample| (sample >> 8) as u8).collect()))
         }
@@ -64,7 +64,7 @@ pub fn decode(contents: &[u8], channels: usize, is_wide: bool) -> Result<Pixels>
     Ok(Pixels { height, width, channels, samples: converted().map_err(out_of_memory)? })
 }
 
-/// How many of the 16 bits of a sample carry nothing, as its sBIT chunk says.
+/// How many of the 16 bits of a sample are unused, according to the sBIT chunk.
 fn unused_bits(info: &Info<'_>) -> u32 {
     let used = info.sbit.as_deref().and_then(|bits| bits.iter().take(3).max()).copied();
     used.filter(|bits| (9..16).contains(bits)).map_or(0, |bits| 16 - u32::from(bits))
@@ -75,7 +75,7 @@ fn wide(bytes: &[u8]) -> std::result::Result<Vec<u16>, Refusal> {
     allocate::collected(samples.len(), samples.iter().map(|sample| u16::from_be_bytes(*sample)))
 }
 
-/// Turns pixels of `from` channels into pixels of `to` channels; 1 is grey, 3 RGB, the even ones have alpha besides.
+/// Converts pixels of `from` channels to pixels of `to` channels: 1 grey, 2 grey with alpha, 3 RGB, 4 RGB with alpha.
 fn convert<T: Sample>(
     samples: Vec<T>,
     from: usize,

@@ -10,7 +10,7 @@ use crate::run::Run;
 use crate::tensor::Tensor;
 use crate::tensor::shape::Shape;
 
-/// A window of any rank, at a place that random integers decide.
+/// Cuts out a window of any rank at a position that random integers decide.
 pub struct RandomCrop;
 
 impl Kernel for RandomCrop {

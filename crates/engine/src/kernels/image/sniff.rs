@@ -1,4 +1,4 @@
-//! Which format a file has, by its first bytes.
+//! Recognising the format of an image by its first bytes.
 
 use std::ascii::escape_default;
 use std::fmt;
@@ -35,7 +35,7 @@ impl fmt::Display for Format {
     }
 }
 
-/// What is there instead of an image.
+/// Describes contents that are not an image.
 pub fn describe_unknown(contents: &[u8]) -> String {
     if contents.is_empty() {
         return "empty file".to_owned();

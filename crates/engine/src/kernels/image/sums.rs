@@ -1,12 +1,12 @@
-//! Sums over the values of an image, several at a time.
+//! Sums over the values of an image, with SIMD lanes.
 //!
-//! Short stretches are added up in single precision, side by side in as many lanes as the processor likes, and the
-//! stretches in double precision. That is as exact as it has to be, and a few times faster than one sum after the other.
+//! Short stretches are summed in single precision, in several lanes, and their sums in double precision. That is exact
+//! enough, and a few times faster than a single sum.
 
-/// The rows of lanes that are added up in single precision.
+/// How many rows of lanes are summed in single precision.
 const STRETCH: usize = 64;
 
-/// For each of `LANES` lanes the sum of `term` over the values at its place, at its place plus `LANES`, and so on.
+/// For each of `LANES` lanes, the sum of `term` over every `LANES`-th value.
 pub fn lane_sums<const LANES: usize>(values: &[f32], term: impl Fn(f32) -> f32) -> [f64; LANES] {
     let mut totals = [0.0; LANES];
     for stretch in values.chunks(LANES * STRETCH) {

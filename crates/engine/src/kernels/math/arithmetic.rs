@@ -2,7 +2,8 @@
 
 use crate::dispatch_numeric;
 use crate::error::{Error, Result};
-use crate::kernel::{InPlace, Kernel, Step, Tensors, run_in_place};
+use crate::kernel::rewrite::{InPlace, Rewritable, run_in_place};
+use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::expect_inputs;
 use crate::kernels::math::broadcast::Broadcast;
 use crate::kernels::math::element::Arithmetic;
@@ -17,8 +18,11 @@ use std::sync::Arc;
 /// A function of two tensors of the same type.
 #[derive(Clone, Copy, Debug)]
 pub enum Binary {
+    /// `x + y`
     Add,
+    /// `x - y`
     Sub,
+    /// `x * y`
     Mul,
     /// Of floats only.
     RealDiv,
@@ -26,26 +30,31 @@ pub enum Binary {
     FloorDiv,
     /// With the sign of the divisor, as Python's `%`.
     FloorMod,
+    /// The larger of both; NaN if one is.
     Maximum,
+    /// The smaller of both; NaN if one is.
     Minimum,
     /// Of floats only.
     Pow,
 }
 
-/// A [`Binary`] of which input number `place` is the same in every run.
+/// A [`Binary`] whose input number `place` is a constant.
 struct WithOperand {
     function: Binary,
     operand: Tensor,
     place: usize,
-    /// What it does with each element of floats that are put off.
+    /// The step that it adds to deferred floats.
     step: Option<deferred::Step>,
 }
 
 /// A function of one tensor.
 #[derive(Clone, Copy, Debug)]
 pub enum Unary {
+    /// `-x`
     Neg,
+    /// The absolute value.
     Abs,
+    /// `x * x`
     Square,
 }
 
@@ -60,6 +69,12 @@ impl Kernel for Binary {
         self.compute(x, y).map(Step::one)
     }
 
+    fn rewritable(self: Arc<Self>) -> Option<Arc<dyn Rewritable>> {
+        Some(self)
+    }
+}
+
+impl Rewritable for Binary {
     fn with_constants(&self, inputs: &[Option<&Tensor>]) -> Option<Arc<dyn Kernel>> {
         let (operand, place) = match inputs {
             [Some(operand), None] => (*operand, 0),
@@ -76,6 +91,12 @@ impl Kernel for WithOperand {
         run_in_place(self, inputs)
     }
 
+    fn rewritable(self: Arc<Self>) -> Option<Arc<dyn Rewritable>> {
+        Some(self)
+    }
+}
+
+impl Rewritable for WithOperand {
     fn in_place(self: Arc<Self>) -> Option<Arc<dyn InPlace>> {
         Some(self)
     }
@@ -115,7 +136,7 @@ impl Kernel for Unary {
 }
 
 impl Binary {
-    /// What this does with each element of the input whose place is returned, if the other one is a finite float.
+    /// The step for the input whose number is returned, if that is deferred and the other one is a finite float.
     fn deferred_step(self, inputs: &Tensors) -> Option<(deferred::Step, usize)> {
         let [x, y] = inputs.as_slice() else { return None };
         let place = usize::from(x.num_elements() == 1);
@@ -126,7 +147,7 @@ impl Binary {
         Some((self.step(operand, 1 - place)?, place))
     }
 
-    /// What this does with each element of another tensor, if `operand` is input number `place` and one finite float.
+    /// The step for the other input, if `operand` is input number `place` and one finite float.
     fn step(self, operand: &Tensor, place: usize) -> Option<deferred::Step> {
         let [operand] = operand.values::<f32>().ok()? else { return None };
         let operand = Some(*operand).filter(|operand| operand.is_finite())?;
@@ -164,7 +185,7 @@ impl Unary {
     }
 }
 
-/// Whether `tensor` is put off, and an operation with a single `operand` leaves its shape.
+/// Whether `tensor` is deferred, and an operation with the single `operand` keeps its shape.
 fn can_take_step(tensor: &Tensor, operand: &Tensor) -> bool {
     tensor.is_deferred() && operand.shape().len() <= tensor.shape().len()
 }
@@ -203,10 +224,10 @@ fn map_pairs<T: Arithmetic>(x: &Tensor, y: &Tensor, function: impl Fn(T, T) -> T
     Tensor::from_values(broadcast.shape().clone(), values)
 }
 
-/// A quotient, after a look for integer divisors that are 0. Without elements there is no division.
+/// A quotient. Fails if an integer divisor is 0, unless there are no elements.
 fn divide<T: Arithmetic>(x: &Tensor, y: &Tensor, function: impl Fn(T, T) -> T) -> Result<Tensor> {
     if T::IS_INTEGER && x.num_elements() > 0 && y.values::<T>()?.contains(&T::zeroed()) {
-        // Shapes come first: what does not fit is not divided.
+        // Shapes are checked first.
         Broadcast::new(x.shape(), y.shape())?;
         return Err(Error::invalid_argument("Integer division by zero"));
     }

@@ -1,4 +1,4 @@
-//! Broadcasting: how two shapes are laid over one another, and the walk over both.
+//! Broadcasting two shapes, and iterating over both.
 
 use crate::error::{Error, Result};
 use crate::tensor::allocate;
@@ -7,21 +7,21 @@ use crate::tensor::shape::Shape;
 use smallvec::SmallVec;
 use std::iter::repeat_n;
 
-/// A shorter row that is repeated (the channels of a pixel) is first made at least this long: loops over a handful
-/// of elements cost more than the elements.
+/// A shorter row that is repeated (the channels of a pixel) is first extended to this length: a loop over a few
+/// elements costs more than the elements.
 const TILE: usize = 256;
 
-/// The common walk over two tensors, in which a dimension of size 1 is repeated.
+/// Iteration over two tensors, in which dimensions of size 1 are repeated.
 ///
-/// Neighbouring dimensions that behave alike are one, so that equal shapes, and a scalar beside anything, are a single
-/// row, and the loop over it is as tight as over plain slices.
+/// Adjacent dimensions that behave alike are merged. So equal shapes, or a scalar and any shape, are a single row, and
+/// the loop is as tight as one over slices.
 pub struct Broadcast {
     shape: Shape,
     /// Outermost first, at least one.
     dims: SmallVec<[Dim; 4]>,
 }
 
-/// One dimension of the walk; the steps are in elements, 0 where an operand is repeated.
+/// One dimension of the iteration. Steps are in elements, 0 where an operand is repeated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Dim {
     length: usize,
@@ -30,7 +30,7 @@ struct Dim {
 }
 
 impl Broadcast {
-    /// Lays `y` over `x` as NumPy does. Fails if they do not fit, or the result has too many elements.
+    /// Broadcasts `x` and `y` as NumPy does. Fails if they do not fit, or the result has too many elements.
     pub fn new(x: &Shape, y: &Shape) -> Result<Self> {
         if x == y {
             let row = Dim { length: x.num_elements(), x_step: 1, y_step: 1 };
@@ -142,7 +142,7 @@ impl Broadcast {
     }
 }
 
-/// Adds `function` of each element of `x` and its partner in `y`, whose whole is repeated beside `x`.
+/// Adds `function` of each element of `x` and its partner in `y` to `out`; `y` is repeated as a whole.
 fn map_tiled<T: Copy, U: Copy>(x: &[T], y: &[T], function: impl Fn(T, T) -> U, out: &mut Vec<U>) {
     #[expect(clippy::disallowed_methods, reason = "less than twice as long as a tile")]
     let tile = y.repeat(TILE.div_ceil(y.len().max(1)));
@@ -151,8 +151,8 @@ fn map_tiled<T: Copy, U: Copy>(x: &[T], y: &[T], function: impl Fn(T, T) -> U, o
     }
 }
 
-/// Adds the next dimension outwards to `dims`, innermost first: joined to the one before it if both operands go on
-/// with the same step, dropped if its length is 1.
+/// Adds the next outer dimension to `dims`, innermost first. It is merged with the one before if both operands continue
+/// with the same step, and dropped if its length is 1.
 fn push_outer(dims: &mut SmallVec<[Dim; 4]>, outer: Dim) {
     if outer.length == 1 {
         return;
@@ -175,7 +175,7 @@ mod tests {
     fn walk(x: &[usize], y: &[usize]) -> Result<Walk> {
         let (x, y) = (Shape::new(x), Shape::new(y));
         let broadcast = Broadcast::new(&x, &y)?;
-        // A pair of offsets in one number: the x offset in the high digits.
+        // Two offsets in one number, the x offset in the high digits.
         let xs: Vec<i64> = (0..x.num_elements() as i64).map(|offset| offset * 1000).collect();
         let ys: Vec<i64> = (0..y.num_elements() as i64).collect();
         let pairs = broadcast
@@ -186,7 +186,7 @@ mod tests {
         Ok((broadcast.shape().to_vec(), pairs))
     }
 
-    /// The definition, slow and plain.
+    /// The definition, without any optimisation.
     fn expected(x: &[usize], y: &[usize], shape: &[usize]) -> Vec<(i64, i64)> {
         let offset = |dims: &[usize], index: &[usize]| {
             let index = &index[index.len() - dims.len()..];

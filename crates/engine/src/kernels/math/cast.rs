@@ -1,8 +1,9 @@
-//! Cast: elements as another type, as C converts them.
+//! `Cast`: converts elements to another type, as C does.
 
 use crate::dispatch_numeric;
 use crate::error::{Error, Result};
-use crate::kernel::{InPlace, Kernel, Step, Tensors, run_in_place};
+use crate::kernel::rewrite::{InPlace, Rewritable, run_in_place};
+use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::attrs::Attrs;
 use crate::kernels::expect_inputs;
 use crate::run::Run;
@@ -12,12 +13,13 @@ use crate::tensor::dtype::{DType, Numeric};
 use half::f16;
 use std::sync::Arc;
 
-/// Its input as elements of `target`.
+/// Converts its input to `target`.
 pub struct Cast {
     target: DType,
 }
 
 impl Cast {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { target: attrs.dtype("DstT")? })
     }
@@ -25,13 +27,19 @@ impl Cast {
 
 impl Kernel for Cast {
     fn run(&self, run: &Run, inputs: Tensors) -> Result<Step> {
-        if !run.is_plain() {
+        if !run.is_unoptimised() {
             return run_in_place(self, inputs);
         }
         let [tensor] = expect_inputs(&inputs)?;
         cast_at_once(tensor, self.target).map(Step::one)
     }
 
+    fn rewritable(self: Arc<Self>) -> Option<Arc<dyn Rewritable>> {
+        Some(self)
+    }
+}
+
+impl Rewritable for Cast {
     fn in_place(self: Arc<Self>) -> Option<Arc<dyn InPlace>> {
         Some(self)
     }
@@ -39,22 +47,22 @@ impl Kernel for Cast {
 
 impl InPlace for Cast {
     fn change(&self, value: &mut Tensor) -> Result<()> {
-        if self.target != DType::Float32 || !value.put_off() {
+        if self.target != DType::Float32 || !value.defer() {
             *value = cast_at_once(value, self.target)?;
         }
         Ok(())
     }
 }
 
-/// `tensor` as elements of type `target`. Integers wrap; floats lose their fraction; a bool is 0 or 1, and a number
-/// is true unless it is 0. Copies nothing where the bits stay the same, and may put off what makes small integers floats.
+/// Converts `tensor` to `target`. Integers wrap; floats lose their fraction; a bool is 0 or 1, and a number is true
+/// unless it is 0. Nothing is copied if the bits stay the same, and small integers may become deferred floats.
 pub fn cast(tensor: &Tensor, target: DType) -> Result<Tensor> {
     let mut cast = tensor.clone();
     Cast { target }.change(&mut cast)?;
     Ok(cast)
 }
 
-/// As [`cast`], but puts off nothing.
+/// As [`cast`], but never deferred.
 fn cast_at_once(tensor: &Tensor, target: DType) -> Result<Tensor> {
     let source = tensor.dtype();
     if is_same_bits(source, target) {
@@ -121,8 +129,8 @@ macro_rules! convert_with_as {
 convert_with_as!(u8, u16, u32, u64, i8, i16, i32, i64 => [u8, u16, u32, u64, i8, i16, i32, i64, f32, f64]);
 convert_with_as!(f32, f64 => [f32, f64]);
 
-/// Floats to integers as x86 and TensorFlow do: truncated; NaN and what is out of range become the smallest int32
-/// or int64, of which the narrower types keep the low bits. (What is too small, `as` itself makes the smallest.)
+/// Floats to integers as on x86 and in TensorFlow: truncated. NaN and values out of range become the smallest int32 or
+/// int64; narrower types keep its low bits. (`as` already does this for values that are too small.)
 macro_rules! truncate {
     ($($source:ty),* => $targets:tt through $wide:ty, below $limit:literal) => {
         $(truncate!(@each $source => $targets through $wide, below $limit);)*
@@ -143,7 +151,7 @@ truncate!(f32, f64 => [u32, i64] through i64, below 9_223_372_036_854_775_808.0)
 macro_rules! truncate_to_u64 {
     ($($source:ty),*) => {
         $(impl ConvertTo<u64> for $source {
-            /// What fits an int64 wraps as one; the upper half of the range is uint64's own.
+            /// Values that fit an int64 are converted as one and wrap; larger ones are converted to uint64.
             #[inline(always)]
             fn convert(self) -> u64 {
                 if self >= 9_223_372_036_854_775_808.0 {
@@ -158,7 +166,7 @@ macro_rules! truncate_to_u64 {
 
 truncate_to_u64!(f32, f64);
 
-/// Half precision goes through single precision, both ways.
+/// float16 is converted by way of float32, in both directions.
 macro_rules! convert_half {
     ($($other:ty),*) => {
         $(impl ConvertTo<$other> for f16 {

@@ -1,4 +1,4 @@
-//! Comparisons and logic of two tensors, with NumPy's broadcasting; the results are bools.
+//! Comparisons and logical operations, with NumPy's broadcasting; the results are bools.
 
 use crate::dispatch_numeric;
 use crate::error::{Error, Result};
@@ -10,25 +10,33 @@ use crate::tensor::Tensor;
 use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 
-/// A question about two values of one type. A NaN is unequal to everything and neither less nor greater.
+/// A comparison of two values of one type. A NaN is unequal to everything and neither less nor greater.
 #[derive(Clone, Copy, Debug)]
 pub enum Compare {
+    /// `x == y`
     Equal,
+    /// `x != y`
     NotEqual,
+    /// `x < y`
     Less,
+    /// `x <= y`
     LessEqual,
+    /// `x > y`
     Greater,
+    /// `x >= y`
     GreaterEqual,
 }
 
 /// A function of two bools.
 #[derive(Clone, Copy, Debug)]
 pub enum Logical {
+    /// `x && y`
     And,
+    /// `x || y`
     Or,
 }
 
-/// The opposite of each bool.
+/// Negates each bool.
 pub struct LogicalNot;
 
 impl Compare {

@@ -1,21 +1,25 @@
-//! The arithmetic of one element: integers wrap, half precision is computed in single precision.
+//! Arithmetic on one element: integers wrap, float16 is computed in float32.
 
 use crate::tensor::dtype::Numeric;
 use half::f16;
 
-/// What [`Binary`](crate::kernels::math::arithmetic::Binary) and [`Unary`](crate::kernels::math::arithmetic::Unary) do to elements of one type.
+/// The functions that [`Binary`](crate::kernels::math::arithmetic::Binary) and
+/// [`Unary`](crate::kernels::math::arithmetic::Unary) apply to elements of one type.
 pub trait Arithmetic: Numeric + PartialEq {
     /// Whether a divisor of 0 is an error rather than an infinity.
     const IS_INTEGER: bool;
 
+    /// The sum; integers wrap.
     fn add(self, other: Self) -> Self;
+    /// The difference; integers wrap.
     fn sub(self, other: Self) -> Self;
+    /// The product; integers wrap.
     fn mul(self, other: Self) -> Self;
 
     /// The quotient rounded towards minus infinity. The divisor of integers must not be 0.
     fn floor_div(self, other: Self) -> Self;
 
-    /// What [`Arithmetic::floor_div`] leaves; it has the divisor's sign.
+    /// The remainder of [`Arithmetic::floor_div`], with the divisor's sign.
     fn floor_mod(self, other: Self) -> Self;
 
     /// The larger one; NaN if either is.
@@ -24,7 +28,9 @@ pub trait Arithmetic: Numeric + PartialEq {
     /// The smaller one; NaN if either is.
     fn smaller(self, other: Self) -> Self;
 
+    /// The negative; integers wrap.
     fn neg(self) -> Self;
+    /// The absolute value; integers wrap.
     fn abs(self) -> Self;
 }
 

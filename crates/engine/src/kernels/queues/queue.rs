@@ -1,6 +1,7 @@
 //! `QueueEnqueueV2`, `QueueDequeueManyV2` and the other operations on a queue.
 
 use crate::error::{Error, Result};
+use crate::kernel::rewrite::Rewritable;
 use crate::kernel::{Kernel, Outputs, Pending, Step, Tensors};
 use crate::kernels::attrs::Attrs;
 use crate::queue::{Elements, Progress, Queue, Waiting};
@@ -8,7 +9,7 @@ use crate::run::Run;
 use crate::tensor::Tensor;
 use std::sync::Arc;
 
-/// An attribute of an enqueue that is repeated for ever, which without rows would never come to an end.
+/// An attribute of an enqueue that is repeated for ever. Without rows it would never end.
 const REFUSES_EMPTY: &str = "_refuses_empty";
 
 struct QueueKernel {
@@ -47,17 +48,8 @@ pub fn build(op_type: &str, attrs: &Attrs, queue: &Arc<Queue>) -> Result<Option<
 }
 
 impl Kernel for QueueKernel {
-    /// One element moves, or is at most a kilobyte.
-    fn is_brief(&self) -> bool {
-        !matches!(self.action, Action::EnqueueMany { .. } | Action::DequeueMany { .. })
-    }
-
     fn run(&self, run: &Run, inputs: Tensors) -> Result<Step> {
         let queue = &self.queue;
-        if !queue.is_batched() {
-            // Who takes single elements is not to compute them; batches are computed while they are assembled.
-            inputs.iter().try_for_each(Tensor::settle)?;
-        }
         let progress = match self.action {
             Action::Enqueue => queue.enqueue(inputs, run.parker())?,
             Action::EnqueueMany { refuses_empty } => {
@@ -82,6 +74,17 @@ impl Kernel for QueueKernel {
             }
         }
     }
+
+    fn rewritable(self: Arc<Self>) -> Option<Arc<dyn Rewritable>> {
+        Some(self)
+    }
+}
+
+impl Rewritable for QueueKernel {
+    /// A single element moves, or at most a kilobyte of it is copied.
+    fn is_brief(&self) -> bool {
+        !matches!(self.action, Action::EnqueueMany { .. } | Action::DequeueMany { .. })
+    }
 }
 
 impl QueueKernel {
@@ -104,7 +107,7 @@ impl QueueKernel {
         self.queue.spec().known_shapes().map(|_| count)
     }
 
-    /// What the operation returns of what the queue gave: nothing, one element, or a batch of them.
+    /// The outputs of the operation: nothing, one element, or a batch.
     fn outputs(&self, elements: Elements) -> Result<Outputs> {
         match self.action {
             Action::Dequeue => self.queue.one(elements),

@@ -1,14 +1,15 @@
-//! One operation over several resources, of which each run picks one.
+//! An operation that picks one of several resources in each run.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
 use crate::run::Run;
 use std::sync::Arc;
 
-/// The same operation once for each resource; an index before the operation's own inputs picks one.
+/// The same operation, once for each resource. The first input is the index of the one to use.
 pub struct Select(Vec<Arc<dyn Kernel>>);
 
 impl Select {
+    /// One kernel for each resource.
     pub fn new(kernels: Vec<Arc<dyn Kernel>>) -> Self {
         Self(kernels)
     }

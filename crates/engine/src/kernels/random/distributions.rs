@@ -1,4 +1,4 @@
-//! From random bits to numbers of a distribution, bit for bit as TensorFlow makes them.
+//! Random numbers of a distribution from random bits, bit for bit as TensorFlow makes them.
 //!
 //! Source: `random_distributions.h` of TensorFlow 1.15; normal numbers by Box and Muller, "A Note on the Generation
 //! of Random Normal Deviates" (1958).
@@ -8,15 +8,15 @@ use crate::tensor::dtype::Numeric;
 use half::f16;
 use std::f64::consts::TAU;
 
-/// The smallest number whose logarithm is taken.
+/// Smaller numbers are replaced by this one before the logarithm is taken.
 const EPSILON: f64 = 1.0e-7;
 
-/// A float type of which random numbers can be made.
+/// A float type that random numbers can have.
 pub trait RandomFloat: Numeric {
     /// The type in which normal numbers are computed.
     type Wide: Copy + Into<f64>;
 
-    /// How many numbers one block of the stream gives.
+    /// How many numbers one block of the stream makes.
     const PER_BLOCK: usize;
 
     /// The next number of the uniform distribution over [0, 1).
@@ -25,6 +25,7 @@ pub trait RandomFloat: Numeric {
     /// The next two numbers of the standard normal distribution.
     fn normal_pair(random: &mut Philox) -> [Self::Wide; 2];
 
+    /// The number in the type of the tensor.
     fn narrow(wide: Self::Wide) -> Self;
 }
 
@@ -96,9 +97,9 @@ impl RandomFloat for f16 {
     }
 }
 
-/// An integer type of which random numbers can be made.
+/// An integer type that random numbers can have.
 pub trait RandomInteger: Numeric + PartialOrd + std::fmt::Display {
-    /// The next number of [low, high), which must not be empty. Without rejection, so that small numbers of a large
+    /// The next number of [low, high), which must not be empty. There is no rejection, so small numbers of a large
     /// range are a little more likely, as in TensorFlow.
     fn uniform(random: &mut Philox, low: Self, high: Self) -> Self;
 }

@@ -1,5 +1,5 @@
-//! Operations with random results. Each has a stream of numbers of its own, which every run goes on with; for a given
-//! seed the results are TensorFlow's.
+//! Operations with random results. Each has its own generator, which the session keeps. For a given seed the results are
+//! TensorFlow's.
 
 pub mod distributions;
 pub mod numbers;
@@ -8,39 +8,18 @@ pub mod shuffle;
 use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::kernels::attrs::Attrs;
-use crate::philox::Philox;
-use crate::sync::Mutex;
+use crate::random_generator::RandomGenerator;
 use std::sync::Arc;
 
-/// The stream of one operation. A run takes out what it needs, under a lock that is held for the taking alone.
-struct Stream(Mutex<Philox>);
-
-impl Stream {
-    fn from_attrs(attrs: &Attrs) -> Result<Self> {
-        Ok(Self(Mutex::new(Philox::from_seeds(attrs.int("seed")?, attrs.int("seed2")?))))
-    }
-
-    /// The part of the stream that holds the next `count` blocks.
-    fn take_blocks(&self, count: u128) -> Philox {
-        self.0.lock().reserve_blocks(count)
-    }
-
-    /// The part of the stream that holds the next `count` numbers.
-    fn take(&self, count: usize) -> Philox {
-        self.0.lock().reserve(count)
-    }
-}
-
-/// The kernel for operations of type `op_type`, or `None` if this room has none.
-pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
+/// The kernel for operations with random results, or `None` if `op_type` is not one.
+pub fn build(op_type: &str, attrs: &Attrs, generator: &Arc<RandomGenerator>) -> Result<Option<Arc<dyn Kernel>>> {
+    let floats = |distribution| numbers::RandomFloats::from_attrs(distribution, attrs, generator).map(Arc::new);
     Ok(Some(match op_type {
-        "RandomShuffle" => Arc::new(shuffle::RandomShuffle::from_attrs(attrs)?),
-        "RandomStandardNormal" => Arc::new(numbers::RandomFloats::from_attrs(numbers::Distribution::Normal, attrs)?),
-        "RandomUniform" => Arc::new(numbers::RandomFloats::from_attrs(numbers::Distribution::Uniform, attrs)?),
-        "RandomUniformInt" => Arc::new(numbers::RandomIntegers::from_attrs(attrs)?),
-        "TruncatedNormal" => {
-            Arc::new(numbers::RandomFloats::from_attrs(numbers::Distribution::TruncatedNormal, attrs)?)
-        }
+        "RandomShuffle" => Arc::new(shuffle::RandomShuffle::new(generator)),
+        "RandomStandardNormal" => floats(numbers::Distribution::Normal)?,
+        "RandomUniform" => floats(numbers::Distribution::Uniform)?,
+        "RandomUniformInt" => Arc::new(numbers::RandomIntegers::new(generator)),
+        "TruncatedNormal" => floats(numbers::Distribution::TruncatedNormal)?,
         _ => return Ok(None),
     }))
 }

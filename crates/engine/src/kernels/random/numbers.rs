@@ -1,24 +1,25 @@
-//! RandomUniform, RandomUniformInt, RandomStandardNormal and TruncatedNormal: tensors of random numbers.
+//! `RandomUniform`, `RandomUniformInt`, `RandomStandardNormal` and `TruncatedNormal`: tensors of random numbers.
 
-use super::Stream;
 use super::distributions::{RandomFloat, RandomInteger};
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::attrs::Attrs;
 use crate::kernels::expect_inputs;
 use crate::philox::Philox;
+use crate::random_generator::RandomGenerator;
 use crate::run::Run;
 use crate::tensor::Tensor;
 use crate::tensor::allocate;
 use crate::tensor::dtype::{DType, Numeric};
 use crate::tensor::shape::Shape;
 use half::f16;
+use std::sync::Arc;
 
-/// Every run takes so many blocks for each number it makes, however many it uses. It is TensorFlow's figure: a run of
-/// the truncated distribution uses a number of them that is not known before.
+/// How many blocks a run reserves for each number, however many it uses. The figure is TensorFlow's; the truncated
+/// distribution needs a number of blocks that is not known before.
 const BLOCKS_PER_NUMBER: usize = 256;
 
-/// Normal numbers at this distance from 0 or farther away are drawn again in the truncated distribution.
+/// The truncated distribution draws again if a number is this far from 0 or farther.
 const TRUNCATION: f64 = 2.0;
 
 /// How random floats are distributed.
@@ -28,31 +29,32 @@ pub enum Distribution {
     Uniform,
     /// With mean 0 and standard deviation 1.
     Normal,
-    /// As `Normal`, without what is two standard deviations or more away.
+    /// As `Normal`, without numbers two standard deviations or more from the mean.
     TruncatedNormal,
 }
 
 /// `(shape)`: random floats.
 pub struct RandomFloats {
-    stream: Stream,
+    generator: Arc<RandomGenerator>,
     dtype: DType,
     distribution: Distribution,
 }
 
 /// `(shape, low, high)`: random integers of [low, high).
 pub struct RandomIntegers {
-    stream: Stream,
+    generator: Arc<RandomGenerator>,
 }
 
 impl RandomFloats {
-    pub fn from_attrs(distribution: Distribution, attrs: &Attrs) -> Result<Self> {
-        Ok(Self { stream: Stream::from_attrs(attrs)?, dtype: attrs.dtype("dtype")?, distribution })
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    pub fn from_attrs(distribution: Distribution, attrs: &Attrs, generator: &Arc<RandomGenerator>) -> Result<Self> {
+        Ok(Self { generator: Arc::clone(generator), dtype: attrs.dtype("dtype")?, distribution })
     }
 
     fn make<T: RandomFloat>(&self, shape: Shape) -> Result<Tensor> {
         let mut values = allocate::elements(T::DTYPE, &shape).room()?;
         let length = shape.num_elements();
-        let mut random = take(&self.stream, length);
+        let mut random = take(&self.generator, length);
         match self.distribution {
             Distribution::Uniform => values.extend((0..length).map(|_| T::uniform(&mut random))),
             Distribution::Normal => {
@@ -69,8 +71,9 @@ impl RandomFloats {
 }
 
 impl RandomIntegers {
-    pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
-        Ok(Self { stream: Stream::from_attrs(attrs)? })
+    /// The kernel for an operation with this generator.
+    pub fn new(generator: &Arc<RandomGenerator>) -> Self {
+        Self { generator: Arc::clone(generator) }
     }
 
     fn make<T: RandomInteger>(&self, shape: Shape, low: &Tensor, high: &Tensor) -> Result<Tensor> {
@@ -80,7 +83,7 @@ impl RandomIntegers {
         if length > 0 && low >= high {
             return Err(Error::invalid_argument(format!("Need minval < maxval, got {low} >= {high}")));
         }
-        let mut random = take(&self.stream, length);
+        let mut random = take(&self.generator, length);
         values.extend((0..length).map(|_| T::uniform(&mut random, low, high)));
         Tensor::from_values(shape, values)
     }
@@ -113,12 +116,12 @@ impl Kernel for RandomIntegers {
     }
 }
 
-fn take(stream: &Stream, length: usize) -> Philox {
-    stream.take_blocks(length as u128 * BLOCKS_PER_NUMBER as u128)
+fn take(generator: &RandomGenerator, length: usize) -> Philox {
+    generator.take_blocks(length as u128 * BLOCKS_PER_NUMBER as u128)
 }
 
-/// The next numbers of the truncated distribution, as many as a block can give. The group after this one begins a
-/// fixed number of blocks later, wherever this one ends.
+/// The next numbers of the truncated distribution, as many as one block makes. The next group begins a fixed number of
+/// blocks later, wherever this one ends.
 fn next_truncated_group<T: RandomFloat>(random: &mut Philox) -> impl Iterator<Item = T> + use<T> {
     let mut own = random.reserve_blocks((T::PER_BLOCK * BLOCKS_PER_NUMBER / 4) as u128);
     let pairs = std::iter::repeat_with(move || T::normal_pair(&mut own)).flatten();
@@ -154,11 +157,12 @@ mod tests {
     use crate::kernels::attrs::Attr;
     use crate::kernels::testing::{attrs, error_text, run_one};
 
-    const SEEDS: [(&str, Attr); 2] = [("seed", Attr::Int(87_654_321)), ("seed2", Attr::Int(7))];
+    fn generator() -> Arc<RandomGenerator> {
+        Arc::new(RandomGenerator::new(87_654_321, 7))
+    }
 
     fn floats(distribution: Distribution, dtype: DType) -> RandomFloats {
-        let [seed, seed2] = SEEDS;
-        RandomFloats::from_attrs(distribution, &attrs([seed, seed2, ("dtype", Attr::DType(dtype))])).unwrap()
+        RandomFloats::from_attrs(distribution, &attrs([("dtype", Attr::DType(dtype))]), &generator()).unwrap()
     }
 
     fn sizes(dims: &[i32]) -> Tensor {
@@ -219,7 +223,7 @@ mod tests {
     #[test]
     fn integers_are_those_of_tensorflow() {
         let two_runs = |limits: [Tensor; 2]| {
-            let kernel = RandomIntegers::from_attrs(&attrs(SEEDS)).unwrap();
+            let kernel = RandomIntegers::new(&generator());
             let [low, high] = limits;
             let inputs = [sizes(&[3]), low, high];
             [run_one(&kernel, &inputs).unwrap(), run_one(&kernel, &inputs).unwrap()]
@@ -234,7 +238,7 @@ mod tests {
 
     #[test]
     fn the_widest_ranges_do_not_overflow() {
-        let kernel = RandomIntegers::from_attrs(&attrs(SEEDS)).unwrap();
+        let kernel = RandomIntegers::new(&generator());
         let inputs = [sizes(&[64]), Tensor::scalar(i64::MIN), Tensor::scalar(i64::MAX)];
         let signs: Vec<_> = numbers::<i64>(&kernel, &inputs).into_iter().map(i64::signum).collect();
         assert!(signs.contains(&-1) && signs.contains(&1));
@@ -242,7 +246,7 @@ mod tests {
 
     #[test]
     fn every_run_takes_what_its_size_asks_for() {
-        let kernel = RandomIntegers::from_attrs(&attrs(SEEDS)).unwrap();
+        let kernel = RandomIntegers::new(&generator());
         let run = |length| numbers::<i32>(&kernel, &[sizes(&[length]), Tensor::scalar(0), Tensor::scalar(1000)]);
         assert_eq!(run(5), [687, 987, 325, 894, 560]);
         assert_eq!(run(0), [0; 0]);
@@ -284,7 +288,7 @@ mod tests {
             let error = error_text(&uniform, &[shape]);
             assert!(error.starts_with(text), "{error}");
         }
-        let integers = RandomIntegers::from_attrs(&attrs(SEEDS)).unwrap();
+        let integers = RandomIntegers::new(&generator());
         let text = |low, high| error_text(&integers, &[sizes(&[1]), low, high]);
         let (scalar, vector) = (Tensor::scalar(5), sizes(&[0, 1]));
         assert_eq!(text(scalar.clone(), scalar.clone()), "InvalidArgument: Need minval < maxval, got 5 >= 5");

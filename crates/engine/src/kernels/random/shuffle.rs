@@ -1,22 +1,23 @@
-//! RandomShuffle: the rows of a tensor in a random order.
+//! `RandomShuffle`: the rows of a tensor in a random order.
 
-use super::Stream;
 use crate::error::Result;
 use crate::kernel::{Kernel, Step, Tensors};
-use crate::kernels::attrs::Attrs;
 use crate::kernels::expect_inputs;
 use crate::philox::Philox;
+use crate::random_generator::RandomGenerator;
 use crate::run::Run;
 use crate::tensor::allocate;
+use std::sync::Arc;
 
-/// Its input permuted along the first dimension.
+/// Permutes its input along the first dimension.
 pub struct RandomShuffle {
-    stream: Stream,
+    generator: Arc<RandomGenerator>,
 }
 
 impl RandomShuffle {
-    pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
-        Ok(Self { stream: Stream::from_attrs(attrs)? })
+    /// The kernel for an operation with this generator.
+    pub fn new(generator: &Arc<RandomGenerator>) -> Self {
+        Self { generator: Arc::clone(generator) }
     }
 }
 
@@ -27,17 +28,17 @@ impl Kernel for RandomShuffle {
         if num_rows <= 1 {
             return Ok(Step::one(tensor.clone()));
         }
-        let order = permutation(num_rows, self.stream.take(num_rows - 1))?;
+        let order = permutation(num_rows, self.generator.take(num_rows - 1))?;
         tensor.take_rows(&order, &[num_rows]).map(Step::one)
     }
 }
 
-/// The numbers below `length` as Fisher and Yates shuffle them, front to back.
+/// The numbers below `length`, shuffled by Fisher and Yates, front to back.
 fn permutation(length: usize, mut random: Philox) -> Result<Vec<usize>> {
     let order = allocate::collected(length, 0..length);
     let mut order: Vec<usize> = order.map_err(|refusal| refusal.at("the order of the rows"))?;
     for index in 0..length.saturating_sub(1) {
-        // Beyond 2^32 rows the number of choices itself is cut to 32 bits in TensorFlow; there it hardly matters.
+        // TensorFlow cuts the number of choices to 32 bits; here more than 2^32 rows hardly matter.
         order.swap(index, index + random.next_u32() as usize % (length - index));
     }
     Ok(order)
@@ -46,15 +47,13 @@ fn permutation(length: usize, mut random: Philox) -> Result<Vec<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::attrs::Attr;
-    use crate::kernels::testing::{attrs, run_one};
+    use crate::kernels::testing::run_one;
     use crate::tensor::Tensor;
     use crate::tensor::shape::Shape;
     use bytes::Bytes;
 
     fn shuffle(seed: i64, seed2: i64) -> RandomShuffle {
-        let attrs = attrs([("seed", Attr::Int(seed)), ("seed2", Attr::Int(seed2))]);
-        RandomShuffle::from_attrs(&attrs).unwrap()
+        RandomShuffle::new(&Arc::new(RandomGenerator::new(seed, seed2)))
     }
 
     fn range(length: i32) -> Tensor {
@@ -93,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn without_seeds_every_kernel_has_its_own_order() {
+    fn without_seeds_every_generator_has_its_own_order() {
         let orders: Vec<_> = (0..2).map(|_| run_one(&shuffle(0, 0), &[range(100)]).unwrap()).collect();
         assert_ne!(orders[0], orders[1]);
     }

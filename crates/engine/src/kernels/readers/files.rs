@@ -4,9 +4,10 @@
 
 use crate::error::{Error, Result};
 use crate::files::atomic_file::AtomicFile;
+use crate::files::name::FileName;
 use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::expect_inputs;
-use crate::reader::{FileName, read_whole_file};
+use crate::reader::read_whole_file;
 use crate::run::Run;
 use crate::tensor::Tensor;
 use bytes::Bytes;
@@ -25,7 +26,7 @@ impl Kernel for ReadFile {
     }
 }
 
-/// Replaces a file, once all of the new one is written; makes the directories it needs.
+/// Replaces a file once the new one is complete. Makes missing directories.
 pub struct WriteFile;
 
 impl Kernel for WriteFile {

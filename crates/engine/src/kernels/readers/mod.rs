@@ -1,4 +1,4 @@
-//! Readers, and whole files.
+//! Operations on readers, and on whole files.
 
 pub mod files;
 pub mod reader;

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::files::compression::Compression;
+use crate::kernel::rewrite::{Fill, Rewritable};
 use crate::kernel::{Kernel, Outputs, Pending, Step, Tensors};
 use crate::kernels::attrs::Attrs;
 use crate::queue::Queue;
@@ -22,7 +23,7 @@ pub fn format(op_type: &str, attrs: &Attrs) -> Result<Box<dyn Format>> {
         "FixedLengthRecordReaderV2" => {
             let sizes = ["record_bytes", "header_bytes", "footer_bytes", "hop_bytes"];
             let [record, header, footer, hop] = sizes.map(|name| attrs.int(name));
-            // An encoding that nobody knows is none, as in TensorFlow.
+            // An unknown encoding means none, as in TensorFlow.
             let compression = Compression::from_name(attrs.string("encoding")?).unwrap_or_default();
             Box::new(FixedLengthFormat::new(record?, header?, footer?, hop?, compression)?)
         }
@@ -39,7 +40,7 @@ pub fn format(op_type: &str, attrs: &Attrs) -> Result<Box<dyn Format>> {
     })
 }
 
-/// The place of the keys among the outputs of a read.
+/// The number of the output with the keys.
 const KEYS: usize = 0;
 
 struct ReaderKernel {
@@ -83,8 +84,20 @@ impl Kernel for ReaderKernel {
         }
     }
 
-    fn run_into(&self, run: &Run, inputs: Tensors, places: &mut [Option<Tensor>]) -> Result<Option<Box<dyn Pending>>> {
-        if let (Action::Read(queue), [key, value]) = (&self.action, &mut *places) {
+    fn rewritable(self: Arc<Self>) -> Option<Arc<dyn Rewritable>> {
+        Some(self)
+    }
+}
+
+impl Rewritable for ReaderKernel {
+    fn fill(self: Arc<Self>) -> Option<Arc<dyn Fill>> {
+        Some(self)
+    }
+}
+
+impl Fill for ReaderKernel {
+    fn fill(&self, run: &Run, inputs: Tensors, slots: &mut [Option<Tensor>]) -> Result<Option<Box<dyn Pending>>> {
+        if let (Action::Read(queue), [key, value]) = (&self.action, &mut *slots) {
             check_names(queue)?;
             if let Some(record) = self.reader.read_at_once(run.is_read(KEYS), run)? {
                 *key = run.is_read(KEYS).then(|| Tensor::string(record.0));
@@ -92,12 +105,12 @@ impl Kernel for ReaderKernel {
                 return Ok(None);
             }
         }
-        self.run(run, inputs)?.store(places)
+        self.run(run, inputs)?.store(slots)
     }
 }
 
 impl ReaderKernel {
-    /// The request, and whether its answer is one record and not a batch.
+    /// The request of this operation, and whether its answer is one record and not a batch.
     fn request(&self, inputs: &Tensors, wants_keys: bool) -> Result<(Request, bool)> {
         Ok(match &self.action {
             Action::Read(queue) => {

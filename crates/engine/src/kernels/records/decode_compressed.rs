@@ -1,4 +1,4 @@
-//! DecodeCompressed: the bytes that compressed strings stand for.
+//! `DecodeCompressed`: decompresses strings.
 
 use crate::error::{Error, Result};
 use crate::files::compression::{Compression, Inflate};
@@ -18,6 +18,7 @@ pub struct DecodeCompressed {
 }
 
 impl DecodeCompressed {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         let unknown = || Error::invalid_argument("Only ZLIB, GZIP or NONE are supported compressions");
         let compression = Compression::from_name(attrs.string("compression_type")?).ok_or_else(unknown)?;

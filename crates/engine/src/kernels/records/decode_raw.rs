@@ -1,7 +1,8 @@
-//! DecodeRaw: the bytes of strings as the elements of a numeric tensor.
+//! `DecodeRaw`: the bytes of strings as the elements of a numeric tensor.
 
 use crate::error::{Error, Result};
-use crate::kernel::{InPlace, Kernel, Step, Tensors, run_in_place};
+use crate::kernel::rewrite::{InPlace, Rewritable, run_in_place};
+use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::attrs::Attrs;
 use crate::run::Run;
 use crate::tensor::Tensor;
@@ -11,16 +12,17 @@ use std::sync::Arc;
 
 /// Strings of one length, each as a row of `dtype`.
 ///
-/// A single string is not copied if its bytes happen to be aligned, need no swap and are no booleans other than 0 and 1.
+/// A single string is not copied if its bytes are aligned, need no swap, and are no booleans other than 0 and 1.
 ///
 /// Source: `tf.decode_raw` of TensorFlow 1.15.
 pub struct DecodeRaw {
     dtype: DType,
-    /// The bytes of each element, a complex number as a whole, are in the other order than this machine's.
+    /// Whether the bytes of each element (a complex number as a whole) have to be reversed for this machine.
     is_swapped: bool,
 }
 
 impl DecodeRaw {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         let dtype = attrs.dtype("out_type")?;
         if dtype == DType::String {
@@ -35,6 +37,12 @@ impl Kernel for DecodeRaw {
         run_in_place(self, inputs)
     }
 
+    fn rewritable(self: Arc<Self>) -> Option<Arc<dyn Rewritable>> {
+        Some(self)
+    }
+}
+
+impl Rewritable for DecodeRaw {
     fn in_place(self: Arc<Self>) -> Option<Arc<dyn InPlace>> {
         Some(self)
     }

@@ -1,4 +1,4 @@
-//! Decoding records.
+//! Operations that decode records.
 
 pub mod decode_compressed;
 pub mod decode_csv;

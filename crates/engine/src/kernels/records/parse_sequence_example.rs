@@ -27,8 +27,9 @@ use bytes::Bytes;
 /// `(serialized, name, default of each dense context feature)` to the features of the context, as
 /// [`ParseSingleExample`] gives them, and then in the same order those of the lists.
 ///
-/// A sparse list has a row for each of its features; a dense one too, of the shape asked for. A missing sparse list is
-/// empty, and so is a missing dense one that may be missing. `name` is for messages, the empty string for none.
+/// A sparse list has a row for each of its features, and so has a dense one, whose rows have the requested shape. A
+/// missing sparse list is empty, and so is a missing dense one that may be missing. `name` is for messages; the empty
+/// string means none.
 ///
 /// [`ParseSingleExample`]: super::parse_example::single::ParseSingleExample
 pub struct ParseSingleSequenceExample {
@@ -39,6 +40,7 @@ pub struct ParseSingleSequenceExample {
 }
 
 impl ParseSingleSequenceExample {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self {
             context: Features::from_attrs(attrs, "context_")?,
@@ -47,7 +49,7 @@ impl ParseSingleSequenceExample {
         })
     }
 
-    /// Finds what is asked for: of those with the same key the last one.
+    /// Finds the requested features; if a key occurs more than once, the last one.
     fn find<'a>(&self, example: &'a [u8]) -> Result<(Found<'a>, Found<'a>)> {
         let (mut context, mut lists) = (self.context.nothing(), self.lists.nothing());
         let is_well_formed = for_each_field(example, |number, part| match (number, part) {
@@ -148,7 +150,7 @@ fn shown_name(name: &[u8]) -> String {
     }
 }
 
-/// Calls `visit` with each feature of a list and its number.
+/// Calls `visit` with the number of each feature of a list, and the feature.
 fn for_each_row<'a>(
     list: Option<&'a [u8]>,
     example: &Example,

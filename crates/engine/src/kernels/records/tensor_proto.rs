@@ -1,4 +1,4 @@
-//! ParseTensor and SerializeTensor: a tensor as the bytes of a `TensorProto` message, and back.
+//! `ParseTensor` and `SerializeTensor`: a tensor as the bytes of a `TensorProto` message, and back.
 //!
 //! ```text
 //! TensorProto      = { dtype = 1, tensor_shape: TensorShapeProto = 2, tensor_content: bytes = 4,
@@ -15,7 +15,7 @@ use crate::kernels::attrs::Attrs;
 use crate::kernels::expect_inputs;
 use crate::run::Run;
 use crate::tensor::Tensor;
-use crate::tensor::aliasing::retain;
+use crate::tensor::aliasing::alias_or_copy;
 use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::{LARGEST_ELEMENT_BYTES, Shape};
@@ -23,24 +23,24 @@ use crate::text::excerpt::excerpt;
 use crate::wire::{Cursor, Message, Value, for_each_field};
 use bytes::Bytes;
 
-const DTYPE: u8 = 1;
-const SHAPE: u8 = 2;
-const CONTENT: u8 = 4;
-const STRINGS: u8 = 8;
-const STRINGS_FIELD: u64 = STRINGS as u64;
+const DTYPE: u64 = 1;
+const SHAPE: u64 = 2;
+const CONTENT: u64 = 4;
+const STRINGS: u64 = 8;
 
-/// A message holds at most 2 GiB. A few values may stand for many equal ones, but for no more than that.
+/// A message has at most 2 GiB. A few values may stand for many equal ones, but for no more than that.
 const MAX_BYTES: usize = i32::MAX as usize;
 
-/// A scalar string to the tensor that it stands for, which has to be of the type asked for.
+/// Parses a scalar string as a tensor of the requested type.
 pub struct ParseTensor {
     dtype: DType,
 }
 
-/// A tensor to a scalar string.
+/// Serializes a tensor as a scalar string.
 pub struct SerializeTensor;
 
 impl ParseTensor {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { dtype: attrs.dtype("out_type")? })
     }
@@ -85,7 +85,7 @@ fn serialize(tensor: &Tensor) -> Vec<u8> {
     message.into_bytes()
 }
 
-/// What a message says of its tensor before it comes to the values.
+/// The fields of a message that describe its tensor, without the values.
 #[derive(Default)]
 struct Header<'a> {
     dtype: u64,
@@ -166,7 +166,7 @@ fn parse_content(content: &[u8], dtype: DType, shape: Shape, message: &Bytes) ->
     if dtype == DType::Bool && content.iter().any(|byte| *byte > 1) {
         return Err(contradiction("a bool is neither 0 nor 1"));
     }
-    Tensor::from_string(dtype, shape, retain(content, message))
+    Tensor::from_string(dtype, shape, alias_or_copy(content, message))
 }
 
 /// The lengths of the strings, and then the strings.
@@ -174,13 +174,13 @@ fn parse_strings(content: &[u8], shape: &Shape, message: &Bytes) -> Option<Vec<B
     let mut content = Cursor::new(content);
     let lengths = (0..shape.num_elements()).map(|_| usize::try_from(content.varint()?).ok());
     let lengths: Vec<_> = lengths.collect::<Option<_>>()?;
-    let strings = lengths.into_iter().map(|length| content.take(length).map(|string| retain(string, message)));
+    let strings = lengths.into_iter().map(|length| content.take(length).map(|string| alias_or_copy(string, message)));
     let strings = strings.collect::<Option<_>>()?;
     content.is_at_end().then_some(strings)
 }
 
-/// The values of the field for the type; `None` if they are malformed. If there are less than elements, the last one stands
-/// for the rest; 0 if there is none.
+/// The values in the field for the type; `None` if they are malformed. If there are fewer than elements, the last one
+/// is repeated; without any, all are 0.
 fn parse_values(message: &Bytes, dtype: DType, shape: Shape) -> Result<Option<Tensor>> {
     if dtype == DType::String {
         let Some(mut strings) = string_values(message) else { return Ok(None) };
@@ -202,8 +202,8 @@ fn parse_values(message: &Bytes, dtype: DType, shape: Shape) -> Result<Option<Te
 fn string_values(message: &Bytes) -> Option<Vec<Bytes>> {
     let mut strings = Vec::new();
     for_each_field(message, |number, value| {
-        if let (STRINGS_FIELD, Value::Bytes(string)) = (number, value) {
-            strings.push(retain(string, message));
+        if let (STRINGS, Value::Bytes(string)) = (number, value) {
+            strings.push(alias_or_copy(string, message));
         }
         Some(())
     })?;
@@ -211,7 +211,7 @@ fn string_values(message: &Bytes) -> Option<Vec<Bytes>> {
 }
 
 fn number_values(message: &Bytes, dtype: DType) -> Option<Vec<u8>> {
-    let field = u64::from(value_field(dtype));
+    let field = value_field(dtype);
     let mut bytes = Vec::new();
     for_each_field(message, |number, value| match number == field {
         true => push_values(value, dtype, &mut bytes),
@@ -220,7 +220,7 @@ fn number_values(message: &Bytes, dtype: DType) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Makes `values` as many as the elements of a tensor take, by repeating `last`.
+/// Pads `values` with `last` to the number of values that the tensor has.
 fn fill_up<T: Clone>(values: &mut Vec<T>, last: &[T], shape: &Shape, dtype: DType) -> Result<()> {
     let count = shape.num_elements() * last.len();
     values.truncate(count);
@@ -231,7 +231,7 @@ fn fill_up<T: Clone>(values: &mut Vec<T>, last: &[T], shape: &Shape, dtype: DTyp
 }
 
 /// The number of the field that has the values of a type.
-fn value_field(dtype: DType) -> u8 {
+fn value_field(dtype: DType) -> u64 {
     match dtype {
         DType::Float32 => 5,
         DType::Float64 => 6,
@@ -247,7 +247,7 @@ fn value_field(dtype: DType) -> u8 {
     }
 }
 
-/// Adds one value, or several that are packed, as they are in memory.
+/// Adds one value, or several packed ones, in the form they have in memory.
 fn push_values(value: Value, dtype: DType, bytes: &mut Vec<u8>) -> Option<()> {
     let part = match dtype {
         DType::Float32 | DType::Complex64 => 4,
@@ -291,7 +291,7 @@ mod tests {
         ParseTensor::from_attrs(&attrs([("out_type", Attr::DType(dtype))])).unwrap()
     }
 
-    /// A message of a type, a shape, and a field that is already encoded.
+    /// A message of a type, a shape and an encoded field.
     fn message(dtype: DType, dims: &[usize], field: &[u8]) -> Tensor {
         let dim = |size: &usize| Message::default().varint(1, *size as u64);
         let shape = dims.iter().fold(Message::default(), |shape, size| shape.message(SHAPE, dim(size)));

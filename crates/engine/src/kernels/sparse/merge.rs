@@ -1,4 +1,4 @@
-//! SparseMerge: one sparse tensor of those that hold its indices and its values.
+//! `SparseMerge`: one sparse tensor, made of one with its values and others with its indices.
 
 use super::{numbers, sorted_rows};
 use crate::error::{Error, Result};
@@ -10,17 +10,18 @@ use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 
-/// `(indices, values)` of what holds the values, and of what holds the indices in each new dimension, to those of the
-/// whole. The last dimension of the former makes room for the new ones.
+/// `(indices, values)` of the tensor with the values, and of one with the indices for each new dimension, to those of
+/// the result. The new dimensions replace the last one of the first tensor.
 ///
 /// Source: `tf.SparseFeature` and `tf.sparse_merge` of TensorFlow 1.15.
 pub struct SparseMerge {
     is_sorted: bool,
-    /// What is merged, for messages.
+    /// The name of the result, for messages.
     what: String,
 }
 
 impl SparseMerge {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { is_sorted: attrs.bool("already_sorted")?, what: attrs.string("feature")?.to_owned() })
     }

@@ -11,7 +11,7 @@ use crate::kernels::attrs::Attrs;
 use crate::tensor::Tensor;
 use std::sync::Arc;
 
-/// The numbers of the rows of a matrix, in the order of the rows; equal ones stay as they are.
+/// The numbers of the rows of a matrix, sorted by row; equal ones keep their order.
 fn sorted_rows(matrix: &[i64], num_rows: usize) -> Vec<usize> {
     let width = matrix.len().checked_div(num_rows).unwrap_or(0);
     let row = |number: &usize| &matrix[number * width..(number + 1) * width];
@@ -20,7 +20,7 @@ fn sorted_rows(matrix: &[i64], num_rows: usize) -> Vec<usize> {
     order
 }
 
-/// The numbers of an int64 tensor of a rank; `what` names it in the error.
+/// The elements of an int64 tensor. Fails if it has another rank; `what` names it in the error.
 fn numbers<'t>(tensor: &'t Tensor, rank: usize, what: &str) -> Result<&'t [i64]> {
     match tensor.shape().len() == rank {
         true => tensor.values(),

@@ -1,4 +1,4 @@
-//! SparseReorder: the elements of a sparse tensor in the order of their indices.
+//! `SparseReorder`: the elements of a sparse tensor, sorted by their indices.
 
 use super::{numbers, sorted_rows};
 use crate::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! SparseToDense: the tensor that a sparse one stands for.
+//! `SparseToDense`: a sparse tensor as a dense one.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -22,6 +22,7 @@ pub struct SparseToDense {
 }
 
 impl SparseToDense {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { is_checked: attrs.bool("validate_indices")? })
     }
@@ -61,7 +62,7 @@ impl Kernel for SparseToDense {
 }
 
 impl SparseToDense {
-    /// Where each element lies in the result.
+    /// The position of each element in the result.
     fn places(&self, indices: &[i64], sizes: &[i64], shape: &Shape) -> Result<Vec<usize>> {
         if sizes.is_empty() {
             return Ok(Vec::new());
@@ -87,7 +88,7 @@ impl SparseToDense {
     }
 }
 
-/// The number of an element in row-major order, or `None` if there is no such element.
+/// The row-major position of an element, or `None` if it is outside of the shape.
 fn place(row: &[i64], shape: &Shape) -> Option<usize> {
     row.iter().zip(shape.iter()).try_fold(0, |place, (index, size)| {
         let index = usize::try_from(*index).ok().filter(|index| index < size)?;

@@ -1,4 +1,4 @@
-//! StringToNumber: numbers that are written as strings.
+//! `StringToNumber`: parses strings as numbers.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -11,17 +11,22 @@ use crate::text::excerpt::excerpt;
 use crate::text::number::FromText;
 use smallvec::SmallVec;
 
-/// Strings to the numbers that they stand for, in the same shape.
+/// Strings to numbers, in the same shape.
 ///
 /// Source: `tf.string_to_number` of TensorFlow 1.15.
 pub enum StringToNumber {
+    /// To float32.
     Float32,
+    /// To float64.
     Float64,
+    /// To int32.
     Int32,
+    /// To int64.
     Int64,
 }
 
 impl StringToNumber {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         match attrs.dtype("out_type")? {
             DType::Float32 => Ok(Self::Float32),

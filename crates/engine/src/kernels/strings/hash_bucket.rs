@@ -1,4 +1,4 @@
-//! StringToHashBucketFast: each string as the number of one of several buckets.
+//! `StringToHashBucketFast`: the number of a bucket for each string.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -14,6 +14,7 @@ pub struct HashBucket {
 }
 
 impl HashBucket {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         let num_buckets = attrs.int("num_buckets")?;
         match u64::try_from(num_buckets) {

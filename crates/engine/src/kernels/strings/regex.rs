@@ -1,5 +1,4 @@
-//! Strings searched and changed by regular expressions: `RegexReplace`, `RegexFullMatch`, and both with a pattern that never
-//! changes.
+//! Regular expressions over strings: `RegexReplace`, `RegexFullMatch`, and both with a constant pattern.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -13,13 +12,13 @@ use crate::text::re2::{Pattern, Rewrite, WholePattern};
 use bytes::Bytes;
 use std::sync::Arc;
 
-/// What compiles a pattern.
+/// Compiles a pattern.
 type Compile<T> = fn(&[u8]) -> Result<T>;
 
 /// The compiled form of the pattern that was used last.
 struct Cache<T> {
     compile: Compile<T>,
-    /// Held while a pattern is looked up or compiled, not while it is used.
+    /// Locked while a pattern is looked up or compiled, not while it is used.
     last: Mutex<Option<(Bytes, Arc<T>)>>,
 }
 
@@ -47,7 +46,7 @@ pub struct RegexReplace {
     is_global: bool,
 }
 
-/// [`RegexReplace`] of strings alone.
+/// [`RegexReplace`] with a constant pattern.
 pub struct StaticRegexReplace {
     pattern: Pattern,
     rewrite: Rewrite,
@@ -59,16 +58,18 @@ pub struct StaticRegexReplace {
 /// Source: `tf.strings.regex_full_match` of TensorFlow 1.15.
 pub struct RegexFullMatch(Cache<WholePattern>);
 
-/// [`RegexFullMatch`] of strings alone.
+/// [`RegexFullMatch`] with a constant pattern.
 pub struct StaticRegexFullMatch(WholePattern);
 
 impl RegexReplace {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { patterns: Cache::new(Pattern::new), is_global: attrs.bool("replace_global")? })
     }
 }
 
 impl StaticRegexReplace {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self {
             pattern: Pattern::new(attrs.bytes("pattern")?)?,
@@ -85,6 +86,7 @@ impl Default for RegexFullMatch {
 }
 
 impl StaticRegexFullMatch {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         WholePattern::new(attrs.bytes("pattern")?).map(Self)
     }
@@ -164,7 +166,7 @@ mod tests {
         assert_eq!(run_one(&replacing(true), &inputs).unwrap(), vector(&["a-a-", "c"]));
         let kernel = replacing(false);
         assert_eq!(run_one(&kernel, &inputs).unwrap(), vector(&["a-ab", "c"]));
-        // Another pattern takes the place of the one before.
+        // A new pattern replaces the old one.
         let inputs = [vector(&["abab", "c"]), Tensor::string("c"), Tensor::string("d")];
         assert_eq!(run_one(&kernel, &inputs).unwrap(), vector(&["abab", "d"]));
     }

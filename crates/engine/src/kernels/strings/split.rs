@@ -1,4 +1,4 @@
-//! StringSplit and StringSplitV2: a vector of strings, each split into parts, as a sparse tensor.
+//! `StringSplit` and `StringSplitV2`: splits a vector of strings; the result is a sparse tensor.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Outputs, Step, Tensors};
@@ -6,7 +6,7 @@ use crate::kernels::attrs::Attrs;
 use crate::kernels::expect_inputs;
 use crate::run::Run;
 use crate::tensor::Tensor;
-use crate::tensor::aliasing::retain;
+use crate::tensor::aliasing::alias_or_copy;
 use crate::tensor::allocate;
 use crate::tensor::shape::Shape;
 use bytes::Bytes;
@@ -15,17 +15,25 @@ use bytes::Bytes;
 ///
 /// Source: `tf.string_split` and `tf.strings.split` of TensorFlow 1.15.
 pub enum StringSplit {
-    /// Each byte of the separator separates; an empty one does everywhere.
-    AtAny { skips_empty: bool },
-    /// The separator as a whole separates; an empty one stands for runs of white space.
-    AtWhole { limit: i64 },
+    /// At each byte that is in the separator; between all bytes if it is empty.
+    AtAny {
+        /// Whether empty parts are left out.
+        skips_empty: bool,
+    },
+    /// At the separator as a whole; at runs of white space if it is empty.
+    AtWhole {
+        /// How often at most; any number of times if it is negative.
+        limit: i64,
+    },
 }
 
 impl StringSplit {
+    /// The kernel of `StringSplit`.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self::AtAny { skips_empty: attrs.bool("skip_empty")? })
     }
 
+    /// The kernel of `StringSplitV2`.
     pub fn from_attrs_of_v2(attrs: &Attrs) -> Result<Self> {
         Ok(Self::AtWhole { limit: attrs.int("maxsplit")? })
     }
@@ -103,7 +111,7 @@ impl Kernel for StringSplit {
             let grown = allocate::grow(&mut indices, 2 * parts.len()).and(allocate::grow(&mut values, parts.len()));
             grown.map_err(|refusal| refusal.at("the parts of strings"))?;
             indices.extend((0..parts.len()).flat_map(|column| [row as i64, column as i64]));
-            values.extend(parts.into_iter().map(|part| retain(part, text)));
+            values.extend(parts.into_iter().map(|part| alias_or_copy(part, text)));
         }
         let count = values.len();
         Ok(Step::Done(Outputs::from_iter([

@@ -4,7 +4,7 @@
 //! HistogramProto = { min = 1, max = 2, num = 3, sum = 4, sum_squares = 5,
 //!                    bucket_limit: repeated = 6, bucket: repeated = 7 }, all double
 //! ```
-//! Bucket i counts values from the limit before up to, and without, limit i.
+//! Bucket i counts the values from limit i - 1 up to limit i, without the latter.
 //!
 //! Source: `tensorflow/core/lib/histogram/histogram.cc` of TensorFlow 1.15.
 
@@ -25,6 +25,7 @@ pub struct HistogramSummary {
 }
 
 impl HistogramSummary {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { name: attrs.string("name")?.to_owned(), limits: limits() })
     }
@@ -41,7 +42,7 @@ impl HistogramSummary {
             .doubles(7, &counts))
     }
 
-    /// Limits and counts; of buckets without a value that follow each other only the last.
+    /// Limits and counts. Of consecutive empty buckets only the last is kept.
     fn buckets(&self, values: &[f64]) -> Result<(Vec<f64>, Vec<f64>)> {
         #[expect(clippy::disallowed_methods, reason = "one for each bucket")]
         let mut counts = vec![0.0; self.limits.len()];
@@ -68,7 +69,7 @@ impl Kernel for HistogramSummary {
     }
 }
 
-/// Each limit is a tenth above the one before, in both directions from 0.
+/// Each limit is 10 % larger than the one before, in both directions from 0.
 fn limits() -> Vec<f64> {
     let growing = std::iter::successors(Some(1e-12), |limit| Some(limit * 1.1)).take_while(|limit| *limit < 1e20);
     let positive: Vec<f64> = growing.chain([f64::MAX]).collect();

@@ -1,4 +1,4 @@
-//! `ImageSummary`: images as PNG files, each under a tag of its own.
+//! `ImageSummary`: images as PNG files, each with its own tag.
 //!
 //! ```text
 //! Image = { height = 1, width = 2, colorspace (the number of channels) = 3, encoded_image_string: bytes = 4 }
@@ -20,9 +20,9 @@ use crate::tensor::dtype::DType;
 use crate::wire::Message;
 use half::f16;
 
-/// The colour of pixels that are not finite; as many channels of it as the image has.
+/// The colour of pixels that are not finite, cut to the channels of the image.
 const BAD_COLOUR: [u8; 4] = [255, 0, 0, 255];
-/// Images whose largest value is below count as plain.
+/// An image whose largest value is smaller is not scaled.
 const SMALLEST_RANGE: f32 = 1e-6;
 
 /// `(tag, batch of images)` to a summary of the first of them.
@@ -31,6 +31,7 @@ pub struct ImageSummary {
 }
 
 impl ImageSummary {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { max_images: attrs.int("max_images")? as usize })
     }
@@ -59,12 +60,12 @@ impl Kernel for ImageSummary {
     }
 }
 
-/// An image as bytes, however large its values are.
+/// Scales an image to bytes, however large its values are.
 fn pixels(image: &Tensor, channels: usize) -> Result<Tensor> {
     if image.dtype() == DType::UInt8 {
         return Ok(image.clone());
     }
-    // The scale in single precision, and each step rounded to the image's own: these are TensorFlow's pixels.
+    // The scale is computed in single precision, and each step rounded to the image's type, as in TensorFlow.
     let round: fn(f64) -> f64 = match image.dtype() {
         DType::Float16 => |value| f64::from(f16::from_f64(value)),
         DType::Float32 => |value| f64::from(value as f32),
@@ -76,7 +77,7 @@ fn pixels(image: &Tensor, channels: usize) -> Result<Tensor> {
     let finite = pixels.clone().filter(|pixel| is_finite(pixel)).flatten();
     let (low, high) = finite.fold((0.0_f64, 0.0_f64), |(low, high), value| (low.min(*value), high.max(*value)));
     let largest = high.max(-low) as f32;
-    // With negative values 0 becomes 128; without them it stays.
+    // If there are negative values, 0 becomes 128; otherwise it stays 0.
     let (range, offset) = if low < 0.0 { (127.0_f32, 128.0) } else { (255.0, 0.0) };
     let scale = if largest < SMALLEST_RANGE { 0.0 } else { round(f64::from(range / largest)) };
     let mut bytes = allocate::elements(DType::UInt8, doubles.shape()).room()?;

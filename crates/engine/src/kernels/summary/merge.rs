@@ -1,4 +1,4 @@
-//! `MergeSummary`: summaries as one.
+//! `MergeSummary`: joins summaries into one.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
@@ -7,7 +7,7 @@ use crate::tensor::Tensor;
 use crate::wire::{Cursor, DELIMITED_VALUE};
 use std::collections::HashSet;
 
-/// Any number of string tensors, each element a summary, to one with all their values, whose tags must differ.
+/// Joins all summaries in any number of string tensors into one with all their values. Tags must differ.
 pub struct MergeSummary;
 
 impl Kernel for MergeSummary {
@@ -22,7 +22,7 @@ impl Kernel for MergeSummary {
                     return Err(Error::invalid_argument(format!("Duplicate tag {tag} found in summary inputs")));
                 }
             }
-            // Two serialized messages in a row are one with the values of both.
+            // Two serialized messages, one after the other, are a message with the values of both.
             merged.extend_from_slice(summary);
         }
         Ok(Step::one(Tensor::string(merged)))

@@ -1,4 +1,4 @@
-//! `ScalarSummary`: one number under each tag.
+//! `ScalarSummary`: one number for each tag.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};

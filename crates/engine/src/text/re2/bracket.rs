@@ -1,4 +1,4 @@
-//! `[...]`, and the classes that have names.
+//! Bracket expressions `[...]`, and named classes.
 
 use super::Misfit;
 use super::class::Class;

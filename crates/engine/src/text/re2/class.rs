@@ -1,4 +1,4 @@
-//! Sets of code points, and how they are written for `regex`.
+//! Sets of code points, and their expressions for `regex`.
 
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 use std::fmt::Write;
@@ -8,8 +8,8 @@ pub const MAX: u32 = char::MAX as u32;
 
 const SURROGATES: (u32, u32) = (0xD800, 0xDFFF);
 
-/// What RE2 takes for a character of several bytes where a set has all of them. That includes encodings that are longer than
-/// they need to be, and such of numbers that are no code points.
+/// Characters of several bytes as RE2 reads them in a set that has all of them. They include overlong encodings and
+/// encodings of numbers that are no code points.
 const WIDE: &str = r"(?-u:[\xC2-\xDF][\x80-\xBF])|(?-u:[\xE0-\xEF][\x80-\xBF]{2})|(?-u:[\xF0-\xF4][\x80-\xBF]{3})";
 
 /// A set of code points. Unlike a set of `char`, it may have surrogates, which RE2 finds in bytes that encode them.
@@ -28,7 +28,7 @@ impl Class {
         self.ranges.extend_from_slice(&other.ranges);
     }
 
-    /// This set, with each letter in every case if `folds`.
+    /// This set; if `folds`, with each letter in every case.
     pub fn folded(mut self, folds: bool) -> Self {
         if folds {
             let mut chars =
@@ -74,7 +74,7 @@ impl Class {
         cut.filter(|(low, high)| low <= high)
     }
 
-    /// All but the surrogates.
+    /// All code points of the set but surrogates.
     fn scalars(&self) -> Vec<(char, char)> {
         let (before, after) = ((0, SURROGATES.0 - 1), (SURROGATES.1 + 1, MAX));
         let ranges = self.within(before).chain(self.within(after));

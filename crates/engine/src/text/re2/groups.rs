@@ -1,4 +1,4 @@
-//! The classes of characters that have names.
+//! Named classes of characters.
 
 use super::Misfit;
 use super::class::{Class, MAX};
@@ -30,7 +30,7 @@ const POSIX: [(&str, Ranges); 14] = [
     ("xdigit", &[(0x30, 0x39), (0x41, 0x46), (0x61, 0x66)]),
 ];
 
-/// RE2 knows no others, and no other spelling.
+/// RE2 knows no other ones, and no other spelling.
 const CATEGORIES: [&str; 36] = [
     "C", "Cc", "Cf", "Co", "Cs", "L", "Ll", "Lm", "Lo", "Lt", "Lu", "M", "Mc", "Me", "Mn", "N", "Nd", "Nl", "No", "P",
     "Pc", "Pd", "Pe", "Pf", "Pi", "Po", "Ps", "S", "Sc", "Sk", "Sm", "So", "Z", "Zl", "Zp", "Zs",
@@ -98,7 +98,7 @@ fn named(name: &str) -> Option<Class> {
         "Any" => Some(Class::of(&[(0, MAX)])),
         "Cs" => Some(Class::of(&[SURROGATES])),
         "C" => {
-            // Without what is not assigned, which Unicode's own `C` has.
+            // Without unassigned code points, which Unicode's own `C` includes.
             let mut class = Class::of(&[SURROGATES]);
             ["Cc", "Cf", "Co"].iter().filter_map(|part| property("gc", part)).for_each(|part| class.add(&part));
             Some(class)
@@ -109,7 +109,7 @@ fn named(name: &str) -> Option<Class> {
     }
 }
 
-/// The characters of which a property of Unicode has a value.
+/// The characters for which a property of Unicode has this value.
 fn property(name: &str, value: &str) -> Option<Class> {
     let hir = regex_syntax::parse(&format!(r"\p{{{name}={value}}}")).ok()?;
     let HirKind::Class(hir::Class::Unicode(class)) = hir.kind() else { return None };

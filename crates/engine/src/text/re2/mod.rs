@@ -1,7 +1,8 @@
 //! Regular expressions as TensorFlow has them: RE2's syntax and RE2's meaning, in time linear in the text.
 //!
-//! The pattern is parsed here and written anew in the syntax of the crate `regex`, which then searches. Neither engine
-//! backtracks. Texts are bytes: a character class matches characters of UTF-8 only, and other bytes match nothing but `\C`.
+//! The pattern is parsed here and translated to the syntax of the crate `regex`, which then searches. Neither engine
+//! backtracks. Texts are bytes: a character class matches characters of UTF-8 only, and other bytes match nothing but
+//! `\C`.
 //!
 //! Source: RE2 (github.com/google/re2), as `tf.strings.regex_replace` of TensorFlow 1.15 uses it.
 
@@ -21,13 +22,13 @@ use crate::error::{Error, Result};
 use crate::text::excerpt::excerpt;
 use regex::bytes::{Regex, RegexBuilder};
 
-/// What a compiled pattern may take.
+/// The most memory of a compiled pattern.
 const MAX_COMPILED_BYTES: usize = 10 << 20;
 
 /// Longer patterns are not even parsed. RE2's limit is about the same for plain letters.
 const MAX_PATTERN_BYTES: usize = 1 << 19;
 
-/// What `regex` may nest; [`stack`] has the limit that users meet.
+/// How deep `regex` may nest; [`stack`] has the limit that users meet.
 const NEST_LIMIT: u32 = 10 * stack::MAX_DEPTH;
 
 const TOO_LARGE: &str = "pattern too large - compile failed";
@@ -61,7 +62,7 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Fails with `InvalidArgument` if it is none of RE2's, or too large.
+    /// Compiles a pattern. Fails with `InvalidArgument` if it is not in RE2's syntax or is too large.
     pub fn new(pattern: &[u8]) -> Result<Self> {
         let failed = |misfit: Misfit| invalid(pattern, &misfit);
         let parsed = parse(pattern, Rewrite::MAX_GROUP).map_err(failed)?;
@@ -69,7 +70,7 @@ impl Pattern {
     }
 }
 
-/// A pattern that whole strings match or not.
+/// A pattern that must match a whole string.
 pub struct WholePattern(Regex);
 
 impl WholePattern {

@@ -1,7 +1,7 @@
-//! RE2's syntax, written anew in that of `regex`.
+//! The translation of RE2's syntax to that of `regex`.
 //!
-//! What is written says everything itself: it needs no flags around it, and names each character by its number. So the
-//! two syntaxes may differ in whatever they like.
+//! The result is explicit: it needs no flags and names each character by its number, so differences between the two
+//! syntaxes do not matter.
 
 use super::Misfit;
 use super::bracket::{bracketed, named_class};
@@ -13,11 +13,11 @@ use std::mem;
 /// An expression for `regex`.
 pub struct Parsed {
     pub text: String,
-    /// How many groups RE2 counts.
+    /// The number of groups that RE2 counts.
     pub num_groups: usize,
 }
 
-/// Rewrites a pattern, of whose groups the first `max_captures` are captured.
+/// Translates a pattern. The first `max_captures` of its groups are captured.
 pub fn parse(pattern: &str, max_captures: usize) -> Result<Parsed, Misfit> {
     let mut parser = Parser {
         pattern,
@@ -34,7 +34,7 @@ pub fn parse(pattern: &str, max_captures: usize) -> Result<Parsed, Misfit> {
 
 struct Parser<'p> {
     pattern: &'p str,
-    /// What is not read yet.
+    /// The part of the pattern that is not read yet.
     rest: &'p str,
     flags: Flags,
     outer: Vec<Group>,
@@ -45,7 +45,7 @@ struct Parser<'p> {
 
 impl<'p> Parser<'p> {
     fn parse(&mut self) -> Result<(), Misfit> {
-        // The repetition that was just read: another one must not follow.
+        // The repetition that was just read. Another one must not follow it.
         let mut repetition = None;
         while let Some(first) = self.rest.chars().next() {
             let start = self.rest;
@@ -93,13 +93,13 @@ impl<'p> Parser<'p> {
         self.group.items.push(Item::new(text));
     }
 
-    /// Moves past some bytes and adds what they stand for.
+    /// Moves past some bytes and adds the expression that they stand for.
     fn token(&mut self, length: usize, text: &str) {
         self.rest = &self.rest[length..];
         self.push(text);
     }
 
-    /// Takes one character as it is.
+    /// Takes one literal character.
     fn literal(&mut self) -> Result<(), Misfit> {
         if let Some(char) = next(&mut self.rest) {
             self.push_character(char.into());
@@ -134,7 +134,7 @@ impl<'p> Parser<'p> {
         Ok(())
     }
 
-    /// `\Q...\E`, or up to the end of the pattern.
+    /// A literal text, `\Q...\E` or up to the end of the pattern.
     fn quoted(&mut self) -> Result<(), Misfit> {
         let (text, rest) = self.rest[2..].split_once(r"\E").unwrap_or((&self.rest[2..], ""));
         self.rest = rest;
@@ -148,8 +148,8 @@ impl<'p> Parser<'p> {
         rest.is_some()
     }
 
-    /// Repeats the last item. The operator begins at `start` and ends before a `?` perhaps; `before` is where one began that
-    /// stands right before it.
+    /// Repeats the last item. The operator begins at `start`, and a `?` may follow it. `before` is the start of a
+    /// repetition operator right before it, if there is one.
     fn repeat(&mut self, count: Count, start: &str, before: Option<&str>) -> Result<(), Misfit> {
         let is_lazy = self.skip("?") != self.flags.is_lazy;
         let from = |start: &str| start[..start.len() - self.rest.len()].to_owned();
@@ -167,7 +167,7 @@ impl<'p> Parser<'p> {
         }
         let missing = || Misfit::syntax("no argument for repetition operator", &from(start));
         let item = self.group.items.last_mut().ok_or_else(missing)?;
-        // Without a count above one, RE2 does not look at those inside.
+        // RE2 checks the counts inside only if this one is above one.
         let repeats = item.repeats.saturating_mul(highest.max(1));
         if repeats > MAX_REPEAT && highest > 1 {
             return Err(too_often());
@@ -180,7 +180,7 @@ impl<'p> Parser<'p> {
         Ok(())
     }
 
-    /// A group, or flags alone.
+    /// A group, or only flags.
     fn open(&mut self) -> Result<(), Misfit> {
         if !self.rest.starts_with("(?") {
             self.rest = &self.rest[1..];

@@ -1,4 +1,4 @@
-//! Matches replaced.
+//! Replacing matches.
 //!
 //! Source: `RE2::GlobalReplace` and `RE2::Replace`.
 
@@ -9,13 +9,13 @@ use std::ops::Range;
 
 /// Where groups matched.
 enum Found {
-    /// Only the whole match is asked for.
+    /// Only the whole match is needed.
     Whole(Option<Range<usize>>),
     Groups(CaptureLocations),
 }
 
 impl Pattern {
-    /// The text with matches replaced, all or the first; `None` if nothing changes.
+    /// The text with all matches or the first one replaced; `None` if nothing changes.
     ///
     /// A rewrite that refers to a group which the pattern does not have changes nothing, as in TensorFlow.
     pub fn replace(&self, text: &[u8], rewrite: &Rewrite, is_global: bool) -> Option<Vec<u8>> {
@@ -50,7 +50,7 @@ impl Pattern {
         Some(out)
     }
 
-    /// The first match from `start` on; `found` is where it, or its groups, are.
+    /// Finds the first match from `start` on. `found` receives the positions of it or of its groups.
     fn find(&self, text: &[u8], start: usize, found: &mut Found) -> Option<Range<usize>> {
         match found {
             Found::Whole(place) => {
@@ -63,7 +63,7 @@ impl Pattern {
 }
 
 impl Found {
-    /// Adds what is put in the place of the match.
+    /// Adds the replacement of the match.
     fn expand(&self, rewrite: &Rewrite, text: &[u8], out: &mut Vec<u8>) {
         for piece in rewrite.pieces() {
             match piece {
@@ -73,7 +73,7 @@ impl Found {
         }
     }
 
-    /// Where a group matched; an empty place if it did not.
+    /// Where a group matched; empty if it did not.
     fn group(&self, number: usize) -> Range<usize> {
         match self {
             Self::Whole(place) => place.clone(),
@@ -83,8 +83,8 @@ impl Found {
     }
 }
 
-/// How many bytes the first character of a text has, as RE2 reads it: surrogates count as characters. 1 for what is none,
-/// and where the text ends.
+/// How many bytes the first character of a text has, as RE2 reads it: surrogates count as characters. 1 if the bytes
+/// are no character, and at the end of the text.
 fn length_of_first(text: &[u8]) -> usize {
     let (num_bytes, bits, least) = match text.first() {
         Some(0xC0..=0xDF) => (2, 0x1F, 0x80),

@@ -1,4 +1,4 @@
-//! What is put in the place of a match.
+//! The replacement of a match.
 
 use crate::error::{Error, Result};
 use crate::text::excerpt::excerpt;
@@ -13,10 +13,10 @@ pub(super) enum Piece {
 }
 
 impl Rewrite {
-    /// The largest number of a group.
+    /// The largest number of a group that a rewrite can name.
     pub const MAX_GROUP: usize = 9;
 
-    /// Fails with `InvalidArgument` if a backslash stands before something else than a digit or a backslash.
+    /// Fails with `InvalidArgument` if anything but a digit or a backslash follows a backslash.
     pub fn new(text: &[u8]) -> Result<Self> {
         let (mut pieces, mut rest) = (Vec::new(), text);
         while !rest.is_empty() {

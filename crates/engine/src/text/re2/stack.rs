@@ -1,14 +1,14 @@
-//! What was read of a pattern: groups that are not ended, and their parts.
+//! The open groups of a pattern that is being parsed, and their parts.
 
 use super::Misfit;
 
-/// The most groups and repetitions inside each other. `regex` walks through them by recursion.
+/// The most groups and repetitions that may be nested. `regex` walks through them by recursion.
 pub const MAX_DEPTH: u32 = 100;
 
-/// The most times that a part may be repeated by counts, all counts around it multiplied.
+/// The largest product of the counts that nested repetitions may have.
 pub const MAX_REPEAT: u32 = 1000;
 
-/// What holds from some place on, up to the end of the group.
+/// The flags that hold up to the end of the group or to the next flags.
 #[derive(Clone, Copy, Default)]
 pub struct Flags {
     pub folds: bool,
@@ -19,11 +19,11 @@ pub struct Flags {
 
 /// A part that a repetition can follow.
 pub struct Item {
-    /// It stands for itself wherever it is put.
+    /// The expression, which can be put anywhere without parentheses.
     pub text: String,
-    /// How many groups and repetitions are inside each other.
+    /// How deeply groups and repetitions are nested.
     pub depth: u32,
-    /// How often counts repeat what is inside most often.
+    /// The largest product of counts inside it.
     pub repeats: u32,
 }
 
@@ -34,7 +34,7 @@ pub enum Opening {
     NoCapture,
 }
 
-/// A group whose end is not reached yet.
+/// A group that is not closed yet.
 pub struct Group {
     opening: Opening,
     pub flags_before: Flags,
@@ -63,7 +63,7 @@ impl Group {
         Self { opening, flags_before, alternatives: String::new(), items: Vec::new(), depth: 0, repeats: 1 }
     }
 
-    /// Adds what was read of this alternative to the text.
+    /// Adds the items of this alternative to the text.
     pub fn end_alternative(&mut self) {
         for item in self.items.drain(..) {
             self.alternatives.push_str(&item.text);
@@ -79,7 +79,7 @@ impl Group {
     }
 }
 
-/// One level more. Fails if that is too deep.
+/// One level deeper. Fails if that is too deep.
 pub fn deeper(depth: u32) -> Result<u32, Misfit> {
     if depth < MAX_DEPTH {
         Ok(depth + 1)
@@ -88,7 +88,7 @@ pub fn deeper(depth: u32) -> Result<u32, Misfit> {
     }
 }
 
-/// `{2}`, `{2,}` or `{2,3}` and what follows it, if `text` begins so. Anything else is taken as it is.
+/// A count `{2}`, `{2,}` or `{2,3}` and the rest of `text`, if it begins with one. Anything else is literal.
 pub fn count(text: &str) -> Option<(Count, &str)> {
     let (min, rest) = integer(text.strip_prefix('{')?)?;
     if let Some(rest) = rest.strip_prefix('}') {

@@ -1,4 +1,4 @@
-//! Between the four nearest pixels, without regard for the others: in TensorFlow's order, so that every bit agrees.
+//! Bilinear interpolation between the four nearest pixels, in TensorFlow's order, so that every bit agrees.
 
 use super::{Grid, Pixel, collected, zero_row};
 use crate::error::Result;
@@ -7,7 +7,7 @@ use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 use std::array::from_fn;
 
-/// Between which two pixels a pixel of the result lies along one axis, and how far from the first.
+/// The two pixels between which a pixel of the result lies along one axis, and its distance from the first.
 struct Between {
     lower: usize,
     upper: usize,
@@ -36,7 +36,7 @@ fn resize_channels<T: Pixel, const CHANNELS: usize>(
     let row_length = frame.width * channels;
     let new_length = target.width * channels;
     let mut result = allocate::elements(DType::Float32, &target.shape()).room()?;
-    // Two rows of the image, already at the new width, with their numbers: the next row may need them again.
+    // Two rows of the image at the new width, and their numbers: the next row of the result may need them again.
     let (mut upper, mut lower) = (zero_row(new_length)?, zero_row(new_length)?);
     for image in values.chunks_exact(frame.height * row_length) {
         let narrow = |number: usize, row: &mut [f32]| match CHANNELS {
@@ -77,7 +77,7 @@ fn narrow<T: Pixel, const CHANNELS: usize>(row: &[T], channels: usize, columns: 
     }
 }
 
-/// The same for three channels: four values are computed side by side, the fourth in vain, for as long as there is one.
+/// As [`narrow`], for three channels: while there is a fourth value, four are computed side by side and one is dropped.
 fn narrow_colours<T: Pixel>(row: &[T], columns: &[Between], target: &mut [f32]) {
     let num_fours = columns.partition_point(|between| between.upper * 3 + 4 <= row.len()).min(columns.len() - 1);
     let (fours, rest) = columns.split_at(num_fours);
@@ -100,7 +100,7 @@ fn neighbours(size: usize, new_size: usize, grid: Grid) -> Result<Vec<Between>> 
         let place = grid.place(index, scale);
         let floor = place.floor();
         let upper = (place.ceil() as usize).min(size - 1);
-        // Before the first pixel there is none: then both are the first.
+        // Before the first pixel, both are the first one.
         Between { lower: (floor as usize).min(upper), upper, fraction: place - floor }
     };
     collected(new_size, (0..new_size).map(between))

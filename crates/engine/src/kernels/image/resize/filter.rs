@@ -1,4 +1,4 @@
-//! How much a pixel counts by its distance, for the antialiased ways to resize.
+//! The weight of a pixel by its distance, for resizing with antialiasing.
 //!
 //! Source: the sampling kernels of `tf.raw_ops.ScaleAndTranslate` of TensorFlow 1.15.
 
@@ -32,7 +32,7 @@ impl Filter {
         })
     }
 
-    /// Pixels further away do not count.
+    /// Pixels further away have no weight.
     pub fn radius(self) -> f32 {
         match self {
             Self::Lanczos { radius } => radius,
@@ -63,7 +63,7 @@ impl Filter {
 }
 
 fn lanczos(x: f32, radius: f32) -> f32 {
-    // Near 0 the quotient of two small numbers is not exact, and the weight is 1.
+    // Near 0 the quotient of two small numbers is inexact, and the weight is 1.
     if x <= 1e-3 {
         return 1.0;
     }

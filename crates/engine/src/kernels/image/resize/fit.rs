@@ -1,4 +1,4 @@
-//! How large an image becomes that is to fit into a size and keep its proportions, and where it lies there.
+//! The size and position of an image that is resized to fit a size with its proportions kept.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};

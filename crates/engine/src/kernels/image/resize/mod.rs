@@ -1,4 +1,4 @@
-//! Images at another size. A file for each way to compute a pixel from its neighbours.
+//! Resizing images. There is a file for each method.
 //!
 //! Source: `tf.image.resize_images` of TensorFlow 1.15, and `tf.image.resize` of TensorFlow 2 for the antialiased ones.
 
@@ -22,10 +22,10 @@ use crate::tensor::dtype::DType;
 use filter::Filter;
 use taps::Taps;
 
-/// Each image at the size that the second input says: int32, height and width.
+/// Resizes each image to the size of the second input: int32, height and width.
 pub struct Resize {
     method: Method,
-    /// The size is only the largest one: the image keeps its proportions.
+    /// The size is a maximum: the image keeps its proportions.
     preserve_aspect_ratio: bool,
 }
 
@@ -37,7 +37,7 @@ enum Method {
     Filter { filter: Filter, antialias: bool },
 }
 
-/// Which place of the image a pixel of the result stands for.
+/// How positions in the result map to positions in the image.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Grid {
     /// Both images share their upper left corner pixel: TensorFlow 1's default.
@@ -58,7 +58,7 @@ impl Grid {
         }
     }
 
-    /// How many pixels of the image one of the result covers, along one axis.
+    /// The number of image pixels that a pixel of the result covers, along one axis.
     fn scale(self, size: usize, new_size: usize) -> f32 {
         match self {
             Self::AlignCorners if new_size > 1 => (size - 1) as f32 / (new_size - 1) as f32,
@@ -66,7 +66,7 @@ impl Grid {
         }
     }
 
-    /// The place in the image of pixel `index` of the result, along one axis.
+    /// The position in the image of pixel `index` of the result, along one axis.
     fn place(self, index: usize, scale: f32) -> f32 {
         match self {
             Self::HalfPixelCenters => (index as f32 + 0.5) * scale - 0.5,
@@ -97,7 +97,7 @@ impl Kernel for Resize {
         let frame = source_frame(images)?;
         let target = self.target_frame(&frame, size)?;
         let dtype = if matches!(self.method, Method::Nearest(_)) { images.dtype() } else { DType::Float32 };
-        // Before the places of pixels are computed, which also takes memory and time.
+        // Checked before the positions of pixels are computed, which takes memory and time too.
         allocate::elements(dtype, &target.shape()).check()?;
         if let Method::Nearest(grid) = self.method {
             return nearest::resize(images, &frame, &target, grid).map(Step::one);
@@ -149,7 +149,7 @@ impl Resize {
     }
 }
 
-/// The error where there is no memory for what a new size needs beside the pixels.
+/// The error if there is no memory for the tables that a new size needs.
 fn refused(refusal: Refusal) -> Error {
     refusal.at("resizing images")
 }
@@ -184,7 +184,7 @@ fn proportional(wanted: [i32; 2], size: [usize; 2]) -> [i32; 2] {
     size.map(|size| (scale * size).round_ties_even() as i32)
 }
 
-/// A channel of a pixel that resizing reads.
+/// The type of a channel that can be resized.
 trait Pixel: Copy {
     fn value(self) -> f32;
 }

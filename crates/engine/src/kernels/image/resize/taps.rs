@@ -1,4 +1,4 @@
-//! Weighted sums of neighbouring pixels: along the columns first, then along the rows.
+//! Resizing by weighted sums of neighbouring pixels: along the columns first, then along the rows.
 
 use super::{Filter, Grid, Pixel, refused, zero_row};
 use crate::error::Result;
@@ -6,10 +6,10 @@ use crate::kernels::image::frame::Frame;
 use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 
-/// What each pixel of the result is made of, along one axis.
+/// The weighted pixels (taps) of each pixel of the result, along one axis.
 pub struct Taps {
     taps: Vec<Tap>,
-    /// Where the taps of a pixel end; they begin where those of the one before it end.
+    /// The end of each pixel's taps; they begin where those of the pixel before end.
     ends: Vec<usize>,
 }
 
@@ -20,7 +20,7 @@ struct Tap {
 }
 
 impl Taps {
-    /// Room for as many pixels, of four taps each if they have no more.
+    /// Room for `num_pixels` pixels of four taps each.
     fn new(num_pixels: usize) -> Result<Self> {
         let room =
             || Ok(Self { taps: allocate::room(num_pixels.saturating_mul(4))?, ends: allocate::room(num_pixels)? });
@@ -41,7 +41,7 @@ impl Taps {
 
     /// Four pixels, with the weights of a cubic that TensorFlow looks up in steps of 1/1024.
     ///
-    /// On the legacy grids pixels at the edge count for those beyond it; else those beyond it count for nothing.
+    /// On the legacy grids pixels beyond the edge are those at the edge; otherwise they have no weight.
     pub fn bicubic(size: usize, new_size: usize, grid: Grid) -> Result<Self> {
         const STEPS: f32 = 1024.0;
         let is_keys = grid == Grid::HalfPixelCenters;
@@ -73,13 +73,13 @@ impl Taps {
         Ok(taps)
     }
 
-    /// All pixels that the pixel of the result covers, each as far as it does.
+    /// All pixels that the pixel of the result covers, weighted by how much it covers.
     pub fn area(size: usize, new_size: usize, align_corners: bool) -> Result<Self> {
         let grid = if align_corners { Grid::AlignCorners } else { Grid::Legacy };
         let scale = grid.scale(size, new_size);
         let mut taps = Self::new(new_size)?;
         if scale == 0.0 {
-            // The corners of one pixel are all the same.
+            // A pixel's corners all have the same value.
             (0..new_size).try_for_each(|_| taps.push([Tap { index: 0, weight: 1.0 }].into_iter()))?;
             return Ok(taps);
         }
@@ -105,7 +105,7 @@ impl Taps {
         Ok(taps)
     }
 
-    /// The pixels within the radius of a filter, which grows with the pixels of the result if they are not to alias.
+    /// The pixels within the radius of a filter. For antialiasing the radius grows with the scale.
     pub fn filter(size: usize, new_size: usize, filter: Filter, antialias: bool) -> Result<Self> {
         let inverse_scale = 1.0 / (new_size as f32 / size as f32);
         let filter_scale = if antialias { inverse_scale.max(1.0) } else { 1.0 };
@@ -127,7 +127,7 @@ impl Taps {
 pub fn resize<T: Pixel>(values: &[T], frame: &Frame, target: &Frame, rows: &Taps, columns: &Taps) -> Result<Vec<f32>> {
     let row_length = frame.width * frame.channels;
     let mut result = allocate::elements(DType::Float32, &target.shape()).room()?;
-    // One more than a row, so that four values can be read where the last three are.
+    // One value more than a row, so that four can be read where the last three are.
     let mut sum = zero_row(row_length + 1)?;
     for image in values.chunks_exact(frame.height * row_length) {
         for taps in rows.iter() {
@@ -165,7 +165,7 @@ fn add_rows<T: Pixel>(image: &[T], taps: &[Tap], sum: &mut [f32]) {
     }
 }
 
-/// `LANES` values are computed side by side for each pixel, of which `CHANNELS` are kept.
+/// For each pixel `LANES` values are computed side by side, and `CHANNELS` of them kept.
 fn narrow<const CHANNELS: usize, const LANES: usize>(row: &[f32], columns: &Taps, result: &mut Vec<f32>) {
     for taps in columns.iter() {
         let mut sum = [0.0; LANES];

@@ -1,9 +1,9 @@
-//! The columns: what a field is in every record, or in the only one.
+//! The columns of CSV records: their values, of many records or of one.
 
 use super::split::Fields;
 use crate::error::{Error, Result};
 use crate::tensor::Tensor;
-use crate::tensor::aliasing::retain;
+use crate::tensor::aliasing::alias_or_copy;
 use crate::tensor::allocate::{self, Refusal};
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
@@ -21,23 +21,23 @@ pub enum Column {
     String(Vec<Bytes>),
 }
 
-/// The only value of each column, as scalars; a place for each.
+/// The value of each column of a single record, as scalars.
 pub struct Scalars<'a> {
     pub dtypes: &'a [DType],
-    pub places: &'a mut [Option<Tensor>],
+    pub slots: &'a mut [Option<Tensor>],
 }
 
-/// Where the values of a record go, column after column.
+/// The destination of the values of a record, column by column.
 pub trait Columns {
-    /// Adds the next field to a column of numbers if it has the usual form and is not `na_value`; otherwise `fields` stay as
-    /// they are. Says which.
+    /// Adds the next field to a column of numbers if it has the usual form and is not `na_value`; returns whether it
+    /// did. Otherwise `fields` stay as they are.
     fn push_usual(&mut self, column: usize, fields: &mut Fields, na_value: &[u8]) -> bool;
 
     /// Adds a value, which must be of the type of the column.
     fn push(&mut self, column: usize, value: Value) -> Result<()>;
 }
 
-/// What a field stands for.
+/// The value of a field.
 pub enum Value {
     Int32(i32),
     Int64(i64),
@@ -46,7 +46,7 @@ pub enum Value {
     String(Bytes),
 }
 
-/// Which field of which record.
+/// The position of a field: its record and its number.
 #[derive(Clone, Copy)]
 pub struct Place {
     pub field: usize,
@@ -109,18 +109,18 @@ impl Columns for [Column] {
 impl Columns for Scalars<'_> {
     #[inline]
     fn push_usual(&mut self, column: usize, fields: &mut Fields, na_value: &[u8]) -> bool {
-        self.places[column] = match self.dtypes[column] {
+        self.slots[column] = match self.dtypes[column] {
             DType::Int32 => fields.number::<i32>(na_value).map(Tensor::scalar),
             DType::Int64 => fields.number::<i64>(na_value).map(Tensor::scalar),
             DType::Float32 => fields.number::<f32>(na_value).map(Tensor::scalar),
             DType::Float64 => fields.number::<f64>(na_value).map(Tensor::scalar),
             _ => None,
         };
-        self.places[column].is_some()
+        self.slots[column].is_some()
     }
 
     fn push(&mut self, column: usize, value: Value) -> Result<()> {
-        self.places[column] = Some(match value {
+        self.slots[column] = Some(match value {
             Value::Int32(value) => Tensor::scalar(value),
             Value::Int64(value) => Tensor::scalar(value),
             Value::Float32(value) => Tensor::scalar(value),
@@ -132,7 +132,7 @@ impl Columns for Scalars<'_> {
 }
 
 impl Value {
-    /// What `text`, a field of `record`, stands for.
+    /// Parses `text`, a field of `record`.
     pub fn of(dtype: DType, text: Cow<[u8]>, record: &Bytes, place: Place) -> Result<Self> {
         match dtype {
             DType::Int32 => number(&text, place).map(Self::Int32),
@@ -140,14 +140,14 @@ impl Value {
             DType::Float32 => number(&text, place).map(Self::Float32),
             DType::Float64 => number(&text, place).map(Self::Float64),
             DType::String => Ok(Self::String(match text {
-                Cow::Borrowed(text) => retain(text, record),
+                Cow::Borrowed(text) => alias_or_copy(text, record),
                 Cow::Owned(text) => text.into(),
             })),
             _ => Err(unsupported(dtype)),
         }
     }
 
-    /// The element of `default`, if it has one.
+    /// The value of `default`, if it has an element.
     pub fn default(default: &Tensor, place: Place) -> Result<Self> {
         match default.dtype() {
             DType::Int32 => first(default.values()?, place).map(Self::Int32),

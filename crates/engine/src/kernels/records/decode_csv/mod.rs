@@ -1,6 +1,6 @@
-//! DecodeCSV: the fields of comma-separated records, a tensor for each column.
+//! `DecodeCSV`: the fields of comma-separated records, a tensor for each column.
 //!
-//! `split` takes a record apart, a `column` collects what its field is in every record.
+//! `split` splits a record into fields; a `column` collects the values of one field of all records.
 //!
 //! Source: what is accepted, and the words of the errors, are those of `tf.decode_csv` of TensorFlow 1.15.
 
@@ -8,6 +8,7 @@ mod column;
 mod split;
 
 use crate::error::{Error, Result};
+use crate::kernel::rewrite::{Fill, Rewritable, run_filling};
 use crate::kernel::{Kernel, Pending, Step, Tensors};
 use crate::kernels::attrs::{Attr, Attrs};
 use crate::run::Run;
@@ -22,20 +23,21 @@ use std::sync::Arc;
 
 /// `(records, default of each column)` to the columns, each of the shape of `records`.
 ///
-/// A default without elements says that the field must be there.
+/// A default without elements means that the field is required.
 #[derive(Clone)]
 pub struct DecodeCsv {
     dialect: Dialect,
     dtypes: Vec<DType>,
-    /// A field of these bytes is missing, as an empty one is.
+    /// A field with these bytes counts as missing, like an empty one.
     na_value: Vec<u8>,
-    /// For each column, how many fields lie between it and the one before. Empty if every field is a column.
+    /// For each column, how many fields are skipped before it. Empty if every field is a column.
     gaps: Vec<usize>,
-    /// The defaults, if they are the same in every call; then the records are the only input.
+    /// The defaults, if they are constants; then the records are the only input.
     defaults: Option<Vec<Tensor>>,
 }
 
 impl DecodeCsv {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         let dtypes = attrs.list("OUT_TYPE", |item| match item {
             Attr::DType(dtype) => Some(*dtype),
@@ -79,15 +81,31 @@ impl DecodeCsv {
 
 impl Kernel for DecodeCsv {
     fn run(&self, run: &Run, inputs: Tensors) -> Result<Step> {
-        #[expect(clippy::disallowed_methods, reason = "one for each column")]
-        let mut places = vec![None; self.dtypes.len()];
-        self.run_into(run, inputs, &mut places)?;
-        Ok(Step::Done(places.into_iter().flatten().collect()))
+        run_filling(self, run, inputs, self.dtypes.len())
     }
 
-    fn run_into(&self, _run: &Run, inputs: Tensors, places: &mut [Option<Tensor>]) -> Result<Option<Box<dyn Pending>>> {
-        if places.len() != self.dtypes.len() {
-            return Err(Error::internal(format!("{} outputs expected of {} columns", places.len(), self.dtypes.len())));
+    fn rewritable(self: Arc<Self>) -> Option<Arc<dyn Rewritable>> {
+        Some(self)
+    }
+}
+
+impl Rewritable for DecodeCsv {
+    fn with_constants(&self, inputs: &[Option<&Tensor>]) -> Option<Arc<dyn Kernel>> {
+        let (None, defaults) = inputs.split_first()? else { return None };
+        let defaults = defaults.iter().map(|default| default.cloned()).collect::<Option<Vec<_>>>()?;
+        self.check_defaults(&defaults).ok()?;
+        Some(Arc::new(Self { defaults: Some(defaults), ..self.clone() }))
+    }
+
+    fn fill(self: Arc<Self>) -> Option<Arc<dyn Fill>> {
+        Some(self)
+    }
+}
+
+impl Fill for DecodeCsv {
+    fn fill(&self, _run: &Run, inputs: Tensors, slots: &mut [Option<Tensor>]) -> Result<Option<Box<dyn Pending>>> {
+        if slots.len() != self.dtypes.len() {
+            return Err(Error::internal(format!("{} outputs expected of {} columns", slots.len(), self.dtypes.len())));
         }
         let Some((records, defaults)) = inputs.split_first() else {
             return Err(Error::internal("no records given"));
@@ -103,17 +121,10 @@ impl Kernel for DecodeCsv {
             }
         };
         match (records.string_values(), records.shape().is_empty()) {
-            ([row], true) => self.decode(row, 0, defaults, &mut Scalars { dtypes: &self.dtypes, places })?,
-            (rows, _) => self.decode_all(rows, records.shape(), defaults, places)?,
+            ([row], true) => self.decode(row, 0, defaults, &mut Scalars { dtypes: &self.dtypes, slots })?,
+            (rows, _) => self.decode_all(rows, records.shape(), defaults, slots)?,
         }
         Ok(None)
-    }
-
-    fn with_constants(&self, inputs: &[Option<&Tensor>]) -> Option<Arc<dyn Kernel>> {
-        let (None, defaults) = inputs.split_first()? else { return None };
-        let defaults = defaults.iter().map(|default| default.cloned()).collect::<Option<Vec<_>>>()?;
-        self.check_defaults(&defaults).ok()?;
-        Some(Arc::new(Self { defaults: Some(defaults), ..self.clone() }))
     }
 }
 
@@ -123,20 +134,20 @@ impl DecodeCsv {
         rows: &[Bytes],
         shape: &Shape,
         defaults: &[Tensor],
-        places: &mut [Option<Tensor>],
+        slots: &mut [Option<Tensor>],
     ) -> Result<()> {
         let columns = self.dtypes.iter().map(|dtype| Column::new(*dtype, rows.len()));
         let mut columns = columns.collect::<Result<Vec<_>>>()?;
         for (record, row) in rows.iter().enumerate() {
             self.decode(row, record, defaults, &mut columns[..]).map_err(|error| error.at_element(record))?;
         }
-        for (column, place) in columns.into_iter().zip(places) {
+        for (column, place) in columns.into_iter().zip(slots) {
             *place = Some(column.into_tensor(shape.clone())?);
         }
         Ok(())
     }
 
-    /// Gives each column what its field of a record stands for.
+    /// Adds the fields of a record to the columns.
     #[inline]
     fn decode(
         &self,
@@ -164,7 +175,7 @@ impl DecodeCsv {
         }
     }
 
-    /// What the next field stands for.
+    /// The value of the next field.
     fn value(&self, fields: &mut Fields, dtype: DType, default: &Tensor, row: &Bytes, place: Place) -> Result<Value> {
         let missing = || Error::internal("a field is missing");
         let text = fields.next().ok_or_else(missing)?.map_err(Error::internal)?;
@@ -174,8 +185,8 @@ impl DecodeCsv {
         }
     }
 
-    /// Fails if a record cannot be split, or not into as many fields as there are columns. What its fields stand for
-    /// only counts after that.
+    /// Fails if a record cannot be split into as many fields as there are columns. Such an error comes before those of
+    /// values.
     #[cold]
     fn check(&self, row: &[u8], record: usize) -> Result<()> {
         let unsplit = |misfit| unsplit(misfit, record, row);

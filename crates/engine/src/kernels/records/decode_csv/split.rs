@@ -1,4 +1,4 @@
-//! One record of comma-separated values, taken apart into fields.
+//! Splitting one record of comma-separated values into fields.
 
 use crate::error::{Error, Result};
 use crate::text::number::FromText;
@@ -6,17 +6,17 @@ use std::borrow::Cow;
 
 const QUOTE: u8 = b'"';
 
-/// Why a record cannot be split, to be completed by which record it is.
+/// Why a record cannot be split; the caller adds which record it is.
 pub type Misfit = &'static str;
 
 /// How a record is split.
 #[derive(Clone)]
 pub struct Dialect {
     delimiter: u8,
-    /// No number has the delimiter in its text.
+    /// Whether the delimiter cannot be part of a number.
     ends_numbers: bool,
     has_quotes: bool,
-    /// For each byte, whether an unquoted field goes on after it.
+    /// For each byte, whether it can be inside an unquoted field.
     is_plain: [bool; 256],
 }
 
@@ -35,7 +35,7 @@ impl Dialect {
         Ok(Self { delimiter, ends_numbers, has_quotes, is_plain })
     }
 
-    /// The fields of `record`. After a failure there are no more.
+    /// The fields of `record`. There are no more after an error.
     pub fn split<'a>(&'a self, record: &'a [u8]) -> Fields<'a> {
         Fields { dialect: self, record, at: 0, ends_open: record.last() == Some(&self.delimiter) }
     }
@@ -45,9 +45,9 @@ impl Dialect {
 pub struct Fields<'a> {
     dialect: &'a Dialect,
     record: &'a [u8],
-    /// Where the next field begins; past the end if it ended with the record.
+    /// The start of the next field; past the end after the last one.
     at: usize,
-    /// The record ends with a delimiter, so an empty field is still to come.
+    /// Whether an empty field is still to come, because the record ends with a delimiter.
     ends_open: bool,
 }
 
@@ -101,7 +101,7 @@ impl<'a> Fields<'a> {
         let record = self.record;
         let delimiter = self.dialect.delimiter;
         let mut unescaped = Vec::new();
-        // The part of the field since the last escaped quote.
+        // The rest of the field since the last escaped quote.
         let (mut start, mut end) = (self.at + 1, self.at + 1);
         loop {
             end += match record[end.min(record.len())..].iter().position(|byte| *byte == QUOTE) {

@@ -1,4 +1,4 @@
-//! ParseExample: a vector of serialized Examples.
+//! `ParseExample`: a vector of serialized Examples.
 
 use super::column::{Column, Example};
 use super::features::Features;
@@ -13,8 +13,8 @@ use crate::tensor::dtype::DType;
 /// `(serialized, names, default of each dense feature)` to the indices, then the values, then the shapes of the sparse
 /// features, then the dense ones.
 ///
-/// `serialized` is a vector; `names` is one of the same length, for messages, or empty. Dense features of an open
-/// number of rows are filled up to the longest with their default. Otherwise as [`ParseSingleExample`].
+/// `serialized` is a vector; `names` is one of the same length, for messages, or empty. Dense features with any number
+/// of rows are padded to the longest with their default. The rest is as in [`ParseSingleExample`].
 ///
 /// [`ParseSingleExample`]: super::single::ParseSingleExample
 pub struct ParseExample {
@@ -22,6 +22,7 @@ pub struct ParseExample {
 }
 
 impl ParseExample {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { features: Features::from_attrs(attrs, "")? })
     }
@@ -59,7 +60,7 @@ impl Kernel for ParseExample {
 }
 
 impl ParseExample {
-    /// Adds what is found in one Example to the columns.
+    /// Adds the features of one Example to the columns.
     fn parse(&self, example: &Example, defaults: &[Tensor], sparse: &mut [Column], dense: &mut [Column]) -> Result<()> {
         let found = self.features.find(example.bytes).map_err(|error| example.named(error))?;
         for ((feature, found), column) in self.features.with_sparse(&found).zip(sparse) {

@@ -1,4 +1,4 @@
-//! The values of one feature in many Examples.
+//! One feature of many Examples.
 
 use super::feature::{DenseFeature, Extent, SparseFeature};
 use super::values::{MALFORMED_LIST, Values};
@@ -39,7 +39,7 @@ impl Example<'_> {
 /// The values of one feature in all Examples so far.
 pub struct Column {
     values: Values,
-    /// Behind the values of each Example.
+    /// The end of each Example's values.
     ends: Vec<usize>,
 }
 
@@ -48,7 +48,7 @@ impl Column {
         Ok(Self { values: Values::new(dtype)?, ends: Vec::new() })
     }
 
-    /// Adds what was found in the next Example.
+    /// Adds the feature of the next Example.
     pub fn push_sparse(&mut self, feature: &SparseFeature, found: Option<Feature>, example: &Example) -> Result<()> {
         if let Some(found) = found {
             feature.check_type(found.dtype).map_err(|misfit| example.failure(&feature.key, &misfit))?;
@@ -58,7 +58,7 @@ impl Column {
         Ok(())
     }
 
-    /// Adds what was found in the next Example, or the default.
+    /// Adds the feature of the next Example, or the default.
     pub fn push_dense(
         &mut self,
         feature: &DenseFeature,
@@ -87,8 +87,8 @@ impl Column {
         self.push(found, example.bytes).ok_or_else(|| example.failure(key, MALFORMED_LIST))
     }
 
-    /// Adds the values of `found`, which is of this type and lies in `record`, to the row that is not ended yet. Returns
-    /// how many there are; `None` if they are malformed.
+    /// Adds the values of `found`, which has this type and lies in `record`, to the current row. Returns how many there
+    /// are; `None` if they are malformed.
     pub fn push(&mut self, found: Feature, record: &Bytes) -> Option<usize> {
         let before = self.values.len();
         self.values.decode(found, record)?;
@@ -109,7 +109,7 @@ impl Column {
         self.lengths().max().unwrap_or(0)
     }
 
-    /// The place of each value: number of the Example, number in the Example.
+    /// The index of each value: the number of the Example and its number in that.
     pub fn indices(&self) -> Result<Tensor> {
         let rows = self.lengths().enumerate();
         let indices = rows.flat_map(|(row, length)| (0..length).flat_map(move |column| [row as i64, column as i64]));
@@ -135,7 +135,7 @@ impl Column {
         self.values.into_tensor(shape)
     }
 
-    /// The values of a dense feature, those of each Example a row.
+    /// The values of a dense feature, one row for each Example.
     pub fn into_dense(self, feature: &DenseFeature, default: &Tensor) -> Result<Tensor> {
         let num_examples = self.ends.len();
         match &feature.extent {

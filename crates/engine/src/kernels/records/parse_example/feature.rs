@@ -1,4 +1,4 @@
-//! One feature that is asked for: its key, its type, its shape, and whether what was found fits.
+//! One requested feature: its key, type and shape, and checks of what was found.
 
 use super::wire::for_each_feature;
 use crate::error::{Error, Result};
@@ -11,20 +11,20 @@ use std::collections::BTreeSet;
 /// How many keys an error shows.
 const SHOWN_KEYS: usize = 20;
 
-/// A feature of any number of values, which becomes a sparse tensor.
+/// A feature with any number of values, which becomes a sparse tensor.
 #[derive(Debug)]
 pub struct SparseFeature {
     pub key: String,
     pub dtype: DType,
 }
 
-/// A feature that becomes a tensor.
+/// A feature that becomes a dense tensor.
 #[derive(Debug)]
 pub struct DenseFeature {
     pub key: String,
     pub dtype: DType,
     pub extent: Extent,
-    /// As it was asked for.
+    /// The shape as requested.
     shape: PartialShape,
 }
 
@@ -37,7 +37,7 @@ pub enum Extent {
     Rows(Shape),
 }
 
-/// Why a list that was found does not fit, to be completed by which feature of which Example it is.
+/// Why a list does not fit; the caller adds which feature of which Example it is.
 pub type Misfit = String;
 
 impl SparseFeature {
@@ -102,7 +102,7 @@ impl DenseFeature {
         }
     }
 
-    /// Fails if `count` values are not as many as the shape has, or do not fill their rows.
+    /// Fails unless `count` values have the shape, or fill rows of it.
     pub fn check_count(&self, count: usize) -> std::result::Result<(), Misfit> {
         let kind = if self.dtype == DType::String { "bytes" } else { self.dtype.kernel_name() };
         let expected = &self.shape;
@@ -118,7 +118,7 @@ impl DenseFeature {
         }
     }
 
-    /// The words for a feature that is not in `example` and has no default.
+    /// The message for a feature that is not in `example` and has no default.
     pub fn missing(&self, example: &[u8]) -> String {
         let (key, dtype) = (&self.key, self.dtype);
         let found = keys(example);
@@ -132,7 +132,7 @@ impl DenseFeature {
 /// The first keys of an Example, for its errors.
 fn keys(example: &[u8]) -> String {
     let mut keys = BTreeSet::new();
-    // What was parsed before is well-formed.
+    // The Example was parsed before, so it is well-formed.
     let _ = for_each_feature(example, |key, _| {
         keys.insert(excerpt(key));
     });

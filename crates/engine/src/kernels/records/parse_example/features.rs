@@ -1,4 +1,4 @@
-//! All the features that are asked for, and where they are in the bytes of an Example.
+//! All requested features, and finding them in the bytes of an Example.
 
 use super::feature::{DenseFeature, SparseFeature};
 use super::values::Values;
@@ -12,10 +12,10 @@ use crate::text::excerpt::excerpt;
 use smallvec::SmallVec;
 use std::cmp::Ordering;
 
-/// A table of so many keys is scanned, a longer one searched.
+/// A table of at most this many keys is scanned, a longer one searched.
 const MAX_SCANNED: usize = 8;
 
-/// The features asked for, and a table of their keys.
+/// The requested features, and a table of their keys.
 pub struct Features {
     pub sparse: Vec<SparseFeature>,
     pub dense: Vec<DenseFeature>,
@@ -27,7 +27,7 @@ pub struct Features {
 pub struct Found<'a>(SmallVec<[Option<&'a [u8]>; 8]>);
 
 impl Features {
-    /// From attributes whose names begin with `prefix`.
+    /// Reads the attributes whose names begin with `prefix`.
     pub fn from_attrs(attrs: &Attrs, prefix: &str) -> Result<Self> {
         let name = |suffix: &str| format!("{prefix}{suffix}");
         let (sparse_keys, sparse_types) = (keys(attrs, &name("sparse_keys"))?, types(attrs, &name("sparse_types"))?);
@@ -46,17 +46,17 @@ impl Features {
         })
     }
 
-    /// How many outputs there are when they are parsed.
+    /// The number of outputs.
     pub fn num_outputs(&self) -> usize {
         self.num_sparse_outputs() + self.dense.len()
     }
 
-    /// How many of them are indices, values and shapes.
+    /// The number of outputs for sparse features: indices, values and shapes.
     pub fn num_sparse_outputs(&self) -> usize {
         3 * self.sparse.len()
     }
 
-    /// Finds the features in a serialized Example: of those with the same key the last one in which a list is set.
+    /// Finds the features in a serialized Example. If a key occurs more than once, the last one in which a list is set.
     pub fn find<'a>(&self, example: &'a [u8]) -> Result<Found<'a>> {
         let mut found = self.nothing();
         let is_well_formed = for_each_feature(example, |key, feature| {
@@ -68,20 +68,20 @@ impl Features {
         Ok(found)
     }
 
-    /// What is known before anything is found.
+    /// An empty result.
     #[expect(clippy::disallowed_methods, reason = "one for each feature")]
     pub fn nothing<'a>(&self) -> Found<'a> {
         Found(SmallVec::from_elem(None, self.table.len()))
     }
 
-    /// Puts `value` into the slot of `key`, if it is asked for, in place of what was found before.
+    /// Stores `value` in the slot of `key`, if that is requested, and replaces an earlier one.
     pub fn note<'a>(&self, key: &[u8], value: &'a [u8], found: &mut Found<'a>) {
         if let Some(slot) = self.slot(key) {
             found.0[slot] = Some(value);
         }
     }
 
-    /// Each sparse feature and what was found of it.
+    /// Each sparse feature and its bytes, if found.
     pub fn with_sparse<'f, 'a>(
         &'f self,
         found: &'f Found<'a>,
@@ -89,7 +89,7 @@ impl Features {
         self.sparse.iter().zip(found.0.iter().copied())
     }
 
-    /// Each dense feature and what was found of it.
+    /// Each dense feature and its bytes, if found.
     pub fn with_dense<'f, 'a>(
         &'f self,
         found: &'f Found<'a>,
@@ -119,7 +119,7 @@ impl Features {
     }
 }
 
-/// Strings that are keys.
+/// A list of keys.
 pub fn keys(attrs: &Attrs, name: &str) -> Result<Vec<String>> {
     attrs.list(name, |item| match item {
         Attr::String(key) => Some(key.clone()),
@@ -127,7 +127,7 @@ pub fn keys(attrs: &Attrs, name: &str) -> Result<Vec<String>> {
     })
 }
 
-/// Element types; fails if one of them is none that features have.
+/// A list of element types. Fails if features cannot have one of them.
 fn types(attrs: &Attrs, name: &str) -> Result<Vec<DType>> {
     let types = attrs.list(name, |item| match item {
         Attr::DType(dtype) => Some(*dtype),
@@ -161,7 +161,7 @@ fn compare(x: &[u8], y: &[u8]) -> Ordering {
     x.len().cmp(&y.len()).then_with(|| x.cmp(y))
 }
 
-/// The error for bytes that are no Example.
+/// The error for bytes that are not an Example.
 pub fn malformed(example: &[u8]) -> Error {
     Error::invalid_argument(format!(
         "Could not parse example input, value: '{}'. Check that the file has such messages, and its compression",

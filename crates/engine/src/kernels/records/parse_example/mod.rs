@@ -1,8 +1,8 @@
 //! `ParseSingleExample` and `ParseExample`: the features of serialized `tf.train.Example` messages as tensors.
 //!
 //! `wire` walks over the bytes of a message, `features` finds the requested ones, each described by a `feature`, and
-//! `values` decodes them. `single` is the kernel for one message, `batch` for a vector of them, with a `column` for each
-//! feature. A message is
+//! `values` decodes them. `single` is the kernel for one message, `batch` for a vector of them, with a `column` for
+//! each feature. A message is
 //! ```text
 //! Example  = { features: Features = 1 }
 //! Features = { feature: map<string, Feature> = 1 }

@@ -1,10 +1,11 @@
-//! ParseSingleExample: one serialized Example.
+//! `ParseSingleExample`: one serialized Example.
 
 use super::feature::{DenseFeature, Extent};
 use super::features::{Features, Found};
 use super::values::{MALFORMED_LIST, Values, only_value};
 use super::wire::Feature;
 use crate::error::{Error, Result};
+use crate::kernel::rewrite::{Fill, Rewritable, run_filling};
 use crate::kernel::{Kernel, Outputs, Pending, Step, Tensors, store};
 use crate::kernels::attrs::Attrs;
 use crate::kernels::expect_inputs;
@@ -17,19 +18,20 @@ use std::sync::Arc;
 /// `(serialized, default of each dense feature)` to the indices, then the values, then the shapes of the sparse
 /// features, then the dense ones.
 ///
-/// A missing dense feature is its default, without rows if their number is open, and an error if the default has no
-/// elements; a missing sparse feature is empty. Every error names the key.
+/// A missing dense feature has its default; without a fixed number of rows it has none. It is an error if the default
+/// has no elements. A missing sparse feature is empty. Every error names the key.
 pub struct ParseSingleExample {
     features: Arc<Features>,
 }
 
-/// [`ParseSingleExample`] with defaults that are the same in every run, and fit.
+/// [`ParseSingleExample`] with constant defaults that fit.
 struct ParseWithDefaults {
     features: Arc<Features>,
     defaults: Vec<Tensor>,
 }
 
 impl ParseSingleExample {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
     pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
         Ok(Self { features: Arc::new(Features::from_attrs(attrs, "")?) })
     }
@@ -43,15 +45,21 @@ impl Kernel for ParseSingleExample {
         let example = scalar(serialized)?;
         self.features.check_defaults(defaults)?;
         #[expect(clippy::disallowed_methods, reason = "one for each feature")]
-        let mut places = vec![None; self.features.num_outputs()];
-        parse(&self.features, example, defaults, &mut places)?;
-        Ok(Step::Done(places.into_iter().flatten().collect()))
+        let mut slots = vec![None; self.features.num_outputs()];
+        parse(&self.features, example, defaults, &mut slots)?;
+        Ok(Step::Done(slots.into_iter().flatten().collect()))
     }
 
+    fn rewritable(self: Arc<Self>) -> Option<Arc<dyn Rewritable>> {
+        Some(self)
+    }
+}
+
+impl Rewritable for ParseSingleExample {
     fn with_constants(&self, inputs: &[Option<&Tensor>]) -> Option<Arc<dyn Kernel>> {
         let [None, defaults @ ..] = inputs else { return None };
         let defaults: Vec<_> = defaults.iter().map(|default| default.cloned()).collect::<Option<_>>()?;
-        // What does not fit is for each run to say.
+        // If they do not fit, each run says so.
         self.features.check_defaults(&defaults).ok()?;
         Some(Arc::new(ParseWithDefaults { features: Arc::clone(&self.features), defaults }))
     }
@@ -59,23 +67,32 @@ impl Kernel for ParseSingleExample {
 
 impl Kernel for ParseWithDefaults {
     fn run(&self, run: &Run, inputs: Tensors) -> Result<Step> {
-        #[expect(clippy::disallowed_methods, reason = "one for each feature")]
-        let mut places = vec![None; self.features.num_outputs()];
-        self.run_into(run, inputs, &mut places)?;
-        Ok(Step::Done(places.into_iter().flatten().collect()))
+        run_filling(self, run, inputs, self.features.num_outputs())
     }
 
-    fn run_into(&self, _run: &Run, inputs: Tensors, places: &mut [Option<Tensor>]) -> Result<Option<Box<dyn Pending>>> {
+    fn rewritable(self: Arc<Self>) -> Option<Arc<dyn Rewritable>> {
+        Some(self)
+    }
+}
+
+impl Rewritable for ParseWithDefaults {
+    fn fill(self: Arc<Self>) -> Option<Arc<dyn Fill>> {
+        Some(self)
+    }
+}
+
+impl Fill for ParseWithDefaults {
+    fn fill(&self, _run: &Run, inputs: Tensors, slots: &mut [Option<Tensor>]) -> Result<Option<Box<dyn Pending>>> {
         let [serialized] = expect_inputs(&inputs)?;
-        parse(&self.features, scalar(serialized)?, &self.defaults, places)?;
+        parse(&self.features, scalar(serialized)?, &self.defaults, slots)?;
         Ok(None)
     }
 }
 
-/// Puts what is in `example` into the places of the outputs. The defaults must fit.
-fn parse(features: &Features, example: &Bytes, defaults: &[Tensor], places: &mut [Option<Tensor>]) -> Result<()> {
+/// Parses `example` into the slots of the outputs. The defaults must fit.
+fn parse(features: &Features, example: &Bytes, defaults: &[Tensor], slots: &mut [Option<Tensor>]) -> Result<()> {
     let found = features.find(example)?;
-    let (sparse, dense) = places.split_at_mut_checked(features.num_sparse_outputs()).unwrap_or_default();
+    let (sparse, dense) = slots.split_at_mut_checked(features.num_sparse_outputs()).unwrap_or_default();
     if !sparse.is_empty() {
         let mut outputs = Outputs::new();
         push_sparse(features, &found, example, &failure, &mut outputs)?;
@@ -145,8 +162,8 @@ pub fn push_sparse(
     Ok(())
 }
 
-/// The value of a dense feature: what was found, which is of its type, or its default; `None` if it must be there and
-/// is not.
+/// The value of a dense feature: what was found, which has its type, or its default. `None` if it is required and
+/// missing.
 pub fn dense(
     feature: &DenseFeature,
     found: Option<Feature>,
@@ -266,7 +283,7 @@ mod tests {
             "InvalidArgument: Key: a.  Can't parse serialized Example. Number of int64 values != expected.  \
              Values size: 2 but output shape: [3]"
         );
-        // A list that is there but empty is not missing: its default does not help.
+        // An empty list is not missing: its default does not apply.
         assert_eq!(
             text(int64s(&[]), DType::Int64, &[], Tensor::scalar(5_i64)),
             "InvalidArgument: Key: a.  Can't parse serialized Example. Number of int64 values != expected.  \

@@ -1,4 +1,4 @@
-//! A tiny encoder of Examples, and the attributes of the kernels that decode them.
+//! An encoder of Examples for tests, and the attributes of the kernels that decode them.
 
 use crate::kernels::attrs::{Attr, Attrs};
 use crate::tensor::dtype::DType;
@@ -12,7 +12,7 @@ fn varint(value: u64) -> Vec<u8> {
 }
 
 /// Field `number` of bytes: a tag, a length, and `body`.
-pub fn field(number: u8, body: &[u8]) -> Vec<u8> {
+pub fn field(number: u64, body: &[u8]) -> Vec<u8> {
     Message::default().bytes(number, body).into_bytes()
 }
 

@@ -1,9 +1,9 @@
-//! The values of features, decoded and collected until they become a tensor.
+//! Decoding and collecting the values of features.
 
 use super::wire::Feature;
 use crate::error::{Error, Result};
 use crate::tensor::Tensor;
-use crate::tensor::aliasing::retain;
+use crate::tensor::aliasing::alias_or_copy;
 use crate::tensor::allocate::{self, Elements};
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
@@ -12,7 +12,7 @@ use bytes::Bytes;
 use smallvec::SmallVec;
 use std::iter::repeat_n;
 
-/// The words for a list whose bytes make no sense.
+/// The message for a malformed list.
 pub const MALFORMED_LIST: &str = "Can't parse serialized Example.";
 
 /// Values of one of the three types of a Feature. One value needs no allocation.
@@ -69,8 +69,8 @@ impl Values {
         }
     }
 
-    /// The values as a tensor of rows of `width` values, each filled up with the only element of `filler`. Row `i` ends
-    /// before the value number `ends[i]`.
+    /// The values as a tensor of rows of `width` values, each padded with the only element of `filler`. Row `i` ends
+    /// before value number `ends[i]`.
     pub fn into_padded(self, shape: Shape, ends: &[usize], width: usize, filler: &Tensor) -> Result<Tensor> {
         let missing = || Error::internal("there is no value to fill up with");
         let elements = allocate::elements(filler.dtype(), &shape);
@@ -92,11 +92,11 @@ impl Values {
     }
 }
 
-/// The value of a list that has only one, as a scalar; `None` for any other list.
+/// The value of a list with one element, as a scalar; `None` for any other list.
 pub fn only_value(feature: Feature, record: &Bytes) -> Option<Tensor> {
     let mut list = feature.values()?;
     let value = match (feature.dtype, list.byte()?) {
-        (DType::String, DELIMITED_VALUE) => Tensor::string(retain(list.delimited()?, record)),
+        (DType::String, DELIMITED_VALUE) => Tensor::string(alias_or_copy(list.delimited()?, record)),
         (DType::Int64, VARINT_VALUE) => Tensor::scalar(list.varint()? as i64),
         (DType::Int64, DELIMITED_VALUE) => {
             let mut packed = Cursor::new(list.delimited()?);
@@ -111,7 +111,7 @@ pub fn only_value(feature: Feature, record: &Bytes) -> Option<Tensor> {
     list.is_at_end().then_some(value)
 }
 
-/// Makes room for the elements of a default, which may come for each of many examples.
+/// Makes room for the elements of a default, which many examples may need.
 fn grow<'a, A: smallvec::Array>(values: &'a mut SmallVec<A>, default: &Tensor) -> Result<&'a mut SmallVec<A>> {
     let grown = allocate::grow_small(values, default.num_elements());
     grown.map_err(|refusal| refusal.at("the default values of a feature"))?;
@@ -170,7 +170,7 @@ fn decode_floats(mut list: Cursor, values: &mut SmallVec<[f32; 4]>) -> Option<()
 fn decode_strings(mut list: Cursor, record: &Bytes, values: &mut SmallVec<[Bytes; 1]>) -> Option<()> {
     while !list.is_at_end() {
         match list.byte()? {
-            DELIMITED_VALUE => values.push(retain(list.delimited()?, record)),
+            DELIMITED_VALUE => values.push(alias_or_copy(list.delimited()?, record)),
             _ => return None,
         }
     }
@@ -183,7 +183,7 @@ mod tests {
     use crate::kernels::records::parse_example::testing::{floats, int64s, strings, unpacked_floats, unpacked_int64s};
     use proptest::prelude::*;
 
-    /// The values of a list; where there is only one, both ways to decode it agree.
+    /// The values of a list. If there is only one, both ways to decode it agree.
     fn decode(feature: Vec<u8>) -> Option<Tensor> {
         let record = Bytes::from(feature);
         let feature = Feature::parse(&record).unwrap().unwrap();

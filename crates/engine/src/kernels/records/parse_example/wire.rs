@@ -1,4 +1,4 @@
-//! Where the features of an Example are in its bytes.
+//! Finding the features in the bytes of an Example.
 
 use crate::error::{Error, Result};
 use crate::tensor::dtype::DType;
@@ -52,7 +52,7 @@ pub fn for_each_entry<'a>(message: &'a [u8], mut visit: impl FnMut(&'a [u8], &'a
 #[derive(Clone, Copy, Debug)]
 pub struct Feature<'a> {
     pub dtype: DType,
-    /// The length of the list and the list.
+    /// The list with its length before it.
     list: Cursor<'a>,
 }
 
@@ -76,7 +76,7 @@ impl<'a> Feature<'a> {
         Ok(Some(Self { dtype, list }))
     }
 
-    /// The values of the list, each behind its tag.
+    /// The values of the list, each after its tag.
     pub fn values(mut self) -> Option<Cursor<'a>> {
         self.list.message()
     }

@@ -1,6 +1,6 @@
-//! Shuffling without a queue: a pool of elements, of which a random one makes room for each new one.
+//! Shuffling without a queue: a pool of elements, from which a new element replaces a random one.
 
-/// The pool of all threads together holds as many as the queues of the other programs keep back.
+/// The pools of all threads together hold as many elements as the queues of the other programs keep.
 const NUM_WAITING: usize = 10_000;
 
 /// Elements of a fixed length, side by side.
@@ -19,7 +19,7 @@ impl<T: Copy + Default> Pool<T> {
         Self { elements: vec![T::default(); capacity * length], length, num_waiting: 0, capacity, state: 0x2545_f491 }
     }
 
-    /// Adds an element. Once the pool is full, `emit` gets the one that makes room.
+    /// Adds an element. Once the pool is full, passes the replaced one to `emit`.
     pub fn swap(&mut self, element: &[T], mut emit: impl FnMut(&[T])) {
         let place = if self.num_waiting < self.capacity {
             self.num_waiting += 1;
@@ -32,7 +32,7 @@ impl<T: Copy + Default> Pool<T> {
         self.elements[place * self.length..][..self.length].copy_from_slice(element);
     }
 
-    /// Gives out what waits.
+    /// Passes the remaining elements to `emit`.
     pub fn drain(&self, mut emit: impl FnMut(&[T])) {
         (0..self.num_waiting).for_each(|place| emit(self.at(place)));
     }

@@ -1,14 +1,14 @@
-//! The names of files, as bytes, and the keys of their records.
+//! The names of files, as bytes.
 
-use super::input::Input;
 use crate::error::{Error, Result};
+use crate::files::input::Input;
 use bytes::Bytes;
 use std::fs::Metadata;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
-/// The name of a file: any bytes that the system takes for one.
+/// The name of a file: any bytes, not only UTF-8.
 #[derive(Clone)]
 pub struct FileName {
     bytes: Bytes,
@@ -16,21 +16,24 @@ pub struct FileName {
 }
 
 impl FileName {
+    /// A name of these bytes.
     pub fn new(bytes: impl Into<Bytes>) -> Self {
         let bytes = bytes.into();
         let text = String::from_utf8_lossy(&bytes).into();
         Self { bytes, text }
     }
 
+    /// The bytes of the name.
     pub fn bytes(&self) -> &Bytes {
         &self.bytes
     }
 
-    /// The name for people.
+    /// The name as text, for messages.
     pub fn text(&self) -> &Arc<str> {
         &self.text
     }
 
+    /// The name as a path of the system.
     pub fn path(&self) -> &Path {
         #[cfg(unix)]
         return Path::new(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(&self.bytes));
@@ -38,7 +41,7 @@ impl FileName {
         return Path::new(&*self.text);
     }
 
-    /// Opens the file for reading; the error is in the words of TensorFlow, with what the user can do about it.
+    /// Opens the file for reading. The error has TensorFlow's words and says what the user can do.
     pub fn open(&self) -> Result<(Input, Metadata)> {
         let open = || {
             let (file, metadata) = Input::open(self.path())?;
@@ -59,47 +62,5 @@ fn remedy(kind: ErrorKind) -> &'static str {
         ErrorKind::NotADirectory => "A part of the path is a file. Check the file names.",
         ErrorKind::InvalidFilename | ErrorKind::InvalidInput => "Check the file names.",
         _ => "Check that the file can be read.",
-    }
-}
-
-/// Makes the keys of a file's records: `PATH:NUMBER`.
-pub struct Keys {
-    prefix: Vec<u8>,
-}
-
-impl Keys {
-    pub fn new(name: &FileName) -> Self {
-        Self { prefix: [name.bytes(), &b":"[..]].concat() }
-    }
-
-    pub fn key(&self, number: u64) -> Bytes {
-        let mut digits = [0; 20];
-        let mut start = digits.len();
-        let mut rest = number;
-        loop {
-            start -= 1;
-            digits[start] = b'0' + (rest % 10) as u8;
-            rest /= 10;
-            if rest == 0 {
-                break;
-            }
-        }
-        let digits = &digits[start..];
-        #[expect(clippy::disallowed_methods, reason = "the length of a path")]
-        let mut key = Vec::with_capacity(self.prefix.len() + digits.len());
-        key.extend_from_slice(&self.prefix);
-        key.extend_from_slice(digits);
-        key.into()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_key_is_the_name_and_a_number() {
-        let keys = Keys::new(&FileName::new("a/b"));
-        assert_eq!([0, 7, 10, u64::MAX].map(|n| keys.key(n)), ["a/b:0", "a/b:7", "a/b:10", "a/b:18446744073709551615"]);
     }
 }

@@ -1,9 +1,9 @@
-//! Turns under every interleaving of two and three threads: one holder at a time, and nobody sleeps on.
+//! The fair lock under every interleaving of two and three threads: one holder at a time, and every waiter wakes.
 //!
-//! Run with `RUSTFLAGS="--cfg loom" cargo test --release -p headrace-engine --test loom_turn`.
+//! Run with `RUSTFLAGS="--cfg loom" cargo test --release -p headrace-engine --test loom_fair_lock`.
 #![cfg(loom)]
 
-use headrace_engine::sync::fair_lock::Turns;
+use headrace_engine::sync::fair_lock::FairLock;
 use headrace_engine::sync::parker::Parker;
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
@@ -11,22 +11,22 @@ use std::sync::Arc;
 
 #[derive(Default)]
 struct Shared {
-    turns: Turns,
+    lock: FairLock,
     num_inside: AtomicUsize,
 }
 
 #[derive(Clone, Default)]
 struct Handle(Arc<Shared>);
 
-impl AsRef<Turns> for Handle {
-    fn as_ref(&self) -> &Turns {
-        &self.0.turns
+impl AsRef<FairLock> for Handle {
+    fn as_ref(&self) -> &FairLock {
+        &self.0.lock
     }
 }
 
-fn take_a_turn(shared: &Handle, parker: &Arc<Parker>) {
-    let mut turn = Turns::enter(shared.clone(), parker);
-    while !turn.has_come() {
+fn hold_once(shared: &Handle, parker: &Arc<Parker>) {
+    let mut acquisition = FairLock::acquire(shared.clone(), parker);
+    while !acquisition.poll() {
         parker.park();
     }
     assert_eq!(shared.0.num_inside.fetch_add(1, Ordering::Relaxed), 0);
@@ -39,17 +39,17 @@ fn spawn(shared: &Handle, work: impl FnOnce(&Handle, &Arc<Parker>) + 'static) ->
 }
 
 #[test]
-fn two_threads_that_come_again_all_get_their_turns() {
+fn two_threads_that_come_again_get_the_lock_each_time() {
     model(|| {
         let shared = Handle::default();
-        let twice = |shared: &Handle, parker: &Arc<Parker>| (0..2).for_each(|_| take_a_turn(shared, parker));
+        let twice = |shared: &Handle, parker: &Arc<Parker>| (0..2).for_each(|_| hold_once(shared, parker));
         let other = spawn(&shared, twice);
         twice(&shared, &Arc::new(Parker::new()));
         other.join().unwrap();
     });
 }
 
-/// Explores what at most three preemptions can do: more take minutes.
+/// Explores at most three preemptions; more take minutes.
 fn model(work: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(3);
@@ -57,22 +57,22 @@ fn model(work: impl Fn() + Send + Sync + 'static) {
 }
 
 #[test]
-fn three_threads_all_get_their_turns() {
+fn three_threads_all_get_the_lock() {
     model(|| {
         let shared = Handle::default();
-        let others = [(); 2].map(|()| spawn(&shared, take_a_turn));
-        take_a_turn(&shared, &Arc::new(Parker::new()));
+        let others = [(); 2].map(|()| spawn(&shared, hold_once));
+        hold_once(&shared, &Arc::new(Parker::new()));
         others.into_iter().for_each(|other| other.join().unwrap());
     });
 }
 
 #[test]
-fn who_leaves_the_line_leaves_nobody_asleep() {
+fn a_waiter_that_gives_up_leaves_nobody_asleep() {
     model(|| {
         let shared = Handle::default();
-        let leaver = spawn(&shared, |shared, parker| drop(Turns::enter(shared.clone(), parker)));
-        let taker = spawn(&shared, take_a_turn);
-        take_a_turn(&shared, &Arc::new(Parker::new()));
+        let leaver = spawn(&shared, |shared, parker| drop(FairLock::acquire(shared.clone(), parker)));
+        let taker = spawn(&shared, hold_once);
+        hold_once(&shared, &Arc::new(Parker::new()));
         leaver.join().unwrap();
         taker.join().unwrap();
     });

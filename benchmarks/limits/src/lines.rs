@@ -1,4 +1,4 @@
-//! Text lines are found, shuffled, and put together in batches: their bytes on end, and where each ends.
+//! Text lines are found, shuffled and batched: their bytes one after the other, and where each ends.
 
 use crate::pool::random;
 use crate::{Share, Tally};
@@ -10,7 +10,7 @@ const NUM_WAITING: usize = 10_000;
 
 pub fn run(share: &Share) -> Tally {
     let capacity = NUM_WAITING / share.num_threads;
-    // Each place keeps its memory, so that a line that comes in later finds room there.
+    // Each slot keeps its memory for later lines.
     let mut pool: Vec<Vec<u8>> = Vec::with_capacity(capacity);
     let mut state = 0x2545_f491;
     let mut batch = Batch::default();
@@ -37,7 +37,7 @@ pub fn run(share: &Share) -> Tally {
 struct Batch {
     bytes: Vec<u8>,
     ends: Vec<usize>,
-    /// The batch before, whose memory is used again.
+    /// The previous batch, whose memory is reused.
     before: (Vec<u8>, Vec<usize>),
     count: u64,
     num_bytes: i64,

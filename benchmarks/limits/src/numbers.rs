@@ -33,7 +33,7 @@ pub fn run(share: &Share) -> Tally {
             for value in &mut row {
                 let length;
                 (*value, length) = fast_float2::parse_partial(bytes).expect("a number");
-                bytes = &bytes[length + 1..]; // after the comma or the end of the line
+                bytes = &bytes[length + 1..]; // skips the comma or the end of the line
             }
             pool.swap(&row, &mut emit);
         }

@@ -1,4 +1,4 @@
-//! A place in a line: where the outcome is put for the thread that waits for it.
+//! A waiter: where a waiting call gets its outcome.
 
 use super::Elements;
 use crate::error::{Error, Result};
@@ -8,30 +8,30 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// Which line of a queue.
+/// One of the two wait queues of a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum WaitQueue {
     Enqueue,
     Dequeue,
 }
 
-impl Line {
+impl WaitQueue {
     pub(super) fn cancelled(self) -> Error {
         Error::cancelled(match self {
-            Line::Enqueue => "Enqueue operation was cancelled",
-            Line::Dequeue => "Dequeue operation was cancelled",
+            WaitQueue::Enqueue => "Enqueue operation was cancelled",
+            WaitQueue::Dequeue => "Dequeue operation was cancelled",
         })
     }
 }
 
-pub(super) struct Ticket {
-    /// Put once by whoever serves the line, taken once by the owner.
+pub(super) struct Waiter {
+    /// Set once by the thread that serves the wait queue, taken once by the owner.
     outcome: Mutex<Option<Result<Elements>>>,
     parker: Arc<Parker>,
     since: Instant,
 }
 
-impl Ticket {
+impl Waiter {
     pub(super) fn new(parker: &Arc<Parker>) -> Arc<Self> {
         Arc::new(Self { outcome: Mutex::new(None), parker: Arc::clone(parker), since: Instant::now() })
     }
@@ -40,24 +40,24 @@ impl Ticket {
         self.outcome.lock().take()
     }
 
-    /// For how long its owner has waited.
+    /// How long its owner has waited.
     pub(super) fn blocked_ns(&self) -> u64 {
         u64::try_from(self.since.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// Puts the outcome. The owner is not woken yet: that is for after the queue's lock is released.
+    /// Sets the outcome. The owner is woken later, when the queue's lock is released.
     pub(super) fn put(&self, outcome: Result<Elements>) {
         *self.outcome.lock() = Some(outcome);
     }
 }
 
-/// The owners of tickets whose outcome was put while the queue was locked, to be woken after.
+/// The waiters that were served while the queue was locked, to be woken afterwards.
 #[derive(Default)]
 pub(super) struct Woken(VecDeque<Arc<Parker>>);
 
 impl Woken {
-    pub(super) fn push(&mut self, ticket: &Ticket) {
-        self.0.push_back(Arc::clone(&ticket.parker));
+    pub(super) fn push(&mut self, waiter: &Waiter) {
+        self.0.push_back(Arc::clone(&waiter.parker));
     }
 
     pub(super) fn wake(self) {

@@ -1,17 +1,24 @@
-//! Element-wise arithmetic that is put off until somebody reads the elements.
+//! Lazy element-wise arithmetic: it is computed when the elements are read.
 //!
-//! A picture decoded to bytes, made floats, scaled and shifted, takes four times its memory and three passes over it.
-//! Put off, it waits in a queue as bytes, and is computed in one pass, straight into the batch it becomes part of.
-//! What is computed is the same to the last bit: the same operations on the same elements in the same order.
+//! An image that is decoded to bytes, cast to floats, scaled and shifted takes four times its memory and three passes
+//! over it. Deferred, it waits in a queue as bytes and is computed in one pass, straight into its batch. The result is
+//! the same to the last bit: the same operations on the same elements in the same order.
 
+mod recipe;
+
+pub use recipe::{Recipe, Step};
+
+use crate::error::{Error, Result};
 use crate::tensor::allocate::{self, Refusal};
 use crate::tensor::dtype::DType;
 use crate::tensor::memory::Memory;
-use smallvec::SmallVec;
+use crate::tensor::shape::Shape;
+use crate::tensor::{Data, Tensor, check_length};
+use bytes::Bytes;
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
-/// Below this many elements, computing at once costs less than putting it off.
+/// Below this many elements, computing at once costs less than deferring it.
 pub const MIN_ELEMENTS: usize = 64;
 
 /// Floats to be computed from small integers.
@@ -21,66 +28,19 @@ pub struct Deferred {
     values: OnceLock<Vec<f32>>,
 }
 
-/// How floats are computed: from elements of a type, in steps.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Recipe {
-    source_dtype: DType,
-    steps: SmallVec<[Step; 2]>,
-}
-
-/// What is done with each element. No operand is NaN, so that signs of NaN are nobody's concern.
-#[derive(Clone, Copy, Debug)]
-pub enum Step {
-    /// `x * scale + shift`, rounded after each operation.
-    Affine {
-        scale: f32,
-        shift: f32,
-    },
-    Divide(f32),
-}
-
-/// Floats that are computed at a time.
-const BLOCK_LENGTH: usize = 512;
-
-/// What is added where nothing is: it also keeps the sign of a zero.
-const NOTHING: f32 = -0.0;
-
-impl Step {
-    pub fn add(shift: f32) -> Self {
-        Self::Affine { scale: 1.0, shift }
-    }
-
-    pub fn multiply(scale: f32) -> Self {
-        Self::Affine { scale, shift: NOTHING }
-    }
-}
-
-impl PartialEq for Step {
-    /// Whether both do the same to the last bit: the sign of a zero matters.
-    fn eq(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Affine { scale, shift }, Self::Affine { scale: other_scale, shift: other_shift }) => {
-                scale.to_bits() == other_scale.to_bits() && shift.to_bits() == other_shift.to_bits()
-            }
-            (Self::Divide(divisor), Self::Divide(other)) => divisor.to_bits() == other.to_bits(),
-            _ => false,
-        }
-    }
-}
-
 impl Deferred {
-    /// Whether so many elements of a type are worth putting off.
+    /// Whether so many elements of a type are worth deferring.
     pub fn is_worth_it(source_dtype: DType, num_elements: usize) -> bool {
         let is_small_integer = matches!(source_dtype, DType::UInt8 | DType::Int8 | DType::UInt16 | DType::Int16);
         is_small_integer && num_elements >= MIN_ELEMENTS
     }
 
-    /// The elements of `source`, which must be worth it, as floats.
+    /// The elements of `source` as floats.
     pub fn new(source: Memory, source_dtype: DType) -> Self {
-        Recipe { source_dtype, steps: SmallVec::new() }.of(source)
+        Recipe::new(source_dtype).of(source)
     }
 
-    /// How many floats they are.
+    /// The number of floats.
     pub fn len(&self) -> usize {
         self.source.as_ref().len() / self.recipe.source_size()
     }
@@ -93,35 +53,28 @@ impl Deferred {
     /// Adds a step.
     pub fn push(&mut self, step: Step) {
         self.values.take();
-        match (self.recipe.steps.last_mut(), step) {
-            // A product that a sum follows is one step.
-            (Some(Step::Affine { shift, .. }), Step::Affine { scale: 1.0, shift: added })
-                if shift.to_bits() == NOTHING.to_bits() =>
-            {
-                *shift = added;
-            }
-            _ => self.recipe.steps.push(step),
-        }
+        self.recipe.push(step);
     }
 
+    /// How the floats are computed.
     pub fn recipe(&self) -> &Recipe {
         &self.recipe
     }
 
-    /// The same of the elements at `places`, which are copied.
-    pub fn part(&self, places: Range<usize>) -> Result<Self, Refusal> {
+    /// The same steps over a copy of the elements `places`.
+    pub fn part(&self, places: Range<usize>) -> std::result::Result<Self, Refusal> {
         let size = self.recipe.source_size();
         Ok(self.over(Memory::copied(&self.source.as_ref()[places.start * size..places.end * size])?))
     }
 
-    /// Copies what the floats are computed from if it may lie in the buffer of a batch of strings.
+    /// Copies the source of the floats if it may lie in the buffer of a batch of strings.
     pub fn unshare(&mut self) {
         self.source.unshare();
     }
 
     /// What the floats are computed from, and its type.
     pub fn source(&self) -> (DType, &Memory) {
-        (self.recipe.source_dtype, &self.source)
+        (self.recipe.source_dtype(), &self.source)
     }
 
     /// The same steps over other elements.
@@ -130,7 +83,7 @@ impl Deferred {
     }
 
     /// Computes the elements now. Fails if there is no memory for them.
-    pub fn compute(&self) -> Result<(), Refusal> {
+    pub fn compute(&self) -> std::result::Result<(), Refusal> {
         if self.is_open() {
             let values = self.computed(allocate::room(self.len())?);
             self.values.get_or_init(|| values);
@@ -142,7 +95,7 @@ impl Deferred {
     pub fn values(&self) -> &[f32] {
         #[expect(
             clippy::disallowed_methods,
-            reason = "four times what is there, and no more than the limit: see put_off"
+            reason = "four times what is there, and no more than the limit: see `Tensor::defer`"
         )]
         self.values.get_or_init(|| self.computed(Vec::with_capacity(self.len())))
     }
@@ -166,65 +119,88 @@ impl Deferred {
     }
 }
 
-impl Recipe {
-    /// Floats that are computed from `source` when they are read.
-    pub fn of(self, source: Memory) -> Deferred {
-        Deferred { source, recipe: self, values: OnceLock::new() }
+impl Tensor {
+    /// Casts small integers to floats lazily: they are computed when they are read. Returns false, and changes nothing,
+    /// where that is not worth it.
+    pub fn defer(&mut self) -> bool {
+        // Floats that memory cannot hold are not deferred: computing them now fails properly.
+        let is_worth_it = Deferred::is_worth_it(self.dtype, self.num_elements())
+            && allocate::check(self.num_elements().saturating_mul(size_of::<f32>())).is_ok();
+        let Data::Buffer(memory) = &mut self.data else { return false };
+        if is_worth_it {
+            let source = std::mem::replace(memory, Memory::Bytes(Bytes::new()));
+            self.data = Data::Deferred(Arc::new(Deferred::new(source, self.dtype)));
+            self.dtype = DType::Float32;
+        }
+        is_worth_it
     }
 
-    /// Size in bytes of the element that a float is computed from.
-    pub fn source_size(&self) -> usize {
-        self.source_dtype.size()
+    /// A tensor of deferred floats. Fails if their number does not fit the shape.
+    pub fn deferred(shape: Shape, floats: Deferred) -> Result<Self> {
+        check_length(&shape, floats.len())?;
+        Ok(Self { dtype: DType::Float32, shape, data: Data::Deferred(Arc::new(floats)) })
     }
 
-    /// Adds what is computed from `bytes` to `out`.
-    pub fn compute(&self, bytes: &[u8], out: &mut Vec<f32>) {
-        pulp::Arch::new().dispatch(Computation { recipe: self, bytes, out });
+    /// How the elements will be computed, unless they already are.
+    pub fn recipe(&self) -> Option<&Recipe> {
+        self.open_deferred().map(Deferred::recipe)
     }
-}
 
-/// A computation that uses the widest vectors that the machine has.
-struct Computation<'a> {
-    recipe: &'a Recipe,
-    bytes: &'a [u8],
-    out: &'a mut Vec<f32>,
-}
-
-impl pulp::WithSimd for Computation<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: pulp::Simd>(self, _simd: S) {
-        let words = self.bytes.as_chunks().0;
-        match self.recipe.source_dtype {
-            DType::UInt8 => self.recipe.extend(self.out, self.bytes, |x: u8| f32::from(x)),
-            DType::Int8 => self.recipe.extend(self.out, self.bytes, |x: u8| f32::from(x as i8)),
-            DType::UInt16 => self.recipe.extend(self.out, words, |x| f32::from(u16::from_ne_bytes(x))),
-            _ => self.recipe.extend(self.out, words, |x| f32::from(i16::from_ne_bytes(x))),
+    /// The deferred elements, if they are yet to be computed.
+    fn open_deferred(&self) -> Option<&Deferred> {
+        match &self.data {
+            Data::Deferred(deferred) if deferred.is_open() => Some(deferred),
+            _ => None,
         }
     }
-}
 
-impl Recipe {
-    /// Adds floats a block at a time, which stays in the nearest cache while the steps are done.
-    #[inline(always)]
-    fn extend<T: Copy>(&self, out: &mut Vec<f32>, source: &[T], to_float: impl Fn(T) -> f32) {
-        let mut block = [0.0; BLOCK_LENGTH];
-        // The first step is done while the block is filled.
-        let (scale, shift, rest) = match self.steps[..] {
-            [Step::Affine { scale, shift }, ref rest @ ..] => (scale, shift, rest),
-            ref steps => (1.0, NOTHING, steps),
+    /// Part `run` of deferred elements under `shape`, if it is worth deferring.
+    pub(super) fn deferred_part(&self, run: &Range<usize>, shape: &Shape) -> Result<Option<Self>> {
+        let Some(deferred) = self.open_deferred().filter(|_| run.len() >= MIN_ELEMENTS) else { return Ok(None) };
+        let part = deferred.part(run.clone()).map_err(|refusal| refusal.of_tensor(self.dtype, shape))?;
+        Ok(Some(Self { dtype: self.dtype, shape: shape.clone(), data: Data::Deferred(Arc::new(part)) }))
+    }
+
+    /// What deferred elements are computed from; nothing for others.
+    pub fn deferred_source(&self) -> &[u8] {
+        match &self.data {
+            Data::Deferred(deferred) => deferred.source().1.as_ref(),
+            _ => &[],
+        }
+    }
+
+    /// What `work` makes of these elements. It may move and drop elements but not change them: deferred ones stay
+    /// deferred, and it gets what they are computed from.
+    pub fn rearranged(&self, work: impl FnOnce(&Self) -> Result<Self>) -> Result<Self> {
+        let Some(deferred) = self.open_deferred() else { return work(self) };
+        let (dtype, source) = deferred.source();
+        let moved = work(&Self { dtype, shape: self.shape.clone(), data: Data::Buffer(source.clone()) })?;
+        let shape = moved.shape.clone();
+        let data = Data::Deferred(Arc::new(deferred.over(moved.into_memory()?)));
+        Ok(Self { dtype: self.dtype, shape, data })
+    }
+
+    /// Whether the elements are yet to be computed.
+    pub fn is_deferred(&self) -> bool {
+        self.recipe().is_some()
+    }
+
+    /// Adds a step to the computation of deferred floats. Fails if they were never deferred.
+    pub fn push_step(&mut self, step: Step) -> Result<()> {
+        let Data::Deferred(deferred) = &mut self.data else {
+            return Err(Error::internal("a step after floats that are there"));
         };
-        for source in source.chunks(BLOCK_LENGTH) {
-            let block = &mut block[..source.len()];
-            block.iter_mut().zip(source).for_each(|(x, source)| *x = to_float(*source) * scale + shift);
-            for step in rest {
-                match *step {
-                    Step::Affine { scale, shift } => block.iter_mut().for_each(|x| *x = *x * scale + shift),
-                    Step::Divide(divisor) => block.iter_mut().for_each(|x| *x /= divisor),
-                }
+        Arc::make_mut(deferred).push(step);
+        Ok(())
+    }
+
+    /// Computes deferred elements now. Fails if there is no memory for them.
+    pub fn materialise(&self) -> Result<()> {
+        match &self.data {
+            Data::Deferred(deferred) => {
+                deferred.compute().map_err(|refusal| refusal.of_tensor(self.dtype, &self.shape))
             }
-            out.extend_from_slice(block);
+            _ => Ok(()),
         }
     }
 }
@@ -247,11 +223,9 @@ mod tests {
     use crate::kernels::math::arithmetic::Binary;
     use crate::kernels::math::cast::cast;
     use crate::kernels::testing::run_one;
-    use crate::tensor::Tensor;
-    use crate::tensor::shape::Shape;
     use proptest::prelude::*;
 
-    /// `values`, enough of them to be put off, as a tensor of one of the types.
+    /// `values`, enough of them to be deferred, as a tensor of one of the types.
     fn source(dtype: DType, values: &[u16]) -> Tensor {
         let shape = Shape::new(&[values.len()]);
         let tensor = match dtype {
@@ -277,7 +251,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_put_off_is_the_same_to_the_last_bit(
+        fn what_is_deferred_is_the_same_to_the_last_bit(
             dtype in prop::sample::select(vec![DType::UInt8, DType::Int8, DType::UInt16, DType::Int16]),
             values in prop::collection::vec(any::<u16>(), MIN_ELEMENTS..80),
             steps in prop::collection::vec(
@@ -320,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_put_off_as_its_batch_is() {
+    fn a_row_of_a_deferred_batch_is_deferred() {
         let batch = source(DType::UInt8, &(0..200).collect::<Vec<u16>>()).reshaped(Shape::new(&[2, 100])).unwrap();
         let batch = then(cast(&batch, DType::Float32).unwrap(), Step::add(0.5));
         let row = batch.row(1).unwrap();

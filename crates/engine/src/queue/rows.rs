@@ -1,59 +1,16 @@
-//! What goes through a queue: elements, one at a time or as the rows of a batch.
+//! The elements of one call: one, or the rows of a batch.
 
-use super::packing::Packing;
+use super::packing::{Element, Packing};
 use crate::error::Result;
 use crate::kernel::Tensors;
-use crate::tensor::Tensor;
 use smallvec::SmallVec;
 use std::collections::VecDeque;
 
-/// One element, as it lies in a queue; see [`super::packing`].
-#[derive(Debug)]
-pub enum Element {
-    /// Few bytes, in place.
-    Short {
-        layout: u8,
-        length: u8,
-        bytes: [u8; Element::MAX_SHORT_BYTES],
-    },
-    Long {
-        layout: u8,
-        bytes: Box<[u8]>,
-    },
-    /// The components, where they are large or of shapes that are not the same for all.
-    Tensors(Box<[Tensor]>),
-}
-
-/// What one dequeue took.
+/// The elements that one dequeue took.
 pub type Elements = SmallVec<[Element; 1]>;
 
-/// Rows made ahead of the queue's lock; longer batches make the rest as space appears.
+/// How many rows are packed before the queue is locked. Longer batches pack the rest as space appears.
 const PREPARED_ROWS: usize = 256;
-
-impl Element {
-    /// What makes an element 48 bytes.
-    pub(super) const MAX_SHORT_BYTES: usize = 45;
-
-    /// The bytes of its numbers and strings. Of floats that are put off, of what they are computed from.
-    pub fn num_bytes(&self) -> usize {
-        match self {
-            Self::Short { length, .. } => usize::from(*length),
-            Self::Long { bytes, .. } => bytes.len(),
-            Self::Tensors(components) => components.iter().map(Tensor::num_bytes).sum(),
-        }
-    }
-
-    /// Component 0 as the priority: checked to be a scalar int64 before the element comes in.
-    pub(super) fn priority(&self) -> i64 {
-        let packed = |bytes: &[u8]| bytes.first_chunk().copied().map(i64::from_ne_bytes);
-        match self {
-            Self::Short { bytes, .. } => packed(bytes),
-            Self::Long { bytes, .. } => packed(bytes),
-            Self::Tensors(components) => components.first().and_then(|first| first.integer_scalar("priority").ok()),
-        }
-        .unwrap_or_default()
-    }
-}
 
 /// The elements of one enqueue, in order.
 pub struct Rows(Source);
@@ -66,7 +23,7 @@ enum Source {
 struct Many {
     /// The next elements.
     ready: VecDeque<Element>,
-    /// The batch the others are rows of.
+    /// The batch whose rows are the other elements.
     batch: Tensors,
     /// How the rows are packed.
     layout: Option<u8>,
@@ -80,13 +37,13 @@ impl Rows {
     }
 
     /// The rows of `batch`, whose components fit the queue.
-    pub(super) fn many(batch: Tensors, packing: &Packing) -> Self {
+    pub(super) fn many(batch: Tensors, packing: &Packing) -> Result<Self> {
         let end = batch.first().and_then(|component| component.shape().first().copied()).unwrap_or(0);
-        let layout = packing.layout_for(&batch);
-        Self(Source::Many(Box::new(Many { ready: VecDeque::new(), batch, layout, next: 0, end })))
+        let layout = packing.layout_for(&batch)?;
+        Ok(Self(Source::Many(Box::new(Many { ready: VecDeque::new(), batch, layout, next: 0, end }))))
     }
 
-    /// Elements made before.
+    /// Elements that are already packed.
     pub(super) fn made(elements: VecDeque<Element>) -> Self {
         let end = elements.len();
         Self(Source::Many(Box::new(Many { ready: elements, batch: Tensors::new(), layout: None, next: end, end })))
@@ -104,7 +61,7 @@ impl Rows {
         self.len() == 0
     }
 
-    /// How many elements are gone.
+    /// How many elements have been taken.
     pub(super) fn num_popped(&self) -> usize {
         match &self.0 {
             Source::One(element) => usize::from(element.is_none()),

@@ -1,4 +1,4 @@
-//! The bytes of an open file. Who reads a pipe may have to wait for them, and that wait has to end with the run.
+//! Input of files and pipes. Reading a pipe may have to wait, and that wait must end with its run.
 
 use crate::error::{Error, Wait};
 use crate::run::check_current;
@@ -7,7 +7,7 @@ use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 use std::time::Duration;
 
-/// How often a wait for a pipe looks whether its run is to end.
+/// How often a wait for a pipe checks whether its run has to end.
 const INTERVAL: Duration = Duration::from_millis(50);
 
 /// An open file of any kind.
@@ -18,16 +18,16 @@ pub struct Input {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// A file whose size is known, that can be read from anywhere and without waiting.
+    /// A file of known size that can be read from any offset, without waiting.
     Regular,
-    /// Has no end before its first writer came.
+    /// Has no end before its first writer has opened it.
     Pipe,
     /// A terminal or another device.
     Device,
 }
 
 impl Input {
-    /// Opens a file for reading. Does not wait for the writer of a pipe: reading does.
+    /// Opens a file for reading. Does not wait for the writer of a pipe; only reading does.
     pub fn open(path: &Path) -> io::Result<(Self, Metadata)> {
         let file = open(path)?;
         let metadata = file.metadata()?;
@@ -39,11 +39,12 @@ impl Input {
         self.kind != Kind::Regular
     }
 
+    /// What the system knows of the file now.
     pub fn metadata(&self) -> io::Result<Metadata> {
         self.file.metadata()
     }
 
-    /// Reads what is there, or waits until something is.
+    /// Reads what is available, or waits until something is.
     fn read_waiting(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             match self.file.read(buffer) {
@@ -53,7 +54,7 @@ impl Input {
                 result => return result,
             }
             if wait(&self.file)? == Readiness::Ended {
-                // Something may have been written just before the end.
+                // Data may have been written just before the end.
                 return self.file.read(buffer);
             }
         }
@@ -85,13 +86,13 @@ impl Seek for Input {
 
 #[derive(PartialEq, Eq)]
 enum Readiness {
-    /// It is worth reading again.
+    /// Reading may find something.
     Unknown,
     /// All writers have closed the pipe.
     Ended,
 }
 
-/// Where reading cannot wait otherwise, the system does, and nothing ends that.
+/// On other systems the operating system waits, and nothing can end that wait.
 #[cfg(not(target_os = "linux"))]
 fn open(path: &Path) -> io::Result<File> {
     File::open(path)
@@ -107,7 +108,7 @@ fn wait(_file: &File) -> io::Result<Readiness> {
     Ok(Readiness::Unknown)
 }
 
-/// Not blocking, so that neither this nor reading waits in the system. It means nothing for a regular file.
+/// Non-blocking, so that neither opening nor reading waits in the system. This has no effect on regular files.
 #[cfg(target_os = "linux")]
 fn open(path: &Path) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
@@ -125,7 +126,7 @@ fn kind(metadata: &Metadata) -> Kind {
     }
 }
 
-/// Waits until there is something to read, for a moment. Fails if the run is to end.
+/// Waits up to [`INTERVAL`] until there is something to read. Fails if the run has to end.
 ///
 /// Linux does not report the end of a pipe before it had its first writer.
 #[cfg(target_os = "linux")]
@@ -135,7 +136,7 @@ fn wait(file: &File) -> io::Result<Readiness> {
     let mut fds = [PollFd::new(file, PollFlags::IN)];
     let timeout = Timespec { tv_sec: 0, tv_nsec: INTERVAL.subsec_nanos().into() };
     match poll(&mut fds, Some(&timeout)) {
-        // A signal: whether it is to end the run is looked at next.
+        // A signal: the next call checks whether it ends the run.
         Ok(_) | Err(rustix::io::Errno::INTR) => {}
         Err(error) => return Err(error.into()),
     }

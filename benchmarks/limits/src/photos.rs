@@ -13,7 +13,7 @@ pub fn run(share: &Share) -> Tally {
     run_scaled(share, 1)
 }
 
-/// The same of photos that are decoded at half of their size.
+/// As [`run`], but photos are decoded at half of their size.
 pub fn run_half(share: &Share) -> Tally {
     run_scaled(share, 2)
 }
@@ -74,7 +74,7 @@ fn label_of(name: Option<&String>) -> i64 {
     directory.and_then(|name| name.parse().ok()).expect("a number")
 }
 
-/// Bilinear, as TensorFlow 1 places the samples: target (0, 0) lies on source (0, 0). With weights of 8 bits.
+/// Bilinear with weights of 8 bits. Positions are as in TensorFlow 1: target (0, 0) lies on source (0, 0).
 fn resize(image: &Image, target: &mut [u8]) {
     let columns = taps(image.width);
     let stride = 3 * image.width;
@@ -95,7 +95,7 @@ fn resize(image: &Image, target: &mut [u8]) {
     }
 }
 
-/// The two source places between which a target place lies, and how near it is to the second.
+/// The two source positions between which a target position lies, and its weight for the second.
 struct Tap {
     low: usize,
     high: usize,

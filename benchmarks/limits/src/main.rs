@@ -1,5 +1,5 @@
-//! What a machine can do on the workloads of the benchmarks: one loop for each, on all cores, with the bytes' work and
-//! nothing else. No queue, no graph, no Python.
+//! The limits of a machine on the benchmarks' workloads: one loop for each, on all cores, which does the same with the
+//! same bytes and nothing else. No queue, no graph, no Python.
 //!
 //! `headrace-limits TASK NUM_EPOCHS FILE...` prints a line of JSON, as every program of the benchmarks does.
 
@@ -14,20 +14,20 @@ mod pool;
 use std::time::Instant;
 use std::{env, fs, io, process, thread};
 
-/// What came out of a loop: how many examples, and sums over them.
+/// The result of a loop: the number of examples, and sums over them.
 struct Tally {
     count: u64,
     sums: Vec<i64>,
 }
 
-/// What one thread has to do.
+/// The work of one thread.
 struct Share {
     files: Vec<String>,
     num_threads: usize,
 }
 
 impl Share {
-    /// The contents of the files, each in the buffer of the one before.
+    /// Calls `body` with the contents of each file; the buffer is reused.
     fn for_each_file(&self, mut body: impl FnMut(&[u8])) {
         let mut buffer = Vec::new();
         for name in &self.files {

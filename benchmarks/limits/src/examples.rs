@@ -63,7 +63,7 @@ fn masked(bytes: &[u8]) -> [u8; 4] {
     crc32c::crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8).to_le_bytes()
 }
 
-/// The image and the label of an `Example` that has just these two features.
+/// The image and the label of an `Example` that has only these two features.
 fn parse(record: &[u8]) -> (&[u8], u64) {
     let (mut image, mut label) = (&[][..], 0);
     let mut features = field(&mut &record[..]); // Example.features
@@ -80,7 +80,7 @@ fn parse(record: &[u8]) -> (&[u8], u64) {
     (image, label)
 }
 
-/// The contents of the next field, which has a length.
+/// The contents of the next length-delimited field.
 fn field<'a>(bytes: &mut &'a [u8]) -> &'a [u8] {
     *bytes = &bytes[1..];
     let length = varint(bytes) as usize;

@@ -1,4 +1,4 @@
-//! Batches: a few buffers that are written in turn, so that their pages stay in memory.
+//! Batches: a few buffers that are reused in turn, so that their pages stay in memory.
 
 const NUM_BUFFERS: usize = 8;
 
@@ -17,7 +17,7 @@ impl<T: Copy + Default> Batches<T> {
         Self { buffers: vec![vec![T::default(); size * width]; NUM_BUFFERS], width, size, current: 0, row: 0 }
     }
 
-    /// The place of the next row. Looks at the batch with `finish` if it is full.
+    /// Fills the next row. Passes the batch to `finish` if it is full.
     pub fn fill_row(&mut self, fill: impl FnOnce(&mut [T]), finish: impl FnOnce(&[T])) {
         fill(&mut self.buffers[self.current][self.row * self.width..][..self.width]);
         self.row += 1;
@@ -26,7 +26,7 @@ impl<T: Copy + Default> Batches<T> {
         }
     }
 
-    /// Looks at what there is of the current batch and begins the next one.
+    /// Passes the incomplete batch to `finish` and begins the next one.
     pub fn flush(&mut self, finish: impl FnOnce(&[T])) {
         finish(&self.buffers[self.current][..self.row * self.width]);
         self.row = 0;

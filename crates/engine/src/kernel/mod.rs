@@ -1,0 +1,77 @@
+//! Kernels: what a node of a program calls to turn inputs into outputs.
+
+pub mod rewrite;
+
+use crate::error::{Error, Result};
+use crate::kernel::rewrite::Rewritable;
+use crate::run::Run;
+use crate::tensor::Tensor;
+use smallvec::SmallVec;
+use std::sync::Arc;
+
+/// The inputs of one operation, in order. Room for two, since most have no more and every move copies it.
+pub type Tensors = SmallVec<[Tensor; 2]>;
+
+/// The outputs of one operation, in order.
+pub type Outputs = SmallVec<[Tensor; 2]>;
+
+/// What a kernel returns.
+#[allow(clippy::large_enum_variant, reason = "made and taken apart at once; a box would cost an allocation a call")]
+pub enum Step {
+    /// It is done, with these outputs.
+    Done(Outputs),
+    /// It would have blocked. The run polls it again when its parker is unparked, and meanwhile runs operations that do
+    /// not depend on this one.
+    Pending(Box<dyn Pending>),
+}
+
+impl Step {
+    /// A finished step with one output.
+    pub fn one(output: Tensor) -> Self {
+        let mut outputs = Outputs::new();
+        outputs.push(output);
+        Self::Done(outputs)
+    }
+
+    /// A finished step without output.
+    pub fn none() -> Self {
+        Self::Done(SmallVec::new())
+    }
+
+    /// Writes the outputs to `slots`; see [`rewrite::Fill`].
+    pub fn store(self, slots: &mut [Option<Tensor>]) -> Result<Option<Box<dyn Pending>>> {
+        match self {
+            Self::Done(outputs) => store(outputs, slots).map(|()| None),
+            Self::Pending(pending) => Ok(Some(pending)),
+        }
+    }
+}
+
+/// One operation of a program. All threads that run the program share its kernels.
+pub trait Kernel: Send + Sync {
+    /// Computes the outputs from the inputs. Must not block, but return [`Step::Pending`] instead.
+    fn run(&self, run: &Run, inputs: Tensors) -> Result<Step>;
+
+    /// This kernel as one that the passes over a program may replace; `None` if they may not.
+    fn rewritable(self: Arc<Self>) -> Option<Arc<dyn Rewritable>> {
+        None
+    }
+}
+
+/// Writes the outputs of an operation to `slots`. Fails unless there is one slot for each.
+pub fn store(mut outputs: Outputs, slots: &mut [Option<Tensor>]) -> Result<()> {
+    if outputs.len() != slots.len() {
+        return Err(Error::internal(format!("{} outputs given, expected {}", outputs.len(), slots.len())));
+    }
+    slots.iter_mut().rev().for_each(|slot| *slot = outputs.pop());
+    Ok(())
+}
+
+/// An operation that waits. Whoever makes it ready unparks the run's parker.
+pub trait Pending: Send {
+    /// Tries again. Returns `None` while it still has to wait.
+    fn poll(&mut self, run: &Run) -> Result<Option<Outputs>>;
+
+    /// Stops waiting, because the run was cancelled or failed elsewhere. Returns the operation's own error for that.
+    fn cancel(&mut self) -> Error;
+}

@@ -1,0 +1,27 @@
+//! Frees constants that nothing reads any more.
+
+use crate::program::draft::Draft;
+
+/// Drops the values of constants that only specialised kernels have read, which keep what they need of them.
+pub fn drop_constants(draft: &mut Draft) {
+    let num_readers = draft.num_readers();
+    let unread = draft.initial.iter_mut().zip(num_readers).filter(|(_, num_readers)| *num_readers == 0);
+    unread.for_each(|(constant, _)| *constant = None);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::passes::testing::Example;
+    use crate::tensor::Tensor;
+
+    #[test]
+    fn only_constants_that_are_read_stay() {
+        let mut example = Example::default();
+        let [unread, input, guard, fetch] = [1, 2, 3, 4].map(|value| example.builder.constant(Tensor::scalar(value)));
+        let guarded = example.guarded_node("Neg", &[input], guard);
+        let draft = example.after(drop_constants, &[guarded, fetch]);
+        let is_there = [unread, input, guard, fetch].map(|slot| draft.initial[slot].is_some());
+        assert_eq!(is_there, [false, true, true, true]);
+    }
+}

@@ -1,0 +1,32 @@
+//! Tells kernels which of their outputs are read.
+
+use crate::program::draft::Draft;
+
+/// Notes the outputs that a node, a guard or a fetch reads. A kernel can ask for it ([`Run::is_read`]) and leave the
+/// others out: a reader whose keys nobody reads makes none.
+///
+/// [`Run::is_read`]: crate::run::Run::is_read
+pub fn mark_read_outputs(draft: &mut Draft) {
+    let num_readers = draft.num_readers();
+    for node in &mut draft.nodes {
+        node.read_outputs = (0..node.num_outputs.min(u64::BITS as usize))
+            .filter(|output| num_readers[node.first_output + output] > 0)
+            .fold(0, |bits, output| bits | 1 << output);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::passes::testing::Example;
+
+    #[test]
+    fn outputs_for_nodes_guards_and_fetches_are_read() {
+        let mut example = Example::default();
+        let fed = example.builder.feed();
+        let [first, second, third, _unread] = [(); 4].map(|()| example.node("Neg", &[fed]));
+        let guarded = example.guarded_node("Neg", &[first], second);
+        let draft = example.after(mark_read_outputs, &[third, guarded]);
+        assert_eq!(draft.nodes.iter().map(|node| node.read_outputs).collect::<Vec<_>>(), [1, 1, 1, 0, 1]);
+    }
+}

@@ -1,0 +1,43 @@
+//! Replaces kernels by ones that know their constant inputs.
+
+use crate::program::Work;
+use crate::program::draft::Draft;
+use std::sync::Arc;
+
+/// Asks each kernel for one that knows the inputs that are constants. The new kernel is given only the other inputs.
+pub fn specialise(draft: &mut Draft) {
+    for node in &mut draft.nodes {
+        let Work::Call(kernel) = &node.work else { continue };
+        let Some(rewritable) = Arc::clone(kernel).rewritable() else { continue };
+        let constants: Vec<_> = node.inputs.iter().map(|input| draft.initial[input.slot].as_ref()).collect();
+        if let Some(kernel) = rewritable.with_constants(&constants) {
+            node.work = Work::Call(kernel);
+            node.inputs.retain(|input| draft.initial[input.slot].is_none());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::program::passes::testing::Example;
+    use crate::tensor::Tensor;
+
+    #[test]
+    fn a_kernel_that_knows_its_operand_is_given_the_other_input_only() {
+        let mut example = Example::default();
+        let two = example.builder.constant(Tensor::scalar(2_i64));
+        let fed = example.builder.feed();
+        let sum = example.node("Add", &[fed, two]);
+        let draft = example.after(specialise, &[sum]);
+        assert_eq!(draft.nodes[0].inputs.iter().map(|input| input.slot).collect::<Vec<_>>(), [fed]);
+    }
+
+    #[test]
+    fn a_kernel_without_constant_inputs_stays() {
+        let mut example = Example::default();
+        let fed = example.builder.feed();
+        let sum = example.node("Add", &[fed, fed]);
+        assert_eq!(example.after(specialise, &[sum]).nodes[0].inputs.len(), 2);
+    }
+}
