@@ -111,6 +111,7 @@ class _Facts(TypedDict, total=False):
     role: Role
     is_stateful: bool
     takes_variable: bool
+    is_random: bool
     numpy: Callable[..., Any] | None
     computed: Callable[..., Computed] | None
     fold: Callable[..., Any] | None

@@ -28,8 +28,8 @@ _Gate: TypeAlias = tuple[list[int], list[tuple[int, bool]]]
 class Lowering:
     """Makes the programs of one session. May be used from many threads.
 
-    A kernel is made once for each operation and shared by all programs. It is kept when programs are
-    dropped. There are at most as many as the graph has operations.
+    A kernel is made once for each operation and shared by all programs. It is kept when programs
+    are dropped. There are at most as many as the graph has operations.
 
     Args:
         rewrites: Whether programs may be rewritten, which changes nothing but time and memory.
