@@ -221,7 +221,8 @@ impl<'p> Frame<'p> {
             return Ok(None);
         }
         progress.called = index;
-        let inputs = self.inputs(node, progress.waiting.is_empty())?;
+        let mut inputs = Tensors::new();
+        self.take_inputs(node, progress.waiting.is_empty(), &mut inputs)?;
         Ok(Some(HostCall { function: Arc::clone(function), inputs }))
     }
 
@@ -254,7 +255,8 @@ impl<'p> Frame<'p> {
     fn call(&mut self, index: usize, run: &Run, waiting: &mut Vec<Waiting>) -> Result<()> {
         let program = self.program;
         let node = &program.nodes[index];
-        let inputs = self.inputs(node, waiting.is_empty())?;
+        let mut inputs = Tensors::new();
+        self.take_inputs(node, waiting.is_empty(), &mut inputs)?;
         run.node.set(index);
         run.read_outputs.set(node.read_outputs);
         let slots = &mut self.values[node.first_output..node.first_output + node.num_outputs];
@@ -270,11 +272,10 @@ impl<'p> Frame<'p> {
         Ok(())
     }
 
-    /// The inputs of a node. Values may be moved only in program order: `may_move` must be false once a node waits,
-    /// because later nodes may run before earlier ones then.
+    /// Adds the inputs of a node to `inputs`; returned in a `Result` they would be copied. Values may be moved only in
+    /// program order: `may_move` must be false once a node waits, because later nodes may run before earlier ones then.
     #[inline(always)]
-    fn inputs(&mut self, node: &Node, may_move: bool) -> Result<Tensors> {
-        let mut inputs = Tensors::new();
+    fn take_inputs(&mut self, node: &Node, may_move: bool, inputs: &mut Tensors) -> Result<()> {
         for input in &node.inputs {
             let slot = &mut self.values[input.slot];
             // In two branches and without a `Result`: each would copy the tensor once more.
@@ -286,7 +287,7 @@ impl<'p> Frame<'p> {
                 inputs.push(value.clone());
             }
         }
-        Ok(inputs)
+        Ok(())
     }
 
     /// Polls every node that waits. Returns whether one finished.

@@ -42,14 +42,15 @@ impl Shape {
     /// 0 too, because a part of the shape can be the shape of another tensor.
     #[inline]
     pub fn checked_num_elements(&self) -> Result<usize> {
-        let mut num_elements = 1_usize;
+        let (mut num_elements, mut overflows) = (1_usize, false);
         for size in &self.0 {
-            num_elements = match num_elements.checked_mul(*size) {
-                Some(product) if product > 0 && product <= MAX_ELEMENTS => product,
-                _ => return self.without_elements(),
-            };
+            let (product, does_overflow) = num_elements.overflowing_mul(*size);
+            (num_elements, overflows) = (product, overflows | does_overflow);
         }
-        Ok(num_elements)
+        match num_elements {
+            1..=MAX_ELEMENTS if !overflows => Ok(num_elements),
+            _ => self.without_elements(),
+        }
     }
 
     /// As [`Shape::checked_num_elements`], for a shape with a 0 or with too large a product.

@@ -5,6 +5,7 @@ use crate::tensor::Tensor;
 use crate::tensor::allocate::{self, Elements};
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
+use bytemuck::Pod;
 use smallvec::SmallVec;
 
 /// Which elements of a tensor are picked, and in which order: a length and a step for each dimension.
@@ -25,6 +26,9 @@ pub struct Dim {
 }
 
 const ONE: Dim = Dim { length: 1, step: 0 };
+
+/// Pixels that are put together at a time.
+const BLOCK_LENGTH: usize = 64;
 
 /// The step of each dimension of a tensor of this shape.
 pub fn steps_of(shape: &Shape) -> SmallVec<[isize; 4]> {
@@ -80,29 +84,29 @@ impl View {
         }
         let (dtype, bytes) = (tensor.dtype(), tensor.bytes());
         if dtype == DType::String {
-            let strings = self.collected(tensor.string_values(), allocate::elements(dtype, &shape))?;
+            let strings = self.collected(tensor.string_values(), allocate::elements(dtype, &shape), extend)?;
             return Tensor::strings(shape, strings);
         }
         let elements = allocate::elements(dtype, &shape);
         let copied: Vec<u8> = match dtype.size() {
-            1 => self.collected(bytes, elements)?,
-            2 => self.collected(bytes.as_chunks::<2>().0, elements)?.into_flattened(),
-            4 => self.collected(bytes.as_chunks::<4>().0, elements)?.into_flattened(),
-            8 => self.collected(bytes.as_chunks::<8>().0, elements)?.into_flattened(),
-            _ => self.collected(bytes.as_chunks::<16>().0, elements)?.into_flattened(),
+            1 => self.collected(bytes, elements, extend_numbers)?,
+            2 => self.collected(bytes.as_chunks::<2>().0, elements, extend_numbers)?.into_flattened(),
+            4 => self.collected(bytes.as_chunks::<4>().0, elements, extend_numbers)?.into_flattened(),
+            8 => self.collected(bytes.as_chunks::<8>().0, elements, extend_numbers)?.into_flattened(),
+            _ => self.collected(bytes.as_chunks::<16>().0, elements, extend_numbers)?.into_flattened(),
         };
         Tensor::from_bytes(dtype, shape, copied.into())
     }
 
-    fn collected<T: Clone>(&self, elements: &[T], memory: Elements) -> Result<Vec<T>> {
+    fn collected<T>(&self, elements: &[T], memory: Elements, extend: Extend<T>) -> Result<Vec<T>> {
         let mut out = memory.room()?;
-        self.collect(elements, &mut out);
+        self.collect(elements, &mut out, extend);
         Ok(out)
     }
 
-    /// Adds the picked elements to `out`. The two innermost dimensions are loops of their own, the outer ones a
+    /// Adds the picked elements to `out`. `extend` adds those of the two innermost dimensions; the outer ones are a
     /// counter.
-    fn collect<T: Clone>(&self, elements: &[T], out: &mut Vec<T>) {
+    fn collect<T>(&self, elements: &[T], out: &mut Vec<T>, extend: Extend<T>) {
         let (outer, rows, columns) = match self.dims[..] {
             [ref outer @ .., rows, columns] => (outer, rows, columns),
             [columns] => (&[][..], ONE, columns),
@@ -131,15 +135,44 @@ impl View {
     }
 }
 
+/// Adds rows of elements, given by the first one and the two dimensions, to a vector.
+type Extend<T> = fn(&mut Vec<T>, &[T], isize, Dim, Dim);
+
+/// As [`extend`]. What is common for numbers is quick: colour planes become pixels.
+fn extend_numbers<T: Pod>(out: &mut Vec<T>, elements: &[T], start: isize, rows: Dim, columns: Dim) {
+    match (rows.step, columns) {
+        (1, Dim { length: 3, step }) => {
+            let planes = [0, 1, 2].map(|plane| &elements[(start + plane * step) as usize..][..rows.length]);
+            pulp::Arch::new().dispatch(Interleaving { planes, out });
+        }
+        _ => extend(out, elements, start, rows, columns),
+    }
+}
+
+/// Adds one element of each plane after the other, with the widest vectors that the machine has.
+struct Interleaving<'a, T> {
+    planes: [&'a [T]; 3],
+    out: &'a mut Vec<T>,
+}
+
+impl<T: Pod> pulp::WithSimd for Interleaving<'_, T> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: pulp::Simd>(self, _simd: S) {
+        let [red, green, blue] = self.planes.map(|plane| plane.chunks(BLOCK_LENGTH));
+        let mut block = [[T::zeroed(); 3]; BLOCK_LENGTH];
+        for ((red, green), blue) in red.zip(green).zip(blue) {
+            let pixels = block.iter_mut().zip(red).zip(green).zip(blue);
+            pixels.for_each(|(((pixel, red), green), blue)| *pixel = [*red, *green, *blue]);
+            self.out.extend_from_slice(block[..red.len()].as_flattened());
+        }
+    }
+}
+
 /// Adds rows of elements to `out`.
 fn extend<T: Clone>(out: &mut Vec<T>, elements: &[T], start: isize, rows: Dim, columns: Dim) {
     let at = |row: usize| start + row as isize * rows.step;
-    if let (1, Dim { length: 3, step }) = (rows.step, columns) {
-        // Colour planes to pixels.
-        let [red, green, blue] = [0, 1, 2].map(|plane| &elements[(start + plane * step) as usize..][..rows.length]);
-        out.extend(red.iter().zip(green).zip(blue).flat_map(|((r, g), b)| [r.clone(), g.clone(), b.clone()]));
-        return;
-    }
     for row in 0..rows.length {
         let first = at(row) as usize;
         match columns.step {

@@ -1,4 +1,4 @@
-//! Text: parsing numbers, hashing strings, excerpts for error messages.
+//! Text: parsing numbers, regular expressions, hashing strings, excerpts for error messages.
 
 pub(crate) mod excerpt;
 pub(crate) mod farmhash;

@@ -132,7 +132,7 @@ fn interleaved_words<const N: usize>(num_rows: usize, parts: &[&[u8]], elements:
     Ok(out.into_flattened())
 }
 
-/// Adds one row of each part to `out`, again and again.
+/// Adds the rows of all parts to `out`: the first row of each part, then the second row of each, and so on.
 fn interleave<T: Clone>(num_rows: usize, parts: &[&[T]], out: &mut Vec<T>) {
     for row in 0..num_rows {
         for part in parts {

@@ -93,6 +93,7 @@ impl Values {
 }
 
 /// The value of a list with one element, as a scalar; `None` for any other list.
+#[inline]
 pub fn only_value(feature: Feature, record: &Bytes) -> Option<Tensor> {
     let mut list = feature.values()?;
     let value = match (feature.dtype, list.byte()?) {
