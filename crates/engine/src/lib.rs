@@ -8,6 +8,7 @@ pub mod files;
 pub mod kernel;
 pub mod kernels;
 pub mod philox;
+pub mod pipeline;
 pub mod program;
 pub mod queue;
 pub mod random_generator;

@@ -3,6 +3,7 @@
 #![allow(unsafe_code)]
 
 use crate::error::IntoPython;
+use bytes::Bytes;
 use headrace_engine::dispatch_numeric;
 use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::dtype::DType;
@@ -49,6 +50,33 @@ pub fn array_bytes<'a>(array: &'a Bound<'_, PyUntypedArray>, dtype: DType) -> Op
     // numbers and stay where they are as long as `array` is borrowed: NumPy moves no memory that has two references.
     // The caller copies them. Who writes to the array meanwhile, in another thread, gets some of both, as with NumPy.
     Some(unsafe { std::slice::from_raw_parts((*array.as_array_ptr()).fields.data.cast::<u8>(), length) })
+}
+
+/// The memory of an array, kept alive by the bytes over it. Its address is that of the elements.
+struct Lent {
+    _array: Py<PyUntypedArray>,
+    address: usize,
+    length: usize,
+}
+
+impl AsRef<[u8]> for Lent {
+    fn as_ref(&self) -> &[u8] {
+        // SAFETY: as in `array_bytes`: `length` initialised bytes, which stay where they are as long as `_array` is
+        // referenced here, since NumPy moves no memory that has two references. Whoever holds the bytes reads only. Who
+        // writes to the array meanwhile, in Python, gets some of both, as with NumPy.
+        unsafe { std::slice::from_raw_parts(self.address as *const u8, self.length) }
+    }
+}
+
+/// The shape and the memory of an array, not copied, under the conditions of [`array_bytes`].
+pub fn lent_bytes(array: &Bound<'_, PyUntypedArray>, dtype: DType) -> Option<(Shape, Bytes)> {
+    // A bool that is no 0 or 1 has to be copied.
+    if dtype == DType::Bool {
+        return None;
+    }
+    let bytes = array_bytes(array, dtype)?;
+    let lent = Lent { address: bytes.as_ptr() as usize, length: bytes.len(), _array: array.clone().unbind() };
+    Some((Shape::new(array.shape()), Bytes::from_owner(lent)))
 }
 
 /// A NumPy scalar of exactly `dtype` as a tensor.

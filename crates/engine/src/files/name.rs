@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 /// The name of a file: any bytes, not only UTF-8.
-#[derive(Clone)]
+#[derive(Clone, Debug)]
 pub struct FileName {
     bytes: Bytes,
     text: Arc<str>,

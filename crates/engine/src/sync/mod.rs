@@ -66,6 +66,11 @@ impl Condvar {
     pub fn notify_one(&self) {
         self.0.notify_one();
     }
+
+    /// Wakes all threads that wait.
+    pub fn notify_all(&self) {
+        self.0.notify_all();
+    }
 }
 
 /// How long a thread spins before it sleeps.

@@ -129,6 +129,12 @@ impl Column {
         self.values.into_tensor(shape)
     }
 
+    /// The values alone, as a vector, and where those of each Example end.
+    pub fn into_lists(self) -> Result<(Tensor, Vec<usize>)> {
+        let shape = Shape::new(&[self.values.len()]);
+        Ok((self.values.into_tensor(shape)?, self.ends))
+    }
+
     /// The values as rows of one shape.
     pub fn into_rows(self, row: &Shape) -> Result<Tensor> {
         let shape = row.batched(self.ends.len());

@@ -21,5 +21,9 @@ pub mod single;
 pub(super) mod values;
 pub(super) mod wire;
 
+pub(crate) use column::{Column, Example};
+pub(crate) use features::Features;
+pub(crate) use wire::Feature;
+
 #[cfg(test)]
 pub(super) mod testing;

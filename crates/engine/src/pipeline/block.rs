@@ -1,0 +1,328 @@
+//! Blocks: many examples in columns; and rows of blocks, in the order in which they are wanted.
+
+use super::budget::Charge;
+use super::column::Column;
+use crate::error::{Error, Result};
+use crate::files::name::FileName;
+use crate::reader::Numbering;
+use std::fmt;
+use std::sync::Arc;
+
+/// Some examples, in columns.
+#[derive(Debug)]
+pub struct Block {
+    /// The components, in the order of the description.
+    pub columns: Vec<Column>,
+    num_rows: usize,
+    origins: Origins,
+    /// What the block is charged with beside its buffers, which carry their own charges.
+    _charge: Option<Charge>,
+}
+
+/// Where the rows of a block were read.
+#[derive(Clone, Debug)]
+pub enum Origins {
+    /// Nothing is known.
+    Unknown,
+    /// Consecutive records of one file; the number is that of the first.
+    Run(Arc<FileOrigin>, u64),
+    /// The file of each row and the number of the record in it.
+    Each(Arc<[(Arc<FileOrigin>, u64)]>),
+}
+
+/// A file that rows were read from.
+#[derive(Debug)]
+pub struct FileOrigin {
+    /// Its path.
+    pub name: FileName,
+    /// How errors count its records.
+    pub numbering: Numbering,
+}
+
+/// The record that a row was read from.
+#[derive(Clone, Debug)]
+pub struct RowOrigin {
+    /// The file.
+    pub file: Arc<FileOrigin>,
+    /// From 0.
+    pub record: u64,
+}
+
+impl fmt::Display for RowOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.file.name.text(), self.file.numbering.of(self.record))
+    }
+}
+
+impl Block {
+    /// A block of `num_rows` rows: as many as each of the columns has.
+    pub fn new(columns: Vec<Column>, num_rows: usize, origins: Origins) -> Result<Self> {
+        if let Some(column) = columns.iter().find(|column| column.len() != num_rows) {
+            return Err(Error::internal(format!("a column of {} rows in a block of {num_rows}", column.len())));
+        }
+        Ok(Self { columns, num_rows, origins, _charge: None })
+    }
+
+    /// The block, charged for as long as it lives.
+    pub fn charged(mut self, charge: Charge) -> Self {
+        self._charge = Some(charge);
+        self
+    }
+
+    /// How many examples there are.
+    pub fn num_rows(&self) -> usize {
+        self.num_rows
+    }
+
+    /// How many bytes the elements have.
+    pub fn num_bytes(&self) -> usize {
+        self.columns.iter().map(Column::num_bytes).sum()
+    }
+
+    /// Where the rows were read.
+    pub fn origins(&self) -> &Origins {
+        &self.origins
+    }
+
+    /// Where row `row` was read, if that is known.
+    pub fn origin(&self, row: usize) -> Option<RowOrigin> {
+        match &self.origins {
+            Origins::Unknown => None,
+            Origins::Run(file, first) => Some(RowOrigin { file: Arc::clone(file), record: first + row as u64 }),
+            Origins::Each(each) => {
+                each.get(row).map(|(file, record)| RowOrigin { file: Arc::clone(file), record: *record })
+            }
+        }
+    }
+}
+
+/// Consecutive rows of one block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Run {
+    block: usize,
+    start: usize,
+    length: usize,
+}
+
+/// Rows of some blocks, in the order in which they are wanted. Nothing is copied before [`Rows::gather`].
+#[derive(Clone, Debug, Default)]
+pub struct Rows {
+    blocks: Vec<Arc<Block>>,
+    runs: Vec<Run>,
+    num_rows: usize,
+}
+
+impl Rows {
+    /// No rows.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// All rows of a block.
+    pub fn all(block: impl Into<Arc<Block>>) -> Self {
+        let block = block.into();
+        let num_rows = block.num_rows();
+        let mut rows = Self::new();
+        rows.push(&block, 0, num_rows);
+        rows
+    }
+
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        self.num_rows
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.num_rows == 0
+    }
+
+    /// Adds `length` rows of a block, from row `start` on.
+    pub fn push(&mut self, block: &Arc<Block>, start: usize, length: usize) {
+        if length == 0 {
+            return;
+        }
+        self.num_rows += length;
+        let is_same = self.blocks.last().is_some_and(|last| Arc::ptr_eq(last, block));
+        if !is_same {
+            self.blocks.push(Arc::clone(block));
+        }
+        match self.runs.last_mut() {
+            Some(last) if is_same && last.start + last.length == start => last.length += length,
+            _ => self.runs.push(Run { block: self.blocks.len() - 1, start, length }),
+        }
+    }
+
+    /// Adds other rows behind these.
+    pub fn append(&mut self, other: &Self) {
+        other.runs.iter().for_each(|run| self.push(&other.blocks[run.block], run.start, run.length));
+    }
+
+    /// Takes the first `count` rows out of these.
+    pub fn take_front(&mut self, count: usize) -> Self {
+        if count >= self.num_rows {
+            return std::mem::take(self);
+        }
+        let mut front = Self::new();
+        let mut rest = Self::new();
+        for run in &self.runs {
+            let (block, taken) = (&self.blocks[run.block], run.length.min(count - front.num_rows));
+            front.push(block, run.start, taken);
+            rest.push(block, run.start + taken, run.length - taken);
+        }
+        *self = rest;
+        front
+    }
+
+    /// Each row: its block and its number there.
+    pub fn iter(&self) -> impl Iterator<Item = (&Arc<Block>, usize)> + Clone {
+        self.runs.iter().flat_map(|run| (run.start..run.start + run.length).map(|row| (&self.blocks[run.block], row)))
+    }
+
+    /// Where row `row` was read, if that is known.
+    pub fn origin(&self, row: usize) -> Option<RowOrigin> {
+        self.iter().nth(row).and_then(|(block, row)| block.origin(row))
+    }
+
+    /// Where all of them were read.
+    pub fn origins(&self) -> Origins {
+        if let [run] = self.runs[..]
+            && let Origins::Run(file, first) = &self.blocks[0].origins
+        {
+            return Origins::Run(Arc::clone(file), first + run.start as u64);
+        }
+        let each = self.iter().map(|(block, row)| block.origin(row).map(|origin| (origin.file, origin.record)));
+        each.collect::<Option<Vec<_>>>().map_or(Origins::Unknown, |each| Origins::Each(each.into()))
+    }
+
+    /// The block, if these are all the rows of one, in order.
+    pub fn whole_block(&self) -> Option<&Arc<Block>> {
+        match self.runs[..] {
+            [Run { start: 0, length, .. }] if length == self.blocks[0].num_rows() => self.blocks.first(),
+            _ => None,
+        }
+    }
+
+    /// How many bytes the elements have, roughly: each row counts as the mean of its block.
+    pub fn num_bytes(&self) -> usize {
+        let bytes = |run: &Run| {
+            let block = &self.blocks[run.block];
+            block.num_bytes() * run.length / block.num_rows().max(1)
+        };
+        self.runs.iter().map(bytes).sum()
+    }
+
+    /// The rows of column `column`, copied next to each other, unless they are a whole block.
+    pub fn gather_column(&self, column: usize) -> Result<Column> {
+        if let Some(block) = self.whole_block() {
+            return Ok(block.columns[column].clone());
+        }
+        let columns: Vec<_> = self.blocks.iter().map(|block| &block.columns[column]).collect();
+        Column::gather(&columns, Places { runs: &self.runs, rest: self.num_rows, at: 0 })
+    }
+
+    /// The rows as a block of their own, copied in any case.
+    pub fn copy(&self) -> Result<Block> {
+        let num_columns = self.blocks.first().map_or(0, |block| block.columns.len());
+        let places = Places { runs: &self.runs, rest: self.num_rows, at: 0 };
+        let copy = |column: usize| {
+            let columns: Vec<_> = self.blocks.iter().map(|block| &block.columns[column]).collect();
+            Column::gather(&columns, places.clone())
+        };
+        let columns = (0..num_columns).map(copy).collect::<Result<_>>()?;
+        Block::new(columns, self.num_rows, self.origins())
+    }
+
+    /// The rows as a block of their own.
+    pub fn gather(&self) -> Result<Arc<Block>> {
+        match self.whole_block() {
+            Some(block) => Ok(Arc::clone(block)),
+            None => self.copy().map(Arc::new),
+        }
+    }
+}
+
+/// The block and the row of each row, by numbers.
+#[derive(Clone)]
+struct Places<'a> {
+    runs: &'a [Run],
+    rest: usize,
+    at: usize,
+}
+
+impl Iterator for Places<'_> {
+    type Item = (usize, usize);
+
+    #[inline]
+    fn next(&mut self) -> Option<Self::Item> {
+        let run = self.runs.first()?;
+        let place = (run.block, run.start + self.at);
+        self.at += 1;
+        self.rest -= 1;
+        if self.at == run.length {
+            self.runs = &self.runs[1..];
+            self.at = 0;
+        }
+        Some(place)
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.rest, Some(self.rest))
+    }
+}
+
+impl ExactSizeIterator for Places<'_> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::Tensor;
+    use crate::tensor::shape::Shape;
+
+    fn block(values: &[i32]) -> Arc<Block> {
+        let tensor = Tensor::from_values(Shape::new(&[values.len()]), values.to_vec()).unwrap();
+        let file = FileOrigin { name: FileName::new("f"), numbering: Numbering::RECORDS };
+        let origins = Origins::Run(Arc::new(file), 100 * values[0].unsigned_abs() as u64);
+        Arc::new(Block::new(vec![Column::Dense(tensor)], values.len(), origins).unwrap())
+    }
+
+    fn values(rows: &Rows) -> Vec<i32> {
+        let gathered = rows.gather().unwrap();
+        gathered.columns[0].to_tensor().unwrap().values().unwrap().to_vec()
+    }
+
+    #[test]
+    fn rows_are_taken_from_the_front_across_blocks() {
+        let mut rows = Rows::all(block(&[1, 2, 3]));
+        rows.append(&Rows::all(block(&[4, 5])));
+        assert_eq!(rows.len(), 5);
+        assert!(rows.take_front(0).is_empty());
+        let front = rows.take_front(4);
+        assert_eq!((values(&front), values(&rows)), (vec![1, 2, 3, 4], vec![5]));
+        assert_eq!(values(&rows.take_front(9)), [5]);
+        assert!(rows.is_empty());
+    }
+
+    #[test]
+    fn a_whole_block_is_not_copied() {
+        let (one, other) = (block(&[1, 2, 3]), block(&[7]));
+        assert!(Arc::ptr_eq(&Rows::all(Arc::clone(&one)).gather().unwrap(), &one));
+        let mut rows = Rows::new();
+        rows.push(&one, 1, 2);
+        assert!(rows.whole_block().is_none());
+        rows.push(&other, 0, 1);
+        assert_eq!(values(&rows), [2, 3, 7]);
+    }
+
+    #[test]
+    fn each_row_knows_its_record() {
+        let (one, other) = (block(&[1, 2, 3]), block(&[7]));
+        let mut rows = Rows::new();
+        rows.push(&one, 1, 2);
+        assert_eq!(rows.origin(1).unwrap().to_string(), "f: record 102");
+        rows.push(&other, 0, 1);
+        let gathered = rows.gather().unwrap();
+        let records: Vec<_> = (0..3).map(|row| gathered.origin(row).unwrap().record).collect();
+        assert_eq!(records, [101, 102, 700]);
+    }
+}

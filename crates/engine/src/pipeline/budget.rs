@@ -1,0 +1,113 @@
+//! The memory that a pipeline may use, and what is charged to it.
+
+use crate::sync::Arc;
+use crate::sync::atomic::{AtomicUsize, Ordering};
+use bytes::Bytes;
+
+/// How many bytes a pipeline may hold, and how many it holds.
+#[derive(Debug)]
+pub struct Budget {
+    limit_bytes: usize,
+    used_bytes: AtomicUsize,
+}
+
+impl Budget {
+    /// A budget of which nothing is used.
+    pub fn new(limit_bytes: usize) -> Arc<Self> {
+        Arc::new(Self { limit_bytes, used_bytes: AtomicUsize::new(0) })
+    }
+
+    /// How many bytes may be held.
+    pub fn limit_bytes(&self) -> usize {
+        self.limit_bytes
+    }
+
+    /// How many bytes are held.
+    pub fn used_bytes(&self) -> usize {
+        self.used_bytes.load(Ordering::Acquire)
+    }
+
+    /// Charges `num_bytes` if there is room for them.
+    pub fn try_charge(self: &Arc<Self>, num_bytes: usize) -> Option<Charge> {
+        let fits = |used: usize| used.checked_add(num_bytes).filter(|sum| *sum <= self.limit_bytes);
+        let update = self.used_bytes.fetch_update(Ordering::AcqRel, Ordering::Acquire, fits);
+        update.ok().map(|_| Charge { budget: Arc::clone(self), num_bytes })
+    }
+
+    /// Charges `num_bytes`, also beyond the limit: for what nothing can go on without.
+    pub fn charge(self: &Arc<Self>, num_bytes: usize) -> Charge {
+        self.used_bytes.fetch_add(num_bytes, Ordering::AcqRel);
+        Charge { budget: Arc::clone(self), num_bytes }
+    }
+}
+
+/// Bytes that are charged to a budget until this is dropped.
+#[derive(Debug)]
+pub struct Charge {
+    budget: Arc<Budget>,
+    num_bytes: usize,
+}
+
+impl Charge {
+    /// Replaces what was charged by what it really is.
+    pub fn correct(&mut self, num_bytes: usize) {
+        let used = &self.budget.used_bytes;
+        match num_bytes.checked_sub(self.num_bytes) {
+            Some(more) => used.fetch_add(more, Ordering::AcqRel),
+            None => used.fetch_sub(self.num_bytes - num_bytes, Ordering::AcqRel),
+        };
+        self.num_bytes = num_bytes;
+    }
+
+    /// The bytes, charged for as long as any part of them is alive.
+    pub fn over(mut self, bytes: Vec<u8>) -> Bytes {
+        self.correct(bytes.capacity());
+        Bytes::from_owner(Charged { bytes, _charge: self })
+    }
+}
+
+impl Drop for Charge {
+    fn drop(&mut self) {
+        self.budget.used_bytes.fetch_sub(self.num_bytes, Ordering::AcqRel);
+    }
+}
+
+struct Charged {
+    bytes: Vec<u8>,
+    _charge: Charge,
+}
+
+impl AsRef<[u8]> for Charged {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_not_charged() {
+        let budget = Budget::new(10);
+        let first = budget.try_charge(6).unwrap();
+        assert!(budget.try_charge(5).is_none());
+        assert!(budget.try_charge(usize::MAX).is_none());
+        assert_eq!(budget.used_bytes(), 6);
+        drop(first);
+        assert!(budget.try_charge(10).is_some());
+        assert_eq!(budget.used_bytes(), 0);
+    }
+
+    #[test]
+    fn bytes_are_charged_while_a_part_of_them_lives() {
+        let budget = Budget::new(10);
+        let bytes = budget.charge(3).over(vec![1, 2, 3, 4]);
+        assert_eq!(budget.used_bytes(), 4);
+        let part = bytes.slice(1..2);
+        drop(bytes);
+        assert_eq!((budget.used_bytes(), &part[..]), (4, &[2][..]));
+        drop(part);
+        assert_eq!(budget.used_bytes(), 0);
+    }
+}

@@ -1,0 +1,384 @@
+//! The columns of a block: one component of many examples, without an object for each example.
+
+use crate::error::{Error, Result};
+use crate::tensor::Tensor;
+use crate::tensor::allocate;
+use crate::tensor::dtype::DType;
+use crate::tensor::shape::Shape;
+use bytes::Bytes;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// One component of the rows of a block.
+#[derive(Clone, Debug)]
+pub enum Column {
+    /// Rows of one shape: a tensor whose first dimension counts the rows.
+    Dense(Tensor),
+    /// A string a row, as a place in a buffer that many rows share.
+    Text(Text),
+    /// A list a row: row `i` is `values[ends[i - 1]..ends[i]]`.
+    Ragged(Ragged),
+    /// A tensor a row, of any shape.
+    Each(Arc<[Tensor]>),
+    /// A batch a row: the rows of the batch in a column of their own.
+    Batches(Arc<[Column]>),
+}
+
+/// Strings that lie in one buffer.
+#[derive(Clone, Debug)]
+pub struct Text {
+    buffer: Bytes,
+    spans: Arc<[Span]>,
+}
+
+/// The place of a string in its buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Span {
+    /// Its first byte.
+    pub start: usize,
+    /// How many bytes it has.
+    pub length: usize,
+}
+
+impl Span {
+    fn range(self) -> Range<usize> {
+        self.start..self.start + self.length
+    }
+}
+
+/// Lists of any length.
+#[derive(Clone, Debug)]
+pub struct Ragged {
+    values: Tensor,
+    ends: Arc<[usize]>,
+}
+
+impl Text {
+    /// Strings at `spans`, which must lie inside of `buffer`.
+    pub fn new(buffer: Bytes, spans: Vec<Span>) -> Self {
+        Self { buffer, spans: spans.into() }
+    }
+
+    /// How many strings there are.
+    pub fn len(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+
+    /// The bytes of row `row`.
+    pub fn row(&self, row: usize) -> &[u8] {
+        &self.buffer[self.spans[row].range()]
+    }
+
+    /// Row `row` as bytes that keep the buffer alive.
+    pub fn shared_row(&self, row: usize) -> Bytes {
+        self.buffer.slice(self.spans[row].range())
+    }
+
+    /// The bytes of each row.
+    pub fn rows(&self) -> impl Iterator<Item = &[u8]> {
+        self.spans.iter().map(|span| &self.buffer[span.range()])
+    }
+
+    fn num_bytes(&self) -> usize {
+        self.spans.iter().map(|span| span.length).sum()
+    }
+}
+
+impl Ragged {
+    /// Lists that end at `ends` of `values`, a vector.
+    pub fn new(values: Tensor, ends: Vec<usize>) -> Self {
+        Self { values, ends: ends.into() }
+    }
+
+    /// Where list number `row` is in the values.
+    pub fn range(&self, row: usize) -> Range<usize> {
+        row.checked_sub(1).map_or(0, |before| self.ends[before])..self.ends[row]
+    }
+
+    /// List number `row`, as a vector.
+    pub fn row(&self, row: usize) -> Result<Tensor> {
+        let range = self.range(row);
+        let shape = Shape::new(&[range.len()]);
+        self.values.part(range, shape)
+    }
+
+    /// How many lists there are.
+    pub fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.ends.is_empty()
+    }
+
+    /// How many values list number `row` has.
+    pub fn row_length(&self, row: usize) -> usize {
+        self.range(row).len()
+    }
+
+    /// The values of all lists, as a vector.
+    pub fn values(&self) -> &Tensor {
+        &self.values
+    }
+}
+
+impl Column {
+    /// How many rows there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Dense(tensor) => tensor.shape().first().copied().unwrap_or(0),
+            Self::Text(text) => text.len(),
+            Self::Ragged(ragged) => ragged.ends.len(),
+            Self::Each(tensors) => tensors.len(),
+            Self::Batches(batches) => batches.len(),
+        }
+    }
+
+    /// Whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// How many bytes the elements have.
+    pub fn num_bytes(&self) -> usize {
+        match self {
+            Self::Dense(tensor) => tensor.num_bytes(),
+            Self::Text(text) => text.num_bytes(),
+            Self::Ragged(ragged) => ragged.values.num_bytes(),
+            Self::Each(tensors) => tensors.iter().map(Tensor::num_bytes).sum(),
+            Self::Batches(batches) => batches.iter().map(Self::num_bytes).sum(),
+        }
+    }
+
+    /// Tensors as rows: of one shape where they can be.
+    pub fn of_rows(rows: Vec<Tensor>) -> Result<Self> {
+        let is_alike = |pair: &[Tensor]| pair[0].shape() == pair[1].shape() && pair[0].dtype() == pair[1].dtype();
+        match rows.is_empty() || !rows.windows(2).all(is_alike) {
+            true => Ok(Self::Each(rows.into())),
+            false => stack(&rows).map(Self::Dense),
+        }
+    }
+
+    /// Row `row` as a tensor.
+    pub fn row(&self, row: usize) -> Result<Tensor> {
+        match self {
+            Self::Dense(tensor) => tensor.row(row),
+            Self::Text(text) => Ok(Tensor::string(text.shared_row(row))),
+            Self::Ragged(ragged) => ragged.row(row),
+            Self::Each(tensors) => Ok(tensors[row].clone()),
+            Self::Batches(batches) => batches[row].to_tensor(),
+        }
+    }
+
+    /// All rows as one tensor whose first dimension counts them.
+    pub fn to_tensor(&self) -> Result<Tensor> {
+        match self {
+            Self::Dense(tensor) => Ok(tensor.clone()),
+            Self::Text(text) => {
+                let shape = Shape::new(&[text.len()]);
+                let strings = allocate::elements(DType::String, &shape);
+                let strings = strings.collect((0..text.len()).map(|row| text.shared_row(row)))?;
+                Tensor::strings(shape, strings)
+            }
+            Self::Ragged(_) => Err(Error::invalid_argument(
+                "its lists have lengths of their own, expected rows of one shape. Use padded_batch, \
+                 bucket_by_length or pack in place of batch",
+            )),
+            Self::Each(tensors) => stack(tensors),
+            Self::Batches(batches) => {
+                let tensors = batches.iter().map(Self::to_tensor).collect::<Result<Vec<_>>>()?;
+                stack(&tensors)
+            }
+        }
+    }
+
+    /// Rows of several columns of one kind, copied: `rows` gives the number of a column and a row of it.
+    pub fn gather(columns: &[&Self], rows: impl ExactSizeIterator<Item = (usize, usize)> + Clone) -> Result<Self> {
+        let is_mixed = columns.iter().any(|column| matches!(column, Self::Each(_)));
+        match columns.first() {
+            Some(_) if is_mixed => gather_each(columns, rows).map(Self::Each),
+            Some(Self::Dense(_)) => gather_dense(columns, rows).map(Self::Dense),
+            Some(Self::Text(_)) => gather_text(columns, rows).map(Self::Text),
+            Some(Self::Ragged(_)) => gather_ragged(columns, rows).map(Self::Ragged),
+            Some(Self::Each(_)) => Err(unlike()),
+            Some(Self::Batches(_)) => gather_batches(columns, rows).map(Self::Batches),
+            None => Err(Error::internal("rows of no column")),
+        }
+    }
+}
+
+type Place = (usize, usize);
+
+/// Tensors of one type and shape under a new first dimension.
+fn stack(tensors: &[Tensor]) -> Result<Tensor> {
+    let Some(first) = tensors.first() else { return Err(Error::internal("no rows to stack")) };
+    check_alike(tensors.iter().map(|tensor| (tensor.dtype(), tensor.shape().clone())))?;
+    let shape = first.shape().batched(tensors.len());
+    let room = allocate::elements(first.dtype(), &shape);
+    if first.dtype() == DType::String {
+        let strings = tensors.iter().flat_map(Tensor::string_values).cloned();
+        return Tensor::strings(shape.clone(), room.collect(strings)?);
+    }
+    let mut bytes = room.room()?;
+    tensors.iter().for_each(|tensor| bytes.extend_from_slice(tensor.bytes()));
+    Tensor::from_bytes(first.dtype(), shape.clone(), bytes.into())
+}
+
+/// Fails unless all rows have one type and one shape.
+fn check_alike(mut rows: impl Iterator<Item = (DType, Shape)>) -> Result<()> {
+    let Some((dtype, shape)) = rows.next() else { return Ok(()) };
+    match rows.find(|other| other.0 != dtype || other.1 != shape) {
+        None => Ok(()),
+        Some((other_dtype, other)) => Err(Error::invalid_argument(format!(
+            "one example has {dtype} of shape {shape}, another {other_dtype} of shape {other}, expected the same in all \
+             examples of a batch. Resize or pad them, or use padded_batch"
+        ))),
+    }
+}
+
+fn unlike() -> Error {
+    Error::internal("the columns of one component are of different kinds")
+}
+
+fn gather_dense(columns: &[&Column], rows: impl ExactSizeIterator<Item = Place> + Clone) -> Result<Tensor> {
+    let tensors = columns.iter().map(|column| match column {
+        Column::Dense(tensor) => Ok(tensor),
+        _ => Err(unlike()),
+    });
+    let tensors = tensors.collect::<Result<Vec<&Tensor>>>()?;
+    let Some(first) = tensors.first() else { return Err(unlike()) };
+    let row = first.shape().row();
+    check_alike(tensors.iter().map(|tensor| (tensor.dtype(), tensor.shape().row())))?;
+    let shape = row.batched(rows.len());
+    let room = allocate::elements(first.dtype(), &shape);
+    let length = row.num_elements();
+    if first.dtype() == DType::String {
+        let strings = rows.flat_map(|(column, row)| &tensors[column].string_values()[row * length..][..length]);
+        let strings = room.collect(strings.cloned())?;
+        return Tensor::strings(shape, strings);
+    }
+    let row_bytes = length * first.dtype().size();
+    let mut bytes = room.room()?;
+    let sources: Vec<_> = tensors.iter().map(|tensor| tensor.bytes()).collect();
+    rows.for_each(|(column, row)| bytes.extend_from_slice(&sources[column][row * row_bytes..][..row_bytes]));
+    Tensor::from_bytes(first.dtype(), shape, bytes.into())
+}
+
+fn gather_text(columns: &[&Column], rows: impl ExactSizeIterator<Item = Place> + Clone) -> Result<Text> {
+    let texts = columns.iter().map(|column| match column {
+        Column::Text(text) => Ok(text),
+        _ => Err(unlike()),
+    });
+    let texts = texts.collect::<Result<Vec<_>>>()?;
+    let refused = |refusal: allocate::Refusal| refusal.at("the strings of a batch");
+    let num_bytes = rows.clone().map(|(column, row)| texts[column].spans[row].length).sum();
+    let mut buffer = allocate::room(num_bytes).map_err(refused)?;
+    let mut spans = allocate::room(rows.len()).map_err(refused)?;
+    for (column, row) in rows {
+        let bytes = texts[column].row(row);
+        spans.push(Span { start: buffer.len(), length: bytes.len() });
+        buffer.extend_from_slice(bytes);
+    }
+    Ok(Text::new(buffer.into(), spans))
+}
+
+fn gather_ragged(columns: &[&Column], rows: impl ExactSizeIterator<Item = Place> + Clone) -> Result<Ragged> {
+    let lists = columns.iter().map(|column| match column {
+        Column::Ragged(ragged) => Ok(ragged),
+        _ => Err(unlike()),
+    });
+    let lists = lists.collect::<Result<Vec<_>>>()?;
+    let mut ends = allocate::room(rows.len()).map_err(|refusal| refusal.at("the ends of lists"))?;
+    let mut num_values = 0;
+    for (column, row) in rows.clone() {
+        num_values += lists[column].row_length(row);
+        ends.push(num_values);
+    }
+    let values: Vec<_> = lists.iter().map(|ragged| Column::Dense(ragged.values.clone())).collect();
+    let values: Vec<_> = values.iter().collect();
+    let places: Vec<_> =
+        rows.flat_map(|(column, row)| lists[column].range(row).map(move |place| (column, place))).collect();
+    Ok(Ragged::new(gather_dense(&values, places.into_iter())?, ends))
+}
+
+fn gather_each(columns: &[&Column], mut rows: impl Iterator<Item = Place>) -> Result<Arc<[Tensor]>> {
+    let row = |(column, row): Place| match columns[column] {
+        Column::Each(tensors) => Ok(tensors[row].clone()),
+        other => other.row(row),
+    };
+    rows.try_fold(Vec::new(), |mut tensors, place| {
+        tensors.push(row(place)?);
+        Ok(tensors)
+    })
+    .map(Into::into)
+}
+
+fn gather_batches(columns: &[&Column], rows: impl Iterator<Item = Place>) -> Result<Arc<[Column]>> {
+    let batch = |(column, row): Place| match columns[column] {
+        Column::Batches(batches) => Ok(batches[row].clone()),
+        _ => Err(unlike()),
+    };
+    rows.map(batch).collect::<Result<Vec<_>>>().map(Into::into)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(lines: &[&str]) -> Column {
+        let mut spans = Vec::new();
+        let mut buffer = Vec::new();
+        for line in lines {
+            spans.push(Span { start: buffer.len(), length: line.len() });
+            buffer.extend_from_slice(line.as_bytes());
+        }
+        Column::Text(Text::new(buffer.into(), spans))
+    }
+
+    fn numbers(rows: usize, values: &[i32]) -> Column {
+        let shape = Shape::new(&[rows, values.len() / rows]);
+        Column::Dense(Tensor::from_values(shape, values.to_vec()).unwrap())
+    }
+
+    #[test]
+    fn rows_are_gathered_in_the_order_asked_for() {
+        let (a, b) = (numbers(2, &[1, 2, 3, 4]), numbers(1, &[5, 6]));
+        let rows = [(1, 0), (0, 1), (1, 0)];
+        let gathered = Column::gather(&[&a, &b], rows.into_iter()).unwrap().to_tensor().unwrap();
+        assert_eq!(gathered, Tensor::from_values(Shape::new(&[3, 2]), vec![5, 6, 3, 4, 5, 6]).unwrap());
+        let (a, b) = (text(&["x", "", "yy"]), text(&["z"]));
+        let Column::Text(gathered) = Column::gather(&[&a, &b], [(0, 2), (1, 0), (0, 1)].into_iter()).unwrap() else {
+            panic!("expected strings");
+        };
+        assert_eq!(gathered.rows().collect::<Vec<_>>(), [b"yy".as_slice(), b"z", b""]);
+    }
+
+    #[test]
+    fn lists_keep_their_lengths() {
+        let values = |values: &[i64]| Tensor::from_values(Shape::new(&[values.len()]), values.to_vec()).unwrap();
+        let a = Column::Ragged(Ragged::new(values(&[1, 2, 3]), vec![1, 1, 3]));
+        let Column::Ragged(gathered) = Column::gather(&[&a], [(0, 2), (0, 1), (0, 0)].into_iter()).unwrap() else {
+            panic!("expected lists");
+        };
+        let rows: Vec<_> = (0..3).map(|row| gathered.row(row).unwrap()).collect();
+        assert_eq!(rows, [values(&[2, 3]), values(&[]), values(&[1])]);
+        assert!(Column::Ragged(gathered).to_tensor().unwrap_err().message().contains("Use padded_batch"));
+    }
+
+    #[test]
+    fn rows_of_different_shapes_are_no_batch() {
+        let (a, b) = (numbers(1, &[1, 2]), numbers(1, &[5]));
+        let error = Column::gather(&[&a, &b], [(0, 0), (1, 0)].into_iter()).unwrap_err();
+        assert_eq!(
+            error.message(),
+            "one example has int32 of shape [2], another int32 of shape [1], expected the same in all examples of a \
+             batch. Resize or pad them, or use padded_batch"
+        );
+    }
+}

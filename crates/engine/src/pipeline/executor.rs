@@ -1,0 +1,189 @@
+//! Runs a pipeline: a pool of workers, and the nodes, which are asked under one lock.
+//!
+//! The lock is held while nodes move row numbers, never while anything is read, decoded or computed, nor in Python. A task
+//! that has ended asks the nodes for what can be done next; so there is no thread that directs the others.
+
+use super::block::{Block, Rows};
+use super::budget::Budget;
+use super::node::{Context, Node, Poll};
+use super::task::{HostTask, Tasks};
+use crate::error::{Error, Result};
+use crate::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// The running state of one iteration over a pipeline, shared by its threads.
+pub struct Executor {
+    state: Mutex<State>,
+    /// Workers wait here for tasks.
+    has_work: Condvar,
+    /// For each lane, its thread waits here for tasks.
+    has_hosted: Vec<Condvar>,
+    /// The consumer waits here for rows.
+    has_output: Condvar,
+    budget: Arc<Budget>,
+    max_outputs: usize,
+}
+
+struct State {
+    /// `None` after the end, an error, or [`Executor::close`].
+    root: Option<Box<dyn Node>>,
+    tasks: Tasks,
+    /// Tasks that were begun and have not ended.
+    num_running: usize,
+    num_idle: usize,
+    outputs: VecDeque<Rows>,
+    /// Comes after the outputs.
+    error: Option<Error>,
+    is_closed: bool,
+}
+
+/// What the consumer gets.
+pub enum Output {
+    /// Some rows.
+    Block(Arc<Block>),
+    /// Nothing came in time.
+    Timeout,
+    /// There is no more.
+    End,
+}
+
+impl Executor {
+    /// Prepares to run `root`, whose rows leave as whole blocks; up to `max_outputs` of them wait for the consumer.
+    pub fn new(root: Box<dyn Node>, num_lanes: usize, budget: Arc<Budget>, max_outputs: usize) -> Self {
+        let state = State {
+            root: Some(root),
+            tasks: Tasks::new(num_lanes),
+            num_running: 0,
+            num_idle: 0,
+            outputs: VecDeque::new(),
+            error: None,
+            is_closed: false,
+        };
+        Self {
+            state: Mutex::new(state),
+            has_work: Condvar::new(),
+            has_hosted: (0..num_lanes).map(|_| Condvar::new()).collect(),
+            has_output: Condvar::new(),
+            budget,
+            max_outputs,
+        }
+    }
+
+    /// Starts the first tasks.
+    pub fn start(&self) {
+        self.advance(&mut self.state.lock());
+    }
+
+    /// Works until the pipeline is closed. Each worker is a thread that calls this.
+    pub fn work(&self) {
+        let mut state = self.state.lock();
+        while !state.is_closed {
+            match state.tasks.pop() {
+                Some(work) => {
+                    state.num_running += 1;
+                    drop(state);
+                    work();
+                    state = self.state.lock();
+                    state.num_running -= 1;
+                    self.advance(&mut state);
+                }
+                None => {
+                    state.num_idle += 1;
+                    state = self.has_work.wait(state);
+                    state.num_idle -= 1;
+                }
+            }
+        }
+    }
+
+    /// The next task of a lane, or `None` once the pipeline is closed. Waits. [`Executor::end_hosted`] must follow.
+    pub fn take_hosted(&self, lane: usize) -> Option<HostTask> {
+        let mut state = self.state.lock();
+        loop {
+            if state.is_closed {
+                return None;
+            }
+            if let Some(task) = state.tasks.pop_hosted(lane) {
+                state.num_running += 1;
+                return Some(task);
+            }
+            state = self.has_hosted.get(lane)?.wait(state);
+        }
+    }
+
+    /// Says that a task of a lane has ended and its slot is set.
+    pub fn end_hosted(&self) {
+        let mut state = self.state.lock();
+        state.num_running -= 1;
+        self.advance(&mut state);
+    }
+
+    /// The next rows, as a block. Waits for at most `timeout`.
+    pub fn next(&self, timeout: Duration) -> Result<Output> {
+        let mut state = self.state.lock();
+        if state.outputs.is_empty() && state.root.is_some() {
+            state = self.has_output.wait_timeout(state, timeout);
+        }
+        if let Some(rows) = state.outputs.pop_front() {
+            // What the consumer has is charged to nobody: there is room for the next.
+            self.advance(&mut state);
+            drop(state);
+            return rows.gather().map(Output::Block);
+        }
+        match (state.error.take(), state.root.is_some()) {
+            (Some(error), _) => Err(error),
+            (None, true) => Ok(Output::Timeout),
+            (None, false) => Ok(Output::End),
+        }
+    }
+
+    /// Ends the pipeline: nothing new is begun, and those who wait return. What runs is not waited for.
+    pub fn close(&self) {
+        let mut state = self.state.lock();
+        state.is_closed = true;
+        let root = state.root.take();
+        let outputs = std::mem::take(&mut state.outputs);
+        let tasks = std::mem::replace(&mut state.tasks, Tasks::new(0));
+        self.has_work.notify_all();
+        self.has_hosted.iter().for_each(Condvar::notify_all);
+        self.has_output.notify_all();
+        // They may free much memory, so not under the lock.
+        drop(state);
+        drop((root, outputs, tasks));
+    }
+
+    /// Asks the nodes for all that can be done now.
+    fn advance(&self, state: &mut MutexGuard<'_, State>) {
+        let state = &mut **state;
+        let before = state.tasks.num_native();
+        let had_outputs = !state.outputs.is_empty();
+        while state.outputs.len() < self.max_outputs
+            && let Some(root) = &mut state.root
+        {
+            match root.pull(&mut Context { tasks: &mut state.tasks, budget: &self.budget }) {
+                Ok(Poll::Ready(rows)) => state.outputs.push_back(rows),
+                Ok(Poll::Pending) if state.num_running == 0 && state.tasks.is_empty() => {
+                    state.error = Some(Error::internal("a pipeline waits for tasks that nobody has started"));
+                    state.root = None;
+                }
+                Ok(Poll::Pending) => break,
+                Ok(Poll::End) => state.root = None,
+                Err(error) => {
+                    state.error = Some(error);
+                    state.root = None;
+                }
+            }
+        }
+        let num_new = state.tasks.num_native().saturating_sub(before);
+        (0..num_new.min(state.num_idle)).for_each(|_| self.has_work.notify_one());
+        for (lane, has_hosted) in self.has_hosted.iter().enumerate() {
+            if state.tasks.has_hosted(lane) {
+                has_hosted.notify_one();
+            }
+        }
+        if state.root.is_none() || (!had_outputs && !state.outputs.is_empty()) {
+            self.has_output.notify_one();
+        }
+    }
+}

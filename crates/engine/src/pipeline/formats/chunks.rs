@@ -1,0 +1,183 @@
+//! A file in chunks that end between two records.
+
+use crate::error::{Error, Result};
+use crate::files::compression::{Compression, Inflate};
+use crate::files::input::Input;
+use crate::files::output::retried;
+use crate::pipeline::block::{Block, FileOrigin, Origins};
+use crate::pipeline::budget::Charge;
+use crate::pipeline::column::{Column, Span, Text};
+use crate::pipeline::nodes::files::Scan;
+use crate::tensor::allocate::{self, Unread};
+use std::io::{Chain, Cursor, ErrorKind, Read};
+use std::sync::Arc;
+
+/// How many bytes a chunk has, unless one record has more.
+pub const CHUNK_BYTES: usize = 256 * 1024;
+
+/// How a format finds its records.
+pub trait Split: Send {
+    /// Finds the whole records at the beginning of `chunk`, whose first byte is that number `offset_bytes` of the file and
+    /// whose first record is that number `record`.
+    fn split(&mut self, chunk: &[u8], at: Place, is_last: bool) -> Found;
+}
+
+/// A place in a file, uncompressed.
+#[derive(Clone, Copy)]
+pub struct Place {
+    pub offset_bytes: u64,
+    pub record: u64,
+}
+
+/// What was found in a chunk.
+#[derive(Default)]
+pub struct Found {
+    pub spans: Vec<Span>,
+    /// So many bytes were these records.
+    pub used: usize,
+    /// What is wrong with the record that follows.
+    pub error: Option<Error>,
+}
+
+/// The chunks of a file.
+pub struct Chunks<S> {
+    file: Arc<FileOrigin>,
+    input: Source,
+    split: S,
+    /// Read and not used: the beginning of a record.
+    rest: Vec<u8>,
+    at: Place,
+    is_last: bool,
+    error: Option<Error>,
+}
+
+enum Source {
+    Plain(Input),
+    Compressed(Box<Inflate<Chain<Cursor<Vec<u8>>, Input>>>),
+}
+
+impl Read for Source {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        match self {
+            Self::Plain(input) => input.read(buffer),
+            Self::Compressed(inflate) => inflate.read(buffer),
+        }
+    }
+}
+
+impl<S: Split> Chunks<S> {
+    pub fn open(file: &Arc<FileOrigin>, compression: Codec, split: S) -> Result<Self> {
+        let (mut input, _) = file.name.open()?;
+        let mut rest = Vec::new();
+        let compression = match compression {
+            Codec::Known(compression) => compression,
+            Codec::ByContent => guess(file, &mut input, &mut rest)?,
+        };
+        let input = match compression {
+            Compression::None => Source::Plain(input),
+            _ => {
+                let whole = Cursor::new(std::mem::take(&mut rest)).chain(input);
+                Source::Compressed(Box::new(Inflate::new(whole, compression)))
+            }
+        };
+        let at = Place { offset_bytes: 0, record: 0 };
+        Ok(Self { file: Arc::clone(file), input, split, rest, at, is_last: false, error: None })
+    }
+
+    /// Reads until there are `wanted` bytes, or the file ends.
+    fn fill(&mut self, wanted: usize) -> Result<()> {
+        let missing = wanted.saturating_sub(self.rest.len());
+        let place = || format!("{}: {}", self.file.name.text(), self.file.numbering.of(self.at.record));
+        allocate::reserve(&mut self.rest, missing)
+            .map_err(|refusal| refusal.at(place()).with_remedy("Split the record"))?;
+        let before = self.rest.len();
+        match allocate::read_to_end(&mut (&mut self.input).take(missing as u64), &mut self.rest) {
+            Ok(()) => {}
+            Err(Unread::Refused(refusal)) => return Err(refusal.at(place()).with_remedy("Split the record")),
+            Err(Unread::Failed(error)) => return Err(self.failed(&error)),
+        }
+        self.is_last = self.rest.len() - before < missing;
+        Ok(())
+    }
+
+    fn failed(&self, error: &std::io::Error) -> Error {
+        let name = self.file.name.text();
+        let place = format!(
+            "{}, after byte {} of the data",
+            self.file.numbering.of(self.at.record),
+            self.at.offset_bytes + self.rest.len() as u64
+        );
+        match &self.input {
+            Source::Compressed(inflate) if error.kind() == ErrorKind::InvalidData => {
+                Error::data_loss(format!("{name}: {error} ({place}). {}", inflate.remedy()))
+            }
+            _ => Error::io(name, error).with_remedy(&format!("It happened at {place}.")),
+        }
+    }
+}
+
+impl<S: Split> Scan for Chunks<S> {
+    fn next(&mut self, charge: Charge) -> Result<Option<Block>> {
+        let mut wanted = CHUNK_BYTES;
+        loop {
+            if let Some(error) = self.error.take() {
+                self.is_last = true;
+                self.rest.clear();
+                return Err(error);
+            }
+            if !self.is_last {
+                self.fill(wanted)?;
+            }
+            let found = self.split.split(&self.rest, self.at, self.is_last);
+            self.error = found.error;
+            if found.spans.is_empty() {
+                if self.error.is_some() {
+                    continue;
+                }
+                if self.is_last {
+                    return Ok(None);
+                }
+                // The record is larger than the chunk. No size that a file claims is believed.
+                wanted = self.rest.len().saturating_mul(2).max(CHUNK_BYTES);
+                continue;
+            }
+            let rest = allocate::room::<u8>(CHUNK_BYTES).map_err(|refusal| refusal.at(self.file.name.text()));
+            let mut rest = rest?;
+            rest.extend_from_slice(&self.rest[found.used..]);
+            let chunk = std::mem::replace(&mut self.rest, rest);
+            let num_rows = found.spans.len();
+            let origins = Origins::Run(Arc::clone(&self.file), self.at.record);
+            self.at.record += num_rows as u64;
+            self.at.offset_bytes += found.used as u64;
+            let column = Column::Text(Text::new(charge.over(chunk), found.spans));
+            return Block::new(vec![column], num_rows, origins).map(Some);
+        }
+    }
+}
+
+/// How a file is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Codec {
+    /// All files in this way.
+    Known(Compression),
+    /// As the first bytes of each file say.
+    ByContent,
+}
+
+/// Reads the first bytes of a file into `start`; says how the file is compressed.
+fn guess(file: &FileOrigin, input: &mut Input, start: &mut Vec<u8>) -> Result<Compression> {
+    const MARK_BYTES: usize = 4;
+    let mut mark = [0; MARK_BYTES];
+    while start.len() < MARK_BYTES {
+        let missing = MARK_BYTES - start.len();
+        let read = retried(|| input.read(&mut mark[..missing]));
+        match read.map_err(|error| Error::io(file.name.text(), &error))? {
+            0 => break,
+            count => start.extend_from_slice(&mark[..count]),
+        }
+    }
+    Ok(match Compression::guess(start) {
+        Compression::Gzip => Compression::Gzip,
+        _ => Compression::None,
+    })
+}

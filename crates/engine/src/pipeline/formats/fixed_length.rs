@@ -1,0 +1,74 @@
+//! Files of records that all have the same length.
+
+use super::chunks::{CHUNK_BYTES, Chunks, Codec, Found, Place, Split};
+use crate::error::{Error, Result};
+use crate::pipeline::block::FileOrigin;
+use crate::pipeline::column::Span;
+use crate::pipeline::nodes::files::{Format, Scan};
+use std::sync::Arc;
+
+/// Files of a header, records of `record_bytes` (at least 1) and a footer.
+pub struct FixedLength {
+    /// How the files are compressed.
+    pub codec: Codec,
+    /// Left out at the beginning of each file.
+    pub header_bytes: usize,
+    /// The length of a record.
+    pub record_bytes: usize,
+    /// Left out at the end of each file.
+    pub footer_bytes: usize,
+}
+
+impl Format for FixedLength {
+    fn open(&self, file: &Arc<FileOrigin>) -> Result<Box<dyn Scan>> {
+        let splitter = Splitter {
+            file: Arc::clone(file),
+            header_bytes: self.header_bytes,
+            record_bytes: self.record_bytes,
+            footer_bytes: self.footer_bytes,
+        };
+        Ok(Box::new(Chunks::open(file, self.codec, splitter)?))
+    }
+
+    fn block_bytes(&self) -> usize {
+        CHUNK_BYTES
+    }
+}
+
+struct Splitter {
+    file: Arc<FileOrigin>,
+    header_bytes: usize,
+    record_bytes: usize,
+    footer_bytes: usize,
+}
+
+impl Split for Splitter {
+    fn split(&mut self, chunk: &[u8], at: Place, is_last: bool) -> Found {
+        let mut found = Found::default();
+        let mut start = if at.offset_bytes == 0 { self.header_bytes } else { 0 };
+        // The footer may be in this chunk: that is known at the end of the file.
+        while chunk.len().saturating_sub(start) >= self.record_bytes.saturating_add(self.footer_bytes) {
+            found.spans.push(Span { start, length: self.record_bytes });
+            start += self.record_bytes;
+        }
+        found.used = start.min(chunk.len());
+        let rest = chunk.len() - found.used;
+        if is_last && rest != self.footer_bytes {
+            found.error = Some(self.uneven(at, found.spans.len(), rest));
+        }
+        found
+    }
+}
+
+impl Splitter {
+    fn uneven(&self, at: Place, num_records: usize, rest: usize) -> Error {
+        let record = at.record + num_records as u64;
+        let name = self.file.name.text();
+        let Self { header_bytes, record_bytes, footer_bytes, .. } = self;
+        Error::data_loss(format!(
+            "{name}: truncated record (record {record}): {rest} bytes are left, expected {record_bytes} and a footer of \
+             {footer_bytes}, or the footer alone (header_bytes={header_bytes}). Correct the lengths, or copy the file \
+             again."
+        ))
+    }
+}

@@ -1,0 +1,49 @@
+//! Text files: bytes between line feeds, in no particular encoding. A carriage return before a line feed is dropped.
+
+use super::chunks::{CHUNK_BYTES, Chunks, Codec, Found, Place, Split};
+use crate::error::Result;
+use crate::pipeline::block::FileOrigin;
+use crate::pipeline::column::Span;
+use crate::pipeline::nodes::files::{Format, Scan};
+use memchr::memchr_iter;
+use std::sync::Arc;
+
+/// Text files.
+pub struct Lines {
+    /// How the files are compressed.
+    pub codec: Codec,
+}
+
+impl Format for Lines {
+    fn open(&self, file: &Arc<FileOrigin>) -> Result<Box<dyn Scan>> {
+        Ok(Box::new(Chunks::open(file, self.codec, Splitter)?))
+    }
+
+    fn block_bytes(&self) -> usize {
+        CHUNK_BYTES
+    }
+}
+
+struct Splitter;
+
+impl Split for Splitter {
+    fn split(&mut self, chunk: &[u8], _at: Place, is_last: bool) -> Found {
+        let mut found = Found::default();
+        let mut start = 0;
+        for end in memchr_iter(b'\n', chunk) {
+            found.spans.push(line(chunk, start, end));
+            start = end + 1;
+        }
+        if is_last && start < chunk.len() {
+            found.spans.push(line(chunk, start, chunk.len()));
+            start = chunk.len();
+        }
+        found.used = start;
+        found
+    }
+}
+
+fn line(chunk: &[u8], start: usize, end: usize) -> Span {
+    let has_return = end > start && chunk[end - 1] == b'\r';
+    Span { start, length: end - start - usize::from(has_return) }
+}

@@ -1,0 +1,51 @@
+//! Nodes: the serial steps of a pipeline. They move rows by their numbers and start tasks; they compute nothing.
+
+use super::block::Rows;
+use super::budget::{Budget, Charge};
+use super::task::{HostTask, Tasks, Work};
+use crate::error::Result;
+use crate::sync::Arc;
+
+/// A serial step. What it gives is the same whenever it is asked, and however fast its tasks end.
+pub trait Node: Send {
+    /// The next rows, in order. Not called again after the end or an error.
+    fn pull(&mut self, context: &mut Context) -> Result<Poll>;
+}
+
+/// What a node has.
+pub enum Poll {
+    /// At least one row.
+    Ready(Rows),
+    /// Nothing before a task has ended.
+    Pending,
+    /// No more rows.
+    End,
+}
+
+/// What nodes may use while they are asked.
+pub struct Context<'a> {
+    /// The tasks that are to be done.
+    pub tasks: &'a mut Tasks,
+    /// The memory of the pipeline.
+    pub budget: &'a Arc<Budget>,
+}
+
+impl Context<'_> {
+    /// Charges `num_bytes` to the budget; `None` if they do not fit, unless nothing would go on without them.
+    pub fn charge(&self, num_bytes: usize, is_needed: bool) -> Option<Charge> {
+        match is_needed {
+            true => Some(self.budget.charge(num_bytes)),
+            false => self.budget.try_charge(num_bytes),
+        }
+    }
+
+    /// Lets a worker do something whose result is `distance` steps away from the consumer.
+    pub fn start(&mut self, distance: usize, work: Work) {
+        self.tasks.push(distance, work);
+    }
+
+    /// Lets the thread of a lane do something.
+    pub fn start_hosted(&mut self, lane: usize, task: HostTask) -> Result<()> {
+        self.tasks.push_hosted(lane, task)
+    }
+}

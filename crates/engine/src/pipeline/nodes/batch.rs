@@ -1,0 +1,41 @@
+//! Rows in groups of one size.
+
+use crate::error::Result;
+use crate::pipeline::block::Rows;
+use crate::pipeline::node::{Context, Node, Poll};
+
+/// Gives `size` rows at a time. The last ones may be fewer.
+pub struct Batch {
+    input: Box<dyn Node>,
+    size: usize,
+    drops_remainder: bool,
+    waiting: Rows,
+    /// The end of the input was seen.
+    is_over: bool,
+}
+
+impl Batch {
+    /// With `drops_remainder` the last rows are left out if they are fewer than `size`.
+    pub fn new(input: Box<dyn Node>, size: usize, drops_remainder: bool) -> Self {
+        Self { input, size, drops_remainder, waiting: Rows::new(), is_over: false }
+    }
+}
+
+impl Node for Batch {
+    fn pull(&mut self, context: &mut Context) -> Result<Poll> {
+        while self.waiting.len() < self.size && !self.is_over {
+            match self.input.pull(context)? {
+                Poll::Ready(rows) if self.waiting.is_empty() => self.waiting = rows,
+                Poll::Ready(rows) => self.waiting.append(&rows),
+                Poll::Pending => return Ok(Poll::Pending),
+                Poll::End => self.is_over = true,
+            }
+        }
+        let rows = self.waiting.take_front(self.size);
+        match rows.len() {
+            0 => Ok(Poll::End),
+            length if length < self.size && self.drops_remainder => Ok(Poll::End),
+            _ => Ok(Poll::Ready(rows)),
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Work on rows in parallel, whose results come in the order of the rows.
+
+use crate::error::{Error, Result};
+use crate::pipeline::block::{Block, Rows};
+use crate::pipeline::node::{Context, Node, Poll};
+use crate::pipeline::task::{HostTask, Outcome, Ring};
+use crate::run::catch_panic;
+use std::sync::Arc;
+
+/// What is done with some rows, by a worker. It is a pure function of them.
+pub trait Stage: Send + Sync {
+    /// The rows that come of some rows.
+    fn apply(&self, rows: Rows) -> Result<Rows>;
+
+    /// Whether what it makes of some rows is what it makes of each of them.
+    fn is_row_wise(&self) -> bool {
+        true
+    }
+}
+
+/// Who does the work.
+#[derive(Clone)]
+pub enum Worker {
+    /// The pool: these stages, one after the other; then the rows are gathered into one block.
+    Pool(Arc<[Arc<dyn Stage>]>),
+    /// A thread of Python's, one task after the other.
+    Lane(usize),
+}
+
+/// The node.
+pub struct Map {
+    input: Input,
+    worker: Worker,
+    /// How many tasks are begun before their results are wanted.
+    ahead: usize,
+    /// How many steps it is away from the consumer.
+    distance: usize,
+    ring: Ring<Outcome>,
+    /// What the result of a task is expected to take: as much as the last one.
+    expected_bytes: usize,
+}
+
+enum Input {
+    Open(Box<dyn Node>),
+    Ended,
+    /// The error comes after the results of all rows before it.
+    Failed(Error),
+}
+
+impl Map {
+    /// Up to `ahead` tasks are begun before their results are wanted; those are `distance` steps away from the consumer.
+    pub fn new(input: Box<dyn Node>, worker: Worker, ahead: usize, distance: usize) -> Self {
+        Self { input: Input::Open(input), worker, ahead, distance, ring: Ring::new(), expected_bytes: 0 }
+    }
+
+    /// Starts as many tasks as there may be.
+    fn start_tasks(&mut self, context: &mut Context) -> Result<()> {
+        while self.ring.len() < self.ahead.max(1) {
+            let Input::Open(input) = &mut self.input else { return Ok(()) };
+            let Some(mut charge) = context.charge(self.expected_bytes, self.ring.is_empty()) else { return Ok(()) };
+            let rows = match input.pull(context) {
+                Ok(Poll::Ready(rows)) => rows,
+                Ok(Poll::Pending) => return Ok(()),
+                Ok(Poll::End) => {
+                    self.input = Input::Ended;
+                    return Ok(());
+                }
+                Err(error) => {
+                    self.input = Input::Failed(error);
+                    return Ok(());
+                }
+            };
+            let slot = self.ring.start();
+            match &self.worker {
+                Worker::Pool(stages) => {
+                    let stages = Arc::clone(stages);
+                    let work = move || {
+                        slot.set(catch_panic(|| {
+                            let (block, error) = apply(&stages, rows)?;
+                            charge.correct(block.num_bytes());
+                            Ok(Outcome { rows: Rows::all(block.charged(charge)), error })
+                        }));
+                    };
+                    context.start(self.distance, Box::new(work));
+                }
+                Worker::Lane(lane) => context.start_hosted(*lane, HostTask { rows, pass: 0, slot })?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The rows after all stages, as a block that nobody else has; at an error those before it, if each row goes by itself.
+fn apply(stages: &[Arc<dyn Stage>], rows: Rows) -> Result<(Block, Option<Error>)> {
+    let error = match apply_all(stages, rows.clone()) {
+        Ok(block) => return Ok((block, None)),
+        Err(error) => error,
+    };
+    if !stages.iter().all(|stage| stage.is_row_wise()) {
+        return Err(error);
+    }
+    let mut rest = rows;
+    let mut good = Rows::new();
+    let mut met = None;
+    while met.is_none() && !rest.is_empty() {
+        match apply_all(stages, rest.take_front(1)) {
+            Ok(block) => good.append(&Rows::all(block)),
+            Err(error) => met = Some(error),
+        }
+    }
+    match good.is_empty() {
+        true => Err(met.unwrap_or(error)),
+        false => Ok((good.copy()?, met.or(Some(error)))),
+    }
+}
+
+fn apply_all(stages: &[Arc<dyn Stage>], rows: Rows) -> Result<Block> {
+    let rows = stages.iter().try_fold(rows, |rows, stage| stage.apply(rows))?;
+    let block = rows.gather()?;
+    drop(rows);
+    match Arc::try_unwrap(block) {
+        Ok(block) => Ok(block),
+        Err(shared) => Block::new(shared.columns.clone(), shared.num_rows(), shared.origins().clone()),
+    }
+}
+
+impl Node for Map {
+    fn pull(&mut self, context: &mut Context) -> Result<Poll> {
+        loop {
+            self.start_tasks(context)?;
+            let Some(result) = self.ring.pop() else { break };
+            let Outcome { rows, error } = result?;
+            self.expected_bytes = rows.num_bytes();
+            if let Some(error) = error {
+                self.input = Input::Failed(error);
+                self.ring = Ring::new();
+            }
+            self.start_tasks(context)?;
+            // A filter may leave nothing.
+            if !rows.is_empty() {
+                return Ok(Poll::Ready(rows));
+            }
+        }
+        if !self.ring.is_empty() {
+            return Ok(Poll::Pending);
+        }
+        match std::mem::replace(&mut self.input, Input::Ended) {
+            Input::Failed(error) => Err(error),
+            Input::Ended => Ok(Poll::End),
+            open @ Input::Open(_) => {
+                self.input = open;
+                Ok(Poll::Pending)
+            }
+        }
+    }
+}

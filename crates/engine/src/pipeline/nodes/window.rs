@@ -1,0 +1,244 @@
+//! A shuffle over a window: each row that leaves is drawn from those that wait.
+
+use crate::error::{Code, Error, Result};
+use crate::philox::Philox;
+use crate::pipeline::block::{Block, Rows};
+use crate::pipeline::node::{Context, Node, Poll};
+use std::sync::Arc;
+
+/// Rows are given in groups of this size.
+const GROUP_ROWS: usize = 1024;
+/// A block is replaced by a copy of the rows that wait once they are so small a part of it.
+const KEPT_PART: usize = 4;
+
+/// The node. As long as the input lasts, `size` rows wait and each is as likely to be next.
+pub struct Window {
+    input: Box<dyn Node>,
+    size: usize,
+    random: Philox,
+    /// The block and the row of each row that waits.
+    waiting: Vec<(u32, u32)>,
+    blocks: Vec<Held>,
+    /// Numbers of `blocks` that are free.
+    free: Vec<u32>,
+    incoming: Incoming,
+    is_over: bool,
+}
+
+/// A block of which rows wait.
+#[derive(Default)]
+struct Held {
+    block: Option<Arc<Block>>,
+    num_waiting: usize,
+    /// Whether each row of the block as it came waits.
+    waits: Vec<bool>,
+    /// Where each row was moved to when the block was replaced by a smaller one. Empty before.
+    moved: Vec<u32>,
+}
+
+impl Held {
+    fn new(block: &Arc<Block>) -> Self {
+        let waits = std::iter::repeat_n(false, block.num_rows()).collect();
+        Self { block: Some(Arc::clone(block)), num_waiting: 0, waits, moved: Vec::new() }
+    }
+
+    fn add(&mut self, row: usize) {
+        self.waits[row] = true;
+        self.num_waiting += 1;
+    }
+
+    /// The place of a row in the block as it is now.
+    fn place(&self, row: usize) -> usize {
+        self.moved.get(row).map_or(row, |moved| *moved as usize)
+    }
+
+    fn remove(&mut self, row: usize) {
+        self.waits[row] = false;
+        self.num_waiting -= 1;
+    }
+
+    /// The bytes of the rows that wait.
+    fn num_bytes(&self) -> usize {
+        let bytes = |block: &Arc<Block>| block.num_bytes() * self.num_waiting / block.num_rows().max(1);
+        self.block.as_ref().map_or(0, bytes)
+    }
+
+    /// Replaces the block by a copy of the rows that wait, if those are a small part of it.
+    fn compact(&mut self, context: &Context) -> Result<()> {
+        let Some(block) = &self.block else { return Ok(()) };
+        if self.num_waiting == 0 || self.num_waiting * KEPT_PART > block.num_rows() {
+            return Ok(());
+        }
+        let mut kept = Rows::new();
+        let mut moved: Vec<u32> = std::iter::repeat_n(0, self.waits.len()).collect();
+        for row in (0..self.waits.len()).filter(|row| self.waits[*row]) {
+            moved[row] = kept.len() as u32;
+            kept.push(block, self.place(row), 1);
+        }
+        let copy = kept.copy()?;
+        let charge = context.budget.charge(copy.num_bytes());
+        self.block = Some(Arc::new(copy.charged(charge)));
+        self.moved = moved;
+        Ok(())
+    }
+}
+
+/// What the input gave and the window did not take yet.
+#[derive(Default)]
+struct Incoming {
+    rows: std::vec::IntoIter<(Arc<Block>, usize)>,
+    /// The number of the block that came last.
+    last: Option<u32>,
+}
+
+impl Window {
+    /// The draws are those of the pair of seeds.
+    pub fn new(input: Box<dyn Node>, size: usize, seed: u64, pass: u64) -> Self {
+        Self {
+            input,
+            size,
+            random: Philox::new(seed.cast_signed(), pass.cast_signed()),
+            waiting: Vec::new(),
+            blocks: Vec::new(),
+            free: Vec::new(),
+            incoming: Incoming::default(),
+            is_over: false,
+        }
+    }
+
+    /// The next row of the input, or why there is none.
+    fn next_input(&mut self, context: &mut Context) -> Result<Option<(u32, u32)>> {
+        loop {
+            if let Some((block, row)) = self.incoming.rows.next() {
+                return Ok(Some((self.hold(&block, row), row as u32)));
+            }
+            if self.is_over {
+                return Ok(None);
+            }
+            match self.input.pull(context)? {
+                Poll::Ready(rows) => {
+                    let rows: Vec<_> = rows.iter().map(|(block, row)| (Arc::clone(block), row)).collect();
+                    self.incoming.rows = rows.into_iter();
+                }
+                Poll::Pending => return Ok(None),
+                Poll::End => self.is_over = true,
+            }
+        }
+    }
+
+    /// The number of a block, of which row `row` waits from now on.
+    fn hold(&mut self, block: &Arc<Block>, row: usize) -> u32 {
+        let last = self.incoming.last.filter(|last| {
+            let held = &self.blocks[*last as usize];
+            held.moved.is_empty() && held.block.as_ref().is_some_and(|other| Arc::ptr_eq(other, block))
+        });
+        let number = last.unwrap_or_else(|| {
+            // All rows of the block before have come.
+            if let Some(before) = self.incoming.last.take() {
+                self.release(before);
+            }
+            let held = Held::new(block);
+            match self.free.pop() {
+                Some(number) => {
+                    self.blocks[number as usize] = held;
+                    number
+                }
+                None => {
+                    self.blocks.push(held);
+                    self.blocks.len() as u32 - 1
+                }
+            }
+        });
+        self.blocks[number as usize].add(row);
+        self.incoming.last = Some(number);
+        number
+    }
+
+    /// Takes a row that waits, drawn at random, to the end of `rows`.
+    fn draw(&mut self, rows: &mut Rows, context: &Context) -> Result<()> {
+        let index = below(&mut self.random, self.waiting.len() as u64) as usize;
+        let (number, row) = self.waiting.swap_remove(index);
+        let held = &mut self.blocks[number as usize];
+        if let Some(block) = &held.block {
+            rows.push(block, held.place(row as usize), 1);
+        }
+        held.remove(row as usize);
+        if self.incoming.last == Some(number) {
+            return Ok(());
+        }
+        held.compact(context)?;
+        self.release(number);
+        Ok(())
+    }
+
+    /// Lets go of a block of which no row waits.
+    fn release(&mut self, number: u32) {
+        let held = &mut self.blocks[number as usize];
+        if held.num_waiting == 0 {
+            *held = Held::default();
+            self.free.push(number);
+        }
+    }
+
+    /// Fails if the window can never be filled within the budget.
+    fn check_budget(&self, context: &Context) -> Result<()> {
+        let budget = context.budget;
+        if budget.used_bytes() <= budget.limit_bytes() || self.waiting.is_empty() {
+            return Ok(());
+        }
+        let held: usize = self.blocks.iter().map(Held::num_bytes).sum();
+        let needed = held as u128 * self.size as u128 / self.waiting.len() as u128;
+        match needed > budget.limit_bytes() as u128 {
+            false => Ok(()),
+            true => Err(Error::new(
+                Code::ResourceExhausted,
+                format!(
+                    "shuffle(window={}) needs about {needed} bytes, expected at most the {} of memory_bytes. Use a smaller \
+                     window, shuffle before the examples are decoded, or raise options(memory_bytes=...)",
+                    self.size,
+                    budget.limit_bytes()
+                ),
+            )),
+        }
+    }
+}
+
+impl Node for Window {
+    fn pull(&mut self, context: &mut Context) -> Result<Poll> {
+        let mut rows = Rows::new();
+        while rows.len() < GROUP_ROWS {
+            while self.waiting.len() < self.size
+                && let Some(row) = self.next_input(context)?
+            {
+                self.waiting.push(row);
+            }
+            if self.waiting.len() < self.size && !self.is_over {
+                self.check_budget(context)?;
+                break;
+            }
+            if self.waiting.is_empty() {
+                break;
+            }
+            self.draw(&mut rows, context)?;
+        }
+        match (rows.is_empty(), self.is_over && self.waiting.is_empty()) {
+            (false, _) => Ok(Poll::Ready(rows)),
+            (true, true) => Ok(Poll::End),
+            (true, false) => Ok(Poll::Pending),
+        }
+    }
+}
+
+/// A number below `bound`, which is not 0, each as likely as the others.
+///
+/// Source: Lemire, "Fast Random Integer Generation in an Interval" (ACM TOMACS 29, 2019).
+pub fn below(random: &mut Philox, bound: u64) -> u64 {
+    let mut next = || u64::from(random.next_u32()) << 32 | u64::from(random.next_u32());
+    let threshold = bound.wrapping_neg() % bound;
+    loop {
+        let product = u128::from(next()) * u128::from(bound);
+        if product as u64 >= threshold {
+            return (product >> 64) as u64;
+        }
+    }
+}

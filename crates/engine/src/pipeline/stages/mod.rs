@@ -1,0 +1,6 @@
+//! What workers do with rows.
+
+pub mod collate;
+pub mod parse;
+pub mod program;
+pub mod select;

@@ -1,0 +1,15 @@
+//! Some of the columns, in another order.
+
+use crate::error::Result;
+use crate::pipeline::block::{Block, Rows};
+use crate::pipeline::nodes::map::Stage;
+
+/// The columns of these numbers.
+pub struct Select(pub Vec<usize>);
+
+impl Stage for Select {
+    fn apply(&self, rows: Rows) -> Result<Rows> {
+        let columns = self.0.iter().map(|column| rows.gather_column(*column)).collect::<Result<_>>()?;
+        Block::new(columns, rows.len(), rows.origins()).map(Rows::all)
+    }
+}

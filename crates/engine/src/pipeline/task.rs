@@ -1,0 +1,153 @@
+//! Tasks: what workers and Python's threads do, in parallel, and where their results wait for their turn.
+
+use super::block::Rows;
+use crate::error::{Error, Result};
+use crate::sync::{Arc, Mutex};
+use std::collections::{BTreeMap, VecDeque};
+
+/// A piece of work for the pool of workers. It puts its result into a [`Slot`] and does not panic.
+pub type Work = Box<dyn FnOnce() + Send>;
+
+/// A piece of work for a thread of Python's: the rows to work on, and where the result belongs.
+pub struct HostTask {
+    /// The rows to work on.
+    pub rows: Rows,
+    /// The number of the pass, for those that make rows.
+    pub pass: u64,
+    /// Where the result belongs.
+    pub slot: Slot<Outcome>,
+}
+
+/// What came of work on rows.
+pub struct Outcome {
+    /// The rows that were made.
+    pub rows: Rows,
+    /// What happened at the row behind those.
+    pub error: Option<Error>,
+}
+
+impl From<Rows> for Outcome {
+    fn from(rows: Rows) -> Self {
+        Self { rows, error: None }
+    }
+}
+
+/// The place of a result that is still to come.
+pub struct Slot<T>(Arc<Mutex<Option<Result<T>>>>);
+
+impl<T> Clone for Slot<T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<T> Slot<T> {
+    fn new() -> Self {
+        Self(Arc::new(Mutex::new(None)))
+    }
+
+    /// Gives the result.
+    pub fn set(&self, result: Result<T>) {
+        *self.0.lock() = Some(result);
+    }
+
+    fn take(&self) -> Option<Result<T>> {
+        self.0.lock().take()
+    }
+}
+
+/// Results in the order in which their tasks were started, whoever was first.
+pub struct Ring<T>(VecDeque<Slot<T>>);
+
+impl<T> Default for Ring<T> {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> Ring<T> {
+    /// No tasks.
+    pub fn new() -> Self {
+        Self(VecDeque::new())
+    }
+
+    /// The number of tasks whose result was not taken.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The place for the result of one more task.
+    pub fn start(&mut self) -> Slot<T> {
+        let slot = Slot::new();
+        self.0.push_back(slot.clone());
+        slot
+    }
+
+    /// The result of the oldest task, if that has ended.
+    pub fn pop(&mut self) -> Option<Result<T>> {
+        let result = self.0.front()?.take()?;
+        self.0.pop_front();
+        Some(result)
+    }
+}
+
+/// Tasks that were not begun.
+pub struct Tasks {
+    /// For the workers, by how many steps their results are away from the consumer: the nearest first.
+    native: BTreeMap<usize, VecDeque<Work>>,
+    /// For each lane of Python's.
+    hosted: Vec<VecDeque<HostTask>>,
+    num_native: usize,
+}
+
+impl Tasks {
+    /// No tasks, for so many lanes.
+    pub fn new(num_lanes: usize) -> Self {
+        Self { native: BTreeMap::new(), hosted: (0..num_lanes).map(|_| VecDeque::new()).collect(), num_native: 0 }
+    }
+
+    /// Adds a task for a worker.
+    pub fn push(&mut self, distance: usize, work: Work) {
+        self.native.entry(distance).or_default().push_back(work);
+        self.num_native += 1;
+    }
+
+    /// Adds a task for the thread of a lane. Fails if there is no such lane.
+    pub fn push_hosted(&mut self, lane: usize, task: HostTask) -> Result<()> {
+        let no_lane = || Error::internal(format!("there is no lane {lane}"));
+        self.hosted.get_mut(lane).ok_or_else(no_lane)?.push_back(task);
+        Ok(())
+    }
+
+    /// The task that is to be done next.
+    pub fn pop(&mut self) -> Option<Work> {
+        let work = self.native.values_mut().find_map(VecDeque::pop_front)?;
+        self.num_native -= 1;
+        Some(work)
+    }
+
+    /// The task that a lane is to do next.
+    pub fn pop_hosted(&mut self, lane: usize) -> Option<HostTask> {
+        self.hosted.get_mut(lane)?.pop_front()
+    }
+
+    /// How many tasks there are for workers.
+    pub fn num_native(&self) -> usize {
+        self.num_native
+    }
+
+    /// Whether there is a task for a lane.
+    pub fn has_hosted(&self, lane: usize) -> bool {
+        self.hosted.get(lane).is_some_and(|tasks| !tasks.is_empty())
+    }
+
+    /// Whether there are no tasks at all.
+    pub fn is_empty(&self) -> bool {
+        self.num_native == 0 && self.hosted.iter().all(VecDeque::is_empty)
+    }
+}

@@ -1,0 +1,452 @@
+//! Pipelines: their plan, their execution, and the columns that Python functions take and give.
+
+use crate::array::{lent_bytes, to_python as array_of, to_python_shared};
+use crate::attrs::{attrs, dtype};
+use crate::detach::detached;
+use crate::error::{IntoPython, from_python};
+use crate::program::Program;
+use crate::view::to_tensor;
+use headrace_engine::error::{Error, Result};
+use headrace_engine::files::compression::Compression;
+use headrace_engine::files::name::FileName;
+use headrace_engine::pipeline::arrays::Arrays;
+use headrace_engine::pipeline::block::{Block, FileOrigin, Origins, Rows};
+use headrace_engine::pipeline::budget::Budget;
+use headrace_engine::pipeline::column::{self, Ragged};
+use headrace_engine::pipeline::executor::{Executor, Output};
+use headrace_engine::pipeline::formats::{Codec, FixedLength, Lines, TfRecords, Whole};
+use headrace_engine::pipeline::nodes::files::Format;
+use headrace_engine::pipeline::nodes::map;
+use headrace_engine::pipeline::plan::{self, Settings, Step};
+use headrace_engine::pipeline::stages::collate::{Collate, Padding, Unbatch};
+use headrace_engine::pipeline::stages::parse::Parse;
+use headrace_engine::pipeline::stages::program::RunProgram;
+use headrace_engine::pipeline::stages::select::Select;
+use headrace_engine::pipeline::task::{HostTask, Outcome};
+use headrace_engine::reader::Numbering;
+use headrace_engine::run::Run;
+use headrace_engine::sync::cancellation::Cancellation;
+use headrace_engine::tensor::Tensor;
+use numpy::{PyArray1, PyUntypedArray};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// How long the consumer waits before it looks for signals.
+const INTERVAL: Duration = Duration::from_millis(50);
+
+/// A scalar or an array, and the number of its type.
+type Typed<'py> = (Bound<'py, PyAny>, u8);
+
+/// What workers do with rows.
+#[pyclass(frozen, module = "headrace._native")]
+pub struct Stage(Arc<dyn map::Stage>);
+
+#[pymethods]
+impl Stage {
+    /// `Example`s to columns; the features as `ParseExample` takes them.
+    #[staticmethod]
+    fn parse(
+        features: &Bound<'_, PyDict>,
+        defaults: Vec<Typed<'_>>,
+        record: usize,
+        kept: Vec<usize>,
+    ) -> PyResult<Self> {
+        let py = features.py();
+        let defaults = defaults.into_iter().map(|(value, code)| to_tensor(&value, dtype(py, code)?));
+        let defaults = defaults.collect::<PyResult<_>>()?;
+        Ok(Self(Arc::new(Parse::new(&attrs(features)?, defaults, record, kept).into_python(py)?)))
+    }
+
+    /// Some of the columns.
+    #[staticmethod]
+    fn select(columns: Vec<usize>) -> Self {
+        Self(Arc::new(Select(columns)))
+    }
+
+    /// Rows to a batch. `padding` is a scalar for each column and what lengths are a multiple of.
+    #[staticmethod]
+    fn collate(
+        py: Python<'_>,
+        names: Vec<String>,
+        pad_to: Option<usize>,
+        padding: Option<(Vec<Typed<'_>>, usize)>,
+    ) -> PyResult<Self> {
+        let padding = padding.map(|(values, multiple_of)| -> PyResult<Padding> {
+            let values = values.into_iter().map(|(value, code)| to_tensor(&value, dtype(py, code)?));
+            Ok(Padding { values: values.collect::<PyResult<_>>()?, multiple_of })
+        });
+        Ok(Self(Arc::new(Collate { names, pad_to, padding: padding.transpose()? })))
+    }
+
+    /// Batches to rows.
+    #[staticmethod]
+    fn unbatch() -> Self {
+        Self(Arc::new(Unbatch))
+    }
+
+    /// A program for each row.
+    #[staticmethod]
+    fn program(program: &Program, fed: Vec<usize>, kept: Vec<usize>, num_outputs: usize) -> Self {
+        Self(Arc::new(RunProgram { program: program.shared(), fed, kept, num_outputs }))
+    }
+}
+
+/// A step of a pipeline, with what comes before it.
+#[pyclass(frozen, module = "headrace._native")]
+pub struct Plan(Arc<plan::Plan>);
+
+fn codec(name: &str) -> PyResult<Codec> {
+    match name {
+        "auto" => Ok(Codec::ByContent),
+        "" => Ok(Codec::Known(Compression::None)),
+        "gzip" => Ok(Codec::Known(Compression::Gzip)),
+        "zlib" => Ok(Codec::Known(Compression::Zlib)),
+        _ => Err(PyValueError::new_err(format!("there is no compression {name}"))),
+    }
+}
+
+#[pymethods]
+impl Plan {
+    /// The records of files, of kind "tfrecords", "text_lines", "files" or "fixed_length_records", which takes the bytes of
+    /// header, record and footer.
+    #[staticmethod]
+    fn files(
+        kind: &str,
+        paths: Vec<Bound<'_, PyBytes>>,
+        compression: &str,
+        lengths: (usize, usize, usize),
+    ) -> PyResult<Self> {
+        let codec = codec(compression)?;
+        let (header_bytes, record_bytes, footer_bytes) = lengths;
+        let (format, numbering): (Arc<dyn Format>, _) = match kind {
+            "tfrecords" => (Arc::new(TfRecords { codec }), Numbering::RECORDS),
+            "text_lines" => (Arc::new(Lines { codec }), Numbering { word: "line", first: 1 }),
+            "files" => (Arc::new(Whole), Numbering::RECORDS),
+            "fixed_length_records" => {
+                (Arc::new(FixedLength { codec, header_bytes, record_bytes, footer_bytes }), Numbering::RECORDS)
+            }
+            _ => return Err(PyValueError::new_err(format!("there is no kind of files {kind}"))),
+        };
+        let origin = |path: Bound<'_, PyBytes>| {
+            Arc::new(FileOrigin { name: FileName::new(path.as_bytes().to_vec()), numbering })
+        };
+        let files = paths.into_iter().map(origin).collect();
+        Ok(Self(Arc::new(plan::Plan::Files(format, files))))
+    }
+
+    /// The rows of C-contiguous arrays, given with their types. Numbers are not copied.
+    #[staticmethod]
+    fn arrays(py: Python<'_>, arrays: Vec<(Bound<'_, PyUntypedArray>, u8)>, seed: Option<u64>) -> PyResult<Self> {
+        let tensor = |(array, code): (Bound<'_, PyUntypedArray>, u8)| -> PyResult<Tensor> {
+            let dtype = dtype(py, code)?;
+            match lent_bytes(&array, dtype) {
+                Some((shape, bytes)) => Tensor::from_bytes(dtype, shape, bytes).into_python(py),
+                None => to_tensor(array.as_any(), dtype),
+            }
+        };
+        let tensors = arrays.into_iter().map(tensor).collect::<PyResult<_>>()?;
+        let rows = Arc::new(Arrays::new(tensors).into_python(py)?);
+        Ok(Self(Arc::new(plan::Plan::Indexed(rows, seed))))
+    }
+
+    /// Rows that the thread of a lane makes.
+    #[staticmethod]
+    fn hosted(lane: usize) -> Self {
+        Self(Arc::new(plan::Plan::Hosted(lane)))
+    }
+
+    #[staticmethod]
+    fn concat(plans: Vec<Bound<'_, Self>>) -> Self {
+        let inputs = plans.into_iter().map(|plan| Arc::clone(&plan.get().0)).collect();
+        Self(Arc::new(plan::Plan::Concat(inputs)))
+    }
+
+    fn map(&self, stages: Vec<Bound<'_, Stage>>) -> Self {
+        let stages = stages.into_iter().map(|stage| Arc::clone(&stage.get().0)).collect();
+        self.then(Step::Map(stages))
+    }
+
+    fn map_hosted(&self, lane: usize) -> Self {
+        self.then(Step::MapHosted(lane))
+    }
+
+    fn take(&self, count: u64) -> Self {
+        self.then(Step::Take(count))
+    }
+
+    fn skip(&self, count: u64) -> Self {
+        self.then(Step::Skip(count))
+    }
+
+    fn shard(&self, index: u64, count: u64) -> Self {
+        self.then(Step::Shard { index, count })
+    }
+
+    fn window(&self, size: usize, seed: u64) -> Self {
+        self.then(Step::Window { size, seed })
+    }
+
+    fn batch(&self, size: usize, drops_remainder: bool) -> Self {
+        self.then(Step::Batch { size, drops_remainder })
+    }
+
+    fn epochs(&self, count: Option<u64>) -> Self {
+        self.then(Step::Epochs(count))
+    }
+}
+
+impl Plan {
+    fn then(&self, step: Step) -> Self {
+        Self(Arc::new(plan::Plan::Then(Arc::clone(&self.0), step)))
+    }
+}
+
+/// One component of some rows.
+#[pyclass(frozen, module = "headrace._native")]
+pub struct Column(column::Column);
+
+#[pymethods]
+impl Column {
+    /// Rows of one shape: those of an array.
+    #[staticmethod]
+    fn dense(array: &Bound<'_, PyAny>, code: u8) -> PyResult<Self> {
+        let tensor = to_tensor(array, dtype(array.py(), code)?)?;
+        Ok(Self(column::Column::Dense(tensor)))
+    }
+
+    /// Rows of any shapes.
+    #[staticmethod]
+    fn each(arrays: &Bound<'_, PyList>, code: u8) -> PyResult<Self> {
+        let dtype = dtype(arrays.py(), code)?;
+        let tensors = arrays.iter().map(|array| to_tensor(&array, dtype)).collect::<PyResult<Vec<_>>>()?;
+        Ok(Self(column::Column::Each(tensors.into())))
+    }
+
+    /// Lists that end at `ends` of a vector.
+    #[staticmethod]
+    fn lists(values: &Bound<'_, PyAny>, ends: Vec<usize>, code: u8) -> PyResult<Self> {
+        let tensor = to_tensor(values, dtype(values.py(), code)?)?;
+        Ok(Self(column::Column::Ragged(Ragged::new(tensor, ends))))
+    }
+
+    /// One batch, whose rows are those of an array.
+    #[staticmethod]
+    fn batch(array: &Bound<'_, PyAny>, code: u8) -> PyResult<Self> {
+        let tensor = to_tensor(array, dtype(array.py(), code)?)?;
+        Ok(Self(column::Column::Batches(Arc::new([column::Column::Dense(tensor)]))))
+    }
+
+    /// All rows: an array, or a list where they have shapes of their own. Arrays cannot be written.
+    fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        shared(py, &self.0)
+    }
+}
+
+fn shared<'py>(py: Python<'py>, column: &column::Column) -> PyResult<Bound<'py, PyAny>> {
+    match column {
+        column::Column::Dense(tensor) => to_python_shared(py, tensor.clone()),
+        column::Column::Text(text) => Ok(objects(py, text)),
+        column::Column::Ragged(_) | column::Column::Each(_) => {
+            let rows = (0..column.len()).map(|row| to_python_shared(py, column.row(row).into_python(py)?));
+            Ok(PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?)?.into_any())
+        }
+        column::Column::Batches(batches) => {
+            let batches = batches.iter().map(|batch| shared(py, batch)).collect::<PyResult<Vec<_>>>()?;
+            Ok(PyList::new(py, batches)?.into_any())
+        }
+    }
+}
+
+/// Strings as an array of `bytes` objects.
+fn objects<'py>(py: Python<'py>, text: &column::Text) -> Bound<'py, PyAny> {
+    let objects = text.rows().map(|row| PyBytes::new(py, row).into_any().unbind()).collect();
+    PyArray1::<Py<PyAny>>::from_vec(py, objects).into_any()
+}
+
+/// The component of a batch that the user gets: his own, and writable.
+fn owned<'py>(py: Python<'py>, column: column::Column) -> PyResult<Bound<'py, PyAny>> {
+    match column {
+        column::Column::Batches(batches) if batches.len() == 1 => {
+            let batch = batches[0].clone();
+            drop(batches);
+            owned(py, batch)
+        }
+        column::Column::Dense(tensor) => array_of(py, tensor),
+        column => shared(py, &column),
+    }
+}
+
+/// A task for a Python function: some rows.
+#[pyclass(frozen, module = "headrace._native")]
+pub struct Job {
+    task: Mutex<Option<HostTask>>,
+    block: Arc<Block>,
+    pass: u64,
+    executor: Arc<Executor>,
+}
+
+#[pymethods]
+impl Job {
+    #[getter]
+    fn pass_number(&self) -> u64 {
+        self.pass
+    }
+
+    #[getter]
+    fn num_rows(&self) -> usize {
+        self.block.num_rows()
+    }
+
+    fn column(&self, index: usize) -> PyResult<Column> {
+        let missing = || PyValueError::new_err(format!("there is no column {index}"));
+        self.block.columns.get(index).cloned().map(Column).ok_or_else(missing)
+    }
+
+    /// Where a row was read, in words.
+    fn origin(&self, row: usize) -> Option<String> {
+        self.block.origin(row).map(|origin| origin.to_string())
+    }
+
+    /// Gives the result: columns of `num_rows` rows. `rows` are the numbers of those they were made from; None if they are
+    /// new ones. `error` is what happened at the row behind those.
+    fn finish(
+        &self,
+        py: Python<'_>,
+        columns: Vec<Bound<'_, Column>>,
+        num_rows: usize,
+        rows: Option<Vec<usize>>,
+        error: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let columns = columns.into_iter().map(|column| column.get().0.clone()).collect();
+        let origins = rows.map_or(Origins::Unknown, |rows| {
+            let mut kept = Rows::new();
+            rows.into_iter().for_each(|row| kept.push(&self.block, row, 1));
+            kept.origins()
+        });
+        let block = Block::new(columns, num_rows, origins).into_python(py)?;
+        self.end(Ok(Outcome { rows: Rows::all(block), error: error.map(|error| failure(py, &error)) }));
+        Ok(())
+    }
+
+    /// Gives the rows of these numbers as they came; `error` is what happened at the row behind them.
+    fn keep(&self, py: Python<'_>, rows: Vec<usize>, error: Option<Bound<'_, PyAny>>) {
+        let mut kept = Rows::new();
+        rows.into_iter().for_each(|row| kept.push(&self.block, row, 1));
+        self.end(Ok(Outcome { rows: kept, error: error.map(|error| failure(py, &error)) }));
+    }
+}
+
+/// What a Python function raised, to be raised again as it is.
+fn failure(py: Python<'_>, error: &Bound<'_, PyAny>) -> Error {
+    from_python(py, PyErr::from_value(error.clone())).interrupting()
+}
+
+impl Job {
+    fn end(&self, result: Result<Outcome>) {
+        if let Some(task) = self.task.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            task.slot.set(result);
+            self.executor.end_hosted();
+        }
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        // Its thread is gone: nobody waits for it for ever.
+        self.end(Err(Error::cancelled("the thread of a Python function has ended before the function")));
+    }
+}
+
+/// One iteration over a pipeline: its threads.
+#[pyclass(frozen, module = "headrace._native")]
+pub struct Execution {
+    executor: Arc<Executor>,
+    cancellation: Cancellation,
+    workers: Mutex<Vec<JoinHandle<()>>>,
+}
+
+#[pymethods]
+impl Execution {
+    #[new]
+    fn new(
+        plan: &Plan,
+        pass_number: u64,
+        num_threads: usize,
+        num_lanes: usize,
+        memory_bytes: usize,
+        max_outputs: usize,
+    ) -> PyResult<Self> {
+        let root = plan.0.start(pass_number, Settings { num_threads }, 0);
+        let executor = Arc::new(Executor::new(root, num_lanes, Budget::new(memory_bytes), max_outputs));
+        let cancellation = Cancellation::new();
+        let execution =
+            Self { executor: Arc::clone(&executor), cancellation: cancellation.clone(), workers: Mutex::default() };
+        for number in 0..num_threads {
+            let (executor, cancellation) = (Arc::clone(&executor), cancellation.clone());
+            let work = move || Run::new(&cancellation).while_current(|| executor.work());
+            let worker = thread::Builder::new().name(format!("headrace-{number}")).spawn(work)?;
+            execution.workers.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
+        }
+        executor.start();
+        Ok(execution)
+    }
+
+    /// The next rows: the number of them and a list with each component; None at the end. With `is_batch` the components of
+    /// the only row, which is a batch.
+    fn next<'py>(&self, py: Python<'py>) -> PyResult<Option<(usize, Bound<'py, PyList>)>> {
+        let wait = |run: &Run| loop {
+            match self.executor.next(INTERVAL)? {
+                Output::Block(block) => return Ok(Some(block)),
+                Output::End => return Ok(None),
+                Output::Timeout => run.check()?,
+            }
+        };
+        let Some(block) = detached(py, &self.cancellation, None, wait)? else { return Ok(None) };
+        let num_rows = block.num_rows();
+        let columns = match Arc::try_unwrap(block) {
+            Ok(block) => block.columns,
+            Err(block) => block.columns.clone(),
+        };
+        let columns = columns.into_iter().map(|column| owned(py, column)).collect::<PyResult<Vec<_>>>()?;
+        Ok(Some((num_rows, PyList::new(py, columns)?)))
+    }
+
+    /// The next task of a lane, or None once this is closed. Waits.
+    fn take(&self, py: Python<'_>, lane: usize) -> PyResult<Option<Job>> {
+        let executor = Arc::clone(&self.executor);
+        let Some(task) = py.detach(|| executor.take_hosted(lane)) else { return Ok(None) };
+        match task.rows.gather() {
+            Ok(block) => Ok(Some(Job { pass: task.pass, task: Mutex::new(Some(task)), block, executor })),
+            Err(error) => {
+                task.slot.set(Err(error));
+                executor.end_hosted();
+                Err(Error::internal("the rows of a function do not fit into memory")).into_python(py)
+            }
+        }
+    }
+
+    /// Ends all threads of the engine and waits for them.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| self.end());
+    }
+}
+
+impl Execution {
+    fn end(&self) {
+        self.cancellation.cancel();
+        self.executor.close();
+        let workers = std::mem::take(&mut *self.workers.lock().unwrap_or_else(PoisonError::into_inner));
+        // A worker does not panic: its tasks catch what does.
+        workers.into_iter().for_each(|worker| drop(worker.join()));
+    }
+}
+
+impl Drop for Execution {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
