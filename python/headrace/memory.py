@@ -16,7 +16,7 @@ from headrace.dtypes import as_dtype, kernel_name, string
 from headrace.errors import InvalidArgumentError, ResourceExhaustedError
 from headrace.shapes import bracketed
 
-__all__ = ["check_array", "check_bytes"]
+__all__ = ["available_bytes", "check_array", "check_bytes"]
 
 _MAX_ELEMENTS = 2**63 - 1
 # A string takes a pointer to a Python object, and the same size in the engine.
@@ -26,6 +26,11 @@ _NUM_COPIES = 2
 
 # The limit in bytes, and what sets it. It is read once.
 _LIMIT, _OWNER = memory_limit()
+
+
+def available_bytes() -> int:
+    """Returns how much memory this machine or its control group has, swap space included."""
+    return _LIMIT
 
 
 def check_array(shape: Iterable[Any], dtype: npt.DTypeLike) -> None:

@@ -1,0 +1,32 @@
+"""Pipelines: from files to batches, in blocks, in an order that depends on the description alone.
+
+A `Pipeline` is made by a function of `sources` (`tfrecords`, `text_lines`, …) and grows by its
+methods. It describes only; iterating over it starts threads and gives `Batches`.
+"""
+
+from headrace.pipeline.batches import Batches
+from headrace.pipeline.elements import Feature, Ragged, Spec
+from headrace.pipeline.pipeline import Pipeline, concat
+from headrace.pipeline.sources import (
+    arrays,
+    files,
+    fixed_length_records,
+    iterable,
+    text_lines,
+    tfrecords,
+)
+
+__all__ = [
+    "Batches",
+    "Feature",
+    "Pipeline",
+    "Ragged",
+    "Spec",
+    "arrays",
+    "concat",
+    "files",
+    "fixed_length_records",
+    "iterable",
+    "text_lines",
+    "tfrecords",
+]

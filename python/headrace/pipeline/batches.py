@@ -1,0 +1,141 @@
+"""Iterating over a pipeline: its threads, and what they hand to the program."""
+
+import os
+import threading
+import weakref
+from collections import deque
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any
+
+from headrace import engine
+from headrace.errors import FailedPreconditionError
+from headrace.memory import available_bytes
+from headrace.pipeline.columns import decoded
+from headrace.pipeline.functions import Lane
+from headrace.pipeline.planner import plan
+from headrace.pipeline.specs import Known, batch_depth
+from headrace.pipeline.stages import Stage
+
+__all__ = ["Batches"]
+
+_LEAST_MEMORY_BYTES = 64 << 20
+
+
+class Batches:
+    """The batches, or the examples, of one iteration over a pipeline.
+
+    Its threads start when it is made. They end, and files are closed, at the end of the data, at an
+    error, at `close`, at the end of a `with` block, when it is no longer used, and with the
+    interpreter. May be used by one thread at a time.
+
+    A batch is a dict of arrays, which belong to the program alone and can be written; strings are
+    arrays of `bytes` or `str` objects. An example is a dict of NumPy scalars, arrays, `bytes` and
+    `str`.
+    """
+
+    def __init__(
+        self, chain: Sequence[Stage], options: Mapping[str, int], known: Known, pass_number: int
+    ) -> None:
+        planned = plan(chain, known)
+        self._process = os.getpid()
+        self._specs = known.specs[-1]
+        self._is_batched = batch_depth(chain) > 0
+        self._examples: deque[dict[str, Any]] = deque()
+        self._execution = engine.Execution(
+            planned.plan,
+            pass_number,
+            options.get("num_threads") or _num_cores(),
+            len(planned.lanes),
+            options.get("memory_bytes") or _default_memory_bytes(),
+            planned.num_ready,
+        )
+        threads = [
+            threading.Thread(
+                target=_serve,
+                args=(self._execution, number, lane),
+                name=f"headrace-function-{number}",
+                daemon=True,
+            )
+            for number, lane in enumerate(planned.lanes)
+        ]
+        self._end = weakref.finalize(self, _close, self._execution, threads, self._process)
+        for thread in threads:
+            thread.start()
+
+    def __iter__(self) -> "Batches":
+        return self
+
+    def __next__(self) -> dict[str, Any]:
+        if self._examples:
+            return self._examples.popleft()
+        if not self._end.alive:
+            raise StopIteration
+        if self._process != os.getpid():
+            raise FailedPreconditionError(
+                None,
+                None,
+                "this iteration over a pipeline was begun before a fork, and its threads are in "
+                "the other process. Iterate over the pipeline anew in this one.",
+            )
+        try:
+            given = self._execution.next()
+        except engine.EngineError as error:
+            self.close()
+            engine.raise_op_error(error)
+        except BaseException:
+            self.close()
+            raise
+        if given is None:
+            self.close()
+            raise StopIteration
+        num_rows, columns = given
+        components = {
+            name: decoded(column) if spec.dtype is str else column
+            for (name, spec), column in zip(self._specs.items(), columns, strict=True)
+        }
+        if self._is_batched:
+            return components
+        self._examples.extend(
+            {name: column[row] for name, column in components.items()} for row in range(num_rows)
+        )
+        return self._examples.popleft()
+
+    def close(self) -> None:
+        """Ends the threads and waits for them. What was read ahead is dropped."""
+        self._examples.clear()
+        self._end()
+
+    def __enter__(self) -> "Batches":
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _serve(execution: engine.Execution, number: int, lane: Lane) -> None:
+    while (job := execution.take(number)) is not None:
+        lane.process(job)
+
+
+def _close(execution: engine.Execution, threads: list[threading.Thread], process: int) -> None:
+    if process != os.getpid():
+        return
+    execution.close()
+    for thread in threads:
+        # A function that ends the iteration it belongs to cannot wait for itself.
+        if thread is not threading.current_thread() and thread.ident is not None:
+            thread.join()
+
+
+def _num_cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _default_memory_bytes() -> int:
+    return max(available_bytes() // 4, _LEAST_MEMORY_BYTES)

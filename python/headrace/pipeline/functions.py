@@ -1,0 +1,197 @@
+"""Python functions of pipelines.
+
+Each has a thread of its own, which gets one block after the other: there is one crossing into
+Python for a block, and a function sees its examples in order.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, Protocol, TypeVar
+
+from headrace import engine
+from headrace.pipeline.columns import as_values, batch_column, column_of, values_of
+from headrace.pipeline.specs import Specs
+
+__all__ = [
+    "FilterFunction",
+    "FlatMapFunction",
+    "IterableFunction",
+    "Lane",
+    "MapFunction",
+]
+
+# Examples of a block of an iterable.
+_BLOCK_ROWS: Final = 128
+
+_T = TypeVar("_T")
+
+
+class Lane(Protocol):
+    """What a thread does with its blocks."""
+
+    def process(self, job: engine.Job) -> None:
+        """Works on one block and gives the result, with what the function raised."""
+
+
+class _Calls:
+    """Calls of a function for the examples of a block, one by one, up to the first error.
+
+    Attributes:
+        error: What the function raised, or what was wrong with what it returned; None if nothing.
+    """
+
+    def __init__(self, job: engine.Job, specs: Specs, where: str) -> None:
+        self._job = job
+        self._specs = specs
+        self._where = where
+        self.error: BaseException | None = None
+
+    def of(self, call: Callable[[dict[str, Any]], _T]) -> Iterator[tuple[int, _T]]:
+        """Yields the number of each example and what a call with it has returned."""
+        columns = [
+            values_of(self._job.column(index), spec)
+            for index, spec in enumerate(self._specs.values())
+        ]
+        number = -1
+        try:
+            for number, values in enumerate(zip(*columns, strict=True)):
+                yield number, call(dict(zip(self._specs, values, strict=True)))
+        except BaseException as error:
+            origin = self._job.origin(number) if number >= 0 else None
+            self.error = _noted(error, self._where, origin)
+
+
+def _noted(error: BaseException, where: str, origin: str | None = None) -> BaseException:
+    """Returns an error with a note that says in which stage and at which record it happened."""
+    if isinstance(error, StopIteration):
+        # It would end the loop of the program without a word.
+        stopped = RuntimeError("a Python function of a pipeline raised StopIteration")
+        stopped.__cause__ = error
+        error = stopped
+    error.add_note(f"in {where}" + ("" if origin is None else f", at {origin}"))
+    return error
+
+
+class MapFunction:
+    """`map` over examples, or over batches."""
+
+    def __init__(
+        self,
+        function: Callable[[dict[str, Any]], Mapping[str, Any]],
+        given: Specs,
+        made: Specs,
+        is_batched: bool,
+    ) -> None:
+        self._function = function
+        self._given = given
+        self._made = made
+        self._is_batched = is_batched
+        self._where = f"map({_name_of(function)})"
+
+    def process(self, job: engine.Job) -> None:
+        """Calls the function for each row."""
+        calls = _Calls(job, self._given, self._where)
+        rows = [row for _, row in calls.of(self._call)]
+        _finish(job, self._where, self._made, rows, range(len(rows)), calls.error, self._is_batched)
+
+    def _call(self, example: dict[str, Any]) -> list[Any]:
+        return as_values(self._where, self._function(example), self._made)
+
+
+class FilterFunction:
+    """`filter` over examples, or over batches."""
+
+    def __init__(self, function: Callable[[dict[str, Any]], object], given: Specs) -> None:
+        self._function = function
+        self._given = given
+
+    def process(self, job: engine.Job) -> None:
+        """Calls the function for each row."""
+        calls = _Calls(job, self._given, f"filter({_name_of(self._function)})")
+        kept = [
+            number for number, is_kept in calls.of(lambda row: bool(self._function(row))) if is_kept
+        ]
+        job.keep(kept, calls.error)
+
+
+class FlatMapFunction:
+    """`flat_map` over examples."""
+
+    def __init__(
+        self,
+        function: Callable[[dict[str, Any]], Iterable[Mapping[str, Any]]],
+        given: Specs,
+        made: Specs,
+    ) -> None:
+        self._function = function
+        self._given = given
+        self._made = made
+        self._where = f"flat_map({_name_of(function)})"
+
+    def process(self, job: engine.Job) -> None:
+        """Calls the function for each example."""
+        calls = _Calls(job, self._given, self._where)
+        pairs = [(number, row) for number, rows in calls.of(self._call) for row in rows]
+        numbers = [number for number, _ in pairs]
+        _finish(job, self._where, self._made, [row for _, row in pairs], numbers, calls.error)
+
+    def _call(self, example: dict[str, Any]) -> list[list[Any]]:
+        return [as_values(self._where, made, self._made) for made in self._function(example)]
+
+
+class IterableFunction:
+    """What the iterator of a function yields; a new iterator for each pass."""
+
+    def __init__(self, factory: Callable[[], Iterable[Mapping[str, Any]]], made: Specs) -> None:
+        self._factory = factory
+        self._made = made
+        self._passes: dict[int, Iterator[Mapping[str, Any]]] = {}
+        self._where = f"iterable({_name_of(factory)})"
+
+    def process(self, job: engine.Job) -> None:
+        """Takes the next examples; none at the end."""
+        rows: list[list[Any]] = []
+        error: BaseException | None = None
+        try:
+            for _, example in zip(
+                range(_BLOCK_ROWS), self._iterator(job.pass_number), strict=False
+            ):
+                rows.append(as_values(self._where, example, self._made))
+        except BaseException as raised:
+            error = _noted(raised, self._where)
+        _finish(job, self._where, self._made, rows, None, error)
+
+    def _iterator(self, number: int) -> Iterator[Mapping[str, Any]]:
+        if number not in self._passes:
+            # Those of passes before have ended.
+            self._passes = {number: iter(self._factory())}
+        return self._passes[number]
+
+
+def _finish(
+    job: engine.Job,
+    where: str,
+    specs: Specs,
+    rows: Sequence[list[Any]],
+    numbers: Sequence[int] | None,
+    error: BaseException | None,
+    is_batched: bool = False,
+) -> None:
+    """Gives rows of values as the result of a job."""
+    if not rows:
+        job.keep([], error)
+        return
+    try:
+        values = zip(*rows, strict=True)
+        columns = [
+            batch_column(column[0]) if is_batched else column_of(name, column)
+            for name, column in zip(specs, values, strict=True)
+        ]
+    except BaseException as raised:
+        job.keep([], _noted(raised, where))
+        return
+    job.finish(columns, len(rows), None if numbers is None else list(numbers), error)
+
+
+def _name_of(function: Callable[..., object]) -> str:
+    """Returns what a function is called in messages."""
+    return getattr(function, "__qualname__", type(function).__name__)

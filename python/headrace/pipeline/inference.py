@@ -1,0 +1,75 @@
+"""The components after each stage, Python functions included: those are called once."""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+from headrace.errors import OutOfRangeError
+from headrace.pipeline import stages
+from headrace.pipeline.batches import Batches
+from headrace.pipeline.columns import check_components, spec_of
+from headrace.pipeline.specs import Known, Specs, after, static_specs
+from headrace.pipeline.stages import Stage
+
+__all__ = ["chain_specs"]
+
+
+def chain_specs(chain: Sequence[Stage]) -> Known:
+    """Returns the components after each stage.
+
+    Raises:
+        OpError: If the first example cannot be read where that is needed.
+        OutOfRangeError: If there is none.
+    """
+    source = chain[0]
+    parts = source.parts if isinstance(source, stages.Concat) else ()
+    known = Known([], [chain_specs(part) for part in parts])
+    for index, stage in enumerate(chain):
+        specs = static_specs(chain[: index + 1])
+        if specs is None:
+            specs = _next(chain[: index + 1], stage, known)
+        known.specs.append(specs)
+    return known
+
+
+def _next(chain: Sequence[Stage], stage: Stage, known: Known) -> Specs:
+    match stage:
+        case stages.Iterable_(factory=factory):
+            example = next(iter(islice(factory(), 1)), None)
+            return _specs("iterable", example)
+        case stages.Concat():
+            return known.parts[0].specs[-1]
+        case stages.Map(function=function):
+            example = _first(chain[:-1], known)
+            return _specs("map", function(example))
+        case stages.FlatMap(function=function):
+            found = (made for given in _some(chain[:-1], known) for made in function(given))
+            return _specs("flat_map", next(iter(found), None))
+    return after(stage, known.specs[-1])
+
+
+def _first(chain: Sequence[Stage], known: Known) -> dict[str, Any]:
+    one = Known([*known.specs, known.specs[-1]], known.parts)
+    for example in _some((*chain, stages.Take(1)), one):
+        return example
+    raise OutOfRangeError(
+        None,
+        None,
+        f"{chain[0].name}: there is no example, from which the components behind a Python function "
+        "are learned. Check the files.",
+    )
+
+
+def _some(chain: Sequence[Stage], known: Known) -> Iterator[dict[str, Any]]:
+    options = {"num_threads": 1}
+    with Batches(tuple(chain), options, known, 0) as batches:
+        yield from batches
+
+
+def _specs(where: str, example: Any) -> Specs:
+    if example is None:
+        raise OutOfRangeError(
+            None, None, f"{where}: there is no example, from which the components are learned."
+        )
+    components = check_components(where, example)
+    return {name: spec_of(where, name, value) for name, value in components.items()}

@@ -1,0 +1,63 @@
+"""The files that a source reads."""
+
+import glob
+import os
+from collections.abc import Iterable
+from typing import TypeAlias
+
+from headrace.errors import NotFoundError
+
+__all__ = ["Paths", "as_paths", "find_files"]
+
+# A path, a pattern, a directory, or several of them.
+Paths: TypeAlias = "str | os.PathLike[str] | Iterable[str | os.PathLike[str]]"
+
+
+def as_paths(where: str, paths: Paths) -> tuple[str, ...]:
+    """Returns what was given as a tuple of texts.
+
+    Raises:
+        TypeError: If something of it is no path.
+        ValueError: If it is empty.
+    """
+    given = [paths] if isinstance(paths, (str, bytes, os.PathLike)) else list(paths)
+    for path in given:
+        if not isinstance(path, (str, os.PathLike)) or isinstance(os.fspath(path), bytes):
+            raise TypeError(f"{where}: {path!r} is no path, expected a str or a pathlib.Path.")
+    texts = tuple(os.fspath(path) for path in given)
+    if not texts:
+        raise ValueError(f"{where}: no paths given, expected at least one path or pattern.")
+    return texts
+
+
+def find_files(where: str, paths: Iterable[str]) -> list[bytes]:
+    """Returns the files that paths stand for.
+
+    A path that exists is taken as it is. A directory means its files, hidden ones left out.
+    Anything else is a pattern: `*`, `?` and `[…]` stand for parts of a name, `**` for directories.
+    The files of a directory or a pattern are sorted.
+
+    Raises:
+        NotFoundError: If a path does not exist, or nothing matches a pattern.
+    """
+    return [os.fsencode(file) for path in paths for file in _files_of(where, path)]
+
+
+def _files_of(where: str, path: str) -> list[str]:
+    if os.path.isdir(path):
+        names = sorted(entry.name for entry in os.scandir(path) if entry.is_file())
+        found = [os.path.join(path, name) for name in names if not name.startswith(".")]
+        what = "there are no files in this directory"
+    elif os.path.lexists(path):
+        return [path]
+    else:
+        found = sorted(file for file in glob.glob(path, recursive=True) if not os.path.isdir(file))
+        is_pattern = glob.has_magic(path)
+        what = "no file matches this pattern" if is_pattern else "there is no such file"
+    if not found:
+        raise NotFoundError(
+            None,
+            None,
+            f"{where}: {path}: {what}. Check the name; relative ones start at {os.getcwd()}.",
+        )
+    return found

@@ -1,0 +1,419 @@
+"""The pipeline itself: an immutable description, which grows by its methods."""
+
+import operator
+import secrets
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final, SupportsIndex
+
+from headrace.pipeline import stages
+from headrace.pipeline.batches import Batches
+from headrace.pipeline.elements import Feature, Ragged, Spec, element_type
+from headrace.pipeline.inference import chain_specs
+from headrace.pipeline.specs import Known, after, batch_depth, static_specs
+from headrace.pipeline.stages import Remainder, Stage
+
+__all__ = ["Pipeline", "concat"]
+
+_REMAINDERS: Final = ("keep", "drop", "pad")
+_MAX_COUNT: Final = 2**63 - 1
+
+
+class Pipeline:
+    """Where examples come from and what is done with them.
+
+    Made by a function such as `headrace.tfrecords`, not by its constructor. Each method returns a
+    new pipeline. Nothing is opened and no thread is started before it is iterated. The batches are
+    a function of this description and the data alone: not of the number of threads, of memory or
+    of timing.
+
+    Two pipelines are equal if their stages are: seeds included, Python functions by identity.
+
+    Attributes:
+        stages: The source, and what is done after it.
+    """
+
+    __slots__ = ("_known", "_options", "_specs", "stages")
+
+    def __init__(self, chain: tuple[Stage, ...], options: Mapping[str, Any] | None = None) -> None:
+        self.stages: Final = chain
+        self._options: Final = dict(options or {})
+        self._specs: Final = static_specs(chain)
+        self._known: Known | None = None
+
+    def parse(self, features: Mapping[str, Any]) -> "Pipeline":
+        """Reads the component `record` as an `Example`, and replaces it by components.
+
+        Args:
+            features: For each feature its type, for a scalar; or a `Feature`, or a `Ragged`. An
+                `Example` holds int64, float32 and bytes.
+
+        Raises:
+            TypeError: If a feature is no type that an `Example` holds.
+            ValueError: If there are no features, no component `record`, or a name is taken.
+        """
+        if not features:
+            raise ValueError("parse: no features given, expected at least one.")
+        chosen = tuple((name, _feature(name, feature)) for name, feature in features.items())
+        return self._then(stages.Parse(chosen))
+
+    def map(self, function: Callable[[dict[str, Any]], Mapping[str, Any]]) -> "Pipeline":
+        """Replaces each example (after `batch` each batch) by what a function returns for it.
+
+        The function gets a dict of NumPy scalars, `bytes` and `str` objects and arrays that cannot
+        be written, and returns a dict of such values, with the same names for each example. It is
+        called in order, in a thread of its own. It may be called again for the first example, to
+        learn which components it returns. Python's int becomes int64, its float float32.
+
+        Raises:
+            TypeError: If it cannot be called.
+        """
+        _check_function("map", function)
+        return self._then(stages.Map(function))
+
+    def filter(self, function: Callable[[dict[str, Any]], object]) -> "Pipeline":
+        """Keeps the examples for which a function is true. It is called as that of `map`.
+
+        Raises:
+            TypeError: If it cannot be called.
+        """
+        _check_function("filter", function)
+        return self._then(stages.Filter(function))
+
+    def flat_map(
+        self, function: Callable[[dict[str, Any]], Iterable[Mapping[str, Any]]]
+    ) -> "Pipeline":
+        """Replaces each example by all those that a function returns or yields for it.
+
+        Raises:
+            TypeError: If it cannot be called.
+            ValueError: After `batch`.
+        """
+        _check_function("flat_map", function)
+        if batch_depth(self.stages):
+            raise ValueError("flat_map: it follows a batch, expected examples. Use unbatch before.")
+        return self._then(stages.FlatMap(function))
+
+    def select(self, *names: str) -> "Pipeline":
+        """Keeps the components of these names, in this order.
+
+        Raises:
+            ValueError: If there are no names, or no component of a name.
+        """
+        if not names:
+            raise ValueError("select: no names given, expected at least one.")
+        return self._then(stages.Select(names))
+
+    def rename(self, **names: str) -> "Pipeline":
+        """Gives components other names: `rename(new="old")` calls the component `old` `new`.
+
+        Raises:
+            ValueError: If there is no component of an old name, or two would have one name.
+        """
+        return self._then(stages.Rename(tuple(names.items())))
+
+    def take(self, count: int) -> "Pipeline":
+        """Keeps the first `count` examples, or batches after `batch`.
+
+        Raises:
+            ValueError: If `count` is negative.
+        """
+        return self._then(stages.Take(_checked("take", "count", count, 0)))
+
+    def skip(self, count: int) -> "Pipeline":
+        """Leaves out the first `count` examples, or batches after `batch`.
+
+        Raises:
+            ValueError: If `count` is negative.
+        """
+        return self._then(stages.Skip(_checked("skip", "count", count, 0)))
+
+    def shard(self, index: int, count: int) -> "Pipeline":
+        """Keeps every `count`-th example from number `index` on: one reader's share of `count`.
+
+        Raises:
+            ValueError: If `count` is not at least 1, or `index` not below it.
+        """
+        _checked("shard", "count", count, 1)
+        if _checked("shard", "index", index, 0) >= count:
+            raise ValueError(
+                f"shard: index is {index}, expected one below count, which is {count}."
+            )
+        return self._then(stages.Shard(index, count))
+
+    def shuffle(self, window: int | None = None, seed: int | None = None) -> "Pipeline":
+        """Puts the examples into another order, which is another one in each epoch.
+
+        Args:
+            window: How many examples wait, of which the next is drawn; each is as likely. None for
+                a shuffle of all examples, where the source can reach each: that is `arrays` today.
+            seed: From 0 to 2^63 - 1; the same seed gives the same orders. None to draw one now.
+
+        Raises:
+            ValueError: If `window` or `seed` is out of range, if all examples cannot be reached, or
+                after `epochs`, since epochs never mix.
+        """
+        if any(isinstance(stage, stages.Epochs) for stage in self.stages):
+            raise ValueError(
+                "shuffle: it follows epochs, but epochs never mix. Write shuffle(...) before "
+                "epochs(...)."
+            )
+        if window is None:
+            self._check_reachable()
+        else:
+            _checked("shuffle", "window", window, 1)
+        chosen = secrets.randbits(63) if seed is None else _checked("shuffle", "seed", seed, 0)
+        return self._then(stages.Shuffle(window, chosen, seed is not None))
+
+    def epochs(self, count: int | None = None) -> "Pipeline":
+        """Goes through all that comes before `count` times, or for ever.
+
+        Raises:
+            ValueError: If `count` is negative.
+        """
+        return self._then(
+            stages.Epochs(None if count is None else _checked("epochs", "count", count, 0))
+        )
+
+    def batch(self, size: int, remainder: Remainder = "keep") -> "Pipeline":
+        """Puts examples together: each component becomes an array with one more leading axis.
+
+        Args:
+            size: Examples of a batch, at least 1.
+            remainder: What becomes of the last ones if they are fewer: "keep" gives a smaller
+                batch, "drop" leaves them out, "pad" adds zeros and empty strings up to `size`, and
+                a bool component `mask` to all batches, which is false for what was added.
+
+        Raises:
+            ValueError: If `size` or `remainder` is none of these, or a component is a list of any
+                length.
+        """
+        _checked("batch", "size", size, 1)
+        _check_remainder("batch", remainder)
+        return self._then(stages.Batch(size, remainder))
+
+    def padded_batch(
+        self,
+        size: int,
+        values: Any = 0,
+        multiple_of: int = 1,
+        remainder: Remainder = "keep",
+    ) -> "Pipeline":
+        """As `batch`; lists of any length are filled up to the longest one of the batch.
+
+        Args:
+            size: Examples of a batch, at least 1.
+            values: What lists are filled up with: one number for all (strings get b""), or a dict
+                with a value for some names.
+            multiple_of: The length is rounded up to a multiple of this, at least 1.
+            remainder: As for `batch`.
+
+        Raises:
+            ValueError: If `size`, `multiple_of` or `remainder` is out of range.
+        """
+        _checked("padded_batch", "size", size, 1)
+        _checked("padded_batch", "multiple_of", multiple_of, 1)
+        _check_remainder("padded_batch", remainder)
+        chosen = tuple(values.items()) if isinstance(values, Mapping) else values
+        return self._then(stages.PaddedBatch(size, chosen, multiple_of, remainder))
+
+    def unbatch(self) -> "Pipeline":
+        """Takes the leading axis apart: each row becomes an example.
+
+        Raises:
+            ValueError: If a component is a scalar.
+        """
+        return self._then(stages.Unbatch())
+
+    def prefetch(self, count: int) -> "Pipeline":
+        """Lets up to `count` batches be ready before they are asked for; 2 without it.
+
+        Raises:
+            ValueError: If `count` is not at least 1.
+        """
+        return self._then(stages.Prefetch(_checked("prefetch", "count", count, 1)))
+
+    def options(
+        self, num_threads: int | None = None, memory_bytes: int | None = None
+    ) -> "Pipeline":
+        """Says what the pipeline may use. What it gives does not depend on it.
+
+        Args:
+            num_threads: Threads that read, decode and gather; None for as many as there are cores.
+            memory_bytes: What may be held of data that is read and not used: what was read ahead,
+                windows, finished batches. None for a quarter of the memory of the machine or its
+                control group, at least 64 MiB.
+
+        Raises:
+            ValueError: If one is not at least 1.
+        """
+        changed = dict(self._options)
+        for name, value in (("num_threads", num_threads), ("memory_bytes", memory_bytes)):
+            if value is not None:
+                changed[name] = _checked("options", name, value, 1)
+        return Pipeline(self.stages, changed)
+
+    def epoch(self, number: int) -> Batches:
+        """Starts one epoch, the first of which is number 0: its shuffles have orders of their own.
+
+        Raises:
+            ValueError: If `number` is negative, or the pipeline has `epochs` already.
+        """
+        _checked("epoch", "number", number, 0)
+        if any(isinstance(stage, stages.Epochs) for stage in self.stages):
+            raise ValueError("epoch: the pipeline has epochs(...) already. Leave that out.")
+        return self._start(number)
+
+    @property
+    def spec(self) -> dict[str, Spec]:
+        """The components of an example, or of a batch.
+
+        Behind a Python function, that is called for the first example.
+
+        Raises:
+            OpError: If the first example cannot be read then.
+        """
+        return dict(self._specs if self._specs is not None else self._all_specs().specs[-1])
+
+    def describe(self) -> str:
+        """Returns the stages and the components, as text for people."""
+        lines = [str(stage) for stage in self.stages]
+        options = [f"options: {name}={value}" for name, value in self._options.items()]
+        known = static_specs(self.stages)
+        components = (
+            ["components: known when the first example has gone through the functions"]
+            if known is None
+            else [f"component {name!r}: {spec!r}" for name, spec in known.items()]
+        )
+        return "\n".join([*lines, *options, *components])
+
+    def __iter__(self) -> Batches:
+        return self._start(0)
+
+    def __len__(self) -> int:
+        return _length(self.stages)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Pipeline):
+            return NotImplemented
+        return self.stages == other.stages and self._options == other._options
+
+    def __hash__(self) -> int:
+        return hash(self.stages)
+
+    def __repr__(self) -> str:
+        return f"Pipeline({', '.join(str(stage) for stage in self.stages)})"
+
+    def _then(self, stage: Stage) -> "Pipeline":
+        if self._specs is not None and not isinstance(stage, (stages.Map, stages.FlatMap)):
+            after(stage, self._specs)
+        return Pipeline((*self.stages, stage), self._options)
+
+    def _start(self, pass_number: int) -> Batches:
+        return Batches(self.stages, self._options, self._all_specs(), pass_number)
+
+    def _all_specs(self) -> Known:
+        if self._known is None:
+            self._known = chain_specs(self.stages)
+        return self._known
+
+    def _check_reachable(self) -> None:
+        one_to_one = (stages.Parse, stages.Select, stages.Rename)
+        is_reachable = isinstance(self.stages[0], stages.Arrays) and all(
+            isinstance(stage, one_to_one) for stage in self.stages[1:]
+        )
+        if not is_reachable:
+            raise ValueError(
+                f"shuffle: without a window all examples must be reachable, which those of "
+                f"{' '.join(stage.name for stage in self.stages)} are not. Give a window, such as "
+                "shuffle(window=10_000)."
+            )
+
+
+def concat(pipelines: Iterable[Pipeline]) -> Pipeline:
+    """Gives the examples of pipelines one after the other.
+
+    Raises:
+        TypeError: If one is no pipeline.
+        ValueError: If there are none, or they are known to have other components.
+    """
+    parts = list(pipelines)
+    for part in parts:
+        if not isinstance(part, Pipeline):
+            raise TypeError(f"concat: got {part!r}, expected pipelines.")
+    if not parts:
+        raise ValueError("concat: no pipelines given, expected at least one.")
+    known = [specs for part in parts if (specs := static_specs(part.stages)) is not None]
+    for other in known[1:]:
+        if other != known[0]:
+            raise ValueError(
+                f"concat: the components are {known[0]} and {other}, expected the same."
+            )
+    return Pipeline((stages.Concat(tuple(part.stages for part in parts)),))
+
+
+def _feature(name: str, feature: Any) -> Feature | Ragged:
+    chosen = feature if isinstance(feature, (Feature, Ragged)) else Feature(feature)
+    dtype = element_type("parse", chosen.dtype)
+    if not isinstance(dtype, type) and dtype.name not in ("int64", "float32"):
+        raise TypeError(
+            f"parse: the feature {name!r} is {dtype.name}, but an Example holds int64, float32 and "
+            "bytes. Parse it as one of those and convert it in map."
+        )
+    return chosen
+
+
+def _check_function(where: str, function: object) -> None:
+    if not callable(function):
+        raise TypeError(f"{where}: got {function!r}, expected a function of a dict.")
+
+
+def _checked(where: str, name: str, value: object, least: int) -> int:
+    if isinstance(value, SupportsIndex) and not isinstance(value, bool):
+        number = operator.index(value)
+        if least <= number <= _MAX_COUNT:
+            return number
+    raise ValueError(f"{where}: {name} is {value!r}, expected an int from {least} up.")
+
+
+def _check_remainder(where: str, remainder: object) -> None:
+    if remainder not in _REMAINDERS:
+        raise ValueError(f"{where}: remainder is {remainder!r}, expected 'keep', 'drop' or 'pad'.")
+
+
+def _length(chain: tuple[Stage, ...]) -> int:
+    match chain[0]:
+        case stages.Arrays(arrays=arrays):
+            length = len(next(iter(arrays.values())))
+        case stages.Concat(parts=parts):
+            length = sum(_length(part) for part in parts)
+        case source:
+            raise TypeError(
+                f"len: how many examples {source.name} has is not known before it is read."
+            )
+    for stage in chain[1:]:
+        length = _length_after(stage, length)
+    return length
+
+
+def _length_after(stage: Stage, length: int) -> int:
+    match stage:
+        case stages.Take(count=count):
+            return min(length, count)
+        case stages.Skip(count=count):
+            return max(length - count, 0)
+        case stages.Shard(index=index, count=count):
+            return max(0, -((index - length) // count))
+        case (
+            stages.Batch(size=size, remainder=remainder)
+            | stages.PaddedBatch(size=size, remainder=remainder)
+        ):
+            return length // size if remainder == "drop" else -(-length // size)
+        case stages.Epochs(count=count):
+            if count is None:
+                raise TypeError("len: the pipeline has no end, since epochs() has no count.")
+            return length * count
+        case stages.Filter() | stages.FlatMap() | stages.Unbatch():
+            raise TypeError(
+                f"len: how many examples {stage.name} leaves is not known before it runs."
+            )
+    return length

@@ -1,0 +1,221 @@
+"""From the description of a pipeline to the plan that the engine runs.
+
+Stages that make one example of each (`parse`, `select`, `rename`) run after `take`, `skip`,
+`shard`, `shuffle` and `batch`, wherever they stand: those move numbers of rows. So what waits in a
+window is small, and whole batches are decoded at once.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from headrace import engine
+from headrace.pipeline import stages
+from headrace.pipeline.elements import Feature, Ragged, Spec, element_type, engine_code
+from headrace.pipeline.functions import (
+    FilterFunction,
+    FlatMapFunction,
+    IterableFunction,
+    Lane,
+    MapFunction,
+)
+from headrace.pipeline.paths import find_files
+from headrace.pipeline.specs import Known, Specs, batch_depth
+from headrace.pipeline.stages import Stage
+
+__all__ = ["Planned", "plan"]
+
+
+@dataclass
+class Planned:
+    """A plan, and what runs beside the engine for it.
+
+    Attributes:
+        plan: For the engine.
+        lanes: What the threads for Python functions do.
+        num_ready: How many results may wait for the consumer.
+    """
+
+    plan: engine.Plan
+    lanes: list[Lane] = field(default_factory=list)
+    num_ready: int = 2
+
+
+def plan(chain: Sequence[Stage], known: Known) -> Planned:
+    """Plans a pipeline.
+
+    Args:
+        chain: Its stages.
+        known: The components after each of them.
+
+    Raises:
+        NotFoundError: If a path does not exist, or nothing matches a pattern.
+    """
+    planning = _Planning(chain, known, [])
+    return Planned(planning.whole(), planning.lanes, planning.num_ready)
+
+
+class _Planning:
+    """A plan in the making: `_plan`, and behind it the stages `_waiting` for each row."""
+
+    def __init__(self, chain: Sequence[Stage], known: Known, lanes: list[Lane]) -> None:
+        self.lanes = lanes
+        self.num_ready = 2
+        self._chain = chain
+        self._known = known
+        self._specs = known.specs
+        self._waiting: list[engine.Stage] = []
+        self._plan = self._source()
+        for index in range(1, len(chain)):
+            self._add(index)
+
+    def whole(self) -> engine.Plan:
+        """Returns the plan of all stages; its rows leave as blocks."""
+        return self._plan.map(self._waiting)
+
+    def _source(self) -> engine.Plan:
+        match self._chain[0]:
+            case stages.Files() as files:
+                paths = find_files(files.kind, files.paths)
+                return engine.Plan.files(files.kind, paths, files.compression or "", files.lengths)
+            case stages.Arrays() as arrays:
+                return _rows(arrays, None)
+            case stages.Iterable_(factory=factory):
+                return engine.Plan.hosted(self._lane(IterableFunction(factory, self._specs[0])))
+            case stages.Concat(parts=parts):
+                pairs = zip(parts, self._known.parts, strict=True)
+                return engine.Plan.concat(
+                    [_Planning(part, known, self.lanes).whole() for part, known in pairs]
+                )
+        raise AssertionError(f"{self._chain[0]!r} is no source")
+
+    def _add(self, index: int) -> None:
+        before, after = self._specs[index - 1], self._specs[index]
+        match self._chain[index]:
+            case stages.Parse() as parse:
+                self._waiting.append(_parse(parse, before))
+            case stages.Select(names=names):
+                self._waiting.append(engine.Stage.select([list(before).index(n) for n in names]))
+            case stages.Rename():
+                pass
+            case stages.Unbatch():
+                self._waiting.append(engine.Stage.unbatch())
+                self._finish_rows()
+            case stages.Take(count=count):
+                self._plan = self._plan.take(count)
+            case stages.Skip(count=count):
+                self._plan = self._plan.skip(count)
+            case stages.Shard(index=number, count=count):
+                self._plan = self._plan.shard(number, count)
+            case stages.Epochs(count=count):
+                self._plan = self._plan.epochs(count)
+            case stages.Shuffle() as shuffle:
+                self._plan = self._shuffled(shuffle)
+            case stages.Batch() | stages.PaddedBatch() as batch:
+                self._batch(batch, before)
+            case stages.Prefetch(count=count):
+                self.num_ready = count
+            case stage:
+                self._function(stage, index, before, after)
+
+    def _shuffled(self, shuffle: stages.Shuffle) -> engine.Plan:
+        source = self._chain[0]
+        if shuffle.window is not None:
+            return self._plan.window(shuffle.window, shuffle.seed)
+        assert isinstance(source, stages.Arrays)  # `Pipeline.shuffle` refuses others.
+        return _rows(source, shuffle.seed)
+
+    def _batch(self, batch: stages.Batch | stages.PaddedBatch, before: Specs) -> None:
+        self._plan = self._plan.batch(batch.size, batch.remainder == "drop")
+        pad_to = batch.size if batch.remainder == "pad" else None
+        padding = _padding(batch, before) if isinstance(batch, stages.PaddedBatch) else None
+        self._waiting.append(engine.Stage.collate(list(before), pad_to, padding))
+        self._finish_rows()
+
+    def _function(self, stage: Stage, index: int, before: Specs, after: Specs) -> None:
+        is_batched = batch_depth(self._chain[:index]) > 0
+        lane: Lane
+        match stage:
+            case stages.Map(function=function):
+                lane = MapFunction(function, before, after, is_batched)
+            case stages.Filter(function=predicate):
+                lane = FilterFunction(predicate, before)
+            case stages.FlatMap(function=makes):
+                lane = FlatMapFunction(makes, before, after)
+            case _:
+                raise AssertionError(f"{stage!r} cannot be planned")
+        if self._waiting:
+            self._finish_rows()
+        self._plan = self._plan.map_hosted(self._lane(lane))
+
+    def _finish_rows(self) -> None:
+        """Lets the stages that wait run here."""
+        self._plan = self._plan.map(self._waiting)
+        self._waiting = []
+
+    def _lane(self, lane: Lane) -> int:
+        self.lanes.append(lane)
+        return len(self.lanes) - 1
+
+
+def _rows(arrays: stages.Arrays, seed: int | None) -> engine.Plan:
+    coded = [
+        (
+            array,
+            engine_code(element_type("arrays", array.dtype) if array.dtype != object else bytes),
+        )
+        for array in arrays.arrays.values()
+    ]
+    return engine.Plan.arrays(coded, seed)
+
+
+def _parse(parse: stages.Parse, before: Specs) -> engine.Stage:
+    lists = [(name, f) for name, f in parse.features if isinstance(f, Ragged)]
+    dense = [(name, f) for name, f in parse.features if isinstance(f, Feature)]
+    attrs = {
+        "sparse_keys": [name for name, _ in lists],
+        "sparse_types": [_type_attr(feature) for _, feature in lists],
+        "dense_keys": [name for name, _ in dense],
+        "dense_types": [_type_attr(feature) for _, feature in dense],
+        "dense_shapes": [("shape", list(feature.shape)) for _, feature in dense],
+    }
+    names = list(before)
+    kept = [index for index, name in enumerate(names) if name != "record"]
+    defaults = [_default(name, feature) for name, feature in dense]
+    return engine.Stage.parse(attrs, defaults, names.index("record"), kept)
+
+
+def _type_attr(feature: Feature | Ragged) -> tuple[str, int]:
+    return "dtype", engine_code(element_type("parse", feature.dtype))
+
+
+def _default(name: str, feature: Feature) -> tuple[Any, int]:
+    dtype = element_type("parse", feature.dtype)
+    kind: Any = object if isinstance(dtype, type) else dtype
+    if feature.default is None:
+        return np.zeros(0, kind), engine_code(dtype)
+    value = feature.default.encode() if isinstance(feature.default, str) else feature.default
+    try:
+        filled = np.broadcast_to(np.asarray(value, kind), feature.shape)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"parse: the default of {name!r} is {feature.default!r}, expected {dtype} of shape "
+            f"{feature.shape} or a scalar."
+        ) from error
+    return np.array(filled, order="C"), engine_code(dtype)
+
+
+def _padding(batch: stages.PaddedBatch, before: Specs) -> tuple[list[tuple[Any, int]], int]:
+    return [_filler(batch, name, spec) for name, spec in before.items()], batch.multiple_of
+
+
+def _filler(batch: stages.PaddedBatch, name: str, spec: Spec) -> tuple[Any, int]:
+    values = dict(batch.values) if isinstance(batch.values, tuple) else {}
+    code = engine_code(spec.dtype)
+    if isinstance(spec.dtype, type):
+        text = values.get(name, b"")
+        return np.array(text.encode() if isinstance(text, str) else text, object), code
+    number = values.get(name, 0 if isinstance(batch.values, tuple) else batch.values)
+    return np.array(number, spec.dtype), code

@@ -1,0 +1,170 @@
+"""Where examples come from. Nothing is opened before a pipeline is iterated."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from headrace.pipeline.elements import element_type
+from headrace.pipeline.paths import Paths, as_paths
+from headrace.pipeline.pipeline import Pipeline
+from headrace.pipeline.stages import Arrays, Files, Iterable_
+
+__all__ = [
+    "arrays",
+    "files",
+    "fixed_length_records",
+    "iterable",
+    "text_lines",
+    "tfrecords",
+]
+
+_COMPRESSIONS = (None, "auto", "gzip", "zlib")
+
+
+def tfrecords(paths: Paths, compression: str | None = "auto") -> Pipeline:
+    """Reads TFRecord files. An example is `{"record": bytes}`.
+
+    Every checksum is checked.
+
+    Args:
+        paths: A path, a pattern, a directory or several of them; see `find_files`.
+        compression: None, "gzip", "zlib", or "auto" to go by the first bytes of each file, which
+            tell gzip from no compression.
+
+    Raises:
+        TypeError: If a path is none.
+        ValueError: If there are no paths, or no such compression.
+    """
+    return _files("tfrecords", paths, compression)
+
+
+def text_lines(paths: Paths, compression: str | None = "auto") -> Pipeline:
+    r"""Reads the lines of text files. An example is `{"text": bytes}`.
+
+    Lines end with `\n` or `\r\n`, which are left out; the last one may do without.
+
+    Args:
+        paths: As for `tfrecords`.
+        compression: As for `tfrecords`.
+
+    Raises:
+        TypeError: If a path is none.
+        ValueError: If there are no paths, or no such compression.
+    """
+    return _files("text_lines", paths, compression)
+
+
+def fixed_length_records(
+    paths: Paths,
+    record_bytes: int,
+    header_bytes: int = 0,
+    footer_bytes: int = 0,
+    compression: str | None = None,
+) -> Pipeline:
+    """Reads files of records of one length. An example is `{"record": bytes}`.
+
+    Args:
+        paths: As for `tfrecords`.
+        record_bytes: The length of a record, at least 1.
+        header_bytes: What is left out at the beginning of each file.
+        footer_bytes: What is left out at the end of each file.
+        compression: As for `tfrecords`.
+
+    Raises:
+        TypeError: If a path is none.
+        ValueError: If there are no paths, no such compression, or a length is too small.
+    """
+    for name, length, least in (
+        ("record_bytes", record_bytes, 1),
+        ("header_bytes", header_bytes, 0),
+        ("footer_bytes", footer_bytes, 0),
+    ):
+        if not isinstance(length, int) or length < least:
+            raise ValueError(
+                f"fixed_length_records: {name} is {length!r}, expected an int from {least} up."
+            )
+    lengths = (header_bytes, record_bytes, footer_bytes)
+    return _files("fixed_length_records", paths, compression, lengths)
+
+
+def files(paths: Paths) -> Pipeline:
+    """Reads whole files. An example is `{"path": str, "data": bytes}`.
+
+    Args:
+        paths: As for `tfrecords`.
+
+    Raises:
+        TypeError: If a path is none.
+        ValueError: If there are no paths.
+    """
+    return _files("files", paths, None)
+
+
+def arrays(components: Mapping[str, npt.ArrayLike]) -> Pipeline:
+    """Gives the rows of arrays. An example has a row of each. Numbers are not copied.
+
+    Args:
+        components: An array of at least one dimension for each name, all of one length.
+
+    Raises:
+        TypeError: If an array holds what no component can be.
+        ValueError: If there are no arrays, one is a scalar, or their lengths differ.
+    """
+    if not components:
+        raise ValueError("arrays: no arrays given, expected at least one.")
+    made = {name: _array(name, value) for name, value in components.items()}
+    lengths = {name: len(array) for name, array in made.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"arrays: the lengths are {lengths}, expected equal ones.")
+    texts = frozenset(name for name, value in components.items() if _is_text(value))
+    return Pipeline((Arrays(made, texts),))
+
+
+def iterable(factory: Callable[[], Iterable[Mapping[str, Any]]]) -> Pipeline:
+    """Gives what the iterator of `factory()` yields: examples, as dicts of NumPy values.
+
+    Args:
+        factory: Called at the beginning of each epoch.
+
+    Raises:
+        TypeError: If `factory` cannot be called.
+    """
+    if not callable(factory):
+        raise TypeError(
+            f"iterable: got {factory!r}, expected a function that returns an iterable. An iterator "
+            "could be used for one epoch only: give lambda: iterator."
+        )
+    return Pipeline((Iterable_(factory),))
+
+
+def _files(
+    kind: str, paths: Paths, compression: str | None, lengths: tuple[int, int, int] = (0, 1, 0)
+) -> Pipeline:
+    if compression not in _COMPRESSIONS:
+        raise ValueError(
+            f"{kind}: compression is {compression!r}, expected one of None, 'auto', 'gzip' or "
+            "'zlib'."
+        )
+    return Pipeline((Files(kind, as_paths(kind, paths), compression, lengths),))
+
+
+def _is_text(value: npt.ArrayLike) -> bool:
+    array = np.asarray(value)
+    return array.dtype.kind == "U" or (array.size > 0 and isinstance(array.flat[0], str))
+
+
+def _array(name: str, value: npt.ArrayLike) -> npt.NDArray[Any]:
+    array = np.ascontiguousarray(value)
+    if np.ndim(value) == 0:
+        raise ValueError(f"arrays: '{name}' is a scalar, expected a row for each example.")
+    if array.dtype.kind in "SUO":
+        items = [item.encode() if isinstance(item, str) else item for item in array.ravel()]
+        if not all(isinstance(item, bytes) for item in items):
+            raise TypeError(f"arrays: '{name}' holds objects, expected numbers, bytes or str.")
+        strings = np.empty(len(items), object)
+        strings[:] = items
+        return strings.reshape(array.shape)
+    element_type(f"arrays: '{name}'", array.dtype)
+    return array

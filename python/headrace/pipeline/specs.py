@@ -1,0 +1,154 @@
+"""What is known of the components after each stage, without running anything."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NoReturn, TypeAlias
+
+from headrace.pipeline import stages
+from headrace.pipeline.elements import Feature, Ragged, Spec, element_type
+from headrace.pipeline.stages import Stage
+
+__all__ = ["Known", "Specs", "after", "batch_depth", "check_names", "static_specs"]
+
+# The components of an example, in order.
+Specs: TypeAlias = dict[str, Spec]
+
+
+@dataclass(frozen=True)
+class Known:
+    """The components after each stage, and those of the pipelines that a source puts together."""
+
+    specs: list[Specs]
+    parts: "list[Known]"
+
+
+def static_specs(chain: Sequence[Stage]) -> Specs | None:
+    """Returns the components after all stages; None behind a Python function, that gives any."""
+    specs = _source(chain[0])
+    for stage in chain[1:]:
+        if specs is None and not isinstance(stage, stages.Select):
+            return None
+        if isinstance(stage, (stages.Map, stages.FlatMap)):
+            return None
+        specs = None if specs is None else after(stage, specs)
+    return specs
+
+
+def _source(source: Stage) -> Specs | None:
+    match source:
+        case stages.Files() | stages.Arrays():
+            return source.spec
+        case stages.Concat():
+            return static_specs(source.parts[0])
+    return None
+
+
+def after(stage: Stage, specs: Specs) -> Specs:  # noqa: PLR0911 (one for each stage)
+    """Returns the components after a stage that is no Python function.
+
+    Raises:
+        ValueError: If the stage cannot follow.
+    """
+    match stage:
+        case stages.Parse():
+            return _parsed(stage, specs)
+        case stages.Select():
+            check_names(stage, stage.names, specs)
+            return {name: specs[name] for name in stage.names}
+        case stages.Rename():
+            return _renamed(stage, specs)
+        case stages.Batch():
+            _check_no_lists(stage, specs)
+            return _batched(specs, stage.size, stage.remainder)
+        case stages.PaddedBatch():
+            padded = {
+                name: Spec(spec.dtype, (None,)) if spec.is_ragged else spec
+                for name, spec in specs.items()
+            }
+            return _batched(padded, stage.size, stage.remainder)
+        case stages.Unbatch():
+            return {name: _row(stage, name, spec) for name, spec in specs.items()}
+    return specs
+
+
+def batch_depth(chain: Sequence[Stage]) -> int:
+    """Returns how many leading axes batches have put before examples."""
+    first = chain[0]
+    depth = batch_depth(first.parts[0]) if isinstance(first, stages.Concat) else 0
+    for stage in chain[1:]:
+        depth += isinstance(stage, (stages.Batch, stages.PaddedBatch))
+        depth -= isinstance(stage, stages.Unbatch)
+    return max(depth, 0)
+
+
+def check_names(stage: Stage, names: Sequence[str], specs: Specs) -> None:
+    """Raises ValueError if there is no component of one of the names."""
+    for name in names:
+        if name not in specs:
+            _no_component(stage, name, specs)
+
+
+def _no_component(stage: Stage, name: str, specs: Specs) -> NoReturn:
+    there = ", ".join(repr(other) for other in specs)
+    raise ValueError(f"{stage.name}: there is no component {name!r}, expected one of {there}.")
+
+
+def _parsed(stage: stages.Parse, specs: Specs) -> Specs:
+    check_names(stage, ["record"], specs)
+    kept = {name: spec for name, spec in specs.items() if name != "record"}
+    for name, _ in stage.features:
+        if name in kept:
+            raise ValueError(
+                f"parse: there is a component {name!r} already. Rename it before with rename(...)."
+            )
+    # In the engine's order: lists first.
+    lists = {n: feature for n, feature in stage.features if isinstance(feature, Ragged)}
+    others = {n: feature for n, feature in stage.features if isinstance(feature, Feature)}
+    made = {
+        **{
+            n: Spec(element_type("parse", f.dtype), (None,), is_ragged=True)
+            for n, f in lists.items()
+        },
+        **{n: Spec(element_type("parse", f.dtype), f.shape) for n, f in others.items()},
+    }
+    return {**kept, **made}
+
+
+def _renamed(stage: stages.Rename, specs: Specs) -> Specs:
+    new_names = {old: new for new, old in stage.names}
+    check_names(stage, list(new_names), specs)
+    renamed = {new_names.get(name, name): spec for name, spec in specs.items()}
+    if len(renamed) < len(specs):
+        raise ValueError(f"rename: two components would have one name among {list(renamed)}.")
+    return renamed
+
+
+def _check_no_lists(stage: Stage, specs: Specs) -> None:
+    for name, spec in specs.items():
+        if spec.is_ragged:
+            raise ValueError(
+                f"{stage.name}: the component {name!r} is a list of any length, expected rows of "
+                "one shape. Use padded_batch, or drop it with select."
+            )
+
+
+def _batched(specs: Specs, size: int, remainder: stages.Remainder) -> Specs:
+    batched = {
+        name: spec.batched(None if remainder == "keep" else size) for name, spec in specs.items()
+    }
+    if remainder == "pad":
+        if "mask" in batched:
+            raise ValueError(
+                "batch: there is a component 'mask' already. Rename it with rename(...)."
+            )
+        batched["mask"] = Spec(element_type("batch", bool), (size,))
+    return batched
+
+
+def _row(stage: Stage, name: str, spec: Spec) -> Spec:
+    if spec.shape == ():
+        raise ValueError(
+            f"{stage.name}: the component {name!r} is a scalar, expected a leading axis. Use it "
+            "after batch."
+        )
+    return Spec(spec.dtype, None if spec.shape is None else spec.shape[1:])

@@ -1,0 +1,69 @@
+"""What tests of pipelines share: small data sets, and running a pipeline in several ways."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from headrace.pipeline import Pipeline
+from headrace.protos import Example
+from headrace.records import TFRecordWriter
+
+NUM_EXAMPLES = 1000
+
+
+def example(number: int) -> bytes:
+    """An `Example` with a number, a string, three floats and a list of 0 to 3 integers."""
+    made = Example()
+    features = made.features.feature
+    features["number"].int64_list.value.append(number)
+    features["text"].bytes_list.value.append(b"text %d" % number)
+    features["floats"].float_list.value.extend([number, number + 0.25, -number])
+    features["list"].int64_list.value.extend(range(number % 4))
+    return made.SerializeToString()
+
+
+@pytest.fixture(scope="session")
+def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with 1,000 examples in three files."""
+    directory = tmp_path_factory.mktemp("records")
+    for index, numbers in enumerate([range(700), range(700, 700), range(700, NUM_EXAMPLES)]):
+        with TFRecordWriter(directory / f"{index}.tfrecord") as writer:
+            for number in numbers:
+                writer.write(example(number))
+    return directory
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two lists of examples or batches are equal, types and shapes included."""
+    return len(one) == len(other) and all(map(_same_components, one, other))
+
+
+def _same_components(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    return list(one) == list(other) and all(
+        np.asarray(one[name]).dtype == np.asarray(other[name]).dtype
+        and np.array_equal(one[name], other[name])
+        for name in one
+    )
+
+
+WAYS = (
+    {"num_threads": 1},
+    {"num_threads": 2, "memory_bytes": 300_000},
+    {"num_threads": 8, "memory_bytes": 1},
+)
+
+
+@pytest.fixture
+def given() -> Callable[[Pipeline], list[dict[str, Any]]]:
+    """All that a pipeline gives, which is the same for all numbers of threads and all budgets."""
+
+    def run(pipeline: Pipeline) -> list[dict[str, Any]]:
+        first, *others = (list(pipeline.options(**way)) for way in WAYS)
+        for other in others:
+            assert same(first, other)
+        return first
+
+    return run

@@ -1,0 +1,136 @@
+"""The life of an iteration: its threads and files, however it ends."""
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from headrace import pipeline as hp
+
+TIMEOUT = 30
+
+
+@pytest.fixture
+def endless():
+    return hp.arrays({"n": np.arange(1000)}).map(lambda e: e).epochs().batch(10)
+
+
+def native_threads():
+    """The names of this process's threads that belong to pipelines."""
+    names = [path.read_text().strip() for path in Path("/proc/self/task").glob("*/comm")]
+    return sorted(name for name in names if name.startswith("headrace-"))
+
+
+def assert_no_threads():
+    assert native_threads() == []
+    assert not [thread for thread in threading.enumerate() if "headrace" in thread.name]
+
+
+needs_proc = pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs Linux")
+
+
+@needs_proc
+def test_threads_end_when_the_loop_is_left(endless):
+    for batch in endless:
+        assert len(batch["n"]) == 10
+        assert native_threads()
+        break
+    gc.collect()
+    assert_no_threads()
+
+
+@needs_proc
+def test_threads_end_at_the_end_at_close_and_after_a_block(endless):
+    list(endless.take(3))
+    assert_no_threads()
+    batches = iter(endless)
+    next(batches)
+    batches.close()
+    batches.close()
+    assert_no_threads()
+    with pytest.raises(StopIteration):
+        next(batches)
+    with iter(endless) as batches:
+        next(batches)
+    assert_no_threads()
+
+
+@needs_proc
+def test_a_thousand_iterations_leave_nothing(endless):
+    for _ in range(1000):
+        next(iter(endless.options(num_threads=2)))
+    gc.collect()
+    assert_no_threads()
+
+
+def test_several_iterations_at_once(endless):
+    pipeline = endless.take(30)
+    pairs = [(a["n"][0], b["n"][0]) for a, b in zip(pipeline, pipeline, strict=True)]
+    assert all(a == b for a, b in pairs)
+    nested = [(int(a["n"][0]), int(b["n"][0])) for a in pipeline.take(2) for b in pipeline.take(2)]
+    assert nested == [(0, 0), (0, 10), (10, 0), (10, 10)]
+
+
+def test_batches_belong_to_the_program():
+    array = np.zeros((100, 50))
+    for batch in hp.arrays({"x": array}).batch(10):
+        batch["x"] += 1
+    assert not array.any()
+
+
+PROGRAM = """
+import sys, time
+import numpy as np
+from headrace import pipeline as hp
+def function(example):
+    time.sleep(0.001)
+    return example
+batches = iter(hp.arrays({"n": np.arange(1000)}).map(function).epochs().batch(10))
+next(batches)
+print("begun", flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("ending", "status"),
+    [
+        ("", 0),
+        ("sys.exit(3)", 3),
+        ("raise ValueError('x')", 1),
+        ("del batches", 0),
+    ],
+)
+def test_a_program_may_end_while_it_iterates(ending, status):
+    program = [sys.executable, "-c", PROGRAM + ending]
+    done = subprocess.run(program, capture_output=True, timeout=TIMEOUT, check=False)
+    assert done.returncode == status, done.stderr
+
+
+def test_an_interrupt_ends_a_wait():
+    program = PROGRAM + (
+        "\nstuck = hp.arrays({'n': np.arange(3)}).map(lambda e: time.sleep(0.2) or e).epochs()"
+        "\ntry:\n    list(stuck)\nexcept KeyboardInterrupt:\n    print('interrupted', flush=True)"
+    )
+    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as it:
+        assert it.stdout is not None
+        assert it.stdout.readline() == "begun\n"
+        it.send_signal(signal.SIGINT)
+        output, _ = it.communicate(timeout=TIMEOUT)
+    assert (output, it.returncode) == ("interrupted\n", 0)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_an_iteration_does_not_go_on_behind_a_fork():
+    program = PROGRAM + (
+        "\nimport os\nif os.fork():\n    os.wait()\nelse:\n    try:\n        next(batches)\n"
+        "    except Exception as error:\n        print(error, flush=True)\n    os._exit(0)"
+    )
+    command = [sys.executable, "-W", "ignore", "-c", program]
+    done = subprocess.run(command, capture_output=True, timeout=TIMEOUT, check=True, text=True)
+    assert "begun before a fork" in done.stdout

@@ -1,0 +1,160 @@
+"""Sources: which files they read, and the examples they give."""
+
+import gzip
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from headrace import errors
+from headrace import pipeline as hp
+from headrace.records import TFRecordWriter
+
+LINES = [b"one", b"", b"three", b"last"]
+
+
+def texts(pipeline):
+    return [example["text"] for example in pipeline]
+
+
+def test_lines_lose_their_ends(tmp_path):
+    (tmp_path / "a").write_bytes(b"one\r\n\nthree\nlast")
+    assert texts(hp.text_lines(tmp_path / "a")) == LINES
+
+
+@pytest.mark.parametrize("compression", ["gzip", "auto", "zlib"])
+def test_compressed_lines(tmp_path, compression):
+    compress = zlib.compress if compression == "zlib" else gzip.compress
+    (tmp_path / "a").write_bytes(compress(b"\n".join(LINES)))
+    assert texts(hp.text_lines(tmp_path / "a", compression)) == LINES
+
+
+def test_a_line_longer_than_a_block(tmp_path):
+    lines = [b"x", b"y" * 3_000_000, b"z"]
+    (tmp_path / "a").write_bytes(b"\n".join(lines))
+    assert texts(hp.text_lines(tmp_path / "a")) == lines
+
+
+def test_records_of_one_length(tmp_path):
+    (tmp_path / "a").write_bytes(b"HH" + b"abc" * 100_000 + b"F")
+    pipeline = hp.fixed_length_records(tmp_path / "a", 3, header_bytes=2, footer_bytes=1)
+    [batch] = pipeline.batch(100_000)
+    assert list(batch["record"]) == [b"abc"] * 100_000
+
+
+def test_a_record_that_is_cut_short(tmp_path):
+    (tmp_path / "a").write_bytes(b"abcab")
+    batches = iter(hp.fixed_length_records(tmp_path / "a", 3))
+    assert next(batches)["record"] == b"abc"
+    with pytest.raises(errors.DataLossError, match=r"a: truncated record \(record 1\): 2 bytes"):
+        next(batches)
+
+
+def test_whole_files(tmp_path):
+    (tmp_path / "b").write_bytes(b"second")
+    (tmp_path / "a").write_bytes(b"")
+    (tmp_path / ".hidden").write_bytes(b"not this one")
+    examples = list(hp.files(tmp_path))
+    assert examples == [
+        {"path": str(tmp_path / "a"), "data": b""},
+        {"path": str(tmp_path / "b"), "data": b"second"},
+    ]
+
+
+def test_a_pattern_goes_down_into_directories(tmp_path):
+    for name in ("x/1.txt", "y/z/2.txt", "3.txt"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(name)
+    assert texts(hp.text_lines(f"{tmp_path}/**/*.txt")) == [b"3.txt", b"x/1.txt", b"y/z/2.txt"]
+
+
+def test_a_path_that_exists_is_no_pattern(tmp_path):
+    (tmp_path / "a[1]").write_text("this")
+    (tmp_path / "a1").write_text("not this")
+    assert texts(hp.text_lines(tmp_path / "a[1]")) == [b"this"]
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [("nothing*", "no file matches this pattern"), ("nothing", "there is no such file")],
+)
+def test_nothing_found_is_an_error_when_iteration_starts(tmp_path, name, what):
+    pipeline = hp.tfrecords(tmp_path / name)
+    with pytest.raises(errors.NotFoundError, match=f"tfrecords: .*{what}"):
+        iter(pipeline)
+
+
+def test_a_damaged_record_names_file_and_record(tmp_path):
+    path = tmp_path / "a.tfrecord"
+    with TFRecordWriter(path) as writer:
+        for number in range(3):
+            writer.write(b"record %d" % number)
+    data = bytearray(path.read_bytes())
+    data[-6] ^= 1
+    path.write_bytes(data)
+    batches = iter(hp.tfrecords(path))
+    assert [next(batches)["record"] for _ in range(2)] == [b"record 0", b"record 1"]
+    message = r"a.tfrecord: corrupted record at 60 \(record 2\): the checksum of its data"
+    with pytest.raises(errors.DataLossError, match=message):
+        next(batches)
+    with pytest.raises(StopIteration):
+        next(batches)
+
+
+def test_a_file_that_is_cut_short_is_an_error(tmp_path):
+    path = tmp_path / "a.tfrecord"
+    with TFRecordWriter(path) as writer:
+        writer.write(b"record")
+    for length in (21, 10, 3):
+        path.write_bytes(path.read_bytes()[:length])
+        with pytest.raises(errors.DataLossError, match=r"truncated record at 0 \(record 0\)"):
+            list(hp.tfrecords(path))
+
+
+def test_rows_of_arrays():
+    strings = np.array(["a", "bc"])
+    examples = list(hp.arrays({"x": np.arange(6).reshape(2, 3), "s": strings}))
+    assert [example["x"].tolist() for example in examples] == [[0, 1, 2], [3, 4, 5]]
+    assert [example["s"] for example in examples] == ["a", "bc"]
+
+
+def test_arrays_are_not_copied():
+    array = np.zeros((1000, 1000))
+    pipeline = hp.arrays({"x": array})
+    array[:] = 7
+    assert all(batch["x"].min() == 7 for batch in pipeline.batch(100))
+
+
+def test_whatever_a_function_yields():
+    pipeline = hp.iterable(lambda: ({"n": number} for number in range(1000)))
+    assert [example["n"] for example in pipeline.epochs(2)] == [*range(1000), *range(1000)]
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: hp.tfrecords([]), ValueError, "tfrecords: no paths given"),
+        (lambda: hp.tfrecords([3]), TypeError, "tfrecords: 3 is no path"),
+        (lambda: hp.tfrecords(b"a"), TypeError, "tfrecords: .* is no path"),
+        (lambda: hp.tfrecords("a", "rar"), ValueError, "compression is 'rar', expected one of"),
+        (
+            lambda: hp.fixed_length_records("a", 0),
+            ValueError,
+            "record_bytes is 0, expected an int from 1 up",
+        ),
+        (lambda: hp.arrays({}), ValueError, "no arrays given"),
+        (lambda: hp.arrays({"x": 3}), ValueError, "'x' is a scalar, expected a row"),
+        (lambda: hp.arrays({"x": [1], "y": [1, 2]}), ValueError, "expected equal ones"),
+        (lambda: hp.arrays({"x": [None]}), TypeError, "'x' holds objects, expected numbers"),
+        (lambda: hp.iterable(iter([])), TypeError, "expected a function that returns an iterable"),
+    ],
+)
+def test_wrong_arguments_are_refused_at_once(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+def test_nothing_is_opened_before_iteration():
+    hp.tfrecords(Path("/nowhere")).parse({"a": int}).shuffle(10).batch(3)
