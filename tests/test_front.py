@@ -11,6 +11,7 @@ import headrace as hr
 def test_dir_lists_what_there_is_and_nothing_else():
     assert dir(hr) == sorted(set(hr.__all__))
     assert {"Graph", "Session", "Coordinator", "QueueRunner"} <= set(dir(hr))
+    assert {"Pipeline", "arrays", "text_lines", "tfrecords"} <= set(dir(hr))
     assert {"errors", "ops", "queues", "records", "gfile"} <= set(dir(hr))
     for name in dir(hr):
         assert getattr(hr, name) is not None
@@ -18,7 +19,7 @@ def test_dir_lists_what_there_is_and_nothing_else():
 
 def test_a_wrong_name_says_what_there_is():
     with pytest.raises(
-        AttributeError, match=r"no attribute 'bogus', expected one of Coordinator, .*, ops, "
+        AttributeError, match=r"no attribute 'bogus', expected one of Batches, .*, ops, "
     ):
         hr.bogus  # noqa: B018
 

@@ -1,9 +1,10 @@
-"""headrace feeds training loops: queues, readers and batches on native threads, without TensorFlow.
+"""headrace feeds training loops: files become batches on native threads.
 
-`dir(headrace)` lists what there is. Operations are in `headrace.ops`, queues for use without a
-graph in `headrace.queues`, errors in `headrace.errors`; `import headrace.tf1 as tf` has the names
-of TensorFlow 1. Everything is loaded when it is first used, so that a command can listen to Ctrl-C
-before NumPy and the engine are there.
+`dir(headrace)` lists what there is. A pipeline begins with a source such as `tfrecords`.
+Operations of graphs are in `headrace.ops`, queues for use without a graph in `headrace.queues`,
+errors in `headrace.errors`; `import headrace.tf1 as tf` has the names of TensorFlow 1. Everything
+is loaded when it is first used, so that a command can listen to Ctrl-C before NumPy and the engine
+are there.
 """
 
 TYPE_CHECKING = False
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
         graph,
         input,
         ops,
+        pipeline,
         protos,
         queues,
         records,
@@ -30,6 +32,20 @@ if TYPE_CHECKING:
     from headrace.engine import version as __version__
     from headrace.events import FileWriter
     from headrace.graph import Graph, Operation, Tensor
+    from headrace.pipeline import (
+        Batches,
+        Feature,
+        Pipeline,
+        Ragged,
+        Spec,
+        arrays,
+        concat,
+        files,
+        fixed_length_records,
+        iterable,
+        text_lines,
+        tfrecords,
+    )
     from headrace.queue_runner import QueueRunner
     from headrace.saver import Saver
     from headrace.session import Session
@@ -37,26 +53,37 @@ if TYPE_CHECKING:
     from headrace.upstream import runners_of, start_runners, variables_of
 
 __all__ = [
+    "Batches",
     "Coordinator",
     "DType",
+    "Feature",
     "FileWriter",
     "Graph",
     "LooperThread",
     "Operation",
+    "Pipeline",
     "QueueRunner",
+    "Ragged",
     "Saver",
     "Session",
+    "Spec",
     "TFRecordOptions",
     "Tensor",
     "TensorShape",
     "__version__",
+    "arrays",
+    "concat",
     "dtypes",
     "errors",
     "events",
+    "files",
+    "fixed_length_records",
     "gfile",
     "graph",
     "input",
+    "iterable",
     "ops",
+    "pipeline",
     "protos",
     "queues",
     "records",
@@ -65,26 +92,40 @@ __all__ = [
     "session",
     "shapes",
     "start_runners",
+    "text_lines",
     "tf1",
+    "tfrecords",
     "variables_of",
 ]
 
 # For each name that is not a module, the module that has it.
 _HOMES = {
+    "Batches": "pipeline",
     "Coordinator": "coordinator",
     "DType": "dtypes",
+    "Feature": "pipeline",
     "FileWriter": "events",
     "Graph": "graph",
     "LooperThread": "coordinator",
     "Operation": "graph",
+    "Pipeline": "pipeline",
     "QueueRunner": "queue_runner",
+    "Ragged": "pipeline",
     "Saver": "saver",
     "Session": "session",
+    "Spec": "pipeline",
     "TFRecordOptions": "compression",
     "Tensor": "graph",
     "TensorShape": "shapes",
+    "arrays": "pipeline",
+    "concat": "pipeline",
+    "files": "pipeline",
+    "fixed_length_records": "pipeline",
+    "iterable": "pipeline",
     "runners_of": "upstream",
     "start_runners": "upstream",
+    "text_lines": "pipeline",
+    "tfrecords": "pipeline",
     "variables_of": "upstream",
 }
 
