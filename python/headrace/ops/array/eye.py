@@ -42,7 +42,7 @@ def eye(
 
     Raises:
         TypeError: If a number of rows or columns is no integer, or the type is string.
-        ValueError: If one is negative.
+        ValueError: If one is negative, or 2**63 or more.
     """
     kind = as_dtype(dtype).base_dtype
     if kind == dtypes.string:
@@ -54,8 +54,8 @@ def eye(
                 "num_rows and num_columns must be positive integer values. got "
                 f"num_rows={num_rows!r}, num_columns={columns!r}"
             )
-        if not isinstance(number, Tensor) and operator.index(number) < 0:
-            raise ValueError(f"eye: Fill dimensions must be >= 0, got {number}")
+        if not isinstance(number, Tensor) and not 0 <= operator.index(number) < 2**63:
+            raise ValueError(f"eye: Fill dimensions must be >= 0 and below 2**63, got {number}")
     with name_scope(name, "eye", [num_rows, columns, batch_shape]):
         places = [range_of(number) for number in (num_rows, columns)]
         matrix = cast(equal(expand_dims(places[0], 1), places[1]), kind)
