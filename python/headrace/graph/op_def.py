@@ -75,7 +75,13 @@ class OpDef:
             an operation is never computed before a run.
         is_random: Whether its operations draw random numbers. The session keeps a generator for
             each of them.
+        is_placeholder: Whether its operations have no value but the one that is fed.
+        is_stack: Whether its inputs are the rows of its output, each of which may be known alone.
         takes_variable: Whether its first input is a variable itself and not the variable's value.
+        queue_class: Of a queue: which elements come first, by the name of TensorFlow's class.
+        queue_input: Number of the input that is the queue in which a run may wait; None if it waits
+            for none.
+        is_enqueue: Whether it waits for room in that queue, and not for elements.
         numpy: Computes it over NumPy arrays, one an input; None if each operation brings a kernel
             that depends on its attributes, or if only the engine knows the type.
         computed: Takes an operation and says what computes it; None for its NumPy kernel if it has
@@ -91,7 +97,12 @@ class OpDef:
     role: Role = Role.COMPUTED
     is_stateful: bool = False
     is_random: bool = False
+    is_placeholder: bool = False
+    is_stack: bool = False
     takes_variable: bool = False
+    queue_class: str = ""
+    queue_input: int | None = None
+    is_enqueue: bool = False
     numpy: Callable[..., Any] | None = None
     computed: Callable[..., Computed] | None = None
     fold: Callable[..., Any] | None = None
@@ -111,7 +122,12 @@ class _Facts(TypedDict, total=False):
     role: Role
     is_stateful: bool
     takes_variable: bool
+    queue_class: str
+    queue_input: int | None
+    is_enqueue: bool
     is_random: bool
+    is_placeholder: bool
+    is_stack: bool
     numpy: Callable[..., Any] | None
     computed: Callable[..., Computed] | None
     fold: Callable[..., Any] | None

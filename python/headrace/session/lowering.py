@@ -272,7 +272,7 @@ def _code(tensor: Tensor) -> int:
 
 def _is_fed(op: Operation, fed: dict[Tensor, int]) -> bool:
     """Whether an operation is a placeholder with a value: nothing has to wait for it."""
-    return op.type == "Placeholder" and op.outputs[0] in fed
+    return op.definition.is_placeholder and op.outputs[0] in fed
 
 
 def _topological_order(ops: Iterable[Operation], fed: dict[Tensor, int]) -> Iterable[Operation]:

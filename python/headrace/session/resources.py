@@ -19,13 +19,6 @@ Resource: TypeAlias = (
     engine.Queue | engine.RandomGenerator | engine.Reader | engine.SparseTable | engine.Variable
 )
 
-_QUEUE_CLASSES = {
-    "FIFOQueueV2": "FIFOQueue",
-    "PaddingFIFOQueueV2": "PaddingFIFOQueue",
-    "PriorityQueueV2": "PriorityQueue",
-    "RandomShuffleQueueV2": "RandomShuffleQueue",
-}
-
 
 class Resources:
     """The resources of one session, by operation. May be used from many threads."""
@@ -92,8 +85,8 @@ def _make_queue(op: Operation, name: str) -> engine.Queue:
     attrs = op.attrs
     dtypes = [dtype.as_datatype_enum for dtype in _component_types(op)]
     shapes = [shape.as_list() for shape in _component_shapes(op)] or None
-    order: str | tuple[int, int, int] = _QUEUE_CLASSES[op.type]
-    if op.type == "RandomShuffleQueueV2":
+    order: str | tuple[int, int, int] = op.definition.queue_class
+    if order == "RandomShuffleQueue":
         if attrs["min_after_dequeue"] < 0:
             text = f"min_after_dequeue {attrs['min_after_dequeue']} must be >= 0"
             raise errors.InvalidArgumentError(None, op, text)
@@ -104,7 +97,7 @@ def _make_queue(op: Operation, name: str) -> engine.Queue:
 def _check_same(existing: Operation, op: Operation, name: str) -> None:
     """Raises unless two operations describe the same resource."""
     if existing.type != op.type:
-        found = _QUEUE_CLASSES.get(existing.type, existing.type)
+        found = existing.definition.queue_class or existing.type
         raise errors.InvalidArgumentError(
             None,
             op,
@@ -150,18 +143,18 @@ def _capacity(op: Operation) -> int | None:
 def _component_types(op: Operation) -> list[DType]:
     """The types of all components, including the priority of a priority queue."""
     types: list[DType] = op.attrs["component_types"]
-    return [int64, *types] if op.type == "PriorityQueueV2" else types
+    return [int64, *types] if op.definition.queue_class == "PriorityQueue" else types
 
 
 def _component_shapes(op: Operation) -> list[TensorShape]:
     """One shape for each component; empty if components may have any shape."""
     shapes: list[TensorShape] = op.attrs["shapes"]
-    return [TensorShape([]), *shapes] if op.type == "PriorityQueueV2" else shapes
+    return [TensorShape([]), *shapes] if op.definition.queue_class == "PriorityQueue" else shapes
 
 
 def _have_same_shapes(existing: Operation, op: Operation) -> bool:
     has, wants = _component_shapes(existing), _component_shapes(op)
-    if op.type == "PaddingFIFOQueueV2":
+    if op.definition.queue_class == "PaddingFIFOQueue":
         return all(map(TensorShape.is_compatible_with, has, wants))
     return has == wants
 

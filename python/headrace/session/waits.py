@@ -8,15 +8,10 @@ from dataclasses import dataclass
 from typing import ClassVar, Final, NoReturn, Protocol
 
 from headrace import engine, errors
-from headrace.graph import Graph, GraphKeys, Operation
+from headrace.graph import Graph, GraphKeys, Operation, Role
 from headrace.session.runners import Producer, Progress, Runners
 
 __all__ = ["Waits"]
-
-_DEQUEUES: Final = frozenset({"QueueDequeueV2", "QueueDequeueManyV2", "QueueDequeueUpToV2"})
-_ENQUEUES: Final = frozenset({"QueueEnqueueV2", "QueueEnqueueManyV2", "QueueCloseV2"})
-_READS: Final = frozenset({"ReaderReadV2", "ReaderReadUpToV2"})
-_SELECTION: Final = "QueueSelect"
 
 _NO_PRODUCER: Final = (
     "it has no runner, and there is no other thread that could fill it. Enqueue before, or make a "
@@ -146,11 +141,11 @@ class Waits:
             op = None
         if op is None:
             return None
-        place = 0 if op.type in _DEQUEUES | _ENQUEUES else 1 if op.type in _READS else None
+        place = op.definition.queue_input
         queue = None if place is None else op.inputs[place].op
-        if queue is not None and queue.type == _SELECTION:
+        if queue is not None and queue.definition.role is Role.SELECTION:
             queue = None
-        return _Wait(op, queue, op.type in _ENQUEUES)
+        return _Wait(op, queue, op.definition.is_enqueue)
 
     def _producers(self, wait: _Wait) -> list[Producer]:
         session = self._find_session()

@@ -114,6 +114,6 @@ def _as_shape_argument(shape: ShapeLike) -> TensorShape:
 
 define("Identity", fold=lambda op, x: x, read_sizes=lambda known, op: known.sizes(op.inputs[0]))
 define("IdentityN")
-define("Placeholder")
+define("Placeholder", is_placeholder=True)
 define("PlaceholderWithDefault")
 define("StopGradient")

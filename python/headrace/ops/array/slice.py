@@ -312,7 +312,7 @@ def _known_entries(tensor: Tensor, count: int) -> list[Any]:
     value = fold(tensor)
     if value is not None:
         return list(value.tolist())
-    if tensor.op.type == "Pack":
+    if tensor.op.definition.is_stack:
         parts = [fold(item) for item in tensor.op.inputs]
         return [None if part is None else part.item() for part in parts]
     return [None] * count

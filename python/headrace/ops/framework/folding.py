@@ -63,7 +63,7 @@ def constant_value(tensor: Tensor, partial: bool = False) -> Array | None:
         `tf.contrib.util.constant_value` of TensorFlow 1.15.
     """
     value = fold(tensor)
-    if value is None and partial and tensor.op.type == "Pack":
+    if value is None and partial and tensor.op.definition.is_stack:
         parts = [constant_value(item, partial) for item in tensor.op.inputs]
         value = np.array(parts, dtype=object)
     if value is not None:

@@ -118,4 +118,4 @@ def _fold_cast(op: Operation, x: Array) -> Array:
 
 define("Const", role=Role.CONSTANT)
 define("Cast", fold=_fold_cast, read_sizes=lambda known, op: known.sizes(op.inputs[0]))
-define("Pack", computed=by_either, fold=fold_by_kernel, read_sizes=_sizes_of_pack)
+define("Pack", is_stack=True, computed=by_either, fold=fold_by_kernel, read_sizes=_sizes_of_pack)

@@ -220,7 +220,7 @@ def _create(
     return op.outputs[0]
 
 
-define("FIFOQueueV2", role=Role.QUEUE)
-define("PaddingFIFOQueueV2", role=Role.QUEUE)
-define("PriorityQueueV2", role=Role.QUEUE)
-define("RandomShuffleQueueV2", role=Role.QUEUE)
+define("FIFOQueueV2", role=Role.QUEUE, queue_class="FIFOQueue")
+define("PaddingFIFOQueueV2", role=Role.QUEUE, queue_class="PaddingFIFOQueue")
+define("PriorityQueueV2", role=Role.QUEUE, queue_class="PriorityQueue")
+define("RandomShuffleQueueV2", role=Role.QUEUE, queue_class="RandomShuffleQueue")

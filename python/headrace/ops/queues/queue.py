@@ -377,11 +377,11 @@ def _select(index: TensorLike, queues: Sequence[QueueBase]) -> Tensor:
 
 
 define("QueueSelect", role=Role.SELECTION)
-define("QueueCloseV2", is_stateful=True)
-define("QueueDequeueManyV2", is_stateful=True)
-define("QueueDequeueUpToV2", is_stateful=True)
-define("QueueDequeueV2", is_stateful=True)
-define("QueueEnqueueManyV2", is_stateful=True)
-define("QueueEnqueueV2", is_stateful=True)
+define("QueueCloseV2", is_stateful=True, queue_input=0, is_enqueue=True)
+define("QueueDequeueManyV2", is_stateful=True, queue_input=0)
+define("QueueDequeueUpToV2", is_stateful=True, queue_input=0)
+define("QueueDequeueV2", is_stateful=True, queue_input=0)
+define("QueueEnqueueManyV2", is_stateful=True, queue_input=0, is_enqueue=True)
+define("QueueEnqueueV2", is_stateful=True, queue_input=0, is_enqueue=True)
 define("QueueIsClosedV2", is_stateful=True)
 define("QueueSizeV2", is_stateful=True)
