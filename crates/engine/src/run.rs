@@ -1,7 +1,7 @@
 //! What one run of a program knows: how it can be ended, its deadline, and where its data came from.
 
 use crate::error::{Code, Error, Result};
-use crate::reader::Numbering;
+use crate::files::numbering::Numbering;
 use crate::sync::cancellation::{Cancellation, Watch};
 use crate::sync::parker::Parker;
 use smallvec::{SmallVec, smallvec};

@@ -5,10 +5,10 @@
 //! `headrace_engine::program::Execution`.
 
 use crate::array::{to_python, to_python_shared};
+use crate::cancellation::Cancellation;
 use crate::detach::detached_run;
 use crate::error::{IntoPython, from_python};
 use crate::exit;
-use crate::program::Cancellation;
 use crate::view::to_view;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::kernel::Outputs;

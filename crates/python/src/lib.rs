@@ -4,6 +4,7 @@ mod array;
 mod atomic_file;
 mod attrs;
 mod call;
+mod cancellation;
 mod detach;
 mod error;
 mod exit;
@@ -28,7 +29,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     detach::remember_main_thread(module.py())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("EngineError", module.py().get_type::<error::EngineError>())?;
-    module.add_class::<program::Cancellation>()?;
+    module.add_class::<cancellation::Cancellation>()?;
     module.add_class::<program::StopFlag>()?;
     module.add_class::<program::ProgramBuilder>()?;
     module.add_class::<program::KernelHandle>()?;

@@ -2,55 +2,23 @@
 
 use crate::array::to_python;
 use crate::attrs::{attrs, dtype};
+use crate::cancellation::Cancellation;
 use crate::detach::{attached_run, deadline, detached_run};
 use crate::error::IntoPython;
 use crate::function::{PythonFunction, Stopped, advance};
 use crate::queue::Queue;
 use crate::resource::{RandomGenerator, Reader, SparseTable, Variable};
 use crate::view::to_tensor;
-use crate::watch::PythonWatch;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::kernel::Kernel;
 use headrace_engine::kernels::queues::select::Select;
 use headrace_engine::program::{Execution, HostFunction};
 use headrace_engine::run::Run;
-use headrace_engine::sync::cancellation;
 use headrace_engine::tensor::dtype::DType;
 use headrace_engine::{kernels, program};
-use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
-
-/// Cancels all runs that wait under it.
-#[pyclass(frozen, module = "headrace._native")]
-pub struct Cancellation(pub cancellation::Cancellation);
-
-#[pymethods]
-impl Cancellation {
-    /// `watch` is called with the names of the operations that a run waits in, when the wait has lasted for
-    /// `patience_secs`, after twice that time, and so on.
-    #[new]
-    fn new(watch: Py<PyAny>, patience_secs: f64) -> PyResult<Self> {
-        let patience =
-            Duration::try_from_secs_f64(patience_secs).map_err(|error| PyValueError::new_err(error.to_string()))?;
-        Ok(Self(cancellation::Cancellation::watched(Arc::new(PythonWatch { watch, patience }))))
-    }
-
-    /// A child, which is cancelled with this one or alone.
-    fn child(&self) -> Self {
-        Self(self.0.child())
-    }
-
-    fn cancel(&self) {
-        self.0.cancel();
-    }
-
-    fn is_cancelled(&self) -> bool {
-        self.0.is_cancelled()
-    }
-}
 
 /// Asks loops to end.
 #[pyclass(frozen, module = "headrace._native")]

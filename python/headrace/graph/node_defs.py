@@ -6,8 +6,8 @@ inputs, device and those attributes that TensorFlow has too.
 Source: `tf.Operation.node_def` and `tf.make_tensor_proto` of TensorFlow 1.15.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, Protocol
 
 import numpy as np
 
@@ -22,9 +22,6 @@ from headrace.protos import (
 )
 from headrace.shapes import TensorShape
 
-if TYPE_CHECKING:
-    from headrace.graph.nodes import Operation
-
 __all__ = ["attr_value", "make_graph_def", "make_node_def", "public_value"]
 
 # The version of graphs that TensorFlow 1.15 writes.
@@ -33,7 +30,38 @@ _PRODUCER: Final = 134
 _INTERNAL: Final = frozenset({"python_function"})
 
 
-def make_graph_def(ops: Iterable["Operation"], add_shapes: bool = False) -> GraphDef:
+class DescribedTensor(Protocol):
+    """What is said of a tensor."""
+
+    value_index: int
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def op(self) -> "DescribedOperation": ...
+    @property
+    def shape(self) -> TensorShape: ...
+
+
+class DescribedOperation(Protocol):
+    """What is said of an operation, whose class is in a module above this one."""
+
+    name: str
+    type: str
+    attrs: dict[str, Any]
+    colocation: tuple[str, ...]
+
+    @property
+    def device(self) -> str: ...
+    @property
+    def inputs(self) -> Sequence[DescribedTensor]: ...
+    @property
+    def outputs(self) -> Sequence[DescribedTensor]: ...
+    @property
+    def control_inputs(self) -> Sequence["DescribedOperation"]: ...
+
+
+def make_graph_def(ops: Iterable[DescribedOperation], add_shapes: bool = False) -> GraphDef:
     """Describes operations.
 
     Args:
@@ -49,7 +77,7 @@ def make_graph_def(ops: Iterable["Operation"], add_shapes: bool = False) -> Grap
 
 
 def make_node_def(
-    op: "Operation", more: Mapping[str, Any] | None = None, most_bytes: int | None = None
+    op: DescribedOperation, more: Mapping[str, Any] | None = None, most_bytes: int | None = None
 ) -> NodeDef:
     """Describes an operation.
 

@@ -4,4 +4,5 @@ pub mod atomic_file;
 pub mod compression;
 pub mod input;
 pub mod name;
+pub mod numbering;
 pub mod output;

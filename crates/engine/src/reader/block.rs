@@ -2,11 +2,11 @@
 //!
 //! A record is copied out of its block, so that a record that waits in a queue keeps nothing else alive.
 
-use super::format::Numbering;
 use crate::error::{Error, Result, Wait};
 use crate::files::compression::{Compression, Inflate};
 use crate::files::input::{Input, error_of_wait};
 use crate::files::name::FileName;
+use crate::files::numbering::Numbering;
 use crate::files::output::retried;
 use crate::tensor::allocate::{self, Refusal, Unread};
 use bytes::Bytes;

@@ -16,8 +16,9 @@ mod text_line;
 mod tfrecord;
 mod whole_file;
 
+pub use crate::files::numbering::Numbering;
 pub use fixed_length::FixedLengthFormat;
-pub use format::{Format, Numbering, Position, Record, RecordFile};
+pub use format::{Format, Position, Record, RecordFile};
 pub use identity::IdentityFormat;
 pub use open_file::OpenFile;
 pub use text_line::TextLineFormat;

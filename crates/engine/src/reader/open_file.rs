@@ -1,10 +1,11 @@
 //! The file that a reader is reading: its position in it, and how reading it has failed.
 
 use super::Records;
-use super::format::{Format, Numbering, Position, Record, RecordFile};
+use super::format::{Format, Position, Record, RecordFile};
 use super::keys::Keys;
 use crate::error::{Error, Result, Wait};
 use crate::files::name::FileName;
+use crate::files::numbering::Numbering;
 use bytes::Bytes;
 
 /// An open file, read record by record. Once a read has failed, all later ones fail in the same way.

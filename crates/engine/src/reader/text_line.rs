@@ -3,10 +3,11 @@
 //! Source: `tf.TextLineReader` of TensorFlow 1.15.
 
 use super::block::BlockFile;
-use super::format::{Format, Numbering, Position, Record, RecordFile};
+use super::format::{Format, Position, Record, RecordFile};
 use crate::error::{Error, Result};
 use crate::files::compression::Compression;
 use crate::files::name::FileName;
+use crate::files::numbering::Numbering;
 use crate::tensor::allocate;
 use bytes::Bytes;
 use memchr::{memchr, memchr_iter};

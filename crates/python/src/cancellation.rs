@@ -1,0 +1,37 @@
+//! Cancelling runs.
+
+use crate::watch::PythonWatch;
+use headrace_engine::sync::cancellation;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Cancels all runs that wait under it.
+#[pyclass(frozen, module = "headrace._native")]
+pub struct Cancellation(pub cancellation::Cancellation);
+
+#[pymethods]
+impl Cancellation {
+    /// `watch` is called with the names of the operations that a run waits in, when the wait has lasted for
+    /// `patience_secs`, after twice that time, and so on.
+    #[new]
+    fn new(watch: Py<PyAny>, patience_secs: f64) -> PyResult<Self> {
+        let patience =
+            Duration::try_from_secs_f64(patience_secs).map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(Self(cancellation::Cancellation::watched(Arc::new(PythonWatch { watch, patience }))))
+    }
+
+    /// A child, which is cancelled with this one or alone.
+    fn child(&self) -> Self {
+        Self(self.0.child())
+    }
+
+    fn cancel(&self) {
+        self.0.cancel();
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.0.is_cancelled()
+    }
+}
