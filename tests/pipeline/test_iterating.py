@@ -112,17 +112,26 @@ def test_a_program_may_end_while_it_iterates(ending, status):
     assert done.returncode == status, done.stderr
 
 
+STUCK = """
+stuck = hp.arrays({"n": np.arange(3)}).map(lambda example: time.sleep(0.2) or example).epochs()
+try:
+    for number, _ in enumerate(stuck):
+        if number == 0:
+            print("waiting", flush=True)
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+"""
+
+
 def test_an_interrupt_ends_a_wait():
-    program = PROGRAM + (
-        "\nstuck = hp.arrays({'n': np.arange(3)}).map(lambda e: time.sleep(0.2) or e).epochs()"
-        "\ntry:\n    list(stuck)\nexcept KeyboardInterrupt:\n    print('interrupted', flush=True)"
-    )
-    with subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, text=True) as it:
-        assert it.stdout is not None
-        assert it.stdout.readline() == "begun\n"
-        it.send_signal(signal.SIGINT)
-        output, _ = it.communicate(timeout=TIMEOUT)
-    assert (output, it.returncode) == ("interrupted\n", 0)
+    program = [sys.executable, "-c", PROGRAM + STUCK]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "begun\n"
+        assert process.stdout.readline() == "waiting\n"
+        process.send_signal(signal.SIGINT)
+        output, _ = process.communicate(timeout=TIMEOUT)
+    assert (output, process.returncode) == ("interrupted\n", 0)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
