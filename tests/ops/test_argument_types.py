@@ -40,9 +40,11 @@ RIGHT = (
     "ops.parse_single_example('', features)['a'] + 1",
     "ops.decode_csv('1,a', [[0], ['']])",
     "ops.get_variable('a', [2], initializer=ops.zeros_initializer)",
-    "ops.get_variable('b', [2], tf.int32, ops.ones_initializer())",
+    "ops.get_variable('b', [2], tf.int32, initializer=ops.ones_initializer())",
     "ops.get_variable('c', initializer=3)",
     "ops.Variable(lambda: ops.zeros([2]), collections=['mine'])",
+    "kept: tf.Variable = tf.get_variable('a', [2], None, tf.zeros_initializer())",
+    "step: tf.Variable = tf.train.create_global_step()",
     "ops.group(image, image.op, [variable], {'a': queue.close()})",
     "ops.py_func(np.sin, [image], tf.float32) + 1",
 )

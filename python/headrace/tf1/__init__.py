@@ -242,13 +242,9 @@ from headrace.ops.variables.initializers import (
 from headrace.ops.variables.scope import (
     AUTO_REUSE,
     VariableScope,
-    get_local_variable,
-    get_variable,
     get_variable_scope,
     no_regularizer,
-    variable_scope,
 )
-from headrace.ops.variables.variable import Variable
 from headrace.session import (
     GraphOptions,
     InteractiveSession,
@@ -331,12 +327,16 @@ from headrace.tf1.adapters.records import (
 )
 from headrace.tf1.adapters.strings import reduce_join, string_split, string_to_number, substr
 from headrace.tf1.adapters.variables import (
+    Variable,
     all_variables,
+    get_local_variable,
+    get_variable,
     initialize_all_tables,
     initialize_all_variables,
     initialize_local_variables,
     initialize_variables,
     tables_initializer,
+    variable_scope,
 )
 from headrace.tf1.behaviour import (
     disable_eager_execution,

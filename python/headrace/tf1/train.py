@@ -8,7 +8,6 @@ from headrace.input import (
     batch_join,
     input_producer,
     limit_epochs,
-    match_filenames_once,
     maybe_batch,
     maybe_batch_join,
     maybe_shuffle_batch,
@@ -21,7 +20,6 @@ from headrace.input import (
 )
 from headrace.ops.variables.global_step import (
     assert_global_step,
-    create_global_step,
     get_global_step,
     get_or_create_global_step,
     global_step,
@@ -33,6 +31,7 @@ from headrace.queue_runner import (
     start_queue_runners,
 )
 from headrace.tf1 import queue_runner
+from headrace.tf1.adapters.variables import create_global_step, match_filenames_once
 from headrace.tf1.namespace import namespace
 
 if TYPE_CHECKING:

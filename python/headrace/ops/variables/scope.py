@@ -31,7 +31,7 @@ __all__ = [
 
 
 class VariableScope:
-    """The settings of `tf.get_variable` inside a `with tf.variable_scope(...)` block.
+    """The settings of `get_variable` inside a `with variable_scope(...)` block.
 
     Args:
         reuse: True: variables must be there already. False: they must not. `AUTO_REUSE`: either.
@@ -200,19 +200,16 @@ def get_variable_scope() -> VariableScope:
 def variable_scope(
     name_or_scope: str | VariableScope | None,
     default_name: str | None = None,
+    *,
     values: Iterable[object] | None = None,
     initializer: Initializer | None = None,
     regularizer: Regularizer | None = None,
-    caching_device: object = None,
-    partitioner: None = None,
-    custom_getter: None = None,
     reuse: Reuse | None = None,
     dtype: DTypeLike | None = None,
-    use_resource: bool | None = None,
     constraint: Callable[..., Any] | None = None,
     auxiliary_name_scope: bool = True,
 ) -> Iterator[VariableScope]:
-    """Adds a prefix to the names of variables that `tf.get_variable` finds or makes.
+    """Adds a prefix to the names of variables that `get_variable` finds or makes.
 
     A name scope of the same name, made unique, is entered too. Settings that are not given are
     inherited from the scope around it, or from the scope that is entered again.
@@ -222,15 +219,11 @@ def variable_scope(
             again, whose name stays.
         default_name: Used, made unique, when `name_or_scope` is None.
         values: What the operations made inside will read: their graph becomes the default.
-        initializer: Makes initial values; see `tf.get_variable`.
+        initializer: Makes initial values; see `get_variable`.
         regularizer: Makes a loss of each new variable.
-        caching_device: Accepted for TensorFlow's sake.
-        partitioner: Not supported; must be None.
-        custom_getter: Not supported; must be None.
-        reuse: True: variables must exist already, also in scopes inside. `tf.AUTO_REUSE`: they are
+        reuse: True: variables must exist already, also in scopes inside. `AUTO_REUSE`: they are
             made if they do not exist. None or False: as in the scope around it.
         dtype: Type of variables.
-        use_resource: Accepted for TensorFlow's sake.
         constraint: Constraint of variables.
         auxiliary_name_scope: Whether a name scope is entered.
 
@@ -242,7 +235,6 @@ def variable_scope(
         ValueError: If a name is not valid, `reuse` is something else, or `reuse` is given without
             a name or scope.
     """
-    _check_supported("tf.variable_scope", partitioner=partitioner, custom_getter=custom_getter)
     _check_scope_arguments(name_or_scope, default_name, reuse, auxiliary_name_scope)
     graph = graph_of(() if values is None else values)
     state = _state_of(graph)
@@ -270,40 +262,29 @@ def get_variable(
     name: str,
     shape: ShapeLike = None,
     dtype: DTypeLike | None = None,
+    *,
     initializer: Initializer | None = None,
     regularizer: Regularizer | None = None,
-    trainable: bool | None = None,
+    trainable: bool = True,
     collections: Collection[str] | None = None,
-    caching_device: object = None,
-    partitioner: None = None,
     validate_shape: bool = True,
-    use_resource: bool | None = None,
-    custom_getter: None = None,
     constraint: Callable[..., Any] | None = None,
-    synchronization: object = None,
-    aggregation: object = None,
 ) -> Variable:
-    """Returns the variable of a name, which is made if it does not exist; see `tf.variable_scope`.
+    """Returns the variable of a name, which is made if it does not exist; see `variable_scope`.
 
     Args:
         name: Its name, to which that of the variable scope is added; name scopes do not count.
         shape: Its shape. Not to be given if `initializer` is a value or takes no shape.
         dtype: Its type; None for that of the scope, by default float32.
         initializer: A value; or a function `f(shape, dtype=...)`, such as
-            `tf.zeros_initializer()`, or without arguments. None for the scope's, or else zeros, for
-            floats `tf.glorot_uniform_initializer()`.
+            `zeros_initializer()`, or without arguments. None for the scope's, or else zeros, for
+            floats `glorot_uniform_initializer()`.
         regularizer: A function of the variable: a loss for
             `GraphKeys.REGULARIZATION_LOSSES`, or None. None for the scope's.
-        trainable: As for `tf.Variable`.
-        collections: As for `tf.Variable`.
-        caching_device: Accepted for TensorFlow's sake.
-        partitioner: Not supported; must be None.
-        validate_shape: As for `tf.Variable`.
-        use_resource: Accepted for TensorFlow's sake.
-        custom_getter: Not supported; must be None.
-        constraint: As for `tf.Variable`.
-        synchronization: Accepted for TensorFlow's sake.
-        aggregation: Accepted for TensorFlow's sake.
+        trainable: As for `Variable`.
+        collections: As for `Variable`.
+        validate_shape: As for `Variable`.
+        constraint: As for `Variable`; None for the scope's.
 
     Returns:
         The variable: a new one, or the same one that an earlier call with the name has returned.
@@ -312,7 +293,6 @@ def get_variable(
         ValueError: If it exists and must not, or does not exist and must; if it has another shape
             or type than asked for; if its shape or initial value is not known.
     """
-    _check_supported("tf.get_variable", partitioner=partitioner, custom_getter=custom_getter)
     if not isinstance(name, str) or not name:
         raise ValueError(f"tf.get_variable: got name {name!r}, expected a string of some length.")
     value = None if callable(initializer) else initializer
@@ -348,19 +328,27 @@ def get_local_variable(
     name: str,
     shape: ShapeLike = None,
     dtype: DTypeLike | None = None,
+    *,
     initializer: Initializer | None = None,
     regularizer: Regularizer | None = None,
-    trainable: bool = False,
     collections: Collection[str] | None = None,
-    **arguments: Any,
+    validate_shape: bool = True,
+    constraint: Callable[..., Any] | None = None,
 ) -> Variable:
     """As `get_variable`, of a local variable, which is neither trained nor saved.
 
-    It is added to `GraphKeys.LOCAL_VARIABLES` besides `collections`, and never trainable.
+    It is added to `GraphKeys.LOCAL_VARIABLES` besides `collections`.
     """
-    keys = [*(collections or ()), GraphKeys.LOCAL_VARIABLES]
     return get_variable(
-        name, shape, dtype, initializer, regularizer, False, collections=keys, **arguments
+        name,
+        shape,
+        dtype,
+        initializer=initializer,
+        regularizer=regularizer,
+        trainable=False,
+        collections=[*(collections or ()), GraphKeys.LOCAL_VARIABLES],
+        validate_shape=validate_shape,
+        constraint=constraint,
     )
 
 
@@ -391,9 +379,3 @@ def _check_scope_arguments(
         )
     if name_or_scope is None and reuse:
         raise ValueError("reuse=True cannot be used without a name_or_scope")
-
-
-def _check_supported(where: str, **arguments: object) -> None:
-    for name, value in arguments.items():
-        if value is not None:
-            raise ValueError(f"{where}: got a {name}, which is not supported. Leave it out.")

@@ -27,7 +27,7 @@ from headrace.shapes import TensorShape
 
 __all__ = ["AUTO_REUSE", "Initializer", "Regularizer", "Reuse", "VariableStore", "store_of"]
 
-# What `tf.get_variable` takes as `initializer`: an initial value, or a class of initializers.
+# What `get_variable` takes as `initializer`: an initial value, or a class of initializers.
 Initializer: TypeAlias = "InitialValue | Callable[..., Callable[..., TensorLike]]"
 
 # Takes a variable and returns a loss, or None.

@@ -58,25 +58,18 @@ class Variable:
     Args:
         initial_value: The value that its initializer assigns: anything that converts to a tensor,
             or a function that returns that. May use other variables, in any order.
-        trainable: Whether it is also added to `GraphKeys.TRAINABLE_VARIABLES`; None for True.
+        trainable: Whether it is also added to `GraphKeys.TRAINABLE_VARIABLES`.
         collections: Keys of the collections it is added to; None for
             `[GraphKeys.GLOBAL_VARIABLES]`.
         validate_shape: Whether its shape is always that of the initial value.
-        caching_device: Accepted for TensorFlow's sake.
-        name: Its name; made unique.
-        variable_def: Not supported; must be None.
         dtype: Type of the elements; None for that of the initial value.
-        expected_shape: Accepted for TensorFlow's sake.
-        import_scope: Accepted for TensorFlow's sake.
-        constraint: A function, kept as the attribute of that name.
-        use_resource: Accepted for TensorFlow's sake: all are reference variables.
-        synchronization: Accepted for TensorFlow's sake.
-        aggregation: Accepted for TensorFlow's sake.
         shape: Its static shape; None for that of the initial value.
+        constraint: A function, kept as the attribute of that name.
+        name: Its name; made unique.
 
     Raises:
         TypeError: If the initial value cannot have the type.
-        ValueError: If there is no initial value, or its shape is not known and `validate_shape`; if
+        ValueError: If the initial value is None, or its shape is not known and `validate_shape`; if
             `collections` is no list or `constraint` no function.
     """
 
@@ -85,31 +78,21 @@ class Variable:
 
     def __init__(
         self,
-        initial_value: InitialValue | None = None,
-        trainable: bool | None = None,
+        initial_value: InitialValue,
+        *,
+        trainable: bool = True,
         collections: Collection[str] | None = None,
         validate_shape: bool = True,
-        caching_device: object = None,
-        name: str | None = None,
-        variable_def: None = None,
         dtype: DTypeLike | None = None,
-        expected_shape: object = None,
-        import_scope: str | None = None,
-        constraint: Callable[..., Any] | None = None,
-        use_resource: bool | None = None,
-        synchronization: object = None,
-        aggregation: object = None,
         shape: ShapeLike = None,
+        constraint: Callable[..., Any] | None = None,
+        name: str | None = None,
     ) -> None:
-        if variable_def is not None:
-            raise ValueError("tf.Variable: got a variable_def, expected an initial_value.")
-        if initial_value is None:
-            raise ValueError("initial_value must be specified.")
         if constraint is not None and not callable(constraint):
             raise ValueError("The `constraint` argument must be a callable.")
         self._constraint = constraint
-        self._trainable = True if trainable is None else trainable
-        keys = _collection_keys(collections, self._trainable)
+        self._trainable = trainable
+        keys = _collection_keys(collections, trainable)
         is_function = callable(initial_value)
         with (
             name_scope(name, "Variable", [] if is_function else [initial_value]) as scope,

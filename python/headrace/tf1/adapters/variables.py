@@ -1,23 +1,224 @@
-"""Old names of functions over variables.
+"""Variables with the arguments of TensorFlow 1, and old names of functions over variables.
 
-Source: `tf.initialize_all_variables` and its kin of TensorFlow 1.15.
+Source: `tf.Variable`, `tf.get_variable`, `tf.variable_scope`, `tf.initialize_all_variables` and its
+kin of TensorFlow 1.15.
 """
 
-from collections.abc import Sequence
-from typing import Any
+from __future__ import annotations
 
+from abc import ABCMeta
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, cast
+
+from headrace import input as pipelines
 from headrace import ops
-from headrace.graph import Operation
-from headrace.ops.variables.variable import Variable
+from headrace.dtypes import DTypeLike
+from headrace.graph import Graph, GraphKeys, Operation, TensorLike
+from headrace.ops.variables.store import Initializer, Regularizer, Reuse
+from headrace.ops.variables.variable import InitialValue
+from headrace.shapes import ShapeLike
 
 __all__ = [
+    "Variable",
     "all_variables",
+    "create_global_step",
+    "get_local_variable",
+    "get_variable",
     "initialize_all_tables",
     "initialize_all_variables",
     "initialize_local_variables",
     "initialize_variables",
+    "match_filenames_once",
     "tables_initializer",
+    "variable_scope",
 ]
+
+
+class Variable(ops.Variable, metaclass=ABCMeta):
+    """A tensor whose value each session keeps between its runs; see `ops.Variable`.
+
+    Every variable is an instance of this class, however it was made.
+
+    Args:
+        initial_value: As for `ops.Variable`.
+        trainable: As for `ops.Variable`; None for True.
+        collections: As for `ops.Variable`.
+        validate_shape: As for `ops.Variable`.
+        caching_device: Has no effect.
+        name: As for `ops.Variable`.
+        variable_def: Not supported; must be None.
+        dtype: As for `ops.Variable`.
+        expected_shape: Has no effect.
+        import_scope: Has no effect.
+        constraint: As for `ops.Variable`.
+        use_resource: Has no effect: all are reference variables.
+        synchronization: Has no effect.
+        aggregation: Has no effect.
+        shape: As for `ops.Variable`.
+
+    Raises:
+        TypeError: As `ops.Variable`.
+        ValueError: If there is no initial value or a `variable_def`, or as `ops.Variable`.
+    """
+
+    def __init__(
+        self,
+        initial_value: InitialValue | None = None,
+        trainable: bool | None = None,
+        collections: Collection[str] | None = None,
+        validate_shape: bool = True,
+        caching_device: object = None,
+        name: str | None = None,
+        variable_def: None = None,
+        dtype: DTypeLike | None = None,
+        expected_shape: object = None,
+        import_scope: str | None = None,
+        constraint: Callable[..., Any] | None = None,
+        use_resource: bool | None = None,
+        synchronization: object = None,
+        aggregation: object = None,
+        shape: ShapeLike = None,
+    ) -> None:
+        if variable_def is not None:
+            raise ValueError("tf.Variable: got a variable_def, expected an initial_value.")
+        if initial_value is None:
+            raise ValueError("initial_value must be specified.")
+        super().__init__(
+            initial_value,
+            trainable=True if trainable is None else trainable,
+            collections=collections,
+            validate_shape=validate_shape,
+            dtype=dtype,
+            shape=shape,
+            constraint=constraint,
+            name=name,
+        )
+
+    @classmethod
+    def __subclasshook__(cls, subclass: type) -> bool:
+        # The core makes variables too, which are of its own class. Subclasses of this class have
+        # the instances that they make.
+        return issubclass(subclass, ops.Variable) if cls is Variable else NotImplemented
+
+
+def get_variable(
+    name: str,
+    shape: ShapeLike = None,
+    dtype: DTypeLike | None = None,
+    initializer: Initializer | None = None,
+    regularizer: Regularizer | None = None,
+    trainable: bool | None = None,
+    collections: Collection[str] | None = None,
+    caching_device: object = None,
+    partitioner: None = None,
+    validate_shape: bool = True,
+    use_resource: bool | None = None,
+    custom_getter: None = None,
+    constraint: Callable[..., Any] | None = None,
+    synchronization: object = None,
+    aggregation: object = None,
+) -> Variable:
+    """Calls `ops.get_variable`.
+
+    `caching_device`, `use_resource`, `synchronization` and `aggregation` have no effect.
+
+    Raises:
+        ValueError: If there is a `partitioner` or `custom_getter`, or as `ops.get_variable`.
+    """
+    _check_supported("tf.get_variable", partitioner=partitioner, custom_getter=custom_getter)
+    variable = ops.get_variable(
+        name,
+        shape,
+        dtype,
+        initializer=initializer,
+        regularizer=regularizer,
+        trainable=True if trainable is None else trainable,
+        collections=collections,
+        validate_shape=validate_shape,
+        constraint=constraint,
+    )
+    return cast(Variable, variable)
+
+
+def get_local_variable(
+    name: str,
+    shape: ShapeLike = None,
+    dtype: DTypeLike | None = None,
+    initializer: Initializer | None = None,
+    regularizer: Regularizer | None = None,
+    trainable: bool = False,
+    collections: Collection[str] | None = None,
+    caching_device: object = None,
+    partitioner: None = None,
+    validate_shape: bool = True,
+    use_resource: bool | None = None,
+    custom_getter: None = None,
+    constraint: Callable[..., Any] | None = None,
+    synchronization: object = None,
+    aggregation: object = None,
+) -> Variable:
+    """As `get_variable`, of a local variable, which is never trained, whatever `trainable` says."""
+    return get_variable(
+        name,
+        shape,
+        dtype,
+        initializer,
+        regularizer,
+        trainable=False,
+        collections=[*(collections or ()), GraphKeys.LOCAL_VARIABLES],
+        partitioner=partitioner,
+        validate_shape=validate_shape,
+        custom_getter=custom_getter,
+        constraint=constraint,
+    )
+
+
+@contextmanager
+def variable_scope(
+    name_or_scope: str | ops.VariableScope | None,
+    default_name: str | None = None,
+    values: Iterable[object] | None = None,
+    initializer: Initializer | None = None,
+    regularizer: Regularizer | None = None,
+    caching_device: object = None,
+    partitioner: None = None,
+    custom_getter: None = None,
+    reuse: Reuse | None = None,
+    dtype: DTypeLike | None = None,
+    use_resource: bool | None = None,
+    constraint: Callable[..., Any] | None = None,
+    auxiliary_name_scope: bool = True,
+) -> Iterator[ops.VariableScope]:
+    """Calls `ops.variable_scope`; `caching_device` and `use_resource` have no effect.
+
+    Raises:
+        TypeError: As `ops.variable_scope`.
+        ValueError: If there is a `partitioner` or `custom_getter`, or as `ops.variable_scope`.
+    """
+    _check_supported("tf.variable_scope", partitioner=partitioner, custom_getter=custom_getter)
+    with ops.variable_scope(
+        name_or_scope,
+        default_name,
+        values=values,
+        initializer=initializer,
+        regularizer=regularizer,
+        reuse=reuse,
+        dtype=dtype,
+        constraint=constraint,
+        auxiliary_name_scope=auxiliary_name_scope,
+    ) as scope:
+        yield scope
+
+
+def create_global_step(graph: Graph | None = None) -> Variable:
+    """Calls `ops.create_global_step`; to a type checker the result is a `tf.Variable`."""
+    return cast(Variable, ops.create_global_step(graph))
+
+
+def match_filenames_once(pattern: TensorLike, name: str | None = None) -> Variable:
+    """Calls `headrace.match_filenames_once`; to a type checker the result is a `tf.Variable`."""
+    return cast(Variable, pipelines.match_filenames_once(pattern, name))
 
 
 def all_variables() -> list[Any]:
@@ -35,7 +236,7 @@ def initialize_local_variables() -> Operation:
     return ops.local_variables_initializer()
 
 
-def initialize_variables(var_list: Sequence[Variable], name: str = "init") -> Operation:
+def initialize_variables(var_list: Sequence[ops.Variable], name: str = "init") -> Operation:
     """The old name of `variables_initializer`."""
     return ops.variables_initializer(var_list, name)
 
@@ -48,3 +249,9 @@ def tables_initializer(name: str = "init_all_tables") -> Operation:
 def initialize_all_tables(name: str = "init_all_tables") -> Operation:
     """The old name of `tables_initializer`."""
     return tables_initializer(name)
+
+
+def _check_supported(where: str, **arguments: object) -> None:
+    for name, value in arguments.items():
+        if value is not None:
+            raise ValueError(f"{where}: got a {name}, which is not supported. Leave it out.")
