@@ -15,9 +15,9 @@ dev: ## set up .venv, build the engine in release mode, install the package in p
 demo: dev ## write real digits to TFRecords, train on them through queues, evaluate
 	@.venv/bin/headrace demo
 
-test: dev ## run the tests of the engine and of the package; model-check the queue
+test: dev ## run the tests of the engine and of the package; model-check the queue and the executor
 	cargo test --quiet --workspace --exclude headrace-python
-	RUSTFLAGS='--cfg loom' cargo test --quiet --release --target-dir target/loom -p headrace-engine --test loom_queue --test loom_fair_lock
+	RUSTFLAGS='--cfg loom' cargo test --quiet --release --target-dir target/loom -p headrace-engine --test loom_queue --test loom_fair_lock --test loom_pipeline
 	$(PY) -m pytest
 
 test-peers: dev ## run one table of programs under TensorFlow and under headrace, and compare

@@ -1,8 +1,8 @@
 //! The memory that a pipeline may use, and what is charged to it.
 
-use crate::sync::Arc;
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use bytes::Bytes;
+use std::sync::Arc;
 
 /// How many bytes a pipeline may hold, and how many it holds.
 #[derive(Debug)]

@@ -8,8 +8,9 @@ use super::budget::Budget;
 use super::node::{Context, Node, Poll};
 use super::task::{HostTask, Tasks};
 use crate::error::{Error, Result};
-use crate::sync::{Arc, Condvar, Mutex, MutexGuard};
+use crate::sync::{Condvar, Mutex, MutexGuard};
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The running state of one iteration over a pipeline, shared by its threads.

@@ -4,7 +4,7 @@ use super::block::Rows;
 use super::budget::{Budget, Charge};
 use super::task::{HostTask, Tasks, Work};
 use crate::error::Result;
-use crate::sync::Arc;
+use std::sync::Arc;
 
 /// A serial step. What it gives is the same whenever it is asked, and however fast its tasks end.
 pub trait Node: Send {

@@ -2,8 +2,9 @@
 
 use super::block::Rows;
 use crate::error::{Error, Result};
-use crate::sync::{Arc, Mutex};
+use crate::sync::Mutex;
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 /// A piece of work for the pool of workers. It puts its result into a [`Slot`] and does not panic.
 pub type Work = Box<dyn FnOnce() + Send>;
