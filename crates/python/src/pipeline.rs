@@ -4,7 +4,6 @@ use crate::array::{lent_bytes, to_python as array_of, to_python_shared};
 use crate::attrs::{attrs, dtype};
 use crate::detach::detached;
 use crate::error::{IntoPython, from_python};
-use crate::program::Program;
 use crate::view::to_tensor;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::compression::Compression;
@@ -12,7 +11,7 @@ use headrace_engine::files::name::FileName;
 use headrace_engine::pipeline::arrays::Arrays;
 use headrace_engine::pipeline::block::{Block, FileOrigin, Origins, Rows};
 use headrace_engine::pipeline::budget::Budget;
-use headrace_engine::pipeline::column::{self, Ragged};
+use headrace_engine::pipeline::column;
 use headrace_engine::pipeline::executor::{Executor, Output};
 use headrace_engine::pipeline::formats::{Codec, FixedLength, Lines, TfRecords, Whole};
 use headrace_engine::pipeline::nodes::files::Format;
@@ -20,7 +19,6 @@ use headrace_engine::pipeline::nodes::map;
 use headrace_engine::pipeline::plan::{self, Settings, Step};
 use headrace_engine::pipeline::stages::collate::{Collate, Padding, Unbatch};
 use headrace_engine::pipeline::stages::parse::Parse;
-use headrace_engine::pipeline::stages::program::RunProgram;
 use headrace_engine::pipeline::stages::select::Select;
 use headrace_engine::pipeline::task::{HostTask, Outcome};
 use headrace_engine::reader::Numbering;
@@ -86,12 +84,6 @@ impl Stage {
     #[staticmethod]
     fn unbatch() -> Self {
         Self(Arc::new(Unbatch))
-    }
-
-    /// A program for each row.
-    #[staticmethod]
-    fn program(program: &Program, fed: Vec<usize>, kept: Vec<usize>, num_outputs: usize) -> Self {
-        Self(Arc::new(RunProgram { program: program.shared(), fed, kept, num_outputs }))
     }
 }
 
@@ -224,13 +216,6 @@ impl Column {
         let dtype = dtype(arrays.py(), code)?;
         let tensors = arrays.iter().map(|array| to_tensor(&array, dtype)).collect::<PyResult<Vec<_>>>()?;
         Ok(Self(column::Column::Each(tensors.into())))
-    }
-
-    /// Lists that end at `ends` of a vector.
-    #[staticmethod]
-    fn lists(values: &Bound<'_, PyAny>, ends: Vec<usize>, code: u8) -> PyResult<Self> {
-        let tensor = to_tensor(values, dtype(values.py(), code)?)?;
-        Ok(Self(column::Column::Ragged(Ragged::new(tensor, ends))))
     }
 
     /// One batch, whose rows are those of an array.
@@ -395,8 +380,8 @@ impl Execution {
         Ok(execution)
     }
 
-    /// The next rows: the number of them and a list with each component; None at the end. With `is_batch` the components of
-    /// the only row, which is a batch.
+    /// The next rows: the number of them and a list with each component; None at the end. Those of one row that is a batch
+    /// are the components of the batch.
     fn next<'py>(&self, py: Python<'py>) -> PyResult<Option<(usize, Bound<'py, PyList>)>> {
         let wait = |run: &Run| loop {
             match self.executor.next(INTERVAL)? {

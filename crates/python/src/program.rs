@@ -196,13 +196,6 @@ pub struct Program {
     feeds: Vec<DType>,
 }
 
-impl Program {
-    /// The program itself.
-    pub fn shared(&self) -> Arc<program::Program> {
-        Arc::clone(&self.program)
-    }
-}
-
 #[pymethods]
 impl Program {
     /// Runs once with one array for each feed; returns one array for each fetch. Releases the GIL unless the program is

@@ -156,15 +156,6 @@ impl Column {
         }
     }
 
-    /// Tensors as rows: of one shape where they can be.
-    pub fn of_rows(rows: Vec<Tensor>) -> Result<Self> {
-        let is_alike = |pair: &[Tensor]| pair[0].shape() == pair[1].shape() && pair[0].dtype() == pair[1].dtype();
-        match rows.is_empty() || !rows.windows(2).all(is_alike) {
-            true => Ok(Self::Each(rows.into())),
-            false => stack(&rows).map(Self::Dense),
-        }
-    }
-
     /// Row `row` as a tensor.
     pub fn row(&self, row: usize) -> Result<Tensor> {
         match self {

@@ -130,7 +130,7 @@ impl Executor {
             // What the consumer has is charged to nobody: there is room for the next.
             self.advance(&mut state);
             drop(state);
-            return rows.gather().map(Output::Block);
+            return rows.gather().map(Output::Block).inspect_err(|_| self.close());
         }
         match (state.error.take(), state.root.is_some()) {
             (Some(error), _) => Err(error),

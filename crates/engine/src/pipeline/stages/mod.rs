@@ -2,5 +2,4 @@
 
 pub mod collate;
 pub mod parse;
-pub mod program;
 pub mod select;
