@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.calls import wait_until
 
 from headrace import pipeline as hp
 
@@ -28,7 +29,8 @@ def native_threads():
 
 
 def assert_no_threads():
-    assert native_threads() == []
+    # A thread that was joined may stand in /proc for a moment.
+    wait_until(lambda: native_threads() == [])
     assert not [thread for thread in threading.enumerate() if "headrace" in thread.name]
 
 
