@@ -188,6 +188,11 @@ def test_features_that_no_example_holds_are_refused(features, error, message):
         hp.tfrecords("a").parse(features)
 
 
+def test_batches_are_not_parsed():
+    with pytest.raises(ValueError, match="expected one string for each example"):
+        hp.tfrecords("a").batch(3).parse({"n": int})
+
+
 def test_lists_are_not_batched(records):
     lists = hp.tfrecords(records).parse({"list": hp.Ragged(int)})
     with pytest.raises(ValueError, match=r"'list' is a list of any length.* Use padded_batch"):

@@ -161,13 +161,8 @@ class _Planning:
 
 
 def _rows(arrays: stages.Arrays, seed: int | None) -> engine.Plan:
-    coded = [
-        (
-            array,
-            engine_code(element_type("arrays", array.dtype) if array.dtype != object else bytes),
-        )
-        for array in arrays.arrays.values()
-    ]
+    specs = arrays.spec
+    coded = [(array, engine_code(specs[name].dtype)) for name, array in arrays.arrays.items()]
     return engine.Plan.arrays(coded, seed)
 
 

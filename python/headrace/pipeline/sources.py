@@ -126,7 +126,8 @@ def iterable(factory: Callable[[], Iterable[Mapping[str, Any]]]) -> Pipeline:
     """Gives what the iterator of `factory()` yields: examples, as dicts of NumPy values.
 
     Args:
-        factory: Called at the beginning of each epoch.
+        factory: Called at the beginning of each epoch, and once to learn the components of the
+            first example.
 
     Raises:
         TypeError: If `factory` cannot be called.

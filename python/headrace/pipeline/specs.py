@@ -23,14 +23,12 @@ class Known:
 
 
 def static_specs(chain: Sequence[Stage]) -> Specs | None:
-    """Returns the components after all stages; None behind a Python function, that gives any."""
+    """Returns the components after all stages; None behind a Python function, which gives any."""
     specs = _source(chain[0])
     for stage in chain[1:]:
-        if specs is None and not isinstance(stage, stages.Select):
+        if specs is None or isinstance(stage, (stages.Map, stages.FlatMap)):
             return None
-        if isinstance(stage, (stages.Map, stages.FlatMap)):
-            return None
-        specs = None if specs is None else after(stage, specs)
+        specs = after(stage, specs)
     return specs
 
 
@@ -95,6 +93,11 @@ def _no_component(stage: Stage, name: str, specs: Specs) -> NoReturn:
 
 def _parsed(stage: stages.Parse, specs: Specs) -> Specs:
     check_names(stage, ["record"], specs)
+    if specs["record"].shape != ():
+        raise ValueError(
+            f"parse: the component 'record' is {specs['record']}, expected one string for each "
+            "example. Use parse before batch."
+        )
     kept = {name: spec for name, spec in specs.items() if name != "record"}
     for name, _ in stage.features:
         if name in kept:

@@ -211,6 +211,20 @@ fn an_error_comes_after_all_whole_batches_before_it() {
 }
 
 #[test]
+fn an_error_comes_after_the_same_rows_of_a_window() {
+    let directory = Directory::new();
+    let failing = map(directory.lines(&[20_000, 50]), vec![Arc::new(Fail("1-30"))]);
+    let window = Arc::new(Plan::Then(failing, Step::Window { size: 100, seed: 3 }));
+    let plan = map(window, vec![]);
+    for num_threads in [1, 2, 8] {
+        let (rows, error) = run(&plan, 0, num_threads, usize::MAX);
+        // Each row that came in beyond those that wait has let one out.
+        assert_eq!(rows.len(), 20_030 - 99);
+        assert_eq!(error.unwrap().message(), "damaged");
+    }
+}
+
+#[test]
 fn a_missing_file_is_an_error_after_what_is_there() {
     let directory = Directory::new();
     let lines = directory.lines(&[3, 4, 5]);

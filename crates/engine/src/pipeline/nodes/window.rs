@@ -23,6 +23,8 @@ pub struct Window {
     free: Vec<u32>,
     incoming: Incoming,
     is_over: bool,
+    /// Comes after the rows that were drawn before it.
+    error: Option<Error>,
 }
 
 /// A block of which rows wait.
@@ -103,6 +105,7 @@ impl Window {
             free: Vec::new(),
             incoming: Incoming::default(),
             is_over: false,
+            error: None,
         }
     }
 
@@ -205,7 +208,25 @@ impl Window {
 
 impl Node for Window {
     fn pull(&mut self, context: &mut Context) -> Result<Poll> {
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
         let mut rows = Rows::new();
+        match self.draw_group(&mut rows, context) {
+            Err(error) if !rows.is_empty() => self.error = Some(error),
+            result => result?,
+        }
+        match (rows.is_empty(), self.is_over && self.waiting.is_empty()) {
+            (false, _) => Ok(Poll::Ready(rows)),
+            (true, true) => Ok(Poll::End),
+            (true, false) => Ok(Poll::Pending),
+        }
+    }
+}
+
+impl Window {
+    /// Draws rows for as long as the window can be kept full.
+    fn draw_group(&mut self, rows: &mut Rows, context: &mut Context) -> Result<()> {
         while rows.len() < GROUP_ROWS {
             while self.waiting.len() < self.size
                 && let Some(row) = self.next_input(context)?
@@ -219,13 +240,9 @@ impl Node for Window {
             if self.waiting.is_empty() {
                 break;
             }
-            self.draw(&mut rows, context)?;
+            self.draw(rows, context)?;
         }
-        match (rows.is_empty(), self.is_over && self.waiting.is_empty()) {
-            (false, _) => Ok(Poll::Ready(rows)),
-            (true, true) => Ok(Poll::End),
-            (true, false) => Ok(Poll::Pending),
-        }
+        Ok(())
     }
 }
 
