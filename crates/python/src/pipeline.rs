@@ -14,10 +14,12 @@ use headrace_engine::pipeline::budget::Budget;
 use headrace_engine::pipeline::column;
 use headrace_engine::pipeline::executor::{Executor, Output};
 use headrace_engine::pipeline::formats::{Codec, FixedLength, Lines, TfRecords, Whole};
+use headrace_engine::pipeline::meters::{Meter, Time};
 use headrace_engine::pipeline::nodes::files::Format;
 use headrace_engine::pipeline::nodes::map;
 use headrace_engine::pipeline::plan::{self, Settings, Step};
 use headrace_engine::pipeline::stages::collate::{Collate, Padding, Unbatch};
+use headrace_engine::pipeline::stages::metered::Metered;
 use headrace_engine::pipeline::stages::parse::Parse;
 use headrace_engine::pipeline::stages::select::Select;
 use headrace_engine::pipeline::task::{HostTask, Outcome};
@@ -31,7 +33,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long the consumer waits before it looks for signals.
 const INTERVAL: Duration = Duration::from_millis(50);
@@ -84,6 +86,11 @@ impl Stage {
     #[staticmethod]
     fn unbatch() -> Self {
         Self(Arc::new(Unbatch))
+    }
+
+    /// The stage, whose work is counted as that of stage `number` of the description.
+    fn metered(&self, number: usize) -> Self {
+        Self(Arc::new(Metered { stage: Arc::clone(&self.0), number }))
     }
 }
 
@@ -189,6 +196,11 @@ impl Plan {
     fn epochs(&self, count: Option<u64>) -> Self {
         self.then(Step::Epochs(count))
     }
+
+    /// The plan, whose work is counted as that of stage `number` of the description, and its rows if `counts_rows`.
+    fn metered(&self, number: usize, counts_rows: bool) -> Self {
+        Self(Arc::new(plan::Plan::Metered { plan: Arc::clone(&self.0), stage: number, counts_rows }))
+    }
 }
 
 impl Plan {
@@ -271,6 +283,8 @@ pub struct Job {
     task: Mutex<Option<HostTask>>,
     block: Arc<Block>,
     pass: u64,
+    stage: usize,
+    begin: Instant,
     executor: Arc<Executor>,
 }
 
@@ -333,6 +347,10 @@ fn failure(py: Python<'_>, error: &Bound<'_, PyAny>) -> Error {
 impl Job {
     fn end(&self, result: Result<Outcome>) {
         if let Some(task) = self.task.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            if let Some(meter) = self.executor.meters().stage(self.stage) {
+                meter.busy.add(self.begin.elapsed());
+                result.iter().for_each(|outcome| meter.count(0, outcome.rows.num_bytes()));
+            }
             task.slot.set(result);
             self.executor.end_hosted();
         }
@@ -345,6 +363,9 @@ impl Drop for Job {
         self.end(Err(Error::cancelled("the thread of a Python function has ended before the function")));
     }
 }
+
+/// What was counted of a stage: examples, bytes, seconds busy, computing and starving, and its fill.
+type StageReadings = (u64, u64, f64, f64, f64, Option<f64>);
 
 /// One iteration over a pipeline: its threads.
 #[pyclass(frozen, module = "headrace._native")]
@@ -362,11 +383,13 @@ impl Execution {
         pass_number: u64,
         num_threads: usize,
         num_lanes: usize,
+        num_stages: usize,
         memory_bytes: usize,
         max_outputs: usize,
     ) -> PyResult<Self> {
-        let root = plan.0.start(pass_number, Settings { num_threads }, 0);
-        let executor = Arc::new(Executor::new(root, num_lanes, Budget::new(memory_bytes), max_outputs));
+        let root = plan.0.start(pass_number, Settings::new(num_threads), 0);
+        let executor = Executor::new(root, num_lanes, Budget::new(memory_bytes), max_outputs).metered(num_stages);
+        let executor = Arc::new(executor);
         let cancellation = Cancellation::new();
         let execution =
             Self { executor: Arc::clone(&executor), cancellation: cancellation.clone(), workers: Mutex::default() };
@@ -405,13 +428,36 @@ impl Execution {
         let executor = Arc::clone(&self.executor);
         let Some(task) = py.detach(|| executor.take_hosted(lane)) else { return Ok(None) };
         match task.rows.gather() {
-            Ok(block) => Ok(Some(Job { pass: task.pass, task: Mutex::new(Some(task)), block, executor })),
+            Ok(block) => {
+                let (pass, stage, begin) = (task.pass, task.stage, Instant::now());
+                Ok(Some(Job { task: Mutex::new(Some(task)), block, pass, stage, begin, executor }))
+            }
             Err(error) => {
                 task.slot.set(Err(error));
                 executor.end_hosted();
                 Err(Error::internal("the rows of a function do not fit into memory")).into_python(py)
             }
         }
+    }
+
+    /// What was counted so far: of each stage examples, bytes, seconds busy, of those with a processor, and starving, and its
+    /// fill; then of all workers the seconds their tasks took, of those with a processor, and idle; the seconds that the
+    /// consumer waited, and that workers waited for memory.
+    fn readings(&self) -> (Vec<StageReadings>, [f64; 5]) {
+        let meters = self.executor.meters();
+        let seconds = |time: &Time| time.get().as_secs_f64();
+        let read = |meter: &Meter| {
+            let times = (seconds(&meter.busy), seconds(&meter.computing), seconds(&meter.starving));
+            (meter.examples(), meter.bytes(), times.0, times.1, times.2, meter.fill())
+        };
+        let whole = [
+            &meters.tasks.busy,
+            &meters.tasks.computing,
+            &meters.idle,
+            &meters.consumer_waiting,
+            &meters.budget_waiting,
+        ];
+        (meters.stages().iter().map(read).collect(), whole.map(seconds))
     }
 
     /// Ends all threads of the engine and waits for them.

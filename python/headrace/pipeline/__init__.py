@@ -15,6 +15,7 @@ from headrace.pipeline.sources import (
     text_lines,
     tfrecords,
 )
+from headrace.pipeline.statistics import StageStatistics, Statistics
 
 __all__ = [
     "Batches",
@@ -22,6 +23,8 @@ __all__ = [
     "Pipeline",
     "Ragged",
     "Spec",
+    "StageStatistics",
+    "Statistics",
     "arrays",
     "concat",
     "files",

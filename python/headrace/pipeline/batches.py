@@ -2,6 +2,7 @@
 
 import os
 import threading
+import time
 import weakref
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -16,6 +17,8 @@ from headrace.pipeline.functions import Lane
 from headrace.pipeline.planner import plan
 from headrace.pipeline.specs import Known, batch_depth
 from headrace.pipeline.stages import Stage
+from headrace.pipeline.statistics import Readings, StageReadings, Statistics
+from headrace.pipeline.verdict import verdict
 
 __all__ = ["Batches"]
 
@@ -38,6 +41,8 @@ class Batches:
         self, chain: Sequence[Stage], options: Mapping[str, int], known: Known, pass_number: int
     ) -> None:
         planned = plan(chain, known)
+        self._counted = planned.stages
+        self._num_threads = options.get("num_threads") or _num_cores()
         self._process = os.getpid()
         self._specs = known.specs[-1]
         self._is_batched = batch_depth(chain) > 0
@@ -45,8 +50,9 @@ class Batches:
         self._execution = engine.Execution(
             planned.plan,
             pass_number,
-            options.get("num_threads") or _num_cores(),
+            self._num_threads,
             len(planned.lanes),
+            len(planned.stages),
             options.get("memory_bytes") or _default_memory_bytes(),
             planned.num_ready,
         )
@@ -59,6 +65,8 @@ class Batches:
             )
             for number, lane in enumerate(planned.lanes)
         ]
+        self._begin = time.monotonic()
+        self._end_time: float | None = None
         self._end = weakref.finalize(self, _close, self._execution, threads, self._process)
         for thread in threads:
             thread.start()
@@ -104,7 +112,27 @@ class Batches:
     def close(self) -> None:
         """Ends the threads and waits for them. What was read ahead is dropped."""
         self._examples.clear()
+        self._end_time = self._end_time or time.monotonic()
         self._end()
+
+    def statistics(self) -> Statistics:
+        """Returns what each stage has done so far. Answers after `close`, too."""
+        return self._readings().statistics()
+
+    def verdict(self) -> str:
+        """Returns one sentence: what limits the speed, by how much, and what to change.
+
+        Based on all that happened since the iteration began. Answers after `close`, too.
+        """
+        return verdict(self._readings())
+
+    def _readings(self) -> Readings:
+        seconds = (self._end_time or time.monotonic()) - self._begin
+        rows, whole = self._execution.readings()
+        stages = [
+            StageReadings(counted, *row) for counted, row in zip(self._counted, rows, strict=True)
+        ]
+        return Readings(seconds, self._num_threads, stages, *whole)
 
     def __enter__(self) -> "Batches":
         return self

@@ -17,6 +17,7 @@ __all__ = [
     "IterableFunction",
     "Lane",
     "MapFunction",
+    "name_of",
 ]
 
 # Examples of a block of an iterable.
@@ -85,7 +86,7 @@ class MapFunction:
         self._given = given
         self._made = made
         self._is_batched = is_batched
-        self._where = f"map({_name_of(function)})"
+        self._where = f"map({name_of(function)})"
 
     def process(self, job: engine.Job) -> None:
         """Calls the function for each row."""
@@ -106,7 +107,7 @@ class FilterFunction:
 
     def process(self, job: engine.Job) -> None:
         """Calls the function for each row."""
-        calls = _Calls(job, self._given, f"filter({_name_of(self._function)})")
+        calls = _Calls(job, self._given, f"filter({name_of(self._function)})")
         kept = [
             number for number, is_kept in calls.of(lambda row: bool(self._function(row))) if is_kept
         ]
@@ -125,7 +126,7 @@ class FlatMapFunction:
         self._function = function
         self._given = given
         self._made = made
-        self._where = f"flat_map({_name_of(function)})"
+        self._where = f"flat_map({name_of(function)})"
 
     def process(self, job: engine.Job) -> None:
         """Calls the function for each example."""
@@ -145,7 +146,7 @@ class IterableFunction:
         self._factory = factory
         self._made = made
         self._passes: dict[int, Iterator[Mapping[str, Any]]] = {}
-        self._where = f"iterable({_name_of(factory)})"
+        self._where = f"iterable({name_of(factory)})"
 
     def process(self, job: engine.Job) -> None:
         """Takes the next examples; none at the end."""
@@ -192,6 +193,6 @@ def _finish(
     job.finish(columns, len(rows), None if numbers is None else list(numbers), error)
 
 
-def _name_of(function: Callable[..., object]) -> str:
+def name_of(function: Callable[..., object]) -> str:
     """Returns what a function is called in messages."""
     return getattr(function, "__qualname__", type(function).__name__)

@@ -28,6 +28,21 @@ from headrace.pipeline.stages import Stage
 __all__ = ["Planned", "plan"]
 
 
+@dataclass(frozen=True)
+class Counted:
+    """A stage whose work is counted.
+
+    Attributes:
+        stage: The stage.
+        num_parallel: How many of its tasks may run at the same time; None for as many as threads.
+        is_python: Whether it is a Python function.
+    """
+
+    stage: Stage
+    num_parallel: int | None = None
+    is_python: bool = False
+
+
 @dataclass
 class Planned:
     """A plan, and what runs beside the engine for it.
@@ -35,11 +50,13 @@ class Planned:
     Attributes:
         plan: For the engine.
         lanes: What the threads for Python functions do.
+        stages: What is counted, in the order of the numbers under which it is.
         num_ready: How many results may wait for the consumer.
     """
 
     plan: engine.Plan
     lanes: list[Lane] = field(default_factory=list)
+    stages: list[Counted] = field(default_factory=list)
     num_ready: int = 2
 
 
@@ -53,21 +70,26 @@ def plan(chain: Sequence[Stage], known: Known) -> Planned:
     Raises:
         NotFoundError: If a path does not exist, or nothing matches a pattern.
     """
-    planning = _Planning(chain, known, [])
-    return Planned(planning.whole(), planning.lanes, planning.num_ready)
+    planning = _Planning(chain, known, [], [])
+    return Planned(planning.whole(), planning.lanes, planning.counted, planning.num_ready)
 
 
 class _Planning:
     """A plan in the making: `_plan`, and behind it the stages `_waiting` for each row."""
 
-    def __init__(self, chain: Sequence[Stage], known: Known, lanes: list[Lane]) -> None:
+    def __init__(
+        self, chain: Sequence[Stage], known: Known, lanes: list[Lane], counted: list[Counted]
+    ) -> None:
         self.lanes = lanes
+        self.counted = counted
         self.num_ready = 2
         self._chain = chain
         self._known = known
         self._specs = known.specs
         self._waiting: list[engine.Stage] = []
-        self._plan = self._source()
+        self._number = self._count(chain[0])
+        self._is_fused = False
+        self._plan = self._source().metered(self._number, counts_rows=True)
         for index in range(1, len(chain)):
             self._add(index)
 
@@ -79,6 +101,7 @@ class _Planning:
         match self._chain[0]:
             case stages.Files() as files:
                 paths = find_files(files.kind, files.paths)
+                self.counted[self._number] = Counted(files, num_parallel=len(paths))
                 return engine.Plan.files(files.kind, paths, files.compression or "", files.lengths)
             case stages.Arrays() as arrays:
                 return _rows(arrays, None)
@@ -87,21 +110,43 @@ class _Planning:
             case stages.Concat(parts=parts):
                 pairs = zip(parts, self._known.parts, strict=True)
                 return engine.Plan.concat(
-                    [_Planning(part, known, self.lanes).whole() for part, known in pairs]
+                    [
+                        _Planning(part, known, self.lanes, self.counted).whole()
+                        for part, known in pairs
+                    ]
                 )
         raise AssertionError(f"{self._chain[0]!r} is no source")
 
+    def _count(self, stage: Stage) -> int:
+        """Returns the number under which the work of a stage is counted."""
+        self.counted.append(_counted(stage))
+        return len(self.counted) - 1
+
     def _add(self, index: int) -> None:
+        self._number = self._count(self._chain[index])
+        self._is_fused = False
+        plan = self._plan
+        self._extend(index)
+        if self._plan is not plan:
+            # What is fused into a task of the engine is counted there.
+            self._plan = self._plan.metered(self._number, counts_rows=not self._is_fused)
+
+    def _later(self, stage: engine.Stage) -> None:
+        """Lets a stage wait for its rows."""
+        self._waiting.append(stage.metered(self._number))
+        self._is_fused = True
+
+    def _extend(self, index: int) -> None:
         before, after = self._specs[index - 1], self._specs[index]
         match self._chain[index]:
             case stages.Parse() as parse:
-                self._waiting.append(_parse(parse, before))
+                self._later(_parse(parse, before))
             case stages.Select(names=names):
-                self._waiting.append(engine.Stage.select([list(before).index(n) for n in names]))
+                self._later(engine.Stage.select([list(before).index(n) for n in names]))
             case stages.Rename():
                 pass
             case stages.Unbatch():
-                self._waiting.append(engine.Stage.unbatch())
+                self._later(engine.Stage.unbatch())
                 self._finish_rows()
             case stages.Take(count=count):
                 self._plan = self._plan.take(count)
@@ -128,10 +173,11 @@ class _Planning:
         return _rows(source, shuffle.seed)
 
     def _batch(self, batch: stages.Batch | stages.PaddedBatch, before: Specs) -> None:
-        self._plan = self._plan.batch(batch.size, batch.remainder == "drop")
+        rows = self._plan.batch(batch.size, batch.remainder == "drop")
+        self._plan = rows.metered(self._number, counts_rows=True)
         pad_to = batch.size if batch.remainder == "pad" else None
         padding = _padding(batch, before) if isinstance(batch, stages.PaddedBatch) else None
-        self._waiting.append(engine.Stage.collate(list(before), pad_to, padding))
+        self._later(engine.Stage.collate(list(before), pad_to, padding))
         self._finish_rows()
 
     def _function(self, stage: Stage, index: int, before: Specs, after: Specs) -> None:
@@ -158,6 +204,13 @@ class _Planning:
     def _lane(self, lane: Lane) -> int:
         self.lanes.append(lane)
         return len(self.lanes) - 1
+
+
+def _counted(stage: Stage) -> Counted:
+    match stage:
+        case stages.Map() | stages.Filter() | stages.FlatMap() | stages.Iterable_():
+            return Counted(stage, num_parallel=1, is_python=True)
+    return Counted(stage)
 
 
 def _rows(arrays: stages.Arrays, seed: int | None) -> engine.Plan:

@@ -5,13 +5,15 @@
 
 use super::block::{Block, Rows};
 use super::budget::Budget;
+use super::meters::Meters;
 use super::node::{Context, Node, Poll};
 use super::task::{HostTask, Tasks};
 use crate::error::{Error, Result};
 use crate::sync::{Condvar, Mutex, MutexGuard};
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// The running state of one iteration over a pipeline, shared by its threads.
 pub struct Executor {
@@ -23,6 +25,7 @@ pub struct Executor {
     /// The consumer waits here for rows.
     has_output: Condvar,
     budget: Arc<Budget>,
+    meters: Arc<Meters>,
     max_outputs: usize,
 }
 
@@ -37,6 +40,8 @@ struct State {
     /// Comes after the outputs.
     error: Option<Error>,
     is_closed: bool,
+    /// Since when workers have nothing to do but what does not fit into the budget.
+    refused_since: Option<Instant>,
 }
 
 /// What the consumer gets.
@@ -60,6 +65,7 @@ impl Executor {
             outputs: VecDeque::new(),
             error: None,
             is_closed: false,
+            refused_since: None,
         };
         Self {
             state: Mutex::new(state),
@@ -67,8 +73,19 @@ impl Executor {
             has_hosted: (0..num_lanes).map(|_| Condvar::new()).collect(),
             has_output: Condvar::new(),
             budget,
+            meters: Arc::new(Meters::new(0)),
             max_outputs,
         }
+    }
+
+    /// Counts what so many stages do.
+    pub fn metered(self, num_stages: usize) -> Self {
+        Self { meters: Arc::new(Meters::new(num_stages)), ..self }
+    }
+
+    /// What the stages have done so far.
+    pub fn meters(&self) -> &Meters {
+        &self.meters
     }
 
     /// Starts the first tasks.
@@ -91,7 +108,9 @@ impl Executor {
                 }
                 None => {
                     state.num_idle += 1;
+                    let since = Instant::now();
                     state = self.has_work.wait(state);
+                    self.meters.idle.add(since.elapsed());
                     state.num_idle -= 1;
                 }
             }
@@ -124,7 +143,9 @@ impl Executor {
     pub fn next(&self, timeout: Duration) -> Result<Output> {
         let mut state = self.state.lock();
         if state.outputs.is_empty() && state.root.is_some() {
+            let since = Instant::now();
             state = self.has_output.wait_timeout(state, timeout);
+            self.meters.consumer_waiting.add(since.elapsed());
         }
         if let Some(rows) = state.outputs.pop_front() {
             // What the consumer has is charged to nobody: there is room for the next.
@@ -159,10 +180,19 @@ impl Executor {
         let state = &mut **state;
         let before = state.tasks.num_native();
         let had_outputs = !state.outputs.is_empty();
+        let mut is_refused = false;
         while state.outputs.len() < self.max_outputs
             && let Some(root) = &mut state.root
         {
-            match root.pull(&mut Context { tasks: &mut state.tasks, budget: &self.budget }) {
+            let mut context = Context {
+                tasks: &mut state.tasks,
+                budget: &self.budget,
+                meters: &self.meters,
+                is_refused: Cell::new(false),
+            };
+            let poll = root.pull(&mut context);
+            is_refused = context.is_refused.get();
+            match poll {
                 Ok(Poll::Ready(rows)) => state.outputs.push_back(rows),
                 Ok(Poll::Pending) if state.num_running == 0 && state.tasks.is_empty() => {
                     state.error = Some(Error::internal("a pipeline waits for tasks that nobody has started"));
@@ -176,6 +206,7 @@ impl Executor {
                 }
             }
         }
+        self.note_refusal(state, is_refused);
         let num_new = state.tasks.num_native().saturating_sub(before);
         (0..num_new.min(state.num_idle)).for_each(|_| self.has_work.notify_one());
         for (lane, has_hosted) in self.has_hosted.iter().enumerate() {
@@ -185,6 +216,19 @@ impl Executor {
         }
         if state.root.is_none() || (!had_outputs && !state.outputs.is_empty()) {
             self.has_output.notify_one();
+        }
+    }
+
+    /// Measures how long workers are idle since something does not fit into the budget.
+    fn note_refusal(&self, state: &mut State, is_refused: bool) {
+        let is_waiting = is_refused && state.tasks.num_native() == 0 && state.num_idle > 0;
+        match (is_waiting, state.refused_since) {
+            (true, None) => state.refused_since = Some(Instant::now()),
+            (false, Some(since)) => {
+                self.meters.budget_waiting.add(since.elapsed());
+                state.refused_since = None;
+            }
+            _ => {}
         }
     }
 }

@@ -10,6 +10,7 @@ pub mod budget;
 pub mod column;
 pub mod executor;
 pub mod formats;
+pub mod meters;
 pub mod node;
 pub mod nodes;
 pub mod permutation;

@@ -2,8 +2,10 @@
 
 use super::block::Rows;
 use super::budget::{Budget, Charge};
+use super::meters::Meters;
 use super::task::{HostTask, Tasks, Work};
 use crate::error::Result;
+use std::cell::Cell;
 use std::sync::Arc;
 
 /// A serial step. What it gives is the same whenever it is asked, and however fast its tasks end.
@@ -28,6 +30,10 @@ pub struct Context<'a> {
     pub tasks: &'a mut Tasks,
     /// The memory of the pipeline.
     pub budget: &'a Arc<Budget>,
+    /// What the stages have done.
+    pub meters: &'a Arc<Meters>,
+    /// Set when something did not fit into the budget.
+    pub is_refused: Cell<bool>,
 }
 
 impl Context<'_> {
@@ -35,7 +41,11 @@ impl Context<'_> {
     pub fn charge(&self, num_bytes: usize, is_needed: bool) -> Option<Charge> {
         match is_needed {
             true => Some(self.budget.charge(num_bytes)),
-            false => self.budget.try_charge(num_bytes),
+            false => {
+                let charge = self.budget.try_charge(num_bytes);
+                self.is_refused.set(self.is_refused.get() || charge.is_none());
+                charge
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 use super::block::FileOrigin;
 use super::node::Node;
 use super::nodes::batch::Batch;
+use super::nodes::counted::Counted;
 use super::nodes::epochs::Passes;
 use super::nodes::files::{Files, Format};
 use super::nodes::hosted::Hosted;
@@ -25,6 +26,15 @@ pub enum Plan {
     Concat(Arc<[Arc<Plan>]>),
     /// A step after what comes before it.
     Then(Arc<Plan>, Step),
+    /// A plan whose work is counted as that of the stage of this number; so are its rows, if it says so.
+    Metered {
+        /// The plan.
+        plan: Arc<Plan>,
+        /// The number of the stage.
+        stage: usize,
+        /// Whether its rows are counted.
+        counts_rows: bool,
+    },
 }
 
 /// What is done with rows.
@@ -67,9 +77,16 @@ pub enum Step {
 pub struct Settings {
     /// How many workers there are.
     pub num_threads: usize,
+    /// The number of the stage whose nodes are made.
+    stage: usize,
 }
 
 impl Settings {
+    /// For so many workers. Nothing is counted outside of [`Plan::Metered`].
+    pub fn new(num_threads: usize) -> Self {
+        Self { num_threads, stage: usize::MAX }
+    }
+
     /// How many tasks of one kind are begun before their results are wanted.
     fn ahead(self) -> usize {
         2 * self.num_threads + 2
@@ -81,13 +98,14 @@ impl Plan {
     pub fn start(self: &Arc<Self>, pass: u64, settings: Settings, distance: usize) -> Box<dyn Node> {
         match &**self {
             Self::Files(format, files) => {
-                Box::new(Files::new(Arc::clone(format), Arc::clone(files), settings.num_threads, distance))
+                let (format, files) = (Arc::clone(format), Arc::clone(files));
+                Box::new(Files::new(format, files, settings.num_threads, distance, settings.stage))
             }
             Self::Indexed(rows, seed) => {
                 let order = seed.map(|seed| Permutation::new(rows.len(), seed, pass));
-                Box::new(Sampled::new(Arc::clone(rows), order, settings.ahead(), distance))
+                Box::new(Sampled::new(Arc::clone(rows), order, settings.ahead(), distance, settings.stage))
             }
-            Self::Hosted(lane) => Box::new(Hosted::new(*lane, pass)),
+            Self::Hosted(lane) => Box::new(Hosted::new(*lane, pass, settings.stage)),
             Self::Concat(inputs) => {
                 let inputs = Arc::clone(inputs);
                 let next = move |number: u64| {
@@ -95,6 +113,10 @@ impl Plan {
                     input.map(|input| input.start(pass, settings, distance + 1))
                 };
                 Box::new(Passes::new(Box::new(next), false))
+            }
+            Self::Metered { plan, stage, counts_rows } => {
+                let node = plan.start(pass, Settings { stage: *stage, ..settings }, distance);
+                if *counts_rows { Box::new(Counted::new(node, *stage)) } else { node }
             }
             Self::Then(input, Step::Epochs(count)) => epochs(input, *count, pass, settings, distance),
             Self::Then(input, step) => step.start(input.start(pass, settings, distance + 1), pass, settings, distance),
@@ -115,7 +137,7 @@ fn epochs(input: &Arc<Plan>, count: Option<u64>, pass: u64, settings: Settings, 
 
 impl Step {
     fn start(&self, input: Box<dyn Node>, pass: u64, settings: Settings, distance: usize) -> Box<dyn Node> {
-        let map = |input, worker| Box::new(Map::new(input, worker, settings.ahead(), distance));
+        let map = |input, worker| Box::new(Map::new(input, worker, settings.ahead(), distance, settings.stage));
         match self {
             Self::Map(stages) => map(input, Worker::Pool(Arc::clone(stages))),
             Self::MapHosted(lane) => map(input, Worker::Lane(*lane)),

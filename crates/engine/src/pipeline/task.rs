@@ -15,6 +15,8 @@ pub struct HostTask {
     pub rows: Rows,
     /// The number of the pass, for those that make rows.
     pub pass: u64,
+    /// The number of the stage whose task it is.
+    pub stage: usize,
     /// Where the result belongs.
     pub slot: Slot<Outcome>,
 }

@@ -65,7 +65,7 @@ fn strings(column: &Column) -> Vec<String> {
 /// All that a pass gives, and the error at its end.
 fn run(plan: &Arc<Plan>, pass: u64, num_threads: usize, limit_bytes: usize) -> (Vec<String>, Option<Error>) {
     let budget = Budget::new(limit_bytes);
-    let root = plan.start(pass, Settings { num_threads }, 0);
+    let root = plan.start(pass, Settings::new(num_threads), 0);
     let executor = Executor::new(root, 0, Arc::clone(&budget), 3);
     let mut rows = Vec::new();
     let error = std::thread::scope(|scope| {

@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::pipeline::block::{Block, FileOrigin, Rows};
 use crate::pipeline::budget::Charge;
+use crate::pipeline::meters::Stopwatch;
 use crate::pipeline::node::{Context, Node, Poll};
 use crate::pipeline::task::{Ring, Slot};
 use crate::run::catch_panic;
@@ -37,6 +38,7 @@ pub struct Files {
     open: VecDeque<Stream>,
     max_open: usize,
     distance: usize,
+    stage: usize,
 }
 
 /// What a task for a file gives back.
@@ -60,8 +62,14 @@ struct Stream {
 
 impl Files {
     /// Up to `max_open` files are read at the same time.
-    pub fn new(format: Arc<dyn Format>, files: Arc<[Arc<FileOrigin>]>, max_open: usize, distance: usize) -> Self {
-        Self { format, files, next_file: 0, open: VecDeque::new(), max_open: max_open.max(1), distance }
+    pub fn new(
+        format: Arc<dyn Format>,
+        files: Arc<[Arc<FileOrigin>]>,
+        max_open: usize,
+        distance: usize,
+        stage: usize,
+    ) -> Self {
+        Self { format, files, next_file: 0, open: VecDeque::new(), max_open: max_open.max(1), distance, stage }
     }
 
     fn open_files(&mut self) {
@@ -81,7 +89,7 @@ impl Files {
                 continue;
             }
             let Some(charge) = context.charge(self.format.block_bytes(), is_needed) else { return };
-            stream.start(&self.format, charge, context, self.distance);
+            stream.start(&self.format, charge, context, self.distance, self.stage);
         }
     }
 }
@@ -92,11 +100,21 @@ impl Stream {
         Self { scan: None, file, is_opened: false, reading, ready, is_over: false, error: None }
     }
 
-    fn start(&mut self, format: &Arc<dyn Format>, charge: Charge, context: &mut Context, distance: usize) {
+    fn start(
+        &mut self,
+        format: &Arc<dyn Format>,
+        charge: Charge,
+        context: &mut Context,
+        distance: usize,
+        stage: usize,
+    ) {
         let slot: Slot<Part> = self.reading.start();
         let (format, file) = (Arc::clone(format), Arc::clone(&self.file));
         let (scan, is_opened) = (self.scan.take(), std::mem::replace(&mut self.is_opened, true));
+        let meters = Arc::clone(context.meters);
         let work = move || {
+            let meter = meters.stage(stage);
+            let watch = Stopwatch::start_with_processor(meter);
             let read = || {
                 let mut scan = match scan {
                     Some(scan) => scan,
@@ -104,9 +122,14 @@ impl Stream {
                     None => return Err(Error::internal("a file is read after its end")),
                 };
                 let block = scan.next(charge);
+                if let (Some(meter), Ok(Some(block))) = (meter, &block) {
+                    meter.count(0, block.num_bytes());
+                }
                 Ok(Part { scan: Some(scan), block })
             };
-            slot.set(catch_panic(read));
+            let part = catch_panic(read);
+            drop(watch);
+            slot.set(part);
         };
         context.start(distance, Box::new(work));
     }

@@ -12,15 +12,16 @@ const AHEAD: usize = 4;
 pub struct Hosted {
     lane: usize,
     pass: u64,
+    stage: usize,
     ring: Ring<Outcome>,
     is_over: bool,
     error: Option<Error>,
 }
 
 impl Hosted {
-    /// The rows of pass number `pass`.
-    pub fn new(lane: usize, pass: u64) -> Self {
-        Self { lane, pass, ring: Ring::new(), is_over: false, error: None }
+    /// The rows of pass number `pass`, for stage number `stage`.
+    pub fn new(lane: usize, pass: u64, stage: usize) -> Self {
+        Self { lane, pass, stage, ring: Ring::new(), is_over: false, error: None }
     }
 }
 
@@ -29,7 +30,8 @@ impl Node for Hosted {
         while !self.is_over && self.error.is_none() && self.ring.len() < AHEAD {
             let Some(_room) = context.charge(0, self.ring.is_empty()) else { break };
             let slot = self.ring.start();
-            context.start_hosted(self.lane, HostTask { rows: Rows::new(), pass: self.pass, slot })?;
+            context
+                .start_hosted(self.lane, HostTask { rows: Rows::new(), pass: self.pass, stage: self.stage, slot })?;
         }
         while self.error.is_none()
             && let Some(outcome) = self.ring.pop()

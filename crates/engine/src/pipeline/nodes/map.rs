@@ -2,15 +2,22 @@
 
 use crate::error::{Error, Result};
 use crate::pipeline::block::{Block, Rows};
+use crate::pipeline::meters::{Meters, Stopwatch};
 use crate::pipeline::node::{Context, Node, Poll};
 use crate::pipeline::task::{HostTask, Outcome, Ring};
 use crate::run::catch_panic;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// What is done with some rows, by a worker. It is a pure function of them.
 pub trait Stage: Send + Sync {
     /// The rows that come of some rows.
     fn apply(&self, rows: Rows) -> Result<Rows>;
+
+    /// The number of the stage in the description whose work it does, if that is counted.
+    fn number(&self) -> Option<usize> {
+        None
+    }
 
     /// Whether what it makes of some rows is what it makes of each of them.
     fn is_row_wise(&self) -> bool {
@@ -35,6 +42,9 @@ pub struct Map {
     ahead: usize,
     /// How many steps it is away from the consumer.
     distance: usize,
+    stage: usize,
+    /// Since when the input had nothing while no task was left.
+    starving_since: Option<Instant>,
     ring: Ring<Outcome>,
     /// What the result of a task is expected to take: as much as the last one.
     expected_bytes: usize,
@@ -49,18 +59,24 @@ enum Input {
 
 impl Map {
     /// Up to `ahead` tasks are begun before their results are wanted; those are `distance` steps away from the consumer.
-    pub fn new(input: Box<dyn Node>, worker: Worker, ahead: usize, distance: usize) -> Self {
-        Self { input: Input::Open(input), worker, ahead, distance, ring: Ring::new(), expected_bytes: 0 }
+    pub fn new(input: Box<dyn Node>, worker: Worker, ahead: usize, distance: usize, stage: usize) -> Self {
+        let (input, ring) = (Input::Open(input), Ring::new());
+        Self { input, worker, ahead: ahead.max(1), distance, stage, starving_since: None, ring, expected_bytes: 0 }
     }
 
     /// Starts as many tasks as there may be.
     fn start_tasks(&mut self, context: &mut Context) -> Result<()> {
-        while self.ring.len() < self.ahead.max(1) {
+        while self.ring.len() < self.ahead {
             let Input::Open(input) = &mut self.input else { return Ok(()) };
             let Some(mut charge) = context.charge(self.expected_bytes, self.ring.is_empty()) else { return Ok(()) };
             let rows = match input.pull(context) {
                 Ok(Poll::Ready(rows)) => rows,
-                Ok(Poll::Pending) => return Ok(()),
+                Ok(Poll::Pending) => {
+                    if self.ring.is_empty() {
+                        self.starving_since.get_or_insert_with(Instant::now);
+                    }
+                    return Ok(());
+                }
                 Ok(Poll::End) => {
                     self.input = Input::Ended;
                     return Ok(());
@@ -70,29 +86,44 @@ impl Map {
                     return Ok(());
                 }
             };
+            self.note_start(context.meters);
             let slot = self.ring.start();
             match &self.worker {
                 Worker::Pool(stages) => {
-                    let stages = Arc::clone(stages);
+                    let (stages, meters) = (Arc::clone(stages), Arc::clone(context.meters));
                     let work = move || {
-                        slot.set(catch_panic(|| {
-                            let (block, error) = apply(&stages, rows)?;
+                        let watch = Stopwatch::start_with_processor(Some(&meters.tasks));
+                        let result = catch_panic(|| {
+                            let (block, error) = apply(&stages, rows, &meters)?;
                             charge.correct(block.num_bytes());
                             Ok(Outcome { rows: Rows::all(block.charged(charge)), error })
-                        }));
+                        });
+                        drop(watch);
+                        slot.set(result);
                     };
                     context.start(self.distance, Box::new(work));
                 }
-                Worker::Lane(lane) => context.start_hosted(*lane, HostTask { rows, pass: 0, slot })?,
+                Worker::Lane(lane) => {
+                    context.start_hosted(*lane, HostTask { rows, pass: 0, stage: self.stage, slot })?
+                }
             }
         }
         Ok(())
     }
+
+    /// Counts a task that is about to be started.
+    fn note_start(&mut self, meters: &Meters) {
+        let Some(meter) = meters.stage(self.stage) else { return };
+        meter.note_fill(self.ring.len(), self.ahead);
+        if let Some(since) = self.starving_since.take() {
+            meter.starving.add(since.elapsed());
+        }
+    }
 }
 
 /// The rows after all stages, as a block that nobody else has; at an error those before it, if each row goes by itself.
-fn apply(stages: &[Arc<dyn Stage>], rows: Rows) -> Result<(Block, Option<Error>)> {
-    let error = match apply_all(stages, rows.clone()) {
+fn apply(stages: &[Arc<dyn Stage>], rows: Rows, meters: &Meters) -> Result<(Block, Option<Error>)> {
+    let error = match apply_all(stages, rows.clone(), meters) {
         Ok(block) => return Ok((block, None)),
         Err(error) => error,
     };
@@ -103,7 +134,7 @@ fn apply(stages: &[Arc<dyn Stage>], rows: Rows) -> Result<(Block, Option<Error>)
     let mut good = Rows::new();
     let mut met = None;
     while met.is_none() && !rest.is_empty() {
-        match apply_all(stages, rest.take_front(1)) {
+        match apply_all(stages, rest.take_front(1), meters) {
             Ok(block) => good.append(&Rows::all(block)),
             Err(error) => met = Some(error),
         }
@@ -114,8 +145,19 @@ fn apply(stages: &[Arc<dyn Stage>], rows: Rows) -> Result<(Block, Option<Error>)
     }
 }
 
-fn apply_all(stages: &[Arc<dyn Stage>], rows: Rows) -> Result<Block> {
-    let rows = stages.iter().try_fold(rows, |rows, stage| stage.apply(rows))?;
+fn apply_all(stages: &[Arc<dyn Stage>], rows: Rows, meters: &Meters) -> Result<Block> {
+    let rows = stages.iter().try_fold(rows, |rows, stage| {
+        let meter = stage.number().and_then(|number| meters.stage(number));
+        let watch = Stopwatch::start(meter);
+        let rows = stage.apply(rows)?;
+        drop(watch);
+        meter.inspect(|meter| {
+            // What is put together here was counted one by one before.
+            let num_rows = if stage.is_row_wise() { rows.len() } else { 0 };
+            meter.count(num_rows, rows.num_bytes());
+        });
+        Ok::<_, Error>(rows)
+    })?;
     let block = rows.gather()?;
     drop(rows);
     match Arc::try_unwrap(block) {

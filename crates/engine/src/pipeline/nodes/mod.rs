@@ -1,6 +1,7 @@
 //! The serial steps of pipelines.
 
 pub mod batch;
+pub mod counted;
 pub mod epochs;
 pub mod files;
 pub mod hosted;

@@ -1,5 +1,6 @@
 //! What workers do with rows.
 
 pub mod collate;
+pub mod metered;
 pub mod parse;
 pub mod select;

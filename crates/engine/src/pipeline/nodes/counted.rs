@@ -1,0 +1,27 @@
+//! Counts what a stage gives.
+
+use crate::error::Result;
+use crate::pipeline::node::{Context, Node, Poll};
+
+/// Gives what its input gives.
+pub struct Counted {
+    input: Box<dyn Node>,
+    stage: usize,
+}
+
+impl Counted {
+    /// Counts the rows of `input` as those of stage number `stage`.
+    pub fn new(input: Box<dyn Node>, stage: usize) -> Self {
+        Self { input, stage }
+    }
+}
+
+impl Node for Counted {
+    fn pull(&mut self, context: &mut Context) -> Result<Poll> {
+        let poll = self.input.pull(context)?;
+        if let (Poll::Ready(rows), Some(meter)) = (&poll, context.meters.stage(self.stage)) {
+            meter.count(rows.len(), 0);
+        }
+        Ok(poll)
+    }
+}

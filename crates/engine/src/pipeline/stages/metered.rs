@@ -1,0 +1,28 @@
+//! Stages whose work is counted.
+
+use crate::error::Result;
+use crate::pipeline::block::Rows;
+use crate::pipeline::nodes::map::Stage;
+use std::sync::Arc;
+
+/// A stage, with the number under which its work is counted.
+pub struct Metered {
+    /// What it does.
+    pub stage: Arc<dyn Stage>,
+    /// Its number in the description.
+    pub number: usize,
+}
+
+impl Stage for Metered {
+    fn apply(&self, rows: Rows) -> Result<Rows> {
+        self.stage.apply(rows)
+    }
+
+    fn number(&self) -> Option<usize> {
+        Some(self.number)
+    }
+
+    fn is_row_wise(&self) -> bool {
+        self.stage.is_row_wise()
+    }
+}

@@ -1,0 +1,140 @@
+"""Which part of a running pipeline limits its speed, and what to change."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from headrace.pipeline import stages
+from headrace.pipeline.statistics import Readings, StageReadings
+
+__all__ = ["verdict"]
+
+# Who waits for less than this share of the time is as good as always served.
+_NO_WAIT: Final = 0.1
+# What is busy for less than this share of the time does not limit alone.
+_LEAST_LOAD: Final = 0.5
+
+
+@dataclass(frozen=True)
+class _Suspect:
+    """What may limit: the share of the time in which it could not have done more; and words."""
+
+    load: float
+    finding: str
+    remedy: str
+
+
+def verdict(readings: Readings) -> str:
+    """Returns one sentence: what limits, by how much, what to change."""
+    if readings.seconds <= 0 or not any(stage.examples for stage in readings.stages):
+        return "nothing has been read yet: ask again after some batches"
+    waited = readings.consumer_waiting / readings.seconds
+    if waited < _NO_WAIT:
+        return (
+            f"the training loop limits: it waited for batches {waited:.0%} of the time, so there is "
+            "nothing to gain in the pipeline; make the loop faster, or leave it as it is"
+        )
+    worst = max(_suspects(readings), key=lambda suspect: suspect.load)
+    idle = readings.idle / (readings.num_threads * readings.seconds)
+    if worst.load < _LEAST_LOAD:
+        return (
+            f"nothing limits alone: the most loaded is this one, {worst.finding} (the training loop "
+            f"waited {waited:.0%}, workers were idle {idle:.0%}); let it run longer and ask again"
+        )
+    return f"{worst.finding}; workers were idle {idle:.0%}; {worst.remedy}"
+
+
+def _suspects(readings: Readings) -> Iterator[_Suspect]:
+    yield _budget(readings)
+    yield _workers(readings)
+    for stage in readings.stages:
+        if stage.counted.is_python:
+            yield _python(stage, readings)
+        elif isinstance(stage.counted.stage, stages.Files):
+            yield _storage(stage, readings)
+            yield _reader(stage, readings)
+
+
+def _budget(readings: Readings) -> _Suspect:
+    load = readings.budget_waiting / readings.seconds
+    return _Suspect(
+        load,
+        f"memory limits: work waited for room {load:.0%} of the time",
+        "raise options(memory_bytes=...), or take a smaller window or batch",
+    )
+
+
+def _workers(readings: Readings) -> _Suspect:
+    pooled = [stage for stage in readings.stages if not stage.counted.is_python]
+    used = {id(stage): stage.busy - _stored(stage, readings) for stage in pooled}
+    whole = sum(used.values())
+    worst = max(pooled, key=lambda stage: used[id(stage)], default=None)
+    load = whole / (readings.num_threads * readings.seconds)
+    if worst is None or whole <= 0:
+        return _Suspect(0.0, "the workers", "")
+    return _Suspect(
+        load,
+        f"{worst.name} limits: workers were busy {load:.0%} of the time, "
+        f"{used[id(worst)] / whole:.0%} of that with it",
+        _less_work(worst),
+    )
+
+
+def _less_work(stage: StageReadings) -> str:
+    more = "give it more threads with options(num_threads=...) if the machine has the cores"
+    match stage.counted.stage:
+        case stages.Batch() | stages.PaddedBatch():
+            return f"{more}, or keep components small: convert them after the batch, on the device"
+        case stages.Files():
+            return f"{more}, or store the data uncompressed"
+    return f"{more}, or leave out with select what is not needed"
+
+
+def _python(stage: StageReadings, readings: Readings) -> _Suspect:
+    load = stage.busy / readings.seconds
+    is_source = isinstance(stage.counted.stage, stages.Iterable_)
+    return _Suspect(
+        load,
+        f"{stage.name} (Python) limits: it was busy {load:.0%} of the time",
+        "write the examples to files, which are read without Python"
+        if is_source
+        else "let it take whole batches, after batch(...), or do less in it",
+    )
+
+
+def _storage(stage: StageReadings, readings: Readings) -> _Suspect:
+    load = _stored(stage, readings) / (readings.seconds * _parallel(stage, readings))
+    return _Suspect(
+        load,
+        f"{stage.name} limits: its reads waited for storage {load:.0%} of the time",
+        "read more files at the same time with options(num_threads=...), or keep them on faster "
+        "storage, or compressed",
+    )
+
+
+def _reader(stage: StageReadings, readings: Readings) -> _Suspect:
+    parallel = _parallel(stage, readings)
+    computing = stage.busy - _stored(stage, readings)
+    load = computing / (readings.seconds * parallel) if parallel < readings.num_threads else 0.0
+    return _Suspect(
+        load,
+        f"{stage.name} limits: each file is read by one thread, and for {parallel} of them that was "
+        f"busy {load:.0%} of the time",
+        "divide the data into more files",
+    )
+
+
+def _parallel(stage: StageReadings, readings: Readings) -> int:
+    return max(min(stage.counted.num_parallel or 1, readings.num_threads), 1)
+
+
+def _stored(stage: StageReadings, readings: Readings) -> float:
+    """How long the reads of files waited for storage.
+
+    A thread that is not running waits for storage or for a processor. How long for a processor is
+    judged by the tasks that read nothing.
+    """
+    if not isinstance(stage.counted.stage, stages.Files):
+        return 0.0
+    crowding = readings.tasks_busy / readings.tasks_computing if readings.tasks_computing else 1.0
+    return max(stage.busy - stage.computing * max(crowding, 1.0), 0.0)
