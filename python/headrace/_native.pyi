@@ -1,6 +1,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, final
 
+import numpy as np
 import numpy.typing as npt
 
 _Array = npt.NDArray[Any]
@@ -233,11 +234,12 @@ class Job:
     def num_rows(self) -> int: ...
     def column(self, index: int) -> Column: ...
     def origin(self, row: int) -> str | None: ...
+    def places(self) -> npt.NDArray[np.uint64]: ...
     def finish(
         self,
         columns: Sequence[Column],
         num_rows: int,
-        rows: Sequence[int] | None,
+        counts: Sequence[int] | None,
         error: BaseException | None,
     ) -> None: ...
     def keep(self, rows: Sequence[int], error: BaseException | None) -> None: ...

@@ -98,7 +98,7 @@ def test_an_error_leaves_as_it_is_after_the_batches_before_it(rows):
     with pytest.raises(Mistake, match="at 555") as caught:
         taken.extend(rows.map(fail_at(555)).batch(100))
     assert len(taken) == 5
-    assert caught.value.__notes__ == ["in map(fail_at.<locals>.fail)"]
+    assert caught.value.__notes__ == ["in map(fail_at.<locals>.fail), at arrays: row 555"]
 
 
 def test_an_error_names_the_record(tmp_path):

@@ -9,7 +9,7 @@ use headrace_engine::error::{Error, Result};
 use headrace_engine::files::compression::Compression;
 use headrace_engine::files::name::FileName;
 use headrace_engine::pipeline::arrays::Arrays;
-use headrace_engine::pipeline::block::{Block, FileOrigin, Origins, Rows};
+use headrace_engine::pipeline::block::{Block, FileOrigin, Rows};
 use headrace_engine::pipeline::budget::Budget;
 use headrace_engine::pipeline::column;
 use headrace_engine::pipeline::executor::{Executor, Output};
@@ -27,7 +27,7 @@ use headrace_engine::reader::Numbering;
 use headrace_engine::run::Run;
 use headrace_engine::sync::cancellation::Cancellation;
 use headrace_engine::tensor::Tensor;
-use numpy::{PyArray1, PyUntypedArray};
+use numpy::{PyArray1, PyArray2, PyUntypedArray};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -130,10 +130,10 @@ impl Plan {
             }
             _ => return Err(PyValueError::new_err(format!("there is no kind of files {kind}"))),
         };
-        let origin = |path: Bound<'_, PyBytes>| {
-            Arc::new(FileOrigin { name: FileName::new(path.as_bytes().to_vec()), numbering })
+        let origin = |(number, path): (usize, Bound<'_, PyBytes>)| {
+            Arc::new(FileOrigin::new(FileName::new(path.as_bytes().to_vec()), numbering, number as u64))
         };
-        let files = paths.into_iter().map(origin).collect();
+        let files = paths.into_iter().enumerate().map(origin).collect();
         Ok(Self(Arc::new(plan::Plan::Files(format, files))))
     }
 
@@ -310,22 +310,38 @@ impl Job {
         self.block.origin(row).map(|origin| origin.to_string())
     }
 
-    /// Gives the result: columns of `num_rows` rows. `rows` are the numbers of those they were made from; None if they are
-    /// new ones. `error` is what happened at the row behind those.
+    /// What tells each row from all others, of all passes, as an array of four columns: the epoch, the record, the file, and
+    /// the number among the rows made of the record.
+    fn places<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u64>>> {
+        let unknown = || Error::internal("the place of a row is not known");
+        let words = |row| self.block.place(row).map(|place| place.words()).ok_or_else(unknown);
+        let words = (0..self.block.num_rows()).map(words).collect::<Result<Vec<_>>>().into_python(py)?;
+        let rows: Vec<_> = words.into_iter().map(Vec::from).collect();
+        Ok(PyArray2::from_vec2(py, &rows)?)
+    }
+
+    /// Gives the result: columns of `num_rows` rows. `counts` says how many of them were made of each row that came; None
+    /// for one of each. `error` is what happened at the row behind those.
     fn finish(
         &self,
         py: Python<'_>,
         columns: Vec<Bound<'_, Column>>,
         num_rows: usize,
-        rows: Option<Vec<usize>>,
+        counts: Option<Vec<u64>>,
         error: Option<Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let columns = columns.into_iter().map(|column| column.get().0.clone()).collect();
-        let origins = rows.map_or(Origins::Unknown, |rows| {
-            let mut kept = Rows::new();
-            rows.into_iter().for_each(|row| kept.push(&self.block, row, 1));
-            kept.origins()
-        });
+        let origins = match counts {
+            Some(counts) => {
+                let numbers = counts.into_iter().enumerate();
+                self.block.origins().made_of(numbers.flat_map(|(row, count)| (0..count).map(move |sub| (row, sub))))
+            }
+            None => {
+                let mut rows = Rows::new();
+                rows.push(&self.block, 0, num_rows.min(self.block.num_rows()));
+                rows.origins()
+            }
+        };
         let block = Block::new(columns, num_rows, origins).into_python(py)?;
         self.end(Ok(Outcome { rows: Rows::all(block), error: error.map(|error| failure(py, &error)) }));
         Ok(())

@@ -7,8 +7,11 @@ Python for a block, and a function sees its examples in order.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol, TypeVar
 
+import numpy as np
+
 from headrace import engine
 from headrace.pipeline.columns import as_values, batch_column, column_of, values_of
+from headrace.pipeline.draws import Draws
 from headrace.pipeline.specs import Specs
 
 __all__ = [
@@ -77,12 +80,14 @@ class MapFunction:
 
     def __init__(
         self,
-        function: Callable[[dict[str, Any]], Mapping[str, Any]],
+        function: Callable[..., Mapping[str, Any]],
+        seed: int | None,
         given: Specs,
         made: Specs,
         is_batched: bool,
     ) -> None:
         self._function = function
+        self._draws = None if seed is None else Draws(seed)
         self._given = given
         self._made = made
         self._is_batched = is_batched
@@ -91,11 +96,16 @@ class MapFunction:
     def process(self, job: engine.Job) -> None:
         """Calls the function for each row."""
         calls = _Calls(job, self._given, self._where)
-        rows = [row for _, row in calls.of(self._call)]
-        _finish(job, self._where, self._made, rows, range(len(rows)), calls.error, self._is_batched)
+        call = self._call if self._draws is None else self._drawing(self._draws, job)
+        rows = [row for _, row in calls.of(call)]
+        _finish(job, self._where, self._made, rows, None, calls.error, self._is_batched)
 
-    def _call(self, example: dict[str, Any]) -> list[Any]:
-        return as_values(self._where, self._function(example), self._made)
+    def _call(self, example: dict[str, Any], *draws: np.random.Generator) -> list[Any]:
+        return as_values(self._where, self._function(example, *draws), self._made)
+
+    def _drawing(self, draws: Draws, job: engine.Job) -> Callable[[dict[str, Any]], list[Any]]:
+        generators = draws.of(job.places())
+        return lambda example: self._call(example, next(generators))
 
 
 class FilterFunction:
@@ -131,9 +141,9 @@ class FlatMapFunction:
     def process(self, job: engine.Job) -> None:
         """Calls the function for each example."""
         calls = _Calls(job, self._given, self._where)
-        pairs = [(number, row) for number, rows in calls.of(self._call) for row in rows]
-        numbers = [number for number, _ in pairs]
-        _finish(job, self._where, self._made, [row for _, row in pairs], numbers, calls.error)
+        made = [rows for _, rows in calls.of(self._call)]
+        rows = [row for group in made for row in group]
+        _finish(job, self._where, self._made, rows, [len(group) for group in made], calls.error)
 
     def _call(self, example: dict[str, Any]) -> list[list[Any]]:
         return [as_values(self._where, made, self._made) for made in self._function(example)]
@@ -173,11 +183,11 @@ def _finish(
     where: str,
     specs: Specs,
     rows: Sequence[list[Any]],
-    numbers: Sequence[int] | None,
+    counts: Sequence[int] | None,
     error: BaseException | None,
     is_batched: bool = False,
 ) -> None:
-    """Gives rows of values as the result of a job."""
+    """Gives rows of values as the result: so many of each row that came, or one of each."""
     if not rows:
         job.keep([], error)
         return
@@ -190,7 +200,7 @@ def _finish(
     except BaseException as raised:
         job.keep([], _noted(raised, where))
         return
-    job.finish(columns, len(rows), None if numbers is None else list(numbers), error)
+    job.finish(columns, len(rows), counts, error)
 
 
 def name_of(function: Callable[..., object]) -> str:

@@ -8,6 +8,7 @@ from headrace.errors import OutOfRangeError
 from headrace.pipeline import stages
 from headrace.pipeline.batches import Batches
 from headrace.pipeline.columns import check_components, spec_of
+from headrace.pipeline.draws import Draws
 from headrace.pipeline.specs import Known, Specs, after, static_specs
 from headrace.pipeline.stages import Stage
 
@@ -39,9 +40,10 @@ def _next(chain: Sequence[Stage], stage: Stage, known: Known) -> Specs:
             return _specs("iterable", example)
         case stages.Concat():
             return known.parts[0].specs[-1]
-        case stages.Map(function=function):
+        case stages.Map(function=function, seed=seed):
             example = _first(chain[:-1], known)
-            return _specs("map", function(example))
+            draws = () if seed is None else (Draws(seed).at(0, 0, 0, 0),)
+            return _specs("map", function(example, *draws))
         case stages.FlatMap(function=function):
             found = (made for given in _some(chain[:-1], known) for made in function(given))
             return _specs("flat_map", next(iter(found), None))

@@ -56,7 +56,9 @@ class Pipeline:
         chosen = tuple((name, _feature(name, feature)) for name, feature in features.items())
         return self._then(stages.Parse(chosen))
 
-    def map(self, function: Callable[[dict[str, Any]], Mapping[str, Any]]) -> "Pipeline":
+    def map(
+        self, function: Callable[..., Mapping[str, Any]], seed: int | None = None
+    ) -> "Pipeline":
         """Replaces each example (after `batch` each batch) by what a function returns for it.
 
         The function gets a dict of NumPy scalars, `bytes` and `str` objects and arrays that cannot
@@ -64,11 +66,20 @@ class Pipeline:
         called in order, in a thread of its own. It may be called again for the first example, to
         learn which components it returns. Python's int becomes int64, its float float32.
 
+        Args:
+            function: What is called for each example, or for each batch.
+            seed: With a seed, from 0 to 2^63 - 1, the function gets a `numpy.random.Generator` as
+                its second argument. What that draws depends on the seed, the epoch and the place of
+                the example in its source (after `batch` the number of the batch), and on nothing
+                else. Two functions with one seed get the same draws.
+
         Raises:
-            TypeError: If it cannot be called.
+            TypeError: If the function cannot be called.
+            ValueError: If `seed` is out of range.
         """
         _check_function("map", function)
-        return self._then(stages.Map(function))
+        chosen = None if seed is None else _checked("map", "seed", seed, 0)
+        return self._then(stages.Map(function, chosen))
 
     def filter(self, function: Callable[[dict[str, Any]], object]) -> "Pipeline":
         """Keeps the examples for which a function is true. It is called as that of `map`.

@@ -184,8 +184,8 @@ class _Planning:
         is_batched = batch_depth(self._chain[:index]) > 0
         lane: Lane
         match stage:
-            case stages.Map(function=function):
-                lane = MapFunction(function, before, after, is_batched)
+            case stages.Map(function=function, seed=seed):
+                lane = MapFunction(function, seed, before, after, is_batched)
             case stages.Filter(function=predicate):
                 lane = FilterFunction(predicate, before)
             case stages.FlatMap(function=makes):

@@ -166,9 +166,15 @@ class Parse(Stage):
 
 @dataclass(frozen=True)
 class Map(Stage):
-    """A Python function of each example, or of each batch."""
+    """A Python function of each example, or of each batch.
 
-    function: Callable[[dict[str, Any]], Mapping[str, Any]]
+    Attributes:
+        function: Also gets a generator if there is a seed.
+        seed: That of the generators; None for a function that draws nothing.
+    """
+
+    function: Callable[..., Mapping[str, Any]]
+    seed: int | None = None
 
 
 @dataclass(frozen=True)

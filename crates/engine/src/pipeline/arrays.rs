@@ -1,15 +1,19 @@
 //! Rows of arrays that are in memory.
 
-use super::block::{Block, Origins};
+use super::block::{Block, FileOrigin, Origins};
 use super::column::Column;
 use super::nodes::sampled::Indexed;
 use crate::error::{Error, Result};
+use crate::files::name::FileName;
+use crate::reader::Numbering;
 use crate::tensor::Tensor;
+use std::sync::Arc;
 
 /// The rows of tensors that have equally many.
 pub struct Arrays {
     columns: Vec<Column>,
     len: u64,
+    origin: Arc<FileOrigin>,
 }
 
 impl Arrays {
@@ -19,7 +23,11 @@ impl Arrays {
         let len = columns.first().map_or(0, Column::len);
         match columns.iter().find(|column| column.len() != len) {
             Some(other) => Err(Error::internal(format!("arrays of {len} and of {} rows", other.len()))),
-            None => Ok(Self { columns, len: len as u64 }),
+            None => {
+                let numbering = Numbering { word: "row", first: 0 };
+                let origin = Arc::new(FileOrigin::new(FileName::new("arrays"), numbering, 0));
+                Ok(Self { columns, len: len as u64, origin })
+            }
         }
     }
 }
@@ -32,7 +40,7 @@ impl Indexed for Arrays {
     fn read(&self, numbers: &[u64]) -> Result<Block> {
         let rows = || numbers.iter().map(|number| (0, *number as usize));
         let columns = self.columns.iter().map(|column| Column::gather(&[column], rows())).collect::<Result<_>>()?;
-        Block::new(columns, numbers.len(), Origins::Unknown)
+        Block::new(columns, numbers.len(), Origins::records(&self.origin, numbers.iter().copied()))
     }
 
     fn row_bytes(&self) -> usize {

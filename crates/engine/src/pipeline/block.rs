@@ -2,10 +2,9 @@
 
 use super::budget::Charge;
 use super::column::Column;
+use super::origin::Gathered;
+pub use super::origin::{FileOrigin, Origins, Pass, Place, RowOrigin};
 use crate::error::{Error, Result};
-use crate::files::name::FileName;
-use crate::reader::Numbering;
-use std::fmt;
 use std::sync::Arc;
 
 /// Some examples, in columns.
@@ -17,41 +16,6 @@ pub struct Block {
     origins: Origins,
     /// What the block is charged with beside its buffers, which carry their own charges.
     _charge: Option<Charge>,
-}
-
-/// Where the rows of a block were read.
-#[derive(Clone, Debug)]
-pub enum Origins {
-    /// Nothing is known.
-    Unknown,
-    /// Consecutive records of one file; the number is that of the first.
-    Run(Arc<FileOrigin>, u64),
-    /// The file of each row and the number of the record in it.
-    Each(Arc<[(Arc<FileOrigin>, u64)]>),
-}
-
-/// A file that rows were read from.
-#[derive(Debug)]
-pub struct FileOrigin {
-    /// Its path.
-    pub name: FileName,
-    /// How errors count its records.
-    pub numbering: Numbering,
-}
-
-/// The record that a row was read from.
-#[derive(Clone, Debug)]
-pub struct RowOrigin {
-    /// The file.
-    pub file: Arc<FileOrigin>,
-    /// From 0.
-    pub record: u64,
-}
-
-impl fmt::Display for RowOrigin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.file.name.text(), self.file.numbering.of(self.record))
-    }
 }
 
 impl Block {
@@ -86,13 +50,23 @@ impl Block {
 
     /// Where row `row` was read, if that is known.
     pub fn origin(&self, row: usize) -> Option<RowOrigin> {
-        match &self.origins {
-            Origins::Unknown => None,
-            Origins::Run(file, first) => Some(RowOrigin { file: Arc::clone(file), record: first + row as u64 }),
-            Origins::Each(each) => {
-                each.get(row).map(|(file, record)| RowOrigin { file: Arc::clone(file), record: *record })
-            }
-        }
+        self.origins.get(row)
+    }
+
+    /// The place of row `row`, if that is known: what random draws for it are keyed by.
+    pub fn place(&self, row: usize) -> Option<Place> {
+        self.origin(row).map(|origin| origin.place())
+    }
+
+    /// The block with other origins of its rows.
+    pub fn with_origins(mut self, origins: Origins) -> Self {
+        self.origins = origins;
+        self
+    }
+
+    /// A block of the same rows that is its owner's alone. What it is charged with stays with the other one.
+    pub fn share(self: &Arc<Self>) -> Self {
+        Self { columns: self.columns.clone(), num_rows: self.num_rows, origins: self.origins.clone(), _charge: None }
     }
 }
 
@@ -104,12 +78,16 @@ struct Run {
     length: usize,
 }
 
+/// A batch of rows: what counts the batches, and its number.
+pub type Group = (Arc<FileOrigin>, u64);
+
 /// Rows of some blocks, in the order in which they are wanted. Nothing is copied before [`Rows::gather`].
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
     blocks: Vec<Arc<Block>>,
     runs: Vec<Run>,
     num_rows: usize,
+    group: Option<Group>,
 }
 
 impl Rows {
@@ -184,6 +162,11 @@ impl Rows {
         self.iter().nth(row).and_then(|(block, row)| block.origin(row))
     }
 
+    /// The place of each row, where that is known: what random draws for it are keyed by.
+    pub fn places(&self) -> impl Iterator<Item = Option<Place>> {
+        self.iter().map(|(block, row)| block.place(row))
+    }
+
     /// Where all of them were read.
     pub fn origins(&self) -> Origins {
         if let [run] = self.runs[..]
@@ -191,8 +174,30 @@ impl Rows {
         {
             return Origins::Run(Arc::clone(file), first + run.start as u64);
         }
-        let each = self.iter().map(|(block, row)| block.origin(row).map(|origin| (origin.file, origin.record)));
-        each.collect::<Option<Vec<_>>>().map_or(Origins::Unknown, |each| Origins::Each(each.into()))
+        let mut gathered = Gathered::default();
+        match self.runs.iter().all(|run| gathered.push(&self.blocks[run.block].origins, run.start, run.length)) {
+            true => gathered.finish(),
+            false => Origins::Unknown,
+        }
+    }
+
+    /// The rows with other origins.
+    pub fn with_origins(self, origins: Origins) -> Result<Self> {
+        let block = self.gather()?;
+        drop(self);
+        let block = Arc::try_unwrap(block).unwrap_or_else(|shared| shared.share());
+        Ok(Self::all(block.with_origins(origins)))
+    }
+
+    /// The batch that the rows are to become, if a batch was made of them.
+    pub fn group(&self) -> Option<&Group> {
+        self.group.as_ref()
+    }
+
+    /// The rows, to become this batch.
+    pub fn in_group(mut self, group: Option<Group>) -> Self {
+        self.group = group;
+        self
     }
 
     /// The block, if these are all the rows of one, in order.
@@ -276,12 +281,14 @@ impl ExactSizeIterator for Places<'_> {}
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::name::FileName;
+    use crate::reader::Numbering;
     use crate::tensor::Tensor;
     use crate::tensor::shape::Shape;
 
     fn block(values: &[i32]) -> Arc<Block> {
         let tensor = Tensor::from_values(Shape::new(&[values.len()]), values.to_vec()).unwrap();
-        let file = FileOrigin { name: FileName::new("f"), numbering: Numbering::RECORDS };
+        let file = FileOrigin::new(FileName::new("f"), Numbering::RECORDS, 0);
         let origins = Origins::Run(Arc::new(file), 100 * values[0].unsigned_abs() as u64);
         Arc::new(Block::new(vec![Column::Dense(tensor)], values.len(), origins).unwrap())
     }

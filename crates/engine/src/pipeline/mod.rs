@@ -13,6 +13,7 @@ pub mod formats;
 pub mod meters;
 pub mod node;
 pub mod nodes;
+pub mod origin;
 pub mod permutation;
 pub mod plan;
 pub mod stages;

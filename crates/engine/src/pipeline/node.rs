@@ -1,6 +1,6 @@
 //! Nodes: the serial steps of a pipeline. They move rows by their numbers and start tasks; they compute nothing.
 
-use super::block::Rows;
+use super::block::{Pass, Rows};
 use super::budget::{Budget, Charge};
 use super::meters::Meters;
 use super::task::{HostTask, Tasks, Work};
@@ -12,6 +12,17 @@ use std::sync::Arc;
 pub trait Node: Send {
     /// The next rows, in order. Not called again after the end or an error.
     fn pull(&mut self, context: &mut Context) -> Result<Poll>;
+}
+
+/// Where a node stands.
+#[derive(Clone, Copy, Debug)]
+pub struct Position {
+    /// The pass that it works for.
+    pub pass: Pass,
+    /// How many steps it is away from the consumer.
+    pub distance: usize,
+    /// The number of its stage in the description.
+    pub stage: usize,
 }
 
 /// What a node has.

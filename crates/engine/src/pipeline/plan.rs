@@ -1,7 +1,7 @@
 //! The description of a pipeline as the engine takes it: a tree, from which each pass makes its nodes.
 
-use super::block::FileOrigin;
-use super::node::Node;
+use super::block::{FileOrigin, Pass};
+use super::node::{Node, Position};
 use super::nodes::batch::Batch;
 use super::nodes::counted::Counted;
 use super::nodes::epochs::Passes;
@@ -11,6 +11,7 @@ use super::nodes::map::{Map, Stage, Worker};
 use super::nodes::sampled::{Indexed, Sampled};
 use super::nodes::take::{Shard, Skip, Take};
 use super::nodes::window::Window;
+use super::origin::mix;
 use super::permutation::Permutation;
 use std::sync::Arc;
 
@@ -77,6 +78,8 @@ pub enum Step {
 pub struct Settings {
     /// How many workers there are.
     pub num_threads: usize,
+    /// Which of the pipelines that were put together this is, as a number for the path to it.
+    branch: u64,
     /// The number of the stage whose nodes are made.
     stage: usize,
 }
@@ -84,7 +87,21 @@ pub struct Settings {
 impl Settings {
     /// For so many workers. Nothing is counted outside of [`Plan::Metered`].
     pub fn new(num_threads: usize) -> Self {
-        Self { num_threads, stage: usize::MAX }
+        Self { num_threads, branch: 0, stage: usize::MAX }
+    }
+
+    /// For part `index` of pipelines that are put together.
+    fn part(self, index: usize) -> Self {
+        Self { branch: mix(self.branch, index as u64 + 1), ..self }
+    }
+
+    fn pass(self, number: u64) -> Pass {
+        Pass { number, branch: self.branch }
+    }
+
+    /// Where a node stands that belongs to pass `pass`, so many steps away from the consumer.
+    fn position(self, pass: u64, distance: usize) -> Position {
+        Position { pass: self.pass(pass), distance, stage: self.stage }
     }
 
     /// How many tasks of one kind are begun before their results are wanted.
@@ -99,18 +116,19 @@ impl Plan {
         match &**self {
             Self::Files(format, files) => {
                 let (format, files) = (Arc::clone(format), Arc::clone(files));
-                Box::new(Files::new(format, files, settings.num_threads, distance, settings.stage))
+                Box::new(Files::new(format, files, settings.num_threads, settings.position(pass, distance)))
             }
             Self::Indexed(rows, seed) => {
                 let order = seed.map(|seed| Permutation::new(rows.len(), seed, pass));
-                Box::new(Sampled::new(Arc::clone(rows), order, settings.ahead(), distance, settings.stage))
+                let position = settings.position(pass, distance);
+                Box::new(Sampled::new(Arc::clone(rows), order, settings.ahead(), position))
             }
-            Self::Hosted(lane) => Box::new(Hosted::new(*lane, pass, settings.stage)),
+            Self::Hosted(lane) => Box::new(Hosted::new(*lane, settings.position(pass, distance))),
             Self::Concat(inputs) => {
                 let inputs = Arc::clone(inputs);
                 let next = move |number: u64| {
-                    let input = usize::try_from(number).ok().and_then(|number| inputs.get(number));
-                    input.map(|input| input.start(pass, settings, distance + 1))
+                    let number = usize::try_from(number).ok()?;
+                    inputs.get(number).map(|input| input.start(pass, settings.part(number), distance + 1))
                 };
                 Box::new(Passes::new(Box::new(next), false))
             }
@@ -137,7 +155,8 @@ fn epochs(input: &Arc<Plan>, count: Option<u64>, pass: u64, settings: Settings, 
 
 impl Step {
     fn start(&self, input: Box<dyn Node>, pass: u64, settings: Settings, distance: usize) -> Box<dyn Node> {
-        let map = |input, worker| Box::new(Map::new(input, worker, settings.ahead(), distance, settings.stage));
+        let map =
+            |input, worker| Box::new(Map::new(input, worker, settings.ahead(), settings.position(pass, distance)));
         match self {
             Self::Map(stages) => map(input, Worker::Pool(Arc::clone(stages))),
             Self::MapHosted(lane) => map(input, Worker::Lane(*lane)),
@@ -145,7 +164,9 @@ impl Step {
             Self::Skip(count) => Box::new(Skip::new(input, *count)),
             Self::Shard { index, count } => Box::new(Shard::new(input, *index, *count)),
             Self::Window { size, seed } => Box::new(Window::new(input, *size, *seed, pass)),
-            Self::Batch { size, drops_remainder } => Box::new(Batch::new(input, *size, *drops_remainder)),
+            Self::Batch { size, drops_remainder } => {
+                Box::new(Batch::new(input, *size, *drops_remainder, settings.pass(pass)))
+            }
             Self::Epochs(_) => input,
         }
     }

@@ -40,7 +40,8 @@ impl Directory {
             (0..*length).for_each(|line| writeln!(text, "{index}-{line}").unwrap());
             std::fs::write(&path, text).unwrap();
             let numbering = Numbering { word: "line", first: 1 };
-            Arc::new(FileOrigin { name: FileName::new(path.to_str().unwrap().to_owned()), numbering })
+            let name = FileName::new(path.to_str().unwrap().to_owned());
+            Arc::new(FileOrigin::new(name, numbering, index as u64))
         };
         let files = lengths.iter().enumerate().map(file).collect();
         Arc::new(Plan::Files(Arc::new(Lines { codec: Codec::Known(Compression::None) }), files))

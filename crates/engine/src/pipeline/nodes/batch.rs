@@ -1,8 +1,9 @@
 //! Rows in groups of one size.
 
 use crate::error::Result;
-use crate::pipeline::block::Rows;
+use crate::pipeline::block::{FileOrigin, Pass, Rows};
 use crate::pipeline::node::{Context, Node, Poll};
+use std::sync::Arc;
 
 /// Gives `size` rows at a time. The last ones may be fewer.
 pub struct Batch {
@@ -12,12 +13,16 @@ pub struct Batch {
     waiting: Rows,
     /// The end of the input was seen.
     is_over: bool,
+    /// Counts the batches.
+    origin: Arc<FileOrigin>,
+    next: u64,
 }
 
 impl Batch {
     /// With `drops_remainder` the last rows are left out if they are fewer than `size`.
-    pub fn new(input: Box<dyn Node>, size: usize, drops_remainder: bool) -> Self {
-        Self { input, size, drops_remainder, waiting: Rows::new(), is_over: false }
+    pub fn new(input: Box<dyn Node>, size: usize, drops_remainder: bool, pass: Pass) -> Self {
+        let origin = FileOrigin::unnamed("batch", pass);
+        Self { input, size, drops_remainder, waiting: Rows::new(), is_over: false, origin, next: 0 }
     }
 }
 
@@ -35,7 +40,10 @@ impl Node for Batch {
         match rows.len() {
             0 => Ok(Poll::End),
             length if length < self.size && self.drops_remainder => Ok(Poll::End),
-            _ => Ok(Poll::Ready(rows)),
+            _ => {
+                self.next += 1;
+                Ok(Poll::Ready(rows.in_group(Some((Arc::clone(&self.origin), self.next - 1)))))
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::pipeline::block::{Block, FileOrigin, Rows};
 use crate::pipeline::budget::Charge;
 use crate::pipeline::meters::Stopwatch;
-use crate::pipeline::node::{Context, Node, Poll};
+use crate::pipeline::node::{Context, Node, Poll, Position};
 use crate::pipeline::task::{Ring, Slot};
 use crate::run::catch_panic;
 use std::collections::VecDeque;
@@ -37,8 +37,7 @@ pub struct Files {
     /// The files being read, in order.
     open: VecDeque<Stream>,
     max_open: usize,
-    distance: usize,
-    stage: usize,
+    position: Position,
 }
 
 /// What a task for a file gives back.
@@ -62,14 +61,8 @@ struct Stream {
 
 impl Files {
     /// Up to `max_open` files are read at the same time.
-    pub fn new(
-        format: Arc<dyn Format>,
-        files: Arc<[Arc<FileOrigin>]>,
-        max_open: usize,
-        distance: usize,
-        stage: usize,
-    ) -> Self {
-        Self { format, files, next_file: 0, open: VecDeque::new(), max_open: max_open.max(1), distance, stage }
+    pub fn new(format: Arc<dyn Format>, files: Arc<[Arc<FileOrigin>]>, max_open: usize, position: Position) -> Self {
+        Self { format, files, next_file: 0, open: VecDeque::new(), max_open: max_open.max(1), position }
     }
 
     fn open_files(&mut self) {
@@ -77,7 +70,7 @@ impl Files {
             && let Some(file) = self.files.get(self.next_file)
         {
             self.next_file += 1;
-            self.open.push_back(Stream::new(Arc::clone(file)));
+            self.open.push_back(Stream::new(file.in_pass(self.position.pass)));
         }
     }
 
@@ -89,7 +82,7 @@ impl Files {
                 continue;
             }
             let Some(charge) = context.charge(self.format.block_bytes(), is_needed) else { return };
-            stream.start(&self.format, charge, context, self.distance, self.stage);
+            stream.start(&self.format, charge, context, self.position);
         }
     }
 }
@@ -100,20 +93,13 @@ impl Stream {
         Self { scan: None, file, is_opened: false, reading, ready, is_over: false, error: None }
     }
 
-    fn start(
-        &mut self,
-        format: &Arc<dyn Format>,
-        charge: Charge,
-        context: &mut Context,
-        distance: usize,
-        stage: usize,
-    ) {
+    fn start(&mut self, format: &Arc<dyn Format>, charge: Charge, context: &mut Context, position: Position) {
         let slot: Slot<Part> = self.reading.start();
         let (format, file) = (Arc::clone(format), Arc::clone(&self.file));
         let (scan, is_opened) = (self.scan.take(), std::mem::replace(&mut self.is_opened, true));
         let meters = Arc::clone(context.meters);
         let work = move || {
-            let meter = meters.stage(stage);
+            let meter = meters.stage(position.stage);
             let watch = Stopwatch::start_with_processor(meter);
             let read = || {
                 let mut scan = match scan {
@@ -131,7 +117,7 @@ impl Stream {
             drop(watch);
             slot.set(part);
         };
-        context.start(distance, Box::new(work));
+        context.start(position.distance, Box::new(work));
     }
 
     /// Takes what the task of this file has given.

@@ -1,9 +1,10 @@
 //! Rows that a thread of Python's makes.
 
 use crate::error::{Error, Result};
-use crate::pipeline::block::Rows;
-use crate::pipeline::node::{Context, Node, Poll};
+use crate::pipeline::block::{FileOrigin, Origins, Rows};
+use crate::pipeline::node::{Context, Node, Poll, Position};
 use crate::pipeline::task::{HostTask, Outcome, Ring};
+use std::sync::Arc;
 
 /// Blocks that are asked for before they are wanted.
 const AHEAD: usize = 4;
@@ -11,17 +12,20 @@ const AHEAD: usize = 4;
 /// Asks a lane for one block after the other, until it gives one without rows.
 pub struct Hosted {
     lane: usize,
-    pass: u64,
     stage: usize,
+    origin: Arc<FileOrigin>,
+    /// How many rows came so far.
+    num_rows: u64,
     ring: Ring<Outcome>,
     is_over: bool,
     error: Option<Error>,
 }
 
 impl Hosted {
-    /// The rows of pass number `pass`, for stage number `stage`.
-    pub fn new(lane: usize, pass: u64, stage: usize) -> Self {
-        Self { lane, pass, stage, ring: Ring::new(), is_over: false, error: None }
+    /// The rows of a pass.
+    pub fn new(lane: usize, position: Position) -> Self {
+        let origin = FileOrigin::unnamed("example", position.pass);
+        Self { lane, stage: position.stage, origin, num_rows: 0, ring: Ring::new(), is_over: false, error: None }
     }
 }
 
@@ -30,8 +34,8 @@ impl Node for Hosted {
         while !self.is_over && self.error.is_none() && self.ring.len() < AHEAD {
             let Some(_room) = context.charge(0, self.ring.is_empty()) else { break };
             let slot = self.ring.start();
-            context
-                .start_hosted(self.lane, HostTask { rows: Rows::new(), pass: self.pass, stage: self.stage, slot })?;
+            let pass = self.origin.pass.number;
+            context.start_hosted(self.lane, HostTask { rows: Rows::new(), pass, stage: self.stage, slot })?;
         }
         while self.error.is_none()
             && let Some(outcome) = self.ring.pop()
@@ -40,7 +44,9 @@ impl Node for Hosted {
             self.is_over |= rows.is_empty();
             self.error = error;
             if !rows.is_empty() {
-                return Ok(Poll::Ready(rows));
+                let origins = Origins::Run(Arc::clone(&self.origin), self.num_rows);
+                self.num_rows += rows.len() as u64;
+                return rows.with_origins(origins).map(Poll::Ready);
             }
         }
         if let Some(error) = self.error.take() {

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::pipeline::block::{Block, Rows};
 use crate::pipeline::meters::{Meters, Stopwatch};
-use crate::pipeline::node::{Context, Node, Poll};
+use crate::pipeline::node::{Context, Node, Poll, Position};
 use crate::pipeline::task::{HostTask, Outcome, Ring};
 use crate::run::catch_panic;
 use std::sync::Arc;
@@ -40,9 +40,7 @@ pub struct Map {
     worker: Worker,
     /// How many tasks are begun before their results are wanted.
     ahead: usize,
-    /// How many steps it is away from the consumer.
-    distance: usize,
-    stage: usize,
+    position: Position,
     /// Since when the input had nothing while no task was left.
     starving_since: Option<Instant>,
     ring: Ring<Outcome>,
@@ -58,10 +56,10 @@ enum Input {
 }
 
 impl Map {
-    /// Up to `ahead` tasks are begun before their results are wanted; those are `distance` steps away from the consumer.
-    pub fn new(input: Box<dyn Node>, worker: Worker, ahead: usize, distance: usize, stage: usize) -> Self {
+    /// Up to `ahead` tasks are begun before their results are wanted.
+    pub fn new(input: Box<dyn Node>, worker: Worker, ahead: usize, position: Position) -> Self {
         let (input, ring) = (Input::Open(input), Ring::new());
-        Self { input, worker, ahead: ahead.max(1), distance, stage, starving_since: None, ring, expected_bytes: 0 }
+        Self { input, worker, ahead: ahead.max(1), position, starving_since: None, ring, expected_bytes: 0 }
     }
 
     /// Starts as many tasks as there may be.
@@ -101,10 +99,10 @@ impl Map {
                         drop(watch);
                         slot.set(result);
                     };
-                    context.start(self.distance, Box::new(work));
+                    context.start(self.position.distance, Box::new(work));
                 }
                 Worker::Lane(lane) => {
-                    context.start_hosted(*lane, HostTask { rows, pass: 0, stage: self.stage, slot })?
+                    context.start_hosted(*lane, HostTask { rows, pass: 0, stage: self.position.stage, slot })?
                 }
             }
         }
@@ -113,7 +111,7 @@ impl Map {
 
     /// Counts a task that is about to be started.
     fn note_start(&mut self, meters: &Meters) {
-        let Some(meter) = meters.stage(self.stage) else { return };
+        let Some(meter) = meters.stage(self.position.stage) else { return };
         meter.note_fill(self.ring.len(), self.ahead);
         if let Some(since) = self.starving_since.take() {
             meter.starving.add(since.elapsed());
@@ -147,6 +145,7 @@ fn apply(stages: &[Arc<dyn Stage>], rows: Rows, meters: &Meters) -> Result<(Bloc
 
 fn apply_all(stages: &[Arc<dyn Stage>], rows: Rows, meters: &Meters) -> Result<Block> {
     let rows = stages.iter().try_fold(rows, |rows, stage| {
+        let group = rows.group().cloned();
         let meter = stage.number().and_then(|number| meters.stage(number));
         let watch = Stopwatch::start(meter);
         let rows = stage.apply(rows)?;
@@ -156,13 +155,13 @@ fn apply_all(stages: &[Arc<dyn Stage>], rows: Rows, meters: &Meters) -> Result<B
             let num_rows = if stage.is_row_wise() { rows.len() } else { 0 };
             meter.count(num_rows, rows.num_bytes());
         });
-        Ok::<_, Error>(rows)
+        Ok::<_, Error>(rows.in_group(group))
     })?;
     let block = rows.gather()?;
     drop(rows);
     match Arc::try_unwrap(block) {
         Ok(block) => Ok(block),
-        Err(shared) => Block::new(shared.columns.clone(), shared.num_rows(), shared.origins().clone()),
+        Err(shared) => Ok(shared.share()),
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::pipeline::block::{Block, Rows};
 use crate::pipeline::meters::Stopwatch;
-use crate::pipeline::node::{Context, Node, Poll};
+use crate::pipeline::node::{Context, Node, Poll, Position};
 use crate::pipeline::permutation::Permutation;
 use crate::pipeline::task::Ring;
 use crate::run::catch_panic;
@@ -38,22 +38,15 @@ pub struct Sampled {
     next: u64,
     block_rows: u64,
     ahead: usize,
-    distance: usize,
-    stage: usize,
+    position: Position,
     ring: Ring<Rows>,
 }
 
 impl Sampled {
     /// Up to `ahead` blocks are read before they are wanted.
-    pub fn new(
-        rows: Arc<dyn Indexed>,
-        order: Option<Permutation>,
-        ahead: usize,
-        distance: usize,
-        stage: usize,
-    ) -> Self {
+    pub fn new(rows: Arc<dyn Indexed>, order: Option<Permutation>, ahead: usize, position: Position) -> Self {
         let block_rows = (BLOCK_BYTES / rows.row_bytes().max(1)).clamp(1, MAX_BLOCK_ROWS) as u64;
-        Self { rows, order: order.map(Arc::new), next: 0, block_rows, ahead, distance, stage, ring: Ring::new() }
+        Self { rows, order: order.map(Arc::new), next: 0, block_rows, ahead, position, ring: Ring::new() }
     }
 
     fn start_tasks(&mut self, context: &mut Context) {
@@ -63,9 +56,9 @@ impl Sampled {
             let Some(mut charge) = context.charge(num_bytes, self.ring.is_empty()) else { return };
             self.next = places.end;
             let (rows, order, slot) = (Arc::clone(&self.rows), self.order.clone(), self.ring.start());
-            let (meters, stage) = (Arc::clone(context.meters), self.stage);
+            let (meters, position) = (Arc::clone(context.meters), self.position);
             let work = move || {
-                let meter = meters.stage(stage);
+                let meter = meters.stage(position.stage);
                 let watch = Stopwatch::start_with_processor(meter);
                 let numbers: Vec<_> =
                     places.map(|place| order.as_ref().map_or(place, |order| order.get(place))).collect();
@@ -73,12 +66,13 @@ impl Sampled {
                     let num_bytes = block.num_bytes();
                     charge.correct(num_bytes);
                     meter.inspect(|meter| meter.count(0, num_bytes));
-                    Rows::all(block.charged(charge))
+                    let origins = block.origins().in_pass(position.pass);
+                    Rows::all(block.with_origins(origins).charged(charge))
                 });
                 drop(watch);
                 slot.set(read);
             };
-            context.start(self.distance, Box::new(work));
+            context.start(self.position.distance, Box::new(work));
         }
     }
 }

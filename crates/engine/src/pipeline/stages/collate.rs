@@ -39,7 +39,9 @@ impl Stage for Collate {
             columns.push(Column::Dense(mask));
         }
         let batches = columns.into_iter().map(|column| Column::Batches(Arc::new([column]))).collect();
-        Block::new(batches, 1, Origins::Unknown).map(Rows::all)
+        let origins =
+            rows.group().map_or(Origins::Unknown, |(batches, number)| Origins::Run(Arc::clone(batches), *number));
+        Block::new(batches, 1, origins).map(Rows::all)
     }
 
     fn is_row_wise(&self) -> bool {
@@ -129,7 +131,8 @@ impl Stage for Unbatch {
                     other.len()
                 )));
             }
-            unbatched.append(&Rows::all(Block::new(columns, num_rows, Origins::Unknown)?));
+            let origins = block.origins().made_of((0..num_rows as u64).map(|number| (row, number)));
+            unbatched.append(&Rows::all(Block::new(columns, num_rows, origins)?));
         }
         Ok(unbatched)
     }

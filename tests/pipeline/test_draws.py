@@ -1,0 +1,117 @@
+"""Random draws of functions: keyed by the seed, the epoch and the place of the example alone."""
+
+import numpy as np
+import pytest
+from tests.pipeline.conftest import LARGE_WAYS
+
+from headrace import pipeline as hp
+
+
+def draw(example, rng):
+    return {**example, "draw": rng.integers(2**62)}
+
+
+def draws_of(pipeline):
+    """The draw of each number, for each time it comes."""
+    return [
+        (int(number), int(drawn))
+        for example in pipeline
+        for number, drawn in zip(
+            np.ravel(example["number"]), np.ravel(example["draw"]), strict=True
+        )
+    ]
+
+
+@pytest.fixture
+def numbers(records):
+    return hp.tfrecords(records).parse({"number": int})
+
+
+def test_each_example_has_draws_of_its_own(numbers, given):
+    drawn = draws_of(given(numbers.map(draw, seed=7).batch(64)))
+    assert [number for number, _ in drawn] == list(range(1000))
+    assert len({value for _, value in drawn}) == 1000
+    assert drawn != draws_of(numbers.map(draw, seed=8))
+
+
+def test_each_epoch_has_other_draws(numbers, given):
+    drawn = draws_of(given(numbers.map(draw, seed=7).epochs(2)))
+    assert len({value for _, value in drawn}) == 2000
+    assert drawn == draws_of(numbers.epochs(2).map(draw, seed=7))
+    epochs = [draws_of(numbers.map(draw, seed=7).epoch(number)) for number in range(2)]
+    assert epochs == [drawn[:1000], drawn[1000:]]
+
+
+@pytest.mark.parametrize(
+    "stages",
+    [
+        lambda p: p.shuffle(window=100, seed=3),
+        lambda p: p.shard(1, 3),
+        lambda p: p.skip(10).take(800),
+        lambda p: p.filter(lambda e: e["number"] % 3 == 1),
+        lambda p: p.map(lambda e: e).shuffle(window=10, seed=5),
+    ],
+)
+def test_draws_stay_with_their_example(numbers, stages, given):
+    drawn = dict(draws_of(numbers.map(draw, seed=7)))
+    some = draws_of(given(stages(numbers).map(draw, seed=7), LARGE_WAYS))
+    assert 0 < len(some) <= 1000
+    assert all(drawn[number] == value for number, value in some)
+
+
+def test_rows_of_arrays_and_examples_of_iterables_have_places(given):
+    rows = hp.arrays({"number": np.arange(300)})
+    drawn = draws_of(given(rows.map(draw, seed=7)))
+    assert len({value for _, value in drawn}) == 300
+    assert sorted(draws_of(given(rows.shuffle(seed=1).map(draw, seed=7)))) == drawn
+    yielded = hp.iterable(lambda: ({"number": number} for number in range(300)))
+    assert len({value for _, value in draws_of(given(yielded.map(draw, seed=7).epochs(2)))}) == 600
+
+
+def test_examples_that_a_flat_map_makes_of_one_have_other_draws(numbers, given):
+    several = numbers.take(100).flat_map(lambda example: [example] * 3).map(draw, seed=7)
+    assert len({value for _, value in draws_of(given(several))}) == 300
+    twice = numbers.take(10).flat_map(lambda e: [e] * 2).flat_map(lambda e: [e] * 3)
+    drawn = draws_of(given(twice.shuffle(window=9, seed=1).map(draw, seed=7)))
+    assert len({value for _, value in drawn}) == 60
+
+
+def test_pipelines_that_are_put_together_have_draws_of_their_own(numbers, given):
+    both = hp.concat([numbers.take(50), numbers.take(50)]).map(draw, seed=7)
+    assert len({value for _, value in draws_of(given(both))}) == 100
+
+
+def test_batches_are_counted(numbers, given):
+    def draw_once(batch, rng):
+        return {"number": batch["number"][:1], "draw": rng.integers(2**62, size=1)}
+
+    drawn = draws_of(given(numbers.batch(100).map(draw_once, seed=7).epochs(2)))
+    assert len({value for _, value in drawn}) == 20
+    some = draws_of(given(numbers.batch(100).shard(1, 3).map(draw_once, seed=7)))
+    assert some == drawn[1:10:3]
+    unbatched = numbers.batch(100).unbatch().map(draw, seed=7)
+    assert len({value for _, value in draws_of(given(unbatched))}) == 1000
+
+
+def test_draws_are_those_of_numpy(numbers):
+    [(_, drawn)] = draws_of(numbers.skip(5).take(1).map(draw, seed=7))
+    key, counter = np.array([7, 0], np.uint64), np.array([0, 5, 0, 0], np.uint64)
+    assert drawn == np.random.Generator(np.random.Philox(key=key, counter=counter)).integers(2**62)
+
+
+def test_what_a_batch_raises_names_its_number(numbers):
+    def fail(batch):
+        if batch["number"][0] >= 300:
+            raise ValueError("too large")
+        return batch
+
+    with pytest.raises(ValueError, match="too large") as caught:
+        list(numbers.batch(100).map(fail))
+    assert caught.value.__notes__[0].endswith(", at batch 3")
+
+
+def test_wrong_seeds_are_refused(numbers):
+    with pytest.raises(ValueError, match="map: seed is -1, expected an int from 0 up"):
+        numbers.map(draw, seed=-1)
+    with pytest.raises(TypeError):
+        list(numbers.map(draw))
