@@ -64,6 +64,12 @@ impl Block {
         self
     }
 
+    /// The block, which keeps no other rows alive for their origins.
+    pub fn settled(mut self) -> Self {
+        self.origins = self.origins.settled();
+        self
+    }
+
     /// A block of the same rows that is its owner's alone. What it is charged with stays with the other one.
     pub fn share(self: &Arc<Self>) -> Self {
         Self { columns: self.columns.clone(), num_rows: self.num_rows, origins: self.origins.clone(), _charge: None }

@@ -1,10 +1,11 @@
 //! Where rows come from: for messages, and as the key of what is drawn at random for a row.
 
+use super::block::Rows;
 use crate::files::name::FileName;
 use crate::philox::Philox;
 use crate::reader::Numbering;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// A file that rows were read from, or another source of rows, in one pass over it.
 #[derive(Clone, Debug)]
@@ -58,6 +59,21 @@ pub enum Origins {
     Run(Arc<FileOrigin>, u64),
     /// Any records of these files.
     Each(Arc<[Arc<FileOrigin>]>, Arc<Records>),
+    /// Those of other rows; nothing was copied yet.
+    Of(Arc<Pending>),
+}
+
+/// Rows that have the same origins. Most origins are never asked for, so they are put together when one is.
+#[derive(Debug)]
+pub struct Pending {
+    rows: Rows,
+    origins: OnceLock<Origins>,
+}
+
+impl Pending {
+    fn origins(&self) -> &Origins {
+        self.origins.get_or_init(|| self.rows.origins())
+    }
 }
 
 /// The record of each of some rows.
@@ -153,6 +169,19 @@ impl Origins {
         Self::Each(Arc::new([Arc::clone(file)]), Arc::new(Records { records, subs: Vec::new() }))
     }
 
+    /// Those of these rows, put together when they are asked for. Meanwhile the blocks of the rows stay alive.
+    pub fn of(rows: Rows) -> Self {
+        Self::Of(Arc::new(Pending { rows, origins: OnceLock::new() }))
+    }
+
+    /// The same, without other rows that stay alive for them.
+    pub fn settled(self) -> Self {
+        match self {
+            Self::Of(pending) => pending.origins().clone(),
+            settled => settled,
+        }
+    }
+
     /// The origin of row `row`, if that is known.
     pub fn get(&self, row: usize) -> Option<RowOrigin> {
         match self {
@@ -163,6 +192,7 @@ impl Origins {
                 let sub = rows.subs.get(row).copied().unwrap_or(0);
                 Some(RowOrigin { file: Arc::clone(&files[file as usize]), record, sub })
             }
+            Self::Of(pending) => pending.origins().get(row),
         }
     }
 
@@ -174,6 +204,7 @@ impl Origins {
             Self::Each(files, rows) => {
                 Self::Each(files.iter().map(|file| file.in_pass(pass)).collect(), Arc::clone(rows))
             }
+            Self::Of(pending) => pending.origins().in_pass(pass),
         }
     }
 
@@ -216,6 +247,7 @@ impl Gathered {
     pub fn push(&mut self, origins: &Origins, start: usize, length: usize) -> bool {
         match origins {
             Origins::Unknown => return false,
+            Origins::Of(pending) => return self.push(pending.origins(), start, length),
             Origins::Run(file, first) => {
                 let (file, first) = (self.file(file), first + start as u64);
                 self.rows.records.extend((first..first + length as u64).map(|record| (file, record)));

@@ -159,10 +159,7 @@ fn apply_all(stages: &[Arc<dyn Stage>], rows: Rows, meters: &Meters) -> Result<B
     })?;
     let block = rows.gather()?;
     drop(rows);
-    match Arc::try_unwrap(block) {
-        Ok(block) => Ok(block),
-        Err(shared) => Ok(shared.share()),
-    }
+    Ok(Arc::try_unwrap(block).unwrap_or_else(|shared| shared.share()).settled())
 }
 
 impl Node for Map {

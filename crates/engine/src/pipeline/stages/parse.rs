@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::kernels::attrs::Attrs;
 use crate::kernels::records::parse_example::{Column as Values, Example, Feature, Features};
-use crate::pipeline::block::{Block, Rows};
+use crate::pipeline::block::{Block, Origins, Rows};
 use crate::pipeline::column::{Column, Ragged, Text};
 use crate::pipeline::nodes::map::Stage;
 use crate::tensor::Tensor;
@@ -73,7 +73,7 @@ impl Stage for Parse {
         for ((feature, values), default) in self.features.dense.iter().zip(dense).zip(&self.defaults) {
             columns.push(Column::Dense(values.into_dense(feature, default)?));
         }
-        Block::new(columns, rows.len(), rows.origins()).map(Rows::all)
+        Block::new(columns, rows.len(), Origins::of(rows)).map(Rows::all)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Some of the columns, in another order.
 
 use crate::error::Result;
-use crate::pipeline::block::{Block, Rows};
+use crate::pipeline::block::{Block, Origins, Rows};
 use crate::pipeline::nodes::map::Stage;
 
 /// The columns of these numbers.
@@ -10,6 +10,6 @@ pub struct Select(pub Vec<usize>);
 impl Stage for Select {
     fn apply(&self, rows: Rows) -> Result<Rows> {
         let columns = self.0.iter().map(|column| rows.gather_column(*column)).collect::<Result<_>>()?;
-        Block::new(columns, rows.len(), rows.origins()).map(Rows::all)
+        Block::new(columns, rows.len(), Origins::of(rows)).map(Rows::all)
     }
 }
