@@ -18,8 +18,8 @@ class StageStatistics:
         examples: How many examples it has given; batches after `batch`.
         bytes: How many bytes it has made; 0 for a stage that only moves examples.
         busy_seconds: How long its tasks took, on all threads together.
-        waiting_seconds: How long it had nothing to do, since the stages before it were too slow; for
-            files, how long its reads waited for storage or for a processor.
+        waiting_seconds: How long it had nothing to do, since the stages before it were too slow;
+            for files, how long its reads waited for storage or for a processor.
         fill: How full the places for its tasks were on average, from 0.0 to 1.0: near 1 where this
             stage or one behind it limits, near 0 where one before it does. None for a stage
             without tasks of its own.

@@ -31,15 +31,15 @@ def verdict(readings: Readings) -> str:
     waited = readings.consumer_waiting / readings.seconds
     if waited < _NO_WAIT:
         return (
-            f"the training loop limits: it waited for batches {waited:.0%} of the time, so there is "
-            "nothing to gain in the pipeline; make the loop faster, or leave it as it is"
+            f"the training loop limits: it waited for batches {waited:.0%} of the time, so nothing "
+            "can be gained in the pipeline; make the loop faster, or leave it as it is"
         )
     worst = max(_suspects(readings), key=lambda suspect: suspect.load)
     idle = readings.idle / (readings.num_threads * readings.seconds)
     if worst.load < _LEAST_LOAD:
         return (
-            f"nothing limits alone: the most loaded is this one, {worst.finding} (the training loop "
-            f"waited {waited:.0%}, workers were idle {idle:.0%}); let it run longer and ask again"
+            f"nothing limits alone; nearest to it, {worst.finding} (the training loop waited "
+            f"{waited:.0%}, workers were idle {idle:.0%}); let it run longer and ask again"
         )
     return f"{worst.finding}; workers were idle {idle:.0%}; {worst.remedy}"
 
@@ -118,8 +118,8 @@ def _reader(stage: StageReadings, readings: Readings) -> _Suspect:
     load = computing / (readings.seconds * parallel) if parallel < readings.num_threads else 0.0
     return _Suspect(
         load,
-        f"{stage.name} limits: each file is read by one thread, and for {parallel} of them that was "
-        f"busy {load:.0%} of the time",
+        f"{stage.name} limits: each file is read by one thread, and there are {parallel}, busy "
+        f"{load:.0%} of the time",
         "divide the data into more files",
     )
 

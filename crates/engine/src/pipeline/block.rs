@@ -90,7 +90,8 @@ pub type Group = (Arc<FileOrigin>, u64);
 /// Rows of some blocks, in the order in which they are wanted. Nothing is copied before [`Rows::gather`].
 #[derive(Clone, Debug, Default)]
 pub struct Rows {
-    blocks: Vec<Arc<Block>>,
+    /// What `runs` name by numbers. Rows that were parted share it.
+    blocks: Arc<Vec<Arc<Block>>>,
     runs: Vec<Run>,
     num_rows: usize,
     group: Option<Group>,
@@ -126,20 +127,47 @@ impl Rows {
         if length == 0 {
             return;
         }
-        self.num_rows += length;
         let is_same = self.blocks.last().is_some_and(|last| Arc::ptr_eq(last, block));
-        if !is_same {
-            self.blocks.push(Arc::clone(block));
-        }
+        let number = if is_same { self.blocks.len() - 1 } else { self.add_block(block) };
+        self.push_run(number, start, length);
+    }
+
+    /// Makes a block known, no row of which is added; returns its number for [`Rows::push_run`].
+    pub fn add_block(&mut self, block: &Arc<Block>) -> usize {
+        Arc::make_mut(&mut self.blocks).push(Arc::clone(block));
+        self.blocks.len() - 1
+    }
+
+    /// Adds `length` rows of block number `block`, from row `start` on.
+    pub fn push_run(&mut self, block: usize, start: usize, length: usize) {
+        self.num_rows += length;
         match self.runs.last_mut() {
-            Some(last) if is_same && last.start + last.length == start => last.length += length,
-            _ => self.runs.push(Run { block: self.blocks.len() - 1, start, length }),
+            Some(last) if last.block == block && last.start + last.length == start => last.length += length,
+            _ => self.runs.push(Run { block, start, length }),
         }
+    }
+
+    /// Run number `index` of consecutive rows: the block, the first row and how many there are.
+    pub fn run(&self, index: usize) -> Option<(&Arc<Block>, usize, usize)> {
+        self.runs.get(index).map(|run| (&self.blocks[run.block], run.start, run.length))
     }
 
     /// Adds other rows behind these.
     pub fn append(&mut self, other: &Self) {
-        other.runs.iter().for_each(|run| self.push(&other.blocks[run.block], run.start, run.length));
+        if self.is_empty() {
+            (self.blocks, self.runs, self.num_rows) = (Arc::clone(&other.blocks), other.runs.clone(), other.num_rows);
+        } else if Arc::ptr_eq(&self.blocks, &other.blocks) {
+            other.runs.iter().for_each(|run| self.push_run(run.block, run.start, run.length));
+        } else {
+            self.forget_blocks();
+            // Blocks that both have at the border are one.
+            let is_shared =
+                matches!((self.blocks.last(), other.blocks.first()), (Some(a), Some(b)) if Arc::ptr_eq(a, b));
+            let offset = self.blocks.len() - usize::from(is_shared);
+            let new = other.blocks.iter().skip(usize::from(is_shared)).cloned();
+            Arc::make_mut(&mut self.blocks).extend(new);
+            other.runs.iter().for_each(|run| self.push_run(offset + run.block, run.start, run.length));
+        }
     }
 
     /// Takes the first `count` rows out of these.
@@ -147,15 +175,35 @@ impl Rows {
         if count >= self.num_rows {
             return std::mem::take(self);
         }
-        let mut front = Self::new();
-        let mut rest = Self::new();
-        for run in &self.runs {
-            let (block, taken) = (&self.blocks[run.block], run.length.min(count - front.num_rows));
-            front.push(block, run.start, taken);
-            rest.push(block, run.start + taken, run.length - taken);
+        let (mut num_whole, mut rest) = (0, count);
+        while self.runs[num_whole].length <= rest {
+            rest -= self.runs[num_whole].length;
+            num_whole += 1;
         }
-        *self = rest;
+        let mut runs: Vec<_> = self.runs.drain(..num_whole).collect();
+        if rest > 0 {
+            let parted = &mut self.runs[0];
+            runs.push(Run { length: rest, ..*parted });
+            parted.start += rest;
+            parted.length -= rest;
+        }
+        self.num_rows -= count;
+        let mut front = Self { blocks: Arc::clone(&self.blocks), runs, num_rows: count, group: None };
+        front.forget_blocks();
         front
+    }
+
+    /// Lets go of blocks of which there are no rows, if there are many.
+    fn forget_blocks(&mut self) {
+        const SPARE: usize = 8;
+        if self.blocks.len() <= 2 * self.runs.len() + SPARE {
+            return;
+        }
+        let mut used: Vec<_> = self.runs.iter().map(|run| run.block).collect();
+        used.sort_unstable();
+        used.dedup();
+        self.runs.iter_mut().for_each(|run| run.block = used.partition_point(|block| *block < run.block));
+        self.blocks = Arc::new(used.into_iter().map(|block| Arc::clone(&self.blocks[block])).collect());
     }
 
     /// Each row: its block and its number there.
@@ -176,7 +224,7 @@ impl Rows {
     /// Where all of them were read.
     pub fn origins(&self) -> Origins {
         if let [run] = self.runs[..]
-            && let Origins::Run(file, first) = &self.blocks[0].origins
+            && let Origins::Run(file, first) = &self.blocks[run.block].origins
         {
             return Origins::Run(Arc::clone(file), first + run.start as u64);
         }
@@ -209,7 +257,7 @@ impl Rows {
     /// The block, if these are all the rows of one, in order.
     pub fn whole_block(&self) -> Option<&Arc<Block>> {
         match self.runs[..] {
-            [Run { start: 0, length, .. }] if length == self.blocks[0].num_rows() => self.blocks.first(),
+            [Run { block, start: 0, length }] => self.blocks.get(block).filter(|block| block.num_rows() == length),
             _ => None,
         }
     }
@@ -314,6 +362,19 @@ mod tests {
         assert_eq!((values(&front), values(&rows)), (vec![1, 2, 3, 4], vec![5]));
         assert_eq!(values(&rows.take_front(9)), [5]);
         assert!(rows.is_empty());
+    }
+
+    #[test]
+    fn rows_forget_blocks_that_they_have_no_rows_of() {
+        let blocks: Vec<_> = (0..40).map(|value| block(&[value, -value])).collect();
+        let mut rows = Rows::new();
+        blocks.iter().for_each(|block| rows.push(block, 1, 1));
+        blocks.iter().for_each(|block| rows.push(block, 0, 1));
+        let front = rows.take_front(3);
+        assert_eq!((front.blocks.len(), values(&front)), (3, vec![0, -1, -2]));
+        rows.take_front(74);
+        rows.append(&front);
+        assert_eq!((rows.blocks.len(), values(&rows)), (6, vec![37, 38, 39, 0, -1, -2]));
     }
 
     #[test]

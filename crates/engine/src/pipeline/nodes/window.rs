@@ -4,6 +4,7 @@ use crate::error::{Code, Error, Result};
 use crate::philox::Philox;
 use crate::pipeline::block::{Block, Rows};
 use crate::pipeline::node::{Context, Node, Poll};
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Rows are given in groups of this size.
@@ -22,6 +23,8 @@ pub struct Window {
     /// Numbers of `blocks` that are free.
     free: Vec<u32>,
     incoming: Incoming,
+    /// Counts the groups of rows that were given.
+    group: u64,
     is_over: bool,
     /// Comes after the rows that were drawn before it.
     error: Option<Error>,
@@ -36,17 +39,24 @@ struct Held {
     waits: Vec<bool>,
     /// Where each row was moved to when the block was replaced by a smaller one. Empty before.
     moved: Vec<u32>,
+    /// The number of the block among those of a group of rows, and the number of that group; groups count from 1.
+    known: (usize, u64),
 }
 
 impl Held {
-    fn new(block: &Arc<Block>) -> Self {
+    fn new(block: Arc<Block>) -> Self {
         let waits = std::iter::repeat_n(false, block.num_rows()).collect();
-        Self { block: Some(Arc::clone(block)), num_waiting: 0, waits, moved: Vec::new() }
+        Self { block: Some(block), num_waiting: 0, waits, ..Self::default() }
     }
 
-    fn add(&mut self, row: usize) {
-        self.waits[row] = true;
-        self.num_waiting += 1;
+    /// Whether it holds this very block.
+    fn is(&self, block: &Arc<Block>) -> bool {
+        self.block.as_ref().is_some_and(|held| Arc::ptr_eq(held, block))
+    }
+
+    fn add(&mut self, rows: Range<usize>) {
+        self.num_waiting += rows.len();
+        self.waits[rows].fill(true);
     }
 
     /// The place of a row in the block as it is now.
@@ -81,16 +91,29 @@ impl Held {
         let charge = context.budget.charge(copy.num_bytes());
         self.block = Some(Arc::new(copy.charged(charge)));
         self.moved = moved;
+        self.known = (0, 0);
         Ok(())
     }
 }
 
-/// What the input gave and the window did not take yet.
+/// What the input gave: the rows from row `at` of run number `run` on were not taken yet.
 #[derive(Default)]
 struct Incoming {
-    rows: std::vec::IntoIter<(Arc<Block>, usize)>,
+    rows: Rows,
+    run: usize,
+    at: usize,
     /// The number of the block that came last.
     last: Option<u32>,
+}
+
+impl Incoming {
+    /// Goes on behind `count` of the `rest` rows of this run.
+    fn advance(&mut self, count: usize, rest: usize) {
+        match count < rest {
+            true => self.at += count,
+            false => (self.run, self.at) = (self.run + 1, 0),
+        }
+    }
 }
 
 impl Window {
@@ -104,55 +127,56 @@ impl Window {
             blocks: Vec::new(),
             free: Vec::new(),
             incoming: Incoming::default(),
+            group: 0,
             is_over: false,
             error: None,
         }
     }
 
-    /// The next row of the input, or why there is none.
-    fn next_input(&mut self, context: &mut Context) -> Result<Option<(u32, u32)>> {
-        loop {
-            if let Some((block, row)) = self.incoming.rows.next() {
-                return Ok(Some((self.hold(&block, row), row as u32)));
+    /// Takes rows of the input until the window is full; stops where the input has none now.
+    fn fill(&mut self, context: &mut Context) -> Result<()> {
+        while self.waiting.len() < self.size {
+            if let Some((block, start, length)) = self.incoming.rows.run(self.incoming.run) {
+                let (start, rest) = (start + self.incoming.at, length - self.incoming.at);
+                let count = rest.min(self.size - self.waiting.len());
+                let number = match self.incoming.last.filter(|last| self.blocks[*last as usize].is(block)) {
+                    Some(last) => last,
+                    None => self.hold(Arc::clone(block)),
+                };
+                self.blocks[number as usize].add(start..start + count);
+                self.waiting.extend((start..start + count).map(|row| (number, row as u32)));
+                self.incoming.advance(count, rest);
+                continue;
             }
             if self.is_over {
-                return Ok(None);
+                return Ok(());
             }
             match self.input.pull(context)? {
-                Poll::Ready(rows) => {
-                    let rows: Vec<_> = rows.iter().map(|(block, row)| (Arc::clone(block), row)).collect();
-                    self.incoming.rows = rows.into_iter();
-                }
-                Poll::Pending => return Ok(None),
+                Poll::Ready(rows) => (self.incoming.rows, self.incoming.run, self.incoming.at) = (rows, 0, 0),
+                Poll::Pending => return Ok(()),
                 Poll::End => self.is_over = true,
             }
         }
+        Ok(())
     }
 
-    /// The number of a block, of which row `row` waits from now on.
-    fn hold(&mut self, block: &Arc<Block>, row: usize) -> u32 {
-        let last = self.incoming.last.filter(|last| {
-            let held = &self.blocks[*last as usize];
-            held.moved.is_empty() && held.block.as_ref().is_some_and(|other| Arc::ptr_eq(other, block))
-        });
-        let number = last.unwrap_or_else(|| {
-            // All rows of the block before have come.
-            if let Some(before) = self.incoming.last.take() {
-                self.release(before);
+    /// The number of a block, rows of which wait from now on.
+    fn hold(&mut self, block: Arc<Block>) -> u32 {
+        // All rows of the block before have come.
+        if let Some(before) = self.incoming.last {
+            self.release(before);
+        }
+        let held = Held::new(block);
+        let number = match self.free.pop() {
+            Some(number) => {
+                self.blocks[number as usize] = held;
+                number
             }
-            let held = Held::new(block);
-            match self.free.pop() {
-                Some(number) => {
-                    self.blocks[number as usize] = held;
-                    number
-                }
-                None => {
-                    self.blocks.push(held);
-                    self.blocks.len() as u32 - 1
-                }
+            None => {
+                self.blocks.push(held);
+                self.blocks.len() as u32 - 1
             }
-        });
-        self.blocks[number as usize].add(row);
+        };
         self.incoming.last = Some(number);
         number
     }
@@ -162,9 +186,10 @@ impl Window {
         let index = below(&mut self.random, self.waiting.len() as u64) as usize;
         let (number, row) = self.waiting.swap_remove(index);
         let held = &mut self.blocks[number as usize];
-        if let Some(block) = &held.block {
-            rows.push(block, held.place(row as usize), 1);
+        if let Some(block) = held.block.as_ref().filter(|_| held.known.1 != self.group) {
+            held.known = (rows.add_block(block), self.group);
         }
+        rows.push_run(held.known.0, held.place(row as usize), 1);
         held.remove(row as usize);
         if self.incoming.last == Some(number) {
             return Ok(());
@@ -212,6 +237,7 @@ impl Node for Window {
             return Err(error);
         }
         let mut rows = Rows::new();
+        self.group += 1;
         match self.draw_group(&mut rows, context) {
             Err(error) if !rows.is_empty() => self.error = Some(error),
             result => result?,
@@ -228,11 +254,7 @@ impl Window {
     /// Draws rows for as long as the window can be kept full.
     fn draw_group(&mut self, rows: &mut Rows, context: &mut Context) -> Result<()> {
         while rows.len() < GROUP_ROWS {
-            while self.waiting.len() < self.size
-                && let Some(row) = self.next_input(context)?
-            {
-                self.waiting.push(row);
-            }
+            self.fill(context)?;
             if self.waiting.len() < self.size && !self.is_over {
                 self.check_budget(context)?;
                 break;
@@ -251,10 +273,11 @@ impl Window {
 /// Source: Lemire, "Fast Random Integer Generation in an Interval" (ACM TOMACS 29, 2019).
 pub fn below(random: &mut Philox, bound: u64) -> u64 {
     let mut next = || u64::from(random.next_u32()) << 32 | u64::from(random.next_u32());
-    let threshold = bound.wrapping_neg() % bound;
     loop {
         let product = u128::from(next()) * u128::from(bound);
-        if product as u64 >= threshold {
+        let low = product as u64;
+        // The remainder is dear, and hardly ever needed.
+        if low >= bound || low >= bound.wrapping_neg() % bound {
             return (product >> 64) as u64;
         }
     }
