@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         text_lines,
         tfrecords,
     )
+    from headrace.pipeline.tracing import native
     from headrace.queue_runner import QueueRunner
     from headrace.saver import Saver
     from headrace.session import Session
@@ -82,6 +83,7 @@ __all__ = [
     "graph",
     "input",
     "iterable",
+    "native",
     "ops",
     "pipeline",
     "protos",
@@ -122,6 +124,7 @@ _HOMES = {
     "files": "pipeline",
     "fixed_length_records": "pipeline",
     "iterable": "pipeline",
+    "native": "pipeline.tracing",
     "runners_of": "upstream",
     "start_runners": "upstream",
     "text_lines": "pipeline",

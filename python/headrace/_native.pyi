@@ -175,6 +175,17 @@ class PythonCall:
 # A scalar or an array, and the engine's number of its type.
 _Typed = tuple[_Array, int]
 
+# A name, columns that are given, the program for a row, segments (program, values that are fed,
+# whether it runs for each row), values that are results, whether a row is a batch.
+_NativeParts = tuple[
+    str,
+    Sequence[int],
+    Program,
+    Sequence[tuple[Program, Sequence[int], bool]],
+    Sequence[int],
+    bool,
+]
+
 @final
 class Stage:
     @staticmethod
@@ -187,6 +198,12 @@ class Stage:
     def collate(
         names: Sequence[str], pad_to: int | None, padding: tuple[Sequence[_Typed], int] | None
     ) -> Stage: ...
+    @staticmethod
+    def map_native(function: _NativeParts, columns: Sequence[tuple[int, bool]]) -> Stage: ...
+    @staticmethod
+    def flat_map_native(function: _NativeParts, columns: Sequence[tuple[int, bool]]) -> Stage: ...
+    @staticmethod
+    def filter_native(function: _NativeParts) -> Stage: ...
     @staticmethod
     def unbatch() -> Stage: ...
     def metered(self, number: int) -> Stage: ...

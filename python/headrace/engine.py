@@ -5,7 +5,8 @@ of `headrace.errors` here.
 """
 
 import os
-from typing import Any, NoReturn, Protocol
+from collections.abc import Sequence
+from typing import Any, NoReturn, Protocol, TypeAlias
 
 import numpy as np
 
@@ -48,6 +49,7 @@ __all__ = [
     "Execution",
     "Job",
     "Kernel",
+    "NativeParts",
     "Plan",
     "Program",
     "ProgramBuilder",
@@ -68,6 +70,19 @@ __all__ = [
     "raise_op_error",
     "version",
     "wait_for_python_functions",
+]
+
+
+# A native function of a pipeline: its name, the columns that it is given, its program for a row,
+# segments for the rows of a block (program, values that are fed, whether it runs for each row),
+# which values are its results, and whether a row is a batch.
+NativeParts: TypeAlias = tuple[
+    str,
+    Sequence[int],
+    Program,
+    Sequence[tuple[Program, Sequence[int], bool]],
+    Sequence[int],
+    bool,
 ]
 
 

@@ -4,6 +4,7 @@ use crate::array::{lent_bytes, to_python as array_of, to_python_shared};
 use crate::attrs::{attrs, dtype};
 use crate::detach::detached;
 use crate::error::{IntoPython, from_python};
+use crate::program::Program;
 use crate::view::to_tensor;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::compression::Compression;
@@ -15,11 +16,13 @@ use headrace_engine::pipeline::column;
 use headrace_engine::pipeline::executor::{Executor, Output};
 use headrace_engine::pipeline::formats::{Codec, FixedLength, Lines, TfRecords, Whole};
 use headrace_engine::pipeline::meters::{Meter, Time};
+use headrace_engine::pipeline::native::function::{Function, Segment};
 use headrace_engine::pipeline::nodes::files::Format;
 use headrace_engine::pipeline::nodes::map;
 use headrace_engine::pipeline::plan::{self, Settings, Step};
 use headrace_engine::pipeline::stages::collate::{Collate, Padding, Unbatch};
 use headrace_engine::pipeline::stages::metered::Metered;
+use headrace_engine::pipeline::stages::native::{FilterNative, FlatMapNative, MapNative, Source};
 use headrace_engine::pipeline::stages::parse::Parse;
 use headrace_engine::pipeline::stages::select::Select;
 use headrace_engine::pipeline::task::{HostTask, Outcome};
@@ -82,6 +85,25 @@ impl Stage {
         Ok(Self(Arc::new(Collate { names, pad_to, padding: padding.transpose()? })))
     }
 
+    /// A native function of each row. The new columns are results of the function, or columns that are kept: `(number,
+    /// is_kept)`.
+    #[staticmethod]
+    fn map_native(function: NativeParts<'_>, columns: Vec<(usize, bool)>) -> Self {
+        Self(Arc::new(map_native(function, columns)))
+    }
+
+    /// As `map_native`; the leading axis of each result has the rows that are made of one.
+    #[staticmethod]
+    fn flat_map_native(function: NativeParts<'_>, columns: Vec<(usize, bool)>) -> Self {
+        Self(Arc::new(FlatMapNative(map_native(function, columns))))
+    }
+
+    /// The rows for which a native function is true.
+    #[staticmethod]
+    fn filter_native(function: NativeParts<'_>) -> Self {
+        Self(Arc::new(FilterNative(function.whole())))
+    }
+
     /// Batches to rows.
     #[staticmethod]
     fn unbatch() -> Self {
@@ -92,6 +114,37 @@ impl Stage {
     fn metered(&self, number: usize) -> Self {
         Self(Arc::new(Metered { stage: Arc::clone(&self.0), number }))
     }
+}
+
+/// A native function: its name, the columns that it is given, its program for a row, segments for many rows (program,
+/// numbers of the values that it is fed, whether it is run for each row), the values that are its results, and whether a row is
+/// a batch.
+#[derive(FromPyObject)]
+struct NativeParts<'py>(
+    String,
+    Vec<usize>,
+    Bound<'py, Program>,
+    Vec<(Bound<'py, Program>, Vec<usize>, bool)>,
+    Vec<usize>,
+    bool,
+);
+
+impl NativeParts<'_> {
+    fn whole(self) -> Function {
+        let Self(name, inputs, program, segments, results, is_batched) = self;
+        let segment = |(program, inputs, is_looped): (Bound<'_, Program>, _, _)| Segment {
+            program: Arc::clone(&program.get().program),
+            inputs,
+            is_looped,
+        };
+        let segments = segments.into_iter().map(segment).collect();
+        Function { name, inputs, program: Arc::clone(&program.get().program), segments, results, is_batched }
+    }
+}
+
+fn map_native(function: NativeParts<'_>, columns: Vec<(usize, bool)>) -> MapNative {
+    let source = |(number, is_kept)| if is_kept { Source::Kept(number) } else { Source::Result(number) };
+    MapNative { function: function.whole(), columns: columns.into_iter().map(source).collect() }
 }
 
 /// A step of a pipeline, with what comes before it.

@@ -192,7 +192,7 @@ enum Callee {
 /// A compiled set of operations.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct Program {
-    program: Arc<program::Program>,
+    pub(crate) program: Arc<program::Program>,
     feeds: Vec<DType>,
 }
 

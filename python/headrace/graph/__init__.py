@@ -34,6 +34,7 @@ from headrace.graph.nodes import (
     TensorLike,
 )
 from headrace.graph.op_def import Computed, Known, OpDef, Role, define, definition_of
+from headrace.graph.origin import find_place, is_own_file
 from headrace.graph.stacks import SessionLike, default_session, get_default_session
 
 __all__ = [
@@ -65,6 +66,7 @@ __all__ = [
     "define",
     "definition_of",
     "device",
+    "find_place",
     "get_all_collection_keys",
     "get_collection",
     "get_collection_ref",
@@ -72,6 +74,7 @@ __all__ = [
     "get_default_session",
     "get_seed",
     "graph_of",
+    "is_own_file",
     "name_scope",
     "reset_default_graph",
     "session_for_operation",

@@ -46,8 +46,11 @@ class Graph:
     belong to the thread that entered them.
 
     Attributes:
+        tensor_class: The class of its tensors.
         seed: The graph's seed, or None. See `headrace.graph.get_seed`.
     """
+
+    tensor_class: type[Tensor] = Tensor
 
     def __init__(self) -> None:
         self.seed: int | None = None

@@ -116,7 +116,7 @@ class Operation:
         self._origin = origin
         shapes = [_UNKNOWN] * len(output_dtypes) if output_shapes is None else output_shapes
         self._outputs = tuple(
-            Tensor(self, index, dtype, shape)
+            graph.tensor_class(self, index, dtype, shape)
             for index, (dtype, shape) in enumerate(zip(output_dtypes, shapes, strict=True))
         )
         for tensor in self.inputs:
@@ -417,6 +417,7 @@ class _Graph(Protocol):
     """What nodes need of their graph. The class `Graph` is in a module above this one."""
 
     seed: int | None
+    tensor_class: "type[Tensor]"
 
     def create_op(
         self,

@@ -10,7 +10,7 @@ from traceback import FrameSummary
 from types import CodeType
 from typing import Final
 
-__all__ = ["Origin", "find_origin"]
+__all__ = ["Origin", "describe_origin", "find_origin", "find_place", "is_own_file"]
 
 _PACKAGE_PREFIX: Final = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
@@ -38,3 +38,14 @@ def describe_origin(origin: Origin | None) -> FrameSummary | None:
         if start <= position < end and number is not None:
             line = number
     return FrameSummary(code.co_filename, line, code.co_name, lookup_line=False)
+
+
+def find_place() -> str:
+    """Returns `file:line` of the innermost frame outside this package; empty if there is none."""
+    frame = describe_origin(find_origin())
+    return "" if frame is None else f"{frame.filename}:{frame.lineno}"
+
+
+def is_own_file(filename: str) -> bool:
+    """Whether a source file belongs to this package."""
+    return filename.startswith(_PACKAGE_PREFIX)

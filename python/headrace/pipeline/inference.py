@@ -9,7 +9,7 @@ from headrace.pipeline import stages
 from headrace.pipeline.batches import Batches
 from headrace.pipeline.columns import check_components, spec_of
 from headrace.pipeline.draws import Draws
-from headrace.pipeline.specs import Known, Specs, after, static_specs
+from headrace.pipeline.specs import Known, Specs, after, gives_anything, static_specs
 from headrace.pipeline.stages import Stage
 
 __all__ = ["chain_specs"]
@@ -34,6 +34,8 @@ def chain_specs(chain: Sequence[Stage]) -> Known:
 
 
 def _next(chain: Sequence[Stage], stage: Stage, known: Known) -> Specs:
+    if len(chain) > 1 and not gives_anything(stage):
+        return after(stage, known.specs[-1])
     match stage:
         case stages.Iterable_(factory=factory):
             example = next(iter(islice(factory(), 1)), None)
@@ -47,7 +49,7 @@ def _next(chain: Sequence[Stage], stage: Stage, known: Known) -> Specs:
         case stages.FlatMap(function=function):
             found = (made for given in _some(chain[:-1], known) for made in function(given))
             return _specs("flat_map", next(iter(found), None))
-    return after(stage, known.specs[-1])
+    raise AssertionError(f"the components of {stage!r} are known")
 
 
 def _first(chain: Sequence[Stage], known: Known) -> dict[str, Any]:

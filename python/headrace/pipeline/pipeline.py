@@ -9,7 +9,7 @@ from headrace.pipeline import stages
 from headrace.pipeline.batches import Batches
 from headrace.pipeline.elements import Feature, Ragged, Spec, element_type
 from headrace.pipeline.inference import chain_specs
-from headrace.pipeline.specs import Known, after, batch_depth, static_specs
+from headrace.pipeline.specs import Known, after, batch_depth, gives_anything, static_specs
 from headrace.pipeline.stages import Remainder, Stage
 
 __all__ = ["Pipeline", "concat"]
@@ -315,7 +315,7 @@ class Pipeline:
         return f"Pipeline({', '.join(str(stage) for stage in self.stages)})"
 
     def _then(self, stage: Stage) -> "Pipeline":
-        if self._specs is not None and not isinstance(stage, (stages.Map, stages.FlatMap)):
+        if self._specs is not None and not gives_anything(stage):
             after(stage, self._specs)
         return Pipeline((*self.stages, stage), self._options)
 

@@ -7,7 +7,7 @@ window is small, and whole batches are decoded at once.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from headrace.pipeline.functions import (
     Lane,
     MapFunction,
 )
+from headrace.pipeline.native import NativeFunction
 from headrace.pipeline.paths import find_files
 from headrace.pipeline.specs import Known, Specs, batch_depth
 from headrace.pipeline.stages import Stage
@@ -184,6 +185,12 @@ class _Planning:
         is_batched = batch_depth(self._chain[:index]) > 0
         lane: Lane
         match stage:
+            case (
+                stages.Map(function=NativeFunction())
+                | stages.Filter(function=NativeFunction())
+                | stages.FlatMap(function=NativeFunction())
+            ):
+                return self._native(stage, before, is_batched)
             case stages.Map(function=function, seed=seed):
                 lane = MapFunction(function, seed, before, after, is_batched)
             case stages.Filter(function=predicate):
@@ -195,6 +202,14 @@ class _Planning:
         if self._waiting:
             self._finish_rows()
         self._plan = self._plan.map_hosted(self._lane(lane))
+
+    def _native(
+        self, stage: stages.Map | stages.Filter | stages.FlatMap, before: Specs, is_batched: bool
+    ) -> None:
+        function = cast("NativeFunction", stage.function)
+        self._later(function.traced(stage.use, before).stage(is_batched))
+        if not isinstance(stage, stages.Map):
+            self._finish_rows()
 
     def _finish_rows(self) -> None:
         """Lets the stages that wait run here."""
@@ -208,6 +223,12 @@ class _Planning:
 
 def _counted(stage: Stage) -> Counted:
     match stage:
+        case (
+            stages.Map(function=NativeFunction())
+            | stages.Filter(function=NativeFunction())
+            | stages.FlatMap(function=NativeFunction())
+        ):
+            return Counted(stage)
         case stages.Map() | stages.Filter() | stages.FlatMap() | stages.Iterable_():
             return Counted(stage, num_parallel=1, is_python=True)
     return Counted(stage)

@@ -6,9 +6,18 @@ from typing import NoReturn, TypeAlias
 
 from headrace.pipeline import stages
 from headrace.pipeline.elements import Feature, Ragged, Spec, element_type
+from headrace.pipeline.native import NativeFunction
 from headrace.pipeline.stages import Stage
 
-__all__ = ["Known", "Specs", "after", "batch_depth", "check_names", "static_specs"]
+__all__ = [
+    "Known",
+    "Specs",
+    "after",
+    "batch_depth",
+    "check_names",
+    "gives_anything",
+    "static_specs",
+]
 
 # The components of an example, in order.
 Specs: TypeAlias = dict[str, Spec]
@@ -26,10 +35,17 @@ def static_specs(chain: Sequence[Stage]) -> Specs | None:
     """Returns the components after all stages; None behind a Python function, which gives any."""
     specs = _source(chain[0])
     for stage in chain[1:]:
-        if specs is None or isinstance(stage, (stages.Map, stages.FlatMap)):
+        if specs is None or gives_anything(stage):
             return None
         specs = after(stage, specs)
     return specs
+
+
+def gives_anything(stage: Stage) -> bool:
+    """Whether the components after a stage are those that a Python function returns."""
+    return isinstance(stage, (stages.Map, stages.FlatMap)) and not isinstance(
+        stage.function, NativeFunction
+    )
 
 
 def _source(source: Stage) -> Specs | None:
@@ -48,6 +64,12 @@ def after(stage: Stage, specs: Specs) -> Specs:  # noqa: PLR0911 (one for each s
         ValueError: If the stage cannot follow.
     """
     match stage:
+        case (
+            stages.Map(function=NativeFunction() as function)
+            | stages.Filter(function=NativeFunction() as function)
+            | stages.FlatMap(function=NativeFunction() as function)
+        ):
+            return function.traced(stage.use, specs).specs
         case stages.Parse():
             return _parsed(stage, specs)
         case stages.Select():

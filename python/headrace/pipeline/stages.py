@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, TypeAlias, cast
+from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 import numpy.typing as npt
 
 from headrace.pipeline.elements import ElementType, Feature, Ragged, Spec, element_type
+from headrace.pipeline.native import Use
 
 __all__ = [
     "Arrays",
@@ -166,12 +167,14 @@ class Parse(Stage):
 
 @dataclass(frozen=True)
 class Map(Stage):
-    """A Python function of each example, or of each batch.
+    """A function of each example, or of each batch.
 
     Attributes:
         function: Also gets a generator if there is a seed.
         seed: That of the generators; None for a function that draws nothing.
     """
+
+    use: ClassVar[Use] = "map"
 
     function: Callable[..., Mapping[str, Any]]
     seed: int | None = None
@@ -179,14 +182,18 @@ class Map(Stage):
 
 @dataclass(frozen=True)
 class Filter(Stage):
-    """Examples for which a Python function is true."""
+    """Examples for which a function is true."""
+
+    use: ClassVar[Use] = "filter"
 
     function: Callable[[dict[str, Any]], object]
 
 
 @dataclass(frozen=True)
 class FlatMap(Stage):
-    """A Python function that makes any number of examples of each."""
+    """A function that makes any number of examples of each."""
+
+    use: ClassVar[Use] = "flat_map"
 
     function: Callable[[dict[str, Any]], Any]
 

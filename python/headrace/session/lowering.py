@@ -69,6 +69,10 @@ class Lowering:
         """Returns the session's random generator for an operation."""
         return self._resources.generator(op)
 
+    def label(self, op: Operation) -> str:
+        """Returns what errors call an operation."""
+        return op.name
+
     def kernel(self, op: Operation, resources: list[_Operand]) -> engine.Kernel:
         """Returns the kernel of an operation."""
         with self._lock:
@@ -147,7 +151,7 @@ class _Assembly:
         if op.definition.is_random:
             resources.append(self._lowering.generator(op))
         kernel = self._lowering.kernel(op, resources)
-        return self._builder.node(op.name, kernel, inputs, len(op.outputs), gate)
+        return self._builder.node(self._lowering.label(op), kernel, inputs, len(op.outputs), gate)
 
     def build(self, fetches: Sequence[Tensor]) -> engine.Program:
         """Returns the program that gives the values of `fetches`."""

@@ -189,17 +189,29 @@ impl Column {
         }
     }
 
-    /// Rows of several columns of one kind, copied: `rows` gives the number of a column and a row of it.
+    /// Rows of several columns, copied: `rows` gives the number of a column and a row of it. Those of columns that differ in
+    /// kind, type or shape become tensors of their own.
     pub fn gather(columns: &[&Self], rows: impl ExactSizeIterator<Item = (usize, usize)> + Clone) -> Result<Self> {
-        let is_mixed = columns.iter().any(|column| matches!(column, Self::Each(_)));
-        match columns.first() {
-            Some(_) if is_mixed => gather_each(columns, rows).map(Self::Each),
-            Some(Self::Dense(_)) => gather_dense(columns, rows).map(Self::Dense),
-            Some(Self::Text(_)) => gather_text(columns, rows).map(Self::Text),
-            Some(Self::Ragged(_)) => gather_ragged(columns, rows).map(Self::Ragged),
-            Some(Self::Each(_)) => Err(unlike()),
-            Some(Self::Batches(_)) => gather_batches(columns, rows).map(Self::Batches),
-            None => Err(Error::internal("rows of no column")),
+        let Some(first) = columns.first() else { return Err(Error::internal("rows of no column")) };
+        if !columns[1..].iter().all(|column| column.is_like(first)) {
+            return gather_each(columns, rows).map(Self::Each);
+        }
+        match first {
+            Self::Dense(_) => gather_dense(columns, rows).map(Self::Dense),
+            Self::Text(_) => gather_text(columns, rows).map(Self::Text),
+            Self::Ragged(_) => gather_ragged(columns, rows).map(Self::Ragged),
+            Self::Each(_) => gather_each(columns, rows).map(Self::Each),
+            Self::Batches(_) => gather_batches(columns, rows).map(Self::Batches),
+        }
+    }
+
+    /// Whether the rows of both fit into one column of their kind.
+    fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Dense(one), Self::Dense(other)) => {
+                one.dtype() == other.dtype() && one.shape().get(1..) == other.shape().get(1..)
+            }
+            _ => std::mem::discriminant(self) == std::mem::discriminant(other),
         }
     }
 }
@@ -365,7 +377,9 @@ mod tests {
     #[test]
     fn rows_of_different_shapes_are_no_batch() {
         let (a, b) = (numbers(1, &[1, 2]), numbers(1, &[5]));
-        let error = Column::gather(&[&a, &b], [(0, 0), (1, 0)].into_iter()).unwrap_err();
+        let gathered = Column::gather(&[&a, &b], [(0, 0), (1, 0)].into_iter()).unwrap();
+        assert_eq!(gathered.row(1).unwrap(), b.row(0).unwrap());
+        let error = gathered.to_tensor().unwrap_err();
         assert_eq!(
             error.message(),
             "one example has int32 of shape [2], another int32 of shape [1], expected the same in all examples of a \

@@ -11,6 +11,7 @@ pub mod column;
 pub mod executor;
 pub mod formats;
 pub mod meters;
+pub mod native;
 pub mod node;
 pub mod nodes;
 pub mod origin;

@@ -5,10 +5,12 @@ mod draft;
 mod frame;
 mod hosted;
 mod passes;
+mod repeated;
 
 pub use builder::ProgramBuilder;
 pub use frame::HostCall;
 pub use hosted::{Execution, HostFunction, Stop};
+pub use repeated::Repeated;
 
 use crate::error::{Code, Error, Result};
 use crate::kernel::Kernel;
@@ -108,6 +110,11 @@ impl Program {
     /// Whether it calls functions of the host language. Only an [`Execution`] can run it then.
     pub fn has_host_functions(&self) -> bool {
         self.has_host_functions
+    }
+
+    /// How many values a run returns.
+    pub fn num_fetches(&self) -> usize {
+        self.fetches.len()
     }
 
     /// Runs every node once and returns the fetched values.

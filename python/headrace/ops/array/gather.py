@@ -6,15 +6,17 @@ Source: `tf.gather`, `tf.gather_nd` and `tf.boolean_mask` of TensorFlow 1.15.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from headrace import dtypes
-from headrace.graph import Tensor, TensorLike, define, name_scope
+from headrace.graph import Operation, Tensor, TensorLike, define, name_scope
 from headrace.memory import check_array
 from headrace.ops.array.where import _MASKS
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
+from headrace.ops.framework.batching import BlockInput, known_integers, made_again
 from headrace.ops.framework.conversion import constant_value, convert_to_tensor
 from headrace.ops.framework.elementwise import INDEX_TYPES
 from headrace.ops.framework.folding import fold_scalar
@@ -235,4 +237,13 @@ def _gather_rows(source: Array, rows: Array, batch_dims: int) -> Any:
 
 define("BooleanMask")
 define("GatherNd")
-define("GatherV2")
+
+
+def _gather_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
+    # A table that all rows look into.
+    params, indices, axis = inputs
+    is_table = not params.is_batched and known_integers(axis.row) == [0]
+    return made_again(op, [params.block, indices.block, axis.block]) if is_table else None
+
+
+define("GatherV2", batch_rule=_gather_blocks)

@@ -5,12 +5,21 @@ Source: `tf.concat`, `tf.stack`, `tf.split` and their kin of TensorFlow 1.15.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from headrace import dtypes
 from headrace.graph import Known, Operation, Tensor, TensorLike, define, name_scope
 from headrace.ops.array.placeholder import identity
 from headrace.ops.framework.arguments import Input, InputList, Outputs, apply_op
+from headrace.ops.framework.batching import (
+    BlockInput,
+    integers,
+    known_integers,
+    made_again,
+    moved_axis,
+)
 from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.framework.elementwise import INDEX_TYPES
 from headrace.ops.framework.folding import fold, fold_by_kernel, fold_scalar
@@ -363,7 +372,22 @@ def _sizes_of_concat(known: Known, op: Operation) -> list[int | None] | None:
     return sizes
 
 
-define("ConcatV2", computed=by_either, fold=fold_by_kernel, read_sizes=_sizes_of_concat)
+def _concat_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
+    *parts, axis = inputs
+    place = known_integers(axis.row)
+    if place is None or not all(part.is_batched for part in parts):
+        return None
+    moved = integers(moved_axis(place[0]), axis.row.dtype)
+    return made_again(op, [*[part.block for part in parts], moved])
+
+
+define(
+    "ConcatV2",
+    computed=by_either,
+    fold=fold_by_kernel,
+    read_sizes=_sizes_of_concat,
+    batch_rule=_concat_blocks,
+)
 define("Split")
 define("SplitV")
 define("Unpack")

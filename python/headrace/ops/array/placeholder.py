@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from headrace.dtypes import DTypeLike, as_dtype
 from headrace.graph import Tensor, TensorLike, define, get_default_graph
 from headrace.ops.framework.arguments import Input, InputList, Outputs, apply_op
+from headrace.ops.framework.batching import elementwise
 from headrace.ops.framework.inference import like, merge_shapes
 from headrace.ops.framework.kernel import Array
 from headrace.shapes import ShapeLike, TensorShape, as_shape
@@ -112,7 +113,12 @@ def _as_shape_argument(shape: ShapeLike) -> TensorShape:
         raise ValueError(f"Error converting shape to a TensorShape: {error}") from None
 
 
-define("Identity", fold=lambda op, x: x, read_sizes=lambda known, op: known.sizes(op.inputs[0]))
+define(
+    "Identity",
+    fold=lambda op, x: x,
+    read_sizes=lambda known, op: known.sizes(op.inputs[0]),
+    batch_rule=elementwise,
+)
 define("IdentityN")
 define("Placeholder", is_placeholder=True)
 define("PlaceholderWithDefault")

@@ -13,8 +13,18 @@ import numpy as np
 import numpy.typing as npt
 
 from headrace import dtypes
-from headrace.graph import Tensor, TensorLike, define
+from headrace.graph import Operation, Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
+from headrace.ops.framework.batching import (
+    BlockInput,
+    create,
+    integers,
+    known_integers,
+    made_again,
+    made_with_integers,
+    moved_axis,
+    num_rows,
+)
 from headrace.ops.framework.conversion import constant_value_as_shape
 from headrace.ops.framework.elementwise import INDEX_TYPES
 from headrace.ops.framework.folding import fold_scalar
@@ -206,7 +216,39 @@ def _squeezed(shape: TensorShape, axes: list[int]) -> TensorShape:
     return TensorShape([size for axis, size in enumerate(sizes) if axis not in removed])
 
 
+def _expand_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
+    block, axis = inputs
+    place = known_integers(axis.row)
+    if place is None or len(place) != 1:
+        return None
+    return made_with_integers(op, block, [(axis.row, moved_axis(place[0]))])
+
+
+def _reshape_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
+    block, shape = inputs
+    sizes = known_integers(shape.row)
+    if sizes is None:
+        return None
+    # With the number of rows in the shape, rows of another size are an error, as they are alone.
+    dtype = shape.row.dtype
+    parts = [num_rows(block.block, dtype), integers(sizes, dtype), integers(0, dtypes.int32)]
+    wanted = create("ConcatV2", parts, dtype, (len(sizes) + 1,), {"N": 2, "T": dtype})
+    return made_again(op, [block.block, wanted])
+
+
+def _squeeze_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
+    (block,) = inputs
+    axes, shape = op.attrs["squeeze_dims"], block.row.shape
+    if not axes:
+        if not shape.is_fully_defined():
+            return None
+        axes = [axis for axis, size in enumerate(shape.as_list()) if size == 1]
+        if not axes:
+            return [block.block]
+    return made_again(op, [block.block], {"squeeze_dims": [moved_axis(axis) for axis in axes]})
+
+
 define("EnsureShape")
-define("ExpandDims", computed=by_either)
-define("Reshape", fold=lambda op, x, shape: x.reshape(shape))
-define("Squeeze", computed=by_either)
+define("ExpandDims", computed=by_either, batch_rule=_expand_blocks)
+define("Reshape", fold=lambda op, x, shape: x.reshape(shape), batch_rule=_reshape_blocks)
+define("Squeeze", computed=by_either, batch_rule=_squeeze_blocks)

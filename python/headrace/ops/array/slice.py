@@ -26,6 +26,13 @@ from headrace.ops.array.fill import ones_like
 from headrace.ops.array.gather import boolean_mask
 from headrace.ops.array.join import stack
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
+from headrace.ops.framework.batching import (
+    BlockInput,
+    integers,
+    known_integers,
+    made_again,
+    made_with_integers,
+)
 from headrace.ops.framework.conversion import constant, constant_value_as_shape
 from headrace.ops.framework.elementwise import INDEX_TYPES
 from headrace.ops.framework.folding import fold, fold_by_kernel
@@ -391,5 +398,33 @@ def _sizes_of_slice(known: Known, op: Operation) -> Any:
     return sizes[first:last:stride]
 
 
-define("Slice", computed=by_either)
-define("StridedSlice", computed=by_either, fold=fold_by_kernel, read_sizes=_sizes_of_slice)
+def _slice_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
+    block, begin, size = inputs
+    first, length = known_integers(begin.row), known_integers(size.row)
+    if first is None or length is None:
+        return None
+    return made_with_integers(op, block, [(begin.row, [0, *first]), (size.row, [-1, *length])])
+
+
+def _stride_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
+    block, *bounds = inputs
+    values = [known_integers(bound.row) for bound in bounds]
+    if None in values:
+        return None
+    masks = {mask: op.attrs[mask] << 1 for mask in _MASKS}
+    masks |= {mask: masks[mask] | 1 for mask in ("begin_mask", "end_mask")}
+    begin, end, strides = (
+        integers([first, *(value or [])], bound.row.dtype)
+        for first, value, bound in zip((0, 0, 1), values, bounds, strict=True)
+    )
+    return made_again(op, [block.block, begin, end, strides], masks)
+
+
+define("Slice", computed=by_either, batch_rule=_slice_blocks)
+define(
+    "StridedSlice",
+    computed=by_either,
+    fold=fold_by_kernel,
+    read_sizes=_sizes_of_slice,
+    batch_rule=_stride_blocks,
+)

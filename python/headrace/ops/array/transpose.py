@@ -5,14 +5,21 @@ Source: `tf.transpose` of TensorFlow 1.15.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from headrace import dtypes
-from headrace.graph import Tensor, TensorLike, define, name_scope
+from headrace.graph import Operation, Tensor, TensorLike, define, name_scope
 from headrace.ops.array.range import range as range_of
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
+from headrace.ops.framework.batching import (
+    BlockInput,
+    known_integers,
+    made_with_integers,
+    moved_axis,
+)
 from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.framework.elementwise import INDEX_TYPES
 from headrace.ops.framework.folding import fold
@@ -100,5 +107,13 @@ def _infer_transpose(tensor: Tensor, perm: Tensor) -> Outputs:
     return [(tensor.dtype.base_dtype, TensorShape([sizes[axis] for axis in order.tolist()]))]
 
 
-define("Transpose", computed=by_either)
+def _transpose_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
+    block, order = inputs
+    axes = known_integers(order.row)
+    if axes is None:
+        return None
+    return made_with_integers(op, block, [(order.row, [0, *map(moved_axis, axes)])])
+
+
+define("Transpose", computed=by_either, batch_rule=_transpose_blocks)
 define("ConjugateTranspose")

@@ -15,6 +15,7 @@ from headrace.graph import (
     get_default_graph,
     graph_of,
 )
+from headrace.ops.framework.batching import BlockInput, elementwise, made_again, moved_axis
 from headrace.ops.framework.folding import fold_by_kernel
 from headrace.ops.framework.inference import ShapeConflict, check_axis
 from headrace.ops.framework.kernel import Array, NumpyKernel, by_either, fail
@@ -117,5 +118,25 @@ def _fold_cast(op: Operation, x: Array) -> Array:
 
 
 define("Const", role=Role.CONSTANT)
-define("Cast", fold=_fold_cast, read_sizes=lambda known, op: known.sizes(op.inputs[0]))
-define("Pack", is_stack=True, computed=by_either, fold=fold_by_kernel, read_sizes=_sizes_of_pack)
+define(
+    "Cast",
+    fold=_fold_cast,
+    read_sizes=lambda known, op: known.sizes(op.inputs[0]),
+    batch_rule=elementwise,
+)
+
+
+def _pack_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
+    if not all(item.is_batched for item in inputs):
+        return None
+    return made_again(op, [item.block for item in inputs], {"axis": moved_axis(op.attrs["axis"])})
+
+
+define(
+    "Pack",
+    is_stack=True,
+    computed=by_either,
+    fold=fold_by_kernel,
+    read_sizes=_sizes_of_pack,
+    batch_rule=_pack_blocks,
+)

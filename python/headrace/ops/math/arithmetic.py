@@ -13,6 +13,7 @@ from headrace import dtypes
 from headrace.dtypes import DType
 from headrace.graph import Computed, Operation, Tensor, TensorLike, define, name_scope
 from headrace.ops.framework.arguments import InputList, Outputs, apply_op
+from headrace.ops.framework.batching import elementwise
 from headrace.ops.framework.conversion import convert_n_to_tensor, convert_to_tensor
 from headrace.ops.framework.elementwise import (
     COMPLEX,
@@ -392,19 +393,57 @@ def _power_by(op: Operation) -> Computed:
     return Computed.BY_ENGINE if op.inputs[0].dtype.is_floating else Computed.BY_NUMPY
 
 
-define("Add", numpy=np.add, computed=reals_by_engine, fold=fold_by_numpy)
-define("Sub", numpy=np.subtract, computed=reals_by_engine, fold=fold_by_numpy)
-define("Mul", numpy=np.multiply, computed=reals_by_engine, fold=fold_by_numpy)
-define("RealDiv", numpy=np.true_divide, computed=reals_by_engine, fold=fold_by_numpy)
-define("FloorDiv", numpy=_floor_divide, computed=reals_by_engine, fold=fold_by_numpy)
-define("FloorMod", numpy=_floor_mod, computed=reals_by_engine, fold=fold_by_numpy)
-define("Maximum", numpy=np.maximum, computed=reals_by_engine, fold=fold_by_numpy)
-define("Minimum", numpy=np.minimum, computed=reals_by_engine, fold=fold_by_numpy)
-define("Neg", numpy=np.negative, computed=reals_by_engine, fold=fold_by_numpy)
-define("Abs", numpy=np.abs, computed=reals_by_engine, fold=fold_by_numpy)
-define("Square", numpy=np.square, computed=reals_by_engine, fold=fold_by_numpy)
+define("Add", numpy=np.add, computed=reals_by_engine, fold=fold_by_numpy, batch_rule=elementwise)
+define(
+    "Sub", numpy=np.subtract, computed=reals_by_engine, fold=fold_by_numpy, batch_rule=elementwise
+)
+define(
+    "Mul", numpy=np.multiply, computed=reals_by_engine, fold=fold_by_numpy, batch_rule=elementwise
+)
+define(
+    "RealDiv",
+    numpy=np.true_divide,
+    computed=reals_by_engine,
+    fold=fold_by_numpy,
+    batch_rule=elementwise,
+)
+define(
+    "FloorDiv",
+    numpy=_floor_divide,
+    computed=reals_by_engine,
+    fold=fold_by_numpy,
+    batch_rule=elementwise,
+)
+define(
+    "FloorMod",
+    numpy=_floor_mod,
+    computed=reals_by_engine,
+    fold=fold_by_numpy,
+    batch_rule=elementwise,
+)
+define(
+    "Maximum",
+    numpy=np.maximum,
+    computed=reals_by_engine,
+    fold=fold_by_numpy,
+    batch_rule=elementwise,
+)
+define(
+    "Minimum",
+    numpy=np.minimum,
+    computed=reals_by_engine,
+    fold=fold_by_numpy,
+    batch_rule=elementwise,
+)
+define(
+    "Neg", numpy=np.negative, computed=reals_by_engine, fold=fold_by_numpy, batch_rule=elementwise
+)
+define("Abs", numpy=np.abs, computed=reals_by_engine, fold=fold_by_numpy, batch_rule=elementwise)
+define(
+    "Square", numpy=np.square, computed=reals_by_engine, fold=fold_by_numpy, batch_rule=elementwise
+)
 define("DivNoNan", numpy=_divide_no_nan)
-define("Pow", numpy=_power, computed=_power_by)
+define("Pow", numpy=_power, computed=_power_by, batch_rule=elementwise)
 define("SquaredDifference", numpy=lambda a, b: np.square(np.subtract(a, b)))
 define("ComplexAbs", numpy=np.abs)
 define("Sign", numpy=np.sign)

@@ -13,6 +13,7 @@ import numpy as np
 from headrace import dtypes
 from headrace.graph import Computed, Operation, Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
+from headrace.ops.framework.batching import elementwise
 from headrace.ops.framework.elementwise import FLOATS, NUMBERS, REALS, binary, unary
 from headrace.ops.framework.inference import broadcast_shapes, like
 from headrace.ops.framework.kernel import Array, by_either, fail
@@ -132,15 +133,15 @@ def _complex_by_numpy(op: Operation) -> Computed:
     return Computed.BY_NUMPY if op.inputs[0].dtype.is_complex else Computed.BY_EITHER
 
 
-define("Equal", numpy=np.equal, computed=_complex_by_numpy)
-define("NotEqual", numpy=np.not_equal, computed=_complex_by_numpy)
-define("Less", numpy=np.less, computed=_complex_by_numpy)
-define("LessEqual", numpy=np.less_equal, computed=_complex_by_numpy)
-define("Greater", numpy=np.greater, computed=_complex_by_numpy)
-define("GreaterEqual", numpy=np.greater_equal, computed=_complex_by_numpy)
+define("Equal", numpy=np.equal, computed=_complex_by_numpy, batch_rule=elementwise)
+define("NotEqual", numpy=np.not_equal, computed=_complex_by_numpy, batch_rule=elementwise)
+define("Less", numpy=np.less, computed=_complex_by_numpy, batch_rule=elementwise)
+define("LessEqual", numpy=np.less_equal, computed=_complex_by_numpy, batch_rule=elementwise)
+define("Greater", numpy=np.greater, computed=_complex_by_numpy, batch_rule=elementwise)
+define("GreaterEqual", numpy=np.greater_equal, computed=_complex_by_numpy, batch_rule=elementwise)
 define("IsNan", numpy=np.isnan)
 define("IsInf", numpy=np.isinf)
 define("IsFinite", numpy=np.isfinite)
-define("LogicalAnd", computed=by_either)
-define("LogicalNot", computed=by_either)
-define("LogicalOr", computed=by_either)
+define("LogicalAnd", computed=by_either, batch_rule=elementwise)
+define("LogicalNot", computed=by_either, batch_rule=elementwise)
+define("LogicalOr", computed=by_either, batch_rule=elementwise)

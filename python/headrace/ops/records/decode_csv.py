@@ -13,6 +13,7 @@ from headrace import dtypes
 from headrace.graph import Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, InputList, Outputs, apply_op
 from headrace.ops.framework.attributes import bool_attr, string_attr
+from headrace.ops.framework.batching import rows_of_first
 from headrace.ops.framework.inference import ShapeConflict
 
 __all__ = ["decode_csv"]
@@ -104,4 +105,4 @@ def _check_defaults(defaults: Sequence[Tensor]) -> None:
             )
 
 
-define("DecodeCSV")
+define("DecodeCSV", batch_rule=rows_of_first)

@@ -12,6 +12,7 @@ from headrace.dtypes import DTypeLike
 from headrace.graph import Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.attributes import bool_attr, type_attr
+from headrace.ops.framework.batching import rows_of_first
 from headrace.shapes import TensorShape
 
 __all__ = ["decode_raw"]
@@ -54,4 +55,4 @@ def decode_raw(
     return apply_op("DecodeRaw", inputs, infer, name=name, attrs=attrs).outputs[0]
 
 
-define("DecodeRaw")
+define("DecodeRaw", batch_rule=rows_of_first)

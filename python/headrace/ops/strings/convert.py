@@ -13,6 +13,7 @@ from headrace.dtypes import DTypeLike, as_dtype
 from headrace.graph import Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.attributes import type_attr
+from headrace.ops.framework.batching import elementwise
 from headrace.ops.framework.elementwise import COMPLEX, FLOATS, INTEGERS
 from headrace.ops.framework.kernel import Array, fail, string_array
 
@@ -129,4 +130,4 @@ def _write_all(
 
 
 define("AsString")
-define("StringToNumber")
+define("StringToNumber", batch_rule=elementwise)

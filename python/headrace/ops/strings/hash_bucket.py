@@ -8,6 +8,7 @@ from __future__ import annotations
 from headrace import dtypes
 from headrace.graph import Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
+from headrace.ops.framework.batching import elementwise
 
 __all__ = ["string_to_hash_bucket_fast"]
 
@@ -45,4 +46,4 @@ def string_to_hash_bucket_fast(
     return apply_op("StringToHashBucketFast", inputs, infer, name=name, attrs=attrs).outputs[0]
 
 
-define("StringToHashBucketFast")
+define("StringToHashBucketFast", batch_rule=elementwise)

@@ -14,6 +14,7 @@ from headrace import dtypes
 from headrace.graph import Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.attributes import bool_attr
+from headrace.ops.framework.batching import rows_of_first
 from headrace.ops.framework.inference import check_rank
 
 __all__ = ["regex_full_match", "regex_replace"]
@@ -87,7 +88,7 @@ def regex_full_match(input: TensorLike, pattern: TensorLike, name: str | None = 
     return apply_op(op_type, inputs, infer, name=name, attrs=attrs).outputs[0]
 
 
-define("RegexFullMatch")
-define("RegexReplace")
-define("StaticRegexFullMatch")
-define("StaticRegexReplace")
+define("RegexFullMatch", batch_rule=rows_of_first)
+define("RegexReplace", batch_rule=rows_of_first)
+define("StaticRegexFullMatch", batch_rule=rows_of_first)
+define("StaticRegexReplace", batch_rule=rows_of_first)

@@ -2,5 +2,6 @@
 
 pub mod collate;
 pub mod metered;
+pub mod native;
 pub mod parse;
 pub mod select;

@@ -194,6 +194,15 @@ impl Tensor {
         Ok(())
     }
 
+    /// The same elements, none of them deferred. Fails if there is no memory for them.
+    pub fn into_materialised(self) -> Result<Self> {
+        if !matches!(self.data, Data::Deferred(_)) {
+            return Ok(self);
+        }
+        let (dtype, shape) = (self.dtype, self.shape.clone());
+        Ok(Self { dtype, shape, data: Data::Buffer(self.into_memory()?) })
+    }
+
     /// Computes deferred elements now. Fails if there is no memory for them.
     pub fn materialise(&self) -> Result<()> {
         match &self.data {

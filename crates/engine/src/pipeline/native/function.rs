@@ -1,0 +1,168 @@
+//! A function of the components of a row, as programs.
+
+use super::stacking::Stacking;
+use crate::error::{Code, Error, Result};
+use crate::pipeline::block::{Block, Rows};
+use crate::pipeline::column::Column;
+use crate::program::{Program, Repeated};
+use crate::run::{Run, check_current};
+use crate::sync::cancellation::Cancellation;
+use crate::tensor::Tensor;
+use std::sync::Arc;
+
+/// A function that makes components of components, for each row alone.
+pub struct Function {
+    /// What it is called in errors.
+    pub name: String,
+    /// The columns that are its arguments.
+    pub inputs: Vec<usize>,
+    /// What it computes for one row: it is fed the arguments.
+    pub program: Arc<Program>,
+    /// The same for all rows of a block in fewer calls, where the rows have one shape; empty if there is no better way.
+    pub segments: Vec<Segment>,
+    /// For each fetch of the program, the number of the value that has it after the last segment.
+    pub results: Vec<usize>,
+    /// Whether a row is a batch. There are no segments then.
+    pub is_batched: bool,
+}
+
+/// A part of a function. Values are numbered: first the arguments, then what each segment fetches.
+pub struct Segment {
+    /// What is computed.
+    pub program: Arc<Program>,
+    /// The values that it is fed.
+    pub inputs: Vec<usize>,
+    /// Whether it is run for each row, and not once for all of them.
+    pub is_looped: bool,
+}
+
+/// The rows of a value.
+enum Value {
+    /// Those of a column of the rows that the function was given.
+    Given(usize),
+    /// Those of a column that was made.
+    Made(Column),
+}
+
+impl Function {
+    /// The results for some rows, one column for each.
+    pub fn call(&self, rows: &Rows) -> Result<Vec<Column>> {
+        if self.segments.is_empty() {
+            return self.call_each(rows);
+        }
+        match self.call_segments(rows) {
+            Err(error) if error.code() != Code::Cancelled => {
+                // The rows have different shapes, or one of them is at fault: one by one they are all right, or the error
+                // says which it is.
+                self.call_each(rows)
+            }
+            result => result,
+        }
+    }
+
+    /// The results, row by row.
+    fn call_each(&self, rows: &Rows) -> Result<Vec<Column>> {
+        let given: Vec<_> = self.inputs.iter().map(|column| Value::Given(*column)).collect();
+        let inputs: Vec<_> = given.iter().collect();
+        if self.is_batched {
+            let mut batches: Vec<Vec<Column>> = self.results.iter().map(|_| Vec::new()).collect();
+            looped(&self.program, &inputs, rows, |result, batch| {
+                batches[result].push(Column::Dense(batch.into_materialised()?));
+                Ok(())
+            })
+            .map_err(|error| self.named(error))?;
+            return Ok(batches.into_iter().map(|batches| Column::Batches(batches.into())).collect());
+        }
+        stacked(&self.program, self.results.len(), &inputs, rows).map_err(|error| self.named(error))
+    }
+
+    /// The results, segment by segment.
+    fn call_segments(&self, rows: &Rows) -> Result<Vec<Column>> {
+        let mut values: Vec<_> = self.inputs.iter().map(|column| Value::Given(*column)).collect();
+        for segment in &self.segments {
+            let made = segment.run(&mut values, rows)?;
+            values.extend(made.into_iter().map(Value::Made));
+        }
+        let result = |value: &usize| match values.get(*value) {
+            Some(Value::Made(column)) => Ok(column.clone()),
+            Some(Value::Given(column)) => rows.gather_column(*column),
+            None => Err(Error::internal(format!("a native function has no value {value}"))),
+        };
+        self.results.iter().map(result).collect()
+    }
+
+    /// The error, with the names of the function and of the operation in its text.
+    fn named(&self, error: Error) -> Error {
+        let place = error.op().map_or_else(String::new, |op| format!("{op}: "));
+        Error::new(error.code(), format!("{}: {place}{}", self.name, error.message()))
+    }
+}
+
+impl Segment {
+    fn run(&self, values: &mut [Value], rows: &Rows) -> Result<Vec<Column>> {
+        if self.is_looped {
+            let inputs: Vec<_> = self.inputs.iter().map(|value| &values[*value]).collect();
+            return stacked(&self.program, self.program.num_fetches(), &inputs, rows);
+        }
+        let feeds = self.inputs.iter().map(|value| values[*value].gathered(rows)).collect::<Result<_>>()?;
+        let cancellation = Cancellation::new();
+        let fetched = self.program.run(feeds, &Run::new(&cancellation))?;
+        let column = |value: Tensor| match value.shape().first() {
+            Some(length) if *length == rows.len() => value.into_materialised().map(Column::Dense),
+            _ => Err(Error::internal(format!("{} rows became a value of shape {}", rows.len(), value.shape()))),
+        };
+        fetched.into_iter().map(column).collect()
+    }
+}
+
+impl Value {
+    /// All rows as one tensor; they are gathered once.
+    fn gathered(&mut self, rows: &Rows) -> Result<Tensor> {
+        if let Self::Given(column) = self {
+            *self = Self::Made(rows.gather_column(*column)?);
+        }
+        match self {
+            Self::Made(column) => column.to_tensor(),
+            Self::Given(_) => Err(Error::internal("a column was not gathered")),
+        }
+    }
+
+    /// Row `index` of all, which is row `row` of `block`.
+    fn row(&self, index: usize, block: &Block, row: usize) -> Result<Tensor> {
+        match self {
+            Self::Given(column) => block.columns[*column].row(row),
+            Self::Made(column) => column.row(index),
+        }
+    }
+}
+
+/// A column for each of the `num_fetches` values that a program fetches for each row.
+fn stacked(program: &Program, num_fetches: usize, inputs: &[&Value], rows: &Rows) -> Result<Vec<Column>> {
+    let mut columns: Vec<_> = (0..num_fetches).map(|_| Stacking::new(rows.len())).collect();
+    looped(program, inputs, rows, |fetch, value| columns[fetch].push(value))?;
+    columns.into_iter().map(Stacking::finish).collect()
+}
+
+/// Runs a program for each row, and calls `take` with the number and the value of each fetch.
+fn looped(
+    program: &Program,
+    inputs: &[&Value],
+    rows: &Rows,
+    mut take: impl FnMut(usize, Tensor) -> Result<()>,
+) -> Result<()> {
+    let cancellation = Cancellation::new();
+    let run = Run::new(&cancellation);
+    let mut repeated: Repeated = program.repeated();
+    for (index, (block, row)) in rows.iter().enumerate() {
+        check_current()?;
+        let feeds = inputs.iter().map(|value| value.row(index, block, row));
+        repeated.run(feeds, &run).map_err(|error| match block.origin(row) {
+            Some(origin) => error.while_reading(&origin),
+            None => error,
+        })?;
+        for (fetch, value) in repeated.fetched().enumerate() {
+            take(fetch, value?)?;
+        }
+    }
+    Ok(())
+}

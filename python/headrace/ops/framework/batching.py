@@ -1,0 +1,156 @@
+"""Batch rules: what operations over one row become over all rows of a block.
+
+A rule (`OpDef.batch_rule`) takes the operation and its inputs in the graph of blocks, and adds
+operations there that compute the same for all rows, to the last bit. It returns one tensor an
+output, each with the rows as its leading axis; or None where there is no such way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from headrace.dtypes import DType, int32
+from headrace.graph import Operation, Tensor, get_default_graph
+from headrace.ops.framework.folding import fold
+from headrace.shapes import TensorShape, unknown_shape
+
+__all__ = [
+    "BatchRule",
+    "BlockInput",
+    "batched_shape",
+    "create",
+    "elementwise",
+    "integers",
+    "known_integers",
+    "made_again",
+    "made_with_integers",
+    "moved_axis",
+    "num_rows",
+    "rows_of_first",
+]
+
+
+class BlockInput(NamedTuple):
+    """An input of an operation.
+
+    Attributes:
+        block: In the graph of blocks: all rows of it, or a value that is the same for all rows.
+        row: In the graph of the operation.
+        is_batched: Whether `block` has the rows as its leading axis.
+    """
+
+    block: Tensor
+    row: Tensor
+    is_batched: bool
+
+
+BatchRule: TypeAlias = Callable[[Operation, Sequence[BlockInput]], Sequence[Tensor] | None]
+
+
+def batched_shape(shape: TensorShape) -> TensorShape:
+    """Returns the shape of a block of any number of rows."""
+    return unknown_shape() if shape.rank is None else TensorShape([None, *shape.as_list()])
+
+
+def made_again(
+    op: Operation, inputs: Sequence[Tensor], attrs: dict[str, Any] | None = None
+) -> list[Tensor]:
+    """Adds an operation of the same type over blocks.
+
+    Args:
+        op: The operation over a row.
+        inputs: Its inputs over blocks.
+        attrs: Attributes that differ.
+    """
+    made = get_default_graph().create_op(
+        op.type,
+        inputs,
+        [tensor.dtype for tensor in op.outputs],
+        output_shapes=[batched_shape(tensor.shape) for tensor in op.outputs],
+        attrs=op.attrs | (attrs or {}),
+        kernel=op.kernel,
+    )
+    return made.outputs
+
+
+def elementwise(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
+    """The rule of operations that compute each element by itself, with broadcasting."""
+    if len(inputs) == 1:
+        return made_again(op, [inputs[0].block])
+    ranks = [item.row.shape.rank for item in inputs]
+    rank = max(-1 if rank is None else rank for rank in ranks)
+    return None if None in ranks else made_again(op, [_aligned(item, rank) for item in inputs])
+
+
+def rows_of_first(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
+    """The rule of operations that work on rows of their first input, where only that differs."""
+    is_simple = not any(item.is_batched for item in inputs[1:])
+    return made_again(op, [item.block for item in inputs]) if is_simple else None
+
+
+def known_integers(tensor: Tensor) -> list[int] | None:
+    """Returns the elements of a vector, or the one of a scalar; None if they are not known."""
+    value = fold(tensor)
+    return None if value is None else [int(item) for item in value.ravel()]
+
+
+def moved_axis(axis: int) -> int:
+    """Returns the number of an axis behind a new leading one; negative ones count from the back."""
+    return axis if axis < 0 else axis + 1
+
+
+def integers(values: npt.ArrayLike, dtype: DType) -> Tensor:
+    """Makes a constant of a type of integers."""
+    array = np.asarray(values, dtype.as_numpy_dtype)
+    return create("Const", [], dtype, array.shape, {"value": array, "dtype": dtype})
+
+
+def made_with_integers(
+    op: Operation, block: BlockInput, changed: Sequence[tuple[Tensor, npt.ArrayLike]]
+) -> list[Tensor]:
+    """Adds an operation again whose further inputs are constants with other values.
+
+    Args:
+        op: The operation over a row.
+        block: Its first input.
+        changed: Each further input over a row, and its value over blocks.
+    """
+    inputs = [integers(value, like.dtype) for like, value in changed]
+    return made_again(op, [block.block, *inputs])
+
+
+def num_rows(block: Tensor, dtype: DType) -> Tensor:
+    """Returns how many rows a block has, as a vector of one element."""
+    shape = create("Shape", [block], dtype, (None,), {"out_type": dtype})
+    return create("Slice", [shape, integers([0], dtype), integers([1], dtype)], dtype, (1,))
+
+
+def _aligned(item: BlockInput, rank: int) -> Tensor:
+    """Puts axes of size 1 behind the leading one, so that the axes of rows meet their partners."""
+    block, own = item.block, item.row.shape.rank
+    if not item.is_batched or own is None:
+        return block
+    sizes = item.row.shape.as_list()
+    for missing in range(rank - own):
+        shape = (None, *[1] * (missing + 1), *sizes)
+        place = integers(1, int32)
+        block = create("ExpandDims", [block, place], block.dtype, shape)
+    return block
+
+
+def create(
+    op_type: str,
+    inputs: Sequence[Tensor],
+    dtype: DType,
+    shape: Sequence[int | None],
+    attrs: dict[str, Any] | None = None,
+) -> Tensor:
+    """Adds an operation with one output."""
+    made = get_default_graph().create_op(
+        op_type, inputs, [dtype], output_shapes=[TensorShape(shape)], attrs=attrs
+    )
+    return made.outputs[0]

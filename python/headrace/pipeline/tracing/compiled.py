@@ -1,0 +1,107 @@
+"""A traced function as programs of the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from headrace import engine
+from headrace.graph import Tensor
+from headrace.pipeline.columns import decoded
+from headrace.pipeline.native import Traced
+from headrace.pipeline.tracing.segments import Segments, segments_of
+from headrace.pipeline.tracing.trace import Trace
+from headrace.session.feeding import as_array
+
+__all__ = ["Compiled", "compiled"]
+
+# A call of a function outside of a pipeline waits for nothing.
+_PATIENCE_SECS: Final = 3600.0
+
+
+@dataclass(frozen=True)
+class Compiled(Traced):
+    """A traced function with its programs.
+
+    Attributes:
+        trace: Its operations.
+        feeds: The arguments that it needs, by component.
+        computed: The results that are no arguments.
+        program: Computes those for one row.
+        segments: Compute them for the rows of a block.
+    """
+
+    trace: Trace
+    feeds: dict[str, Tensor]
+    computed: dict[str, Tensor]
+    program: engine.Program
+    segments: Segments
+
+    def stage(self, is_batched: bool) -> engine.Stage:
+        """Returns the stage that calls it for each row; see `Traced.stage`."""
+        if self.trace.use == "filter":
+            return engine.Stage.filter_native(self._parts(is_batched))
+        columns = [self._column(name) for name in self.trace.results]
+        if self.trace.use == "flat_map":
+            return engine.Stage.flat_map_native(self._parts(is_batched), columns)
+        if not self.computed:
+            return engine.Stage.select([number for number, _ in columns])
+        return engine.Stage.map_native(self._parts(is_batched), columns)
+
+    def call(self, values: Mapping[str, Any]) -> Any:
+        """Returns the results for one example of NumPy values, which must have its components.
+
+        Raises:
+            OpError: If an operation fails.
+        """
+        feeds = [as_array(values[name], tensor.dtype) for name, tensor in self.feeds.items()]
+        cancellation = engine.Cancellation(lambda names: None, _PATIENCE_SECS)
+        try:
+            fetched = engine.call_functions(self.program.run(feeds, cancellation))
+        except engine.EngineError as error:
+            engine.raise_op_error(error)
+        made = dict(zip(self.computed, fetched, strict=True))
+        results = {
+            name: made[name] if name in made else values[self._argument(name)]
+            for name in self.trace.results
+        }
+        shown = {
+            name: decoded(value) if self.specs[name].dtype is str else value
+            for name, value in results.items()
+        }
+        return shown[""] if list(shown) == [""] else shown
+
+    def _parts(self, is_batched: bool) -> engine.NativeParts:
+        columns = list(self.trace.arguments)
+        inputs = [columns.index(name) for name in self.feeds]
+        segments = [] if is_batched else self.segments.parts
+        results = self.segments.results
+        return self.trace.name, inputs, self.program, segments, results, is_batched
+
+    def _column(self, name: str) -> tuple[int, bool]:
+        """Returns the number of a result, or of the column that it is."""
+        if name in self.computed:
+            return list(self.computed).index(name), False
+        return list(self.trace.arguments).index(self._argument(name)), True
+
+    def _argument(self, result: str) -> str:
+        """Returns the name of the argument that a result is."""
+        wanted = self.trace.results[result]
+        return next(name for name, other in self.trace.arguments.items() if other is wanted)
+
+
+def compiled(trace: Trace) -> Compiled:
+    """Makes the programs of a traced function."""
+    arguments = list(trace.arguments.values())
+    computed = {
+        name: tensor
+        for name, tensor in trace.results.items()
+        if trace.use == "filter" or not any(tensor is other for other in arguments)
+    }
+    results = list(computed.values())
+    read = {tensor for op in trace.operations() for tensor in op.inputs}.union(results)
+    feeds = {name: tensor for name, tensor in trace.arguments.items() if tensor in read}
+    program = trace.graph.lowering.lower(results, [], list(feeds.values()))
+    segments = segments_of(trace, feeds.values(), results)
+    return Compiled(trace.specs, trace, feeds, computed, program, segments)

@@ -1,0 +1,85 @@
+"""`native`: the mark on functions that the engine computes."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from headrace.graph import Tensor
+from headrace.pipeline.columns import as_value, check_components, spec_of
+from headrace.pipeline.elements import Spec
+from headrace.pipeline.native import NativeFunction, Use
+from headrace.pipeline.tracing.compiled import Compiled, compiled
+from headrace.pipeline.tracing.trace import trace
+
+__all__ = ["native"]
+
+
+def native(function: Callable[..., Any]) -> NativeFunction:
+    """Lets the engine compute a function of a pipeline, without Python's global lock.
+
+    The function is called once, when it is given to `map`, `filter` or `flat_map`, with a dict of
+    symbolic tensors. The operations that it applies to them (those of `headrace.ops`, and
+    operators) are what runs later, for each example or batch. Python itself takes no part then, so
+    the function must not print, look at values, or depend on anything that changes.
+
+    Args:
+        function: Takes a dict with a tensor for each component. For `map` it returns a dict of
+            tensors; for `filter` a bool scalar; for `flat_map` a dict of tensors whose leading axis
+            has a row for each new example.
+
+    Returns:
+        The function for pipelines. It can be called with a dict of NumPy values too.
+
+    Raises:
+        TypeError: If it cannot be called, or is native already.
+    """
+    if not callable(function):
+        raise TypeError(f"native: got {function!r}, expected a function of a dict.")
+    if isinstance(function, NativeFunction):
+        raise TypeError(f"native: {function!r} is native already. Leave one @native out.")
+    return _Native(function)
+
+
+class _Native(NativeFunction):
+    """A native function. It is pickled by its name, as other functions are."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, function)
+        self._function = function
+        self._name: str = getattr(function, "__qualname__", type(function).__name__)
+        self._lock = threading.Lock()
+        # Guarded by the lock.
+        self._compiled: dict[object, Compiled] = {}
+
+    def traced(self, use: Use, specs: dict[str, Spec]) -> Compiled:
+        """Returns the function for some components; it is traced once for each kind of them."""
+        key = use, tuple(specs.items())
+        with self._lock:
+            found = self._compiled.get(key)
+        if found is None:
+            found = compiled(trace(use, self._function, self._name, specs))
+            with self._lock:
+                found = self._compiled.setdefault(key, found)
+        return found
+
+    def __call__(self, example: Mapping[str, Any]) -> Any:
+        """Computes the function for one example of NumPy values.
+
+        Inside of another native function it is part of that one.
+        """
+        where = f"native {self._name}"
+        components = check_components(where, example)
+        if any(isinstance(value, Tensor) for value in components.values()):
+            return self._function(example)
+        specs = {name: spec_of(where, name, value) for name, value in components.items()}
+        given = {name: as_value(where, name, value) for name, value in components.items()}
+        return self.traced("call", specs).call(given)
+
+    def __reduce__(self) -> str:
+        return self._name
+
+    def __repr__(self) -> str:
+        return f"<native function {self._name}>"

@@ -1,0 +1,128 @@
+"""The graph of a native function, which takes only what the engine can compute for each row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NoReturn
+
+from headrace.dtypes import DType
+from headrace.errors import UnimplementedError
+from headrace.graph import Computed, Graph, Operation, Role, Tensor, find_place
+from headrace.ops.framework.folding import fold
+from headrace.ops.framework.kernel import as_array
+from headrace.pipeline.tracing.lowering import RowLowering
+from headrace.pipeline.tracing.values import TracedTensor
+from headrace.shapes import TensorShape
+
+__all__ = ["TracedGraph"]
+
+
+class TracedGraph(Graph):
+    """A graph that refuses operations with state and those that only NumPy computes.
+
+    What depends on no argument is computed at once and becomes a constant.
+
+    Args:
+        name: What the function is called in errors.
+
+    Attributes:
+        lowering: Makes its programs.
+    """
+
+    tensor_class = TracedTensor
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.lowering: Final = RowLowering()
+        self._name = name
+        # What depends on an argument.
+        self._varying: set[Operation] = set()
+
+    def is_varying(self, tensor: Tensor) -> bool:
+        """Whether a value depends on the arguments of the function."""
+        return tensor.op in self._varying
+
+    def create_op(
+        self,
+        op_type: str,
+        inputs: Sequence[Tensor],
+        output_dtypes: Sequence[DType],
+        *,
+        output_shapes: Sequence[TensorShape] | None = None,
+        name: str | None = None,
+        attrs: dict[str, Any] | None = None,
+        kernel: Callable[..., Any] | None = None,
+    ) -> Operation:
+        """Adds an operation; see `Graph.create_op`.
+
+        Raises:
+            ValueError: If the engine cannot compute it for each row.
+        """
+        op = super().create_op(
+            op_type,
+            inputs,
+            output_dtypes,
+            output_shapes=output_shapes,
+            name=name,
+            attrs=attrs,
+            kernel=kernel,
+        )
+        constant = self._folded(op)
+        if constant is not None:
+            return constant
+        definition = op.definition
+        if definition.is_placeholder or any(map(self.is_varying, op.inputs)):
+            self._varying.add(op)
+        if definition.is_random:
+            self._refuse(op, "draws random numbers. Draw them in a Python function")
+        if definition.is_stateful or definition.role not in _ROLES or definition.takes_variable:
+            self._refuse(op, "has a state or an effect. Use a Python function")
+        if op.branch is not None or op.control_inputs:
+            self._refuse(
+                op, "depends on a condition or on another operation. Use headrace.ops.where"
+            )
+        if op in self._varying and not definition.is_placeholder:
+            self._check_kernel(op)
+        return op
+
+    def _folded(self, op: Operation) -> Operation | None:
+        """Returns a constant in place of an operation over constants."""
+        is_constant = all(tensor.op.definition.role is Role.CONSTANT for tensor in op.inputs)
+        if not op.inputs or not is_constant or len(op.outputs) != 1 or op.definition.is_stateful:
+            return None
+        (output,) = op.outputs
+        value = fold(output)
+        if value is None:
+            if op.kernel is None:
+                return None
+            value = as_array(op.kernel(*[tensor.op.attrs["value"] for tensor in op.inputs]))
+        return super().create_op(
+            "Const",
+            [],
+            [output.dtype],
+            output_shapes=[TensorShape(value.shape)],
+            attrs={"value": value, "dtype": output.dtype},
+        )
+
+    def _check_kernel(self, op: Operation) -> None:
+        if op.definition.computed_by(op) is not Computed.BY_NUMPY:
+            try:
+                self.lowering.kernel(op, [])
+            except UnimplementedError:
+                pass
+            else:
+                return
+        types = ", ".join(tensor.dtype.name for tensor in op.inputs)
+        self._refuse(
+            op, f"has no kernel in the engine for {types}. docs/native.md lists those that have one"
+        )
+
+    def _refuse(self, op: Operation, why: str) -> NoReturn:
+        place = find_place()
+        raise ValueError(
+            f"{self._name}: {place + ': ' if place else ''}the operation {op.type} {why}, or leave "
+            "out @headrace.native."
+        )
+
+
+_ROLES: Final = (Role.COMPUTED, Role.CONSTANT)

@@ -1,0 +1,170 @@
+"""How a native function is computed for the rows of a block in few calls.
+
+Operations whose definition has a batch rule become operations over all rows; they make segments of
+their own, which run once for a block. Between them, segments of the other operations run for each
+row. An operation on large rows stays in such a loop even if it has a rule: the values of one row
+are still in the processor's cache when the next operation reads them, and only one row of what lies
+between is in memory, such as one decoded photograph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from headrace import engine
+from headrace.graph import Graph, Operation, Tensor
+from headrace.ops.array.placeholder import placeholder
+from headrace.ops.framework.batching import BlockInput, batched_shape
+from headrace.pipeline.tracing.trace import Trace
+
+__all__ = ["Segments", "segments_of"]
+
+# Rows of more bytes than this are computed one by one.
+_MAX_ROW_BYTES: Final = 32 << 10
+
+
+@dataclass(frozen=True)
+class Segments:
+    """The parts of a function, in order. Values are numbered: arguments, then what parts make.
+
+    Attributes:
+        parts: For each its program, the values that it is fed, and whether it runs for each row.
+            Empty if the whole function is better run for each row.
+        results: The values that are the results.
+    """
+
+    parts: list[tuple[engine.Program, list[int], bool]]
+    results: list[int]
+
+
+def segments_of(trace: Trace, feeds: Iterable[Tensor], results: Iterable[Tensor]) -> Segments:
+    """Divides a function into segments.
+
+    Args:
+        trace: The function.
+        feeds: The arguments that it needs.
+        results: The results that are to be computed.
+    """
+    division = _Division(trace, list(feeds), list(results))
+    for op in trace.operations():
+        division.add(op)
+    return division.segments()
+
+
+class _Division:
+    """The operations of a function, each in its segment. Even segments run once for a block."""
+
+    def __init__(self, trace: Trace, feeds: list[Tensor], results: list[Tensor]) -> None:
+        self._trace = trace
+        self._feeds = feeds
+        self._results = results
+        # In a graph of blocks: all rows of a tensor, or a copy of one that all rows share.
+        self._graph = Graph()
+        self._blocks: dict[Tensor, Tensor] = {}
+        self._ops: dict[int, list[Operation]] = {}
+        # The segment of each tensor that differs between rows.
+        self._places = dict.fromkeys(feeds, 0)
+        # Those whose rows have shapes of their own.
+        self._uneven = {
+            tensor for name, tensor in trace.arguments.items() if trace.given[name].is_ragged
+        }
+
+    def add(self, op: Operation) -> None:
+        """Puts an operation into the first segment that it can be in."""
+        outputs = self._over_blocks(op)
+        is_looped = outputs is None
+        first = max(self._places.get(tensor, 0) for tensor in op.inputs)
+        place = first if first % 2 == is_looped else first + 1
+        self._ops.setdefault(place, []).append(op)
+        self._places |= dict.fromkeys(op.outputs, place)
+        if outputs is None:
+            self._uneven |= {tensor for tensor in op.outputs if _row_bytes(tensor) is None}
+        else:
+            self._blocks |= zip(op.outputs, outputs, strict=True)
+
+    def segments(self) -> Segments:
+        """Returns the segments; none if all operations run for each row."""
+        if all(place % 2 for place in self._ops):
+            return Segments([], list(range(len(self._results))))
+        constants = [tensor for tensor in self._results if tensor not in self._places]
+        if constants:
+            # They are repeated for each row.
+            place = max(self._ops) // 2 * 2 + 1
+            self._ops.setdefault(place, [])
+            self._places |= dict.fromkeys(constants, place)
+        numbers = {tensor: number for number, tensor in enumerate(self._feeds)}
+        parts = []
+        for place in sorted(self._ops):
+            feeds, fetches = self._borders(place)
+            parts.append(
+                (self._program(place, feeds, fetches), [numbers[t] for t in feeds], place % 2 == 1)
+            )
+            numbers |= {tensor: len(numbers) + number for number, tensor in enumerate(fetches)}
+        return Segments(parts, [numbers[tensor] for tensor in self._results])
+
+    def _borders(self, place: int) -> tuple[list[Tensor], list[Tensor]]:
+        """Returns what a segment reads of those before it, and what others read of it."""
+        ops = self._ops[place]
+        read = dict.fromkeys(tensor for op in ops for tensor in op.inputs)
+        feeds = [tensor for tensor in read if self._places.get(tensor, place) < place]
+        feeds += [t for t in read if t in self._feeds and t not in feeds]
+        later = {
+            t for other, ops in self._ops.items() if other > place for op in ops for t in op.inputs
+        }
+        fetched = dict.fromkeys([t for op in ops for t in op.outputs if t in later])
+        fetched |= dict.fromkeys(
+            t for t in self._results if self._places[t] == place and t not in self._feeds
+        )
+        return feeds, list(fetched)
+
+    def _program(self, place: int, feeds: list[Tensor], fetches: list[Tensor]) -> engine.Program:
+        if place % 2:
+            return self._trace.graph.lowering.lower(fetches, [], feeds)
+        blocks = [[self._block(tensor) for tensor in tensors] for tensors in (fetches, feeds)]
+        return self._trace.graph.lowering.lower(blocks[0], [], blocks[1])
+
+    def _over_blocks(self, op: Operation) -> Sequence[Tensor] | None:
+        """Adds an operation to the graph of blocks; None if it is to run for each row."""
+        rule = op.definition.batch_rule
+        rows = [tensor for tensor in op.inputs if tensor in self._places]
+        if rule is None or any(tensor in self._uneven for tensor in rows):
+            return None
+        if any((_row_bytes(tensor) or 0) > _MAX_ROW_BYTES for tensor in (*rows, *op.outputs)):
+            return None
+        with self._graph.as_default():
+            inputs = [BlockInput(self._block(t), t, t in self._places) for t in op.inputs]
+            outputs: Sequence[Tensor] | None = rule(op, inputs)
+        return outputs
+
+    def _block(self, tensor: Tensor) -> Tensor:
+        if tensor not in self._blocks:
+            with self._graph.as_default():
+                if tensor in self._places:
+                    made = [placeholder(tensor.dtype, batched_shape(tensor.shape))]
+                    self._blocks[tensor] = made[0]
+                else:
+                    self._copy(tensor.op)
+        return self._blocks[tensor]
+
+    def _copy(self, op: Operation) -> None:
+        copy = self._graph.create_op(
+            op.type,
+            [self._block(tensor) for tensor in op.inputs],
+            [tensor.dtype for tensor in op.outputs],
+            output_shapes=[tensor.shape for tensor in op.outputs],
+            attrs=dict(op.attrs),
+            kernel=op.kernel,
+        )
+        self._blocks |= zip(op.outputs, copy.outputs, strict=True)
+
+
+def _row_bytes(tensor: Tensor) -> int | None:
+    """Returns how many bytes a row has; None if that is not known. Strings are taken for short."""
+    count = tensor.shape.num_elements()
+    if tensor.dtype.name == "string" and count is not None:
+        return count
+    return None if count is None else count * np.dtype(tensor.dtype.as_numpy_dtype).itemsize

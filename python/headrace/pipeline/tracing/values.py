@@ -1,0 +1,73 @@
+"""Traced values: tensors that say so where Python wants to know what they hold."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, NoReturn, cast
+
+from headrace.graph import Tensor, TensorLike, find_place
+from headrace.ops.math.compare import equal, not_equal
+
+__all__ = ["TracedTensor"]
+
+_OWN = __name__.split(".", 1)[0] + "."
+
+
+class TracedTensor(Tensor):
+    """A tensor of a native function while that is traced.
+
+    It has the operators of tensors. In the user's program `==` and `!=` compare elements too;
+    elsewhere they compare objects, as those of `Tensor` do.
+    """
+
+    __slots__ = ()
+
+    __hash__ = Tensor.__hash__
+
+    def __eq__(self, other: object) -> Any:
+        return equal(self, cast("TensorLike", other)) if _is_for_user() else self is other
+
+    def __ne__(self, other: object) -> Any:
+        return not_equal(self, cast("TensorLike", other)) if _is_for_user() else self is not other
+
+    def __bool__(self) -> NoReturn:  # noqa: PLE0304 (it raises)
+        _refuse(
+            "if, while, and, or and not cannot be used with it. Use headrace.ops.where(condition, "
+            "a, b) to choose, & | ~ to combine conditions, and filter(...) to drop examples"
+        )
+
+    def __int__(self) -> NoReturn:
+        _refuse("int() cannot be used with it. Use headrace.ops.cast(value, int)")
+
+    def __float__(self) -> NoReturn:
+        _refuse("float() cannot be used with it. Use headrace.ops.cast(value, float)")
+
+    def __iter__(self) -> NoReturn:
+        _refuse("it cannot be iterated over. Use operations over the whole, or value[i]")
+
+    def __array__(self, *_args: object, **_kwargs: object) -> NoReturn:
+        _refuse("NumPy cannot be used with it. Use the operations of headrace.ops")
+
+    def __str__(self) -> str:
+        if _is_for_user():
+            _refuse(
+                "it cannot be printed. Print its dtype or its shape, or look at examples in a "
+                "Python function"
+            )
+        return super().__str__()
+
+    def __format__(self, spec: str) -> str:
+        return self.__str__() if not _is_for_user() else _refuse("it cannot be printed")
+
+
+def _is_for_user() -> bool:
+    """Whether the method that asks was called by the user's program."""
+    return not sys._getframe(2).f_globals.get("__name__", "").startswith(_OWN)
+
+
+def _refuse(what: str) -> NoReturn:
+    place = find_place()
+    raise TypeError(
+        f"{place + ': ' if place else ''}the value is not known while a native function is traced: "
+        f"{what}; or leave out @headrace.native."
+    )

@@ -1,0 +1,247 @@
+"""Batch rules: what an operation makes of all rows at once is what it makes of each of them.
+
+Each type with a rule has a case here, which makes up operations of it and their inputs. The rule's
+result is compared with those of the program for one row: types, shapes and bits.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from headrace import engine, ops
+from headrace.graph.op_def import _definitions
+from headrace.pipeline.elements import Spec
+from headrace.pipeline.tracing.compiled import compiled
+from headrace.pipeline.tracing.trace import trace
+from headrace.session.feeding import as_array
+
+INTEGERS = ["uint8", "int8", "uint16", "int16", "int32", "int64"]
+FLOATS = ["float16", "float32", "float64"]
+REALS = INTEGERS + FLOATS
+NUMBERS = [0, 1, 2, 3, 5, 7, 100, 255, -1, -3, 0.5, -2.5, 1e30, np.inf, np.nan]
+TEXTS = [b"", b"1", b"12", b" 7 ", b"-3", b"0.5", b"abc", b"x1y22"]
+
+shapes = st.lists(st.integers(0, 3), max_size=3).map(tuple)
+
+
+class Case(NamedTuple):
+    """A function of one operation, and the rows of its arguments."""
+
+    function: Callable[[dict[str, Any]], Any]
+    arguments: dict[str, np.ndarray[Any, Any]]
+
+
+@st.composite
+def blocks(draw, dtypes=REALS, shape=None, values=NUMBERS, count=None):
+    """Rows of one type and shape."""
+    dtype = draw(st.sampled_from(dtypes))
+    shape = draw(shapes) if shape is None else shape
+    count = draw(st.integers(1, 5)) if count is None else count
+    size = count * int(np.prod(shape))
+    drawn = draw(st.lists(st.sampled_from(values), min_size=size, max_size=size))
+    array = np.empty(size, object)
+    array[:] = drawn
+    with np.errstate(all="ignore"):
+        array = array if dtype == "bytes" else array.astype("float64").astype(dtype)
+    return array.reshape(count, *shape)
+
+
+@st.composite
+def unary(draw, function, dtypes=REALS, values=NUMBERS):
+    return Case(lambda e: function(e["x"]), {"x": draw(blocks(dtypes, values=values))})
+
+
+@st.composite
+def binary(draw, function, dtypes=REALS):
+    """Two arguments, or one and a constant, that can be broadcast."""
+    dtype, count, shape = draw(st.sampled_from(dtypes)), draw(st.integers(1, 5)), draw(shapes)
+    partner = tuple(draw(st.sampled_from([size, 1])) for size in shape[draw(st.integers(0, 3)) :])
+    a = draw(blocks([dtype], shape, count=count))
+    b = draw(blocks([dtype], partner, count=count))
+    if draw(st.booleans()):
+        a, b = b, a
+    match draw(st.integers(0, 2)):
+        case 0:
+            return Case(lambda e: function(e["a"], e["b"]), {"a": a, "b": b})
+        case 1:
+            return Case(lambda e: function(e["a"], b[0]), {"a": a})
+    return Case(lambda e: function(a[0], e["b"]), {"b": b})
+
+
+@st.composite
+def casts(draw):
+    target = draw(st.sampled_from([*REALS, "bool"]))
+    return draw(unary(lambda x: ops.cast(x, target), [*REALS, "bool"]))
+
+
+@st.composite
+def reshapes(draw):
+    x = draw(blocks())
+    size = int(np.prod(x.shape[1:]))
+    wanted = draw(st.sampled_from([[size], [1, size], [-1], [size, 1, -1], [2, -1], [size * 2]]))
+    return Case(lambda e: ops.reshape(e["x"], wanted), {"x": x})
+
+
+@st.composite
+def along_axis(draw, function, is_new=False):
+    """Calls `function` with an axis of the argument, or with one that it may get."""
+    x = draw(blocks(shape=draw(st.lists(st.integers(0, 3), min_size=not is_new, max_size=3))))
+    rank = x.ndim - 1 + is_new
+    axis = draw(st.integers(-rank, rank - 1))
+    return Case(lambda e: function(e["x"], axis), {"x": x})
+
+
+@st.composite
+def squeezes(draw):
+    sizes = draw(st.lists(st.sampled_from([1, 1, 2, 3]), max_size=3))
+    ones = [axis for axis, size in enumerate(sizes) if size == 1]
+    axes = draw(st.sampled_from([None, *ones, *[axis - len(sizes) for axis in ones]]))
+    return Case(lambda e: ops.squeeze(e["x"], axes), {"x": draw(blocks(shape=tuple(sizes)))})
+
+
+@st.composite
+def transposes(draw):
+    x = draw(blocks())
+    order = draw(st.permutations(range(x.ndim - 1)))
+    return Case(lambda e: ops.transpose(e["x"], order), {"x": x})
+
+
+@st.composite
+def slices(draw):
+    x = draw(blocks())
+    begin = [draw(st.integers(0, size)) for size in x.shape[1:]]
+    pairs = zip(x.shape[1:], begin, strict=True)
+    sizes = [draw(st.sampled_from([-1, 0, size - first])) for size, first in pairs]
+    return Case(lambda e: ops.slice(e["x"], begin, sizes), {"x": x})
+
+
+@st.composite
+def strided_slices(draw):
+    x = draw(blocks(shape=draw(st.lists(st.integers(1, 3), min_size=1, max_size=3))))
+    parts = st.sampled_from([0, -1, ..., None, slice(None), slice(1, None), slice(None, None, -2)])
+    key = draw(st.lists(parts, min_size=1, max_size=3).filter(lambda key: key.count(...) < 2))
+    assume(sum(part not in (..., None) for part in key) < x.ndim)
+    return Case(lambda e: e["x"][tuple(key)], {"x": x})
+
+
+@st.composite
+def gathers(draw):
+    table = draw(blocks(shape=draw(st.lists(st.integers(0, 3), max_size=2)), count=4))
+    x = draw(blocks(["int32", "int64"], values=[0, 1, 2, 3, 3, 9]))
+    return Case(lambda e: ops.gather(table, e["x"]), {"x": x})
+
+
+@st.composite
+def lines(draw):
+    texts = [b"1,a", b"2,", b",b", b"x,y", b"7,b,c", b'3,"d,e"']
+    x = draw(blocks(["bytes"], (), texts))
+    return Case(lambda e: ops.decode_csv(e["x"], [[5], ["none"]])[draw_index(draw)], {"x": x})
+
+
+def draw_index(draw):
+    return draw(st.integers(0, 1))
+
+
+def texts(function):
+    return unary(function, ["bytes"], TEXTS)
+
+
+CASES: dict[str, Any] = {
+    "Abs": unary(abs, [dtype for dtype in REALS if not dtype.startswith("u")]),
+    "Add": binary(ops.add),
+    "Cast": casts(),
+    "ConcatV2": along_axis(lambda x, axis: ops.concat([x, x], axis)),
+    "DecodeCSV": lines(),
+    "DecodeRaw": texts(lambda x: ops.decode_raw(x, "uint8")),
+    "Equal": binary(ops.equal),
+    "ExpandDims": along_axis(ops.expand_dims, is_new=True),
+    "FloorDiv": binary(ops.floordiv),
+    "FloorMod": binary(ops.floormod),
+    "GatherV2": gathers(),
+    "Greater": binary(ops.greater),
+    "GreaterEqual": binary(ops.greater_equal),
+    "Identity": unary(ops.identity),
+    "Less": binary(ops.less),
+    "LessEqual": binary(ops.less_equal),
+    "LogicalAnd": binary(ops.logical_and, ["bool"]),
+    "LogicalNot": unary(ops.logical_not, ["bool"]),
+    "LogicalOr": binary(ops.logical_or, ["bool"]),
+    "Maximum": binary(ops.maximum),
+    "Minimum": binary(ops.minimum),
+    "Mul": binary(ops.multiply),
+    "Neg": unary(ops.negative, [dtype for dtype in REALS if not dtype.startswith("u")]),
+    "NotEqual": binary(ops.not_equal),
+    "Pack": along_axis(lambda x, axis: ops.stack([x, x], axis), is_new=True),
+    "Pow": binary(ops.pow, FLOATS),
+    "RealDiv": binary(ops.realdiv, FLOATS),
+    "RegexFullMatch": texts(lambda x: ops.regex_full_match(x, ops.identity("[0-9]+"))),
+    "RegexReplace": texts(lambda x: ops.regex_replace(x, ops.identity("[0-9]"), "n")),
+    "Reshape": reshapes(),
+    "Slice": slices(),
+    "Square": unary(ops.square),
+    "Squeeze": squeezes(),
+    "StaticRegexFullMatch": texts(lambda x: ops.regex_full_match(x, "[0-9]+")),
+    "StaticRegexReplace": texts(lambda x: ops.regex_replace(x, "[0-9]", "n")),
+    "StridedSlice": strided_slices(),
+    "StringToHashBucketFast": texts(lambda x: ops.string_to_hash_bucket_fast(x, 10)),
+    "StringToNumber": texts(lambda x: ops.string_to_number(x, "int32")),
+    "Sub": binary(ops.subtract),
+    "Transpose": transposes(),
+}
+
+
+def run(program, feeds):
+    """The fetches of a program, or the error of an operation."""
+    cancellation = engine.Cancellation(lambda names: None, 60.0)
+    try:
+        return engine.call_functions(program.run(feeds, cancellation))
+    except engine.EngineError as error:
+        return error
+
+
+def spec_of(array, is_shape_known):
+    shape = array.shape[1:] if is_shape_known else (None,) * (array.ndim - 1)
+    return Spec(bytes if array.dtype == object else array.dtype, shape)
+
+
+def same_bits(one, other):
+    one, other = np.asarray(one), np.asarray(other)
+    if one.dtype != other.dtype or one.shape != other.shape:
+        return False
+    return np.array_equal(one, other) if one.dtype == object else one.tobytes() == other.tobytes()
+
+
+def test_every_rule_has_a_case():
+    assert {name for name, made in _definitions.items() if made.batch_rule} == set(CASES)
+
+
+@pytest.mark.parametrize("op_type", sorted(CASES))
+@settings(max_examples=100, deadline=None)
+@given(data=st.data(), is_shape_known=st.booleans())
+def test_all_rows_at_once_give_what_each_gives(op_type, data, is_shape_known):
+    case = data.draw(CASES[op_type])
+    specs = {name: spec_of(rows, is_shape_known) for name, rows in case.arguments.items()}
+    try:
+        function = compiled(trace("call", case.function, "f", specs))
+    except (TypeError, ValueError):  # It is known to fail before it runs.
+        assume(False)
+    blocks = [case.arguments[name] for name in function.feeds]
+    types = [tensor.dtype for tensor in function.feeds.values()]
+    rows = [
+        run(function.program, list(map(as_array, row, types))) for row in zip(*blocks, strict=True)
+    ]
+    assume(function.segments.parts)
+    ((program, inputs, is_looped),) = function.segments.parts
+    assert not is_looped
+    found = run(program, [blocks[number] for number in inputs])
+    has_failed = any(isinstance(row, engine.EngineError) for row in rows)
+    is_even = not has_failed and len({np.shape(row[0]) for row in rows}) == 1
+    # Where the rows are not alike the stage goes from row to row.
+    assert isinstance(found, engine.EngineError) != is_even
+    if is_even:
+        assert len(found[0]) == len(rows)
+        assert all(same_bits(found[0][index], row[0]) for index, row in enumerate(rows))

@@ -1,0 +1,301 @@
+"""Native functions: what they may do, what they make, and how they fail."""
+
+import pickle
+import re
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.pipeline.conftest import NUM_EXAMPLES, WAYS, same
+
+import headrace as hr
+from headrace import errors
+
+THIS_FILE = re.escape(__file__)
+
+
+@hr.native
+def scaled(example):
+    pixels = hr.ops.cast(hr.ops.decode_raw(example["image"], "uint8"), "float32")
+    return {"image": pixels / 255.0 - 0.5, "label": example["label"]}
+
+
+@hr.native
+def is_odd(example):
+    return example["number"] % 2 == 1
+
+
+@hr.native
+def repeated(example):
+    return {"number": hr.ops.stack([example["number"], -example["number"]])}
+
+
+def images(count=300, size=784):
+    raw = np.random.default_rng(3).integers(0, 256, (count, size), np.uint8)
+    strings = np.empty(count, object)
+    strings[:] = [row.tobytes() for row in raw]
+    return raw, hr.arrays({"image": strings, "label": np.arange(count)})
+
+
+@pytest.fixture
+def numbers(records):
+    return hr.tfrecords(records).parse({"number": int, "text": bytes, "list": hr.Ragged(int)})
+
+
+def test_a_native_function_maps_examples(given):
+    raw, pipeline = images()
+    batches = given(pipeline.map(scaled).batch(128))
+    pixels = np.concatenate([batch["image"] for batch in batches])
+    assert np.array_equal(pixels, raw.astype(np.float32) / np.float32(255) - np.float32(0.5))
+    assert [len(batch["label"]) for batch in batches] == [128, 128, 44]
+
+
+def test_components_are_known_before_anything_runs():
+    _, pipeline = images()
+    made = pipeline.map(scaled)
+    assert made.spec == {
+        "image": hr.Spec(np.dtype("float32"), (None,)),
+        "label": hr.Spec(np.dtype("int64"), ()),
+    }
+    assert "component 'image'" in made.describe()
+    assert made.batch(4).spec["label"] == hr.Spec(np.dtype("int64"), (None,))
+
+
+def test_what_passes_on_keeps_its_kind(numbers, given):
+    @hr.native
+    def chosen(example):
+        return {"list": example["list"], "text": example["text"], "other": example["number"] + 1}
+
+    pipeline = numbers.map(chosen)
+    assert pipeline.spec["list"].is_ragged
+    batch = given(pipeline.padded_batch(5))[0]
+    assert batch["list"].tolist() == [[0, 0, 0], [0, 0, 0], [0, 1, 0], [0, 1, 2], [0, 0, 0]]
+    assert batch["text"][3] == b"text 3"
+    assert batch["other"].tolist() == [1, 2, 3, 4, 5]
+    only = hr.native(lambda example: {"b": example["text"], "a": example["number"]})
+    assert list(next(iter(numbers.map(only)))) == ["b", "a"]
+
+
+def test_texts_stay_texts(given):
+    pipeline = hr.arrays({"name": np.array(["ä", "b"]), "n": np.arange(2)})
+    kept = hr.native(lambda example: {"name": example["name"], "n": example["n"] * 2})
+    assert [example["name"] for example in given(pipeline.map(kept))] == ["ä", "b"]
+
+
+def test_rows_may_have_shapes_of_their_own(given):
+    texts = np.array([b"abc", b"", b"de", b"fgh"], object)
+    made = hr.native(lambda example: {"bytes": hr.ops.decode_raw(example["text"], "uint8") + 1})
+    rows = [example["bytes"].tolist() for example in given(hr.arrays({"text": texts}).map(made))]
+    assert rows == [[98, 99, 100], [], [101, 102], [103, 104, 105]]
+
+
+def test_a_native_function_maps_batches(given):
+    pipeline = hr.arrays({"x": np.arange(10.0)}).batch(4)
+    made = pipeline.map(hr.native(lambda batch: {"x": batch["x"] * 2, "first": batch["x"][0]}))
+    batches = given(made)
+    assert [batch["x"].tolist() for batch in batches] == [[0, 2, 4, 6], [8, 10, 12, 14], [16, 18]]
+    assert [float(batch["first"]) for batch in batches] == [0, 4, 8]
+    assert made.spec["x"] == hr.Spec(np.dtype("float64"), (None,))
+
+
+def test_a_native_predicate_filters(numbers, given):
+    kept = [int(example["number"]) for example in given(numbers.filter(is_odd))]
+    assert kept == list(range(1, NUM_EXAMPLES, 2))
+    batches = given(numbers.select("number").filter(is_odd).batch(300))
+    assert [len(batch["number"]) for batch in batches] == [300, 200]
+    short = hr.native(lambda batch: hr.ops.size(batch["number"]) < 300)
+    assert len(given(numbers.select("number").batch(300).filter(short))) == 1
+    flag = hr.arrays({"x": np.array([True, False, True])})
+    assert len(given(flag.filter(hr.native(lambda example: example["x"])))) == 2
+    assert given(flag.filter(hr.native(lambda example: False))) == []
+
+
+def test_a_native_flat_map_takes_rows_apart(numbers, given):
+    made = numbers.select("number").flat_map(repeated)
+    assert made.spec == {"number": hr.Spec(np.dtype("int64"), ())}
+    found = [int(example["number"]) for example in given(made)]
+    assert found == [sign * number for number in range(NUM_EXAMPLES) for sign in (1, -1)]
+
+
+def test_it_is_traced_once(numbers):
+    calls = []
+
+    @hr.native
+    def counted(example):
+        calls.append(example)
+        return {"x": example["number"] + 1}
+
+    pipeline = numbers.map(counted)
+    assert len(calls) == 1
+    assert sum(1 for _ in pipeline.batch(100).epochs(2)) == 20
+    assert len(calls) == 1
+
+
+def test_it_follows_python_functions(numbers, given):
+    pipeline = numbers.map(lambda example: {"x": np.arange(int(example["number"]) % 3)})
+    made = pipeline.map(hr.native(lambda example: {"y": example["x"] * 2})).take(4)
+    assert [example["y"].tolist() for example in given(made)] == [[], [0], [0, 2], []]
+
+
+def test_native_functions_call_each_other(given):
+    inner = hr.native(lambda example: {"x": example["x"] + 1})
+    outer = hr.native(lambda example: {"x": inner(example)["x"] * 10})
+    found = [int(e["x"]) for e in given(hr.arrays({"x": np.arange(3)}).map(outer))]
+    assert found == [10, 20, 30]
+
+
+def test_it_can_be_called_with_values():
+    raw, _ = images(1)
+    result = scaled({"image": raw[0].tobytes(), "label": 4})
+    assert result["image"].dtype == np.float32
+    assert (result["image"].shape, int(result["label"])) == ((784,), 4)
+    assert is_odd({"number": 3})
+
+
+def test_it_is_shown_and_pickled_by_its_name():
+    assert repr(scaled) == "<native function scaled>"
+    assert str(images()[1].map(scaled)).endswith("map(scaled))")
+    assert pickle.loads(pickle.dumps(scaled)) is scaled
+
+
+USES = {
+    "float": lambda example: {"y": float(example["x"])},
+    "int": lambda example: {"y": int(example["x"])},
+    "printed": lambda example: print(example["x"]),
+    "print": lambda example: {"y": f"{example['x']}"},
+    "if, while": lambda example: {"y": 1 if example["x"] > 3 else 2},
+    "NumPy": lambda example: {"y": np.asarray(example["x"])},
+    "iterated": lambda example: {"y": sum(example["x"])},
+}
+
+
+@pytest.mark.parametrize("word", USES)
+def test_a_look_at_a_value_is_refused_with_the_line(word):
+    pipeline = hr.arrays({"x": np.arange(3)})
+    line = USES[word].__code__.co_firstlineno
+    with pytest.raises(TypeError, match=rf"^{THIS_FILE}:{line}: the value is not known.*{word}"):
+        pipeline.map(hr.native(USES[word]))
+
+
+def stateful(example):
+    variable = hr.ops.Variable(1)
+    return {"y": example["x"] + variable}
+
+
+def queued(example):
+    return {"y": hr.ops.FIFOQueue(3, [np.int64]).dequeue()}
+
+
+REFUSED = {
+    "RandomUniform draws random numbers": lambda example: {"y": hr.ops.random_uniform([])},
+    "VariableV2 has a state": stateful,
+    "FIFOQueueV2 has a state": queued,
+    "PyFunc has a state": lambda example: {"y": hr.ops.py_func(abs, [example["x"]], np.int64)},
+    "Acos has no kernel in the engine for float64": lambda example: {
+        "y": hr.ops.acos(example["f"])
+    },
+    "Add has no kernel in the engine for complex64": lambda example: {"y": example["c"] + 1j},
+    "depends on a condition": lambda example: {
+        "y": hr.ops.cond(example["x"] > 1, lambda: example["x"], lambda: -example["x"])
+    },
+}
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_operations_that_cannot_run_for_each_row_are_refused_with_the_line(text):
+    components = {"x": np.arange(3), "f": np.zeros(3), "c": np.zeros(3, np.complex64)}
+    with pytest.raises(ValueError, match=rf"^map\(.*\): {THIS_FILE}:\d+: the operation .*{text}"):
+        hr.arrays(components).map(hr.native(REFUSED[text]))
+
+
+def test_results_that_are_none_are_refused():
+    pipeline = hr.arrays({"x": np.arange(3)})
+    with pytest.raises(
+        TypeError, match=r"map\(.*\): the function returned Tensor, expected a dict"
+    ):
+        pipeline.map(hr.native(lambda example: example["x"]))
+    with pytest.raises(TypeError, match="returned no components, expected at least one"):
+        pipeline.map(hr.native(lambda example: {}))
+    with pytest.raises(TypeError, match=r"returned int64 of shape .*, expected one bool"):
+        pipeline.filter(hr.native(lambda example: example["x"]))
+    with pytest.raises(TypeError, match="'y' is a scalar, expected a leading axis"):
+        pipeline.flat_map(hr.native(lambda example: {"y": example["x"]}))
+    with pytest.raises(TypeError, match="native: got 3, expected a function"):
+        hr.native(3)
+    with pytest.raises(TypeError, match="is native already"):
+        hr.native(scaled)
+
+
+def test_wrong_arguments_keep_their_error_with_a_note():
+    pipeline = hr.arrays({"x": np.arange(3)})
+    with pytest.raises(ValueError, match="Cannot reshape a tensor with 1 elements") as failed:
+        pipeline.map(hr.native(lambda example: {"y": hr.ops.reshape(example["x"], [3])}))
+    assert re.search(rf"in map\(.*\), traced at {THIS_FILE}:\d+ with", failed.value.__notes__[0])
+    with pytest.raises(KeyError):
+        pipeline.map(hr.native(lambda example: {"y": example["z"]}))
+
+
+def test_a_failing_row_names_the_operation_the_line_and_the_record(tmp_path, given):
+    path = tmp_path / "numbers.txt"
+    path.write_bytes(b"1\n2\nthree\n4\n")
+
+    @hr.native
+    def number(example):
+        return {"n": hr.ops.string_to_number(example["text"], "int64")}
+
+    line = number.__wrapped__.__code__.co_firstlineno + 2
+    pipeline = hr.text_lines(path).map(number)
+    message = (
+        rf"map\(.*number\): StringToNumber at {THIS_FILE}:{line}: .*three"
+        rf".*\[while reading {re.escape(str(path))}: line 3\]"
+    )
+    for way in WAYS:
+        examples = iter(pipeline.options(**way))
+        assert [int(next(examples)["n"]) for _ in range(2)] == [1, 2]
+        with pytest.raises(errors.InvalidArgumentError, match=message):
+            next(examples)
+
+
+def test_photographs_that_are_damaged_are_named(tmp_path):
+    (tmp_path / "a.jpg").write_bytes(b"no photograph")
+    decode = hr.native(lambda example: {"image": hr.ops.decode_jpeg(example["data"])})
+    with pytest.raises(errors.InvalidArgumentError, match=r"DecodeJpeg at .*a\.jpg"):
+        list(hr.files(tmp_path).map(decode).batch(2))
+
+
+def operations():
+    """Strategies for steps of a native function over a float vector of three elements."""
+    return st.sampled_from(
+        [
+            lambda x: x * 2.0 + 1.0,
+            lambda x: hr.ops.reshape(hr.ops.stack([x, -x]), [6])[1:4],
+            lambda x: hr.ops.maximum(x, x[0]),
+            lambda x: hr.ops.cast(hr.ops.cast(x, "uint8"), "float32"),
+            lambda x: hr.ops.resize(hr.ops.reshape(x, [3, 1, 1]), [3, 1])[:, 0, 0],
+            lambda x: hr.ops.concat([x[2:], x[:2]], 0),
+        ]
+    )
+
+
+@settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(steps=st.lists(operations(), min_size=1, max_size=5), size=st.integers(1, 90))
+def test_segments_change_nothing(records, steps, size):
+    """Operations over blocks and in loops, in any order, against a call for each example."""
+
+    @hr.native
+    def function(example):
+        x = example["floats"]
+        for step in steps:
+            x = step(x)
+        return {"x": x, "number": example["number"] % 7}
+
+    pipeline = hr.tfrecords(records).parse({"number": int, "floats": hr.Feature(float, (3,))})
+    expected = [function(example) for example in pipeline.take(200)]
+    found = list(pipeline.map(function).take(200))
+    assert same(found, expected)
+    batched = list(pipeline.map(function).batch(size))
+    again = list(pipeline.map(function).batch(size).options(num_threads=1))
+    assert same(batched, again)
