@@ -81,6 +81,8 @@ class Queue:
 @final
 class RandomGenerator:
     def __new__(cls, seed: int, seed2: int) -> RandomGenerator: ...
+    @staticmethod
+    def of_rows(seed: int, number: int) -> RandomGenerator: ...
 
 @final
 class Reader:
@@ -176,13 +178,15 @@ class PythonCall:
 _Typed = tuple[_Array, int]
 
 # A name, columns that are given, the program for a row, segments (program, values that are fed,
-# whether it runs for each row), values that are results, whether a row is a batch.
+# whether it runs for each row), values that are results, whether a row is a batch, whether it draws
+# random numbers.
 _NativeParts = tuple[
     str,
     Sequence[int],
     Program,
     Sequence[tuple[Program, Sequence[int], bool]],
     Sequence[int],
+    bool,
     bool,
 ]
 

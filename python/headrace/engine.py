@@ -75,13 +75,14 @@ __all__ = [
 
 # A native function of a pipeline: its name, the columns that it is given, its program for a row,
 # segments for the rows of a block (program, values that are fed, whether it runs for each row),
-# which values are its results, and whether a row is a batch.
+# which values are its results, whether a row is a batch, and whether it draws random numbers.
 NativeParts: TypeAlias = tuple[
     str,
     Sequence[int],
     Program,
     Sequence[tuple[Program, Sequence[int], bool]],
     Sequence[int],
+    bool,
     bool,
 ]
 

@@ -188,7 +188,9 @@ def queued(example):
 
 
 REFUSED = {
-    "RandomUniform draws random numbers": lambda example: {"y": hr.ops.random_uniform([])},
+    "RandomUniform draws random numbers, for which map needs a seed": lambda example: {
+        "y": hr.ops.random_uniform([])
+    },
     "VariableV2 has a state": stateful,
     "FIFOQueueV2 has a state": queued,
     "PyFunc has a state": lambda example: {"y": hr.ops.py_func(abs, [example["x"]], np.int64)},
@@ -299,3 +301,51 @@ def test_segments_change_nothing(records, steps, size):
     batched = list(pipeline.map(function).batch(size))
     again = list(pipeline.map(function).batch(size).options(num_threads=1))
     assert same(batched, again)
+
+
+@hr.native
+def noisy(example):
+    noise = hr.ops.random_uniform([2]) + hr.ops.random_normal([2])
+    return {"number": example["number"], "noise": noise}
+
+
+def noise_of(pipeline):
+    return {int(example["number"]): example["noise"].tolist() for example in pipeline}
+
+
+def test_draws_belong_to_the_example_and_the_epoch(numbers, given):
+    pipeline = numbers.map(noisy, seed=7)
+    plain = {int(e["number"]): e["noise"].tolist() for e in given(pipeline)}
+    assert len({tuple(noise) for noise in plain.values()}) == NUM_EXAMPLES
+    assert noise_of(numbers.shuffle(window=100, seed=1).map(noisy, seed=7)) == plain
+    assert noise_of(pipeline.batch(33).unbatch()) == plain
+    later = {number: noise for number, noise in plain.items() if number >= 20}
+    assert noise_of(numbers.skip(20).map(noisy, seed=7)) == later
+    assert noise_of(numbers.map(noisy, seed=8)) != plain
+    epochs = [noise_of(pipeline.epoch(number)) for number in (0, 1)]
+    assert epochs[0] == plain
+    assert not any(plain[number] == epochs[1][number] for number in plain)
+
+
+def test_draws_of_a_batch_belong_to_its_number(given):
+    batches = hr.arrays({"number": np.arange(100)}).batch(10)
+    drawn = hr.native(lambda batch: {"noise": hr.ops.random_uniform([3])})
+    found = [batch["noise"].tolist() for batch in given(batches.map(drawn, seed=7))]
+    assert len({tuple(noise) for noise in found}) == 10
+    again = given(batches.skip(2).map(drawn, seed=7))
+    assert [batch["noise"].tolist() for batch in again] == found[2:]
+
+
+def test_uniform_draws_over_examples_are_uniform():
+    drawn = hr.native(lambda example: {"x": hr.ops.random_uniform([])})
+    pipeline = hr.arrays({"number": np.arange(20_000)}).map(drawn, seed=3).batch(20_000)
+    counts = np.histogram(next(iter(pipeline))["x"], 20, (0.0, 1.0))[0]
+    # The 0.9999 quantile of chi-square for 19 degrees is 50.8.
+    assert ((counts - 1000) ** 2 / 1000).sum() < 50.8
+
+
+def test_a_seed_stands_in_map_alone(numbers):
+    with pytest.raises(ValueError, match="has a seed of its own"):
+        numbers.map(hr.native(lambda e: {"x": hr.ops.random_uniform([], seed=3)}), seed=7)
+    with pytest.raises(ValueError, match="for which map needs a seed"):
+        numbers.filter(hr.native(lambda e: hr.ops.random_uniform([]) < 0.5))

@@ -31,6 +31,11 @@ impl Philox {
         Self { key, counter: u128::from(seed2) << 64, block: [0; BLOCK], used: BLOCK }
     }
 
+    /// The stream of a row of a pipeline, which a key tells from others.
+    pub fn of_row(seed: u64, key: u64) -> Self {
+        Self::new(seed.cast_signed(), key.cast_signed())
+    }
+
     /// A stream with a random seed.
     pub fn from_entropy() -> Self {
         let random = || RandomState::new().build_hasher().finish() as i64;

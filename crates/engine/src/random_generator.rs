@@ -1,25 +1,43 @@
 //! Random generators: the position in its stream of numbers of each operation with random results.
 
+use crate::error::Result;
 use crate::philox::Philox;
+use crate::pipeline::origin::mix;
+use crate::run::Run;
 use crate::sync::Mutex;
 
-/// The stream of one operation, which every run of a session continues. A run reserves the part it needs; only that is
-/// done under the lock.
-pub struct RandomGenerator(Mutex<Philox>);
+/// What one operation draws its numbers from.
+pub enum RandomGenerator {
+    /// A stream that every run of a session continues. A run reserves the part it needs; only that is done under the lock.
+    Stream(Mutex<Philox>),
+    /// For each row of a pipeline a stream of its own, which belongs to this seed.
+    Rows(u64),
+}
 
 impl RandomGenerator {
     /// The generator for a pair of seeds; see [`Philox::from_seeds`].
     pub fn new(seed: i64, seed2: i64) -> Self {
-        Self(Mutex::new(Philox::from_seeds(seed, seed2)))
+        Self::Stream(Mutex::new(Philox::from_seeds(seed, seed2)))
+    }
+
+    /// The generator of operation number `number` of a native function that has a seed.
+    pub fn of_rows(seed: u64, number: u64) -> Self {
+        Self::Rows(mix(seed, number))
     }
 
     /// Takes the next `count` numbers.
-    pub fn take(&self, count: usize) -> Philox {
-        self.0.lock().reserve(count)
+    pub fn take(&self, run: &Run, count: usize) -> Result<Philox> {
+        match self {
+            Self::Stream(stream) => Ok(stream.lock().reserve(count)),
+            Self::Rows(seed) => run.row_key().map(|key| Philox::of_row(*seed, key)),
+        }
     }
 
     /// Takes the next `count` blocks of four numbers.
-    pub fn take_blocks(&self, count: u128) -> Philox {
-        self.0.lock().reserve_blocks(count)
+    pub fn take_blocks(&self, run: &Run, count: u128) -> Result<Philox> {
+        match self {
+            Self::Stream(stream) => Ok(stream.lock().reserve_blocks(count)),
+            Self::Rows(_) => self.take(run, 0),
+        }
     }
 }

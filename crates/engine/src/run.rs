@@ -166,6 +166,8 @@ pub struct Run<'a> {
     pub(crate) read_outputs: Cell<u64>,
     /// Whether the program is unoptimised.
     pub(crate) is_unoptimised: Cell<bool>,
+    /// What tells the row of a pipeline from others for which the program is run.
+    row_key: Cell<Option<u64>>,
     origins: RefCell<Origins>,
 }
 
@@ -181,6 +183,7 @@ impl<'a> Run<'a> {
             node: Cell::new(0),
             read_outputs: Cell::new(u64::MAX),
             is_unoptimised: Cell::new(false),
+            row_key: Cell::new(None),
             origins: RefCell::default(),
         }
     }
@@ -222,6 +225,16 @@ impl<'a> Run<'a> {
     /// Whether kernels must defer nothing: see [`crate::program::ProgramBuilder::unoptimised`].
     pub fn is_unoptimised(&self) -> bool {
         self.is_unoptimised.get()
+    }
+
+    /// Says which row of a pipeline the program is run for next; see [`crate::pipeline::origin::Place::key`].
+    pub fn set_row_key(&self, key: Option<u64>) {
+        self.row_key.set(key);
+    }
+
+    /// What random draws for the row of a pipeline are keyed by. Fails if it is run for none.
+    pub fn row_key(&self) -> Result<u64> {
+        self.row_key.get().ok_or_else(|| Error::internal("random numbers are drawn for a row without a place"))
     }
 
     /// As [`Run::set_origin`], of one record.

@@ -117,8 +117,8 @@ impl Stage {
 }
 
 /// A native function: its name, the columns that it is given, its program for a row, segments for many rows (program,
-/// numbers of the values that it is fed, whether it is run for each row), the values that are its results, and whether a row is
-/// a batch.
+/// numbers of the values that it is fed, whether it is run for each row), the values that are its results, whether a row is a
+/// batch, and whether it draws random numbers.
 #[derive(FromPyObject)]
 struct NativeParts<'py>(
     String,
@@ -127,18 +127,20 @@ struct NativeParts<'py>(
     Vec<(Bound<'py, Program>, Vec<usize>, bool)>,
     Vec<usize>,
     bool,
+    bool,
 );
 
 impl NativeParts<'_> {
     fn whole(self) -> Function {
-        let Self(name, inputs, program, segments, results, is_batched) = self;
+        let Self(name, inputs, program, segments, results, is_batched, is_random) = self;
         let segment = |(program, inputs, is_looped): (Bound<'_, Program>, _, _)| Segment {
             program: Arc::clone(&program.get().program),
             inputs,
             is_looped,
         };
         let segments = segments.into_iter().map(segment).collect();
-        Function { name, inputs, program: Arc::clone(&program.get().program), segments, results, is_batched }
+        let program = Arc::clone(&program.get().program);
+        Function { name, inputs, program, segments, results, is_batched, is_random }
     }
 }
 

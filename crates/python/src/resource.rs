@@ -58,6 +58,12 @@ impl RandomGenerator {
     fn new(seed: i64, seed2: i64) -> Self {
         Self(Arc::new(random_generator::RandomGenerator::new(seed, seed2)))
     }
+
+    /// For operation number `number` of a native function.
+    #[staticmethod]
+    fn of_rows(seed: u64, number: u64) -> Self {
+        Self(Arc::new(random_generator::RandomGenerator::of_rows(seed, number)))
+    }
 }
 
 /// A table of sparse tensors of the engine.

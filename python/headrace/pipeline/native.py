@@ -40,8 +40,13 @@ class NativeFunction(ABC):
     """A function that is traced once and runs in the engine."""
 
     @abstractmethod
-    def traced(self, use: Use, specs: dict[str, Spec]) -> Traced:
+    def traced(self, use: Use, specs: dict[str, Spec], seed: int | None) -> Traced:
         """Returns the function for the components of an example, or of a batch.
+
+        Args:
+            use: The stage that it is given to.
+            specs: The components.
+            seed: That of its random operations; None if it may have none.
 
         Raises:
             TypeError: If it does what cannot be traced, or returns the wrong kind of thing.

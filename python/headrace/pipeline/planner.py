@@ -207,7 +207,8 @@ class _Planning:
         self, stage: stages.Map | stages.Filter | stages.FlatMap, before: Specs, is_batched: bool
     ) -> None:
         function = cast("NativeFunction", stage.function)
-        self._later(function.traced(stage.use, before).stage(is_batched))
+        seed = stage.seed if isinstance(stage, stages.Map) else None
+        self._later(function.traced(stage.use, before, seed).stage(is_batched))
         if not isinstance(stage, stages.Map):
             self._finish_rows()
 

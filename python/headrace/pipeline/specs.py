@@ -64,12 +64,12 @@ def after(stage: Stage, specs: Specs) -> Specs:  # noqa: PLR0911 (one for each s
         ValueError: If the stage cannot follow.
     """
     match stage:
-        case (
-            stages.Map(function=NativeFunction() as function)
-            | stages.Filter(function=NativeFunction() as function)
-            | stages.FlatMap(function=NativeFunction() as function)
-        ):
-            return function.traced(stage.use, specs).specs
+        case stages.Map(function=NativeFunction() as function, seed=seed):
+            return function.traced("map", specs, seed).specs
+        case stages.Filter(function=NativeFunction() as function):
+            return function.traced("filter", specs, None).specs
+        case stages.FlatMap(function=NativeFunction() as function):
+            return function.traced("flat_map", specs, None).specs
         case stages.Parse():
             return _parsed(stage, specs)
         case stages.Select():

@@ -137,10 +137,14 @@ impl Place {
         [self.pass.number, self.record, file, self.sub]
     }
 
+    /// One number for the place; other places have others, but for chance.
+    pub fn key(&self) -> u64 {
+        self.words().into_iter().fold(0, mix)
+    }
+
     /// The random draws for this row that belong to `seed`.
     pub fn random(&self, seed: u64) -> Philox {
-        let key = self.words().into_iter().fold(0, mix);
-        Philox::new(seed.cast_signed(), key.cast_signed())
+        Philox::of_row(seed, self.key())
     }
 }
 

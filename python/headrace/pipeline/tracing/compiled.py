@@ -77,7 +77,8 @@ class Compiled(Traced):
         inputs = [columns.index(name) for name in self.feeds]
         segments = [] if is_batched else self.segments.parts
         results = self.segments.results
-        return self.trace.name, inputs, self.program, segments, results, is_batched
+        is_random = self.trace.graph.lowering.is_random
+        return self.trace.name, inputs, self.program, segments, results, is_batched, is_random
 
     def _column(self, name: str) -> tuple[int, bool]:
         """Returns the number of a result, or of the column that it is."""

@@ -54,13 +54,13 @@ class _Native(NativeFunction):
         # Guarded by the lock.
         self._compiled: dict[object, Compiled] = {}
 
-    def traced(self, use: Use, specs: dict[str, Spec]) -> Compiled:
+    def traced(self, use: Use, specs: dict[str, Spec], seed: int | None = None) -> Compiled:
         """Returns the function for some components; it is traced once for each kind of them."""
-        key = use, tuple(specs.items())
+        key = use, tuple(specs.items()), seed
         with self._lock:
             found = self._compiled.get(key)
         if found is None:
-            found = compiled(trace(use, self._function, self._name, specs))
+            found = compiled(trace(use, self._function, self._name, specs, seed))
             with self._lock:
                 found = self._compiled.setdefault(key, found)
         return found

@@ -24,6 +24,7 @@ class TracedGraph(Graph):
 
     Args:
         name: What the function is called in errors.
+        seed: That of random operations; None to refuse them.
 
     Attributes:
         lowering: Makes its programs.
@@ -31,10 +32,11 @@ class TracedGraph(Graph):
 
     tensor_class = TracedTensor
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, seed: int | None) -> None:
         super().__init__()
-        self.lowering: Final = RowLowering()
+        self.lowering: Final = RowLowering(seed)
         self._name = name
+        self._has_seed = seed is not None
         # What depends on an argument.
         self._varying: set[Operation] = set()
 
@@ -71,19 +73,30 @@ class TracedGraph(Graph):
         if constant is not None:
             return constant
         definition = op.definition
-        if definition.is_placeholder or any(map(self.is_varying, op.inputs)):
+        if (
+            definition.is_placeholder
+            or definition.is_random
+            or any(map(self.is_varying, op.inputs))
+        ):
             self._varying.add(op)
         if definition.is_random:
-            self._refuse(op, "draws random numbers. Draw them in a Python function")
-        if definition.is_stateful or definition.role not in _ROLES or definition.takes_variable:
+            self._add_random(op)
+        elif definition.is_stateful or definition.role not in _ROLES or definition.takes_variable:
             self._refuse(op, "has a state or an effect. Use a Python function")
         if op.branch is not None or op.control_inputs:
             self._refuse(
                 op, "depends on a condition or on another operation. Use headrace.ops.where"
             )
-        if op in self._varying and not definition.is_placeholder:
+        if op in self._varying and not (definition.is_placeholder or definition.is_random):
             self._check_kernel(op)
         return op
+
+    def _add_random(self, op: Operation) -> None:
+        if not self._has_seed:
+            self._refuse(op, "draws random numbers, for which map needs a seed: map(f, seed=7)")
+        if op.attrs.get("seed2"):
+            self._refuse(op, "has a seed of its own. Give one to map instead: map(f, seed=7)")
+        self.lowering.generator(op)
 
     def _folded(self, op: Operation) -> Operation | None:
         """Returns a constant in place of an operation over constants."""

@@ -1,5 +1,6 @@
 """From the graph of a native function to programs."""
 
+from headrace import engine
 from headrace.graph import Operation
 from headrace.session.lowering import Lowering
 from headrace.session.resources import Resources
@@ -8,10 +9,30 @@ __all__ = ["RowLowering"]
 
 
 class RowLowering(Lowering):
-    """Makes programs that have no state. Errors name an operation by its type and its line."""
+    """Makes programs that have no state. Errors name an operation by its type and its line.
 
-    def __init__(self) -> None:
+    Args:
+        seed: That of random operations; None if there are none.
+    """
+
+    def __init__(self, seed: int | None = None) -> None:
         super().__init__(Resources(), rewrites=True)
+        self._seed = seed
+        # The random operations, in the order in which they were made.
+        self._random: dict[Operation, engine.RandomGenerator] = {}
+
+    @property
+    def is_random(self) -> bool:
+        """Whether there are random operations."""
+        return bool(self._random)
+
+    def generator(self, op: Operation) -> engine.RandomGenerator:
+        """Returns what gives each row draws of its own for an operation."""
+        if op not in self._random:
+            assert self._seed is not None  # `TracedGraph` refuses the operation.
+            generator = engine.RandomGenerator.of_rows(self._seed, len(self._random))
+            self._random[op] = generator
+        return self._random[op]
 
     def label(self, op: Operation) -> str:
         """Returns what an operation is called in errors."""

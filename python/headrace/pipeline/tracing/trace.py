@@ -62,7 +62,13 @@ class Trace:
         ]
 
 
-def trace(use: Use, function: Callable[..., Any], name: str, specs: dict[str, Spec]) -> Trace:
+def trace(
+    use: Use,
+    function: Callable[..., Any],
+    name: str,
+    specs: dict[str, Spec],
+    seed: int | None = None,
+) -> Trace:
     """Calls a function with a tensor for each component.
 
     Args:
@@ -70,13 +76,14 @@ def trace(use: Use, function: Callable[..., Any], name: str, specs: dict[str, Sp
         function: The user's function.
         name: Its name.
         specs: The components.
+        seed: That of its random operations; None if it may have none.
 
     Raises:
         TypeError: If it does what cannot be traced, or returns the wrong kind of thing.
         ValueError: If it uses an operation that the engine cannot compute in a pipeline.
     """
     name = f"{use}({name})"
-    graph = TracedGraph(name)
+    graph = TracedGraph(name, seed)
     with graph.as_default():
         arguments = {component: _argument(spec) for component, spec in specs.items()}
         try:

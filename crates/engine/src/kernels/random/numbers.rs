@@ -51,10 +51,10 @@ impl RandomFloats {
         Ok(Self { generator: Arc::clone(generator), dtype: attrs.dtype("dtype")?, distribution })
     }
 
-    fn make<T: RandomFloat>(&self, shape: Shape) -> Result<Tensor> {
+    fn make<T: RandomFloat>(&self, run: &Run, shape: Shape) -> Result<Tensor> {
         let mut values = allocate::elements(T::DTYPE, &shape).room()?;
         let length = shape.num_elements();
-        let mut random = take(&self.generator, length);
+        let mut random = take(&self.generator, run, length)?;
         match self.distribution {
             Distribution::Uniform => values.extend((0..length).map(|_| T::uniform(&mut random))),
             Distribution::Normal => {
@@ -76,27 +76,27 @@ impl RandomIntegers {
         Self { generator: Arc::clone(generator) }
     }
 
-    fn make<T: RandomInteger>(&self, shape: Shape, low: &Tensor, high: &Tensor) -> Result<Tensor> {
+    fn make<T: RandomInteger>(&self, run: &Run, shape: Shape, low: &Tensor, high: &Tensor) -> Result<Tensor> {
         let (low, high) = (scalar::<T>(low, "minval")?, scalar::<T>(high, "maxval")?);
         let mut values = allocate::elements(T::DTYPE, &shape).room()?;
         let length = shape.num_elements();
         if length > 0 && low >= high {
             return Err(Error::invalid_argument(format!("Need minval < maxval, got {low} >= {high}")));
         }
-        let mut random = take(&self.generator, length);
+        let mut random = take(&self.generator, run, length)?;
         values.extend((0..length).map(|_| T::uniform(&mut random, low, high)));
         Tensor::from_values(shape, values)
     }
 }
 
 impl Kernel for RandomFloats {
-    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+    fn run(&self, run: &Run, inputs: Tensors) -> Result<Step> {
         let [sizes] = expect_inputs(&inputs)?;
         let shape = requested_shape(sizes)?;
         let numbers = match self.dtype {
-            DType::Float16 => self.make::<f16>(shape),
-            DType::Float32 => self.make::<f32>(shape),
-            DType::Float64 => self.make::<f64>(shape),
+            DType::Float16 => self.make::<f16>(run, shape),
+            DType::Float32 => self.make::<f32>(run, shape),
+            DType::Float64 => self.make::<f64>(run, shape),
             dtype => Err(Error::unimplemented(format!("random numbers of type {dtype} are not supported"))),
         };
         numbers.map(Step::one)
@@ -104,20 +104,20 @@ impl Kernel for RandomFloats {
 }
 
 impl Kernel for RandomIntegers {
-    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+    fn run(&self, run: &Run, inputs: Tensors) -> Result<Step> {
         let [sizes, low, high] = expect_inputs(&inputs)?;
         let shape = requested_shape(sizes)?;
         let numbers = match low.dtype() {
-            DType::Int32 => self.make::<i32>(shape, low, high),
-            DType::Int64 => self.make::<i64>(shape, low, high),
+            DType::Int32 => self.make::<i32>(run, shape, low, high),
+            DType::Int64 => self.make::<i64>(run, shape, low, high),
             dtype => Err(Error::unimplemented(format!("random numbers of type {dtype} are not supported"))),
         };
         numbers.map(Step::one)
     }
 }
 
-fn take(generator: &RandomGenerator, length: usize) -> Philox {
-    generator.take_blocks(length as u128 * BLOCKS_PER_NUMBER as u128)
+fn take(generator: &RandomGenerator, run: &Run, length: usize) -> Result<Philox> {
+    generator.take_blocks(run, length as u128 * BLOCKS_PER_NUMBER as u128)
 }
 
 /// The next numbers of the truncated distribution, as many as one block makes. The next group begins a fixed number of

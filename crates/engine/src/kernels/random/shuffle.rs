@@ -22,13 +22,13 @@ impl RandomShuffle {
 }
 
 impl Kernel for RandomShuffle {
-    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+    fn run(&self, run: &Run, inputs: Tensors) -> Result<Step> {
         let [tensor] = expect_inputs(&inputs)?;
         let num_rows = tensor.shape().first().copied().unwrap_or(1);
         if num_rows <= 1 {
             return Ok(Step::one(tensor.clone()));
         }
-        let order = permutation(num_rows, self.generator.take(num_rows - 1))?;
+        let order = permutation(num_rows, self.generator.take(run, num_rows - 1)?)?;
         tensor.take_rows(&order, &[num_rows]).map(Step::one)
     }
 }

@@ -24,6 +24,8 @@ pub struct Function {
     pub results: Vec<usize>,
     /// Whether a row is a batch. There are no segments then.
     pub is_batched: bool,
+    /// Whether it draws random numbers, which are keyed by the place of the row.
+    pub is_random: bool,
 }
 
 /// A part of a function. Values are numbered: first the arguments, then what each segment fetches.
@@ -66,21 +68,21 @@ impl Function {
         let inputs: Vec<_> = given.iter().collect();
         if self.is_batched {
             let mut batches: Vec<Vec<Column>> = self.results.iter().map(|_| Vec::new()).collect();
-            looped(&self.program, &inputs, rows, |result, batch| {
+            looped(&self.program, &inputs, rows, self.is_random, |result, batch| {
                 batches[result].push(Column::Dense(batch.into_materialised()?));
                 Ok(())
             })
             .map_err(|error| self.named(error))?;
             return Ok(batches.into_iter().map(|batches| Column::Batches(batches.into())).collect());
         }
-        stacked(&self.program, self.results.len(), &inputs, rows).map_err(|error| self.named(error))
+        stacked(&self.program, &inputs, rows, self.is_random).map_err(|error| self.named(error))
     }
 
     /// The results, segment by segment.
     fn call_segments(&self, rows: &Rows) -> Result<Vec<Column>> {
         let mut values: Vec<_> = self.inputs.iter().map(|column| Value::Given(*column)).collect();
         for segment in &self.segments {
-            let made = segment.run(&mut values, rows)?;
+            let made = segment.run(&mut values, rows, self.is_random)?;
             values.extend(made.into_iter().map(Value::Made));
         }
         let result = |value: &usize| match values.get(*value) {
@@ -99,10 +101,10 @@ impl Function {
 }
 
 impl Segment {
-    fn run(&self, values: &mut [Value], rows: &Rows) -> Result<Vec<Column>> {
+    fn run(&self, values: &mut [Value], rows: &Rows, is_random: bool) -> Result<Vec<Column>> {
         if self.is_looped {
             let inputs: Vec<_> = self.inputs.iter().map(|value| &values[*value]).collect();
-            return stacked(&self.program, self.program.num_fetches(), &inputs, rows);
+            return stacked(&self.program, &inputs, rows, is_random);
         }
         let feeds = self.inputs.iter().map(|value| values[*value].gathered(rows)).collect::<Result<_>>()?;
         let cancellation = Cancellation::new();
@@ -136,10 +138,10 @@ impl Value {
     }
 }
 
-/// A column for each of the `num_fetches` values that a program fetches for each row.
-fn stacked(program: &Program, num_fetches: usize, inputs: &[&Value], rows: &Rows) -> Result<Vec<Column>> {
-    let mut columns: Vec<_> = (0..num_fetches).map(|_| Stacking::new(rows.len())).collect();
-    looped(program, inputs, rows, |fetch, value| columns[fetch].push(value))?;
+/// A column for each of the values that a program fetches for each row.
+fn stacked(program: &Program, inputs: &[&Value], rows: &Rows, is_random: bool) -> Result<Vec<Column>> {
+    let mut columns: Vec<_> = (0..program.num_fetches()).map(|_| Stacking::new(rows.len())).collect();
+    looped(program, inputs, rows, is_random, |fetch, value| columns[fetch].push(value))?;
     columns.into_iter().map(Stacking::finish).collect()
 }
 
@@ -148,6 +150,7 @@ fn looped(
     program: &Program,
     inputs: &[&Value],
     rows: &Rows,
+    is_random: bool,
     mut take: impl FnMut(usize, Tensor) -> Result<()>,
 ) -> Result<()> {
     let cancellation = Cancellation::new();
@@ -155,6 +158,9 @@ fn looped(
     let mut repeated: Repeated = program.repeated();
     for (index, (block, row)) in rows.iter().enumerate() {
         check_current()?;
+        if is_random {
+            run.set_row_key(block.place(row).map(|place| place.key()));
+        }
         let feeds = inputs.iter().map(|value| value.row(index, block, row));
         repeated.run(feeds, &run).map_err(|error| match block.origin(row) {
             Some(origin) => error.while_reading(&origin),
