@@ -30,6 +30,9 @@ __all__ = [
     "__version__",
     "begin_exit",
     "crc32c",
+    "csv_fields",
+    "csv_records",
+    "infer_csv",
     "linger_at_exit",
     "memory_limit",
     "wait_for_python_functions",
@@ -39,6 +42,18 @@ __version__: str
 class EngineError(Exception): ...
 
 def crc32c(data: bytes) -> int: ...
+
+_Given = tuple[str, int, bool, bool, list[int], Any]
+
+def csv_records(
+    paths: Sequence[bytes],
+    compression: str,
+    delimiter: int,
+    names: Sequence[str] | None,
+    num_columns: int,
+) -> Plan: ...
+def csv_fields(delimiter: int, given: Sequence[_Given]) -> Stage: ...
+def infer_csv(path: bytes, compression: str, delimiter: int) -> list[tuple[str, int, bool]]: ...
 def begin_exit() -> None: ...
 def linger_at_exit() -> None: ...
 def wait_for_python_functions(timeout: float) -> None: ...

@@ -5,7 +5,8 @@ of `headrace.errors` here.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NoReturn, Protocol, TypeAlias
 
 import numpy as np
@@ -33,6 +34,9 @@ from headrace._native import (
     Variable,
     begin_exit,
     crc32c,
+    csv_fields,
+    csv_records,
+    infer_csv,
     linger_at_exit,
     wait_for_python_functions,
 )
@@ -47,6 +51,7 @@ __all__ = [
     "Column",
     "EngineError",
     "Execution",
+    "Given",
     "Job",
     "Kernel",
     "NativeParts",
@@ -65,8 +70,12 @@ __all__ = [
     "begin_exit",
     "call_functions",
     "crc32c",
+    "csv_fields",
+    "csv_records",
+    "infer_csv",
     "linger_at_exit",
     "native_array",
+    "op_errors",
     "raise_op_error",
     "version",
     "wait_for_python_functions",
@@ -85,6 +94,18 @@ NativeParts: TypeAlias = tuple[
     bool,
     bool,
 ]
+# A component as native functions of sources take it: its name, the number of its type, whether it
+# is text, whether it is a list, its shape, and what stands for it where it is missing.
+Given: TypeAlias = tuple[str, int, bool, bool, list[int], Any]
+
+
+@contextmanager
+def op_errors() -> Iterator[None]:
+    """Converts failures of the engine in its body to the errors of `headrace.errors`."""
+    try:
+        yield
+    except EngineError as error:
+        raise_op_error(error)
 
 
 def call_functions(run: list[Any] | PythonCall) -> list[Any]:

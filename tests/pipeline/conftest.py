@@ -36,6 +36,17 @@ def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
+@pytest.fixture(scope="session")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with the numbers of 1,000 examples in each format, in a directory of its own."""
+    directory = tmp_path_factory.mktemp("tables")
+    for index, numbers in enumerate([range(600), range(600, 600), range(600, NUM_EXAMPLES)]):
+        path = directory / "csv" / f"{index}.csv"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("number,text\n" + "".join(f'{n},"a\n{n}"\n\n' for n in numbers))
+    return directory
+
+
 def same(one: Any, other: Any) -> bool:
     """Whether two lists of examples or batches are equal, types and shapes included."""
     return len(one) == len(other) and all(map(_same_components, one, other))

@@ -97,6 +97,12 @@ def stages():
     )
 
 
+SOURCES = {
+    "tfrecords": lambda records, tables: hp.tfrecords(records).parse({"number": int}),
+    "csv": lambda records, tables: hp.csv(tables / "csv", {"number": int}),
+}
+
+
 def slow(values):
     if values["number"] % 50 == 0:
         time.sleep(0.001)
@@ -104,16 +110,19 @@ def slow(values):
 
 
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(
+    source=st.sampled_from(sorted(SOURCES)),
     chain=st.lists(stages(), max_size=4),
     size=st.integers(1, 300),
     remainder=st.sampled_from(["keep", "drop", "pad"]),
     epochs=st.integers(1, 3),
 )
-def test_the_batches_depend_on_nothing_but_the_description(records, chain, size, remainder, epochs):
-    pipeline = hp.tfrecords(records).parse({"number": int})
+def test_the_batches_depend_on_nothing_but_the_description(
+    records, tables, source, chain, size, remainder, epochs
+):
+    pipeline = SOURCES[source](records, tables)
     for add in chain:
         pipeline = add(pipeline)
     pipeline = pipeline.batch(size, remainder).epochs(epochs)

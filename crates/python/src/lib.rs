@@ -14,6 +14,7 @@ mod program;
 mod queue;
 mod records;
 mod resource;
+mod sources;
 mod view;
 mod watch;
 
@@ -48,6 +49,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<atomic_file::AtomicFile>()?;
     module.add_class::<records::RecordWriter>()?;
     module.add_class::<records::RecordIterator>()?;
+    module.add_function(wrap_pyfunction!(sources::csv_fields, module)?)?;
+    module.add_function(wrap_pyfunction!(sources::csv_records, module)?)?;
+    module.add_function(wrap_pyfunction!(sources::infer_csv, module)?)?;
     module.add_function(wrap_pyfunction!(records::crc32c, module)?)?;
     module.add_function(wrap_pyfunction!(exit::begin_exit, module)?)?;
     module.add_function(wrap_pyfunction!(exit::wait_for_python_functions, module)?)?;

@@ -46,7 +46,7 @@ type Typed<'py> = (Bound<'py, PyAny>, u8);
 
 /// What workers do with rows.
 #[pyclass(frozen, module = "headrace._native")]
-pub struct Stage(Arc<dyn map::Stage>);
+pub struct Stage(pub(crate) Arc<dyn map::Stage>);
 
 #[pymethods]
 impl Stage {
@@ -151,9 +151,9 @@ fn map_native(function: NativeParts<'_>, columns: Vec<(usize, bool)>) -> MapNati
 
 /// A step of a pipeline, with what comes before it.
 #[pyclass(frozen, module = "headrace._native")]
-pub struct Plan(Arc<plan::Plan>);
+pub struct Plan(pub(crate) Arc<plan::Plan>);
 
-fn codec(name: &str) -> PyResult<Codec> {
+pub(crate) fn codec(name: &str) -> PyResult<Codec> {
     match name {
         "auto" => Ok(Codec::ByContent),
         "" => Ok(Codec::Known(Compression::None)),

@@ -6,6 +6,7 @@ methods. It describes only; iterating over it starts threads and gives `Batches`
 
 from headrace.pipeline.batches import Batches
 from headrace.pipeline.elements import Feature, Ragged, Spec
+from headrace.pipeline.formats.csv import csv
 from headrace.pipeline.pipeline import Pipeline, concat
 from headrace.pipeline.sources import (
     arrays,
@@ -27,6 +28,7 @@ __all__ = [
     "Statistics",
     "arrays",
     "concat",
+    "csv",
     "files",
     "fixed_length_records",
     "iterable",

@@ -8,7 +8,16 @@ import numpy.typing as npt
 
 from headrace import dtypes
 
-__all__ = ["ElementType", "Feature", "Ragged", "Spec", "TypeWord", "element_type", "engine_code"]
+__all__ = [
+    "ElementType",
+    "Feature",
+    "Ragged",
+    "Spec",
+    "TypeWord",
+    "element_of",
+    "element_type",
+    "engine_code",
+]
 
 # What a component holds: numbers of a NumPy type, or strings.
 ElementType: TypeAlias = "np.dtype[Any] | type[bytes] | type[str]"
@@ -73,6 +82,14 @@ def engine_code(dtype: ElementType) -> int:
     if isinstance(dtype, type):
         return dtypes.string.as_datatype_enum
     return dtypes.as_dtype(dtype).as_datatype_enum
+
+
+def element_of(code: int, is_text: bool) -> ElementType:
+    """Returns the element type of the engine's number of it; strings may be text."""
+    dtype = dtypes.as_dtype(code)
+    if dtype == dtypes.string:
+        return str if is_text else bytes
+    return np.dtype(dtype.as_numpy_dtype)
 
 
 @dataclass(frozen=True)

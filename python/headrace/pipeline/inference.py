@@ -9,6 +9,7 @@ from headrace.pipeline import stages
 from headrace.pipeline.batches import Batches
 from headrace.pipeline.columns import check_components, spec_of
 from headrace.pipeline.draws import Draws
+from headrace.pipeline.source import Source
 from headrace.pipeline.specs import Known, Specs, after, gives_anything, static_specs
 from headrace.pipeline.stages import Stage
 
@@ -37,6 +38,8 @@ def _next(chain: Sequence[Stage], stage: Stage, known: Known) -> Specs:
     if len(chain) > 1 and not gives_anything(stage):
         return after(stage, known.specs[-1])
     match stage:
+        case Source():
+            return stage.inferred()
         case stages.Iterable_(factory=factory):
             example = next(iter(islice(factory(), 1)), None)
             return _specs("iterable", example)

@@ -3,14 +3,26 @@
 import glob
 import os
 from collections.abc import Iterable
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from headrace.errors import NotFoundError
 
-__all__ = ["Paths", "as_paths", "find_files"]
+__all__ = ["Paths", "as_paths", "check_compression", "find_files"]
 
 # A path, a pattern, a directory, or several of them.
 Paths: TypeAlias = "str | os.PathLike[str] | Iterable[str | os.PathLike[str]]"
+
+
+_COMPRESSIONS: Final = (None, "auto", "gzip", "zlib")
+
+
+def check_compression(where: str, compression: object) -> None:
+    """Raises ValueError if there is no such compression."""
+    if compression not in _COMPRESSIONS:
+        raise ValueError(
+            f"{where}: compression is {compression!r}, expected one of None, 'auto', 'gzip' or "
+            "'zlib'."
+        )
 
 
 def as_paths(where: str, paths: Paths) -> tuple[str, ...]:

@@ -9,7 +9,15 @@ from headrace.pipeline import stages
 from headrace.pipeline.batches import Batches
 from headrace.pipeline.elements import Feature, Ragged, Spec, element_type
 from headrace.pipeline.inference import chain_specs
-from headrace.pipeline.specs import Known, after, batch_depth, gives_anything, static_specs
+from headrace.pipeline.source import Source
+from headrace.pipeline.specs import (
+    Known,
+    Specs,
+    after,
+    batch_depth,
+    gives_anything,
+    static_specs,
+)
 from headrace.pipeline.stages import Remainder, Stage
 
 __all__ = ["Pipeline", "concat"]
@@ -289,13 +297,24 @@ class Pipeline:
         """Returns the stages and the components, as text for people."""
         lines = [str(stage) for stage in self.stages]
         options = [f"options: {name}={value}" for name, value in self._options.items()]
-        known = static_specs(self.stages)
+        known, source = static_specs(self.stages), self.stages[0]
+        if isinstance(source, Source) and source.spec is None:
+            lines.append(f"{source.name}: {source.described()}")
+            known = self._with_inferred(source)
         components = (
             ["components: known when the first example has gone through the functions"]
             if known is None
             else [f"component {name!r}: {spec!r}" for name, spec in known.items()]
         )
         return "\n".join([*lines, *options, *components])
+
+    def _with_inferred(self, source: Source) -> Specs | None:
+        specs = source.inferred()
+        for stage in self.stages[1:]:
+            if isinstance(stage, (stages.Map, stages.FlatMap)):
+                return None
+            specs = after(stage, specs)
+        return specs
 
     def __iter__(self) -> Batches:
         return self._start(0)

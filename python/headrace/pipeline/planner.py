@@ -23,6 +23,7 @@ from headrace.pipeline.functions import (
 )
 from headrace.pipeline.native import NativeFunction
 from headrace.pipeline.paths import find_files
+from headrace.pipeline.source import Source
 from headrace.pipeline.specs import Known, Specs, batch_depth
 from headrace.pipeline.stages import Stage
 
@@ -104,6 +105,13 @@ class _Planning:
                 paths = find_files(files.kind, files.paths)
                 self.counted[self._number] = Counted(files, num_parallel=len(paths))
                 return engine.Plan.files(files.kind, paths, files.compression or "", files.lengths)
+            case Source() as source:
+                planned = source.planned(self._specs[0], self._lane)
+                self.counted[self._number] = Counted(
+                    source, planned.num_parallel, planned.is_python
+                )
+                self._waiting.extend(stage.metered(self._number) for stage in planned.stages)
+                return planned.plan
             case stages.Arrays() as arrays:
                 return _rows(arrays, None)
             case stages.Iterable_(factory=factory):

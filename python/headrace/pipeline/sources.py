@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headrace.pipeline.elements import element_type
-from headrace.pipeline.paths import Paths, as_paths
+from headrace.pipeline.paths import Paths, as_paths, check_compression
 from headrace.pipeline.pipeline import Pipeline
 from headrace.pipeline.stages import Arrays, Files, Iterable_
 
@@ -19,8 +19,6 @@ __all__ = [
     "text_lines",
     "tfrecords",
 ]
-
-_COMPRESSIONS = (None, "auto", "gzip", "zlib")
 
 
 def tfrecords(paths: Paths, compression: str | None = "auto") -> Pipeline:
@@ -143,11 +141,7 @@ def iterable(factory: Callable[[], Iterable[Mapping[str, Any]]]) -> Pipeline:
 def _files(
     kind: str, paths: Paths, compression: str | None, lengths: tuple[int, int, int] = (0, 1, 0)
 ) -> Pipeline:
-    if compression not in _COMPRESSIONS:
-        raise ValueError(
-            f"{kind}: compression is {compression!r}, expected one of None, 'auto', 'gzip' or "
-            "'zlib'."
-        )
+    check_compression(kind, compression)
     return Pipeline((Files(kind, as_paths(kind, paths), compression, lengths),))
 
 

@@ -7,6 +7,7 @@ from typing import NoReturn, TypeAlias
 from headrace.pipeline import stages
 from headrace.pipeline.elements import Feature, Ragged, Spec, element_type
 from headrace.pipeline.native import NativeFunction
+from headrace.pipeline.source import Source
 from headrace.pipeline.stages import Stage
 
 __all__ = [
@@ -50,7 +51,7 @@ def gives_anything(stage: Stage) -> bool:
 
 def _source(source: Stage) -> Specs | None:
     match source:
-        case stages.Files() | stages.Arrays():
+        case stages.Files() | stages.Arrays() | Source():
             return source.spec
         case stages.Concat():
             return static_specs(source.parts[0])

@@ -18,6 +18,17 @@ pub struct FileOrigin {
     pub number: u64,
     /// The pass in which it is read.
     pub pass: Pass,
+    /// Of a table: where the columns are in its records. Set by whoever opens it.
+    pub layout: OnceLock<Arc<Layout>>,
+}
+
+/// Where the wanted columns are among the fields of a record.
+#[derive(Debug)]
+pub struct Layout {
+    /// The number of each field that is wanted and the number of its column, in the order of the fields.
+    pub fields: Vec<(usize, usize)>,
+    /// How many fields a record has.
+    pub num_fields: usize,
 }
 
 /// One pass over a source.
@@ -32,7 +43,12 @@ pub struct Pass {
 impl FileOrigin {
     /// File number `number` of a source.
     pub fn new(name: FileName, numbering: Numbering, number: u64) -> Self {
-        Self { name, numbering, number, pass: Pass::default() }
+        Self { name, numbering, number, pass: Pass::default(), layout: OnceLock::new() }
+    }
+
+    /// The same file, opened anew.
+    pub fn reopened(&self) -> Arc<Self> {
+        Arc::new(Self { layout: OnceLock::new(), ..self.clone() })
     }
 
     /// What has no files: rows called `word` in messages, counted from 0.
@@ -197,6 +213,16 @@ impl Origins {
                 Some(RowOrigin { file: Arc::clone(&files[file as usize]), record, sub })
             }
             Self::Of(pending) => pending.origins().get(row),
+        }
+    }
+
+    /// The file of row `row`, if that is known.
+    pub fn file(&self, row: usize) -> Option<&Arc<FileOrigin>> {
+        match self {
+            Self::Unknown => None,
+            Self::Run(file, _) => Some(file),
+            Self::Each(files, rows) => rows.records.get(row).and_then(|(file, _)| files.get(*file as usize)),
+            Self::Of(pending) => pending.origins().file(row),
         }
     }
 

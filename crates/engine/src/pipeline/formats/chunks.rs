@@ -37,6 +37,16 @@ pub struct Found {
     pub used: usize,
     /// What is wrong with the record that follows.
     pub error: Option<Error>,
+    /// `None` if the records are numbered one after the other.
+    pub numbers: Option<Numbers>,
+}
+
+/// The numbers of records of which some are left out, or take more than one number.
+pub struct Numbers {
+    /// That of each record.
+    pub of_records: Vec<u64>,
+    /// That of the record that follows.
+    pub next: u64,
 }
 
 /// The chunks of a file.
@@ -100,6 +110,21 @@ impl<S: Split> Chunks<S> {
         Ok(())
     }
 
+    /// Where the next `num_rows` records were read; goes on behind them.
+    fn origins(&mut self, num_rows: usize, numbers: Option<Numbers>) -> Origins {
+        let (file, first) = (Arc::clone(&self.file), self.at.record);
+        let Some(numbers) = numbers else {
+            self.at.record += num_rows as u64;
+            return Origins::Run(file, first);
+        };
+        self.at.record = numbers.next;
+        match &numbers.of_records[..] {
+            // As they increase, no number is left out.
+            [first, .., last] if last - first + 1 == num_rows as u64 => Origins::Run(file, *first),
+            each => Origins::records(&file, each.iter().copied()),
+        }
+    }
+
     fn failed(&self, error: &std::io::Error) -> Error {
         let name = self.file.name.text();
         let place = format!(
@@ -146,8 +171,7 @@ impl<S: Split> Scan for Chunks<S> {
             rest.extend_from_slice(&self.rest[found.used..]);
             let chunk = std::mem::replace(&mut self.rest, rest);
             let num_rows = found.spans.len();
-            let origins = Origins::Run(Arc::clone(&self.file), self.at.record);
-            self.at.record += num_rows as u64;
+            let origins = self.origins(num_rows, found.numbers);
             self.at.offset_bytes += found.used as u64;
             let column = Column::Text(Text::new(charge.over(chunk), found.spans));
             return Block::new(vec![column], num_rows, origins).map(Some);

@@ -43,7 +43,8 @@ impl Split for Splitter {
     }
 }
 
-fn line(chunk: &[u8], start: usize, end: usize) -> Span {
+/// The line in `start..end`, without the carriage return at its end.
+pub(super) fn line(chunk: &[u8], start: usize, end: usize) -> Span {
     let has_return = end > start && chunk[end - 1] == b'\r';
     Span { start, length: end - start - usize::from(has_return) }
 }

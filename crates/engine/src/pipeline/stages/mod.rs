@@ -1,6 +1,9 @@
 //! What workers do with rows.
 
 pub mod collate;
+pub mod component;
+pub mod csv;
+mod csv_values;
 pub mod metered;
 pub mod native;
 pub mod parse;

@@ -5,7 +5,7 @@
 //! Source: what is accepted, and the words of the errors, are those of `tf.decode_csv` of TensorFlow 1.15.
 
 mod column;
-mod split;
+pub(crate) mod split;
 
 use crate::error::{Error, Result};
 use crate::kernel::rewrite::{Fill, Rewritable, run_filling};

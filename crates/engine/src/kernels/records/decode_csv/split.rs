@@ -16,6 +16,8 @@ pub struct Dialect {
     /// Whether the delimiter cannot be part of a number.
     ends_numbers: bool,
     has_quotes: bool,
+    /// Whether line ends before a field are left out.
+    skips_line_ends: bool,
     /// For each byte, whether it can be inside an unquoted field.
     is_plain: [bool; 256],
 }
@@ -26,13 +28,18 @@ impl Dialect {
         let &[delimiter] = delimiter.as_bytes() else {
             return Err(Error::invalid_argument(format!("field_delim should be only 1 char, got '{delimiter}'")));
         };
+        Ok(Self { skips_line_ends: true, ..Self::strict(delimiter, has_quotes) })
+    }
+
+    /// Leaves nothing out between fields.
+    pub fn strict(delimiter: u8, has_quotes: bool) -> Self {
         let mut is_plain = [true; 256];
         for byte in [delimiter, b'\n', b'\r'] {
             is_plain[usize::from(byte)] = false;
         }
         is_plain[usize::from(QUOTE)] &= !has_quotes;
         let ends_numbers = !delimiter.is_ascii_alphanumeric() && !b"+-._()".contains(&delimiter);
-        Ok(Self { delimiter, ends_numbers, has_quotes, is_plain })
+        Self { delimiter, ends_numbers, has_quotes, skips_line_ends: false, is_plain }
     }
 
     /// The fields of `record`. There are no more after an error.
@@ -42,6 +49,7 @@ impl Dialect {
 }
 
 /// The fields of one record, without their quotes.
+#[derive(Clone)]
 pub struct Fields<'a> {
     dialect: &'a Dialect,
     record: &'a [u8],
@@ -56,7 +64,9 @@ impl<'a> Iterator for Fields<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Self::Item> {
-        while let Some(b'\n' | b'\r') = self.record.get(self.at) {
+        while self.dialect.skips_line_ends
+            && let Some(b'\n' | b'\r') = self.record.get(self.at)
+        {
             self.at += 1;
         }
         match self.record.get(self.at) {
@@ -78,6 +88,18 @@ impl<'a> Fields<'a> {
         let is_number = is_whole && rest[..length] != *na_value;
         self.at += if is_number { length + 1 } else { 0 };
         is_number.then_some(value)
+    }
+
+    /// Whether the next field is between quotes.
+    #[inline]
+    pub fn is_quoted(&self) -> bool {
+        self.dialect.has_quotes && self.record.get(self.at) == Some(&QUOTE)
+    }
+
+    /// Whether all fields were taken.
+    #[inline]
+    pub fn is_over(&self) -> bool {
+        self.at >= self.record.len() && !self.ends_open
     }
 
     fn end(&mut self, misfit: Misfit) -> Misfit {

@@ -1,0 +1,80 @@
+//! Sources of pipelines that know the formats of their files.
+
+use crate::attrs::dtype;
+use crate::detach::detached;
+use crate::error::IntoPython;
+use crate::pipeline::{Plan, Stage, codec};
+use crate::view::to_tensor;
+use headrace_engine::files::name::FileName;
+use headrace_engine::pipeline::formats::{self, Columns, Csv};
+use headrace_engine::pipeline::nodes::files::Format;
+use headrace_engine::pipeline::origin::FileOrigin;
+use headrace_engine::pipeline::plan;
+use headrace_engine::pipeline::stages::component::Component;
+use headrace_engine::pipeline::stages::csv::CsvFields;
+use headrace_engine::reader::Numbering;
+use headrace_engine::sync::cancellation::Cancellation;
+use headrace_engine::tensor::shape::Shape;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::sync::Arc;
+
+const LINES: Numbering = Numbering { word: "line", first: 1 };
+
+/// A component: its name, the number of its type, whether it is text, whether it is a list, its shape, and
+/// what stands for it.
+type Given<'py> = (String, u8, bool, bool, Vec<usize>, Option<Bound<'py, PyAny>>);
+
+fn component(py: Python<'_>, given: Given<'_>) -> PyResult<Component> {
+    let (name, code, is_text, is_list, shape, default) = given;
+    let dtype = dtype(py, code)?;
+    let default = default.map(|value| to_tensor(&value, dtype)).transpose()?;
+    Ok(Component { name, dtype, is_text, is_list, shape: Shape::new(&shape), default })
+}
+
+fn components(py: Python<'_>, given: Vec<Given<'_>>) -> PyResult<Vec<Component>> {
+    given.into_iter().map(|given| component(py, given)).collect()
+}
+
+fn origin(path: &Bound<'_, PyBytes>, numbering: Numbering, number: u64) -> Arc<FileOrigin> {
+    Arc::new(FileOrigin::new(FileName::new(path.as_bytes().to_vec()), numbering, number))
+}
+
+fn files(format: impl Format + 'static, paths: &[Bound<'_, PyBytes>], numbering: Numbering) -> Plan {
+    let files = paths.iter().zip(0..).map(|(path, number)| origin(path, numbering, number)).collect();
+    Plan(Arc::new(plan::Plan::Files(Arc::new(format), files)))
+}
+
+/// The records of CSV files. `names` are those of the columns in the header; without them there are `num_columns` and no
+/// header.
+#[pyfunction]
+pub fn csv_records(
+    paths: Vec<Bound<'_, PyBytes>>,
+    compression: &str,
+    delimiter: u8,
+    names: Option<Vec<String>>,
+    num_columns: usize,
+) -> PyResult<Plan> {
+    let columns = names.map_or(Columns::All(num_columns), |names| Columns::Named(names.into()));
+    Ok(files(Csv { codec: codec(compression)?, delimiter, columns }, &paths, LINES))
+}
+
+/// CSV records to components.
+#[pyfunction]
+pub fn csv_fields(py: Python<'_>, delimiter: u8, given: Vec<Given<'_>>) -> PyResult<Stage> {
+    Ok(Stage(Arc::new(CsvFields::new(delimiter, components(py, given)?).into_python(py)?)))
+}
+
+/// The columns of a CSV file with a header, from its first block: their names, the numbers of their types, whether they
+/// are text.
+#[pyfunction]
+pub fn infer_csv(
+    py: Python<'_>,
+    path: &Bound<'_, PyBytes>,
+    compression: &str,
+    delimiter: u8,
+) -> PyResult<Vec<(String, u8, bool)>> {
+    let (file, codec) = (origin(path, LINES, 0), codec(compression)?);
+    let columns = detached(py, &Cancellation::new(), None, |_| formats::infer(&file, codec, delimiter))?;
+    Ok(columns.into_iter().map(|(name, dtype, is_text)| (name, dtype as u8, is_text)).collect())
+}

@@ -1,0 +1,1 @@
+"""Sources that know the format of their files, one a module."""

@@ -1,0 +1,130 @@
+"""CSV files: records of fields."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headrace import engine
+from headrace.pipeline.components import (
+    Pairs,
+    as_columns,
+    as_defaults,
+    components_of,
+    native,
+    specs_of,
+)
+from headrace.pipeline.elements import Spec, element_of
+from headrace.pipeline.paths import Paths, as_paths, check_compression, find_files
+from headrace.pipeline.pipeline import Pipeline
+from headrace.pipeline.source import Source, SourcePlan
+
+__all__ = ["Csv", "csv"]
+
+
+@dataclass(frozen=True)
+class Csv(Source):
+    """Records of CSV files.
+
+    Attributes:
+        paths: Paths and patterns, as given.
+        columns: The type of each column that is wanted; None for all, inferred.
+        header: Whether the first record of each file has the names of the columns.
+        delimiter: What is between two fields.
+        defaults: What stands for empty fields of some columns.
+        compression: How the files are compressed.
+    """
+
+    paths: tuple[str, ...]
+    columns: Pairs | None = None
+    header: bool = True
+    delimiter: str = ","
+    defaults: Pairs = ()
+    compression: str | None = "auto"
+
+    @property
+    def name(self) -> str:
+        """Its name in messages: that of the function that makes it."""
+        return "csv"
+
+    @property
+    def spec(self) -> dict[str, Spec] | None:
+        """The components of an example, one for each column."""
+        return None if self.columns is None else specs_of("csv", self.columns)
+
+    def inferred(self) -> dict[str, Spec]:
+        """Returns the columns as the first block of the first file has them."""
+        first, *_ = find_files("csv", self.paths)
+        with engine.op_errors():
+            found = engine.infer_csv(first, self.compression or "", ord(self.delimiter))
+        return {name: Spec(element_of(code, is_text), ()) for name, code, is_text in found}
+
+    def described(self) -> str:
+        """Returns from where the components are inferred, in words."""
+        return "the columns are inferred from the first block of the first file"
+
+    def planned(self, specs: dict[str, Spec], add_lane: Callable[[Any], int]) -> SourcePlan:
+        """Returns the plan: records, whose fields are parsed later."""
+        components = components_of("csv", specs, self.columns, self.defaults)
+        fields = engine.csv_fields(ord(self.delimiter), list(map(native, components)))
+        names = list(specs) if self.header else None
+        paths = find_files("csv", self.paths)
+        records = engine.csv_records(
+            paths, self.compression or "", ord(self.delimiter), names, len(specs)
+        )
+        return SourcePlan(records, [fields])
+
+
+def csv(
+    paths: Paths,
+    columns: Mapping[str, Any] | None = None,
+    header: bool = True,
+    delimiter: str = ",",
+    defaults: Mapping[str, Any] | None = None,
+    compression: str | None = "auto",
+) -> Pipeline:
+    """Reads CSV files. An example has a component for each column.
+
+    Fields may stand between quotes, in which quotes are doubled, and delimiters and ends of lines
+    are text. Lines end with a line feed, or with a carriage return before it. Blank lines are left
+    out.
+
+    An empty field is NaN for floats. For other types it is an error, unless there is a default; an
+    empty string is two quotes. An error names the file and the line.
+
+    Args:
+        paths: As for `tfrecords`.
+        columns: The type of each column that is wanted: `int` (int64), `float` (float32), `bool`
+            (true, false, 1, 0), `bytes`, `str` or a NumPy type. With a header they are found by
+            their names, in each file; without one they are all columns, in order. None to infer
+            them from the first block of the first file, in which integers are int64, other numbers
+            and empty fields float32, `true` and `false` bool, and all others `str`.
+        header: Whether the first record of each file has the names of the columns.
+        delimiter: One ASCII character.
+        defaults: What stands for empty fields: a value for some of the columns.
+        compression: As for `tfrecords`.
+
+    Raises:
+        TypeError: If a path is none, or a type none of a column.
+        ValueError: If an argument is out of range, or files without a header have no `columns`.
+
+    Source: RFC 4180.
+    """
+    chosen = as_columns("csv", columns)
+    for name, spec in specs_of("csv", chosen or ()).items():
+        if spec.shape != ():
+            raise ValueError(f"csv: the column {name!r} is {spec!r}, expected one value a field.")
+    if chosen is None and not header:
+        raise ValueError(
+            "csv: header is False and no columns are given, expected their types in order, such as "
+            'columns={"a": int, "b": float}.'
+        )
+    if not isinstance(delimiter, str) or len(delimiter) != 1 or not _is_delimiter(delimiter):
+        raise ValueError(f"csv: delimiter is {delimiter!r}, expected one ASCII character.")
+    check_compression("csv", compression)
+    values = as_defaults("csv", defaults, chosen)
+    source = Csv(as_paths("csv", paths), chosen, bool(header), delimiter, values, compression)
+    return Pipeline((source,))
+
+
+def _is_delimiter(char: str) -> bool:
+    return char.isascii() and char not in '"\r\n'

@@ -1,0 +1,56 @@
+"""What sources have in common that know the format of their files."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from headrace import engine
+from headrace.pipeline.elements import Spec
+from headrace.pipeline.stages import Stage
+
+__all__ = ["Source", "SourcePlan"]
+
+
+class SourcePlan(NamedTuple):
+    """What the engine does for a source.
+
+    Attributes:
+        plan: Gives records.
+        stages: What makes examples of them; it may be done later, when they were shuffled.
+        num_parallel: How much may be read at the same time; None for as much as threads.
+        is_python: Whether a Python function reads.
+    """
+
+    plan: engine.Plan
+    stages: Sequence[engine.Stage] = ()
+    num_parallel: int | None = None
+    is_python: bool = False
+
+
+class Source(Stage):
+    """Files of a format that says what there is in them."""
+
+    @property
+    def spec(self) -> dict[str, Spec] | None:
+        """The components of an example; None if they are inferred from the first file."""
+        raise NotImplementedError
+
+    def inferred(self) -> dict[str, Spec]:
+        """Returns the components, read from the beginning of the first file.
+
+        Raises:
+            OpError: If it cannot be read.
+        """
+        raise NotImplementedError
+
+    def described(self) -> str:
+        """Returns from where the components are inferred, in words."""
+        raise NotImplementedError
+
+    def planned(self, specs: dict[str, Spec], add_lane: Callable[[Any], int]) -> SourcePlan:
+        """Returns the plan.
+
+        Args:
+            specs: The components of an example.
+            add_lane: Takes a `Lane` for a Python function, and returns its number.
+        """
+        raise NotImplementedError

@@ -1,0 +1,231 @@
+"""CSV files: which columns there are, their values, and what is refused."""
+
+import csv
+import gzip
+import io
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from headrace import errors
+from headrace import pipeline as hp
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Writes files 0.csv, 1.csv, … of these texts, and returns their directory."""
+
+    def write(*texts):
+        for number, text in enumerate(texts):
+            data = text if isinstance(text, bytes) else text.encode()
+            (tmp_path / f"{number}.csv").write_bytes(data)
+        return tmp_path
+
+    return write
+
+
+def rows(pipeline):
+    return [tuple(example.values()) for example in pipeline]
+
+
+def test_columns_are_found_by_their_names(written):
+    files = written("a,b,c\n1,2.5,x\n", "c,a,extra,b\ny,7,?,0.5\n")
+    pipeline = hp.csv(files, {"b": float, "a": int, "c": str})
+    assert rows(pipeline) == [(2.5, 1, "x"), (0.5, 7, "y")]
+    assert pipeline.spec == {
+        "b": hp.Spec(np.dtype(np.float32), ()),
+        "a": hp.Spec(np.dtype(np.int64), ()),
+        "c": hp.Spec(str, ()),
+    }
+
+
+def test_without_a_header_columns_are_named_in_order(written):
+    files = written("1;2\n3;4", "\r\n5;6\r\n")
+    pipeline = hp.csv(files, {"x": np.int8, "y": np.float64}, header=False, delimiter=";")
+    [batch] = pipeline.batch(10)
+    assert batch["x"].tolist() == [1, 3, 5]
+    assert batch["y"].tolist() == [2, 4, 6]
+    assert [batch[name].dtype for name in "xy"] == [np.int8, np.float64]
+
+
+def test_quotes_hold_delimiters_line_ends_and_quotes(written):
+    files = written('a,b\n"1","x,\r\n""y"""\n2,""\n')
+    assert rows(hp.csv(files, {"a": int, "b": bytes})) == [(1, b'x,\r\n"y"'), (2, b"")]
+
+
+def test_a_byte_order_mark_is_left_out(written):
+    assert rows(hp.csv(written("\ufeffa\n1\n"), {"a": int})) == [(1,)]
+
+
+def test_files_without_records_give_none(written):
+    assert rows(hp.csv(written("", "\n\n", "a\n", "a\n3"), {"a": int})) == [(3,)]
+
+
+@pytest.mark.parametrize("word", [np.int8, np.uint16, np.int32, np.uint64, np.float16, np.float64])
+def test_numbers_of_any_type(written, word):
+    values = ["0", "7", " 12 ", '"100"']
+    if np.dtype(word).kind == "f":
+        values += ["-1.5", "1e2", "inf"]
+    [batch] = hp.csv(written("a\n" + "\n".join(values)), {"a": word}).batch(10)
+    expected = [float(value.strip(' "')) for value in values]
+    assert batch["a"].dtype == word
+    assert batch["a"].tolist() == expected
+
+
+def test_the_limits_of_integers(written):
+    limits = np.iinfo(np.uint64).max, np.iinfo(np.int64).min
+    files = written(f"a,b\n{limits[0]},{limits[1]}")
+    assert rows(hp.csv(files, {"a": np.uint64, "b": int})) == [limits]
+
+
+def test_words_for_booleans(written):
+    [batch] = hp.csv(written("a\ntrue\nFALSE\n1\n0\n"), {"a": bool}).batch(9)
+    assert batch["a"].tolist() == [True, False, True, False]
+    assert batch["a"].dtype == np.bool_
+
+
+def test_an_empty_field_is_nan_or_has_a_default(written):
+    files = written('a,b,c,d\n,,,\n"",1,z,0\n')
+    pipeline = hp.csv(files, {"a": float, "b": int, "c": str, "d": hp.Feature(float, default=4)})
+    found = rows(
+        hp.csv(files, {**dict(pipeline.stages[0].columns)}, defaults={"b": -1, "c": "none"})
+    )
+    assert np.isnan([found[0][0], found[1][0]]).all()
+    assert [row[1:] for row in found] == [(-1, "none", 4), (1, "z", 0)]
+
+
+def test_columns_are_inferred_from_the_first_block(written):
+    files = written(
+        "int,float,flag,text,holes,empty\n1,2,true,x,,\n-3,0.5,False,é,4,\n", "not read, for this"
+    )
+    pipeline = hp.csv(files)
+    specs = dict(pipeline.spec)
+    assert [spec.dtype for spec in specs.values()] == [
+        np.int64,
+        np.float32,
+        np.bool_,
+        str,
+        np.float32,
+        np.float32,
+    ]
+    described = pipeline.batch(2).describe()
+    assert "csv: the columns are inferred from the first block of the first file" in described
+    assert "component 'int': Spec(int64, (None,))" in described
+    [first, second] = pipeline.select("int", "text", "holes").take(2)
+    assert list(second.values()) == [-3, "é", 4]
+    assert np.isnan(first["holes"])
+
+
+def test_bytes_that_are_no_text_are_inferred_as_bytes(written):
+    assert rows(hp.csv(written(b"a\n\xff\n"))) == [(b"\xff",)]
+
+
+def test_inference_needs_a_record(written):
+    with pytest.raises(errors.InvalidArgumentError, match=r"0.csv: it has no records to infer"):
+        hp.csv(written("a,b\n")).spec  # noqa: B018
+
+
+def test_names_are_checked_once_the_columns_are_known(written):
+    pipeline = hp.csv(written("a\n1\n")).select("b")
+    with pytest.raises(ValueError, match="there is no component 'b', expected one of 'a'"):
+        list(pipeline)
+    with pytest.raises(ValueError, match="there is no column 'b' in 'a', as defaults has"):
+        list(hp.csv(written("a\n1\n"), defaults={"b": 3}))
+
+
+def test_compressed_records_longer_than_a_block(written):
+    text = "x" * 300_000
+    data = "a,b\n" + f'1,"{text}\n"\n' * 5
+    files = written(gzip.compress(data.encode()))
+    assert rows(hp.csv(files, {"a": int, "b": str})) == [(1, text + "\n")] * 5
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("a,b\n1,2\nx,2\n", r"0.csv: line 3: the field of column 'a' is 'x', expected int64"),
+        (
+            "a,b\n\n1,2\n,2\n",
+            r"line 4: the field of column 'a' is empty.* defaults=\{'a': \.\.\.\}",
+        ),
+        (
+            'a,b\n"1\n\n",2\n1,2,3\n',
+            r"line 5: there are 3 fields, expected 2; the record is '1,2,3'",
+        ),
+        (
+            'a,c,b\n1,"\n\n",2\n1,2\n',
+            r"line 5: there are 2 fields, expected 3; the record is '1,2'",
+        ),
+        ("a,b\n1,2,3\n", r"line 2: there are 3 fields, expected 2"),
+        ("a,b\n1,2,\n", r"line 2: there are 3 fields, expected 2"),
+        ('a,b\n1,2"\n', r"line 2: Unquoted fields cannot have quotes"),
+        ('a,b\n1,"2\n3,4\n', r"line 2: Quoted field has to end with quote"),
+        ("a,c\n1,2\n", r"0.csv: line 1: the header has no column 'b', it has a, c\. Correct"),
+        ("a,b,a\n1,2,3\n", r"line 1: the header has two columns 'a', expected one"),
+        ("a,b\n300000000000000000000,2", r"'300000000000000000000', expected int64"),
+        ("a,b\n1.5,2", r"'1.5', expected int64"),
+    ],
+)
+def test_what_is_wrong_names_file_line_and_column(written, text, message):
+    with pytest.raises(errors.InvalidArgumentError, match=f"(?s){message}"):
+        list(hp.csv(written(text), {"a": int, "b": np.int8}))
+
+
+def test_text_that_is_not_utf8_is_an_error(written):
+    with pytest.raises(errors.InvalidArgumentError, match=r"line 3: .*expected str"):
+        list(hp.csv(written(b"a\nx\n\xff\n"), {"a": str}))
+
+
+def test_an_error_comes_after_the_batches_before_it(written):
+    text = "a\n" + "1\n" * 1000 + "x\n" + "1\n" * 10
+    batches = iter(hp.csv(written(text), {"a": int}).batch(100))
+    assert sum(len(next(batches)["a"]) for _ in range(10)) == 1000
+    with pytest.raises(errors.InvalidArgumentError, match="line 1002"):
+        next(batches)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"columns": {}}, ValueError, "columns is empty"),
+        ({"columns": ["a"]}, TypeError, "expected a dict of types"),
+        ({"columns": {"a": list}}, TypeError, "csv: the column 'a': .* is no type"),
+        ({"columns": {"a": complex}}, TypeError, "expected numbers that are not complex"),
+        ({"columns": {"a": hp.Ragged(int)}}, ValueError, "expected one value a field"),
+        ({"header": False}, ValueError, "no columns are given"),
+        ({"delimiter": ""}, ValueError, "delimiter is '', expected one ASCII character"),
+        ({"delimiter": '"'}, ValueError, "delimiter is"),
+        ({"compression": "rar"}, ValueError, "csv: compression is 'rar'"),
+        ({"columns": {"a": int}, "defaults": {"b": 1}}, ValueError, "no column 'b'"),
+        ({"columns": {"a": int}, "defaults": {"a": 1.5}}, ValueError, "default of 'a' is 1.5"),
+        ({"columns": {"a": np.int8}, "defaults": {"a": 300}}, ValueError, "default of 'a' is 300"),
+        ({"columns": {"a": str}, "defaults": {"a": 3}}, ValueError, "default of 'a' is 3"),
+        ({"columns": {"a": int}, "defaults": [1]}, TypeError, "expected a dict of values"),
+    ],
+)
+def test_wrong_arguments_are_refused_at_once(arguments, error, message):
+    with pytest.raises(error, match=message):
+        hp.csv("nowhere.csv", **arguments)
+
+
+FIELD = st.text(st.sampled_from('ab,"\né '), max_size=5)
+
+
+@settings(
+    max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    table=st.lists(st.tuples(FIELD, FIELD), max_size=20),
+    line_end=st.sampled_from(["\n", "\r\n"]),
+    has_all_quotes=st.booleans(),
+)
+def test_what_pythons_csv_writes_is_read(tmp_path, table, line_end, has_all_quotes):
+    text = io.StringIO()
+    quoting = csv.QUOTE_ALL if has_all_quotes else csv.QUOTE_MINIMAL
+    csv.writer(text, lineterminator=line_end, quoting=quoting).writerows([("a", "b"), *table])
+    path = tmp_path / "table.csv"
+    path.write_bytes(text.getvalue().encode())
+    pipeline = hp.csv(path, {"a": str, "b": str}, defaults={"a": "", "b": ""})
+    assert rows(pipeline) == table
