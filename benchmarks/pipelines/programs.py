@@ -15,6 +15,7 @@ WITHOUT_NUMBERS = [task for task in CHECKSUMS if task != "numbers"]
 CIFAR = ["augmented_images", "images"]
 
 SAME = "one example at a time, as TensorFlow 1's guide writes it; `num_threads=4`"
+PIPELINE = "`import headrace as hr`, one thread for each core; photos are decoded at full size"
 BEST = (
     "`read_up_to`, 128 to 1,024 at a time; two readers; what is left is done for whole batches; "
     "under headrace W2 crops and mirrors bytes one image at a time"
@@ -72,6 +73,7 @@ PROGRAMS = [
     _native(LIMIT, "limit of the machine", ALL, "a native loop on all cores", None),
     _native("limit-half", "limit, at half size", ["photos"], HALF, "photos_half"),
     _native("limit-decode", "libjpeg-turbo alone", ["photos"], "no resize", "photos_decoded"),
+    Program("headrace-pipeline", "headrace, a pipeline", "pipeline", None, ALL, PIPELINE),
     *_queues("", "the TensorFlow 1 program", "tf1", ALL, SAME),
     *_queues("-best", "best program", "best", WITHOUT_PHOTOS, BEST),
     *_queues("-best", "at half size", "best", ["photos"], HALF),

@@ -51,6 +51,7 @@ impl Philox {
     }
 
     /// The next number.
+    #[inline]
     pub fn next_u32(&mut self) -> u32 {
         if self.used == BLOCK {
             self.block = self.generate(self.counter);

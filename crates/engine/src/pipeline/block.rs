@@ -139,6 +139,7 @@ impl Rows {
     }
 
     /// Adds `length` rows of block number `block`, from row `start` on.
+    #[inline]
     pub fn push_run(&mut self, block: usize, start: usize, length: usize) {
         self.num_rows += length;
         match self.runs.last_mut() {

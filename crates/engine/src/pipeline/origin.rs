@@ -285,7 +285,8 @@ impl Gathered {
             Origins::Each(files, rows) => {
                 let range = start..start + length;
                 if !rows.subs.is_empty() {
-                    self.rows.subs.resize(self.rows.records.len(), 0);
+                    let missing = self.rows.records.len() - self.rows.subs.len();
+                    self.rows.subs.extend(std::iter::repeat_n(0, missing));
                     self.rows.subs.extend_from_slice(&rows.subs[range.clone()]);
                 }
                 for (file, record) in &rows.records[range] {
@@ -295,7 +296,8 @@ impl Gathered {
             }
         }
         if !self.rows.subs.is_empty() {
-            self.rows.subs.resize(self.rows.records.len(), 0);
+            let missing = self.rows.records.len() - self.rows.subs.len();
+            self.rows.subs.extend(std::iter::repeat_n(0, missing));
         }
         true
     }

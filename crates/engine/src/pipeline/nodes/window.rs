@@ -19,6 +19,8 @@ pub struct Window {
     random: Philox,
     /// The block and the row of each row that waits.
     waiting: Vec<(u32, u32)>,
+    /// The place in `waiting` of the row that was drawn last, which the next row of the input takes.
+    hole: Option<usize>,
     blocks: Vec<Held>,
     /// Numbers of `blocks` that are free.
     free: Vec<u32>,
@@ -35,6 +37,7 @@ pub struct Window {
 struct Held {
     block: Option<Arc<Block>>,
     num_waiting: usize,
+    num_rows: usize,
     /// Whether each row of the block as it came waits.
     waits: Vec<bool>,
     /// Where each row was moved to when the block was replaced by a smaller one. Empty before.
@@ -46,7 +49,7 @@ struct Held {
 impl Held {
     fn new(block: Arc<Block>) -> Self {
         let waits = std::iter::repeat_n(false, block.num_rows()).collect();
-        Self { block: Some(block), num_waiting: 0, waits, ..Self::default() }
+        Self { num_rows: block.num_rows(), block: Some(block), waits, ..Self::default() }
     }
 
     /// Whether it holds this very block.
@@ -64,6 +67,7 @@ impl Held {
         self.moved.get(row).map_or(row, |moved| *moved as usize)
     }
 
+    #[inline]
     fn remove(&mut self, row: usize) {
         self.waits[row] = false;
         self.num_waiting -= 1;
@@ -77,10 +81,10 @@ impl Held {
 
     /// Replaces the block by a copy of the rows that wait, if those are a small part of it.
     fn compact(&mut self, context: &Context) -> Result<()> {
-        let Some(block) = &self.block else { return Ok(()) };
-        if self.num_waiting == 0 || self.num_waiting * KEPT_PART > block.num_rows() {
+        if self.num_waiting == 0 || self.num_waiting * KEPT_PART > self.num_rows {
             return Ok(());
         }
+        let Some(block) = &self.block else { return Ok(()) };
         let mut kept = Rows::new();
         let mut moved: Vec<u32> = std::iter::repeat_n(0, self.waits.len()).collect();
         for row in (0..self.waits.len()).filter(|row| self.waits[*row]) {
@@ -89,6 +93,7 @@ impl Held {
         }
         let copy = kept.copy()?;
         let charge = context.budget.charge(copy.num_bytes());
+        self.num_rows = copy.num_rows();
         self.block = Some(Arc::new(copy.charged(charge)));
         self.moved = moved;
         self.known = (0, 0);
@@ -96,24 +101,16 @@ impl Held {
     }
 }
 
-/// What the input gave: the rows from row `at` of run number `run` on were not taken yet.
+/// What the input gave and the window did not take yet.
 #[derive(Default)]
 struct Incoming {
     rows: Rows,
+    /// The number of the run of rows that comes next.
     run: usize,
-    at: usize,
+    /// The rows that are left of the run before it, of block number `last`.
+    rest: Range<u32>,
     /// The number of the block that came last.
     last: Option<u32>,
-}
-
-impl Incoming {
-    /// Goes on behind `count` of the `rest` rows of this run.
-    fn advance(&mut self, count: usize, rest: usize) {
-        match count < rest {
-            true => self.at += count,
-            false => (self.run, self.at) = (self.run + 1, 0),
-        }
-    }
 }
 
 impl Window {
@@ -124,6 +121,7 @@ impl Window {
             size,
             random: Philox::new(seed.cast_signed(), pass.cast_signed()),
             waiting: Vec::new(),
+            hole: None,
             blocks: Vec::new(),
             free: Vec::new(),
             incoming: Incoming::default(),
@@ -135,29 +133,56 @@ impl Window {
 
     /// Takes rows of the input until the window is full; stops where the input has none now.
     fn fill(&mut self, context: &mut Context) -> Result<()> {
-        while self.waiting.len() < self.size {
+        while self.hole.is_some() || self.waiting.len() < self.size {
+            let Some(row) = self.next_row(context)? else { break };
+            match self.hole.take() {
+                Some(hole) => self.waiting[hole] = row,
+                None => self.waiting.push(row),
+            }
+        }
+        if self.is_over
+            && let Some(hole) = self.hole.take()
+        {
+            self.waiting.swap_remove(hole);
+        }
+        Ok(())
+    }
+
+    /// The next row of the input, if it has one now.
+    #[inline]
+    fn next_row(&mut self, context: &mut Context) -> Result<Option<(u32, u32)>> {
+        loop {
+            if let (Some(row), Some(number)) = (self.incoming.rest.next(), self.incoming.last) {
+                return Ok(Some((number, row)));
+            }
+            if !self.next_run(context)? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Goes on to the next run of rows of the input; false if it has none now.
+    fn next_run(&mut self, context: &mut Context) -> Result<bool> {
+        loop {
             if let Some((block, start, length)) = self.incoming.rows.run(self.incoming.run) {
-                let (start, rest) = (start + self.incoming.at, length - self.incoming.at);
-                let count = rest.min(self.size - self.waiting.len());
                 let number = match self.incoming.last.filter(|last| self.blocks[*last as usize].is(block)) {
                     Some(last) => last,
                     None => self.hold(Arc::clone(block)),
                 };
-                self.blocks[number as usize].add(start..start + count);
-                self.waiting.extend((start..start + count).map(|row| (number, row as u32)));
-                self.incoming.advance(count, rest);
-                continue;
+                self.blocks[number as usize].add(start..start + length);
+                self.incoming.rest = start as u32..(start + length) as u32;
+                self.incoming.run += 1;
+                return Ok(true);
             }
             if self.is_over {
-                return Ok(());
+                return Ok(false);
             }
             match self.input.pull(context)? {
-                Poll::Ready(rows) => (self.incoming.rows, self.incoming.run, self.incoming.at) = (rows, 0, 0),
-                Poll::Pending => return Ok(()),
+                Poll::Ready(rows) => (self.incoming.rows, self.incoming.run) = (rows, 0),
+                Poll::Pending => return Ok(false),
                 Poll::End => self.is_over = true,
             }
         }
-        Ok(())
     }
 
     /// The number of a block, rows of which wait from now on.
@@ -184,7 +209,8 @@ impl Window {
     /// Takes a row that waits, drawn at random, to the end of `rows`.
     fn draw(&mut self, rows: &mut Rows, context: &Context) -> Result<()> {
         let index = below(&mut self.random, self.waiting.len() as u64) as usize;
-        let (number, row) = self.waiting.swap_remove(index);
+        let (number, row) = self.waiting[index];
+        self.hole = Some(index);
         let held = &mut self.blocks[number as usize];
         if let Some(block) = held.block.as_ref().filter(|_| held.known.1 != self.group) {
             held.known = (rows.add_block(block), self.group);
@@ -242,7 +268,7 @@ impl Node for Window {
             Err(error) if !rows.is_empty() => self.error = Some(error),
             result => result?,
         }
-        match (rows.is_empty(), self.is_over && self.waiting.is_empty()) {
+        match (rows.is_empty(), self.is_over && self.num_waiting() == 0) {
             (false, _) => Ok(Poll::Ready(rows)),
             (true, true) => Ok(Poll::End),
             (true, false) => Ok(Poll::Pending),
@@ -251,11 +277,15 @@ impl Node for Window {
 }
 
 impl Window {
+    fn num_waiting(&self) -> usize {
+        self.waiting.len() - usize::from(self.hole.is_some())
+    }
+
     /// Draws rows for as long as the window can be kept full.
     fn draw_group(&mut self, rows: &mut Rows, context: &mut Context) -> Result<()> {
         while rows.len() < GROUP_ROWS {
             self.fill(context)?;
-            if self.waiting.len() < self.size && !self.is_over {
+            if (self.hole.is_some() || self.waiting.len() < self.size) && !self.is_over {
                 self.check_budget(context)?;
                 break;
             }
@@ -272,11 +302,20 @@ impl Window {
 ///
 /// Source: Lemire, "Fast Random Integer Generation in an Interval" (ACM TOMACS 29, 2019).
 pub fn below(random: &mut Philox, bound: u64) -> u64 {
+    // The remainders are dear, and hardly ever needed.
+    if let Ok(bound) = u32::try_from(bound) {
+        loop {
+            let product = u64::from(random.next_u32()) * u64::from(bound);
+            let low = product as u32;
+            if low >= bound || low >= bound.wrapping_neg() % bound {
+                return product >> 32;
+            }
+        }
+    }
     let mut next = || u64::from(random.next_u32()) << 32 | u64::from(random.next_u32());
     loop {
         let product = u128::from(next()) * u128::from(bound);
         let low = product as u64;
-        // The remainder is dear, and hardly ever needed.
         if low >= bound || low >= bound.wrapping_neg() % bound {
             return (product >> 64) as u64;
         }

@@ -1,0 +1,1 @@
+"""The workloads as pipelines: `import headrace as hr`."""

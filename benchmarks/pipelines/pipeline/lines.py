@@ -1,0 +1,20 @@
+"""Text lines as a pipeline."""
+
+import headrace as hr
+from benchmarks.pipelines import consume
+
+BATCH_SIZE = 1_024
+WINDOW = 10_000
+
+
+def lines(files, num_epochs):
+    return hr.text_lines(files).shuffle(window=WINDOW).epochs(num_epochs).batch(BATCH_SIZE)
+
+
+def batches(task, files, num_epochs):
+    for batch in lines(files, num_epochs):
+        yield batch["text"]
+
+
+if __name__ == "__main__":
+    consume.run(batches)
