@@ -129,6 +129,13 @@ def strided_slices(draw):
 
 
 @st.composite
+def ensured(draw):
+    x = draw(blocks())
+    shape = [draw(st.sampled_from([size, size, None, 7])) for size in x.shape[1:]]
+    return Case(lambda e: ops.ensure_shape(e["x"], shape), {"x": x})
+
+
+@st.composite
 def gathers(draw):
     table = draw(blocks(shape=draw(st.lists(st.integers(0, 3), max_size=2)), count=4))
     x = draw(blocks(["int32", "int64"], values=[0, 1, 2, 3, 3, 9]))
@@ -139,11 +146,29 @@ def gathers(draw):
 def lines(draw):
     texts = [b"1,a", b"2,", b",b", b"x,y", b"7,b,c", b'3,"d,e"']
     x = draw(blocks(["bytes"], (), texts))
-    return Case(lambda e: ops.decode_csv(e["x"], [[5], ["none"]])[draw_index(draw)], {"x": x})
+    column = draw(st.integers(0, 1))
+    return Case(lambda e: ops.decode_csv(e["x"], [[5], ["none"]])[column], {"x": x})
 
 
-def draw_index(draw):
-    return draw(st.integers(0, 1))
+@st.composite
+def reductions(draw, function, dtypes=REALS):
+    x = draw(blocks(dtypes))
+    rank = x.ndim - 1
+    axes = draw(st.lists(st.integers(0, max(rank - 1, 0)), unique=True, max_size=rank))
+    axes = [axis - rank if draw(st.booleans()) else axis for axis in axes]
+    keepdims = draw(st.booleans())
+    return Case(lambda e: function(e["x"], axes, keepdims), {"x": x})
+
+
+@st.composite
+def selections(draw):
+    count, shape = draw(st.integers(1, 5)), draw(shapes)
+    dtype = draw(st.sampled_from([*REALS, "bytes"]))
+    values = TEXTS if dtype == "bytes" else NUMBERS
+    x, y = (draw(blocks([dtype], shape, values, count)) for _ in "xy")
+    condition = draw(blocks(["bool"], draw(st.sampled_from([(), shape])), count=count))
+    arguments = {"condition": condition, "x": x, "y": y}
+    return Case(lambda e: ops.where(e["condition"], e["x"], e["y"]), arguments)
 
 
 def texts(function):
@@ -153,35 +178,58 @@ def texts(function):
 CASES: dict[str, Any] = {
     "Abs": unary(abs, [dtype for dtype in REALS if not dtype.startswith("u")]),
     "Add": binary(ops.add),
+    "All": reductions(ops.reduce_all, ["bool"]),
+    "Any": reductions(ops.reduce_any, ["bool"]),
     "Cast": casts(),
+    "Ceil": unary(ops.ceil, FLOATS),
     "ConcatV2": along_axis(lambda x, axis: ops.concat([x, x], axis)),
     "DecodeCSV": lines(),
     "DecodeRaw": texts(lambda x: ops.decode_raw(x, "uint8")),
+    "EnsureShape": ensured(),
     "Equal": binary(ops.equal),
+    "Exp": unary(ops.exp, FLOATS),
     "ExpandDims": along_axis(ops.expand_dims, is_new=True),
+    "Expm1": unary(ops.expm1, FLOATS),
+    "Floor": unary(ops.floor, FLOATS),
     "FloorDiv": binary(ops.floordiv),
     "FloorMod": binary(ops.floormod),
     "GatherV2": gathers(),
     "Greater": binary(ops.greater),
     "GreaterEqual": binary(ops.greater_equal),
     "Identity": unary(ops.identity),
+    "IsFinite": unary(ops.is_finite, FLOATS),
+    "IsInf": unary(ops.is_inf, FLOATS),
+    "IsNan": unary(ops.is_nan, FLOATS),
     "Less": binary(ops.less),
     "LessEqual": binary(ops.less_equal),
+    "Log": unary(ops.log, FLOATS),
+    "Log1p": unary(ops.log1p, FLOATS),
     "LogicalAnd": binary(ops.logical_and, ["bool"]),
     "LogicalNot": unary(ops.logical_not, ["bool"]),
     "LogicalOr": binary(ops.logical_or, ["bool"]),
+    "Max": reductions(ops.reduce_max),
     "Maximum": binary(ops.maximum),
+    "Mean": reductions(ops.reduce_mean),
+    "Min": reductions(ops.reduce_min),
     "Minimum": binary(ops.minimum),
     "Mul": binary(ops.multiply),
     "Neg": unary(ops.negative, [dtype for dtype in REALS if not dtype.startswith("u")]),
     "NotEqual": binary(ops.not_equal),
     "Pack": along_axis(lambda x, axis: ops.stack([x, x], axis), is_new=True),
     "Pow": binary(ops.pow, FLOATS),
+    "Prod": reductions(ops.reduce_prod),
     "RealDiv": binary(ops.realdiv, FLOATS),
+    "Reciprocal": unary(ops.reciprocal, FLOATS),
     "RegexFullMatch": texts(lambda x: ops.regex_full_match(x, ops.identity("[0-9]+"))),
     "RegexReplace": texts(lambda x: ops.regex_replace(x, ops.identity("[0-9]"), "n")),
     "Reshape": reshapes(),
+    "Rint": unary(ops.rint, FLOATS),
+    "Round": unary(ops.round, FLOATS),
+    "Rsqrt": unary(ops.rsqrt, FLOATS),
+    "Select": selections(),
+    "Sigmoid": unary(ops.sigmoid, FLOATS),
     "Slice": slices(),
+    "Sqrt": unary(ops.sqrt, FLOATS),
     "Square": unary(ops.square),
     "Squeeze": squeezes(),
     "StaticRegexFullMatch": texts(lambda x: ops.regex_full_match(x, "[0-9]+")),
@@ -190,6 +238,8 @@ CASES: dict[str, Any] = {
     "StringToHashBucketFast": texts(lambda x: ops.string_to_hash_bucket_fast(x, 10)),
     "StringToNumber": texts(lambda x: ops.string_to_number(x, "int32")),
     "Sub": binary(ops.subtract),
+    "Sum": reductions(ops.reduce_sum),
+    "Tanh": unary(ops.tanh, FLOATS),
     "Transpose": transposes(),
 }
 

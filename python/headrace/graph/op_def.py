@@ -40,6 +40,7 @@ class Computed(enum.Enum):
     BY_NUMPY = "the NumPy kernel that the operation carries"
     BY_ENGINE = "the native kernel of its type"
     BY_EITHER = "both give the same bits: the engine where rewrites are allowed, else NumPy"
+    BY_NUMPY_IN_SESSIONS = "the NumPy kernel in sessions, the native one in pipelines"
 
 
 @dataclass(frozen=True, slots=True)

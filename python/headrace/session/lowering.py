@@ -69,6 +69,12 @@ class Lowering:
         """Returns the session's random generator for an operation."""
         return self._resources.generator(op)
 
+    def is_by_numpy(self, op: Operation) -> bool:
+        """Returns whether programs compute an operation by its NumPy kernel."""
+        computed = op.definition.computed_by(op)
+        is_always = computed in (Computed.BY_NUMPY, Computed.BY_NUMPY_IN_SESSIONS)
+        return is_always or (computed is Computed.BY_EITHER and not self.rewrites)
+
     def label(self, op: Operation) -> str:
         """Returns what errors call an operation."""
         return op.name
@@ -78,7 +84,7 @@ class Lowering:
         with self._lock:
             kernel = self._kernels.get(op)
         if kernel is None:
-            made = _make_kernel(op, resources, self.rewrites)
+            made = _make_kernel(op, resources, self.is_by_numpy(op))
             with self._lock:
                 kernel = self._kernels.setdefault(op, made)
         return kernel
@@ -195,16 +201,16 @@ class _Assembly:
             return None
 
 
-def _make_kernel(op: Operation, operands: Sequence[_Operand], rewrites: bool) -> engine.Kernel:
+def _make_kernel(op: Operation, operands: Sequence[_Operand], is_by_numpy: bool) -> engine.Kernel:
     resources: list[Resource] = []
     for place, operand in enumerate(operands):
         if isinstance(operand, list):
             before, after = operands[:place], operands[place + 1 :]
             choices = [[*before, choice, *after] for choice in operand]
-            kernels = [_make_kernel(op, choice, rewrites) for choice in choices]
+            kernels = [_make_kernel(op, choice, is_by_numpy) for choice in choices]
             return engine.ProgramBuilder.select(kernels)
         resources.append(operand)
-    if _is_by_numpy(op, rewrites):
+    if is_by_numpy:
         codes = [_code(tensor) for tensor in op.outputs]
         return engine.ProgramBuilder.function(_NumpyKernel(op), codes)
     if op.definition.role is Role.CONSTANT:
@@ -222,12 +228,6 @@ def _make_kernel(op: Operation, operands: Sequence[_Operand], rewrites: bool) ->
         text = f"operation '{op.name}': there is no kernel for operations of type {op.type}"
         raise errors.UnimplementedError(None, op, text)
     return kernel
-
-
-def _is_by_numpy(op: Operation, rewrites: bool) -> bool:
-    """Whether a run computes an operation by its NumPy kernel."""
-    computed = op.definition.computed_by(op)
-    return computed is Computed.BY_NUMPY or (computed is Computed.BY_EITHER and not rewrites)
 
 
 class _NumpyKernel:

@@ -17,6 +17,7 @@ from headrace.graph import Operation, Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.batching import (
     BlockInput,
+    batched_shape,
     create,
     integers,
     known_integers,
@@ -216,6 +217,11 @@ def _squeezed(shape: TensorShape, axes: list[int]) -> TensorShape:
     return TensorShape([size for axis, size in enumerate(sizes) if axis not in removed])
 
 
+def _ensure_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor]:
+    (block,) = inputs
+    return made_again(op, [block.block], {"shape": batched_shape(op.attrs["shape"])})
+
+
 def _expand_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
     block, axis = inputs
     place = known_integers(axis.row)
@@ -248,7 +254,7 @@ def _squeeze_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor]
     return made_again(op, [block.block], {"squeeze_dims": [moved_axis(axis) for axis in axes]})
 
 
-define("EnsureShape")
+define("EnsureShape", computed=by_either, batch_rule=_ensure_blocks)
 define("ExpandDims", computed=by_either, batch_rule=_expand_blocks)
 define("Reshape", fold=lambda op, x, shape: x.reshape(shape), batch_rule=_reshape_blocks)
 define("Squeeze", computed=by_either, batch_rule=_squeeze_blocks)

@@ -5,17 +5,19 @@ Source: `tf.where` of TensorFlow 1.15.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
 from headrace import dtypes
-from headrace.graph import Tensor, TensorLike, define, name_scope
+from headrace.graph import Operation, Tensor, TensorLike, define, name_scope
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
+from headrace.ops.framework.batching import BlockInput, made_again
 from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.framework.elementwise import NUMBERS
 from headrace.ops.framework.inference import merge_shapes
-from headrace.ops.framework.kernel import Array, fail
+from headrace.ops.framework.kernel import Array, by_numpy_in_sessions, fail
 from headrace.shapes import TensorShape, bracketed
 
 __all__ = ["where"]
@@ -109,7 +111,16 @@ def _select(condition: Array, x: Array, y: Array) -> Array:
     return np.where(condition, x, y)
 
 
-define("Select")
+def _select_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
+    if not all(item.is_batched for item in inputs):
+        return None
+    condition, x, _ = (item.row.shape.rank for item in inputs)
+    # A scalar becomes a vector that picks rows. A vector that picks rows of a row has no such form.
+    is_simple = condition == 0 or (condition is not None and condition == x)
+    return made_again(op, [item.block for item in inputs]) if is_simple else None
+
+
+define("Select", computed=by_numpy_in_sessions, batch_rule=_select_blocks)
 
 
 define("Where")

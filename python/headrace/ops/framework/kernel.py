@@ -15,7 +15,15 @@ from headrace.dtypes import DType
 from headrace.errors import InvalidArgumentError
 from headrace.graph import Computed, Operation
 
-__all__ = ["Array", "NumpyKernel", "as_array", "by_either", "fail", "string_array"]
+__all__ = [
+    "Array",
+    "NumpyKernel",
+    "as_array",
+    "by_either",
+    "by_numpy_in_sessions",
+    "fail",
+    "string_array",
+]
 
 Array = npt.NDArray[Any]
 
@@ -75,6 +83,15 @@ def string_array(items: list[bytes], shape: Sequence[int]) -> Array:
 def by_either(op: Operation) -> Computed:
     """Says, for `OpDef.computed`, that the native kernel gives the same bits as the NumPy one."""
     return Computed.BY_EITHER
+
+
+def by_numpy_in_sessions(op: Operation) -> Computed:
+    """Says, for `OpDef.computed`, that the bits of the native kernel may differ from NumPy's.
+
+    A session keeps those of NumPy. Pipelines, which promise no others, have the native ones.
+    """
+    is_complex = any(tensor.dtype.is_complex for tensor in op.inputs)
+    return Computed.BY_NUMPY if is_complex else Computed.BY_NUMPY_IN_SESSIONS
 
 
 def fail(text: str) -> NoReturn:

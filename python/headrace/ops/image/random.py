@@ -180,4 +180,4 @@ def _factor(lower: float, upper: float, seed: int | None) -> Tensor:
     return random_uniform([], lower, upper, seed=seed)
 
 
-define("RandomCrop", is_stateful=True)
+define("RandomCrop")

@@ -27,7 +27,7 @@ from headrace.ops.framework.elementwise import (
     unary,
 )
 from headrace.ops.framework.inference import ShapeConflict
-from headrace.ops.framework.kernel import Array, fail
+from headrace.ops.framework.kernel import Array, by_numpy_in_sessions, fail
 from headrace.ops.math.cast import cast
 from headrace.shapes import bracketed, unknown_shape
 
@@ -447,17 +447,24 @@ define("Pow", numpy=_power, computed=_power_by, batch_rule=elementwise)
 define("SquaredDifference", numpy=lambda a, b: np.square(np.subtract(a, b)))
 define("ComplexAbs", numpy=np.abs)
 define("Sign", numpy=np.sign)
-define("Sqrt", numpy=np.sqrt)
-define("Rsqrt", numpy=lambda a: 1 / np.sqrt(a))
-define("Reciprocal", numpy=np.reciprocal)
-define("Exp", numpy=np.exp)
-define("Expm1", numpy=np.expm1)
-define("Log", numpy=np.log)
-define("Log1p", numpy=np.log1p)
-define("Tanh", numpy=np.tanh)
-define("Sigmoid", numpy=lambda a: 1 / (1 + np.exp(-a)))
-define("Floor", numpy=np.floor)
-define("Ceil", numpy=np.ceil)
-define("Round", numpy=np.rint)
-define("Rint", numpy=np.rint)
+define("Sqrt", numpy=np.sqrt, computed=by_numpy_in_sessions, batch_rule=elementwise)
+define(
+    "Rsqrt", numpy=lambda a: 1 / np.sqrt(a), computed=by_numpy_in_sessions, batch_rule=elementwise
+)
+define("Reciprocal", numpy=np.reciprocal, computed=by_numpy_in_sessions, batch_rule=elementwise)
+define("Exp", numpy=np.exp, computed=by_numpy_in_sessions, batch_rule=elementwise)
+define("Expm1", numpy=np.expm1, computed=by_numpy_in_sessions, batch_rule=elementwise)
+define("Log", numpy=np.log, computed=by_numpy_in_sessions, batch_rule=elementwise)
+define("Log1p", numpy=np.log1p, computed=by_numpy_in_sessions, batch_rule=elementwise)
+define("Tanh", numpy=np.tanh, computed=by_numpy_in_sessions, batch_rule=elementwise)
+define(
+    "Sigmoid",
+    numpy=lambda a: 1 / (1 + np.exp(-a)),
+    computed=by_numpy_in_sessions,
+    batch_rule=elementwise,
+)
+define("Floor", numpy=np.floor, computed=by_numpy_in_sessions, batch_rule=elementwise)
+define("Ceil", numpy=np.ceil, computed=by_numpy_in_sessions, batch_rule=elementwise)
+define("Round", numpy=np.rint, computed=by_numpy_in_sessions, batch_rule=elementwise)
+define("Rint", numpy=np.rint, computed=by_numpy_in_sessions, batch_rule=elementwise)
 define("AddN")

@@ -16,7 +16,7 @@ from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.batching import elementwise
 from headrace.ops.framework.elementwise import FLOATS, NUMBERS, REALS, binary, unary
 from headrace.ops.framework.inference import broadcast_shapes, like
-from headrace.ops.framework.kernel import Array, by_either, fail
+from headrace.ops.framework.kernel import Array, by_either, by_numpy_in_sessions, fail
 from headrace.shapes import bracketed
 
 __all__ = [
@@ -139,9 +139,9 @@ define("Less", numpy=np.less, computed=_complex_by_numpy, batch_rule=elementwise
 define("LessEqual", numpy=np.less_equal, computed=_complex_by_numpy, batch_rule=elementwise)
 define("Greater", numpy=np.greater, computed=_complex_by_numpy, batch_rule=elementwise)
 define("GreaterEqual", numpy=np.greater_equal, computed=_complex_by_numpy, batch_rule=elementwise)
-define("IsNan", numpy=np.isnan)
-define("IsInf", numpy=np.isinf)
-define("IsFinite", numpy=np.isfinite)
+define("IsNan", numpy=np.isnan, computed=by_numpy_in_sessions, batch_rule=elementwise)
+define("IsInf", numpy=np.isinf, computed=by_numpy_in_sessions, batch_rule=elementwise)
+define("IsFinite", numpy=np.isfinite, computed=by_numpy_in_sessions, batch_rule=elementwise)
 define("LogicalAnd", computed=by_either, batch_rule=elementwise)
 define("LogicalNot", computed=by_either, batch_rule=elementwise)
 define("LogicalOr", computed=by_either, batch_rule=elementwise)

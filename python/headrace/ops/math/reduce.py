@@ -6,24 +6,30 @@ Source: `tf.reduce_sum` and its kin, `tf.argmax` and `tf.argmin` of TensorFlow 1
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any, Protocol
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Protocol
 
 import numpy as np
 
 from headrace import dtypes
 from headrace.dtypes import DType, DTypeLike
-from headrace.graph import Tensor, TensorLike, define, name_scope
+from headrace.graph import Operation, Tensor, TensorLike, define, name_scope
 from headrace.ops.array.fill import zeros
 from headrace.ops.array.range import range as range_of
 from headrace.ops.array.shape import rank
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.attributes import type_attr
+from headrace.ops.framework.batching import (
+    BlockInput,
+    known_integers,
+    made_with_integers,
+    moved_axis,
+)
 from headrace.ops.framework.conversion import constant, convert_to_tensor
 from headrace.ops.framework.elementwise import INDEX_TYPES, NUMBERS, REALS
 from headrace.ops.framework.folding import fold, fold_by_kernel, fold_scalar
 from headrace.ops.framework.inference import check_axis, reduce_shape
-from headrace.ops.framework.kernel import Array, fail
+from headrace.ops.framework.kernel import Array, by_numpy_in_sessions, fail
 from headrace.ops.math.cast import cast
 from headrace.ops.math.compare import not_equal
 from headrace.shapes import bracketed, scalar, unknown_shape
@@ -69,7 +75,7 @@ class Reduction(Protocol):
         """Adds the reduction to the current graph."""
 
 
-def _define(
+def _make(
     op_type: str,
     summary: str,
     function: Callable[..., Any],
@@ -120,8 +126,15 @@ def _define(
 
     reduce.__name__ = reduce.__qualname__ = f"reduce_{op_type.lower()}"
     reduce.__doc__ = f"{summary}\n\n{(Reduction.__doc__ or '').split(chr(10), 2)[2]}"
-    define(op_type, fold=fold_by_kernel)
     return reduce
+
+
+def _reduce_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
+    block, axes = inputs
+    places = known_integers(axes.row)
+    if places is None:
+        return None
+    return made_with_integers(op, block, [(axes.row, [moved_axis(place) for place in places])])
 
 
 def _sum(array: Array, axes: tuple[int, ...], keep: bool) -> Array:
@@ -157,15 +170,15 @@ def _any(array: Array, axes: tuple[int, ...], keep: bool) -> Any:
     return np.any(array, axis=axes, keepdims=keep)
 
 
-reduce_sum = _define("Sum", "Returns the sum over some axes.", _sum, NUMBERS)
-reduce_prod = _define("Prod", "Returns the product over some axes.", _prod, NUMBERS)
-reduce_mean = _define(
+reduce_sum = _make("Sum", "Returns the sum over some axes.", _sum, NUMBERS)
+reduce_prod = _make("Prod", "Returns the product over some axes.", _prod, NUMBERS)
+reduce_mean = _make(
     "Mean", "Returns the mean over some axes; of integers without the fraction.", _mean, NUMBERS
 )
-reduce_max = _define("Max", "Returns the largest element over some axes.", _max, REALS)
-reduce_min = _define("Min", "Returns the smallest element over some axes.", _min, REALS)
-reduce_all = _define("All", "Returns whether all bools over some axes are true.", _all, None)
-reduce_any = _define("Any", "Returns whether any bool over some axes is true.", _any, None)
+reduce_max = _make("Max", "Returns the largest element over some axes.", _max, REALS)
+reduce_min = _make("Min", "Returns the smallest element over some axes.", _min, REALS)
+reduce_all = _make("All", "Returns whether all bools over some axes are true.", _all, None)
+reduce_any = _make("Any", "Returns whether any bool over some axes is true.", _any, None)
 
 
 def count_nonzero(
@@ -301,5 +314,18 @@ def _extreme(array: Array, which: str) -> Any:
     return getattr(np.iinfo(array.dtype), which)
 
 
+_REDUCTION: Final[dict[str, Any]] = {
+    "fold": fold_by_kernel,
+    "computed": by_numpy_in_sessions,
+    "batch_rule": _reduce_blocks,
+}
+
+define("All", **_REDUCTION)
+define("Any", **_REDUCTION)
 define("ArgMax")
 define("ArgMin")
+define("Max", **_REDUCTION)
+define("Mean", **_REDUCTION)
+define("Min", **_REDUCTION)
+define("Prod", **_REDUCTION)
+define("Sum", **_REDUCTION)

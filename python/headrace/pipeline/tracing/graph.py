@@ -7,7 +7,7 @@ from typing import Any, Final, NoReturn
 
 from headrace.dtypes import DType
 from headrace.errors import UnimplementedError
-from headrace.graph import Computed, Graph, Operation, Role, Tensor, find_place
+from headrace.graph import Graph, Operation, Role, Tensor, find_place
 from headrace.ops.framework.folding import fold
 from headrace.ops.framework.kernel import as_array
 from headrace.pipeline.tracing.lowering import RowLowering
@@ -118,7 +118,7 @@ class TracedGraph(Graph):
         )
 
     def _check_kernel(self, op: Operation) -> None:
-        if op.definition.computed_by(op) is not Computed.BY_NUMPY:
+        if not self.lowering.is_by_numpy(op):
             try:
                 self.lowering.kernel(op, [])
             except UnimplementedError:

@@ -1,7 +1,7 @@
 """From the graph of a native function to programs."""
 
 from headrace import engine
-from headrace.graph import Operation
+from headrace.graph import Computed, Operation
 from headrace.session.lowering import Lowering
 from headrace.session.resources import Resources
 
@@ -33,6 +33,10 @@ class RowLowering(Lowering):
             generator = engine.RandomGenerator.of_rows(self._seed, len(self._random))
             self._random[op] = generator
         return self._random[op]
+
+    def is_by_numpy(self, op: Operation) -> bool:
+        """Returns whether only NumPy computes an operation."""
+        return op.definition.computed_by(op) is Computed.BY_NUMPY
 
     def label(self, op: Operation) -> str:
         """Returns what an operation is called in errors."""

@@ -5,6 +5,7 @@ pub mod join;
 pub mod keep_rows;
 pub mod placeholder;
 pub mod reshape;
+pub mod select;
 pub mod shape;
 pub mod slice;
 pub mod transpose;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
     Ok(Some(match op_type {
         "ConcatV2" => Arc::new(join::Concat),
+        "EnsureShape" => Arc::new(reshape::EnsureShape::from_attrs(attrs)?),
         "ExpandDims" => Arc::new(reshape::ExpandDims),
         "GatherV2" => Arc::new(gather::Gather),
         "Identity" | "PlaceholderWithDefault" => Arc::new(placeholder::Identity),
@@ -26,6 +28,7 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
         "Placeholder" => Arc::new(placeholder::Placeholder::from_attrs(attrs)?),
         "Rank" | "Shape" | "Size" => Arc::new(shape::Measure::from_attrs(op_type, attrs)?),
         "Reshape" => Arc::new(reshape::Reshape),
+        "Select" => Arc::new(select::Select),
         "Slice" => Arc::new(slice::Slice),
         "Squeeze" => Arc::new(reshape::Squeeze::from_attrs(attrs)?),
         "StridedSlice" => Arc::new(slice::StridedSlice::from_attrs(attrs)?),

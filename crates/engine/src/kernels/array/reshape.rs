@@ -7,7 +7,7 @@ use crate::kernels::attrs::{Attr, Attrs};
 use crate::kernels::expect_inputs;
 use crate::run::Run;
 use crate::tensor::Tensor;
-use crate::tensor::shape::Shape;
+use crate::tensor::shape::{PartialShape, Shape};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -225,6 +225,57 @@ fn product_of_positive(dims: &[usize]) -> Result<usize> {
     let mut positive = dims.iter().filter(|dim| **dim > 0);
     let product = positive.try_fold(1_usize, |product, dim| product.checked_mul(*dim)).ok_or_else(too_many)?;
     i64::try_from(product).map(|_| product).map_err(|_| too_many())
+}
+
+/// Fails unless its input has a shape.
+///
+/// Source: `tf.ensure_shape` of TensorFlow 1.15.
+pub struct EnsureShape {
+    /// `None` for any shape.
+    expected: Option<PartialShape>,
+}
+
+impl EnsureShape {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
+        Ok(Self { expected: attrs.shape("shape")?.cloned() })
+    }
+}
+
+impl Kernel for EnsureShape {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        run_in_place(self, inputs)
+    }
+
+    fn rewritable(self: Arc<Self>) -> Option<Arc<dyn Rewritable>> {
+        Some(self)
+    }
+}
+
+impl Rewritable for EnsureShape {
+    fn is_brief(&self) -> bool {
+        true
+    }
+
+    fn in_place(self: Arc<Self>) -> Option<Arc<dyn InPlace>> {
+        Some(self)
+    }
+}
+
+impl InPlace for EnsureShape {
+    fn change(&self, value: &mut Tensor) -> Result<()> {
+        let Some(expected) = self.expected.as_ref().filter(|expected| !expected.is_compatible_with(value.shape()))
+        else {
+            return Ok(());
+        };
+        let size = |size: &Option<usize>| size.map_or("?".to_owned(), |size| size.to_string());
+        let sizes: Vec<_> = expected.dims().iter().map(size).collect();
+        Err(Error::invalid_argument(format!(
+            "Shape of tensor {} is not compatible with expected shape [{}].",
+            value.shape(),
+            sizes.join(",")
+        )))
+    }
 }
 
 #[cfg(test)]

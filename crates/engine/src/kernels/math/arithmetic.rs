@@ -1,5 +1,7 @@
 //! Element-wise arithmetic of one or two tensors of one real type, with NumPy's broadcasting.
 
+pub mod of_floats;
+
 use crate::dispatch_numeric;
 use crate::error::{Error, Result};
 use crate::kernel::rewrite::{InPlace, Rewritable, run_in_place};

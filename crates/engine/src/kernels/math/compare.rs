@@ -8,7 +8,8 @@ use crate::kernels::math::broadcast::Broadcast;
 use crate::run::Run;
 use crate::tensor::Tensor;
 use crate::tensor::allocate;
-use crate::tensor::dtype::DType;
+use crate::tensor::dtype::{DType, Numeric};
+use half::f16;
 
 /// A comparison of two values of one type. A NaN is unequal to everything and neither less nor greater.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +35,17 @@ pub enum Logical {
     And,
     /// `x || y`
     Or,
+}
+
+/// What kind of number a float is.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// Neither infinite nor NaN.
+    IsFinite,
+    /// An infinity.
+    IsInf,
+    /// NaN.
+    IsNan,
 }
 
 /// Negates each bool.
@@ -89,6 +101,33 @@ impl Kernel for Logical {
     }
 }
 
+impl Kind {
+    fn of<T: Numeric + Into<f64>>(self, x: &Tensor) -> Result<Vec<u8>> {
+        let is_kind = |value: &T| {
+            let value: f64 = (*value).into();
+            u8::from(match self {
+                Self::IsFinite => value.is_finite(),
+                Self::IsInf => value.is_infinite(),
+                Self::IsNan => value.is_nan(),
+            })
+        };
+        allocate::elements(DType::Bool, x.shape()).collect(x.values::<T>()?.iter().map(is_kind))
+    }
+}
+
+impl Kernel for Kind {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        let [x] = expect_inputs(&inputs)?;
+        let values = match x.dtype() {
+            DType::Float16 => self.of::<f16>(x)?,
+            DType::Float32 => self.of::<f32>(x)?,
+            DType::Float64 => self.of::<f64>(x)?,
+            dtype => return Err(Error::unimplemented(format!("{self:?} of {dtype} is not supported"))),
+        };
+        Tensor::from_values(x.shape().clone(), values)?.with_dtype(DType::Bool).map(Step::one)
+    }
+}
+
 impl Kernel for LogicalNot {
     fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
         let [x] = expect_inputs(&inputs)?;
@@ -99,4 +138,19 @@ impl Kernel for LogicalNot {
 
 fn bools(broadcast: Broadcast, values: Vec<u8>) -> Result<Step> {
     Tensor::from_values(broadcast.shape().clone(), values)?.with_dtype(DType::Bool).map(Step::one)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::testing::run_one;
+    use crate::tensor::shape::Shape;
+
+    #[test]
+    fn floats_are_finite_infinite_or_nan() {
+        let x = Tensor::from_values(Shape::new(&[3]), vec![1.0_f32, f32::NEG_INFINITY, f32::NAN]).unwrap();
+        let kinds = [Kind::IsFinite, Kind::IsInf, Kind::IsNan]
+            .map(|kind| run_one(&kind, std::slice::from_ref(&x)).unwrap().bytes().to_vec());
+        assert_eq!(kinds, [vec![1, 0, 0], vec![0, 1, 0], vec![0, 0, 1]]);
+    }
 }

@@ -1,10 +1,12 @@
 //! Arithmetic, comparisons and conversions of type.
 
+pub mod accumulate;
 pub mod arithmetic;
 pub mod broadcast;
 pub mod cast;
 pub mod compare;
 pub mod element;
+pub mod reduce;
 
 use crate::error::Result;
 use crate::kernel::Kernel;
@@ -16,26 +18,49 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
     Ok(Some(match op_type {
         "Abs" => Arc::new(arithmetic::Unary::Abs),
         "Add" => Arc::new(arithmetic::Binary::Add),
+        "All" => Arc::new(reduce::Reduce::from_attrs(reduce::Function::All, attrs)?),
+        "Any" => Arc::new(reduce::Reduce::from_attrs(reduce::Function::Any, attrs)?),
         "Cast" => Arc::new(cast::Cast::from_attrs(attrs)?),
+        "Ceil" => Arc::new(arithmetic::of_floats::OfFloats::Ceil),
         "Equal" => Arc::new(compare::Compare::Equal),
+        "Exp" => Arc::new(arithmetic::of_floats::OfFloats::Exp),
+        "Expm1" => Arc::new(arithmetic::of_floats::OfFloats::Expm1),
+        "Floor" => Arc::new(arithmetic::of_floats::OfFloats::Floor),
         "FloorDiv" => Arc::new(arithmetic::Binary::FloorDiv),
         "FloorMod" => Arc::new(arithmetic::Binary::FloorMod),
         "Greater" => Arc::new(compare::Compare::Greater),
         "GreaterEqual" => Arc::new(compare::Compare::GreaterEqual),
+        "IsFinite" => Arc::new(compare::Kind::IsFinite),
+        "IsInf" => Arc::new(compare::Kind::IsInf),
+        "IsNan" => Arc::new(compare::Kind::IsNan),
         "Less" => Arc::new(compare::Compare::Less),
         "LessEqual" => Arc::new(compare::Compare::LessEqual),
+        "Log" => Arc::new(arithmetic::of_floats::OfFloats::Log),
+        "Log1p" => Arc::new(arithmetic::of_floats::OfFloats::Log1p),
         "LogicalAnd" => Arc::new(compare::Logical::And),
         "LogicalNot" => Arc::new(compare::LogicalNot),
         "LogicalOr" => Arc::new(compare::Logical::Or),
+        "Max" => Arc::new(reduce::Reduce::from_attrs(reduce::Function::Max, attrs)?),
         "Maximum" => Arc::new(arithmetic::Binary::Maximum),
+        "Mean" => Arc::new(reduce::Reduce::from_attrs(reduce::Function::Mean, attrs)?),
+        "Min" => Arc::new(reduce::Reduce::from_attrs(reduce::Function::Min, attrs)?),
         "Minimum" => Arc::new(arithmetic::Binary::Minimum),
         "Mul" => Arc::new(arithmetic::Binary::Mul),
         "Neg" => Arc::new(arithmetic::Unary::Neg),
         "NotEqual" => Arc::new(compare::Compare::NotEqual),
         "Pow" => Arc::new(arithmetic::Binary::Pow),
+        "Prod" => Arc::new(reduce::Reduce::from_attrs(reduce::Function::Prod, attrs)?),
         "RealDiv" => Arc::new(arithmetic::Binary::RealDiv),
+        "Reciprocal" => Arc::new(arithmetic::of_floats::OfFloats::Reciprocal),
+        "Rint" => Arc::new(arithmetic::of_floats::OfFloats::Rint),
+        "Round" => Arc::new(arithmetic::of_floats::OfFloats::Rint),
+        "Rsqrt" => Arc::new(arithmetic::of_floats::OfFloats::Rsqrt),
+        "Sigmoid" => Arc::new(arithmetic::of_floats::OfFloats::Sigmoid),
+        "Sqrt" => Arc::new(arithmetic::of_floats::OfFloats::Sqrt),
         "Square" => Arc::new(arithmetic::Unary::Square),
         "Sub" => Arc::new(arithmetic::Binary::Sub),
+        "Sum" => Arc::new(reduce::Reduce::from_attrs(reduce::Function::Sum, attrs)?),
+        "Tanh" => Arc::new(arithmetic::of_floats::OfFloats::Tanh),
         _ => return Ok(None),
     }))
 }

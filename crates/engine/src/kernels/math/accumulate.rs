@@ -1,0 +1,99 @@
+//! How the numbers of one type are added up: wide enough that little is lost on the way.
+
+use crate::kernels::math::element::Arithmetic;
+use half::f16;
+
+/// Sums, products and means of numbers of one type.
+pub trait Accumulate: Arithmetic {
+    /// What sums are kept in: double precision for floats, 64 bits for integers.
+    type Wide: Copy;
+
+    /// A sum of nothing.
+    const ZERO: Self::Wide;
+    /// A product of nothing.
+    const ONE: Self::Wide;
+    /// At most as large as any number.
+    const LEAST: Self;
+    /// At least as large as any number.
+    const GREATEST: Self;
+
+    /// A sum with one more number; integers wrap.
+    fn plus(sum: Self::Wide, number: Self) -> Self::Wide;
+    /// A product with one more number; integers wrap.
+    fn times(product: Self::Wide, number: Self) -> Self::Wide;
+    /// As a number of the type again; integers wrap.
+    fn narrow(wide: Self::Wide) -> Self;
+    /// The mean of `count` numbers; of integers without the fraction, and 0 for none.
+    fn mean(sum: Self::Wide, count: usize) -> Self;
+}
+
+macro_rules! accumulate_integers {
+    ($Wide:ty: $($T:ty),*) => {
+        $(impl Accumulate for $T {
+            type Wide = $Wide;
+
+            const ZERO: $Wide = 0;
+            const ONE: $Wide = 1;
+            const LEAST: Self = <$T>::MIN;
+            const GREATEST: Self = <$T>::MAX;
+
+            #[inline(always)]
+            fn plus(sum: $Wide, number: Self) -> $Wide {
+                sum.wrapping_add(<$Wide>::from(number))
+            }
+
+            #[inline(always)]
+            fn times(product: $Wide, number: Self) -> $Wide {
+                product.wrapping_mul(<$Wide>::from(number))
+            }
+
+            fn narrow(wide: $Wide) -> Self {
+                wide as $T
+            }
+
+            fn mean(sum: $Wide, count: usize) -> Self {
+                (sum / (count.max(1) as $Wide)) as $T
+            }
+        })*
+    };
+}
+
+accumulate_integers!(u64: u8, u16, u32, u64);
+accumulate_integers!(i64: i8, i16, i32, i64);
+
+macro_rules! accumulate_floats {
+    ($($T:ty: $narrow:expr;)*) => {
+        $(impl Accumulate for $T {
+            type Wide = f64;
+
+            const ZERO: f64 = 0.0;
+            const ONE: f64 = 1.0;
+            const LEAST: Self = <$T>::NEG_INFINITY;
+            const GREATEST: Self = <$T>::INFINITY;
+
+            #[inline(always)]
+            fn plus(sum: f64, number: Self) -> f64 {
+                sum + f64::from(number)
+            }
+
+            #[inline(always)]
+            fn times(product: f64, number: Self) -> f64 {
+                product * f64::from(number)
+            }
+
+            fn narrow(wide: f64) -> Self {
+                $narrow(wide)
+            }
+
+            fn mean(sum: f64, count: usize) -> Self {
+                $narrow(sum / count as f64)
+            }
+        })*
+    };
+}
+
+accumulate_floats! {
+    f16: f16::from_f64;
+    f32: |wide| wide as f32;
+    f64: |wide| wide;
+}

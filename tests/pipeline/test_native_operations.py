@@ -1,0 +1,146 @@
+"""The operations of native functions: those that docs/native.md lists, each called once."""
+
+import re
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import headrace as hr
+from headrace import ops
+from headrace.protos import Example
+
+PAGE = Path(__file__).parents[2] / "docs" / "native.md"
+
+
+def encoded(function):
+    pixels = np.arange(72, dtype=np.uint8).reshape(4, 6, 3)
+    return hr.native(lambda example: {"x": function(example["x"])})({"x": pixels})["x"]
+
+
+def serialized():
+    example = Example()
+    example.features.feature["n"].int64_list.value.append(3)
+    return example.SerializeToString()
+
+
+def calls(names, call):
+    return {name: partial(call, operation=getattr(ops, name)) for name in names.split()}
+
+
+GIVEN = {
+    "f": np.array([[0.5, 2.0], [3.0, 4.0]], np.float32),
+    "i": np.array([2, 1, 1], np.int32),
+    "b": np.array([True, False]),
+    "s": b"12",
+    "line": b"1,x",
+    "png": encoded(ops.encode_png),
+    "jpeg": encoded(ops.encode_jpeg),
+    "example": serialized(),
+    "image": np.arange(72, dtype=np.uint8).reshape(4, 6, 3),
+    "rgb": np.linspace(0, 1, 72, dtype=np.float32).reshape(4, 6, 3),
+}
+
+OF_TWO = (
+    "add divide equal floordiv floormod greater greater_equal less less_equal maximum minimum mod "
+    "multiply not_equal pow realdiv subtract truediv"
+)
+OF_ONE = (
+    "abs ceil exp expm1 floor identity is_finite is_inf is_nan log log1p negative ones_like rank "
+    "reciprocal rint round rsqrt shape sigmoid size sqrt square tanh transpose zeros_like"
+)
+OVER_AXES = "count_nonzero reduce_max reduce_mean reduce_min reduce_prod reduce_sum l2_normalize"
+OF_COLOURS = "rgb_to_grayscale rgb_to_hsv rgb_to_yiq rgb_to_yuv hsv_to_rgb yiq_to_rgb yuv_to_rgb"
+OF_IMAGES = (
+    "flip_left_right flip_up_down per_image_standardization rot90 transpose_image encode_jpeg "
+    "encode_png"
+)
+AT_RANDOM = {
+    "random_brightness": lambda e: ops.random_brightness(e["rgb"], 0.3),
+    "random_contrast": lambda e: ops.random_contrast(e["rgb"], 0.5, 1.5),
+    "random_crop": lambda e: ops.random_crop(e["image"], [2, 2, 3]),
+    "random_flip_left_right": lambda e: ops.random_flip_left_right(e["image"]),
+    "random_flip_up_down": lambda e: ops.random_flip_up_down(e["image"]),
+    "random_hue": lambda e: ops.random_hue(e["rgb"], 0.2),
+    "random_normal": lambda e: ops.random_normal([3]),
+    "random_saturation": lambda e: ops.random_saturation(e["rgb"], 0.5, 1.5),
+    "random_shuffle": lambda e: ops.random_shuffle(e["i"]),
+    "random_uniform": lambda e: ops.random_uniform([3]),
+    "truncated_normal": lambda e: ops.truncated_normal([3]),
+}
+
+CALLS = {
+    **calls(OF_TWO, lambda e, operation: operation(e["f"], 2.0)),
+    **calls(OF_ONE, lambda e, operation: operation(e["f"])),
+    **calls(OVER_AXES, lambda e, operation: operation(e["f"], 1)),
+    **calls(OF_COLOURS, lambda e, operation: operation(e["rgb"])),
+    **calls(OF_IMAGES, lambda e, operation: operation(e["image"])),
+    **AT_RANDOM,
+    "adjust_brightness": lambda e: ops.adjust_brightness(e["rgb"], 0.1),
+    "adjust_contrast": lambda e: ops.adjust_contrast(e["rgb"], 1.5),
+    "adjust_gamma": lambda e: ops.adjust_gamma(e["rgb"], 1.5),
+    "adjust_hue": lambda e: ops.adjust_hue(e["rgb"], 0.1),
+    "adjust_saturation": lambda e: ops.adjust_saturation(e["rgb"], 1.5),
+    "cast": lambda e: ops.cast(e["f"], "int64"),
+    "central_crop": lambda e: ops.central_crop(e["image"], 0.5),
+    "clip_by_value": lambda e: ops.clip_by_value(e["f"], 1.0, 3.0),
+    "concat": lambda e: ops.concat([e["f"], e["f"]], 0),
+    "convert_image_dtype": lambda e: ops.convert_image_dtype(e["image"], "float32"),
+    "crop_to_bounding_box": lambda e: ops.crop_to_bounding_box(e["image"], 1, 1, 2, 3),
+    "decode_and_crop_jpeg": lambda e: ops.decode_and_crop_jpeg(e["jpeg"], [0, 0, 2, 2]),
+    "decode_compressed": lambda e: ops.decode_compressed(e["s"]),
+    "decode_csv": lambda e: ops.decode_csv(e["line"], [[0], [""]])[1],
+    "decode_image": lambda e: ops.decode_image(e["png"]),
+    "decode_jpeg": lambda e: ops.decode_jpeg(e["jpeg"], channels=3),
+    "decode_png": lambda e: ops.decode_png(e["png"]),
+    "decode_raw": lambda e: ops.decode_raw(e["s"], "uint8"),
+    "ensure_shape": lambda e: ops.ensure_shape(e["f"], [None, 2]),
+    "expand_dims": lambda e: ops.expand_dims(e["f"], 0),
+    "extract_jpeg_shape": lambda e: ops.extract_jpeg_shape(e["jpeg"]),
+    "gather": lambda e: ops.gather(e["f"], [1]),
+    "grayscale_to_rgb": lambda e: ops.grayscale_to_rgb(e["image"][:, :, :1]),
+    "logical_and": lambda e: ops.logical_and(e["b"], True),
+    "logical_not": lambda e: ops.logical_not(e["b"]),
+    "logical_or": lambda e: ops.logical_or(e["b"], True),
+    "pad_to_bounding_box": lambda e: ops.pad_to_bounding_box(e["image"], 1, 1, 9, 9),
+    "parse_single_example": lambda e: ops.parse_single_example(
+        e["example"], {"n": ops.FixedLenFeature((), "int64")}
+    )["n"],
+    "reduce_all": lambda e: ops.reduce_all(e["b"]),
+    "reduce_any": lambda e: ops.reduce_any(e["b"]),
+    "regex_full_match": lambda e: ops.regex_full_match(e["s"], "[0-9]+"),
+    "regex_replace": lambda e: ops.regex_replace(e["s"], "1", "x"),
+    "reshape": lambda e: ops.reshape(e["f"], [-1]),
+    "resize": lambda e: ops.resize(e["image"], (2, 2)),
+    "resize_image_with_crop_or_pad": lambda e: ops.resize_image_with_crop_or_pad(e["image"], 2, 8),
+    "resize_image_with_pad": lambda e: ops.resize_image_with_pad(e["image"], 4, 4),
+    "saturate_cast": lambda e: ops.saturate_cast(e["f"], "uint8"),
+    "slice": lambda e: ops.slice(e["f"], [0, 1], [2, 1]),
+    "squeeze": lambda e: ops.squeeze(e["f"][:1]),
+    "stack": lambda e: ops.stack([e["f"], e["f"]], 1),
+    "string_to_hash_bucket_fast": lambda e: ops.string_to_hash_bucket_fast(e["s"], 10),
+    "string_to_number": lambda e: ops.string_to_number(e["s"], "int64"),
+    "where": lambda e: ops.where(e["f"] > 1.0, e["f"], -e["f"]),
+}
+
+
+def test_the_page_lists_what_is_called_here():
+    table = PAGE.read_text("utf-8").split("## Operations")[1].split("\n## ")[0]
+    assert set(re.findall(r"`(\w+)`", table)) == set(CALLS)
+
+
+@pytest.mark.parametrize("name", sorted(CALLS))
+def test_an_operation_runs_in_the_engine(name):
+    rows = {component: np.array([value, value]) for component, value in GIVEN.items()}
+    strings = {
+        component: np.array([value, value], object)
+        for component, value in GIVEN.items()
+        if isinstance(value, bytes)
+    }
+    function = hr.native(lambda example: {"y": CALLS[name](example)})
+    seed = 7 if name in AT_RANDOM else None
+    one, other = hr.arrays(rows | strings).map(function, seed=seed)
+    pair = np.asarray(one["y"]), np.asarray(other["y"])
+    assert name in AT_RANDOM or np.array_equal(*pair, equal_nan=pair[0].dtype.kind == "f")
+    assert name not in ("random_uniform", "random_normal") or not np.array_equal(*pair)
