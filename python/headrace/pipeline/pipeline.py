@@ -311,7 +311,7 @@ class Pipeline:
     def _with_inferred(self, source: Source) -> Specs | None:
         specs = source.inferred()
         for stage in self.stages[1:]:
-            if isinstance(stage, (stages.Map, stages.FlatMap)):
+            if gives_anything(stage):
                 return None
             specs = after(stage, specs)
         return specs
