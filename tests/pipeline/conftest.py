@@ -43,6 +43,8 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for index, numbers in enumerate([range(600), range(600, 600), range(600, NUM_EXAMPLES)]):
         path = directory / "csv" / f"{index}.csv"
         path.parent.mkdir(exist_ok=True)
+        lines = (f'{{"number": {n}, "list": [{n}]}}\n\n' for n in numbers)
+        (directory / f"{index}.jsonl").write_text("".join(lines))
         path.write_text("number,text\n" + "".join(f'{n},"a\n{n}"\n\n' for n in numbers))
     return directory
 

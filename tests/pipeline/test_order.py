@@ -100,6 +100,9 @@ def stages():
 SOURCES = {
     "tfrecords": lambda records, tables: hp.tfrecords(records).parse({"number": int}),
     "csv": lambda records, tables: hp.csv(tables / "csv", {"number": int}),
+    "json_lines": lambda records, tables: hp.json_lines(
+        tables / "*.jsonl", {"number": int, "list": hp.Ragged(int)}
+    ).select("number"),
 }
 
 

@@ -178,7 +178,7 @@ impl Plan {
         let (header_bytes, record_bytes, footer_bytes) = lengths;
         let (format, numbering): (Arc<dyn Format>, _) = match kind {
             "tfrecords" => (Arc::new(TfRecords { codec }), Numbering::RECORDS),
-            "text_lines" => (Arc::new(Lines { codec }), Numbering { word: "line", first: 1 }),
+            "text_lines" => (Arc::new(Lines { codec, skips_blank: false }), Numbering { word: "line", first: 1 }),
             "files" => (Arc::new(Whole), Numbering::RECORDS),
             "fixed_length_records" => {
                 (Arc::new(FixedLength { codec, header_bytes, record_bytes, footer_bytes }), Numbering::RECORDS)

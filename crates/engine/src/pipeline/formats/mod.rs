@@ -4,14 +4,16 @@ mod chunks;
 mod csv;
 mod csv_inference;
 mod fixed_length;
+mod json_inference;
 mod lines;
 mod tfrecord;
 mod whole;
 
 pub use chunks::Codec;
 pub use csv::{Columns, Csv};
-pub use csv_inference::{Inferred, infer};
+pub use csv_inference::{Inferred, infer_csv};
 pub use fixed_length::FixedLength;
+pub use json_inference::infer_json;
 pub use lines::Lines;
 pub use tfrecord::TfRecords;
-pub use whole::Whole;
+pub use whole::{Labelled, Whole};
