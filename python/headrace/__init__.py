@@ -46,8 +46,10 @@ if TYPE_CHECKING:
         image_folder,
         iterable,
         json_lines,
+        parquet,
         text_lines,
         tfrecords,
+        webdataset,
     )
     from headrace.pipeline.tracing import native
     from headrace.queue_runner import QueueRunner
@@ -91,6 +93,7 @@ __all__ = [
     "json_lines",
     "native",
     "ops",
+    "parquet",
     "pipeline",
     "protos",
     "queues",
@@ -104,6 +107,7 @@ __all__ = [
     "tf1",
     "tfrecords",
     "variables_of",
+    "webdataset",
 ]
 
 # For each name that is not a module, the module that has it.
@@ -132,6 +136,7 @@ _HOMES = {
     "fixed_length_records": "pipeline",
     "image_folder": "pipeline",
     "iterable": "pipeline",
+    "parquet": "pipeline",
     "json_lines": "pipeline",
     "native": "pipeline.tracing",
     "runners_of": "upstream",
@@ -139,6 +144,7 @@ _HOMES = {
     "text_lines": "pipeline",
     "tfrecords": "pipeline",
     "variables_of": "upstream",
+    "webdataset": "pipeline",
 }
 
 if not TYPE_CHECKING:  # For mypy a wrong name is an error.

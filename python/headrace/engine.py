@@ -38,10 +38,12 @@ from headrace._native import (
     csv_records,
     infer_csv,
     infer_json,
+    infer_tar,
     json_fields,
     json_records,
     labelled_files,
     linger_at_exit,
+    tar_samples,
     wait_for_python_functions,
 )
 from headrace._native import (
@@ -78,6 +80,7 @@ __all__ = [
     "csv_records",
     "infer_csv",
     "infer_json",
+    "infer_tar",
     "json_fields",
     "json_records",
     "labelled_files",
@@ -85,6 +88,7 @@ __all__ = [
     "native_array",
     "op_errors",
     "raise_op_error",
+    "tar_samples",
     "version",
     "wait_for_python_functions",
 ]

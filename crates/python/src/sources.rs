@@ -5,8 +5,9 @@ use crate::detach::detached;
 use crate::error::IntoPython;
 use crate::pipeline::{Plan, Stage, codec};
 use crate::view::to_tensor;
+use bytes::Bytes;
 use headrace_engine::files::name::FileName;
-use headrace_engine::pipeline::formats::{self, Columns, Csv, Inferred, Labelled, Lines};
+use headrace_engine::pipeline::formats::{self, Columns, Csv, Inferred, Labelled, Lines, Tar};
 use headrace_engine::pipeline::nodes::files::Format;
 use headrace_engine::pipeline::origin::FileOrigin;
 use headrace_engine::pipeline::plan;
@@ -21,6 +22,7 @@ use pyo3::types::PyBytes;
 use std::sync::Arc;
 
 const LINES: Numbering = Numbering { word: "line", first: 1 };
+const SAMPLES: Numbering = Numbering { word: "sample", first: 0 };
 
 /// A component: its name, the number of its type, whether it is text, whether it is a list, its shape, and
 /// what stands for it.
@@ -99,6 +101,26 @@ pub fn infer_json(py: Python<'_>, path: &Bound<'_, PyBytes>, compression: &str) 
     let (file, codec) = (origin(path, LINES, 0), codec(compression)?);
     let columns = detached(py, &Cancellation::new(), None, |_| formats::infer_json(&file, codec))?;
     Ok(columns.into_iter().map(found).collect())
+}
+
+/// The samples of tar archives: a key, and the contents of a file for each extension. `given` are the extensions and what
+/// stands for files that are missing.
+#[pyfunction]
+pub fn tar_samples(
+    paths: Vec<Bound<'_, PyBytes>>,
+    compression: &str,
+    given: Vec<(String, Option<Bound<'_, PyBytes>>)>,
+) -> PyResult<Plan> {
+    let default = |bytes: Bound<'_, PyBytes>| Bytes::copy_from_slice(bytes.as_bytes());
+    let extensions = given.into_iter().map(|(name, bytes)| (name, bytes.map(default))).collect();
+    Ok(files(Tar { codec: codec(compression)?, extensions }, &paths, SAMPLES))
+}
+
+/// The extensions of the first sample of a tar archive.
+#[pyfunction]
+pub fn infer_tar(py: Python<'_>, path: &Bound<'_, PyBytes>, compression: &str) -> PyResult<Vec<String>> {
+    let (file, codec) = (origin(path, SAMPLES, 0), codec(compression)?);
+    detached(py, &Cancellation::new(), None, |_| formats::infer_tar(&file, codec))
 }
 
 /// Whole files below directories that are their classes, in a directory whose name has `root_bytes` with its slash.

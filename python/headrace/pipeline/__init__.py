@@ -9,6 +9,8 @@ from headrace.pipeline.elements import Feature, Ragged, Spec
 from headrace.pipeline.formats.csv import csv
 from headrace.pipeline.formats.image_folder import image_folder
 from headrace.pipeline.formats.json_lines import json_lines
+from headrace.pipeline.formats.parquet import parquet
+from headrace.pipeline.formats.webdataset import webdataset
 from headrace.pipeline.pipeline import Pipeline, concat
 from headrace.pipeline.sources import (
     arrays,
@@ -36,6 +38,8 @@ __all__ = [
     "image_folder",
     "iterable",
     "json_lines",
+    "parquet",
     "text_lines",
     "tfrecords",
+    "webdataset",
 ]

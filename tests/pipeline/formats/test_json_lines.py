@@ -46,6 +46,8 @@ def test_lists_are_ragged_or_of_one_shape(written):
     )
     columns = {"a": hp.Ragged(int), "b": hp.Feature(float, (2, 2)), "s": hp.Ragged(bytes)}
     pipeline = hp.json_lines(written(text), columns)
+    texts = hp.json_lines(written(text), {"s": hp.Ragged(str)})
+    assert values(texts) == [[["x"]], [[]]]
     assert values(pipeline) == [
         [[1, 2], [[1, 2], [3, 4.5]], [b"x"]],
         [[], [[0, 0], [0, 0]], []],

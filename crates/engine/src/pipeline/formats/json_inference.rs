@@ -1,8 +1,8 @@
 //! What the keys of JSON lines hold, from the first block of a file.
 
-use super::chunks::Codec;
 use super::csv_inference::Inferred;
 use super::lines::Lines;
+use super::source::Codec;
 use crate::error::{Error, Result};
 use crate::pipeline::budget::Budget;
 use crate::pipeline::column::{Column, Text};

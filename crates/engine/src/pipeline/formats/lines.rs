@@ -1,6 +1,7 @@
 //! Text files: bytes between line feeds, in no particular encoding. A carriage return before a line feed is dropped.
 
-use super::chunks::{CHUNK_BYTES, Chunks, Codec, Found, Numbers, Place, Split};
+use super::chunks::{CHUNK_BYTES, Chunks, Found, Numbers, Place, Split};
+use super::source::Codec;
 use crate::error::Result;
 use crate::pipeline::block::FileOrigin;
 use crate::pipeline::column::Span;

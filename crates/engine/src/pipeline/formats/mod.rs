@@ -6,14 +6,17 @@ mod csv_inference;
 mod fixed_length;
 mod json_inference;
 mod lines;
+mod source;
+mod tar;
 mod tfrecord;
 mod whole;
 
-pub use chunks::Codec;
 pub use csv::{Columns, Csv};
 pub use csv_inference::{Inferred, infer_csv};
 pub use fixed_length::FixedLength;
 pub use json_inference::infer_json;
 pub use lines::Lines;
+pub use source::Codec;
+pub use tar::{Tar, infer_tar};
 pub use tfrecord::TfRecords;
 pub use whole::{Labelled, Whole};
