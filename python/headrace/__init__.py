@@ -43,9 +43,13 @@ if TYPE_CHECKING:
         csv,
         files,
         fixed_length_records,
+        image_folder,
         iterable,
+        json_lines,
+        parquet,
         text_lines,
         tfrecords,
+        webdataset,
     )
     from headrace.pipeline.tracing import native
     from headrace.queue_runner import QueueRunner
@@ -83,10 +87,13 @@ __all__ = [
     "fixed_length_records",
     "gfile",
     "graph",
+    "image_folder",
     "input",
     "iterable",
+    "json_lines",
     "native",
     "ops",
+    "parquet",
     "pipeline",
     "protos",
     "queues",
@@ -100,6 +107,7 @@ __all__ = [
     "tf1",
     "tfrecords",
     "variables_of",
+    "webdataset",
 ]
 
 # For each name that is not a module, the module that has it.
@@ -126,13 +134,17 @@ _HOMES = {
     "csv": "pipeline",
     "files": "pipeline",
     "fixed_length_records": "pipeline",
+    "image_folder": "pipeline",
     "iterable": "pipeline",
+    "parquet": "pipeline",
+    "json_lines": "pipeline",
     "native": "pipeline.tracing",
     "runners_of": "upstream",
     "start_runners": "upstream",
     "text_lines": "pipeline",
     "tfrecords": "pipeline",
     "variables_of": "upstream",
+    "webdataset": "pipeline",
 }
 
 if not TYPE_CHECKING:  # For mypy a wrong name is an error.

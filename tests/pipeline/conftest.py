@@ -1,6 +1,9 @@
 """What tests of pipelines share: small data sets, and running a pipeline in several ways."""
 
+import io
+import tarfile
 from collections.abc import Callable, Mapping, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,11 @@ import pytest
 from headrace.pipeline import Pipeline
 from headrace.protos import Example
 from headrace.records import TFRecordWriter
+
+pa = pq = None
+if find_spec("pyarrow"):  # Parquet is an extra.
+    import pyarrow as pa
+    import pyarrow.parquet as pq
 
 NUM_EXAMPLES = 1000
 
@@ -43,7 +51,18 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for index, numbers in enumerate([range(600), range(600, 600), range(600, NUM_EXAMPLES)]):
         path = directory / "csv" / f"{index}.csv"
         path.parent.mkdir(exist_ok=True)
+        lines = (f'{{"number": {n}, "list": [{n}]}}\n\n' for n in numbers)
+        (directory / f"{index}.jsonl").write_text("".join(lines))
         path.write_text("number,text\n" + "".join(f'{n},"a\n{n}"\n\n' for n in numbers))
+        with tarfile.open(directory / f"{index}.tar", "w") as archive:
+            for number in numbers:
+                for name, data in (("number", b"%d" % number), ("txt", b"x" * (number % 7))):
+                    member = tarfile.TarInfo(f"{number}.{name}")
+                    member.size = len(data)
+                    archive.addfile(member, io.BytesIO(data))
+        if pq is not None:
+            columns = {"number": pa.array(numbers, pa.int64()), "text": [str(n) for n in numbers]}
+            pq.write_table(pa.table(columns), directory / f"{index}.parquet", row_group_size=70)
     return directory
 
 

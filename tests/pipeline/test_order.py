@@ -1,6 +1,7 @@
 """The order of a pipeline: a function of its description, its data and its seeds."""
 
 import time
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
@@ -97,9 +98,17 @@ def stages():
     )
 
 
+PARQUET = {"parquet": lambda records, tables: hp.parquet(tables / "*.parquet", ["number"])}
 SOURCES = {
+    **(PARQUET if find_spec("pyarrow") else {}),
     "tfrecords": lambda records, tables: hp.tfrecords(records).parse({"number": int}),
     "csv": lambda records, tables: hp.csv(tables / "csv", {"number": int}),
+    "json_lines": lambda records, tables: hp.json_lines(
+        tables / "*.jsonl", {"number": int, "list": hp.Ragged(int)}
+    ).select("number"),
+    "webdataset": lambda records, tables: hp.webdataset(tables / "*.tar").map(
+        lambda sample: {"number": int(sample["number"])}
+    ),
 }
 
 

@@ -52,6 +52,12 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(sources::csv_fields, module)?)?;
     module.add_function(wrap_pyfunction!(sources::csv_records, module)?)?;
     module.add_function(wrap_pyfunction!(sources::infer_csv, module)?)?;
+    module.add_function(wrap_pyfunction!(sources::infer_json, module)?)?;
+    module.add_function(wrap_pyfunction!(sources::infer_tar, module)?)?;
+    module.add_function(wrap_pyfunction!(sources::tar_samples, module)?)?;
+    module.add_function(wrap_pyfunction!(sources::json_fields, module)?)?;
+    module.add_function(wrap_pyfunction!(sources::json_records, module)?)?;
+    module.add_function(wrap_pyfunction!(sources::labelled_files, module)?)?;
     module.add_function(wrap_pyfunction!(records::crc32c, module)?)?;
     module.add_function(wrap_pyfunction!(exit::begin_exit, module)?)?;
     module.add_function(wrap_pyfunction!(exit::wait_for_python_functions, module)?)?;

@@ -30,6 +30,7 @@ use headrace_engine::reader::Numbering;
 use headrace_engine::run::Run;
 use headrace_engine::sync::cancellation::Cancellation;
 use headrace_engine::tensor::Tensor;
+use headrace_engine::tensor::dtype::DType;
 use numpy::{PyArray1, PyArray2, PyUntypedArray};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -159,6 +160,8 @@ pub(crate) fn codec(name: &str) -> PyResult<Codec> {
         "" => Ok(Codec::Known(Compression::None)),
         "gzip" => Ok(Codec::Known(Compression::Gzip)),
         "zlib" => Ok(Codec::Known(Compression::Zlib)),
+        "zstd" => Ok(Codec::Zstd),
+        "bzip2" => Ok(Codec::Bzip2),
         _ => Err(PyValueError::new_err(format!("there is no compression {name}"))),
     }
 }
@@ -178,7 +181,7 @@ impl Plan {
         let (header_bytes, record_bytes, footer_bytes) = lengths;
         let (format, numbering): (Arc<dyn Format>, _) = match kind {
             "tfrecords" => (Arc::new(TfRecords { codec }), Numbering::RECORDS),
-            "text_lines" => (Arc::new(Lines { codec }), Numbering { word: "line", first: 1 }),
+            "text_lines" => (Arc::new(Lines { codec, skips_blank: false }), Numbering { word: "line", first: 1 }),
             "files" => (Arc::new(Whole), Numbering::RECORDS),
             "fixed_length_records" => {
                 (Arc::new(FixedLength { codec, header_bytes, record_bytes, footer_bytes }), Numbering::RECORDS)
@@ -285,6 +288,22 @@ impl Column {
         Ok(Self(column::Column::Each(tensors.into())))
     }
 
+    /// Strings: row `i` is `data[offsets[i]:offsets[i + 1]]`, of arrays of uint8 and int64.
+    #[staticmethod]
+    fn text(data: &Bound<'_, PyAny>, offsets: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let py = data.py();
+        let (data, offsets) = (to_tensor(data, DType::UInt8)?, to_tensor(offsets, DType::Int64)?);
+        text(&data, &offsets).map(column::Column::Text).map(Self).into_python(py)
+    }
+
+    /// Lists that end at `ends`, an array of int64, of the values of a vector.
+    #[staticmethod]
+    fn ragged(values: &Bound<'_, PyAny>, code: u8, ends: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let py = values.py();
+        let (values, ends) = (to_tensor(values, dtype(py, code)?)?, to_tensor(ends, DType::Int64)?);
+        ragged(values, &ends).map(column::Column::Ragged).map(Self).into_python(py)
+    }
+
     /// One batch, whose rows are those of an array.
     #[staticmethod]
     fn batch(array: &Bound<'_, PyAny>, code: u8) -> PyResult<Self> {
@@ -296,6 +315,26 @@ impl Column {
     fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         shared(py, &self.0)
     }
+}
+
+/// Places that increase and are not beyond `limit`.
+fn places(tensor: &Tensor, limit: usize) -> Result<Vec<usize>> {
+    let places: Option<Vec<_>> = tensor.values::<i64>()?.iter().map(|place| usize::try_from(*place).ok()).collect();
+    let places = places.filter(|places| places.is_sorted() && places.last().is_none_or(|last| *last <= limit));
+    places.ok_or_else(|| Error::internal("the places of strings or lists are beyond their data"))
+}
+
+fn text(data: &Tensor, offsets: &Tensor) -> Result<column::Text> {
+    let bytes = bytes::Bytes::copy_from_slice(data.bytes());
+    let offsets = places(offsets, bytes.len())?;
+    let span = |(start, end): (&usize, &usize)| column::Span { start: *start, length: end - start };
+    let spans = offsets.iter().zip(offsets.iter().skip(1)).map(span).collect();
+    Ok(column::Text::new(bytes, spans))
+}
+
+fn ragged(values: Tensor, ends: &Tensor) -> Result<column::Ragged> {
+    let ends = places(ends, values.num_elements())?;
+    Ok(column::Ragged::new(values, ends))
 }
 
 fn shared<'py>(py: Python<'py>, column: &column::Column) -> PyResult<Bound<'py, PyAny>> {

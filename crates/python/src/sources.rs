@@ -5,13 +5,15 @@ use crate::detach::detached;
 use crate::error::IntoPython;
 use crate::pipeline::{Plan, Stage, codec};
 use crate::view::to_tensor;
+use bytes::Bytes;
 use headrace_engine::files::name::FileName;
-use headrace_engine::pipeline::formats::{self, Columns, Csv};
+use headrace_engine::pipeline::formats::{self, Columns, Csv, Inferred, Labelled, Lines, Tar};
 use headrace_engine::pipeline::nodes::files::Format;
 use headrace_engine::pipeline::origin::FileOrigin;
 use headrace_engine::pipeline::plan;
 use headrace_engine::pipeline::stages::component::Component;
 use headrace_engine::pipeline::stages::csv::CsvFields;
+use headrace_engine::pipeline::stages::json::JsonFields;
 use headrace_engine::reader::Numbering;
 use headrace_engine::sync::cancellation::Cancellation;
 use headrace_engine::tensor::shape::Shape;
@@ -20,6 +22,7 @@ use pyo3::types::PyBytes;
 use std::sync::Arc;
 
 const LINES: Numbering = Numbering { word: "line", first: 1 };
+const SAMPLES: Numbering = Numbering { word: "sample", first: 0 };
 
 /// A component: its name, the number of its type, whether it is text, whether it is a list, its shape, and
 /// what stands for it.
@@ -65,16 +68,64 @@ pub fn csv_fields(py: Python<'_>, delimiter: u8, given: Vec<Given<'_>>) -> PyRes
     Ok(Stage(Arc::new(CsvFields::new(delimiter, components(py, given)?).into_python(py)?)))
 }
 
-/// The columns of a CSV file with a header, from its first block: their names, the numbers of their types, whether they
-/// are text.
+/// The columns of a CSV file with a header, from its first block.
 #[pyfunction]
-pub fn infer_csv(
-    py: Python<'_>,
-    path: &Bound<'_, PyBytes>,
-    compression: &str,
-    delimiter: u8,
-) -> PyResult<Vec<(String, u8, bool)>> {
+pub fn infer_csv(py: Python<'_>, path: &Bound<'_, PyBytes>, compression: &str, delimiter: u8) -> PyResult<Vec<Found>> {
     let (file, codec) = (origin(path, LINES, 0), codec(compression)?);
-    let columns = detached(py, &Cancellation::new(), None, |_| formats::infer(&file, codec, delimiter))?;
-    Ok(columns.into_iter().map(|(name, dtype, is_text)| (name, dtype as u8, is_text)).collect())
+    let columns = detached(py, &Cancellation::new(), None, |_| formats::infer_csv(&file, codec, delimiter))?;
+    Ok(columns.into_iter().map(found).collect())
+}
+
+/// A column that was found: its name, the number of its type, whether it is text, whether it is a list.
+type Found = (String, u8, bool, bool);
+
+fn found(column: Inferred) -> Found {
+    (column.name, column.dtype as u8, column.is_text, column.is_list)
+}
+
+/// The lines of JSON files.
+#[pyfunction]
+pub fn json_records(paths: Vec<Bound<'_, PyBytes>>, compression: &str) -> PyResult<Plan> {
+    Ok(files(Lines { codec: codec(compression)?, skips_blank: true }, &paths, LINES))
+}
+
+/// JSON objects to components.
+#[pyfunction]
+pub fn json_fields(py: Python<'_>, given: Vec<Given<'_>>) -> PyResult<Stage> {
+    Ok(Stage(Arc::new(JsonFields::new(components(py, given)?).into_python(py)?)))
+}
+
+/// The keys of the objects in the first block of a file.
+#[pyfunction]
+pub fn infer_json(py: Python<'_>, path: &Bound<'_, PyBytes>, compression: &str) -> PyResult<Vec<Found>> {
+    let (file, codec) = (origin(path, LINES, 0), codec(compression)?);
+    let columns = detached(py, &Cancellation::new(), None, |_| formats::infer_json(&file, codec))?;
+    Ok(columns.into_iter().map(found).collect())
+}
+
+/// The samples of tar archives: a key, and the contents of a file for each extension. `given` are the extensions and what
+/// stands for files that are missing.
+#[pyfunction]
+pub fn tar_samples(
+    paths: Vec<Bound<'_, PyBytes>>,
+    compression: &str,
+    given: Vec<(String, Option<Bound<'_, PyBytes>>)>,
+) -> PyResult<Plan> {
+    let default = |bytes: Bound<'_, PyBytes>| Bytes::copy_from_slice(bytes.as_bytes());
+    let extensions = given.into_iter().map(|(name, bytes)| (name, bytes.map(default))).collect();
+    Ok(files(Tar { codec: codec(compression)?, extensions }, &paths, SAMPLES))
+}
+
+/// The extensions of the first sample of a tar archive.
+#[pyfunction]
+pub fn infer_tar(py: Python<'_>, path: &Bound<'_, PyBytes>, compression: &str) -> PyResult<Vec<String>> {
+    let (file, codec) = (origin(path, SAMPLES, 0), codec(compression)?);
+    detached(py, &Cancellation::new(), None, |_| formats::infer_tar(&file, codec))
+}
+
+/// Whole files below directories that are their classes, in a directory whose name has `root_bytes` with its slash.
+#[pyfunction]
+pub fn labelled_files(paths: Vec<Bound<'_, PyBytes>>, root_bytes: usize, classes: Vec<Bound<'_, PyBytes>>) -> Plan {
+    let labels = classes.iter().map(|class| class.as_bytes().to_vec()).zip(0..).collect();
+    files(Labelled { root_bytes, labels }, &paths, Numbering::RECORDS)
 }

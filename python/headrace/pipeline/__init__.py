@@ -7,6 +7,10 @@ methods. It describes only; iterating over it starts threads and gives `Batches`
 from headrace.pipeline.batches import Batches
 from headrace.pipeline.elements import Feature, Ragged, Spec
 from headrace.pipeline.formats.csv import csv
+from headrace.pipeline.formats.image_folder import image_folder
+from headrace.pipeline.formats.json_lines import json_lines
+from headrace.pipeline.formats.parquet import parquet
+from headrace.pipeline.formats.webdataset import webdataset
 from headrace.pipeline.pipeline import Pipeline, concat
 from headrace.pipeline.sources import (
     arrays,
@@ -31,7 +35,11 @@ __all__ = [
     "csv",
     "files",
     "fixed_length_records",
+    "image_folder",
     "iterable",
+    "json_lines",
+    "parquet",
     "text_lines",
     "tfrecords",
+    "webdataset",
 ]

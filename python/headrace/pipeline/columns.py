@@ -41,6 +41,8 @@ def decoded(value: Any) -> Any:
     """
     if isinstance(value, bytes):
         return value.decode()
+    if isinstance(value, list):  # rows of lengths of their own
+        return [decoded(row) for row in value]
     texts = np.empty(value.shape, object)
     texts.ravel()[:] = [item.decode() for item in value.ravel()]
     return texts

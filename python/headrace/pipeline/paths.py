@@ -13,15 +13,15 @@ __all__ = ["Paths", "as_paths", "check_compression", "find_files"]
 Paths: TypeAlias = "str | os.PathLike[str] | Iterable[str | os.PathLike[str]]"
 
 
-_COMPRESSIONS: Final = (None, "auto", "gzip", "zlib")
+_COMPRESSIONS: Final = (None, "auto", "gzip", "zlib", "zstd", "bzip2")
 
 
 def check_compression(where: str, compression: object) -> None:
     """Raises ValueError if there is no such compression."""
     if compression not in _COMPRESSIONS:
         raise ValueError(
-            f"{where}: compression is {compression!r}, expected one of None, 'auto', 'gzip' or "
-            "'zlib'."
+            f"{where}: compression is {compression!r}, expected one of None, 'auto', 'gzip', "
+            "'zlib', 'zstd' or 'bzip2'."
         )
 
 

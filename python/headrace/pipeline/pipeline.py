@@ -293,6 +293,22 @@ class Pipeline:
         """
         return dict(self._specs if self._specs is not None else self._all_specs().specs[-1])
 
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The names of the classes, for images of `image_folder`: label 0 is the first one.
+
+        Raises:
+            AttributeError: If the source has no classes.
+            NotFoundError: If there are none in the directory.
+        """
+        source = self.stages[0]
+        if not isinstance(source, Source) or source.classes is None:
+            raise AttributeError(
+                f"classes: {source.name} has no classes, expected a pipeline that begins with "
+                "image_folder."
+            )
+        return source.classes
+
     def describe(self) -> str:
         """Returns the stages and the components, as text for people."""
         lines = [str(stage) for stage in self.stages]
@@ -311,7 +327,7 @@ class Pipeline:
     def _with_inferred(self, source: Source) -> Specs | None:
         specs = source.inferred()
         for stage in self.stages[1:]:
-            if isinstance(stage, (stages.Map, stages.FlatMap)):
+            if gives_anything(stage):
                 return None
             specs = after(stage, specs)
         return specs

@@ -34,6 +34,11 @@ class Source(Stage):
         """The components of an example; None if they are inferred from the first file."""
         raise NotImplementedError
 
+    @property
+    def classes(self) -> tuple[str, ...] | None:
+        """The names of the classes, in the order of their labels; None if there are none."""
+        return None
+
     def inferred(self) -> dict[str, Spec]:
         """Returns the components, read from the beginning of the first file.
 

@@ -28,8 +28,8 @@ def tfrecords(paths: Paths, compression: str | None = "auto") -> Pipeline:
 
     Args:
         paths: A path, a pattern, a directory or several of them; see `find_files`.
-        compression: None, "gzip", "zlib", or "auto" to go by the first bytes of each file, which
-            tell gzip from no compression.
+        compression: None, "gzip", "zlib", "zstd", "bzip2", or "auto" to go by the first bytes of
+            each file, which tell all of these but zlib.
 
     Raises:
         TypeError: If a path is none.

@@ -90,6 +90,11 @@ impl<R: Read> Inflate<R> {
         self.compression.remedy(&self.first)
     }
 
+    /// Whether the input has ended within a member of a gzip file, or within a zlib stream.
+    pub fn is_cut_short(&self) -> bool {
+        self.stream.is_some()
+    }
+
     /// Reads another block. Returns whether there was one.
     fn read_block(&mut self) -> io::Result<bool> {
         #[expect(clippy::disallowed_methods, reason = "a block")]

@@ -44,7 +44,7 @@ impl Directory {
             Arc::new(FileOrigin::new(name, numbering, index as u64))
         };
         let files = lengths.iter().enumerate().map(file).collect();
-        Arc::new(Plan::Files(Arc::new(Lines { codec: Codec::Known(Compression::None) }), files))
+        Arc::new(Plan::Files(Arc::new(Lines { codec: Codec::Known(Compression::None), skips_blank: false }), files))
     }
 }
 

@@ -56,7 +56,7 @@ class Csv(Source):
         first, *_ = find_files("csv", self.paths)
         with engine.op_errors():
             found = engine.infer_csv(first, self.compression or "", ord(self.delimiter))
-        return {name: Spec(element_of(code, is_text), ()) for name, code, is_text in found}
+        return {name: Spec(element_of(code, is_text), ()) for name, code, is_text, _ in found}
 
     def described(self) -> str:
         """Returns from where the components are inferred, in words."""

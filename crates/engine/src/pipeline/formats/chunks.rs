@@ -1,15 +1,13 @@
 //! A file in chunks that end between two records.
 
+use super::source::{Codec, Source};
 use crate::error::{Error, Result};
-use crate::files::compression::{Compression, Inflate};
-use crate::files::input::Input;
-use crate::files::output::retried;
 use crate::pipeline::block::{Block, FileOrigin, Origins};
 use crate::pipeline::budget::Charge;
 use crate::pipeline::column::{Column, Span, Text};
 use crate::pipeline::nodes::files::Scan;
 use crate::tensor::allocate::{self, Unread};
-use std::io::{Chain, Cursor, ErrorKind, Read};
+use std::io::Read;
 use std::sync::Arc;
 
 /// How many bytes a chunk has, unless one record has more.
@@ -52,46 +50,23 @@ pub struct Numbers {
 /// The chunks of a file.
 pub struct Chunks<S> {
     file: Arc<FileOrigin>,
-    input: Source,
+    source: Source,
     split: S,
     /// Read and not used: the beginning of a record.
     rest: Vec<u8>,
     at: Place,
     is_last: bool,
     error: Option<Error>,
-}
-
-enum Source {
-    Plain(Input),
-    Compressed(Box<Inflate<Chain<Cursor<Vec<u8>>, Input>>>),
-}
-
-impl Read for Source {
-    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
-        match self {
-            Self::Plain(input) => input.read(buffer),
-            Self::Compressed(inflate) => inflate.read(buffer),
-        }
-    }
+    /// Nothing more can be read. The records before it come first.
+    failure: Option<Error>,
 }
 
 impl<S: Split> Chunks<S> {
-    pub fn open(file: &Arc<FileOrigin>, compression: Codec, split: S) -> Result<Self> {
-        let (mut input, _) = file.name.open()?;
-        let mut rest = Vec::new();
-        let compression = match compression {
-            Codec::Known(compression) => compression,
-            Codec::ByContent => guess(file, &mut input, &mut rest)?,
-        };
-        let input = match compression {
-            Compression::None => Source::Plain(input),
-            _ => {
-                let whole = Cursor::new(std::mem::take(&mut rest)).chain(input);
-                Source::Compressed(Box::new(Inflate::new(whole, compression)))
-            }
-        };
+    pub fn open(file: &Arc<FileOrigin>, codec: Codec, split: S) -> Result<Self> {
+        let source = Source::open(file, codec)?;
         let at = Place { offset_bytes: 0, record: 0 };
-        Ok(Self { file: Arc::clone(file), input, split, rest, at, is_last: false, error: None })
+        let (file, rest) = (Arc::clone(file), Vec::new());
+        Ok(Self { file, source, split, rest, at, is_last: false, error: None, failure: None })
     }
 
     /// Reads until there are `wanted` bytes, or the file ends.
@@ -101,10 +76,13 @@ impl<S: Split> Chunks<S> {
         allocate::reserve(&mut self.rest, missing)
             .map_err(|refusal| refusal.at(place()).with_remedy("Split the record"))?;
         let before = self.rest.len();
-        match allocate::read_to_end(&mut (&mut self.input).take(missing as u64), &mut self.rest) {
+        match allocate::read_to_end(&mut (&mut self.source).take(missing as u64), &mut self.rest) {
             Ok(()) => {}
             Err(Unread::Refused(refusal)) => return Err(refusal.at(place()).with_remedy("Split the record")),
-            Err(Unread::Failed(error)) => return Err(self.failed(&error)),
+            Err(Unread::Failed(error)) => {
+                self.failure = Some(self.failed(&error));
+                return Ok(());
+            }
         }
         self.is_last = self.rest.len() - before < missing;
         Ok(())
@@ -126,18 +104,9 @@ impl<S: Split> Chunks<S> {
     }
 
     fn failed(&self, error: &std::io::Error) -> Error {
-        let name = self.file.name.text();
-        let place = format!(
-            "{}, after byte {} of the data",
-            self.file.numbering.of(self.at.record),
-            self.at.offset_bytes + self.rest.len() as u64
-        );
-        match &self.input {
-            Source::Compressed(inflate) if error.kind() == ErrorKind::InvalidData => {
-                Error::data_loss(format!("{name}: {error} ({place}). {}", inflate.remedy()))
-            }
-            _ => Error::io(name, error).with_remedy(&format!("It happened at {place}.")),
-        }
+        let record = self.file.numbering.of(self.at.record);
+        let place = format!("{record}, after byte {} of the data", self.at.offset_bytes + self.rest.len() as u64);
+        self.source.error(&self.file, error, &place)
     }
 }
 
@@ -150,7 +119,7 @@ impl<S: Split> Scan for Chunks<S> {
                 self.rest.clear();
                 return Err(error);
             }
-            if !self.is_last {
+            if !self.is_last && self.failure.is_none() {
                 self.fill(wanted)?;
             }
             let found = self.split.split(&self.rest, self.at, self.is_last);
@@ -158,6 +127,11 @@ impl<S: Split> Scan for Chunks<S> {
             if found.spans.is_empty() {
                 if self.error.is_some() {
                     continue;
+                }
+                if let Some(failure) = self.failure.take() {
+                    self.is_last = true;
+                    self.rest.clear();
+                    return Err(failure);
                 }
                 if self.is_last {
                     return Ok(None);
@@ -177,31 +151,4 @@ impl<S: Split> Scan for Chunks<S> {
             return Block::new(vec![column], num_rows, origins).map(Some);
         }
     }
-}
-
-/// How a file is compressed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Codec {
-    /// All files in this way.
-    Known(Compression),
-    /// As the first bytes of each file say.
-    ByContent,
-}
-
-/// Reads the first bytes of a file into `start`; says how the file is compressed.
-fn guess(file: &FileOrigin, input: &mut Input, start: &mut Vec<u8>) -> Result<Compression> {
-    const MARK_BYTES: usize = 4;
-    let mut mark = [0; MARK_BYTES];
-    while start.len() < MARK_BYTES {
-        let missing = MARK_BYTES - start.len();
-        let read = retried(|| input.read(&mut mark[..missing]));
-        match read.map_err(|error| Error::io(file.name.text(), &error))? {
-            0 => break,
-            count => start.extend_from_slice(&mark[..count]),
-        }
-    }
-    Ok(match Compression::guess(start) {
-        Compression::Gzip => Compression::Gzip,
-        _ => Compression::None,
-    })
 }

@@ -5,8 +5,9 @@
 //!
 //! Source: RFC 4180. Blank lines and a byte order mark are left out, and a line may end with a line feed alone.
 
-use super::chunks::{CHUNK_BYTES, Chunks, Codec, Found, Numbers, Place, Split};
+use super::chunks::{CHUNK_BYTES, Chunks, Found, Numbers, Place, Split};
 use super::lines::line;
+use super::source::Codec;
 use crate::error::{Error, Result};
 use crate::kernels::records::decode_csv::split::Dialect;
 use crate::pipeline::budget::Budget;

@@ -1,7 +1,7 @@
 //! What the columns of a CSV file are, from its first block.
 
-use super::chunks::Codec;
 use super::csv::{first_records, header_names};
+use super::source::Codec;
 use crate::error::{Error, Result};
 use crate::kernels::records::decode_csv::split::Dialect;
 use crate::pipeline::block::FileOrigin;
@@ -10,12 +10,22 @@ use crate::tensor::dtype::DType;
 use crate::text::number::FromText;
 use std::sync::Arc;
 
-/// A column that was found: its name, its type, and whether strings are text.
-pub type Inferred = (String, DType, bool);
+/// A column that was found.
+#[derive(Debug)]
+pub struct Inferred {
+    /// Its name.
+    pub name: String,
+    /// The type of its values.
+    pub dtype: DType,
+    /// Whether strings are text.
+    pub is_text: bool,
+    /// Whether its values are lists.
+    pub is_list: bool,
+}
 
 /// The columns of a file with a header: int64 if all of a column's fields are integers; float32 if they are numbers or
 /// empty; bool if they are `true` and `false`; else text, or bytes if they are not UTF-8.
-pub fn infer(file: &Arc<FileOrigin>, codec: Codec, delimiter: u8) -> Result<Vec<Inferred>> {
+pub fn infer_csv(file: &Arc<FileOrigin>, codec: Codec, delimiter: u8) -> Result<Vec<Inferred>> {
     let name = file.name.text();
     let nothing = || {
         let text = format!("{name}: it has no records to infer the columns from. Give them, with columns={{...}}.");
@@ -28,7 +38,11 @@ pub fn infer(file: &Arc<FileOrigin>, codec: Codec, delimiter: u8) -> Result<Vec<
         return Err(misfit(&format!("the header has two columns '{twice}', expected one")));
     }
     let kinds = kinds(&records, delimiter, names.len());
-    Ok(names.into_iter().zip(kinds).map(|(name, kind)| (name, kind.dtype(), kind.is_utf8)).collect())
+    let inferred = |(name, kind): (String, Kind)| {
+        let (dtype, is_text) = (kind.dtype(), kind.is_utf8);
+        Inferred { name, dtype, is_text, is_list: false }
+    };
+    Ok(names.into_iter().zip(kinds).map(inferred).collect())
 }
 
 /// What the fields of a column can be, as far as they were seen.

@@ -1,6 +1,7 @@
 //! Files of records that all have the same length.
 
-use super::chunks::{CHUNK_BYTES, Chunks, Codec, Found, Place, Split};
+use super::chunks::{CHUNK_BYTES, Chunks, Found, Place, Split};
+use super::source::Codec;
 use crate::error::{Error, Result};
 use crate::pipeline::block::FileOrigin;
 use crate::pipeline::column::Span;

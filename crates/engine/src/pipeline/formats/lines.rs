@@ -1,6 +1,7 @@
 //! Text files: bytes between line feeds, in no particular encoding. A carriage return before a line feed is dropped.
 
-use super::chunks::{CHUNK_BYTES, Chunks, Codec, Found, Place, Split};
+use super::chunks::{CHUNK_BYTES, Chunks, Found, Numbers, Place, Split};
+use super::source::Codec;
 use crate::error::Result;
 use crate::pipeline::block::FileOrigin;
 use crate::pipeline::column::Span;
@@ -12,11 +13,13 @@ use std::sync::Arc;
 pub struct Lines {
     /// How the files are compressed.
     pub codec: Codec,
+    /// Whether lines of white space alone are left out.
+    pub skips_blank: bool,
 }
 
 impl Format for Lines {
     fn open(&self, file: &Arc<FileOrigin>) -> Result<Box<dyn Scan>> {
-        Ok(Box::new(Chunks::open(file, self.codec, Splitter)?))
+        Ok(Box::new(Chunks::open(file, self.codec, Splitter { skips_blank: self.skips_blank })?))
     }
 
     fn block_bytes(&self) -> usize {
@@ -24,10 +27,12 @@ impl Format for Lines {
     }
 }
 
-struct Splitter;
+struct Splitter {
+    skips_blank: bool,
+}
 
 impl Split for Splitter {
-    fn split(&mut self, chunk: &[u8], _at: Place, is_last: bool) -> Found {
+    fn split(&mut self, chunk: &[u8], at: Place, is_last: bool) -> Found {
         let mut found = Found::default();
         let mut start = 0;
         for end in memchr_iter(b'\n', chunk) {
@@ -39,8 +44,27 @@ impl Split for Splitter {
             start = chunk.len();
         }
         found.used = start;
+        if self.skips_blank {
+            leave_out_blank(chunk, at, &mut found);
+        }
         found
     }
+}
+
+#[inline]
+fn is_blank(chunk: &[u8], span: Span) -> bool {
+    chunk[span.start..][..span.length].trim_ascii_start().is_empty()
+}
+
+fn leave_out_blank(chunk: &[u8], at: Place, found: &mut Found) {
+    if !found.spans.iter().any(|span| is_blank(chunk, *span)) {
+        return;
+    }
+    let next = at.record + found.spans.len() as u64;
+    let kept = (at.record..).zip(found.spans.drain(..)).filter(|(_, span)| !is_blank(chunk, *span));
+    let (of_records, spans) = kept.unzip();
+    found.spans = spans;
+    found.numbers = Some(Numbers { of_records, next });
 }
 
 /// The line in `start..end`, without the carriage return at its end.

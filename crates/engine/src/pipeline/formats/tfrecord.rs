@@ -1,6 +1,7 @@
 //! TFRecord files, with every checksum checked. The format is that of [`crate::tfrecord`].
 
-use super::chunks::{CHUNK_BYTES, Chunks, Codec, Found, Place, Split};
+use super::chunks::{CHUNK_BYTES, Chunks, Found, Place, Split};
+use super::source::Codec;
 use crate::error::{Error, Result};
 use crate::files::compression::Compression;
 use crate::pipeline::block::FileOrigin;

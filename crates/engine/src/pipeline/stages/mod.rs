@@ -4,6 +4,8 @@ pub mod collate;
 pub mod component;
 pub mod csv;
 mod csv_values;
+pub mod json;
+mod json_values;
 pub mod metered;
 pub mod native;
 pub mod parse;

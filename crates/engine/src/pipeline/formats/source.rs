@@ -1,0 +1,119 @@
+//! A file as its uncompressed bytes.
+
+use crate::error::{Error, Result};
+use crate::files::compression::{Compression, Inflate};
+use crate::files::input::{Input, error_of_wait};
+use crate::files::output::retried;
+use crate::pipeline::block::FileOrigin;
+use bzip2::read::MultiBzDecoder;
+use std::io::{self, BufReader, Chain, Cursor, ErrorKind, Read};
+
+/// How a file is compressed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Codec {
+    /// As the first bytes of each file say.
+    ByContent,
+    /// All files in this way.
+    Known(Compression),
+    /// Zstandard frames (RFC 8878).
+    Zstd,
+    /// Streams of bzip2.
+    Bzip2,
+}
+
+/// An open file. Of several members, frames or streams all are read, one after the other, as command line tools do.
+pub struct Source(Kind);
+
+/// What was read to find out how the file is compressed, and the rest.
+type File = Chain<Cursor<Vec<u8>>, Input>;
+
+enum Kind {
+    Plain(File),
+    Inflate(Box<Inflate<File>>),
+    Zstd(Box<zstd::stream::read::Decoder<'static, BufReader<File>>>),
+    Bzip2(Box<MultiBzDecoder<File>>),
+}
+
+impl Source {
+    /// Opens a file at its beginning.
+    pub fn open(file: &FileOrigin, codec: Codec) -> Result<Self> {
+        let (mut input, _) = file.name.open()?;
+        let failed = |error: io::Error| Error::io(file.name.text(), &error);
+        let mut start = Vec::new();
+        let codec = match codec {
+            Codec::ByContent => {
+                read_start(&mut input, &mut start).map_err(failed)?;
+                guess(&start)
+            }
+            codec => codec,
+        };
+        let whole = Cursor::new(start).chain(input);
+        Ok(Self(match codec {
+            Codec::ByContent | Codec::Known(Compression::None) => Kind::Plain(whole),
+            Codec::Known(compression) => Kind::Inflate(Box::new(Inflate::new(whole, compression))),
+            Codec::Zstd => Kind::Zstd(Box::new(zstd::stream::read::Decoder::new(whole).map_err(failed)?)),
+            Codec::Bzip2 => Kind::Bzip2(Box::new(MultiBzDecoder::new(whole))),
+        }))
+    }
+
+    /// The error for a read that has failed `at` this place.
+    pub fn error(&self, file: &FileOrigin, error: &io::Error, at: &str) -> Error {
+        let name = file.name.text();
+        let is_damage = error.raw_os_error().is_none() && error_of_wait(error).is_none();
+        match &self.0 {
+            Kind::Inflate(_) | Kind::Zstd(_) | Kind::Bzip2(_) if is_damage => {
+                let remedy = match (error.kind(), &self.0) {
+                    (ErrorKind::UnexpectedEof, _) => "The file is cut short; copy it again.",
+                    (_, Kind::Inflate(inflate)) => inflate.remedy(),
+                    _ => "It is damaged, or compressed in another way; copy it again, or correct its compression.",
+                };
+                Error::data_loss(format!("{name}: {error} ({at}). {remedy}"))
+            }
+            _ => Error::io(name, error).with_remedy(&format!("It happened at {at}.")),
+        }
+    }
+}
+
+impl Read for Source {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match &mut self.0 {
+            Kind::Plain(file) => file.read(buffer),
+            Kind::Inflate(inflate) => {
+                let count = inflate.read(buffer)?;
+                match count == 0 && !buffer.is_empty() && inflate.is_cut_short() {
+                    true => Err(io::Error::new(ErrorKind::UnexpectedEof, "the compressed data end too soon")),
+                    false => Ok(count),
+                }
+            }
+            Kind::Zstd(decoder) => decoder.read(buffer),
+            Kind::Bzip2(decoder) => decoder.read(buffer),
+        }
+    }
+}
+
+/// The longest mark of a compression.
+const MARK_BYTES: usize = 10;
+
+fn guess(start: &[u8]) -> Codec {
+    match start {
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => Codec::Zstd,
+        [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, 0x53, 0x59]
+        | [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, 0x45, 0x38, 0x50, 0x90] => Codec::Bzip2,
+        _ if Compression::guess(start) == Compression::Gzip => Codec::Known(Compression::Gzip),
+        // zlib has no sure mark.
+        _ => Codec::Known(Compression::None),
+    }
+}
+
+/// Reads the first bytes of a file, fewer if it has not as many.
+fn read_start(input: &mut Input, start: &mut Vec<u8>) -> io::Result<()> {
+    let mut mark = [0; MARK_BYTES];
+    while start.len() < MARK_BYTES {
+        let missing = MARK_BYTES - start.len();
+        match retried(|| input.read(&mut mark[..missing]))? {
+            0 => break,
+            count => start.extend_from_slice(&mark[..count]),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,351 @@
+//! Tar archives of samples: neighbouring files whose names are alike up to the first point.
+//!
+//! Source: POSIX.1-2017, pax interchange format, with GNU's long names; the grouping of the library `webdataset`.
+
+use super::chunks::CHUNK_BYTES;
+use super::source::{Codec, Source};
+use crate::error::{Error, Result};
+use crate::pipeline::block::{Block, FileOrigin, Origins};
+use crate::pipeline::budget::Charge;
+use crate::pipeline::column::{Column, Span, Text};
+use crate::pipeline::nodes::files::{Format, Scan};
+use crate::tensor::allocate::{self, Unread};
+use crate::text::excerpt::excerpt;
+use bytes::Bytes;
+use std::io::Read;
+use std::sync::Arc;
+
+const HEADER_BYTES: usize = 512;
+/// No name is longer.
+const MAX_NAME_BYTES: u64 = 1 << 20;
+
+/// Tar archives of samples, as a key and the contents of a file for each of some extensions.
+pub struct Tar {
+    /// How the archives are compressed.
+    pub codec: Codec,
+    /// The extensions that are wanted, and what stands for a file that a sample lacks.
+    pub extensions: Arc<[(String, Option<Bytes>)]>,
+}
+
+impl Format for Tar {
+    fn open(&self, file: &Arc<FileOrigin>) -> Result<Box<dyn Scan>> {
+        let archive = Archive::open(file, self.codec)?;
+        let extensions = Arc::clone(&self.extensions);
+        Ok(Box::new(Samples { archive, extensions, next: None, sample: 0, is_over: false, error: None }))
+    }
+
+    fn block_bytes(&self) -> usize {
+        CHUNK_BYTES
+    }
+}
+
+/// The extensions of the first sample of an archive.
+pub fn infer_tar(file: &Arc<FileOrigin>, codec: Codec) -> Result<Vec<String>> {
+    let mut archive = Archive::open(file, codec)?;
+    let mut extensions = Vec::new();
+    let mut key = None;
+    while let Some(member) = archive.next()? {
+        if *key.get_or_insert_with(|| member.key.clone()) != member.key {
+            break;
+        }
+        extensions.push(member.extension);
+    }
+    match extensions.is_empty() {
+        false => Ok(extensions),
+        true => Err(Error::invalid_argument(format!(
+            "{}: there are no samples in it, expected files with names such as 'key.jpg' and 'key.cls'. Check the files.",
+            file.name.text()
+        ))),
+    }
+}
+
+/// A file in an archive, whose contents come next.
+struct Member {
+    key: Vec<u8>,
+    extension: String,
+    num_bytes: u64,
+}
+
+/// The files of an archive that are part of samples.
+struct Archive {
+    file: Arc<FileOrigin>,
+    source: Source,
+    /// How much of it was read.
+    offset_bytes: u64,
+    /// What is left of the contents of the last file, with what fills them up.
+    rest: u64,
+}
+
+impl Archive {
+    fn open(file: &Arc<FileOrigin>, codec: Codec) -> Result<Self> {
+        let source = Source::open(file, codec)?;
+        Ok(Self { file: Arc::clone(file), source, offset_bytes: 0, rest: 0 })
+    }
+
+    /// The next file that is part of a sample. What was not read of the last one is left out.
+    fn next(&mut self) -> Result<Option<Member>> {
+        let (mut long_name, mut long_size) = (None, None);
+        loop {
+            self.skip()?;
+            let start = self.offset_bytes;
+            let mut header = Vec::new();
+            self.read(HEADER_BYTES as u64, &mut header)?;
+            if header.is_empty() || header.iter().all(|byte| *byte == 0) {
+                return Ok(None);
+            }
+            let header = self.checked(&header, start)?;
+            let kind = header.entry_type();
+            let size = header.entry_size().map_err(|_| self.no_header(start))?;
+            let size = long_size.filter(|_| !kind.is_pax_local_extensions() && !kind.is_gnu_longname()).unwrap_or(size);
+            self.rest = size.checked_next_multiple_of(HEADER_BYTES as u64).ok_or_else(|| self.no_header(start))?;
+            if kind.is_gnu_longname() {
+                let mut name = self.extension_header(size, start)?;
+                name.truncate(name.iter().position(|byte| *byte == 0).unwrap_or(name.len()));
+                long_name = Some(name);
+            } else if kind.is_pax_local_extensions() {
+                let pairs = self.extension_header(size, start)?;
+                for pair in tar::PaxExtensions::new(&pairs) {
+                    let pair = pair.map_err(|_| self.no_header(start))?;
+                    match pair.key_bytes() {
+                        b"path" => long_name = Some(pair.value_bytes().to_vec()),
+                        b"size" => long_size = pair.value().ok().and_then(|size| size.parse().ok()),
+                        key if key.starts_with(b"GNU.sparse.") => return Err(self.sparse(start)),
+                        _ => {}
+                    }
+                }
+            } else if kind.is_gnu_sparse() {
+                return Err(self.sparse(start));
+            } else if !kind.is_gnu_longlink() && !kind.is_pax_global_extensions() {
+                let name = long_name.take().unwrap_or_else(|| header.path_bytes().into_owned());
+                long_size = None;
+                let is_file = kind.is_file() || kind.is_contiguous();
+                if let Some((key, extension)) = key_and_extension(&name).filter(|_| is_file) {
+                    return Ok(Some(Member { key, extension, num_bytes: size }));
+                }
+            }
+        }
+    }
+
+    /// A header whose checksum is right.
+    fn checked(&self, bytes: &[u8], start: u64) -> Result<tar::Header> {
+        if bytes.len() < HEADER_BYTES {
+            return Err(self.cut_short(start));
+        }
+        let mut header = tar::Header::new_old();
+        header.as_mut_bytes().copy_from_slice(bytes);
+        let (before, behind) = (&bytes[..148], &bytes[156..]);
+        let sum = before.iter().chain(behind).map(|byte| u32::from(*byte)).sum::<u32>() + 8 * u32::from(b' ');
+        match header.cksum() {
+            Ok(expected) if expected == sum => Ok(header),
+            _ => Err(self.no_header(start)),
+        }
+    }
+
+    /// Reads `count` bytes, or to the end of the archive.
+    fn read(&mut self, count: u64, bytes: &mut Vec<u8>) -> Result<()> {
+        let before = bytes.len();
+        let place = format!("byte {} of the archive", self.offset_bytes);
+        let read = allocate::read_to_end(&mut (&mut self.source).take(count), bytes);
+        let length = (bytes.len() - before) as u64;
+        self.offset_bytes += length;
+        self.rest = self.rest.saturating_sub(length);
+        read.map_err(|unread| match unread {
+            Unread::Refused(refusal) => refusal.at(format_args!("{}: {place}", self.file.name.text())),
+            Unread::Failed(error) => self.source.error(&self.file, &error, &place),
+        })
+    }
+
+    /// Reads the contents of a file.
+    fn contents(&mut self, num_bytes: u64, bytes: &mut Vec<u8>) -> Result<Span> {
+        let (start, offset_bytes) = (bytes.len(), self.offset_bytes);
+        self.read(num_bytes, bytes)?;
+        let length = bytes.len() - start;
+        match length as u64 == num_bytes {
+            true => Ok(Span { start, length }),
+            false => Err(self.cut_short(offset_bytes)),
+        }
+    }
+
+    fn extension_header(&mut self, num_bytes: u64, start: u64) -> Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        match num_bytes > MAX_NAME_BYTES {
+            true => Err(self.no_header(start)),
+            false => self.contents(num_bytes, &mut bytes).map(|_| bytes),
+        }
+    }
+
+    /// Leaves out the rest of a file.
+    fn skip(&mut self) -> Result<()> {
+        let (rest, start) = (std::mem::take(&mut self.rest), self.offset_bytes);
+        let place = format!("byte {start} of the archive");
+        let skipped = std::io::copy(&mut (&mut self.source).take(rest), &mut std::io::sink());
+        let skipped = skipped.map_err(|error| self.source.error(&self.file, &error, &place))?;
+        self.offset_bytes += skipped;
+        match skipped == rest {
+            true => Ok(()),
+            false => Err(self.cut_short(start)),
+        }
+    }
+
+    #[cold]
+    fn damage(&self, start: u64, text: &str) -> Error {
+        Error::data_loss(format!("{}: {text} at byte {start} of the archive", self.file.name.text()))
+    }
+
+    #[cold]
+    fn cut_short(&self, start: u64) -> Error {
+        self.damage(start, "the archive ends within a file").with_remedy("It is cut short; copy it again.")
+    }
+
+    #[cold]
+    fn no_header(&self, start: u64) -> Error {
+        let remedy = match start {
+            0 => "Is it a tar archive? If it is, copy it again.",
+            _ => "It is damaged; copy it again.",
+        };
+        self.damage(start, "there is no header of tar").with_remedy(remedy)
+    }
+
+    #[cold]
+    fn sparse(&self, start: u64) -> Error {
+        self.damage(start, "there is a sparse file").with_remedy("Write the archive without --sparse.")
+    }
+}
+
+/// Divides a name at the first point of its last part; `None` if it is no part of a sample: a directory, hidden, without
+/// an extension, or one of those called `__NAME__`, which describe an archive.
+fn key_and_extension(name: &[u8]) -> Option<(Vec<u8>, String)> {
+    let first = name.split(|byte| *byte == b'/').next()?;
+    if first.len() >= 4 && first.starts_with(b"__") && first.ends_with(b"__") {
+        return None;
+    }
+    let base = name.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+    let point = base + name[base..].iter().position(|byte| *byte == b'.').filter(|point| *point > 0)?;
+    let extension = String::from_utf8_lossy(&name[point + 1..]).to_lowercase();
+    (!extension.is_empty()).then(|| (name[..point].to_vec(), extension))
+}
+
+/// The samples of an archive.
+struct Samples {
+    archive: Archive,
+    extensions: Arc<[(String, Option<Bytes>)]>,
+    /// The first file of the next sample, whose contents were not read.
+    next: Option<Member>,
+    /// The number of the next sample.
+    sample: u64,
+    is_over: bool,
+    error: Option<Error>,
+}
+
+impl Samples {
+    /// Reads a sample: the places of its key and of its files. `None` at the end of the archive.
+    fn read(&mut self, bytes: &mut Vec<u8>) -> Result<Option<Vec<Span>>> {
+        let first = match self.next.take() {
+            Some(member) => Some(member),
+            None => self.archive.next()?,
+        };
+        let Some(mut member) = first else { return Ok(None) };
+        let key = member.key.clone();
+        let mut spans: Vec<Option<Span>> = self.extensions.iter().map(|_| None).collect();
+        loop {
+            if let Some(column) = self.extensions.iter().position(|(name, _)| *name == member.extension) {
+                if spans[column].is_some() {
+                    let text = format!("has two files '{}', expected one. Rename one of them.", member.extension);
+                    return Err(self.wrong(&key, &text));
+                }
+                spans[column] = Some(self.archive.contents(member.num_bytes, bytes)?);
+            }
+            match self.archive.next()? {
+                Some(next) if next.key == key => member = next,
+                next => {
+                    self.next = next;
+                    break;
+                }
+            }
+        }
+        let mut all = vec![place(&key, bytes)?];
+        for (span, (extension, default)) in spans.into_iter().zip(&*self.extensions) {
+            all.push(match (span, default) {
+                (Some(span), _) => span,
+                (None, Some(default)) => place(default, bytes)?,
+                (None, None) => return Err(self.lacking(&key, extension)),
+            });
+        }
+        self.sample += 1;
+        Ok(Some(all))
+    }
+
+    #[cold]
+    fn wrong(&self, key: &[u8], text: &str) -> Error {
+        let file = &self.archive.file;
+        let place = format!("{}: {}", file.name.text(), file.numbering.of(self.sample));
+        Error::invalid_argument(format!("{place}, '{}', {text}", excerpt(key)))
+    }
+
+    #[cold]
+    fn lacking(&self, key: &[u8], extension: &str) -> Error {
+        let names: Vec<_> = self.extensions.iter().map(|(name, _)| name.as_str()).collect();
+        let names = names.join(", ");
+        let text = format!(
+            "has no file '{extension}', expected {names}, as the first sample has. Say what stands for it, with \
+             defaults={{'{extension}': ...}}."
+        );
+        self.wrong(key, &text)
+    }
+}
+
+/// Adds a copy of some bytes; returns where they are.
+fn place(added: &[u8], bytes: &mut Vec<u8>) -> Result<Span> {
+    allocate::grow(bytes, added.len()).map_err(|refusal| refusal.at("the samples of an archive"))?;
+    let span = Span { start: bytes.len(), length: added.len() };
+    bytes.extend_from_slice(added);
+    Ok(span)
+}
+
+impl Scan for Samples {
+    fn next(&mut self, charge: Charge) -> Result<Option<Block>> {
+        let first = self.sample;
+        let mut bytes = Vec::new();
+        let mut columns: Vec<Vec<Span>> = (0..=self.extensions.len()).map(|_| Vec::new()).collect();
+        while !self.is_over && self.error.is_none() && bytes.len() < CHUNK_BYTES {
+            match self.read(&mut bytes) {
+                Ok(Some(spans)) => columns.iter_mut().zip(spans).for_each(|(column, span)| column.push(span)),
+                Ok(None) => self.is_over = true,
+                Err(error) => self.error = Some(error),
+            }
+        }
+        let num_rows = columns.first().map_or(0, Vec::len);
+        if num_rows == 0 {
+            self.is_over = true;
+            return self.error.take().map_or(Ok(None), Err);
+        }
+        let bytes = charge.over(bytes);
+        let columns = columns.into_iter().map(|spans| Column::Text(Text::new(bytes.clone(), spans))).collect();
+        Block::new(columns, num_rows, Origins::Run(Arc::clone(&self.archive.file), first)).map(Some)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_divided_at_the_first_point_of_their_last_part() {
+        for (name, parts) in [
+            ("a.jpg", Some(("a", "jpg"))),
+            ("x.y/a.seg.PNG", Some(("x.y/a", "seg.png"))),
+            ("./a.cls", Some(("./a", "cls"))),
+            ("x/a", None),
+            ("x.y/a", None),
+            (".a.jpg", None),
+            ("x/._a.jpg", None),
+            ("a.", None),
+            ("x/", None),
+            ("__meta__.json", Some(("__meta__", "json"))),
+            ("__meta__/a.json", None),
+        ] {
+            let parts = parts.map(|(key, extension)| (key.as_bytes().to_vec(), extension.to_owned()));
+            assert_eq!(key_and_extension(name.as_bytes()), parts, "{name}");
+        }
+    }
+}

@@ -1,0 +1,108 @@
+"""JSON lines: text files with a JSON object in each line."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headrace import engine
+from headrace.pipeline.components import (
+    Pairs,
+    as_columns,
+    as_defaults,
+    components_of,
+    native,
+    specs_of,
+)
+from headrace.pipeline.elements import Spec, element_of
+from headrace.pipeline.paths import Paths, as_paths, check_compression, find_files
+from headrace.pipeline.pipeline import Pipeline
+from headrace.pipeline.source import Source, SourcePlan
+
+__all__ = ["JsonLines", "json_lines"]
+
+
+@dataclass(frozen=True)
+class JsonLines(Source):
+    """Objects of JSON lines.
+
+    Attributes:
+        paths: Paths and patterns, as given.
+        columns: The type of each key that is wanted; None for all, inferred.
+        defaults: What stands for some keys where they are missing or null.
+        compression: How the files are compressed.
+    """
+
+    paths: tuple[str, ...]
+    columns: Pairs | None = None
+    defaults: Pairs = ()
+    compression: str | None = "auto"
+
+    @property
+    def name(self) -> str:
+        """Its name in messages: that of the function that makes it."""
+        return "json_lines"
+
+    @property
+    def spec(self) -> dict[str, Spec] | None:
+        """The components of an example, one for each key."""
+        return None if self.columns is None else specs_of("json_lines", self.columns)
+
+    def inferred(self) -> dict[str, Spec]:
+        """Returns the keys in the first block of the first file."""
+        first, *_ = find_files("json_lines", self.paths)
+        with engine.op_errors():
+            found = engine.infer_json(first, self.compression or "")
+        return {
+            name: Spec(element_of(code, is_text), (None,) if is_list else (), is_list)
+            for name, code, is_text, is_list in found
+        }
+
+    def described(self) -> str:
+        """Returns from where the components are inferred, in words."""
+        return "the columns are inferred from the first block of the first file"
+
+    def planned(self, specs: dict[str, Spec], add_lane: Callable[[Any], int]) -> SourcePlan:
+        """Returns the plan: lines, which are parsed later."""
+        components = components_of("json_lines", specs, self.columns, self.defaults)
+        fields = engine.json_fields(list(map(native, components)))
+        paths = find_files("json_lines", self.paths)
+        return SourcePlan(engine.json_records(paths, self.compression or ""), [fields])
+
+
+def json_lines(
+    paths: Paths,
+    columns: Mapping[str, Any] | None = None,
+    defaults: Mapping[str, Any] | None = None,
+    compression: str | None = "auto",
+) -> Pipeline:
+    """Reads text files with a JSON object in each line. An example has a component for each key.
+
+    A key that is missing or null is an error, unless there is a default. What was not asked for is
+    left out, and so are blank lines. An error names the file and the line.
+
+    Args:
+        paths: As for `tfrecords`.
+        columns: The type of each key that is wanted: `int` (int64), `float` (float32), `bool`,
+            `str`, `bytes` or a NumPy type; `Ragged(int)` for a list of any length, `Feature(int,
+            (2, 3))` for lists of these lengths. "meta.id" is the key "id" of the object "meta".
+            Integers are floats where those are expected. None to infer the keys and their types
+            from the first block of the first file: integers are int64, other numbers float32; lists
+            are ragged; objects and lists of lists are left out.
+        defaults: What stands for some of the keys.
+        compression: As for `tfrecords`.
+
+    Raises:
+        TypeError: If a path is none, or a type none of a component.
+        ValueError: If an argument is out of range, or a key is an object and a value at once.
+    """
+    chosen = as_columns("json_lines", columns)
+    for name, _ in chosen or ():
+        inner = next((other for other, _ in chosen or () if other.startswith(f"{name}.")), None)
+        if inner is not None:
+            raise ValueError(
+                f"json_lines: the columns {name!r} and {inner!r} are given, but {name!r} cannot be "
+                "an object and a value. Leave one out."
+            )
+    check_compression("json_lines", compression)
+    values = as_defaults("json_lines", defaults, chosen)
+    return Pipeline((JsonLines(as_paths("json_lines", paths), chosen, values, compression),))

@@ -1,0 +1,260 @@
+"""Parquet files, read by pyarrow, which an extra installs; the first file loads it."""
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from headrace import engine
+from headrace.errors import InvalidArgumentError
+from headrace.extras import missing_parquet
+from headrace.os_errors import os_errors
+from headrace.pipeline.elements import ElementType, Spec, engine_code
+from headrace.pipeline.paths import Paths, as_paths, find_files
+from headrace.pipeline.pipeline import Pipeline
+from headrace.pipeline.source import Source, SourcePlan
+
+__all__ = ["Parquet", "parquet"]
+
+# Rows that are taken from a row group at a time.
+_BLOCK_ROWS: Final = 4096
+
+
+@dataclass(frozen=True)
+class Parquet(Source):
+    """Rows of Parquet files.
+
+    Attributes:
+        paths: Paths and patterns, as given.
+        columns: The names of those that are wanted; None for all.
+    """
+
+    paths: tuple[str, ...]
+    columns: tuple[str, ...] | None = None
+
+    @property
+    def name(self) -> str:
+        """Its name in messages: that of the function that makes it."""
+        return "parquet"
+
+    @property
+    def spec(self) -> None:
+        """The components are always those of the first file."""
+        return None
+
+    def inferred(self) -> dict[str, Spec]:
+        """Returns the columns that the first file has."""
+        first, *_ = map(os.fsdecode, find_files("parquet", self.paths))
+        with _opened(first) as file:
+            return _specs(first, file.schema_arrow, self.columns)
+
+    def described(self) -> str:
+        """Returns from where the components are inferred, in words."""
+        return "the components are the columns of the first file"
+
+    def planned(self, specs: dict[str, Spec], add_lane: Callable[[Any], int]) -> SourcePlan:
+        """Returns the plan: a thread that asks pyarrow for one part after the other."""
+        paths = list(map(os.fsdecode, find_files("parquet", self.paths)))
+        lane = add_lane(_Reading(paths, specs))
+        return SourcePlan(engine.Plan.hosted(lane), num_parallel=1, is_python=True)
+
+
+def parquet(paths: Paths, columns: Sequence[str] | None = None) -> Pipeline:
+    """Reads Parquet files, by pyarrow. An example has a component for each column.
+
+    Numbers keep their types, strings are `str`, binary columns `bytes`, and lists ragged; lists of
+    one length are arrays. A null is NaN for floats, and an error for others.
+
+    Args:
+        paths: As for `tfrecords`.
+        columns: The names of those that are wanted; only they are read. None for all of the first
+            file.
+
+    Raises:
+        ModuleNotFoundError: If pyarrow is not installed; the extra `headrace[parquet]` installs it.
+        TypeError: If a path is none, or a column no name.
+        ValueError: If there are no paths or no columns.
+    """
+    if missing := missing_parquet():
+        raise ModuleNotFoundError(f"parquet: {missing}")
+    if isinstance(columns, str) or not all(isinstance(name, str) for name in columns or ()):
+        raise TypeError(f"parquet: columns is {columns!r}, expected a list of names.")
+    if columns is not None and not columns:
+        raise ValueError("parquet: columns is empty, expected at least one.")
+    chosen = None if columns is None else tuple(columns)
+    return Pipeline((Parquet(as_paths("parquet", paths), chosen),))
+
+
+class _Reading:
+    """What the thread of this source does: reads the next rows of a pass."""
+
+    def __init__(self, paths: list[str], specs: dict[str, Spec]) -> None:
+        self._paths = paths
+        self._specs = specs
+        self._path = ""
+        self._passes: dict[int, Iterator[tuple[list[engine.Column], int]]] = {}
+
+    def process(self, job: engine.Job) -> None:
+        """Reads the next rows; none at the end."""
+        number = job.pass_number
+        if number not in self._passes:
+            # Those of passes before have ended.
+            self._passes = {number: self._blocks()}
+        try:
+            columns, num_rows = next(self._passes[number], ([], 0))
+        except BaseException as error:
+            if not isinstance(error, InvalidArgumentError):
+                error.add_note(f"in parquet, at {self._path}")
+            job.keep([], error)
+            return
+        if num_rows == 0:
+            job.keep([], None)
+        else:
+            job.finish(columns, num_rows, None, None)
+
+    def _blocks(self) -> Iterator[tuple[list[engine.Column], int]]:
+        for path in self._paths:
+            self._path = path
+            with _opened(path) as file:
+                names = list(self._specs)
+                if _specs(path, file.schema_arrow, names) != self._specs:
+                    raise _different(path, file.schema_arrow, self._specs)
+                first = 0
+                for rows in file.iter_batches(_BLOCK_ROWS, columns=names):
+                    if rows.num_rows:
+                        yield self._columns(path, first, rows), rows.num_rows
+                    first += rows.num_rows
+
+    def _columns(self, path: str, first: int, rows: Any) -> list[engine.Column]:
+        return [
+            _column(f"{path}: from row {first} on: the column {name!r}", spec, rows.column(name))
+            for name, spec in self._specs.items()
+        ]
+
+
+def _arrow() -> Any:
+    return import_module("pyarrow")
+
+
+def _opened(path: str) -> Any:
+    """Returns a file of pyarrow's, to be used as a context."""
+    arrow = _arrow()
+    try:
+        with os_errors(path, ". Check the file names."):
+            return import_module("pyarrow.parquet").ParquetFile(path)
+    except arrow.ArrowInvalid as error:
+        raise InvalidArgumentError(
+            None, None, f"{path}: {error}. Is it a Parquet file? If it is, copy it again."
+        ) from error
+
+
+def _specs(path: str, schema: Any, columns: Sequence[str] | None) -> dict[str, Spec]:
+    names = list(schema.names) if columns is None else columns
+    for name in names:
+        if name not in schema.names:
+            there = ", ".join(map(repr, schema.names))
+            raise InvalidArgumentError(
+                None, None, f"{path}: there is no column {name!r}, expected one of {there}."
+            )
+    return {name: _spec(path, name, schema.field(name).type) for name in names}
+
+
+def _spec(path: str, name: str, kind: Any) -> Spec:
+    types = _arrow().types
+    if types.is_fixed_size_list(kind) and (dtype := _element(kind.value_type)) is not None:
+        return Spec(dtype, (kind.list_size,))
+    is_list = types.is_list(kind) or types.is_large_list(kind)
+    dtype = _element(kind.value_type if is_list else kind)
+    if dtype is None:
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"{path}: the column {name!r} is {kind}, expected numbers, bool, strings or lists of "
+            "them. Leave it out: name the others, with columns=[...].",
+        )
+    return Spec(dtype, (None,) if is_list else (), is_list)
+
+
+def _element(kind: Any) -> "ElementType | None":
+    types = _arrow().types
+    if types.is_dictionary(kind):
+        return _element(kind.value_type)
+    if types.is_string(kind) or types.is_large_string(kind):
+        return str
+    if types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind):
+        return bytes
+    if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
+        dtype: np.dtype[Any] = np.dtype(kind.to_pandas_dtype())
+        return dtype
+    return None
+
+
+def _different(path: str, schema: Any, specs: dict[str, Spec]) -> InvalidArgumentError:
+    found = _specs(path, schema, list(specs))
+    text = "; ".join(
+        f"the column {name!r} is {found[name]!r}, expected {spec!r}"
+        for name, spec in specs.items()
+        if found[name] != spec
+    )
+    return InvalidArgumentError(
+        None, None, f"{path}: {text}, as in the first file. Write the files with the same types."
+    )
+
+
+def _column(where: str, spec: Spec, array: Any) -> engine.Column:
+    """Returns an array of pyarrow's as a column, without an object for each value."""
+    types = _arrow().types
+    if types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if spec.is_ragged:
+        _check_no_nulls(where, array)
+        lengths = array.value_lengths().to_numpy(zero_copy_only=False)
+        ends = np.cumsum(lengths, dtype=np.int64)
+        values = _values(where, spec.dtype, array.flatten())
+        return engine.Column.ragged(values, engine_code(spec.dtype), ends)
+    if spec.shape:
+        _check_no_nulls(where, array)
+        values = _values(where, spec.dtype, array.flatten())
+        return engine.Column.dense(values.reshape(-1, *spec.shape), engine_code(spec.dtype))
+    if isinstance(spec.dtype, type):
+        _check_no_nulls(where, array)
+        return engine.Column.text(*_strings(array))
+    return engine.Column.dense(_values(where, spec.dtype, array), engine_code(spec.dtype))
+
+
+def _values(where: str, dtype: ElementType, array: Any) -> npt.NDArray[Any]:
+    """Returns values as an array of NumPy's; nulls are NaN if they can be."""
+    if _arrow().types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    if isinstance(dtype, type):
+        _check_no_nulls(where, array)
+        strings = np.empty(len(array), object)
+        strings[:] = array.cast(_arrow().large_binary()).to_pylist()
+        return strings
+    if dtype.kind != "f":
+        _check_no_nulls(where, array)
+    return np.ascontiguousarray(array.to_numpy(zero_copy_only=False), dtype)
+
+
+def _strings(array: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Returns the bytes of all strings, and where each begins; one more is the end."""
+    large = array.cast(_arrow().large_binary())
+    _, offsets, data = large.buffers()
+    places = np.frombuffer(offsets, np.int64)[large.offset : large.offset + len(large) + 1]
+    data = np.frombuffer(data, np.uint8) if data else np.zeros(0, np.uint8)
+    return data[places[0] : places[-1]], places - places[0]
+
+
+def _check_no_nulls(where: str, array: Any) -> None:
+    if array.null_count:
+        row = array.is_null().index(True).as_py()
+        raise InvalidArgumentError(
+            None,
+            None,
+            f"{where} has a null, number {row} there, expected a value. Fill it, or leave the "
+            "column out, with columns=[...].",
+        )

@@ -1,0 +1,101 @@
+"""WebDataset: samples in tar archives."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from headrace import engine
+from headrace.pipeline.components import Pairs, components_of
+from headrace.pipeline.elements import Spec
+from headrace.pipeline.paths import Paths, as_paths, check_compression, find_files
+from headrace.pipeline.pipeline import Pipeline
+from headrace.pipeline.source import Source, SourcePlan
+
+__all__ = ["WebDataset", "webdataset"]
+
+_KEY = "__key__"
+
+
+@dataclass(frozen=True)
+class WebDataset(Source):
+    """Samples of tar archives.
+
+    Attributes:
+        paths: Paths and patterns, as given.
+        defaults: What stands for some files where a sample lacks them.
+        compression: How the archives are compressed.
+    """
+
+    paths: tuple[str, ...]
+    defaults: Pairs = ()
+    compression: str | None = "auto"
+
+    @property
+    def name(self) -> str:
+        """Its name in messages: that of the function that makes it."""
+        return "webdataset"
+
+    @property
+    def spec(self) -> None:
+        """The components are always learned from the first sample."""
+        return None
+
+    def inferred(self) -> dict[str, Spec]:
+        """Returns the components of the first sample."""
+        first, *_ = find_files("webdataset", self.paths)
+        with engine.op_errors():
+            found = engine.infer_tar(first, self.compression or "")
+        return {_KEY: Spec(str, ()), **{name: Spec(bytes, ()) for name in found}}
+
+    def described(self) -> str:
+        """Returns from where the components are inferred, in words."""
+        return "the components are those of the first sample of the first file"
+
+    def planned(self, specs: dict[str, Spec], add_lane: Callable[[Any], int]) -> SourcePlan:
+        """Returns the plan: one archive after the other, some of them at the same time."""
+        files = {name: spec for name, spec in specs.items() if name != _KEY}
+        components = components_of("webdataset", files, None, self.defaults)
+        given = [(component.name, component.default) for component in components]
+        paths = find_files("webdataset", self.paths)
+        plan = engine.tar_samples(paths, self.compression or "", given)
+        return SourcePlan(plan, num_parallel=len(paths))
+
+
+def webdataset(
+    paths: Paths,
+    defaults: Mapping[str, bytes | str] | None = None,
+    compression: str | None = "auto",
+) -> Pipeline:
+    """Reads tar archives whose neighbouring files are samples, as the library webdataset does.
+
+    The name of a file is a key and an extension, which begins behind the first point of its last
+    part. Neighbours with the same key are one sample. An example is `{"__key__": str, "jpg": bytes,
+    "cls": bytes, …}`, a component for each extension of the first sample. Files with other
+    extensions are left out, and so are hidden ones, links, and those below `__NAME__`.
+
+    A sample that lacks a file is an error with its key, unless there is a default.
+
+    Args:
+        paths: As for `tfrecords`.
+        defaults: What stands for files that are missing, by their extensions.
+        compression: As for `tfrecords`.
+
+    Raises:
+        TypeError: If a path is none, or a default is no bytes.
+        ValueError: If there are no paths, or no such compression.
+
+    Source: https://github.com/webdataset/webdataset
+    """
+    check_compression("webdataset", compression)
+    if defaults is not None and not isinstance(defaults, Mapping):
+        raise TypeError(f"webdataset: defaults is {defaults!r}, expected a dict of bytes.")
+    values = [(name, _bytes(name, value)) for name, value in (defaults or {}).items()]
+    return Pipeline((WebDataset(as_paths("webdataset", paths), tuple(values), compression),))
+
+
+def _bytes(name: str, value: object) -> bytes:
+    if isinstance(value, str):
+        return value.encode()
+    if not isinstance(value, bytes):
+        raise TypeError(f"webdataset: the default of {name!r} is {value!r}, expected bytes.")
+    return value

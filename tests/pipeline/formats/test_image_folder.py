@@ -1,0 +1,62 @@
+"""Images in a directory for each class."""
+
+import numpy as np
+import pytest
+
+from headrace import errors
+from headrace import pipeline as hp
+
+
+@pytest.fixture
+def photos(tmp_path):
+    """Two classes, of which one has images in a directory below; and what is left out."""
+    names = ("b/1.JPG", "b/.hidden.png", "a/2.png", "a/10.jpeg", "a/sub/1.webp", "a/notes.txt")
+    for name in (*names, ".git/1.png", "README.png"):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(name.encode())
+    return tmp_path
+
+
+def test_labels_go_by_sorted_directories(photos, given):
+    pipeline = hp.image_folder(photos)
+    examples = given(pipeline)
+    assert pipeline.classes == ("a", "b")
+    assert pipeline.shuffle(window=3, seed=1).batch(2).classes == ("a", "b")
+    assert [(row["data"], row["label"], row["path"]) for row in examples] == [
+        (b"a/10.jpeg", 0, f"{photos}/a/10.jpeg"),
+        (b"a/2.png", 0, f"{photos}/a/2.png"),
+        (b"a/sub/1.webp", 0, f"{photos}/a/sub/1.webp"),
+        (b"b/1.JPG", 1, f"{photos}/b/1.JPG"),
+    ]
+    assert pipeline.spec["label"] == hp.Spec(np.dtype(np.int64), ())
+
+
+@pytest.mark.parametrize("end", ["", "/", "//"])
+def test_the_end_of_the_path_does_not_matter(photos, end):
+    [batch] = hp.image_folder(f"{photos}{end}").batch(10)
+    assert batch["label"].tolist() == [0, 0, 0, 1]
+
+
+def test_a_class_without_images_is_an_error(photos):
+    (photos / "c").mkdir()
+    (photos / "c" / "notes.txt").touch()
+    pipeline = hp.image_folder(photos)
+    with pytest.raises(errors.NotFoundError, match=r"c: there are no images in this directory"):
+        iter(pipeline)
+
+
+def test_no_classes_are_an_error(tmp_path):
+    pipeline = hp.image_folder(tmp_path)
+    with pytest.raises(errors.NotFoundError, match="there are no directories in it"):
+        iter(pipeline)
+    with pytest.raises(errors.NotFoundError, match="nowhere; No such file"):
+        hp.image_folder(tmp_path / "nowhere").classes  # noqa: B018
+
+
+def test_other_sources_have_no_classes():
+    with pytest.raises(AttributeError, match="files has no classes, expected a pipeline that"):
+        hp.files("a").classes  # noqa: B018
+    assert not hasattr(hp.files("a"), "classes")
+    with pytest.raises(TypeError, match="image_folder: 3 is no path"):
+        hp.image_folder(3)

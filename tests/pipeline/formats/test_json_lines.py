@@ -1,0 +1,191 @@
+"""JSON lines: which keys there are, their values, and what is refused."""
+
+import gzip
+import json
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from headrace import errors
+from headrace import pipeline as hp
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Writes files 0, 1, … of these texts, and returns their directory."""
+
+    def write(*texts):
+        for number, text in enumerate(texts):
+            data = text if isinstance(text, bytes) else text.encode()
+            (tmp_path / str(number)).write_bytes(data)
+        return tmp_path
+
+    return write
+
+
+def values(pipeline):
+    return [
+        [v.tolist() if isinstance(v, np.ndarray) else v for v in example.values()]
+        for example in pipeline
+    ]
+
+
+def test_each_key_is_a_component(written):
+    line = '{"a": 1, "b": 2.5, "c": "\\u00e9\\n", "d": true, "other": {"a": [{}]}}\n'
+    pipeline = hp.json_lines(written(line), {"d": bool, "c": str, "b": float, "a": np.uint8})
+    assert values(pipeline) == [[True, "é\n", 2.5, 1]]
+    assert [spec.dtype for spec in pipeline.spec.values()] == [np.bool_, str, np.float32, np.uint8]
+
+
+def test_lists_are_ragged_or_of_one_shape(written):
+    text = (
+        '{"a": [1, 2], "b": [[1, 2], [3, 4.5]], "s": ["x"]}\n'
+        '{"s": [], "b": [[0, 0], [0, 0]], "a": []}'
+    )
+    columns = {"a": hp.Ragged(int), "b": hp.Feature(float, (2, 2)), "s": hp.Ragged(bytes)}
+    pipeline = hp.json_lines(written(text), columns)
+    texts = hp.json_lines(written(text), {"s": hp.Ragged(str)})
+    assert values(texts) == [[["x"]], [[]]]
+    assert values(pipeline) == [
+        [[1, 2], [[1, 2], [3, 4.5]], [b"x"]],
+        [[], [[0, 0], [0, 0]], []],
+    ]
+    [batch] = pipeline.padded_batch(2)
+    assert batch["a"].tolist() == [[1, 2], [0, 0]]
+    assert batch["b"].shape == (2, 2, 2)
+
+
+def test_names_reach_into_objects(written):
+    text = '{"m": {"id": 1, "x": {"y": 2}}, "a.b": 3}\n{"a.b": 4, "m": {"x": {"y": 5}, "id": 6}}'
+    columns = {"m.x.y": int, "m.id": int, "a.b": int}
+    assert values(hp.json_lines(written(text), columns)) == [[2, 1, 3], [5, 6, 4]]
+
+
+def test_what_is_missing_or_null_has_a_default(written):
+    text = '{"a": null, "m": null}\n\n  \n{"l": [1], "m": {"id": 5}, "a": 2, "s": "x"}'
+    columns = {"a": int, "m.id": int, "l": hp.Ragged(float), "s": str}
+    pipeline = hp.json_lines(
+        written(text), columns, defaults={"a": 7, "m.id": -1, "l": [0.5, 1], "s": "é"}
+    )
+    assert values(pipeline) == [[7, -1, [0.5, 1], "é"], [2, 5, [1], "x"]]
+
+
+def test_keys_are_inferred_from_the_first_block(written):
+    text = (
+        '{"i": 1, "f": 1, "t": "x", "b": false, "l": [], "o": {"a": 1}, "n": null}\n'
+        '{"f": 0.5, "i": -2, "l": [1, 2], "late": "y", "b": true, "t": "z"}\n'
+    )
+    pipeline = hp.json_lines(written(text), defaults={"late": ""})
+    assert pipeline.spec == {
+        "i": hp.Spec(np.dtype(np.int64), ()),
+        "f": hp.Spec(np.dtype(np.float32), ()),
+        "t": hp.Spec(str, ()),
+        "b": hp.Spec(np.dtype(np.bool_), ()),
+        "l": hp.Spec(np.dtype(np.int64), (None,), is_ragged=True),
+        "late": hp.Spec(str, ()),
+    }
+    assert values(pipeline) == [[1, 1, "x", False, [], ""], [-2, 0.5, "z", True, [1, 2], "y"]]
+    assert "inferred from the first block" in pipeline.describe()
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"a": 1}\n{"a": "x"}\n', "line 2: 'a' is \"x\", which is of another type than before"),
+        ('{"a": {}}', "has no objects to infer the columns from"),
+        ("", "has no objects to infer the columns from"),
+    ],
+)
+def test_what_cannot_be_inferred_is_an_error(written, text, message):
+    with pytest.raises(errors.InvalidArgumentError, match=message):
+        hp.json_lines(written(text)).spec  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('\n{"a": 1}\n{"b": 1}', r"0: line 3: there is no 'a', or it is null.*defaults=\{'a': "),
+        ('{"a": null}', "line 1: there is no 'a', or it is null, expected int8"),
+        ('{"a": "1"}', "line 1: 'a' is string \"1\", expected int8"),
+        ('{"a": 1.0}', "'a' is floating point `1.0`, expected int8"),
+        ('{"a": 300}', "'a' is integer `300`, expected int8"),
+        ('{"a": true}', "'a' is boolean `true`, expected int8"),
+        ('{"a": [1]}', "'a' is a list, expected int8"),
+        ('{"a": {"b": 1}}', "'a' is an object; its values have names such as 'key.inner'"),
+        ('{"a": 1, "a": 2}', "'a' is there twice"),
+        ('{"a": 1', "line 1: EOF while parsing an object at column 7, expected a JSON object"),
+        ('{"a": 1} x', "line 1: trailing characters at column 10"),
+        ("[1]", "line 1: invalid type: sequence, expected an object"),
+    ],
+)
+def test_what_is_wrong_names_file_and_line(written, text, message):
+    with pytest.raises(errors.InvalidArgumentError, match=message):
+        list(hp.json_lines(written(text), {"a": np.int8}))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"a": 1, "b": [1, 2]}', "'a' is integer `1`, expected list of int64"),
+        ('{"a": [1, "x"], "b": [1, 2]}', "'a' is a list with string \"x\" in it"),
+        ('{"a": [[1]], "b": [1, 2]}', "'a' is a list of lists, expected list of int64"),
+        ('{"a": [null], "b": [1, 2]}', "'a' is a list with null in it"),
+        ('{"a": [], "b": [1]}', "'b' is a list of 1, expected int64"),
+        ('{"a": [], "b": [1, 2, 3]}', "'b' is a list of 3"),
+    ],
+)
+def test_lists_of_another_kind_are_refused(written, text, message):
+    columns = {"a": hp.Ragged(int), "b": hp.Feature(int, (2,))}
+    with pytest.raises(errors.InvalidArgumentError, match=message):
+        list(hp.json_lines(written(text), columns))
+
+
+def test_a_value_where_an_object_is_expected(written):
+    with pytest.raises(errors.InvalidArgumentError, match=r"line 1: .* expected an object"):
+        list(hp.json_lines(written('{"m": 3}'), {"m.id": int}, defaults={"m.id": 0}))
+
+
+def test_compressed_lines(written):
+    text = "".join(f'{{"n": {n}}}\n' for n in range(100_000))
+    pipeline = hp.json_lines(written(gzip.compress(text.encode())))
+    assert sum(batch["n"].sum() for batch in pipeline.batch(1000)) == sum(range(100_000))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"columns": {"m": int, "m.id": int}}, ValueError, "cannot be an object and a value"),
+        ({"columns": {}}, ValueError, "json_lines: columns is empty"),
+        ({"columns": {"a": hp.Ragged(complex)}}, TypeError, "not complex"),
+        ({"columns": {"a": hp.Ragged(int)}, "defaults": {"a": 1}}, ValueError, "default of 'a'"),
+        ({"columns": {"a": int}, "defaults": {"a": [1]}}, ValueError, "default of 'a'"),
+        ({"compression": 3}, ValueError, "json_lines: compression is 3"),
+    ],
+)
+def test_wrong_arguments_are_refused_at_once(arguments, error, message):
+    with pytest.raises(error, match=message):
+        hp.json_lines("nowhere", **arguments)
+
+
+ROW = st.fixed_dictionaries(
+    {
+        "i": st.integers(-(2**63), 2**63 - 1),
+        "f": st.floats(allow_nan=False, allow_infinity=False),
+        "s": st.text(st.characters(exclude_categories=["Cs"]), max_size=8),
+        "b": st.booleans(),
+        "l": st.lists(st.integers(-5, 5), max_size=3),
+    }
+)
+
+
+@settings(
+    max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(rows=st.lists(ROW, min_size=1, max_size=8))
+def test_what_pythons_json_writes_is_read(tmp_path, rows):
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    columns = {"i": int, "f": np.float64, "s": str, "b": bool, "l": hp.Ragged(int)}
+    assert values(hp.json_lines(path, columns)) == [[row[name] for name in columns] for row in rows]

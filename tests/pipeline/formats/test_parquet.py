@@ -1,0 +1,134 @@
+"""Parquet files, where pyarrow is installed."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from headrace import errors
+from headrace import pipeline as hp
+
+pa = pytest.importorskip("pyarrow")
+pq = pytest.importorskip("pyarrow.parquet")
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Writes tables as 0.parquet, 1.parquet, … and returns their directory."""
+
+    def write(*tables, **options):
+        for number, table in enumerate(tables):
+            made = table if isinstance(table, pa.Table) else pa.table(table)
+            pq.write_table(made, tmp_path / f"{number}.parquet", **options)
+        return tmp_path
+
+    return write
+
+
+COLUMNS = {
+    "i": pa.array(range(10), pa.int16()),
+    "f": pa.array([None, *range(9)], pa.float64()),
+    "b": pa.array([True, False] * 5),
+    "s": pa.array([f"é{n}" for n in range(10)]),
+    "y": pa.array([b"\xff" * n for n in range(10)], pa.binary()),
+    "d": pa.array(["x", "y"] * 5).dictionary_encode(),
+    "l": pa.array([[1] * n for n in range(10)], pa.list_(pa.int32())),
+    "t": pa.array([["a", "bc"][: n % 3] for n in range(10)]),
+    "v": pa.array([[n, -n] for n in range(10)], pa.list_(pa.float32(), 2)),
+}
+
+
+def test_columns_of_all_types(written, given):
+    files = written(COLUMNS, COLUMNS, row_group_size=3)
+    pipeline = hp.parquet(files)
+    assert {name: repr(spec) for name, spec in pipeline.spec.items()} == {
+        "i": "Spec(int16, ())",
+        "f": "Spec(float64, ())",
+        "b": "Spec(bool, ())",
+        "s": "Spec(str, ())",
+        "y": "Spec(bytes, ())",
+        "d": "Spec(str, ())",
+        "l": "Spec(int32, (None,), ragged)",
+        "t": "Spec(str, (None,), ragged)",
+        "v": "Spec(float32, (2,))",
+    }
+    examples = given(pipeline.select("i", "b", "s", "y", "d", "l", "t", "v"))
+    assert len(examples) == 20
+    last = examples[-1]
+    assert [last[name] for name in "ibsyd"] == [9, False, "é9", b"\xff" * 9, "y"]
+    assert [last[name].tolist() for name in "ltv"] == [[1] * 9, [], [9, -9]]
+    assert examples[2]["t"].tolist() == ["a", "bc"]
+    [batch] = pipeline.select("f", "i").batch(20)
+    assert np.isnan(batch["f"][[0, 10]]).all()
+    assert batch["f"][1:10].tolist() == list(range(9))
+    assert batch["i"].dtype == np.int16
+
+
+def test_only_the_columns_asked_for(written):
+    rows = list(hp.parquet(written(COLUMNS), ["s", "i"]).take(2))
+    assert rows == [{"s": "é0", "i": 0}, {"s": "é1", "i": 1}]
+
+
+def test_epochs_read_the_files_again(written):
+    pipeline = hp.parquet(written({"n": list(range(9000))}), ["n"]).batch(1000).epochs(2)
+    assert [int(batch["n"][0]) for batch in pipeline] == [*range(0, 9000, 1000)] * 2
+
+
+def test_empty_files_have_no_rows(written):
+    empty = pa.table({"n": pa.array([], pa.int64())})
+    assert [row["n"] for row in hp.parquet(written(empty, {"n": [3]}, empty))] == [3]
+
+
+@pytest.mark.parametrize(
+    ("tables", "columns", "message"),
+    [
+        (
+            [{"a": [1, None, 3]}],
+            None,
+            r"0.parquet: from row 0 on: .* 'a' has a null, number 1",
+        ),
+        ([{"a": [[1], None]}], None, "the column 'a' has a null, number 1"),
+        ([{"a": [{"b": 1}]}], None, "the column 'a' is struct<b: int64>, expected numbers"),
+        ([{"a": [1]}], ["b"], "there is no column 'b', expected one of 'a'"),
+        (
+            [{"a": [1]}, {"a": ["x"]}],
+            None,
+            r"1.parquet: .* 'a' is Spec\(str, \(\)\), expected",
+        ),
+        ([{"a": [1]}, {"b": [1]}], None, "1.parquet: there is no column 'a'"),
+    ],
+)
+def test_what_is_wrong_names_file_and_column(written, tables, columns, message):
+    with pytest.raises(errors.InvalidArgumentError, match=message):
+        list(hp.parquet(written(*tables), columns))
+
+
+def test_what_is_no_parquet_file(tmp_path):
+    (tmp_path / "a").write_bytes(b"x" * 100)
+    with pytest.raises(errors.InvalidArgumentError, match=r"a: .* Is it a Parquet file\?"):
+        list(hp.parquet(tmp_path / "a"))
+
+
+def test_wrong_arguments_are_refused_at_once():
+    with pytest.raises(TypeError, match="columns is 'a', expected a list of names"):
+        hp.parquet("a", "a")
+    with pytest.raises(ValueError, match="columns is empty"):
+        hp.parquet("a", [])
+
+
+def test_without_pyarrow_the_extra_is_named():
+    program = (
+        "import sys; sys.modules['pyarrow'] = None\n"
+        "import importlib.util as util; found = util.find_spec\n"
+        "util.find_spec = lambda name: None if name == 'pyarrow' else found(name)\n"
+        "import headrace as hr\n"
+        "try:\n    hr.parquet('a')\nexcept ModuleNotFoundError as error:\n    print(error)"
+    )
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert run.stdout == (
+        "parquet: got no pyarrow, which reads Parquet files. "
+        "Install the extra that has it: pip install 'headrace[parquet]'\n"
+    )

@@ -1,0 +1,152 @@
+"""Samples in tar archives."""
+
+import bz2
+import gzip
+import io
+import tarfile
+
+import pytest
+
+from headrace import errors
+from headrace import pipeline as hp
+
+
+def archive(files, **options):
+    """A tar archive with these names and contents, one after the other."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", **options) as made:
+        for name, data in files:
+            member = tarfile.TarInfo(name)
+            if data is None:
+                member.type = tarfile.DIRTYPE
+                made.addfile(member)
+            else:
+                member.size = len(data)
+                made.addfile(member, io.BytesIO(data))
+    return buffer.getvalue()
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Writes 0.tar, 1.tar, … and returns their directory."""
+
+    def write(*archives):
+        for number, data in enumerate(archives):
+            (tmp_path / f"{number}.tar").write_bytes(data)
+        return tmp_path
+
+    return write
+
+
+SAMPLES = [("a.jpg", b"photo a"), ("a.cls", b"1"), ("b.jpg", b""), ("b.cls", b"2")]
+
+
+def test_neighbours_with_one_key_are_a_sample(written, given):
+    files = written(
+        archive(SAMPLES), archive([("x/c.d.cls", b"9"), ("x/c.cls", b"3"), ("x/c.jpg", b"c")])
+    )
+    pipeline = hp.webdataset(files)
+    assert given(pipeline) == [
+        {"__key__": "a", "jpg": b"photo a", "cls": b"1"},
+        {"__key__": "b", "jpg": b"", "cls": b"2"},
+        {"__key__": "x/c", "jpg": b"c", "cls": b"3"},
+    ]
+    assert pipeline.spec == {
+        "__key__": hp.Spec(str, ()),
+        "jpg": hp.Spec(bytes, ()),
+        "cls": hp.Spec(bytes, ()),
+    }
+    assert "those of the first sample of the first file" in pipeline.describe()
+
+
+@pytest.mark.parametrize("form", [tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT, tarfile.PAX_FORMAT])
+def test_long_names_in_all_formats(written, form):
+    key = "d" * 90 + "/" + "é" * 40
+    assert next(iter(hp.webdataset(written(archive([(f"{key}.txt", b"x")], format=form))))) == {
+        "__key__": key,
+        "txt": b"x",
+    }
+    if form != tarfile.USTAR_FORMAT:
+        long = "d/" * 300 + "key"
+        files = [(f"{long}.TXT", b"x"), (f"{long}.cls", b"y")]
+        [sample] = hp.webdataset(written(archive(files, format=form)))
+        assert sample == {"__key__": long, "txt": b"x", "cls": b"y"}
+
+
+def test_what_is_no_part_of_a_sample_is_left_out(written):
+    files = [
+        ("x", None),
+        ("x/a.jpg", b"1"),
+        ("x/.hidden.jpg", b"2"),
+        ("README", b"3"),
+        ("__meta__/info.json", b"4"),
+        ("x/a.cls", b"5"),
+        ("x/b.jpg", b"6"),
+        ("x/b.other", b"7"),
+        ("x/b.cls", b"8"),
+    ]
+    samples = list(hp.webdataset(written(archive(files))))
+    assert [tuple(sample.values()) for sample in samples] == [
+        ("x/a", b"1", b"5"),
+        ("x/b", b"6", b"8"),
+    ]
+
+
+def test_a_key_that_comes_again_is_another_sample(written):
+    files = [("a.x", b"1"), ("b.x", b"2"), ("a.x", b"3")]
+    samples = [(s["__key__"], s["x"]) for s in hp.webdataset(written(archive(files)))]
+    assert samples == [("a", b"1"), ("b", b"2"), ("a", b"3")]
+
+
+def test_samples_larger_than_a_block(written):
+    files = [(f"{n}.{end}", bytes([n]) * 300_001) for n in range(5) for end in ("a", "b")]
+    samples = list(hp.webdataset(written(archive(files))))
+    assert [sample["b"] for sample in samples] == [bytes([n]) * 300_001 for n in range(5)]
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, bz2.compress])
+def test_compressed_archives(written, compress):
+    assert len(list(hp.webdataset(written(compress(archive(SAMPLES)))))) == 2
+
+
+def test_a_sample_that_lacks_a_file(written):
+    files = written(archive([*SAMPLES, ("c.jpg", b"x")]))
+    samples = iter(hp.webdataset(files))
+    assert [next(samples)["__key__"] for _ in range(2)] == ["a", "b"]
+    message = r"0.tar: sample 2, 'c', has no file 'cls', expected jpg, cls.* defaults=\{'cls': "
+    with pytest.raises(errors.InvalidArgumentError, match=message):
+        next(samples)
+    *_, last = hp.webdataset(files, defaults={"cls": "0"})
+    assert last == {"__key__": "c", "jpg": b"x", "cls": b"0"}
+
+
+def test_two_files_of_one_name_are_an_error(written):
+    files = written(archive([("a.x", b"1"), ("a.X", b"2")]))
+    with pytest.raises(errors.InvalidArgumentError, match="sample 0, 'a', has two files 'x'"):
+        list(hp.webdataset(files))
+
+
+def test_archives_that_are_cut_short_or_damaged(written):
+    whole = archive(SAMPLES)
+    assert len(list(hp.webdataset(written(whole[:3584])))) == 2  # No blocks of zeros at the end.
+    for length, message in [
+        (3072, "the archive ends within a file at byte 3072"),
+        (3000, "the archive ends within a file at byte 2560"),
+    ]:
+        samples = iter(hp.webdataset(written(whole[:length])))
+        assert next(samples)["__key__"] == "a"
+        with pytest.raises(errors.DataLossError, match=rf"0.tar: {message}.*copy it again"):
+            next(samples)
+    with pytest.raises(errors.DataLossError, match=r"no header of tar at byte 0.*Is it a tar"):
+        list(hp.webdataset(written(b"x" * 1000)))
+    with pytest.raises(errors.InvalidArgumentError, match="there are no samples in it"):
+        list(hp.webdataset(written(archive([("a", b"x")]))))
+
+
+def test_wrong_arguments_are_refused_at_once():
+    with pytest.raises(TypeError, match="default of 'cls' is 3, expected bytes"):
+        hp.webdataset("a", defaults={"cls": 3})
+    with pytest.raises(TypeError, match="expected a dict of bytes"):
+        hp.webdataset("a", defaults=[b""])
+    with pytest.raises(ValueError, match="webdataset: compression is 'rar'"):
+        hp.webdataset("a", compression="rar")
