@@ -44,8 +44,10 @@ if TYPE_CHECKING:
         files,
         fixed_length_records,
         iterable,
+        mix,
         text_lines,
         tfrecords,
+        zip,
     )
     from headrace.pipeline.tracing import native
     from headrace.queue_runner import QueueRunner
@@ -85,6 +87,7 @@ __all__ = [
     "graph",
     "input",
     "iterable",
+    "mix",
     "native",
     "ops",
     "pipeline",
@@ -100,6 +103,7 @@ __all__ = [
     "tf1",
     "tfrecords",
     "variables_of",
+    "zip",
 ]
 
 # For each name that is not a module, the module that has it.
@@ -127,12 +131,14 @@ _HOMES = {
     "files": "pipeline",
     "fixed_length_records": "pipeline",
     "iterable": "pipeline",
+    "mix": "pipeline",
     "native": "pipeline.tracing",
     "runners_of": "upstream",
     "start_runners": "upstream",
     "text_lines": "pipeline",
     "tfrecords": "pipeline",
     "variables_of": "upstream",
+    "zip": "pipeline",
 }
 
 if not TYPE_CHECKING:  # For mypy a wrong name is an error.

@@ -5,9 +5,10 @@ methods. It describes only; iterating over it starts threads and gives `Batches`
 """
 
 from headrace.pipeline.batches import Batches
+from headrace.pipeline.combining import concat, mix, zip
 from headrace.pipeline.elements import Feature, Ragged, Spec
 from headrace.pipeline.formats.csv import csv
-from headrace.pipeline.pipeline import Pipeline, concat
+from headrace.pipeline.pipeline import Pipeline
 from headrace.pipeline.sources import (
     arrays,
     files,
@@ -32,6 +33,8 @@ __all__ = [
     "files",
     "fixed_length_records",
     "iterable",
+    "mix",
     "text_lines",
     "tfrecords",
+    "zip",
 ]

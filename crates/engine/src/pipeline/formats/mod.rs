@@ -8,7 +8,7 @@ mod lines;
 mod tfrecord;
 mod whole;
 
-pub use chunks::Codec;
+pub use chunks::{Codec, Place};
 pub use csv::{Columns, Csv};
 pub use csv_inference::{Inferred, infer};
 pub use fixed_length::FixedLength;
