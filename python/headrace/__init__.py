@@ -46,10 +46,12 @@ if TYPE_CHECKING:
         image_folder,
         iterable,
         json_lines,
+        mix,
         parquet,
         text_lines,
         tfrecords,
         webdataset,
+        zip,
     )
     from headrace.pipeline.tracing import native
     from headrace.queue_runner import QueueRunner
@@ -91,6 +93,7 @@ __all__ = [
     "input",
     "iterable",
     "json_lines",
+    "mix",
     "native",
     "ops",
     "parquet",
@@ -108,6 +111,7 @@ __all__ = [
     "tfrecords",
     "variables_of",
     "webdataset",
+    "zip",
 ]
 
 # For each name that is not a module, the module that has it.
@@ -138,6 +142,7 @@ _HOMES = {
     "iterable": "pipeline",
     "parquet": "pipeline",
     "json_lines": "pipeline",
+    "mix": "pipeline",
     "native": "pipeline.tracing",
     "runners_of": "upstream",
     "start_runners": "upstream",
@@ -145,6 +150,7 @@ _HOMES = {
     "tfrecords": "pipeline",
     "variables_of": "upstream",
     "webdataset": "pipeline",
+    "zip": "pipeline",
 }
 
 if not TYPE_CHECKING:  # For mypy a wrong name is an error.

@@ -13,10 +13,12 @@ import numpy as np
 
 from headrace._native import (
     AtomicFile,
+    Cache,
     Cancellation,
     Column,
     EngineError,
     Execution,
+    Index,
     Job,
     Kernel,
     Plan,
@@ -53,11 +55,13 @@ from headrace.errors import NamedNode, OpError, exception_type_from_error_code
 
 __all__ = [
     "AtomicFile",
+    "Cache",
     "Cancellation",
     "Column",
     "EngineError",
     "Execution",
     "Given",
+    "Index",
     "Job",
     "Kernel",
     "NativeParts",

@@ -154,7 +154,11 @@ def test_pipelines_are_compared_by_their_stages():
         (lambda p: p.skip(2**70), ValueError, "skip: count is"),
         (lambda p: p.shard(3, 3), ValueError, "index is 3, expected one below count"),
         (lambda p: p.epochs(2).shuffle(3), ValueError, "epochs never mix"),
-        (lambda p: p.shuffle(), ValueError, r"Give a window, such as shuffle\(window=10_000\)"),
+        (
+            lambda p: p.take(2).shuffle(),
+            ValueError,
+            r"Give a window, such as shuffle\(window=10_000\)",
+        ),
         (lambda p: p.shuffle(0), ValueError, "shuffle: window is 0"),
         (lambda p: p.shuffle(3, seed=-1), ValueError, "shuffle: seed is -1"),
         (lambda p: p.map(3), TypeError, "map: got 3, expected a function"),

@@ -9,6 +9,7 @@ mod detach;
 mod error;
 mod exit;
 mod function;
+mod kept;
 mod pipeline;
 mod program;
 mod queue;
@@ -36,6 +37,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<program::KernelHandle>()?;
     module.add_class::<program::Program>()?;
     module.add_class::<function::PythonCall>()?;
+    module.add_class::<kept::Cache>()?;
+    module.add_class::<kept::Index>()?;
     module.add_class::<pipeline::Column>()?;
     module.add_class::<pipeline::Execution>()?;
     module.add_class::<pipeline::Job>()?;

@@ -4,6 +4,7 @@ use crate::array::{lent_bytes, to_python as array_of, to_python_shared};
 use crate::attrs::{attrs, dtype};
 use crate::detach::detached;
 use crate::error::{IntoPython, from_python};
+use crate::kept::{Cache, Index};
 use crate::program::Program;
 use crate::view::to_tensor;
 use headrace_engine::error::{Error, Result};
@@ -17,14 +18,16 @@ use headrace_engine::pipeline::executor::{Executor, Output};
 use headrace_engine::pipeline::formats::{Codec, FixedLength, Lines, TfRecords, Whole};
 use headrace_engine::pipeline::meters::{Meter, Time};
 use headrace_engine::pipeline::native::function::{Function, Segment};
+use headrace_engine::pipeline::nodes::bucket::Buckets;
 use headrace_engine::pipeline::nodes::files::Format;
 use headrace_engine::pipeline::nodes::map;
-use headrace_engine::pipeline::plan::{self, Settings, Step};
+use headrace_engine::pipeline::plan::{self, Mix, Settings, Shuffle, Step};
 use headrace_engine::pipeline::stages::collate::{Collate, Padding, Unbatch};
 use headrace_engine::pipeline::stages::metered::Metered;
 use headrace_engine::pipeline::stages::native::{FilterNative, FlatMapNative, MapNative, Source};
 use headrace_engine::pipeline::stages::parse::Parse;
 use headrace_engine::pipeline::stages::select::Select;
+use headrace_engine::pipeline::stages::with_origin::WithOrigin;
 use headrace_engine::pipeline::task::{HostTask, Outcome};
 use headrace_engine::reader::Numbering;
 use headrace_engine::run::Run;
@@ -71,17 +74,21 @@ impl Stage {
         Self(Arc::new(Select(columns)))
     }
 
-    /// Rows to a batch. `padding` is a scalar for each column and what lengths are a multiple of.
+    /// Rows to a batch. `padding` is a scalar for each column and what lengths are a multiple of; those of
+    /// the columns `bounded` are one of `boundaries`.
     #[staticmethod]
     fn collate(
         py: Python<'_>,
         names: Vec<String>,
         pad_to: Option<usize>,
         padding: Option<(Vec<Typed<'_>>, usize)>,
+        boundaries: Vec<usize>,
+        bounded: Vec<usize>,
     ) -> PyResult<Self> {
         let padding = padding.map(|(values, multiple_of)| -> PyResult<Padding> {
             let values = values.into_iter().map(|(value, code)| to_tensor(&value, dtype(py, code)?));
-            Ok(Padding { values: values.collect::<PyResult<_>>()?, multiple_of })
+            let values = values.collect::<PyResult<_>>()?;
+            Ok(Padding { values, multiple_of, boundaries: boundaries.clone(), bounded: bounded.clone() })
         });
         Ok(Self(Arc::new(Collate { names, pad_to, padding: padding.transpose()? })))
     }
@@ -103,6 +110,12 @@ impl Stage {
     #[staticmethod]
     fn filter_native(function: NativeParts<'_>) -> Self {
         Self(Arc::new(FilterNative(function.whole())))
+    }
+
+    /// The file and the number of each record, behind so many columns.
+    #[staticmethod]
+    fn with_origin(num_columns: usize) -> Self {
+        Self(Arc::new(WithOrigin(num_columns)))
     }
 
     /// Batches to rows.
@@ -197,7 +210,7 @@ impl Plan {
 
     /// The rows of C-contiguous arrays, given with their types. Numbers are not copied.
     #[staticmethod]
-    fn arrays(py: Python<'_>, arrays: Vec<(Bound<'_, PyUntypedArray>, u8)>, seed: Option<u64>) -> PyResult<Self> {
+    fn arrays(py: Python<'_>, arrays: Vec<(Bound<'_, PyUntypedArray>, u8)>) -> PyResult<Self> {
         let tensor = |(array, code): (Bound<'_, PyUntypedArray>, u8)| -> PyResult<Tensor> {
             let dtype = dtype(py, code)?;
             match lent_bytes(&array, dtype) {
@@ -207,7 +220,7 @@ impl Plan {
         };
         let tensors = arrays.into_iter().map(tensor).collect::<PyResult<_>>()?;
         let rows = Arc::new(Arrays::new(tensors).into_python(py)?);
-        Ok(Self(Arc::new(plan::Plan::Indexed(rows, seed))))
+        Ok(Self(Arc::new(plan::Plan::Indexed(rows))))
     }
 
     /// Rows that the thread of a lane makes.
@@ -218,8 +231,43 @@ impl Plan {
 
     #[staticmethod]
     fn concat(plans: Vec<Bound<'_, Self>>) -> Self {
-        let inputs = plans.into_iter().map(|plan| Arc::clone(&plan.get().0)).collect();
-        Self(Arc::new(plan::Plan::Concat(inputs)))
+        Self(Arc::new(plan::Plan::Concat(parts(plans))))
+    }
+
+    /// Rows drawn from several plans by their weights; those that are left go on if it `goes_on`.
+    #[staticmethod]
+    fn mix(plans: Vec<Bound<'_, Self>>, weights: Vec<f64>, goes_on: bool, seed: u64) -> Self {
+        Self(Arc::new(plan::Plan::Mix(parts(plans), Mix { weights, goes_on, seed })))
+    }
+
+    /// Rows of several plans side by side.
+    #[staticmethod]
+    fn zip(plans: Vec<Bound<'_, Self>>, is_strict: bool) -> Self {
+        Self(Arc::new(plan::Plan::Zip(parts(plans), is_strict)))
+    }
+
+    /// All rows in another order. Each step must make one row of each.
+    fn shuffle_all(&self, index: &Index, seed: u64) -> Self {
+        let shuffle = Shuffle { seed, kept: Arc::clone(&index.0) };
+        Self(Arc::new(plan::Plan::Shuffled(Arc::clone(&self.0), shuffle)))
+    }
+
+    fn cache(&self, cache: &Cache) -> Self {
+        self.then(Step::Cache(Arc::clone(&cache.0)))
+    }
+
+    /// Batches of rows of similar lengths of a column.
+    fn bucket(
+        &self,
+        column: usize,
+        boundaries: Vec<usize>,
+        limits: (Option<usize>, Option<usize>),
+        pads_to_boundary: bool,
+        drops_remainder: bool,
+    ) -> Self {
+        let (size, max_elements) = limits;
+        let buckets = Buckets { column, boundaries, size, max_elements, pads_to_boundary, drops_remainder };
+        self.then(Step::Bucket(Arc::new(buckets)))
     }
 
     fn map(&self, stages: Vec<Bound<'_, Stage>>) -> Self {
@@ -259,6 +307,10 @@ impl Plan {
     fn metered(&self, number: usize, counts_rows: bool) -> Self {
         Self(Arc::new(plan::Plan::Metered { plan: Arc::clone(&self.0), stage: number, counts_rows }))
     }
+}
+
+fn parts(plans: Vec<Bound<'_, Plan>>) -> Arc<[Arc<plan::Plan>]> {
+    plans.into_iter().map(|plan| Arc::clone(&plan.get().0)).collect()
 }
 
 impl Plan {
@@ -496,8 +548,10 @@ impl Execution {
         num_stages: usize,
         memory_bytes: usize,
         max_outputs: usize,
+        is_deterministic: bool,
     ) -> PyResult<Self> {
-        let root = plan.0.start(pass_number, Settings::new(num_threads), 0);
+        let settings = Settings::new(num_threads).in_any_order(!is_deterministic);
+        let root = plan.0.start(pass_number, settings, 0);
         let executor = Executor::new(root, num_lanes, Budget::new(memory_bytes), max_outputs).metered(num_stages);
         let executor = Arc::new(executor);
         let cancellation = Cancellation::new();
@@ -587,7 +641,10 @@ impl Execution {
 }
 
 impl Drop for Execution {
+    /// The workers are waited for without the GIL, which another thread may need before they can end.
     fn drop(&mut self) {
-        self.end();
+        if Python::try_attach(|py| py.detach(|| self.end())).is_none() {
+            self.end();
+        }
     }
 }

@@ -5,13 +5,14 @@ methods. It describes only; iterating over it starts threads and gives `Batches`
 """
 
 from headrace.pipeline.batches import Batches
+from headrace.pipeline.combining import concat, mix, zip
 from headrace.pipeline.elements import Feature, Ragged, Spec
 from headrace.pipeline.formats.csv import csv
 from headrace.pipeline.formats.image_folder import image_folder
 from headrace.pipeline.formats.json_lines import json_lines
 from headrace.pipeline.formats.parquet import parquet
 from headrace.pipeline.formats.webdataset import webdataset
-from headrace.pipeline.pipeline import Pipeline, concat
+from headrace.pipeline.pipeline import Pipeline
 from headrace.pipeline.sources import (
     arrays,
     files,
@@ -38,8 +39,10 @@ __all__ = [
     "image_folder",
     "iterable",
     "json_lines",
+    "mix",
     "parquet",
     "text_lines",
     "tfrecords",
     "webdataset",
+    "zip",
 ]

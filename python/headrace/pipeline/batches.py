@@ -55,6 +55,7 @@ class Batches:
             len(planned.stages),
             options.get("memory_bytes") or _default_memory_bytes(),
             planned.num_ready,
+            bool(options.get("deterministic", True)),
         )
         threads = [
             threading.Thread(

@@ -10,23 +10,28 @@ from headrace.pipeline.batches import Batches
 from headrace.pipeline.columns import check_components, spec_of
 from headrace.pipeline.draws import Draws
 from headrace.pipeline.source import Source
-from headrace.pipeline.specs import Known, Specs, after, gives_anything, static_specs
+from headrace.pipeline.specs import Known, Specs, after, gives_anything, static_specs, zipped
 from headrace.pipeline.stages import Stage
 
 __all__ = ["chain_specs"]
 
 
-def chain_specs(chain: Sequence[Stage]) -> Known:
+def chain_specs(chain: Sequence[Stage], before: Known | None = None) -> Known:
     """Returns the components after each stage.
+
+    Args:
+        chain: The stages.
+        before: What is known of all stages but the last.
 
     Raises:
         OpError: If the first example cannot be read where that is needed.
         OutOfRangeError: If there is none.
     """
-    source = chain[0]
-    parts = source.parts if isinstance(source, stages.Concat) else ()
-    known = Known([], [chain_specs(part) for part in parts])
-    for index, stage in enumerate(chain):
+    if before is None:
+        known = Known([], [chain_specs(part) for part in stages.parts_of(chain[0])])
+    else:
+        known = Known(list(before.specs), before.parts)
+    for index, stage in enumerate(chain[len(known.specs) :], len(known.specs)):
         specs = static_specs(chain[: index + 1])
         if specs is None:
             specs = _next(chain[: index + 1], stage, known)
@@ -37,14 +42,15 @@ def chain_specs(chain: Sequence[Stage]) -> Known:
 def _next(chain: Sequence[Stage], stage: Stage, known: Known) -> Specs:
     if len(chain) > 1 and not gives_anything(stage):
         return after(stage, known.specs[-1])
+    if known.parts and len(chain) == 1:
+        parts = [part.specs[-1] for part in known.parts]
+        return zipped(parts) if isinstance(stage, stages.Zip) else _common(stage.name, parts)
     match stage:
         case Source():
             return stage.inferred()
         case stages.Iterable_(factory=factory):
             example = next(iter(islice(factory(), 1)), None)
             return _specs("iterable", example)
-        case stages.Concat():
-            return known.parts[0].specs[-1]
         case stages.Map(function=function, seed=seed):
             example = _first(chain[:-1], known)
             draws = () if seed is None else (Draws(seed).at(0, 0, 0, 0),)
@@ -53,6 +59,16 @@ def _next(chain: Sequence[Stage], stage: Stage, known: Known) -> Specs:
             found = (made for given in _some(chain[:-1], known) for made in function(given))
             return _specs("flat_map", next(iter(found), None))
     raise AssertionError(f"the components of {stage!r} are known")
+
+
+def _common(where: str, parts: Sequence[Specs]) -> Specs:
+    types = [{name: spec.dtype for name, spec in part.items()} for part in parts]
+    for other in types[1:]:
+        if list(other.items()) != list(types[0].items()):
+            raise ValueError(
+                f"{where}: the components are {types[0]} and {other}, expected the same."
+            )
+    return parts[0]
 
 
 def _first(chain: Sequence[Stage], known: Known) -> dict[str, Any]:

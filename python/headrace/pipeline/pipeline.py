@@ -9,6 +9,7 @@ from headrace.pipeline import stages
 from headrace.pipeline.batches import Batches
 from headrace.pipeline.elements import Feature, Ragged, Spec, element_type
 from headrace.pipeline.inference import chain_specs
+from headrace.pipeline.reach import check_reachable, needs_scan
 from headrace.pipeline.source import Source
 from headrace.pipeline.specs import (
     Known,
@@ -20,7 +21,7 @@ from headrace.pipeline.specs import (
 )
 from headrace.pipeline.stages import Remainder, Stage
 
-__all__ = ["Pipeline", "concat"]
+__all__ = ["Pipeline"]
 
 _REMAINDERS: Final = ("keep", "drop", "pad")
 _MAX_COUNT: Final = 2**63 - 1
@@ -40,10 +41,17 @@ class Pipeline:
         stages: The source, and what is done after it.
     """
 
-    __slots__ = ("_known", "_options", "_specs", "stages")
+    __slots__ = ("_base", "_known", "_options", "_specs", "stages")
 
-    def __init__(self, chain: tuple[Stage, ...], options: Mapping[str, Any] | None = None) -> None:
+    def __init__(
+        self,
+        chain: tuple[Stage, ...],
+        options: Mapping[str, Any] | None = None,
+        base: "Pipeline | None" = None,
+    ) -> None:
         self.stages: Final = chain
+        # The pipeline without the last stage, which may know its components already.
+        self._base: Final = base
         self._options: Final = dict(options or {})
         self._specs: Final = static_specs(chain)
         self._known: Known | None = None
@@ -88,6 +96,20 @@ class Pipeline:
         _check_function("map", function)
         chosen = None if seed is None else _checked("map", "seed", seed, 0)
         return self._then(stages.Map(function, chosen))
+
+    def with_origin(self) -> "Pipeline":
+        """Adds where each example came from: `file`, as found, and `record_number`, from 0.
+
+        Raises:
+            ValueError: If it does not stand right after a source of files, or there is a component
+                of one of these names.
+        """
+        if len(self.stages) > 1 or not isinstance(self.stages[0], (stages.Files, Source)):
+            raise ValueError(
+                f"with_origin: it follows {self.stages[-1].name}, expected a source of files right "
+                "before it. Write it behind the source."
+            )
+        return self._then(stages.WithOrigin())
 
     def filter(self, function: Callable[[dict[str, Any]], object]) -> "Pipeline":
         """Keeps the examples for which a function is true. It is called as that of `map`.
@@ -164,20 +186,25 @@ class Pipeline:
 
         Args:
             window: How many examples wait, of which the next is drawn; each is as likely. None for
-                a shuffle of all examples, where the source can reach each: that is `arrays` today.
+                a shuffle of all examples, where each can be reached: behind `arrays`, `tfrecords`,
+                `text_lines`, `fixed_length_records` and `files` that are not compressed, and
+                `concat` of such, with only `parse`, `select`, `rename`, `map`, `with_origin` and
+                `cache` between. A first scan finds out where the records of files begin, and keeps
+                four bytes for each record. Between iterations over one pipeline that is kept, and
+                used for files whose size and time of change are the same.
             seed: From 0 to 2^63 - 1; the same seed gives the same orders. None to draw one now.
 
         Raises:
             ValueError: If `window` or `seed` is out of range, if all examples cannot be reached, or
-                after `epochs`, since epochs never mix.
+                after `epochs`, also within pipelines that were put together: epochs never mix.
         """
-        if any(isinstance(stage, stages.Epochs) for stage in self.stages):
+        if stages.has_epochs(self.stages):
             raise ValueError(
                 "shuffle: it follows epochs, but epochs never mix. Write shuffle(...) before "
                 "epochs(...)."
             )
         if window is None:
-            self._check_reachable()
+            check_reachable(self.stages)
         else:
             _checked("shuffle", "window", window, 1)
         chosen = secrets.randbits(63) if seed is None else _checked("shuffle", "seed", seed, 0)
@@ -235,6 +262,81 @@ class Pipeline:
         chosen = tuple(values.items()) if isinstance(values, Mapping) else values
         return self._then(stages.PaddedBatch(size, chosen, multiple_of, remainder))
 
+    def bucket_by_length(
+        self,
+        name: str,
+        boundaries: Iterable[int],
+        size: int | None = None,
+        max_elements: int | None = None,
+        pad_to_boundary: bool = False,
+        remainder: Remainder = "keep",
+        values: Any = 0,
+    ) -> "Pipeline":
+        """Puts examples of similar lengths together, and fills them up as `padded_batch` does.
+
+        Each bucket collects examples in order; a batch leaves as soon as its bucket has enough.
+
+        Args:
+            name: The component whose length counts: a list, or an array, by its first axis.
+            boundaries: The longest length of each bucket, rising. Longer examples have a last
+                bucket.
+            size: Examples of a batch.
+            max_elements: A batch has at most so many elements of the component, with those that
+                fill it up; an example that is longer by itself is a batch alone. This, or `size`,
+                or both.
+            pad_to_boundary: Whether lists, and the component, are filled up to the boundary of the
+                bucket, not to the longest of the batch.
+            remainder: As for `batch`; "pad" needs `size` alone.
+            values: As for `padded_batch`.
+
+        Raises:
+            ValueError: If there is no such component or it has no length, after `batch`, or if
+                another argument is out of range.
+        """
+        where = "bucket_by_length"
+        limits = tuple(boundaries)
+        for boundary in limits:
+            _checked(where, "a boundary", boundary, 1)
+        if not limits or list(limits) != sorted(set(limits)):
+            raise ValueError(f"{where}: boundaries are {limits}, expected at least one, rising.")
+        if size is None and max_elements is None:
+            raise ValueError(f"{where}: no size given, expected size or max_elements or both.")
+        for label, value in (("size", size), ("max_elements", max_elements)):
+            if value is not None:
+                _checked(where, label, value, 1)
+        _check_remainder(where, remainder)
+        if remainder == "pad" and (size is None or max_elements is not None):
+            raise ValueError(
+                f"{where}: remainder is 'pad', expected size without max_elements then. Use 'keep'."
+            )
+        if batch_depth(self.stages):
+            raise ValueError(f"{where}: it follows a batch, expected examples. Use unbatch before.")
+        chosen = tuple(values.items()) if isinstance(values, Mapping) else values
+        return self._then(
+            stages.BucketByLength(
+                name, limits, size, max_elements, pad_to_boundary, remainder, chosen
+            )
+        )
+
+    def cache(self) -> "Pipeline":
+        """Keeps all examples in memory once a whole pass over them has gone through.
+
+        Later passes get them from there: what comes before is called once. It always runs as epoch
+        0, so a shuffle or random draws before `cache` are the same in all epochs; those behind it
+        differ. The examples count as `memory_bytes`. They live as long as this pipeline or one
+        that was made of it; iterations that run at the same time share them. A pass that is left
+        before its end keeps nothing.
+
+        Raises:
+            ValueError: After `epochs`.
+        """
+        if stages.has_epochs(self.stages):
+            raise ValueError(
+                "cache: it follows epochs, all of which it would keep. Write cache() before "
+                "epochs(...)."
+            )
+        return self._then(stages.Cache())
+
     def unbatch(self) -> "Pipeline":
         """Takes the leading axis apart: each row becomes an example.
 
@@ -252,24 +354,37 @@ class Pipeline:
         return self._then(stages.Prefetch(_checked("prefetch", "count", count, 1)))
 
     def options(
-        self, num_threads: int | None = None, memory_bytes: int | None = None
+        self,
+        num_threads: int | None = None,
+        memory_bytes: int | None = None,
+        deterministic: bool | None = None,
     ) -> "Pipeline":
-        """Says what the pipeline may use. What it gives does not depend on it.
+        """Says what the pipeline may use, and whether it keeps the order.
 
         Args:
             num_threads: Threads that read, decode and gather; None for as many as there are cores.
             memory_bytes: What may be held of data that is read and not used: what was read ahead,
                 windows, finished batches. None for a quarter of the memory of the machine or its
                 control group, at least 64 MiB.
+            deterministic: False lets finished parts overtake others: the order of the examples is
+                another one each time, and an error may come before examples that were before it.
+                Otherwise what the pipeline gives does not depend on these options.
 
         Raises:
-            ValueError: If one is not at least 1.
+            TypeError: If `deterministic` is no bool.
+            ValueError: If a number is not at least 1.
         """
+        if deterministic is not None and not isinstance(deterministic, bool):
+            raise TypeError(f"options: deterministic is {deterministic!r}, expected a bool.")
         changed = dict(self._options)
         for name, value in (("num_threads", num_threads), ("memory_bytes", memory_bytes)):
             if value is not None:
                 changed[name] = _checked("options", name, value, 1)
-        return Pipeline(self.stages, changed)
+        if deterministic is not None:
+            changed["deterministic"] = deterministic
+        optioned = Pipeline(self.stages, changed, self._base)
+        optioned._known = self._known
+        return optioned
 
     def epoch(self, number: int) -> Batches:
         """Starts one epoch, the first of which is number 0: its shuffles have orders of their own.
@@ -311,7 +426,7 @@ class Pipeline:
 
     def describe(self) -> str:
         """Returns the stages and the components, as text for people."""
-        lines = [str(stage) for stage in self.stages]
+        lines = [self._described(number, stage) for number, stage in enumerate(self.stages)]
         options = [f"options: {name}={value}" for name, value in self._options.items()]
         known, source = static_specs(self.stages), self.stages[0]
         if isinstance(source, Source) and source.spec is None:
@@ -349,52 +464,25 @@ class Pipeline:
     def __repr__(self) -> str:
         return f"Pipeline({', '.join(str(stage) for stage in self.stages)})"
 
+    def _described(self, number: int, stage: Stage) -> str:
+        is_full = isinstance(stage, stages.Shuffle) and stage.window is None
+        if is_full and needs_scan(self.stages[:number]):
+            return f"{stage}: all examples; a first scan finds out where they begin in the files"
+        return str(stage)
+
     def _then(self, stage: Stage) -> "Pipeline":
         if self._specs is not None and not gives_anything(stage):
             after(stage, self._specs)
-        return Pipeline((*self.stages, stage), self._options)
+        return Pipeline((*self.stages, stage), self._options, self)
 
     def _start(self, pass_number: int) -> Batches:
         return Batches(self.stages, self._options, self._all_specs(), pass_number)
 
     def _all_specs(self) -> Known:
         if self._known is None:
-            self._known = chain_specs(self.stages)
+            before = None if self._base is None else self._base._all_specs()
+            self._known = chain_specs(self.stages, before)
         return self._known
-
-    def _check_reachable(self) -> None:
-        one_to_one = (stages.Parse, stages.Select, stages.Rename)
-        is_reachable = isinstance(self.stages[0], stages.Arrays) and all(
-            isinstance(stage, one_to_one) for stage in self.stages[1:]
-        )
-        if not is_reachable:
-            raise ValueError(
-                f"shuffle: without a window all examples must be reachable, which those of "
-                f"{' '.join(stage.name for stage in self.stages)} are not. Give a window, such as "
-                "shuffle(window=10_000)."
-            )
-
-
-def concat(pipelines: Iterable[Pipeline]) -> Pipeline:
-    """Gives the examples of pipelines one after the other.
-
-    Raises:
-        TypeError: If one is no pipeline.
-        ValueError: If there are none, or they are known to have other components.
-    """
-    parts = list(pipelines)
-    for part in parts:
-        if not isinstance(part, Pipeline):
-            raise TypeError(f"concat: got {part!r}, expected pipelines.")
-    if not parts:
-        raise ValueError("concat: no pipelines given, expected at least one.")
-    known = [specs for part in parts if (specs := static_specs(part.stages)) is not None]
-    for other in known[1:]:
-        if other != known[0]:
-            raise ValueError(
-                f"concat: the components are {known[0]} and {other}, expected the same."
-            )
-    return Pipeline((stages.Concat(tuple(part.stages for part in parts)),))
 
 
 def _feature(name: str, feature: Any) -> Feature | Ragged:
@@ -430,8 +518,10 @@ def _length(chain: tuple[Stage, ...]) -> int:
     match chain[0]:
         case stages.Arrays(arrays=arrays):
             length = len(next(iter(arrays.values())))
-        case stages.Concat(parts=parts):
+        case stages.Concat(parts=parts) | stages.Mix(parts=parts, stop="all"):
             length = sum(_length(part) for part in parts)
+        case stages.Zip(parts=parts):
+            length = min(_length(part) for part in parts)
         case source:
             raise TypeError(
                 f"len: how many examples {source.name} has is not known before it is read."
@@ -458,7 +548,7 @@ def _length_after(stage: Stage, length: int) -> int:
             if count is None:
                 raise TypeError("len: the pipeline has no end, since epochs() has no count.")
             return length * count
-        case stages.Filter() | stages.FlatMap() | stages.Unbatch():
+        case stages.Filter() | stages.FlatMap() | stages.Unbatch() | stages.BucketByLength():
             raise TypeError(
                 f"len: how many examples {stage.name} leaves is not known before it runs."
             )

@@ -113,18 +113,22 @@ class _Planning:
                 self._waiting.extend(stage.metered(self._number) for stage in planned.stages)
                 return planned.plan
             case stages.Arrays() as arrays:
-                return _rows(arrays, None)
+                return _rows(arrays)
             case stages.Iterable_(factory=factory):
                 return engine.Plan.hosted(self._lane(IterableFunction(factory, self._specs[0])))
-            case stages.Concat(parts=parts):
-                pairs = zip(parts, self._known.parts, strict=True)
-                return engine.Plan.concat(
-                    [
-                        _Planning(part, known, self.lanes, self.counted).whole()
-                        for part, known in pairs
-                    ]
-                )
-        raise AssertionError(f"{self._chain[0]!r} is no source")
+        return self._combined(self._chain[0])
+
+    def _combined(self, source: Stage) -> engine.Plan:
+        pairs = zip(stages.parts_of(source), self._known.parts, strict=True)
+        parts = [_Planning(part, known, self.lanes, self.counted).whole() for part, known in pairs]
+        match source:
+            case stages.Concat():
+                return engine.Plan.concat(parts)
+            case stages.Mix(weights=weights, stop=stop, seed=seed):
+                return engine.Plan.mix(parts, weights, stop == "all", seed)
+            case stages.Zip(strict=strict):
+                return engine.Plan.zip(parts, strict)
+        raise AssertionError(f"{source!r} is no source")
 
     def _count(self, stage: Stage) -> int:
         """Returns the number under which the work of a stage is counted."""
@@ -152,41 +156,77 @@ class _Planning:
                 self._later(_parse(parse, before))
             case stages.Select(names=names):
                 self._later(engine.Stage.select([list(before).index(n) for n in names]))
+            case stages.WithOrigin():
+                self._later(engine.Stage.with_origin(len(before)))
             case stages.Rename():
                 pass
+            case stages.BucketByLength() as bucket:
+                self._bucket(bucket, before)
             case stages.Unbatch():
                 self._later(engine.Stage.unbatch())
                 self._finish_rows()
-            case stages.Take(count=count):
-                self._plan = self._plan.take(count)
-            case stages.Skip(count=count):
-                self._plan = self._plan.skip(count)
-            case stages.Shard(index=number, count=count):
-                self._plan = self._plan.shard(number, count)
-            case stages.Epochs(count=count):
-                self._plan = self._plan.epochs(count)
-            case stages.Shuffle() as shuffle:
-                self._plan = self._shuffled(shuffle)
             case stages.Batch() | stages.PaddedBatch() as batch:
                 self._batch(batch, before)
             case stages.Prefetch(count=count):
                 self.num_ready = count
+            case stages.Map() | stages.Filter() | stages.FlatMap() as function:
+                self._function(function, index, before, after)
             case stage:
-                self._function(stage, index, before, after)
+                self._plan = self._moved(stage)
+
+    def _moved(self, stage: Stage) -> engine.Plan:
+        """Returns the plan behind a stage that leaves each row as it is."""
+        match stage:
+            case stages.Take(count=count):
+                return self._plan.take(count)
+            case stages.Skip(count=count):
+                return self._plan.skip(count)
+            case stages.Shard(index=number, count=count):
+                return self._plan.shard(number, count)
+            case stages.Epochs(count=count):
+                return self._plan.epochs(count)
+            case stages.Shuffle() as shuffle:
+                return self._shuffled(shuffle)
+            case stages.Cache(kept=kept):
+                # Whole blocks are kept, after the work that waits.
+                self._finish_rows()
+                return self._plan.cache(kept)
+        raise AssertionError(f"{stage!r} cannot be planned")
 
     def _shuffled(self, shuffle: stages.Shuffle) -> engine.Plan:
-        source = self._chain[0]
         if shuffle.window is not None:
             return self._plan.window(shuffle.window, shuffle.seed)
-        assert isinstance(source, stages.Arrays)  # `Pipeline.shuffle` refuses others.
-        return _rows(source, shuffle.seed)
+        return self._plan.shuffle_all(shuffle.index, shuffle.seed)
 
     def _batch(self, batch: stages.Batch | stages.PaddedBatch, before: Specs) -> None:
         rows = self._plan.batch(batch.size, batch.remainder == "drop")
         self._plan = rows.metered(self._number, counts_rows=True)
         pad_to = batch.size if batch.remainder == "pad" else None
         padding = _padding(batch, before) if isinstance(batch, stages.PaddedBatch) else None
-        self._later(engine.Stage.collate(list(before), pad_to, padding))
+        self._later(engine.Stage.collate(list(before), pad_to, padding, (), ()))
+        self._finish_rows()
+
+    def _bucket(self, bucket: stages.BucketByLength, before: Specs) -> None:
+        names = list(before)
+        number = names.index(bucket.component)
+        # The lengths are looked at, so the rows must be there.
+        self._finish_rows()
+        rows = self._plan.bucket(
+            number,
+            bucket.boundaries,
+            (bucket.size, bucket.max_elements),
+            bucket.pad_to_boundary,
+            bucket.remainder == "drop",
+        )
+        self._plan = rows.metered(self._number, counts_rows=True)
+        pad_to = bucket.size if bucket.remainder == "pad" else None
+        bounded = [
+            index
+            for index, spec in enumerate(before.values())
+            if bucket.pad_to_boundary and (spec.is_ragged or index == number)
+        ]
+        padding = _padding(bucket, before)
+        self._later(engine.Stage.collate(names, pad_to, padding, bucket.boundaries, bounded))
         self._finish_rows()
 
     def _function(self, stage: Stage, index: int, before: Specs, after: Specs) -> None:
@@ -243,10 +283,10 @@ def _counted(stage: Stage) -> Counted:
     return Counted(stage)
 
 
-def _rows(arrays: stages.Arrays, seed: int | None) -> engine.Plan:
+def _rows(arrays: stages.Arrays) -> engine.Plan:
     specs = arrays.spec
     coded = [(array, engine_code(specs[name].dtype)) for name, array in arrays.arrays.items()]
-    return engine.Plan.arrays(coded, seed)
+    return engine.Plan.arrays(coded)
 
 
 def _parse(parse: stages.Parse, before: Specs) -> engine.Stage:
@@ -285,11 +325,16 @@ def _default(name: str, feature: Feature) -> tuple[Any, int]:
     return np.array(filled, order="C"), engine_code(dtype)
 
 
-def _padding(batch: stages.PaddedBatch, before: Specs) -> tuple[list[tuple[Any, int]], int]:
-    return [_filler(batch, name, spec) for name, spec in before.items()], batch.multiple_of
+def _padding(
+    batch: stages.PaddedBatch | stages.BucketByLength, before: Specs
+) -> tuple[list[tuple[Any, int]], int]:
+    multiple_of = batch.multiple_of if isinstance(batch, stages.PaddedBatch) else 1
+    return [_filler(batch, name, spec) for name, spec in before.items()], multiple_of
 
 
-def _filler(batch: stages.PaddedBatch, name: str, spec: Spec) -> tuple[Any, int]:
+def _filler(
+    batch: stages.PaddedBatch | stages.BucketByLength, name: str, spec: Spec
+) -> tuple[Any, int]:
     values = dict(batch.values) if isinstance(batch.values, tuple) else {}
     code = engine_code(spec.dtype)
     if isinstance(spec.dtype, type):

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NoReturn, TypeAlias
+from typing import Final, NoReturn, TypeAlias
 
 from headrace.pipeline import stages
 from headrace.pipeline.elements import Feature, Ragged, Spec, element_type
@@ -11,6 +11,7 @@ from headrace.pipeline.source import Source
 from headrace.pipeline.stages import Stage
 
 __all__ = [
+    "BATCHES",
     "Known",
     "Specs",
     "after",
@@ -18,7 +19,11 @@ __all__ = [
     "check_names",
     "gives_anything",
     "static_specs",
+    "zipped",
 ]
+
+# Stages that put examples together.
+BATCHES: Final = (stages.Batch, stages.PaddedBatch, stages.BucketByLength)
 
 # The components of an example, in order.
 Specs: TypeAlias = dict[str, Spec]
@@ -53,9 +58,30 @@ def _source(source: Stage) -> Specs | None:
     match source:
         case stages.Files() | stages.Arrays() | Source():
             return source.spec
-        case stages.Concat():
-            return static_specs(source.parts[0])
+        case stages.Concat() | stages.Mix() | stages.Zip() as combined:
+            known = [specs for part in combined.parts if (specs := static_specs(part)) is not None]
+            if len(known) < len(combined.parts):
+                return None
+            return zipped(known) if isinstance(combined, stages.Zip) else known[0]
     return None
+
+
+def zipped(parts: Sequence[Specs]) -> Specs:
+    """Returns the components of pipelines side by side.
+
+    Raises:
+        ValueError: If two have a component of one name.
+    """
+    specs: Specs = {}
+    for part in parts:
+        for name in part:
+            if name in specs:
+                raise ValueError(
+                    f"zip: two pipelines have a component {name!r}, expected different names. "
+                    "Rename one with rename(...)."
+                )
+        specs.update(part)
+    return specs
 
 
 def after(stage: Stage, specs: Specs) -> Specs:  # noqa: PLR0911 (one for each stage)
@@ -82,11 +108,11 @@ def after(stage: Stage, specs: Specs) -> Specs:  # noqa: PLR0911 (one for each s
             _check_no_lists(stage, specs)
             return _batched(specs, stage.size, stage.remainder)
         case stages.PaddedBatch():
-            padded = {
-                name: Spec(spec.dtype, (None,)) if spec.is_ragged else spec
-                for name, spec in specs.items()
-            }
-            return _batched(padded, stage.size, stage.remainder)
+            return _batched(_padded(specs), stage.size, stage.remainder)
+        case stages.BucketByLength():
+            return _bucketed(stage, specs)
+        case stages.WithOrigin():
+            return _with_origin(specs)
         case stages.Unbatch():
             return {name: _row(stage, name, spec) for name, spec in specs.items()}
     return specs
@@ -95,9 +121,10 @@ def after(stage: Stage, specs: Specs) -> Specs:  # noqa: PLR0911 (one for each s
 def batch_depth(chain: Sequence[Stage]) -> int:
     """Returns how many leading axes batches have put before examples."""
     first = chain[0]
-    depth = batch_depth(first.parts[0]) if isinstance(first, stages.Concat) else 0
+    parts = stages.parts_of(first)
+    depth = batch_depth(parts[0]) if parts else 0
     for stage in chain[1:]:
-        depth += isinstance(stage, (stages.Batch, stages.PaddedBatch))
+        depth += isinstance(stage, BATCHES)
         depth -= isinstance(stage, stages.Unbatch)
     return max(depth, 0)
 
@@ -156,6 +183,35 @@ def _check_no_lists(stage: Stage, specs: Specs) -> None:
                 f"{stage.name}: the component {name!r} is a list of any length, expected rows of "
                 "one shape. Use padded_batch, or drop it with select."
             )
+
+
+def _padded(specs: Specs) -> Specs:
+    return {
+        name: Spec(spec.dtype, (None,)) if spec.is_ragged else spec for name, spec in specs.items()
+    }
+
+
+def _bucketed(stage: stages.BucketByLength, specs: Specs) -> Specs:
+    check_names(stage, [stage.component], specs)
+    if specs[stage.component].shape == ():
+        raise ValueError(
+            f"bucket_by_length: the component {stage.component!r} is a scalar, expected a list or "
+            "an array, whose first axis is its length."
+        )
+    # Batches of one size come only of "drop" and "pad", without max_elements.
+    is_fixed = stage.size is not None and stage.max_elements is None
+    return _batched(_padded(specs), stage.size or 0, stage.remainder if is_fixed else "keep")
+
+
+def _with_origin(specs: Specs) -> Specs:
+    for name in ("file", "record_number"):
+        if name in specs:
+            raise ValueError(
+                f"with_origin: there is a component {name!r} already, expected other names. Rename "
+                "the column in the file."
+            )
+    made = {"file": Spec(str, ()), "record_number": Spec(element_type("with_origin", int), ())}
+    return {**specs, **made}
 
 
 def _batched(specs: Specs, size: int, remainder: stages.Remainder) -> Specs:

@@ -6,12 +6,15 @@ from typing import Any, ClassVar, Literal, TypeAlias, cast
 
 import numpy.typing as npt
 
+from headrace import engine
 from headrace.pipeline.elements import ElementType, Feature, Ragged, Spec, element_type
 from headrace.pipeline.native import Use
 
 __all__ = [
     "Arrays",
     "Batch",
+    "BucketByLength",
+    "Cache",
     "Concat",
     "Epochs",
     "Files",
@@ -19,6 +22,7 @@ __all__ = [
     "FlatMap",
     "Iterable_",
     "Map",
+    "Mix",
     "PaddedBatch",
     "Parse",
     "Prefetch",
@@ -31,6 +35,10 @@ __all__ = [
     "Stage",
     "Take",
     "Unbatch",
+    "WithOrigin",
+    "Zip",
+    "has_epochs",
+    "parts_of",
 ]
 
 # What becomes of the last examples if they are too few for a batch.
@@ -159,6 +167,60 @@ class Concat(Stage):
 
 
 @dataclass(frozen=True)
+class Mix(Stage):
+    """Examples drawn from pipelines, each given as its stages.
+
+    Attributes:
+        parts: The stages of each.
+        weights: How often each is drawn.
+        seed: That of the draws.
+        stop: "first" to end with the first that ends, "all" to go on with those that are left.
+        is_seed_given: Whether the program gave the seed.
+    """
+
+    parts: tuple[tuple[Stage, ...], ...]
+    weights: tuple[float, ...]
+    seed: int
+    stop: Literal["first", "all"] = "first"
+    is_seed_given: bool = field(default=False, compare=False, repr=False)
+
+    @property
+    def name(self) -> str:
+        """Its name in messages: that of the function that makes it."""
+        return "mix"
+
+
+@dataclass(frozen=True)
+class Zip(Stage):
+    """Pipelines side by side, each given as its stages."""
+
+    parts: tuple[tuple[Stage, ...], ...]
+    strict: bool = True
+
+    @property
+    def name(self) -> str:
+        """Its name in messages: that of the function that makes it."""
+        return "zip"
+
+
+def parts_of(source: Stage) -> tuple[tuple[Stage, ...], ...]:
+    """Returns the pipelines that a source puts together, each as its stages."""
+    return source.parts if isinstance(source, (Concat, Mix, Zip)) else ()
+
+
+def has_epochs(chain: tuple[Stage, ...]) -> bool:
+    """Returns whether examples of several epochs come out of a pipeline."""
+    return any(isinstance(stage, Epochs) for stage in chain) or any(
+        has_epochs(part) for part in parts_of(chain[0])
+    )
+
+
+@dataclass(frozen=True)
+class WithOrigin(Stage):
+    """The file and the number of each record as components."""
+
+
+@dataclass(frozen=True)
 class Parse(Stage):
     """Serialized `Example`s to components."""
 
@@ -236,11 +298,19 @@ class Shard(Stage):
 
 @dataclass(frozen=True)
 class Shuffle(Stage):
-    """Another order in each epoch: of all examples, or over a window."""
+    """Another order in each epoch: of all examples, or over a window.
+
+    Attributes:
+        window: How many examples wait; None for all.
+        seed: That of the orders.
+        is_seed_given: Whether the program gave the seed.
+        index: Where records of files begin, once that is known. Kept between iterations.
+    """
 
     window: int | None
     seed: int
     is_seed_given: bool = field(compare=False, repr=False)
+    index: engine.Index = field(default_factory=engine.Index, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -269,6 +339,41 @@ class PaddedBatch(Stage):
 
 
 @dataclass(frozen=True)
+class BucketByLength(Stage):
+    """Groups of examples of similar lengths, filled up.
+
+    Attributes:
+        component: The component whose length counts.
+        boundaries: The longest length of each bucket but the last.
+        size: Examples of a batch, if that is limited.
+        max_elements: Elements of the component in a batch, if that is limited.
+        pad_to_boundary: Whether lists are filled up to the boundary, not to the longest.
+        remainder: What becomes of the last examples.
+        values: What lists are filled up with.
+    """
+
+    component: str
+    boundaries: tuple[int, ...]
+    size: int | None
+    max_elements: int | None
+    pad_to_boundary: bool
+    remainder: Remainder
+    values: tuple[tuple[str, Any], ...] | int | float | bytes | str
+
+
+@dataclass(frozen=True)
+class Cache(Stage):
+    """Examples that are kept in memory.
+
+    Attributes:
+        kept: The examples, once a whole pass has gone through. All pipelines that grow from this
+            stage share them.
+    """
+
+    kept: engine.Cache = field(default_factory=engine.Cache, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
 class Unbatch(Stage):
     """The leading axis taken apart again."""
 
@@ -282,6 +387,8 @@ class Prefetch(Stage):
 
 _METHODS: dict[type[Stage], str] = {
     Batch: "batch",
+    BucketByLength: "bucket_by_length",
+    Cache: "cache",
     Epochs: "epochs",
     Filter: "filter",
     FlatMap: "flat_map",
@@ -296,4 +403,5 @@ _METHODS: dict[type[Stage], str] = {
     Skip: "skip",
     Take: "take",
     Unbatch: "unbatch",
+    WithOrigin: "with_origin",
 }

@@ -39,6 +39,11 @@ impl Input {
         self.kind != Kind::Regular
     }
 
+    /// The file itself, if it can be read from any offset.
+    pub fn into_regular(self) -> Option<File> {
+        (self.kind == Kind::Regular).then_some(self.file)
+    }
+
     /// What the system knows of the file now.
     pub fn metadata(&self) -> io::Result<Metadata> {
         self.file.metadata()

@@ -6,3 +6,4 @@ pub mod input;
 pub mod name;
 pub mod numbering;
 pub mod output;
+pub mod positioned;

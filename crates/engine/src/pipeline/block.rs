@@ -302,6 +302,38 @@ impl Rows {
     }
 }
 
+/// Rows that are taken one by one.
+#[derive(Debug, Default)]
+pub struct Cursor {
+    rows: Rows,
+    run: usize,
+    at: usize,
+}
+
+impl Cursor {
+    /// At the first of these rows.
+    pub fn new(rows: Rows) -> Self {
+        Self { rows, run: 0, at: 0 }
+    }
+
+    /// Whether no row is left.
+    pub fn is_empty(&self) -> bool {
+        self.run >= self.rows.runs.len()
+    }
+
+    /// The next row: its block and its number there.
+    #[expect(clippy::should_implement_trait, reason = "an iterator cannot lend its block")]
+    pub fn next(&mut self) -> Option<(&Arc<Block>, usize)> {
+        let run = self.rows.runs.get(self.run)?;
+        let row = run.start + self.at;
+        self.at += 1;
+        if self.at == run.length {
+            (self.run, self.at) = (self.run + 1, 0);
+        }
+        Some((&self.rows.blocks[run.block], row))
+    }
+}
+
 /// The block and the row of each row, by numbers.
 #[derive(Clone)]
 struct Places<'a> {

@@ -167,6 +167,17 @@ impl Column {
         }
     }
 
+    /// How long row `row` is: its first dimension, for strings their bytes.
+    pub fn row_length(&self, row: usize) -> usize {
+        match self {
+            Self::Dense(tensor) => tensor.shape().row().first().copied().unwrap_or(1),
+            Self::Text(text) => text.spans[row].length,
+            Self::Ragged(ragged) => ragged.row_length(row),
+            Self::Each(tensors) => tensors[row].shape().first().copied().unwrap_or(1),
+            Self::Batches(batches) => batches[row].len(),
+        }
+    }
+
     /// All rows as one tensor whose first dimension counts them.
     pub fn to_tensor(&self) -> Result<Tensor> {
         match self {
@@ -379,6 +390,7 @@ mod tests {
         let (a, b) = (numbers(1, &[1, 2]), numbers(1, &[5]));
         let gathered = Column::gather(&[&a, &b], [(0, 0), (1, 0)].into_iter()).unwrap();
         assert_eq!(gathered.row(1).unwrap(), b.row(0).unwrap());
+        assert_eq!((gathered.row_length(0), gathered.row_length(1)), (2, 1));
         let error = gathered.to_tensor().unwrap_err();
         assert_eq!(
             error.message(),

@@ -90,7 +90,7 @@ impl Executor {
 
     /// Starts the first tasks.
     pub fn start(&self) {
-        self.advance(&mut self.state.lock());
+        drop(self.advance(self.state.lock()));
     }
 
     /// Works until the pipeline is closed. Each worker is a thread that calls this.
@@ -104,7 +104,7 @@ impl Executor {
                     work();
                     state = self.state.lock();
                     state.num_running -= 1;
-                    self.advance(&mut state);
+                    state = self.advance(state);
                 }
                 None => {
                     state.num_idle += 1;
@@ -136,7 +136,7 @@ impl Executor {
     pub fn end_hosted(&self) {
         let mut state = self.state.lock();
         state.num_running -= 1;
-        self.advance(&mut state);
+        drop(self.advance(state));
     }
 
     /// The next rows, as a block. Waits for at most `timeout`.
@@ -149,8 +149,7 @@ impl Executor {
         }
         if let Some(rows) = state.outputs.pop_front() {
             // What the consumer has is charged to nobody: there is room for the next.
-            self.advance(&mut state);
-            drop(state);
+            drop(self.advance(state));
             return rows.gather().map(Output::Block).inspect_err(|_| self.close());
         }
         match (state.error.take(), state.root.is_some()) {
@@ -176,10 +175,34 @@ impl Executor {
     }
 
     /// Asks the nodes for all that can be done now.
-    fn advance(&self, state: &mut MutexGuard<'_, State>) {
-        let state = &mut **state;
-        let before = state.tasks.num_native();
+    fn advance<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
         let had_outputs = !state.outputs.is_empty();
+        let before = state.tasks.num_native();
+        let ended = self.pull(&mut state);
+        let num_new = state.tasks.num_native().saturating_sub(before);
+        (0..num_new.min(state.num_idle)).for_each(|_| self.has_work.notify_one());
+        for (lane, has_hosted) in self.has_hosted.iter().enumerate() {
+            if state.tasks.has_hosted(lane) {
+                has_hosted.notify_one();
+            }
+        }
+        if state.root.is_none() || (!had_outputs && !state.outputs.is_empty()) {
+            self.has_output.notify_one();
+        }
+        match ended {
+            None => state,
+            // They may free much memory, so not under the lock.
+            Some(ended) => {
+                drop(state);
+                drop(ended);
+                self.state.lock()
+            }
+        }
+    }
+
+    /// Takes rows from the root. After the last ones, or an error, returns the root, and the tasks that were not begun:
+    /// nobody waits for them.
+    fn pull(&self, state: &mut State) -> Option<(Box<dyn Node>, Tasks)> {
         let mut is_refused = false;
         while state.outputs.len() < self.max_outputs
             && let Some(root) = &mut state.root
@@ -193,30 +216,23 @@ impl Executor {
             let poll = root.pull(&mut context);
             is_refused = context.is_refused.get();
             match poll {
-                Ok(Poll::Ready(rows)) => state.outputs.push_back(rows),
+                Ok(Poll::Ready(rows)) => {
+                    state.outputs.push_back(rows);
+                    continue;
+                }
                 Ok(Poll::Pending) if state.num_running == 0 && state.tasks.is_empty() => {
                     state.error = Some(Error::internal("a pipeline waits for tasks that nobody has started"));
-                    state.root = None;
                 }
                 Ok(Poll::Pending) => break,
-                Ok(Poll::End) => state.root = None,
-                Err(error) => {
-                    state.error = Some(error);
-                    state.root = None;
-                }
+                Ok(Poll::End) => {}
+                Err(error) => state.error = Some(error),
             }
+            let tasks = std::mem::replace(&mut state.tasks, Tasks::new(self.has_hosted.len()));
+            self.note_refusal(state, false);
+            return state.root.take().map(|root| (root, tasks));
         }
         self.note_refusal(state, is_refused);
-        let num_new = state.tasks.num_native().saturating_sub(before);
-        (0..num_new.min(state.num_idle)).for_each(|_| self.has_work.notify_one());
-        for (lane, has_hosted) in self.has_hosted.iter().enumerate() {
-            if state.tasks.has_hosted(lane) {
-                has_hosted.notify_one();
-            }
-        }
-        if state.root.is_none() || (!had_outputs && !state.outputs.is_empty()) {
-            self.has_output.notify_one();
-        }
+        None
     }
 
     /// Measures how long workers are idle since something does not fit into the budget.

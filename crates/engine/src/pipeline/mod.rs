@@ -10,6 +10,7 @@ pub mod budget;
 pub mod column;
 pub mod executor;
 pub mod formats;
+pub mod index;
 pub mod meters;
 pub mod native;
 pub mod node;
@@ -17,6 +18,7 @@ pub mod nodes;
 pub mod origin;
 pub mod permutation;
 pub mod plan;
+mod shuffle_plan;
 pub mod stages;
 pub mod task;
 

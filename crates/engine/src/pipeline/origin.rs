@@ -273,6 +273,12 @@ impl Gathered {
         }
     }
 
+    /// Adds one record.
+    pub fn push_record(&mut self, file: &Arc<FileOrigin>, record: u64) {
+        let file = self.file(file);
+        self.rows.records.push((file, record));
+    }
+
     /// Adds rows `start..start + length` of a block. False if their origins are not known.
     pub fn push(&mut self, origins: &Origins, start: usize, length: usize) -> bool {
         match origins {
@@ -285,8 +291,7 @@ impl Gathered {
             Origins::Each(files, rows) => {
                 let range = start..start + length;
                 if !rows.subs.is_empty() {
-                    let missing = self.rows.records.len() - self.rows.subs.len();
-                    self.rows.subs.extend(std::iter::repeat_n(0, missing));
+                    self.rows.fill_subs();
                     self.rows.subs.extend_from_slice(&rows.subs[range.clone()]);
                 }
                 for (file, record) in &rows.records[range] {
@@ -296,10 +301,17 @@ impl Gathered {
             }
         }
         if !self.rows.subs.is_empty() {
-            let missing = self.rows.records.len() - self.rows.subs.len();
-            self.rows.subs.extend(std::iter::repeat_n(0, missing));
+            self.rows.fill_subs();
         }
         true
+    }
+}
+
+impl Records {
+    /// Says that the rows behind those with a number are records themselves.
+    fn fill_subs(&mut self) {
+        let missing = self.records.len() - self.subs.len();
+        self.subs.extend(std::iter::repeat_n(0, missing));
     }
 }
 

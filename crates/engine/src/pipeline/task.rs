@@ -13,7 +13,7 @@ pub type Work = Box<dyn FnOnce() + Send>;
 pub struct HostTask {
     /// The rows to work on.
     pub rows: Rows,
-    /// The number of the pass, for those that make rows.
+    /// Another number for each pass, for those that make rows.
     pub pass: u64,
     /// The number of the stage whose task it is.
     pub stage: usize,
@@ -60,7 +60,11 @@ impl<T> Slot<T> {
 }
 
 /// Results in the order in which their tasks were started, whoever was first.
-pub struct Ring<T>(VecDeque<Slot<T>>);
+pub struct Ring<T> {
+    slots: VecDeque<Slot<T>>,
+    /// Whichever task has ended is first.
+    in_any_order: bool,
+}
 
 impl<T> Default for Ring<T> {
     fn default() -> Self {
@@ -71,30 +75,42 @@ impl<T> Default for Ring<T> {
 impl<T> Ring<T> {
     /// No tasks.
     pub fn new() -> Self {
-        Self(VecDeque::new())
+        Self { slots: VecDeque::new(), in_any_order: false }
+    }
+
+    /// No tasks; with `in_any_order` their results come as soon as they are there.
+    pub fn in_any_order(in_any_order: bool) -> Self {
+        Self { slots: VecDeque::new(), in_any_order }
+    }
+
+    /// Whether results come as soon as they are there.
+    pub fn is_in_any_order(&self) -> bool {
+        self.in_any_order
     }
 
     /// The number of tasks whose result was not taken.
     pub fn len(&self) -> usize {
-        self.0.len()
+        self.slots.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.slots.is_empty()
     }
 
     /// The place for the result of one more task.
     pub fn start(&mut self) -> Slot<T> {
         let slot = Slot::new();
-        self.0.push_back(slot.clone());
+        self.slots.push_back(slot.clone());
         slot
     }
 
-    /// The result of the oldest task, if that has ended.
+    /// The result of the oldest task, if that has ended; in any order that of any task that has.
     pub fn pop(&mut self) -> Option<Result<T>> {
-        let result = self.0.front()?.take()?;
-        self.0.pop_front();
+        let looked_at = if self.in_any_order { self.slots.len() } else { 1 };
+        let mut slots = self.slots.iter().take(looked_at).enumerate();
+        let (index, result) = slots.find_map(|(index, slot)| slot.take().map(|result| (index, result)))?;
+        self.slots.remove(index);
         Some(result)
     }
 }

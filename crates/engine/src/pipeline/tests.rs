@@ -18,6 +18,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+mod combined;
+
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A directory of its own for a test, gone at its end.
@@ -65,12 +67,22 @@ fn strings(column: &Column) -> Vec<String> {
 
 /// All that a pass gives, and the error at its end.
 fn run(plan: &Arc<Plan>, pass: u64, num_threads: usize, limit_bytes: usize) -> (Vec<String>, Option<Error>) {
+    run_with(plan, pass, Settings::new(num_threads), limit_bytes)
+}
+
+fn run_with(plan: &Arc<Plan>, pass: u64, settings: Settings, limit_bytes: usize) -> (Vec<String>, Option<Error>) {
     let budget = Budget::new(limit_bytes);
-    let root = plan.start(pass, Settings::new(num_threads), 0);
-    let executor = Executor::new(root, 0, Arc::clone(&budget), 3);
+    let given = consume(plan, pass, settings, &budget);
+    assert_eq!(budget.used_bytes(), 0, "something is still charged");
+    given
+}
+
+fn consume(plan: &Arc<Plan>, pass: u64, settings: Settings, budget: &Arc<Budget>) -> (Vec<String>, Option<Error>) {
+    let root = plan.start(pass, settings, 0);
+    let executor = Executor::new(root, 0, Arc::clone(budget), 3);
     let mut rows = Vec::new();
     let error = std::thread::scope(|scope| {
-        (0..num_threads).for_each(|_| drop(scope.spawn(|| executor.work())));
+        (0..settings.num_threads).for_each(|_| drop(scope.spawn(|| executor.work())));
         executor.start();
         let error = loop {
             match executor.next(PATIENCE) {
@@ -83,8 +95,6 @@ fn run(plan: &Arc<Plan>, pass: u64, num_threads: usize, limit_bytes: usize) -> (
         executor.close();
         error
     });
-    drop(executor);
-    assert_eq!(budget.used_bytes(), 0, "something is still charged");
     (rows, error)
 }
 

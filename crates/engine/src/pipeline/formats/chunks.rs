@@ -23,7 +23,9 @@ pub trait Split: Send {
 /// A place in a file, uncompressed.
 #[derive(Clone, Copy)]
 pub struct Place {
+    /// Its offset.
     pub offset_bytes: u64,
+    /// The number of the record that begins there.
     pub record: u64,
 }
 

@@ -5,6 +5,7 @@ use super::source::Codec;
 use crate::error::{Error, Result};
 use crate::pipeline::block::FileOrigin;
 use crate::pipeline::column::Span;
+use crate::pipeline::index::{Hops, Offsets, RandomAccess};
 use crate::pipeline::nodes::files::{Format, Scan};
 use std::sync::Arc;
 
@@ -22,17 +23,52 @@ pub struct FixedLength {
 
 impl Format for FixedLength {
     fn open(&self, file: &Arc<FileOrigin>) -> Result<Box<dyn Scan>> {
-        let splitter = Splitter {
-            file: Arc::clone(file),
-            header_bytes: self.header_bytes,
-            record_bytes: self.record_bytes,
-            footer_bytes: self.footer_bytes,
-        };
-        Ok(Box::new(Chunks::open(file, self.codec, splitter)?))
+        Ok(Box::new(Chunks::open(file, self.codec, self.splitter(file))?))
     }
 
     fn block_bytes(&self) -> usize {
         CHUNK_BYTES
+    }
+
+    fn random_access(self: Arc<Self>) -> Option<Arc<dyn RandomAccess>> {
+        Some(self)
+    }
+}
+
+impl FixedLength {
+    fn splitter(&self, file: &Arc<FileOrigin>) -> Splitter {
+        Splitter {
+            file: Arc::clone(file),
+            header_bytes: self.header_bytes,
+            record_bytes: self.record_bytes,
+            footer_bytes: self.footer_bytes,
+        }
+    }
+}
+
+impl RandomAccess for FixedLength {
+    fn codec(&self) -> Codec {
+        self.codec
+    }
+
+    /// The size of the file says where each record is.
+    fn scan(&self, file: &Arc<FileOrigin>, input: &mut Hops) -> Result<Offsets> {
+        let (first, length) = (self.header_bytes as u64, self.record_bytes as u64);
+        let records = input.len().saturating_sub(first.saturating_add(self.footer_bytes as u64));
+        let offsets = Offsets::Even { first, length, count: records / length };
+        let used = first.saturating_add(records / length * length).min(input.len());
+        let rest = input.len() - used;
+        match rest == self.footer_bytes as u64 {
+            true => Ok(offsets),
+            false => {
+                let at = Place { offset_bytes: 0, record: records / length };
+                Err(self.splitter(file).uneven(at, 0, usize::try_from(rest).unwrap_or(usize::MAX)))
+            }
+        }
+    }
+
+    fn unframe(&self, _file: &Arc<FileOrigin>, frame: &[u8], _at: Place) -> Result<Span> {
+        Ok(Span { start: 0, length: frame.len() })
     }
 }
 

@@ -5,6 +5,7 @@ use super::source::Codec;
 use crate::error::Result;
 use crate::pipeline::block::FileOrigin;
 use crate::pipeline::column::Span;
+use crate::pipeline::index::{Hops, Offsets, RandomAccess};
 use crate::pipeline::nodes::files::{Format, Scan};
 use memchr::memchr_iter;
 use std::sync::Arc;
@@ -24,6 +25,39 @@ impl Format for Lines {
 
     fn block_bytes(&self) -> usize {
         CHUNK_BYTES
+    }
+
+    fn random_access(self: Arc<Self>) -> Option<Arc<dyn RandomAccess>> {
+        Some(self)
+    }
+}
+
+impl RandomAccess for Lines {
+    fn codec(&self) -> Codec {
+        self.codec
+    }
+
+    fn scan(&self, _file: &Arc<FileOrigin>, input: &mut Hops) -> Result<Offsets> {
+        let mut offsets = Offsets::new();
+        offsets.push(0)?;
+        let (mut at, mut start) = (0, 0);
+        while at < input.len() {
+            let bytes = input.at(at, 1)?;
+            for end in memchr_iter(b'\n', bytes) {
+                start = at + end as u64 + 1;
+                offsets.push(start)?;
+            }
+            at += bytes.len() as u64;
+        }
+        if start < input.len() {
+            offsets.push(input.len())?;
+        }
+        Ok(offsets)
+    }
+
+    fn unframe(&self, _file: &Arc<FileOrigin>, frame: &[u8], _at: Place) -> Result<Span> {
+        let end = frame.len() - usize::from(frame.ends_with(b"\n"));
+        Ok(line(frame, 0, end))
     }
 }
 

@@ -11,12 +11,13 @@ mod tar;
 mod tfrecord;
 mod whole;
 
+pub use chunks::Place;
 pub use csv::{Columns, Csv};
 pub use csv_inference::{Inferred, infer_csv};
 pub use fixed_length::FixedLength;
 pub use json_inference::infer_json;
 pub use lines::Lines;
-pub use source::Codec;
+pub use source::{Codec, MARK_BYTES};
 pub use tar::{Tar, infer_tar};
 pub use tfrecord::TfRecords;
 pub use whole::{Labelled, Whole};

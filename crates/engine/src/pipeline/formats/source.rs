@@ -43,7 +43,7 @@ impl Source {
         let codec = match codec {
             Codec::ByContent => {
                 read_start(&mut input, &mut start).map_err(failed)?;
-                guess(&start)
+                Codec::of(&start)
             }
             codec => codec,
         };
@@ -91,17 +91,19 @@ impl Read for Source {
     }
 }
 
-/// The longest mark of a compression.
-const MARK_BYTES: usize = 10;
+/// The longest mark of a compression, in bytes.
+pub const MARK_BYTES: usize = 10;
 
-fn guess(start: &[u8]) -> Codec {
-    match start {
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => Codec::Zstd,
-        [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, 0x53, 0x59]
-        | [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, 0x45, 0x38, 0x50, 0x90] => Codec::Bzip2,
-        _ if Compression::guess(start) == Compression::Gzip => Codec::Known(Compression::Gzip),
-        // zlib has no sure mark.
-        _ => Codec::Known(Compression::None),
+impl Codec {
+    /// How a file with this beginning is compressed; zlib has no sure mark.
+    pub fn of(start: &[u8]) -> Self {
+        match start {
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Self::Zstd,
+            [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, 0x53, 0x59]
+            | [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, 0x45, 0x38, 0x50, 0x90] => Self::Bzip2,
+            _ if Compression::guess(start) == Compression::Gzip => Self::Known(Compression::Gzip),
+            _ => Self::Known(Compression::None),
+        }
     }
 }
 

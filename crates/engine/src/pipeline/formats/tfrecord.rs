@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::files::compression::Compression;
 use crate::pipeline::block::FileOrigin;
 use crate::pipeline::column::Span;
+use crate::pipeline::index::{Hops, Offsets, RandomAccess};
 use crate::pipeline::nodes::files::{Format, Scan};
 use crate::tfrecord::{FOOTER_BYTES, HEADER_BYTES, masked_crc32c};
 use std::sync::Arc;
@@ -23,6 +24,48 @@ impl Format for TfRecords {
 
     fn block_bytes(&self) -> usize {
         CHUNK_BYTES
+    }
+
+    fn random_access(self: Arc<Self>) -> Option<Arc<dyn RandomAccess>> {
+        Some(self)
+    }
+}
+
+impl RandomAccess for TfRecords {
+    fn codec(&self) -> Codec {
+        self.codec
+    }
+
+    /// Goes from header to header; the data are checked when they are read.
+    fn scan(&self, file: &Arc<FileOrigin>, input: &mut Hops) -> Result<Offsets> {
+        let splitter = Splitter { name: Arc::clone(file), codec: self.codec };
+        let mut offsets = Offsets::new();
+        let mut at = Place { offset_bytes: 0, record: 0 };
+        let size = input.len();
+        while at.offset_bytes < size {
+            let header = input.at(at.offset_bytes, HEADER_BYTES)?;
+            let Some(length) = length(header).map_err(|part| splitter.corrupted(part, header, at))? else {
+                return Err(splitter.truncated(header, at));
+            };
+            let end = (HEADER_BYTES + FOOTER_BYTES) as u64;
+            let end = length.checked_add(end).and_then(|framed| framed.checked_add(at.offset_bytes));
+            let Some(end) = end.filter(|end| *end <= size) else {
+                return Err(splitter.truncated(header, at));
+            };
+            offsets.push(at.offset_bytes)?;
+            at = Place { offset_bytes: end, record: at.record + 1 };
+        }
+        offsets.push(at.offset_bytes)?;
+        Ok(offsets)
+    }
+
+    fn unframe(&self, file: &Arc<FileOrigin>, frame: &[u8], at: Place) -> Result<Span> {
+        let splitter = Splitter { name: Arc::clone(file), codec: self.codec };
+        match record(frame) {
+            Ok(Some(length)) => Ok(Span { start: HEADER_BYTES, length }),
+            Ok(None) => Err(splitter.truncated(frame, at)),
+            Err(part) => Err(splitter.corrupted(part, frame, at)),
+        }
     }
 }
 
@@ -58,16 +101,22 @@ impl Split for Splitter {
     }
 }
 
+/// The length that a header says, `None` if the header is cut short.
+fn length(header: &[u8]) -> std::result::Result<Option<u64>, &'static str> {
+    let Some((length, rest)) = header.split_first_chunk::<8>() else { return Ok(None) };
+    let Some(checksum) = rest.first_chunk::<4>() else { return Ok(None) };
+    match masked_crc32c(length).to_le_bytes() == *checksum {
+        true => Ok(Some(u64::from_le_bytes(*length))),
+        false => Err("length"),
+    }
+}
+
 /// The length of the record at the beginning of `bytes`, `None` if its end is not there. Fails with the name of the part
 /// whose checksum is wrong.
 fn record(bytes: &[u8]) -> std::result::Result<Option<usize>, &'static str> {
-    let Some((length, rest)) = bytes.split_first_chunk::<8>() else { return Ok(None) };
-    let Some((checksum, rest)) = rest.split_first_chunk::<4>() else { return Ok(None) };
-    if masked_crc32c(length).to_le_bytes() != *checksum {
-        return Err("length");
-    }
-    let Ok(length) = usize::try_from(u64::from_le_bytes(*length)) else { return Ok(None) };
-    let Some((data, rest)) = rest.split_at_checked(length) else { return Ok(None) };
+    let Some(length) = length(bytes)? else { return Ok(None) };
+    let Ok(length) = usize::try_from(length) else { return Ok(None) };
+    let Some((data, rest)) = bytes[HEADER_BYTES..].split_at_checked(length) else { return Ok(None) };
     let Some(checksum) = rest.first_chunk::<FOOTER_BYTES>() else { return Ok(None) };
     if masked_crc32c(data).to_le_bytes() != *checksum {
         return Err("data");

@@ -1,9 +1,13 @@
 //! Files that are one record each.
 
+use super::chunks::Place;
+use super::source::Codec;
 use crate::error::{Error, Result};
+use crate::files::compression::Compression;
 use crate::pipeline::block::{Block, FileOrigin, Origins};
 use crate::pipeline::budget::Charge;
 use crate::pipeline::column::{Column, Span, Text};
+use crate::pipeline::index::{Hops, Offsets, RandomAccess};
 use crate::pipeline::nodes::files::{Format, Scan};
 use crate::reader::read_whole_file;
 use crate::tensor::Tensor;
@@ -25,6 +29,10 @@ impl Format for Whole {
     fn block_bytes(&self) -> usize {
         EXPECTED_BYTES
     }
+
+    fn random_access(self: Arc<Self>) -> Option<Arc<dyn RandomAccess>> {
+        Some(self)
+    }
 }
 
 /// Whole files of a directory that has a directory for each class: their bytes, their label and their path.
@@ -37,15 +45,75 @@ pub struct Labelled {
 
 impl Format for Labelled {
     fn open(&self, file: &Arc<FileOrigin>) -> Result<Box<dyn Scan>> {
-        let below = file.name.bytes().get(self.root_bytes..).unwrap_or_default();
-        let class = below.split(|byte| *byte == b'/').next().unwrap_or_default();
-        let unknown = || Error::internal(format!("{}: a file of no class", file.name.text()));
-        let label = *self.labels.get(class).ok_or_else(unknown)?;
+        let label = self.label(file)?;
         Ok(Box::new(WholeFile { file: Some(Arc::clone(file)), label: Some(label) }))
     }
 
     fn block_bytes(&self) -> usize {
         EXPECTED_BYTES
+    }
+
+    fn random_access(self: Arc<Self>) -> Option<Arc<dyn RandomAccess>> {
+        Some(self)
+    }
+}
+
+impl Labelled {
+    fn label(&self, file: &FileOrigin) -> Result<i64> {
+        let below = file.name.bytes().get(self.root_bytes..).unwrap_or_default();
+        let class = below.split(|byte| *byte == b'/').next().unwrap_or_default();
+        let unknown = || Error::internal(format!("{}: a file of no class", file.name.text()));
+        self.labels.get(class).copied().ok_or_else(unknown)
+    }
+}
+
+/// The file of each of so many rows.
+fn files(origins: &Origins, num_rows: usize) -> Result<Vec<Arc<FileOrigin>>> {
+    let unknown = || Error::internal("the path of a file is not known");
+    (0..num_rows).map(|row| origins.get(row).map(|origin| origin.file).ok_or_else(unknown)).collect()
+}
+
+fn paths(files: &[Arc<FileOrigin>]) -> Result<Column> {
+    let paths = files.iter().map(|file| file.name.bytes().clone()).collect();
+    Tensor::strings(Shape::new(&[files.len()]), paths).map(Column::Dense)
+}
+
+impl RandomAccess for Labelled {
+    fn codec(&self) -> Codec {
+        Whole.codec()
+    }
+
+    fn scan(&self, file: &Arc<FileOrigin>, input: &mut Hops) -> Result<Offsets> {
+        Whole.scan(file, input)
+    }
+
+    fn unframe(&self, file: &Arc<FileOrigin>, frame: &[u8], at: Place) -> Result<Span> {
+        Whole.unframe(file, frame, at)
+    }
+
+    fn columns(&self, data: Text, origins: &Origins) -> Result<Vec<Column>> {
+        let files = files(origins, data.len())?;
+        let labels = files.iter().map(|file| self.label(file)).collect::<Result<Vec<_>>>()?;
+        let labels = Tensor::from_values(Shape::new(&[files.len()]), labels)?;
+        Ok(vec![Column::Text(data), Column::Dense(labels), paths(&files)?])
+    }
+}
+
+impl RandomAccess for Whole {
+    fn codec(&self) -> Codec {
+        Codec::Known(Compression::None)
+    }
+
+    fn scan(&self, _file: &Arc<FileOrigin>, input: &mut Hops) -> Result<Offsets> {
+        Ok(Offsets::Even { first: 0, length: input.len(), count: 1 })
+    }
+
+    fn unframe(&self, _file: &Arc<FileOrigin>, frame: &[u8], _at: Place) -> Result<Span> {
+        Ok(Span { start: 0, length: frame.len() })
+    }
+
+    fn columns(&self, data: Text, origins: &Origins) -> Result<Vec<Column>> {
+        Ok(vec![paths(&files(origins, data.len())?)?, Column::Text(data)])
     }
 }
 

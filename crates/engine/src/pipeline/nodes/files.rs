@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::pipeline::block::{Block, FileOrigin, Rows};
 use crate::pipeline::budget::Charge;
+use crate::pipeline::index::RandomAccess;
 use crate::pipeline::meters::Stopwatch;
 use crate::pipeline::node::{Context, Node, Poll, Position};
 use crate::pipeline::task::{Ring, Slot};
@@ -17,6 +18,11 @@ pub trait Format: Send + Sync {
 
     /// How many bytes a block may have, unless one record has more.
     fn block_bytes(&self) -> usize;
+
+    /// How records are reached one by one; `None` if they are not.
+    fn random_access(self: Arc<Self>) -> Option<Arc<dyn RandomAccess>> {
+        None
+    }
 }
 
 /// A file that is read from its beginning to its end.
@@ -38,6 +44,7 @@ pub struct Files {
     open: VecDeque<Stream>,
     max_open: usize,
     position: Position,
+    in_any_order: bool,
 }
 
 /// What a task for a file gives back.
@@ -62,7 +69,23 @@ struct Stream {
 impl Files {
     /// Up to `max_open` files are read at the same time.
     pub fn new(format: Arc<dyn Format>, files: Arc<[Arc<FileOrigin>]>, max_open: usize, position: Position) -> Self {
-        Self { format, files, next_file: 0, open: VecDeque::new(), max_open: max_open.max(1), position }
+        let (open, max_open) = (VecDeque::new(), max_open.max(1));
+        Self { format, files, next_file: 0, open, max_open, position, in_any_order: false }
+    }
+
+    /// With `in_any_order`, blocks come as soon as they are there.
+    pub fn in_any_order(mut self, in_any_order: bool) -> Self {
+        self.in_any_order = in_any_order;
+        self
+    }
+
+    /// The number of the file whose block comes next.
+    fn next_stream(&self) -> usize {
+        let is_ready = |stream: &Stream| !stream.ready.is_empty() || stream.is_over;
+        match self.in_any_order {
+            true => self.open.iter().position(is_ready).unwrap_or(0),
+            false => 0,
+        }
     }
 
     fn open_files(&mut self) {
@@ -145,7 +168,8 @@ impl Node for Files {
         loop {
             self.open_files();
             self.start_tasks(context);
-            let Some(first) = self.open.front_mut() else { return Ok(Poll::End) };
+            let next = self.next_stream();
+            let Some(first) = self.open.get_mut(next) else { return Ok(Poll::End) };
             match first.ready.pop_front() {
                 Some(block) if block.num_rows() > 0 => {
                     self.start_tasks(context);
@@ -156,7 +180,7 @@ impl Node for Files {
                     if let Some(error) = first.error.take() {
                         return Err(error);
                     }
-                    self.open.pop_front();
+                    self.open.remove(next);
                 }
                 None => return Ok(Poll::Pending),
             }

@@ -5,6 +5,7 @@ use crate::pipeline::block::{FileOrigin, Origins, Rows};
 use crate::pipeline::node::{Context, Node, Poll, Position};
 use crate::pipeline::task::{HostTask, Outcome, Ring};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Blocks that are asked for before they are wanted.
 const AHEAD: usize = 4;
@@ -13,6 +14,8 @@ const AHEAD: usize = 4;
 pub struct Hosted {
     lane: usize,
     stage: usize,
+    /// Another one for each node, so that the lane knows when a pass begins anew.
+    start: u64,
     origin: Arc<FileOrigin>,
     /// How many rows came so far.
     num_rows: u64,
@@ -24,8 +27,11 @@ pub struct Hosted {
 impl Hosted {
     /// The rows of a pass.
     pub fn new(lane: usize, position: Position) -> Self {
+        static STARTS: AtomicU64 = AtomicU64::new(0);
         let origin = FileOrigin::unnamed("example", position.pass);
-        Self { lane, stage: position.stage, origin, num_rows: 0, ring: Ring::new(), is_over: false, error: None }
+        let start = STARTS.fetch_add(1, Ordering::Relaxed);
+        let (stage, ring) = (position.stage, Ring::new());
+        Self { lane, stage, start, origin, num_rows: 0, ring, is_over: false, error: None }
     }
 }
 
@@ -34,8 +40,8 @@ impl Node for Hosted {
         while !self.is_over && self.error.is_none() && self.ring.len() < AHEAD {
             let Some(_room) = context.charge(0, self.ring.is_empty()) else { break };
             let slot = self.ring.start();
-            let pass = self.origin.pass.number;
-            context.start_hosted(self.lane, HostTask { rows: Rows::new(), pass, stage: self.stage, slot })?;
+            let task = HostTask { rows: Rows::new(), pass: self.start, stage: self.stage, slot };
+            context.start_hosted(self.lane, task)?;
         }
         while self.error.is_none()
             && let Some(outcome) = self.ring.pop()

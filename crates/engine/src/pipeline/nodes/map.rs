@@ -62,6 +62,12 @@ impl Map {
         Self { input, worker, ahead: ahead.max(1), position, starving_since: None, ring, expected_bytes: 0 }
     }
 
+    /// With `in_any_order`, results come as soon as they are there.
+    pub fn in_any_order(mut self, in_any_order: bool) -> Self {
+        self.ring = Ring::in_any_order(in_any_order);
+        self
+    }
+
     /// Starts as many tasks as there may be.
     fn start_tasks(&mut self, context: &mut Context) -> Result<()> {
         while self.ring.len() < self.ahead {
@@ -171,7 +177,9 @@ impl Node for Map {
             self.expected_bytes = rows.num_bytes();
             if let Some(error) = error {
                 self.input = Input::Failed(error);
-                self.ring = Ring::new();
+                if !self.ring.is_in_any_order() {
+                    self.ring = Ring::new();
+                }
             }
             self.start_tasks(context)?;
             // A filter may leave nothing.

@@ -1,11 +1,16 @@
 //! The serial steps of pipelines.
 
 pub mod batch;
+pub mod bucket;
+pub mod cache;
 pub mod counted;
 pub mod epochs;
 pub mod files;
 pub mod hosted;
 pub mod map;
+pub mod merge;
 pub mod sampled;
+pub mod shuffled;
 pub mod take;
 pub mod window;
+pub mod zip;

@@ -8,6 +8,7 @@ use crate::tensor::Tensor;
 use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
+use bytes::Bytes;
 use std::sync::Arc;
 
 /// Makes a batch of the rows: one row, whose components have a leading axis.
@@ -26,6 +27,26 @@ pub struct Padding {
     pub values: Vec<Tensor>,
     /// The length is a multiple of this.
     pub multiple_of: usize,
+    /// The lengths of some columns are one of these, rising; one beyond the last stays.
+    pub boundaries: Vec<usize>,
+    /// The numbers of those columns.
+    pub bounded: Vec<usize>,
+}
+
+impl Padding {
+    fn is_bounded(&self, index: usize) -> bool {
+        self.bounded.contains(&index)
+    }
+
+    /// How long the rows of column `index` become, the longest of which is `longest`.
+    fn width(&self, index: usize, longest: usize) -> usize {
+        let boundary = self.boundaries.iter().find(|boundary| self.is_bounded(index) && **boundary >= longest);
+        boundary.copied().unwrap_or(longest).next_multiple_of(self.multiple_of.max(1))
+    }
+
+    fn value(&self, index: usize) -> Result<&Tensor> {
+        self.values.get(index).ok_or_else(|| Error::internal("no value to fill a list up with"))
+    }
 }
 
 impl Stage for Collate {
@@ -53,6 +74,11 @@ impl Collate {
     fn column(&self, rows: &Rows, index: usize) -> Result<Column> {
         let column = match (rows.gather_column(index)?, &self.padding) {
             (Column::Ragged(ragged), Some(padding)) => pad_lists(&ragged, padding, index).map(Column::Dense),
+            (Column::Each(rows), Some(padding)) => pad_tensors(&rows, padding, index).map(Column::Dense),
+            (Column::Dense(rows), Some(padding)) if padding.is_bounded(index) && rows.shape().len() > 1 => {
+                let rows = (0..rows.shape()[0]).map(|row| rows.row(row)).collect::<Result<Vec<_>>>()?;
+                pad_tensors(&rows, padding, index).map(Column::Dense)
+            }
             (Column::Text(text), _) => Ok(Column::Text(text)),
             (column, _) => column.to_tensor().map(Column::Dense),
         };
@@ -64,16 +90,15 @@ impl Collate {
 
 /// The lists as rows of one length.
 fn pad_lists(ragged: &Ragged, padding: &Padding, index: usize) -> Result<Tensor> {
-    let missing = || Error::internal("no value to fill a list up with");
-    let filler = padding.values.get(index).ok_or_else(missing)?;
+    let filler = padding.value(index)?;
     let num_rows = ragged.len();
     let longest = (0..num_rows).map(|row| ragged.row_length(row)).max().unwrap_or(0);
-    let width = longest.next_multiple_of(padding.multiple_of.max(1));
+    let width = padding.width(index, longest);
     let shape = Shape::new(&[num_rows, width]);
     let values = ragged.values();
     let room = allocate::elements(values.dtype(), &shape);
     if values.dtype() == DType::String {
-        let filler = filler.string_values().first().ok_or_else(missing)?;
+        let filler = string(filler)?;
         let strings = (0..num_rows).flat_map(|row| {
             let list = &values.string_values()[ragged.range(row)];
             list.iter().chain(std::iter::repeat_n(filler, width - list.len()))
@@ -88,6 +113,46 @@ fn pad_lists(ragged: &Ragged, padding: &Padding, index: usize) -> Result<Tensor>
         (list.len()..width).for_each(|_| bytes.extend_from_slice(filler.bytes()));
     }
     Tensor::from_bytes(values.dtype(), shape.clone(), bytes.into())
+}
+
+fn string(filler: &Tensor) -> Result<&Bytes> {
+    filler.string_values().first().ok_or_else(|| Error::internal("no string to fill a list up with"))
+}
+
+/// Tensors that differ in their first dimension as rows of one shape.
+fn pad_tensors(rows: &[Tensor], padding: &Padding, index: usize) -> Result<Tensor> {
+    let Some(first) = rows.first() else { return Err(Error::internal("no rows to pad")) };
+    let Some((_, inner)) = first.shape().split_first() else { return Column::Each(rows.into()).to_tensor() };
+    let is_alike = |row: &Tensor| row.dtype() == first.dtype() && row.shape().get(1..) == Some(inner);
+    if let Some(other) = rows.iter().find(|row| !is_alike(row)) {
+        return Err(Error::invalid_argument(format!(
+            "one example has {} of shape {}, another {} of shape {}, expected shapes that differ in the first dimension              alone. Resize or pad them",
+            first.dtype(),
+            first.shape(),
+            other.dtype(),
+            other.shape()
+        )));
+    }
+    let width = padding.width(index, rows.iter().map(|row| row.shape()[0]).max().unwrap_or(0));
+    let shape: Vec<_> = [rows.len(), width].into_iter().chain(inner.iter().copied()).collect();
+    let shape = Shape::new(&shape);
+    let room = allocate::elements(first.dtype(), &shape);
+    let row_elements = shape.row().num_elements();
+    let filler = padding.value(index)?;
+    if first.dtype() == DType::String {
+        let filler = string(filler)?;
+        let strings = rows.iter().flat_map(|row| {
+            let missing = row_elements - row.num_elements();
+            row.string_values().iter().chain(std::iter::repeat_n(filler, missing))
+        });
+        return Tensor::strings(shape.clone(), room.collect(strings.cloned())?);
+    }
+    let mut bytes: Vec<u8> = room.room()?;
+    for row in rows {
+        bytes.extend_from_slice(row.bytes());
+        (row.num_elements()..row_elements).for_each(|_| bytes.extend_from_slice(filler.bytes()));
+    }
+    Tensor::from_bytes(first.dtype(), shape.clone(), bytes.into())
 }
 
 /// The column with rows of zeros, or of empty strings, behind it.

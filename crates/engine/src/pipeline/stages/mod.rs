@@ -10,3 +10,4 @@ pub mod metered;
 pub mod native;
 pub mod parse;
 pub mod select;
+pub mod with_origin;

@@ -1,0 +1,66 @@
+//! A file of which a scan looks at some places, from the beginning to the end.
+
+use super::super::block::FileOrigin;
+use crate::error::{Error, Result};
+use crate::files::positioned::Positioned;
+use crate::tensor::allocate;
+use std::sync::Arc;
+
+/// What is read at a time where the places are near each other.
+const WINDOW_BYTES: usize = 256 * 1024;
+/// What is read at a time where they are far from each other.
+const SMALL_WINDOW_BYTES: usize = 4 * 1024;
+/// Places that are so far from each other are read one by one.
+const FAR_BYTES: u64 = 64 * 1024;
+
+/// The file.
+pub struct Hops {
+    file: Positioned,
+    name: Arc<FileOrigin>,
+    len: u64,
+    window: Vec<u8>,
+    /// How much of the window was read.
+    filled: usize,
+    start: u64,
+    /// The place that was looked at last.
+    last: u64,
+}
+
+impl Hops {
+    /// `len` is the size of the file.
+    pub fn new(file: Positioned, name: &Arc<FileOrigin>, len: u64) -> Result<Self> {
+        let window = allocate::zeros(WINDOW_BYTES).map_err(|refusal| refusal.at(name.name.text()))?;
+        Ok(Self { file, name: Arc::clone(name), len, window, filled: 0, start: 0, last: 0 })
+    }
+
+    /// The size of the file.
+    pub fn len(&self) -> u64 {
+        self.len
+    }
+
+    /// Whether it is empty.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// The bytes from `offset` on, as many as there are in the window: at least `least`, unless the file ends before.
+    pub fn at(&mut self, offset: u64, least: usize) -> Result<&[u8]> {
+        let is_far = offset.saturating_sub(self.last) > FAR_BYTES;
+        self.last = offset;
+        let end = self.start + self.filled as u64;
+        let wanted = self.len.min(offset.saturating_add(least as u64));
+        if offset < self.start || wanted > end {
+            let length = if is_far { SMALL_WINDOW_BYTES } else { WINDOW_BYTES };
+            self.start = offset;
+            let read = self.file.read(&mut self.window[..length], offset);
+            self.filled = read.map_err(|error| Error::io(self.name.name.text(), &error))?;
+            if self.filled as u64 + offset < wanted {
+                return Err(Error::data_loss(format!(
+                    "{}: the file became shorter while it was read. Write the files before they are read",
+                    self.name.name.text()
+                )));
+            }
+        }
+        Ok(&self.window[(offset - self.start) as usize..self.filled])
+    }
+}

@@ -1,0 +1,33 @@
+//! Where the records of files begin: what a shuffle of all examples reaches them by.
+
+mod hops;
+mod offsets;
+mod reached;
+
+pub use hops::Hops;
+pub use offsets::Offsets;
+pub use reached::{FileIndex, Kept, ReachedFiles};
+
+use super::block::{FileOrigin, Origins};
+use super::column::{Column, Span, Text};
+use super::formats::{Codec, Place};
+use crate::error::Result;
+use std::sync::Arc;
+
+/// How the records of a format are found, and read one by one.
+pub trait RandomAccess: Send + Sync {
+    /// How the files are compressed. Only records of uncompressed ones can be reached.
+    fn codec(&self) -> Codec;
+
+    /// Where each record of a file begins.
+    fn scan(&self, file: &Arc<FileOrigin>, input: &mut Hops) -> Result<Offsets>;
+
+    /// Where the record is in its frame, the bytes from its beginning to that of the next one. `at` is the place of the
+    /// frame, for errors.
+    fn unframe(&self, file: &Arc<FileOrigin>, frame: &[u8], at: Place) -> Result<Span>;
+
+    /// The columns of records.
+    fn columns(&self, records: Text, _origins: &Origins) -> Result<Vec<Column>> {
+        Ok(vec![Column::Text(records)])
+    }
+}

@@ -1,0 +1,119 @@
+//! The offsets of records in few bytes each.
+
+use crate::error::Result;
+use crate::tensor::allocate;
+use std::ops::Range;
+
+/// Where each record of a file begins, and where the last one ends.
+#[derive(Debug)]
+pub enum Offsets {
+    /// Records of one length: nothing a record.
+    Even {
+        /// Where the first one begins.
+        first: u64,
+        /// How many bytes each has.
+        length: u64,
+        /// How many there are.
+        count: u64,
+    },
+    /// Four bytes a record, for files below 4 GiB.
+    Small(Vec<u32>),
+    /// Eight bytes a record.
+    Large(Vec<u64>),
+}
+
+impl Default for Offsets {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Offsets {
+    /// No offsets.
+    pub fn new() -> Self {
+        Self::Small(Vec::new())
+    }
+
+    /// Adds where a record begins, and at last where the last one ends.
+    pub fn push(&mut self, offset: u64) -> Result<()> {
+        let refused = |refusal: allocate::Refusal| refusal.at("the index of a shuffle of all examples");
+        if let Self::Small(offsets) = self {
+            if let Ok(offset) = u32::try_from(offset) {
+                allocate::grow(offsets, 1).map_err(refused)?;
+                offsets.push(offset);
+                return Ok(());
+            }
+            let offsets = offsets.iter().map(|offset| u64::from(*offset)).collect();
+            *self = Self::Large(offsets);
+        }
+        if let Self::Large(offsets) = self {
+            allocate::grow(offsets, 1).map_err(refused)?;
+            offsets.push(offset);
+        }
+        Ok(())
+    }
+
+    /// How many records there are.
+    pub fn len(&self) -> u64 {
+        match self {
+            Self::Even { count, .. } => *count,
+            Self::Small(offsets) => offsets.len().saturating_sub(1) as u64,
+            Self::Large(offsets) => offsets.len().saturating_sub(1) as u64,
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The bytes of record `record` in its file.
+    pub fn range(&self, record: u64) -> Range<u64> {
+        let index = record as usize;
+        match self {
+            Self::Even { first, length, .. } => first + record * length..first + (record + 1) * length,
+            Self::Small(offsets) => u64::from(offsets[index])..u64::from(offsets[index + 1]),
+            Self::Large(offsets) => offsets[index]..offsets[index + 1],
+        }
+    }
+
+    /// How many bytes all records have.
+    pub fn total_bytes(&self) -> u64 {
+        match self.len() {
+            0 => 0,
+            count => self.range(count - 1).end - self.range(0).start,
+        }
+    }
+
+    /// How many bytes of memory this takes.
+    pub fn memory_bytes(&self) -> usize {
+        match self {
+            Self::Even { .. } => 0,
+            Self::Small(offsets) => offsets.capacity() * size_of::<u32>(),
+            Self::Large(offsets) => offsets.capacity() * size_of::<u64>(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn offsets_beyond_four_gibibytes_are_kept() {
+        let mut offsets = Offsets::new();
+        let places = [0, 7, (1 << 32) - 1, 1 << 32, (1 << 33) + 5];
+        places.iter().for_each(|place| offsets.push(*place).unwrap());
+        assert_eq!(offsets.len(), 4);
+        let ranges: Vec<_> = (0..4).map(|record| offsets.range(record)).collect();
+        assert_eq!(ranges, places.windows(2).map(|pair| pair[0]..pair[1]).collect::<Vec<_>>());
+        assert_eq!(offsets.total_bytes(), (1 << 33) + 5);
+    }
+
+    #[test]
+    fn records_of_one_length_take_no_memory() {
+        let offsets = Offsets::Even { first: 3, length: 10, count: 1 << 40 };
+        assert_eq!((offsets.len(), offsets.range(2), offsets.memory_bytes()), (1 << 40, 23..33, 0));
+        assert!(Offsets::new().is_empty());
+    }
+}

@@ -1,0 +1,134 @@
+//! Rows of similar lengths in groups.
+
+use crate::error::Result;
+use crate::pipeline::block::{Cursor, FileOrigin, Pass, Rows};
+use crate::pipeline::node::{Context, Node, Poll};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Which rows go together, and how many.
+#[derive(Clone, Debug)]
+pub struct Buckets {
+    /// The column whose lengths are looked at.
+    pub column: usize,
+    /// The longest length of each bucket but the last, rising.
+    pub boundaries: Vec<usize>,
+    /// So many rows are a batch.
+    pub size: Option<usize>,
+    /// A batch has at most so many elements in the column once it is padded, unless it is one row.
+    pub max_elements: Option<usize>,
+    /// Whether rows are padded to the boundary of their bucket, not to the longest of their batch.
+    pub pads_to_boundary: bool,
+    /// Whether rows that are too few for a batch at the end are left out.
+    pub drops_remainder: bool,
+}
+
+impl Buckets {
+    /// The number of the bucket for rows of this length.
+    fn of(&self, length: usize) -> usize {
+        self.boundaries.partition_point(|boundary| *boundary < length)
+    }
+
+    /// How long rows of this bucket are, once they are padded as its longest, `longest`, needs it.
+    fn width(&self, bucket: usize, longest: usize) -> usize {
+        match self.boundaries.get(bucket) {
+            Some(boundary) if self.pads_to_boundary => *boundary,
+            _ => longest,
+        }
+    }
+
+    /// Whether so many rows, as long as `longest`, have too many elements.
+    fn are_too_many(&self, bucket: usize, longest: usize, num_rows: usize) -> bool {
+        let elements = self.width(bucket, longest).saturating_mul(num_rows);
+        self.max_elements.is_some_and(|most| elements > most)
+    }
+
+    /// Whether no row can be added.
+    fn are_full(&self, bucket: usize, filling: &Filling) -> bool {
+        let num_rows = filling.rows.len();
+        self.size == Some(num_rows) || self.are_too_many(bucket, filling.longest, num_rows + 1)
+    }
+}
+
+/// The node.
+pub struct Bucket {
+    input: Box<dyn Node>,
+    buckets: Buckets,
+    filling: Vec<Filling>,
+    incoming: Cursor,
+    /// Batches that are whole.
+    ready: VecDeque<Rows>,
+    is_over: bool,
+    /// Counts the batches.
+    origin: Arc<FileOrigin>,
+    next: u64,
+}
+
+#[derive(Default)]
+struct Filling {
+    rows: Rows,
+    longest: usize,
+}
+
+impl Bucket {
+    /// Batches of the rows of `input`.
+    pub fn new(input: Box<dyn Node>, buckets: Buckets, pass: Pass) -> Self {
+        let filling = (0..=buckets.boundaries.len()).map(|_| Filling::default()).collect();
+        let origin = FileOrigin::unnamed("batch", pass);
+        let (incoming, ready) = (Cursor::default(), VecDeque::new());
+        Self { input, buckets, filling, incoming, ready, is_over: false, origin, next: 0 }
+    }
+
+    /// Puts the rows that came into their buckets, until a batch is whole.
+    fn sort(&mut self) {
+        while self.ready.is_empty()
+            && let Some((block, row)) = self.incoming.next()
+        {
+            let length = block.columns[self.buckets.column].row_length(row);
+            let bucket = self.buckets.of(length);
+            let filling = &mut self.filling[bucket];
+            let longest = filling.longest.max(length);
+            if !filling.rows.is_empty() && self.buckets.are_too_many(bucket, longest, filling.rows.len() + 1) {
+                self.ready.push_back(filling.take());
+            }
+            filling.longest = filling.longest.max(length);
+            filling.rows.push(block, row, 1);
+            if self.buckets.are_full(bucket, filling) {
+                self.ready.push_back(filling.take());
+            }
+        }
+    }
+}
+
+impl Filling {
+    fn take(&mut self) -> Rows {
+        std::mem::take(self).rows
+    }
+}
+
+impl Node for Bucket {
+    fn pull(&mut self, context: &mut Context) -> Result<Poll> {
+        loop {
+            self.sort();
+            if let Some(rows) = self.ready.pop_front() {
+                self.next += 1;
+                return Ok(Poll::Ready(rows.in_group(Some((Arc::clone(&self.origin), self.next - 1)))));
+            }
+            if self.is_over {
+                return Ok(Poll::End);
+            }
+            match self.input.pull(context)? {
+                Poll::Ready(rows) => self.incoming = Cursor::new(rows),
+                Poll::Pending => return Ok(Poll::Pending),
+                Poll::End => {
+                    self.is_over = true;
+                    let rest = self.filling.iter_mut().map(Filling::take).filter(|rows| !rows.is_empty());
+                    self.ready.extend(rest);
+                    if self.buckets.drops_remainder {
+                        self.ready.clear();
+                    }
+                }
+            }
+        }
+    }
+}

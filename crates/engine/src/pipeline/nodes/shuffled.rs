@@ -1,0 +1,178 @@
+//! A shuffle of all rows: first it is found out where they are, then they are read in the order of a permutation.
+
+use crate::error::{Error, Result};
+use crate::pipeline::block::{Block, FileOrigin};
+use crate::pipeline::budget::Charge;
+use crate::pipeline::index::{FileIndex, Kept, RandomAccess, ReachedFiles};
+use crate::pipeline::meters::Stopwatch;
+use crate::pipeline::node::{Context, Node, Poll, Position};
+use crate::pipeline::nodes::cache::{CachedRows, Store};
+use crate::pipeline::nodes::sampled::Indexed;
+use crate::pipeline::task::Ring;
+use crate::run::catch_panic;
+use std::sync::Arc;
+
+/// Finds out how rows are reached.
+pub enum Reach {
+    /// It is known.
+    Known(Arc<dyn Indexed>),
+    /// By an index of files.
+    Files(Box<Scans>),
+    /// By keeping all that a node gives.
+    Cache(Box<dyn Node>, Arc<Store>),
+    /// They are not.
+    Refused(Error),
+}
+
+impl Reach {
+    /// The rows, `None` before a task has ended.
+    fn poll(&mut self, context: &mut Context) -> Result<Option<Arc<dyn Indexed>>> {
+        match self {
+            Self::Known(_) => {}
+            Self::Refused(error) => return Err(error.clone()),
+            Self::Files(scans) => match scans.poll(context)? {
+                Some(rows) => *self = Self::Known(Arc::new(rows)),
+                None => return Ok(None),
+            },
+            Self::Cache(node, store) => {
+                while store.get().is_none() {
+                    if let Poll::Pending = node.pull(context)? {
+                        return Ok(None);
+                    }
+                }
+                let cached = store.get().ok_or_else(|| Error::internal("cache: nothing was kept"))?;
+                *self = Self::Known(Arc::new(CachedRows::new(cached, context.budget)?));
+            }
+        }
+        match self {
+            Self::Known(rows) => Ok(Some(Arc::clone(rows))),
+            _ => Ok(None),
+        }
+    }
+}
+
+/// Files that one task looks at.
+const FILES_OF_A_TASK: usize = 16;
+
+/// Scans of files, several at the same time.
+pub struct Scans {
+    access: Arc<dyn RandomAccess>,
+    files: Vec<Arc<FileOrigin>>,
+    kept: Arc<Kept>,
+    /// Which part of the pipeline the files belong to.
+    part: usize,
+    next: usize,
+    ring: Ring<Vec<Arc<FileIndex>>>,
+    found: Vec<Arc<FileIndex>>,
+    charges: Vec<Charge>,
+    ahead: usize,
+    position: Position,
+}
+
+impl Scans {
+    /// What is found out is kept as that of part `part`.
+    pub fn new(
+        access: Arc<dyn RandomAccess>,
+        files: Vec<Arc<FileOrigin>>,
+        (kept, part): (Arc<Kept>, usize),
+        ahead: usize,
+        position: Position,
+    ) -> Self {
+        let (ring, found, charges) = (Ring::new(), Vec::new(), Vec::new());
+        Self { access, files, kept, part, next: 0, ring, found, charges, ahead, position }
+    }
+
+    fn start_tasks(&mut self, context: &mut Context) {
+        while self.next < self.files.len() && self.ring.len() < self.ahead {
+            let end = self.files.len().min(self.next + FILES_OF_A_TASK);
+            let files = self.files[self.next..end].to_vec();
+            self.next = end;
+            let (access, kept, part) = (Arc::clone(&self.access), Arc::clone(&self.kept), self.part);
+            let slot = self.ring.start();
+            let scan = move |file: &Arc<FileOrigin>| {
+                let index = FileIndex::of(&*access, file, kept.get(part, file))?;
+                kept.put(part, &index);
+                Ok(index)
+            };
+            let (meters, stage) = (Arc::clone(context.meters), self.position.stage);
+            let work = move || {
+                let watch = Stopwatch::start_with_processor(meters.stage(stage));
+                let found = catch_panic(|| files.iter().map(scan).collect());
+                drop(watch);
+                slot.set(found);
+            };
+            context.start(self.position.distance, Box::new(work));
+        }
+    }
+
+    /// The records, `None` before all files were scanned.
+    fn poll(&mut self, context: &mut Context) -> Result<Option<Indexes>> {
+        loop {
+            self.start_tasks(context);
+            let Some(found) = self.ring.pop() else { break };
+            for index in found? {
+                self.charges.push(context.budget.charge(index.memory_bytes()));
+                self.found.push(index);
+            }
+        }
+        if !self.ring.is_empty() {
+            return Ok(None);
+        }
+        let files = std::mem::take(&mut self.files).into_iter().zip(std::mem::take(&mut self.found)).collect();
+        let charges = std::mem::take(&mut self.charges);
+        Ok(Some(Indexes { files: ReachedFiles::new(Arc::clone(&self.access), files), _charges: charges }))
+    }
+}
+
+/// The records of files, charged with what the index of them takes.
+struct Indexes {
+    files: ReachedFiles,
+    _charges: Vec<Charge>,
+}
+
+impl Indexed for Indexes {
+    fn len(&self) -> u64 {
+        self.files.len()
+    }
+
+    fn read(&self, numbers: &[u64]) -> Result<Block> {
+        self.files.read(numbers)
+    }
+
+    fn row_bytes(&self) -> usize {
+        self.files.row_bytes()
+    }
+}
+
+/// Makes the node that gives the rows once it is known how those of each part are reached.
+pub type Begin = Box<dyn FnOnce(Vec<Arc<dyn Indexed>>) -> Box<dyn Node> + Send>;
+
+/// The node.
+pub struct Shuffled {
+    parts: Vec<Reach>,
+    begin: Option<Begin>,
+    node: Option<Box<dyn Node>>,
+}
+
+impl Shuffled {
+    /// The rows of all parts, as `begin` gives them.
+    pub fn new(parts: Vec<Reach>, begin: Begin) -> Self {
+        Self { parts, begin: Some(begin), node: None }
+    }
+}
+
+impl Node for Shuffled {
+    fn pull(&mut self, context: &mut Context) -> Result<Poll> {
+        if let Some(begin) = self.begin.take() {
+            let reached: Vec<_> = self.parts.iter_mut().map(|part| part.poll(context)).collect::<Result<_>>()?;
+            match reached.into_iter().collect() {
+                Some(reached) => self.node = Some(begin(reached)),
+                None => self.begin = Some(begin),
+            }
+        }
+        match &mut self.node {
+            Some(node) => node.pull(context),
+            None => Ok(Poll::Pending),
+        }
+    }
+}

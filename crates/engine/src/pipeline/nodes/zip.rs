@@ -1,0 +1,152 @@
+//! The rows of several inputs side by side.
+
+use crate::error::{Error, Result};
+use crate::pipeline::block::{Block, Origins, Rows};
+use crate::pipeline::meters::Stopwatch;
+use crate::pipeline::node::{Context, Node, Poll, Position};
+use crate::pipeline::task::Ring;
+use crate::run::catch_panic;
+use std::sync::Arc;
+
+/// The node: row `n` has the columns of row `n` of each input.
+pub struct Zip {
+    inputs: Vec<Input>,
+    /// Whether all inputs must end at the same row.
+    is_strict: bool,
+    ahead: usize,
+    position: Position,
+    ring: Ring<Rows>,
+    num_rows: u64,
+    end: Option<Ending>,
+}
+
+enum Ending {
+    Over,
+    /// The error comes after all rows before it.
+    Failed(Error),
+}
+
+struct Input {
+    node: Box<dyn Node>,
+    rows: Rows,
+    state: State,
+}
+
+enum State {
+    Open,
+    Waits,
+    Ended,
+    Failed(Error),
+}
+
+impl Zip {
+    /// Up to `ahead` tasks are begun before their results are wanted.
+    pub fn new(inputs: Vec<Box<dyn Node>>, is_strict: bool, ahead: usize, position: Position) -> Self {
+        let input = |node| Input { node, rows: Rows::new(), state: State::Open };
+        let inputs = inputs.into_iter().map(input).collect();
+        Self { inputs, is_strict, ahead, position, ring: Ring::new(), num_rows: 0, end: None }
+    }
+
+    fn start_tasks(&mut self, context: &mut Context) {
+        while self.end.is_none() && self.ring.len() < self.ahead.max(1) {
+            self.inputs.iter_mut().for_each(|input| input.fill(context));
+            if self.inputs.iter().any(|input| matches!(input.state, State::Waits)) {
+                return;
+            }
+            let num_rows = self.inputs.iter().map(|input| input.rows.len()).min().unwrap_or(0);
+            if num_rows == 0 {
+                self.end = Some(self.ending());
+                return;
+            }
+            let mean = |input: &Input| input.rows.num_bytes() / input.rows.len().max(1);
+            let num_bytes = num_rows * self.inputs.iter().map(mean).sum::<usize>();
+            let Some(mut charge) = context.charge(num_bytes, self.ring.is_empty()) else { return };
+            self.num_rows += num_rows as u64;
+            let parts: Vec<_> = self.inputs.iter_mut().map(|input| input.rows.take_front(num_rows)).collect();
+            let slot = self.ring.start();
+            let (meters, stage) = (Arc::clone(context.meters), self.position.stage);
+            let work = move || {
+                let watch = Stopwatch::start_with_processor(meters.stage(stage));
+                let rows = catch_panic(|| {
+                    let block = side_by_side(parts)?;
+                    charge.correct(block.num_bytes());
+                    Ok(Rows::all(block.charged(charge)))
+                });
+                drop(watch);
+                slot.set(rows);
+            };
+            context.start(self.position.distance, Box::new(work));
+        }
+    }
+
+    /// Why there are no more rows: at least one input has none, and all were asked.
+    fn ending(&mut self) -> Ending {
+        for input in &mut self.inputs {
+            if let State::Failed(_) = input.state
+                && let State::Failed(error) = std::mem::replace(&mut input.state, State::Ended)
+            {
+                return Ending::Failed(error);
+            }
+        }
+        let ended = self.inputs.iter().position(|input| input.rows.is_empty());
+        let longer = self.inputs.iter().position(|input| !input.rows.is_empty());
+        match (ended, longer) {
+            (Some(ended), Some(longer)) if self.is_strict => Ending::Failed(Error::invalid_argument(format!(
+                "zip: pipeline {ended} ends after {} examples, pipeline {longer} goes on, expected equal lengths. Use \
+                 zip(..., strict=False) to stop with the shortest",
+                self.num_rows
+            ))),
+            _ => Ending::Over,
+        }
+    }
+}
+
+impl Input {
+    /// Asks for rows if there are none.
+    fn fill(&mut self, context: &mut Context) {
+        if !self.rows.is_empty() || !matches!(self.state, State::Open | State::Waits) {
+            return;
+        }
+        self.state = match self.node.pull(context) {
+            Ok(Poll::Ready(rows)) => {
+                self.rows = rows;
+                State::Open
+            }
+            Ok(Poll::Pending) => State::Waits,
+            Ok(Poll::End) => State::Ended,
+            Err(error) => State::Failed(error),
+        }
+    }
+}
+
+/// The columns of all parts, which have equally many rows.
+fn side_by_side(mut parts: Vec<Rows>) -> Result<Block> {
+    let mut columns = Vec::new();
+    for part in &parts {
+        columns.extend_from_slice(&part.gather()?.columns);
+    }
+    let first = parts.swap_remove(0);
+    Block::new(columns, first.len(), Origins::of(first)).map(Block::settled)
+}
+
+impl Node for Zip {
+    fn pull(&mut self, context: &mut Context) -> Result<Poll> {
+        self.start_tasks(context);
+        if let Some(rows) = self.ring.pop() {
+            let rows = rows?;
+            self.start_tasks(context);
+            return Ok(Poll::Ready(rows));
+        }
+        if !self.ring.is_empty() {
+            return Ok(Poll::Pending);
+        }
+        match self.end.replace(Ending::Over) {
+            Some(Ending::Failed(error)) => Err(error),
+            Some(Ending::Over) => Ok(Poll::End),
+            None => {
+                self.end = None;
+                Ok(Poll::Pending)
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! How a shuffle of all rows is planned: the rows are shuffled at their sources, the steps behind those follow.
+
+use super::node::Node;
+use super::nodes::counted::Counted;
+use super::nodes::merge::{Merge, Permuted};
+use super::nodes::sampled::{Indexed, Order, Sampled};
+use super::nodes::shuffled::{Reach, Scans, Shuffled};
+use super::permutation::Permutation;
+use super::plan::{Plan, Settings, Shuffle, Step};
+use crate::error::Error;
+use std::sync::Arc;
+
+/// A source of which all rows are reached, with the nodes behind it.
+struct Leaf {
+    source: Arc<Plan>,
+    settings: Settings,
+    behind: Vec<Behind>,
+}
+
+enum Behind {
+    Step(Step, Settings),
+    /// Its rows are counted as those of a stage.
+    Counted(usize),
+}
+
+/// The nodes for pass number `pass` over all rows of `input`, each step of which makes one row of each.
+pub(super) fn shuffled(
+    input: &Arc<Plan>,
+    shuffle: &Shuffle,
+    pass: u64,
+    settings: Settings,
+    distance: usize,
+) -> Box<dyn Node> {
+    let leaves = leaves(input, settings);
+    let reach = |(part, leaf): (usize, &Leaf)| leaf.reach(shuffle, part, pass, distance + 1);
+    let reached = leaves.iter().enumerate().map(reach).collect();
+    let seed = shuffle.seed;
+    let begin = move |rows: Vec<Arc<dyn Indexed>>| begin(&leaves, rows, seed, pass, distance);
+    Box::new(Shuffled::new(reached, Box::new(begin)))
+}
+
+/// The sources of a plan, in order.
+fn leaves(plan: &Arc<Plan>, settings: Settings) -> Vec<Leaf> {
+    match &**plan {
+        Plan::Concat(inputs) => {
+            inputs.iter().enumerate().flat_map(|(index, input)| leaves(input, settings.part(index))).collect()
+        }
+        Plan::Metered { plan, stage, counts_rows } => {
+            let mut leaves = leaves(plan, settings.of_stage(*stage));
+            if *counts_rows {
+                leaves.iter_mut().for_each(|leaf| leaf.behind.push(Behind::Counted(*stage)));
+            }
+            leaves
+        }
+        // What is kept is the source of what comes behind.
+        Plan::Then(input, step) if !matches!(step, Step::Cache(_)) => {
+            let mut leaves = leaves(input, settings);
+            leaves.iter_mut().for_each(|leaf| leaf.behind.push(Behind::Step(step.clone(), settings)));
+            leaves
+        }
+        _ => vec![Leaf { source: Arc::clone(plan), settings, behind: Vec::new() }],
+    }
+}
+
+impl Leaf {
+    fn reach(&self, shuffle: &Shuffle, part: usize, pass: u64, distance: usize) -> Reach {
+        let settings = self.settings;
+        match &*self.source {
+            Plan::Indexed(rows) => Reach::Known(Arc::clone(rows)),
+            Plan::Then(_, Step::Cache(store)) => {
+                Reach::Cache(self.source.start(pass, settings, distance), Arc::clone(store))
+            }
+            Plan::Files(format, files) => match Arc::clone(format).random_access() {
+                Some(access) => {
+                    let files = files.iter().map(|file| file.in_pass(settings.pass(pass))).collect();
+                    let kept = (Arc::clone(&shuffle.kept), part);
+                    let position = settings.position(pass, distance);
+                    Reach::Files(Box::new(Scans::new(access, files, kept, settings.ahead(), position)))
+                }
+                None => Reach::Refused(Error::internal("records of this format are not reached one by one")),
+            },
+            _ => Reach::Refused(Error::internal("the rows of a source are not reached one by one")),
+        }
+    }
+
+    /// The rows in an order, behind all steps.
+    fn start(&self, rows: Arc<dyn Indexed>, order: Order, pass: u64, distance: usize) -> Box<dyn Node> {
+        let (settings, num_behind) = (self.settings, self.behind.len());
+        let position = settings.position(pass, distance + num_behind);
+        let sampled = Sampled::new(rows, order, settings.ahead(), position).in_any_order(settings.in_any_order);
+        let start = |node, (index, behind): (usize, &Behind)| -> Box<dyn Node> {
+            match behind {
+                Behind::Step(step, settings) => step.start(node, pass, *settings, distance + num_behind - 1 - index),
+                Behind::Counted(stage) => Box::new(Counted::new(node, *stage)),
+            }
+        };
+        self.behind.iter().enumerate().fold(Box::new(sampled), start)
+    }
+}
+
+/// The nodes once it is known how the rows of each source are reached.
+fn begin(leaves: &[Leaf], rows: Vec<Arc<dyn Indexed>>, seed: u64, pass: u64, distance: usize) -> Box<dyn Node> {
+    let order = Arc::new(Permutation::new(rows.iter().map(|rows| rows.len()).sum(), seed, pass));
+    if let ([leaf], [rows]) = (leaves, &rows[..]) {
+        return leaf.start(Arc::clone(rows), Order::Permuted(order), pass, distance);
+    }
+    let mut ends = Vec::new();
+    let mut nodes = Vec::new();
+    for (leaf, rows) in leaves.iter().zip(rows) {
+        let first = ends.last().copied().unwrap_or(0);
+        ends.push(first + rows.len());
+        nodes.push(leaf.start(rows, Order::Part(Arc::clone(&order), first), pass, distance + 1));
+    }
+    Box::new(Merge::new(nodes, Box::new(Permuted::new(order, ends))))
+}

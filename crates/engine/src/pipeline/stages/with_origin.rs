@@ -1,0 +1,52 @@
+//! The file and the number of each record, as components.
+
+use crate::error::{Error, Result};
+use crate::pipeline::block::{Block, FileOrigin, Origins, Rows};
+use crate::pipeline::column::{Column, Span, Text};
+use crate::pipeline::nodes::map::Stage;
+use crate::tensor::Tensor;
+use crate::tensor::shape::Shape;
+use std::sync::Arc;
+
+/// Adds the name of the file and the number of the record behind so many columns.
+pub struct WithOrigin(pub usize);
+
+impl Stage for WithOrigin {
+    fn apply(&self, rows: Rows) -> Result<Rows> {
+        let mut columns = (0..self.0).map(|column| rows.gather_column(column)).collect::<Result<Vec<_>>>()?;
+        let mut names = Names::default();
+        let mut records = Vec::new();
+        for (block, row) in rows.iter() {
+            let unknown = || Error::internal("with_origin: the record of a row is not known");
+            let origin = block.origin(row).ok_or_else(unknown)?;
+            names.push(&origin.file);
+            records.push(origin.record.cast_signed());
+        }
+        columns.push(Column::Text(Text::new(names.text.into(), names.spans)));
+        columns.push(Column::Dense(Tensor::from_values(Shape::new(&[records.len()]), records)?));
+        Block::new(columns, rows.len(), Origins::of(rows)).map(Rows::all)
+    }
+}
+
+/// Names of files; one that comes several times in a row is kept once.
+#[derive(Default)]
+struct Names {
+    text: Vec<u8>,
+    spans: Vec<Span>,
+    last: Option<Arc<FileOrigin>>,
+}
+
+impl Names {
+    fn push(&mut self, file: &Arc<FileOrigin>) {
+        let is_same = self.last.as_ref().is_some_and(|last| Arc::ptr_eq(last, file));
+        match self.spans.last() {
+            Some(span) if is_same => self.spans.push(*span),
+            _ => {
+                let name = file.name.bytes();
+                self.spans.push(Span { start: self.text.len(), length: name.len() });
+                self.text.extend_from_slice(name);
+                self.last = Some(Arc::clone(file));
+            }
+        }
+    }
+}

@@ -1,0 +1,58 @@
+"""Whether all examples of a pipeline can be reached, in any order."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from headrace.pipeline import stages
+from headrace.pipeline.stages import Stage
+
+__all__ = ["check_reachable", "needs_scan"]
+
+# Files whose records are reached through an index, if they are not compressed.
+_INDEXED_KINDS: Final = ("tfrecords", "text_lines", "fixed_length_records", "files")
+# Stages that make one example of each.
+_ONE_TO_ONE: Final = (
+    stages.Parse,
+    stages.Select,
+    stages.Rename,
+    stages.Map,
+    stages.WithOrigin,
+    stages.Cache,
+)
+
+
+def check_reachable(chain: Sequence[Stage]) -> None:
+    """Checks that a shuffle of all examples may follow.
+
+    Raises:
+        ValueError: If not; the message says what is in its way.
+    """
+    reason = _obstacle(chain)
+    if reason is not None:
+        raise ValueError(
+            f"shuffle: without a window all examples must be reachable, but {reason}. Give a "
+            "window, such as shuffle(window=10_000)."
+        )
+
+
+def needs_scan(chain: Sequence[Stage]) -> bool:
+    """Returns whether files must be scanned before their examples are reached."""
+    source = chain[0]
+    has_files = isinstance(source, stages.Files) or any(map(needs_scan, stages.parts_of(source)))
+    return has_files and not any(isinstance(stage, stages.Cache) for stage in chain)
+
+
+def _obstacle(chain: Sequence[Stage]) -> str | None:
+    for stage in chain[1:]:
+        if not isinstance(stage, _ONE_TO_ONE):
+            return f"{stage.name} does not make one example of each"
+    source = chain[0]
+    match source:
+        case stages.Arrays():
+            return None
+        case stages.Files(kind=kind, compression=compression) if kind in _INDEXED_KINDS:
+            compressed = f"the files of {kind} are compressed with {compression}"
+            return None if compression in (None, "auto") else compressed
+        case stages.Concat(parts=parts):
+            return next((found for part in parts if (found := _obstacle(part))), None)
+    return f"{source.name} gives its examples in order only"

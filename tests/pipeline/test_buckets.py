@@ -1,0 +1,123 @@
+"""Batches of examples of similar lengths."""
+
+import numpy as np
+import pytest
+from tests.pipeline.conftest import NUM_EXAMPLES
+
+from headrace import pipeline as hp
+
+
+@pytest.fixture
+def lists(records):
+    """1,000 examples with lists of 0 to 3 integers."""
+    return hp.tfrecords(records).parse({"list": hp.Ragged(int), "number": int})
+
+
+def rows_of(lengths):
+    """Examples whose component `x` has the shape (length, 2)."""
+    return hp.iterable(
+        lambda: (
+            {"n": number, "x": np.full((length, 2), number, np.float32)}
+            for number, length in enumerate(lengths)
+        )
+    )
+
+
+def test_examples_go_with_others_of_their_bucket(lists, given):
+    batches = given(lists.bucket_by_length("list", [1, 2], size=50))
+    assert sorted(number for batch in batches for number in batch["number"]) == list(
+        range(NUM_EXAMPLES)
+    )
+    for batch in batches:
+        lengths = batch["number"] % 4
+        assert len({0 if length <= 1 else length for length in lengths.tolist()}) == 1
+        assert batch["list"].shape == (len(lengths), lengths.max())
+        for row, length in zip(batch["list"], lengths, strict=True):
+            assert row[:length].tolist() == list(range(length))
+            assert not row[length:].any()
+    sizes = [len(batch["number"]) for batch in batches]
+    assert sizes == [50] * 20
+
+
+def test_examples_keep_their_order_within_a_bucket(lists, given):
+    for batch in given(lists.bucket_by_length("list", [1, 2], size=7)):
+        assert (np.diff(batch["number"]) > 0).all()
+
+
+def test_the_remainder(lists, given):
+    few = lists.take(10)  # lengths 0 1 2 3 0 1 2 3 0 1: six up to 1, two of 2, two of 3
+    sizes = [len(b["number"]) for b in given(few.bucket_by_length("list", [1, 2], size=4))]
+    assert sizes == [4, 2, 2, 2]
+    dropped = few.bucket_by_length("list", [1, 2], size=4, remainder="drop")
+    assert [len(batch["number"]) for batch in given(dropped)] == [4]
+    assert dropped.spec["number"].shape == (4,)
+    padded = given(few.bucket_by_length("list", [1, 2], size=4, remainder="pad"))
+    assert [len(batch["number"]) for batch in padded] == [4] * 4
+    assert [int(batch["mask"].sum()) for batch in padded] == [4, 2, 2, 2]
+
+
+def test_padding_to_the_boundary(lists, given):
+    bucketed = lists.bucket_by_length("list", [2, 6], size=8, pad_to_boundary=True, values=-1)
+    widths = {batch["list"].shape[1] for batch in given(bucketed)}
+    assert widths == {2, 6}
+    first = given(bucketed.take(1))[0]["list"]
+    assert first[0].tolist() == [-1, -1]
+    beyond = lists.bucket_by_length("list", [1], size=8, pad_to_boundary=True)
+    assert {batch["list"].shape[1] for batch in given(beyond)} == {1, 3}
+
+
+def test_a_batch_has_at_most_so_many_elements(given):
+    lengths = [3, 4, 1, 4, 2, 30, 4, 4, 3, 2, 2, 1, 9]
+    bucketed = rows_of(lengths).bucket_by_length("x", [4], max_elements=12)
+    batches = given(bucketed)
+    assert sorted(n for batch in batches for n in batch["n"].tolist()) == list(range(13))
+    for batch in batches:
+        assert batch["x"].shape[0] * batch["x"].shape[1] <= 12 or len(batch["n"]) == 1
+    assert [batch["n"].tolist() for batch in batches[:3]] == [[0, 1, 2], [5], [3, 4, 6]]
+    to_boundary = given(
+        rows_of(lengths).bucket_by_length("x", [4], max_elements=12, pad_to_boundary=True)
+    )
+    widths = {batch["x"].shape[1] for batch in to_boundary}
+    assert widths == {4, 9, 30}
+    both = rows_of([1] * 20).bucket_by_length("x", [4], size=3, max_elements=12)
+    assert [len(batch["n"]) for batch in given(both)] == [3] * 6 + [2]
+
+
+def test_arrays_of_any_rank_are_filled_up_in_the_first_axis(given):
+    [batch] = given(rows_of([2, 0, 3]).bucket_by_length("x", [3], size=3, values=7))
+    assert batch["x"].shape == (3, 3, 2)
+    assert batch["x"][0].tolist() == [[0, 0], [0, 0], [7, 7]]
+    assert batch["x"][1].tolist() == [[7, 7]] * 3
+    [padded] = given(rows_of([2, 0, 3]).padded_batch(3))
+    assert padded["x"].shape == (3, 3, 2)
+
+
+def test_epochs_end_with_their_remainder(lists, given):
+    once = given(lists.bucket_by_length("list", [1, 2], size=7))
+    twice = given(lists.bucket_by_length("list", [1, 2], size=7).epochs(2))
+    assert len(twice) == 2 * len(once)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"name": "nothing"}, "there is no component 'nothing'"),
+        ({"name": "number"}, "the component 'number' is a scalar"),
+        ({"boundaries": []}, r"boundaries are \(\), expected at least one"),
+        ({"boundaries": [3, 2]}, r"boundaries are \(3, 2\), expected at least one, rising"),
+        ({"boundaries": [0]}, "a boundary is 0, expected an int from 1 up"),
+        ({"size": None}, "expected size or max_elements"),
+        ({"size": 0}, "size is 0"),
+        ({"max_elements": -1}, "max_elements is -1"),
+        ({"remainder": "never"}, "remainder is 'never'"),
+        ({"remainder": "pad", "max_elements": 9}, "expected size without max_elements"),
+    ],
+)
+def test_wrong_arguments_are_refused(lists, arguments, message):
+    with pytest.raises(ValueError, match=f"bucket_by_length: .*{message}"):
+        lists.bucket_by_length(**{"name": "list", "boundaries": [2], "size": 3, **arguments})
+
+
+def test_batches_are_not_bucketed(lists):
+    with pytest.raises(ValueError, match="it follows a batch, expected examples"):
+        lists.padded_batch(3).bucket_by_length("list", [2], size=3)

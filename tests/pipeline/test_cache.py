@@ -1,0 +1,125 @@
+"""Examples that are kept in memory."""
+
+import numpy as np
+import pytest
+
+from headrace import errors
+from headrace import pipeline as hp
+
+
+class Calls:
+    """A function that counts its calls."""
+
+    def __init__(self):
+        self.count = 0
+
+    def __call__(self, row):
+        self.count += 1
+        return row
+
+
+@pytest.fixture
+def calls():
+    return Calls()
+
+
+@pytest.fixture
+def cached(records, calls):
+    pipeline = hp.tfrecords(records).parse({"number": int}).map(calls).cache()
+    assert list(pipeline.spec) == ["number"]
+    calls.count = 0
+    return pipeline
+
+
+def order(pipeline):
+    return [int(number) for row in pipeline for number in np.ravel(row["number"])]
+
+
+def test_what_comes_before_is_called_once(cached, calls):
+    assert order(cached.batch(30).epochs(3)) == [*range(1000)] * 3
+    assert calls.count == 1000
+    for number in range(3):
+        assert order(cached.epoch(number)) == list(range(1000))
+    assert calls.count == 1000
+
+
+def test_files_are_not_read_again(tmp_path):
+    (tmp_path / "a").write_text("1\n2\n")
+    pipeline = hp.text_lines(tmp_path / "a").cache()
+    first = list(pipeline)
+    (tmp_path / "a").write_text("3\n")
+    assert list(pipeline) == first
+
+
+def test_a_pass_that_is_left_keeps_nothing(cached, calls):
+    batches = iter(cached.batch(10))
+    next(batches)
+    batches.close()
+    begun = calls.count
+    assert order(cached) == list(range(1000))
+    assert calls.count == begun + 1000
+    assert order(cached.take(3).epochs(2)) == [0, 1, 2] * 2
+    assert calls.count == begun + 1000
+
+
+def test_an_iterable_is_begun_anew_if_it_was_left():
+    rows = hp.iterable(lambda: ({"number": number} for number in range(100)))
+    assert order(rows.cache().take(3).epochs(2)) == [0, 1, 2] * 2
+
+
+def test_shuffles_and_draws_before_it_stay_and_those_behind_it_differ(records, given):
+    def draw(row, rng):
+        return {"number": row["number"], "draw": rng.integers(2**62)}
+
+    numbers = hp.tfrecords(records).parse({"number": int})
+    before = numbers.map(draw, seed=3).cache()
+    assert {int(row["draw"]) for row in given(before.epochs(2), _WAYS)} == {
+        int(row["draw"]) for row in before
+    }
+    behind = numbers.cache().map(draw, seed=3)
+    first, second = list(behind.epoch(0)), list(behind.epoch(1))
+    assert [row["draw"] for row in first] == [row["draw"] for row in numbers.map(draw, seed=3)]
+    assert {int(row["draw"]) for row in first}.isdisjoint({int(row["draw"]) for row in second})
+    shuffled = numbers.shuffle(window=50, seed=3).cache()
+    assert order(shuffled.epoch(5)) == order(shuffled.epoch(0))
+    assert order(numbers.cache().shuffle(window=50, seed=3)) == order(
+        numbers.shuffle(window=50, seed=3)
+    )
+
+
+_WAYS = ({"num_threads": 1}, {"num_threads": 8, "memory_bytes": 300_000})
+
+
+def test_filters_and_batches_are_kept(cached, given):
+    even = cached.filter(lambda row: row["number"] % 2 == 0).cache()
+    assert order(given(even.epochs(2), _WAYS)) == [*range(0, 1000, 2)] * 2
+    assert order(given(cached.batch(64).cache().epochs(2), _WAYS)) == [*range(1000)] * 2
+
+
+def test_examples_that_do_not_fit_are_refused():
+    rows = hp.arrays({"x": np.zeros((1000, 1000))}).cache()
+    message = "cache needs more than .* bytes, expected at most the 1000000 of memory_bytes"
+    with pytest.raises(errors.ResourceExhaustedError, match=message):
+        list(rows.batch(10).options(memory_bytes=1_000_000))
+    list(rows.batch(10))
+    with pytest.raises(errors.ResourceExhaustedError, match="cache needs 8000000 bytes"):
+        list(rows.batch(10).options(memory_bytes=1_000_000))
+
+
+def test_two_iterations_at_once(cached, calls):
+    pairs = list(zip(cached.batch(100), cached.batch(100), strict=True))
+    assert all((one["number"] == other["number"]).all() for one, other in pairs)
+    assert calls.count == 2000
+    assert order(cached) == list(range(1000))
+    assert calls.count == 2000
+
+
+def test_epochs_are_not_kept(cached):
+    with pytest.raises(ValueError, match="cache: it follows epochs"):
+        cached.epochs(2).cache()
+
+
+def test_equal_descriptions_keep_examples_of_their_own(records):
+    one, other = (hp.tfrecords(records).parse({"number": int}).cache() for _ in range(2))
+    assert one == other
+    assert hash(one) == hash(other)

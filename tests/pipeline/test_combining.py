@@ -1,0 +1,149 @@
+"""Pipelines put together: mixed, side by side, one after the other."""
+
+import numpy as np
+import pytest
+from tests.pipeline.conftest import LARGE_WAYS, example
+
+from headrace import errors
+from headrace import pipeline as hp
+from headrace.records import TFRecordWriter
+
+
+def numbers(start, stop, name="n"):
+    return hp.arrays({name: np.arange(start, stop)})
+
+
+def values(examples, name="n"):
+    return [int(row[name]) for row in examples]
+
+
+def test_a_mix_draws_by_weight_and_keeps_the_order_of_each(given):
+    mixed = hp.mix([numbers(0, 9000), numbers(10_000, 19_000)], weights=[3, 1], seed=5, stop="all")
+    found = np.array(values(given(mixed.take(8000))))
+    for part in (found[found < 10_000], found[found >= 10_000]):
+        assert (np.diff(part) == 1).all()
+    shares = [(window < 10_000).mean() for window in np.split(found, 8)]
+    # The standard deviation of a share of 1,000 draws is 0.014.
+    assert all(abs(share - 0.75) < 0.06 for share in shares)
+    assert values(mixed.take(50)) != values(hp.mix(_parts(), weights=[3, 1], seed=6).take(50))
+
+
+def _parts():
+    return [numbers(0, 9000), numbers(10_000, 19_000)]
+
+
+def test_each_epoch_of_a_mix_has_draws_of_its_own(given):
+    mixed = hp.mix([numbers(0, 100), numbers(1000, 1100)], seed=5, stop="all")
+    both = values(given(mixed.epochs(2)))
+    assert sorted(both[:200]) == sorted(both[200:]) == [*range(100), *range(1000, 1100)]
+    assert both[:200] != both[200:]
+    assert both[200:] == values(mixed.epoch(1))
+
+
+def test_a_mix_ends_with_the_first_or_with_all(given):
+    parts = [numbers(0, 10), numbers(1000, 2000)]
+    first = values(given(hp.mix(parts, seed=5)))
+    assert first[-1] >= 1000
+    assert [number for number in first if number < 1000] == list(range(10))
+    assert len(first) < 100
+    rest = values(given(hp.mix(parts, seed=5, stop="all")))
+    assert rest[: len(first)] == first
+    assert sorted(rest) == [*range(10), *range(1000, 2000)]
+    assert values(given(hp.mix([numbers(0, 0), numbers(0, 3)], seed=5, stop="all"))) == [0, 1, 2]
+    assert len(hp.mix(parts, stop="all")) == 1010
+    with pytest.raises(TypeError, match="how many examples mix has"):
+        len(hp.mix(parts))
+
+
+def test_a_mix_of_files_shuffles_and_epochs(records, given):
+    one = hp.tfrecords(records).parse({"number": int}).shuffle(window=50, seed=1).epochs()
+    other = hp.tfrecords(records).parse({"number": int}).map(lambda row: {"number": -row["number"]})
+    mixed = hp.mix([one, other.epochs(2)], weights=[0.5, 0.5], seed=3).take(3000).batch(100)
+    batches = given(mixed, LARGE_WAYS)
+    assert len(batches) == 30
+    assert 0.4 < np.mean([batch["number"] < 0 for batch in batches]) < 0.6
+    one_part = given(hp.mix([one], seed=3).take(2000), LARGE_WAYS)
+    assert values(one_part, "number") == values(one.take(2000), "number")
+
+
+def test_an_error_of_a_part_comes_after_the_examples_before_it():
+    def fail(row):
+        if row["n"] == 50:
+            raise KeyError("x")
+        return row
+
+    mixed = hp.mix([numbers(0, 100), numbers(0, 100).map(fail)], seed=3, stop="all")
+    for num_threads in (1, 8):
+        found = []
+        with pytest.raises(KeyError):
+            found.extend(int(row["n"]) for row in mixed.options(num_threads=num_threads))
+        assert found == values(hp.mix([numbers(0, 100)] * 2, seed=3, stop="all"))[: len(found)]
+        assert len(found) > 60
+
+
+def test_zip_puts_components_side_by_side(records, given):
+    numbered = hp.tfrecords(records).parse({"number": int})
+    zipped = hp.zip([numbered, numbers(0, 1000), hp.iterable(lambda: iter(_squares()))])
+    found = given(zipped)
+    assert list(found[0]) == ["number", "n", "square"]
+    assert all(row["number"] == row["n"] and row["square"] == row["n"] ** 2 for row in found)
+    assert len(found) == 1000
+    assert [len(batch["n"]) for batch in given(zipped.batch(300))] == [300, 300, 300, 100]
+    batches = given(hp.zip([numbered.batch(10), numbers(0, 1000).batch(10)]))
+    assert [batch["n"].tolist() for batch in batches] == [b["number"].tolist() for b in batches]
+
+
+def _squares():
+    return ({"square": number**2} for number in range(1000))
+
+
+def test_zip_refuses_unequal_lengths_where_they_end(given):
+    found = []
+    message = "zip: pipeline 1 ends after 20 examples, pipeline 0 goes on.*strict=False"
+    with pytest.raises(errors.InvalidArgumentError, match=message):
+        found.extend(hp.zip([numbers(0, 30), numbers(0, 20, "m")]))
+    assert len(found) == 20
+    assert len(given(hp.zip([numbers(0, 30), numbers(0, 20, "m")], strict=False))) == 20
+    assert len(hp.zip([numbers(0, 30), numbers(0, 20, "m")], strict=False)) == 20
+
+
+def test_zip_gives_the_error_of_a_part(tmp_path):
+    with TFRecordWriter(tmp_path / "a") as writer:
+        for number in range(30):
+            writer.write(example(number))
+    data = bytearray((tmp_path / "a").read_bytes())
+    data[-6] ^= 1
+    (tmp_path / "a").write_bytes(data)
+    found = []
+    with pytest.raises(errors.DataLossError, match="record 29"):
+        found.extend(hp.zip([hp.tfrecords(tmp_path / "a"), numbers(0, 30)]))
+    assert values(found) == list(range(29))
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda p: hp.mix([]), ValueError, "mix: no pipelines given"),
+        (lambda p: hp.mix([p, 3]), TypeError, "mix: got 3, expected pipelines"),
+        (lambda p: hp.mix([p, p], weights=[1]), ValueError, "1 weights, expected 2"),
+        (lambda p: hp.mix([p, p], weights=[1, 0]), ValueError, "expected numbers above 0"),
+        (lambda p: hp.mix([p], stop="never"), ValueError, "stop is 'never', expected 'first'"),
+        (lambda p: hp.mix([p], seed=-1), ValueError, "mix: seed is -1"),
+        (lambda p: hp.mix([p, p.batch(2)]), ValueError, "expected the same"),
+        (lambda p: hp.mix([p, p.rename(m="n")]), ValueError, "expected the same"),
+        (lambda p: hp.zip([p, p]), ValueError, "two pipelines have a component 'n'"),
+        (lambda p: hp.zip([p, p.rename(m="n").batch(2)]), ValueError, "batches, others examples"),
+        (lambda p: hp.zip([]), ValueError, "zip: no pipelines given"),
+        (lambda p: hp.mix([p, p.epochs(2)]).shuffle(3), ValueError, "epochs never mix"),
+        (lambda p: hp.concat([p, p.epochs(2)]).shuffle(3), ValueError, "epochs never mix"),
+    ],
+)
+def test_wrong_arguments_are_refused(make, error, message):
+    with pytest.raises(error, match=message):
+        make(numbers(0, 3))
+
+
+def test_parts_behind_functions_are_compared_when_they_are_known():
+    mapped = numbers(0, 3).map(lambda row: {"n": 0.5})
+    with pytest.raises(ValueError, match=r"concat: the components are .*, expected the same"):
+        list(hp.concat([numbers(0, 3), mapped]))

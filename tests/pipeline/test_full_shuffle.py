@@ -1,0 +1,205 @@
+"""A shuffle of all examples: through arrays, an index of files, and what a cache keeps."""
+
+import gzip
+import pickle
+
+import numpy as np
+import pytest
+from tests.pipeline.conftest import NUM_EXAMPLES, example
+
+from headrace import errors
+from headrace import pipeline as hp
+from headrace.records import TFRecordWriter
+
+
+@pytest.fixture
+def lines(tmp_path):
+    """Three text files with the numbers from 0 to 999; one is empty, one has other ends."""
+    numbers = [b"%d" % number for number in range(1000)]
+    (tmp_path / "0.txt").write_bytes(b"\n".join(numbers[:600]) + b"\n")
+    (tmp_path / "1.txt").write_bytes(b"")
+    (tmp_path / "2.txt").write_bytes(b"\r\n".join(numbers[600:]))
+    return tmp_path
+
+
+def texts(examples):
+    return [int(row["text"]) for row in examples]
+
+
+def test_records_of_all_files_come_once(records, given):
+    pipeline = hp.tfrecords(records).parse({"number": int}).shuffle(seed=3)
+    shuffled = [int(row["number"]) for row in given(pipeline)]
+    assert sorted(shuffled) == list(range(NUM_EXAMPLES))
+    assert np.mean(np.abs(np.array(shuffled) - np.arange(NUM_EXAMPLES))) > 200
+    assert [int(row["number"]) for row in given(pipeline)] == shuffled
+    batches = given(pipeline.batch(64).epochs(2))
+    assert np.concatenate([batch["number"] for batch in batches[:16]]).tolist() == shuffled
+    again = np.concatenate([batch["number"] for batch in batches[16:]]).tolist()
+    assert sorted(again) == list(range(NUM_EXAMPLES))
+    assert again != shuffled
+    assert [int(row["number"]) for row in pipeline.epoch(1)] == again
+
+
+def test_lines_of_all_files_come_once(lines, given):
+    shuffled = texts(given(hp.text_lines(lines).shuffle(seed=3)))
+    assert sorted(shuffled) == list(range(1000))
+    assert shuffled != sorted(shuffled)
+    assert sorted(shuffled[:500]) != list(range(500))
+
+
+def test_records_of_one_length_and_whole_files_are_reached(tmp_path, given):
+    for number in range(40):
+        (tmp_path / f"{number:02}").write_bytes(b"H" + b"%03d" % number * number + b"FF")
+    pipeline = hp.fixed_length_records(tmp_path, 3, header_bytes=1, footer_bytes=2)
+    shuffled = [int(row["record"]) for row in given(pipeline.shuffle(seed=3))]
+    assert sorted(shuffled) == [number for number in range(40) for _ in range(number)]
+    assert shuffled != sorted(shuffled)
+    whole = given(hp.files(tmp_path).shuffle(seed=3))
+    assert sorted(row["path"] for row in whole) == [str(tmp_path / f"{n:02}") for n in range(40)]
+    for row in whole:
+        assert row["data"] == (tmp_path / row["path"]).read_bytes()
+
+
+def test_functions_and_origins_stay_with_their_example(lines, given):
+    def parse(row, rng):
+        return {**row, "n": int(row["text"]), "draw": rng.integers(2**62)}
+
+    mapped = hp.text_lines(lines).with_origin().map(parse, seed=5)
+    wanted = {int(row["n"]): row for row in mapped}
+    found = given(mapped.shuffle(seed=3))
+    assert len(found) == 1000
+    assert all(row == wanted[int(row["n"])] for row in found)
+    assert found[0]["file"] in (str(lines / "0.txt"), str(lines / "2.txt"))
+
+
+def test_parts_of_a_concat_are_shuffled_as_one(lines, given):
+    rows = hp.arrays({"text": np.array([b"%d" % number for number in range(1000, 1500)], object)})
+    same = hp.text_lines(lines).map(lambda row: {"text": row["text"]})
+    inner = hp.concat([rows, same])
+    shuffled = texts(given(hp.concat([hp.text_lines(lines), inner.select("text")]).shuffle(seed=3)))
+    assert sorted(shuffled) == sorted([*range(1000), *range(1000), *range(1000, 1500)])
+    first = np.array(shuffled[:800])
+    assert 100 < (first >= 1000).sum() < 220
+    assert sorted(texts(given(inner.shuffle(seed=3).take(200)))) != sorted(shuffled[:200])
+
+
+def test_examples_that_a_cache_keeps_are_reached(lines, given):
+    calls = []
+
+    def note(row):
+        calls.append(row["text"])
+        return row
+
+    cached = hp.text_lines(lines).map(note).cache()
+    pipeline = cached.shuffle(seed=3).epochs(3)
+    assert cached.spec
+    calls.clear()
+    shuffled = texts(pipeline)
+    assert [sorted(shuffled[start : start + 1000]) for start in (0, 1000, 2000)] == [
+        list(range(1000))
+    ] * 3
+    assert shuffled[:1000] != shuffled[1000:2000]
+    assert len(calls) == 1000
+    assert texts(pipeline) == shuffled
+    assert len(calls) == 1000
+    plain = hp.text_lines(lines).shuffle(seed=3)
+    assert shuffled[:1000] == texts(plain)
+
+
+def test_nothing_of_nothing(tmp_path, given):
+    (tmp_path / "a").write_bytes(b"")
+    assert given(hp.text_lines(tmp_path / "a").shuffle(seed=1)) == []
+    assert given(hp.text_lines(tmp_path / "a").shuffle(seed=1).epochs()) == []
+
+
+def test_a_large_record_among_small_ones(tmp_path, given):
+    contents = [b"x" * length for length in (10, 3_000_000, 0, 700_000, 5)] * 3
+    with TFRecordWriter(tmp_path / "a") as writer:
+        for content in contents:
+            writer.write(content)
+    shuffled = [row["record"] for row in given(hp.tfrecords(tmp_path / "a").shuffle(seed=1))]
+    assert sorted(map(len, shuffled)) == sorted(map(len, contents))
+
+
+def test_damaged_data_name_their_record_after_the_examples_before_it(tmp_path):
+    path = tmp_path / "a.tfrecord"
+    with TFRecordWriter(path) as writer:
+        for number in range(100):
+            writer.write(b"record %03d" % number)
+    whole = [row["record"] for row in hp.tfrecords(path).shuffle(seed=3)]
+    data = bytearray(path.read_bytes())
+    data[26 * 70 + 14] ^= 1
+    path.write_bytes(data)
+    for num_threads in (1, 8):
+        found = []
+        pipeline = hp.tfrecords(path).shuffle(seed=3).options(num_threads=num_threads)
+        message = r"a.tfrecord: corrupted record at 1832 \(record 70\): the checksum of its data"
+        with pytest.raises(errors.DataLossError, match=message):
+            found.extend(row["record"] for row in pipeline)
+        assert found == whole[: whole.index(b"record 070")]
+
+
+def test_a_file_that_is_cut_short_is_found_by_the_scan(tmp_path):
+    path = tmp_path / "a.tfrecord"
+    with TFRecordWriter(path) as writer:
+        writer.write(b"one")
+        writer.write(b"two")
+    whole = path.read_bytes()
+    for length in (25, 32, 37):
+        path.write_bytes(whole[:length])
+        with pytest.raises(errors.DataLossError, match=r"truncated record at 19 \(record 1\)"):
+            list(hp.tfrecords(path).shuffle(seed=1))
+
+
+def test_a_file_that_changed_is_scanned_again(tmp_path):
+    path = tmp_path / "a"
+    path.write_text("1\n2\n3\n")
+    pipeline = hp.text_lines(path).shuffle(seed=1)
+    assert sorted(texts(pipeline)) == [1, 2, 3]
+    path.write_text("10\n20\n30\n40\n")
+    assert sorted(texts(pipeline)) == [10, 20, 30, 40]
+    assert sorted(texts(pickle.loads(pickle.dumps(pipeline)))) == [10, 20, 30, 40]
+
+
+def test_compressed_files_are_refused(tmp_path):
+    path = tmp_path / "a.gz"
+    path.write_bytes(gzip.compress(b"1\n2\n"))
+    with pytest.raises(errors.InvalidArgumentError, match=r"a.gz: the file is compressed.*window="):
+        list(hp.text_lines(path).shuffle(seed=1))
+    for compression in ("gzip", "zlib"):
+        with pytest.raises(ValueError, match=f"compressed with {compression}. Give a window"):
+            hp.text_lines(path, compression).shuffle()
+
+
+@pytest.mark.parametrize(
+    ("add", "reason"),
+    [
+        (lambda p: p.filter(bool), "filter does not make one example of each"),
+        (lambda p: p.flat_map(list), "flat_map does not make one"),
+        (lambda p: p.take(3), "take does not make one"),
+        (lambda p: p.batch(3), "batch does not make one"),
+        (lambda p: hp.mix([p, p]), "mix gives its examples in order only"),
+        (lambda p: hp.concat([p, p.skip(1)]), "skip does not make one"),
+        (lambda p: p.filter(bool).cache(), "filter does not make one"),
+        (lambda p: hp.iterable(list), "iterable gives its examples in order only"),
+        (lambda p: p.epochs(2), "epochs never mix"),
+        (lambda p: hp.concat([p.epochs(2), p]), "epochs never mix"),
+    ],
+)
+def test_what_cannot_be_reached_is_refused_with_the_reason(add, reason):
+    with pytest.raises(ValueError, match=f"shuffle: .*{reason}"):
+        add(hp.text_lines("a")).shuffle()
+
+
+def test_the_description_tells_of_the_scan():
+    described = hp.tfrecords("a").shuffle(seed=3).describe()
+    assert "shuffle(None, 3): all examples; a first scan finds out where they begin" in described
+    assert "scan" not in hp.arrays({"x": [1]}).shuffle(seed=3).describe()
+    assert "scan" not in hp.tfrecords("a").shuffle(window=3, seed=3).describe()
+
+
+def test_a_record_and_its_example(tmp_path, given):
+    with TFRecordWriter(tmp_path / "a") as writer:
+        writer.write(example(7))
+    [row] = given(hp.tfrecords(tmp_path / "a").parse({"text": str}).shuffle(seed=1))
+    assert row["text"] == "text 7"
