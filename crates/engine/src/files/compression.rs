@@ -247,6 +247,18 @@ mod tests {
     }
 
     #[test]
+    fn an_input_knows_whether_it_was_cut_short() {
+        for compression in [Compression::Zlib, Compression::Gzip] {
+            let bytes = deflated(compression, 6);
+            for length in 1..=bytes.len() {
+                let mut inflate = Inflate::new(&bytes[..length], compression);
+                std::io::copy(&mut inflate, &mut io::sink()).unwrap();
+                assert_eq!(inflate.is_cut_short(), length < bytes.len(), "{length}");
+            }
+        }
+    }
+
+    #[test]
     fn damage_is_told_in_the_words_of_zlib() {
         let mut bytes = deflated(Compression::Gzip, 6);
         let end = bytes.len();

@@ -387,3 +387,50 @@ impl Stage for JsonFields {
         Block::new(columns, rows.len(), Origins::of(rows)).map(Rows::all)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor::dtype::DType;
+    use crate::tensor::shape::Shape;
+
+    fn component(name: &str, dtype: DType, is_list: bool) -> Component {
+        let (is_text, shape) = (true, Shape::new(&[]));
+        Component { name: name.to_owned(), dtype, is_text, is_list, shape, default: None }
+    }
+
+    /// The columns of these lines, of the keys `m.id` and `l`.
+    fn parsed(lines: &[&str]) -> std::result::Result<Vec<Column>, String> {
+        let components = vec![component("m.id", DType::Int32, false), component("l", DType::Float32, true)];
+        let mut columns: Vec<_> = components.iter().map(|component| values_of(component, 0).unwrap()).collect();
+        let fields = JsonFields::new(components).unwrap();
+        for (row, line) in lines.iter().enumerate() {
+            fields.parse(line.as_bytes(), row, &mut columns)?;
+        }
+        Ok(columns.into_iter().map(|column| column.finish().unwrap()).collect())
+    }
+
+    #[test]
+    fn keys_are_found_in_objects_and_lists_keep_their_lengths() {
+        let lines = [r#"{"m": {"x": [{}], "id": 3}, "l": [1, 2.5]}"#, r#"{"l": [], "m.id": -4, "other": null}"#];
+        let columns = parsed(&lines).unwrap();
+        assert_eq!(columns[0].to_tensor().unwrap().values::<i32>().unwrap(), [3, -4]);
+        let Column::Ragged(lists) = &columns[1] else { panic!("expected lists") };
+        assert_eq!((lists.row_length(0), lists.row_length(1)), (2, 0));
+        assert_eq!(lists.values().values::<f32>().unwrap(), [1.0, 2.5]);
+    }
+
+    #[test]
+    fn what_is_wrong_names_the_key() {
+        for (line, text) in [
+            (r#"{"l": []}"#, "there is no 'm.id', or it is null, expected int32."),
+            (r#"{"m": {"id": 1.5}, "l": []}"#, "'m.id' is floating point `1.5`, expected int32."),
+            (r#"{"m": {"id": 1}, "l": 2}"#, "'l' is integer `2`, expected list of float32."),
+            (r#"{"m": {"id": 1}, "m.id": 2, "l": []}"#, "'m.id' is there twice"),
+            (r#"{"m": {"id": 1}, "l": []"#, "EOF while parsing an object at column 24"),
+        ] {
+            let error = parsed(&[line]).unwrap_err();
+            assert!(error.starts_with(text), "{error}");
+        }
+    }
+}

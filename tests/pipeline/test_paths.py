@@ -1,0 +1,59 @@
+"""Which files paths stand for, for each source alike."""
+
+import pytest
+
+from headrace import errors
+from headrace import pipeline as hp
+
+SOURCES = {
+    "text_lines": (hp.text_lines, lambda row: row["text"]),
+    "fixed_length_records": (
+        lambda paths: hp.fixed_length_records(paths, 2),
+        lambda row: row["record"],
+    ),
+    "files": (hp.files, lambda row: row["data"]),
+    "csv": (lambda paths: hp.csv(paths, {"x": bytes}, header=False), lambda row: row["x"]),
+}
+
+
+@pytest.fixture(params=SOURCES)
+def read(request):
+    """What a source reads from paths."""
+    make, value = SOURCES[request.param]
+    return lambda paths: [value(row) for row in make(paths)]
+
+
+@pytest.fixture
+def directory(tmp_path):
+    """Files, hidden ones, a directory below with another, and a link."""
+    for name in ("b", "a", ".hidden", "c/d", ".e/f"):
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(name[-1].encode() * 2)
+    (tmp_path / "link").symlink_to(tmp_path / "c" / "d")
+    return tmp_path
+
+
+def test_a_directory_means_its_files_without_hidden_ones_sorted(directory, read):
+    assert read(directory) == [b"aa", b"bb", b"dd"]
+    assert read(str(directory) + "/") == [b"aa", b"bb", b"dd"]
+
+
+def test_a_pattern_means_files_sorted(directory, read):
+    assert read(directory / "[ab]") == [b"aa", b"bb"]
+    assert read(f"{directory}/**/d") == [b"dd"]
+    assert read(f"{directory}/**") == [b"aa", b"bb", b"dd", b"dd"]
+
+
+def test_paths_of_a_list_keep_their_order(directory, read):
+    assert read([directory / "b", str(directory / "a"), directory / "c"]) == [b"bb", b"aa", b"dd"]
+
+
+def test_relative_paths_and_hidden_files_that_are_named(directory, read, monkeypatch):
+    monkeypatch.chdir(directory)
+    assert read(["a", ".hidden", "c/*"]) == [b"aa", b"nn", b"dd"]
+
+
+def test_an_empty_directory_is_an_error(tmp_path, read):
+    with pytest.raises(errors.NotFoundError, match="there are no files in this directory"):
+        read(tmp_path)
