@@ -544,12 +544,12 @@ impl Execution {
         plan: &Plan,
         pass_number: u64,
         num_threads: usize,
-        num_lanes: usize,
-        num_stages: usize,
+        num_lanes_and_stages: (usize, usize),
         memory_bytes: usize,
         max_outputs: usize,
         is_deterministic: bool,
     ) -> PyResult<Self> {
+        let (num_lanes, num_stages) = num_lanes_and_stages;
         let settings = Settings::new(num_threads).in_any_order(!is_deterministic);
         let root = plan.0.start(pass_number, settings, 0);
         let executor = Executor::new(root, num_lanes, Budget::new(memory_bytes), max_outputs).metered(num_stages);
