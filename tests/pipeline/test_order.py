@@ -9,6 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.pipeline.conftest import NUM_EXAMPLES, WAYS, same
 
+import headrace as hr
 from headrace import errors
 from headrace import pipeline as hp
 
@@ -90,6 +91,10 @@ def stages():
         ),
         st.builds(lambda m: lambda p: p.filter(lambda e: e["number"] % m != 1), st.integers(2, 5)),
         st.just(lambda p: p.map(lambda e: {"number": e["number"] + 1})),
+        st.just(lambda p: p.map(native_sum)),
+        st.builds(lambda seed: lambda p: p.map(native_noise, seed=seed), st.integers(0, 9)),
+        st.just(lambda p: p.filter(native_predicate)),
+        st.just(lambda p: p.flat_map(native_pair)),
         st.just(lambda p: p.map(slow)),
         st.builds(
             lambda m: lambda p: p.flat_map(lambda e: [e] * int(e["number"] % m)), st.integers(2, 3)
@@ -110,6 +115,26 @@ SOURCES = {
         lambda sample: {"number": int(sample["number"])}
     ),
 }
+
+
+@hr.native
+def native_sum(example):
+    return {"number": example["number"] + 1}
+
+
+@hr.native
+def native_noise(example):
+    return {"number": example["number"] + hr.ops.random_uniform([], 0, 100, "int64")}
+
+
+@hr.native
+def native_predicate(example):
+    return example["number"] % 3 != 1
+
+
+@hr.native
+def native_pair(example):
+    return {"number": hr.ops.stack([example["number"], -example["number"]])}
 
 
 def slow(values):

@@ -91,7 +91,8 @@ class OpDef:
             value: takes the operation and one array an input. None if no static shape does.
         read_sizes: As `fold`, for vectors and scalars of which only some entries are known: takes a
             `Known` and the operation, and returns what `Known.sizes` does.
-        batch_rule: Room for the rule by which the type takes inputs with one more leading axis.
+        batch_rule: Adds operations over inputs with one more leading axis, that of the rows of a
+            block; see `headrace.ops.framework.batching`. None if each row goes by itself.
     """
 
     type: str
