@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.pipeline.conftest import NUM_EXAMPLES, WAYS, same
+from tests.pipeline.conftest import LARGE_WAYS, NUM_EXAMPLES, same
 
 import headrace as hr
 from headrace import errors
@@ -100,6 +100,31 @@ def stages():
             lambda m: lambda p: p.flat_map(lambda e: [e] * int(e["number"] % m)), st.integers(2, 3)
         ),
         st.just(lambda p: p.batch(7).unbatch()),
+        st.just(lambda p: p.cache()),
+        st.builds(lambda s: lambda p: p.map(add_draw, seed=s), st.integers(0, 2**63 - 1)),
+        st.builds(
+            lambda s, stop: lambda p: hp.mix([p.take(300), p.skip(3).take(99)], [2, 1], s, stop),
+            st.integers(0, 2**63 - 1),
+            st.sampled_from(["first", "all"]),
+        ),
+        st.just(
+            lambda p: hp.zip(
+                [p.select("number"), p.take(300).select("number").rename(other="number")], False
+            )
+        ),
+        st.just(lambda p: hp.concat([p.take(300).select("number"), p.take(50).select("number")])),
+        st.builds(
+            lambda n: (
+                lambda p: (
+                    p.map(lengthened).bucket_by_length("list", [1, 2], n).select("number").unbatch()
+                )
+            ),
+            st.integers(1, 90),
+        ),
+        st.builds(
+            lambda s: lambda p: fully_shuffled(p, s),
+            st.integers(0, 2**63 - 1),
+        ),
     )
 
 
@@ -113,6 +138,13 @@ SOURCES = {
     ).select("number"),
     "webdataset": lambda records, tables: hp.webdataset(tables / "*.tar").map(
         lambda sample: {"number": int(sample["number"])}
+    ),
+    "arrays": lambda records, tables: hp.arrays({"number": np.arange(NUM_EXAMPLES)}),
+    "parts": lambda records, tables: hp.concat(
+        [
+            hp.tfrecords(records).parse({"number": int}).map(slow),
+            hp.arrays({"number": np.arange(100)}),
+        ]
     ),
 }
 
@@ -137,6 +169,22 @@ def native_pair(example):
     return {"number": hr.ops.stack([example["number"], -example["number"]])}
 
 
+def fully_shuffled(pipeline, seed):
+    """Shuffles all examples where they can be reached, else over a window."""
+    try:
+        return pipeline.shuffle(seed=seed)
+    except ValueError:
+        return pipeline.shuffle(window=200, seed=seed)
+
+
+def add_draw(values, rng):
+    return {**values, "number": values["number"] + rng.integers(3)}
+
+
+def lengthened(values):
+    return {"number": values["number"], "list": np.zeros(int(values["number"]) % 4)}
+
+
 def slow(values):
     if values["number"] % 50 == 0:
         time.sleep(0.001)
@@ -144,7 +192,7 @@ def slow(values):
 
 
 @settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(
     source=st.sampled_from(sorted(SOURCES)),
@@ -156,17 +204,26 @@ def slow(values):
 def test_the_batches_depend_on_nothing_but_the_description(
     records, tables, source, chain, size, remainder, epochs
 ):
-    pipeline = SOURCES[source](records, tables)
-    for add in chain:
-        pipeline = add(pipeline)
-    pipeline = pipeline.batch(size, remainder).epochs(epochs)
+    def pipeline():
+        made = SOURCES[source](records, tables)
+        for add in chain:
+            made = add(made)
+        return made.select("number").batch(size, remainder).epochs(epochs)
+
     # Python functions learn their components from the first example, if there is one.
     try:
-        pipeline.spec  # noqa: B018
+        pipeline().spec  # noqa: B018
     except errors.OutOfRangeError:
         return
-    first, other = (list(pipeline.options(**way)) for way in WAYS[:2])
-    assert same(first, other)
+    cached = pipeline()
+    first, *others = (list(made.options(**way)) for made, way in _each_way(pipeline, cached))
+    assert all(same(first, other) for other in others)
+
+
+def _each_way(pipeline, cached):
+    """Pipelines and options: each way one made anew, and one that may keep data for its second."""
+    yield from ((pipeline(), way) for way in LARGE_WAYS)
+    yield from ((cached, way) for way in LARGE_WAYS[:2])
 
 
 def test_a_window_that_does_not_fit_says_what_it_needs(tmp_path):
