@@ -9,8 +9,6 @@ from headrace.pipeline.statistics import Readings, StageReadings
 
 __all__ = ["verdict"]
 
-# Who waits for less than this share of the time is as good as always served.
-_NO_WAIT: Final = 0.1
 # What is busy for less than this share of the time does not limit alone.
 _LEAST_LOAD: Final = 0.5
 
@@ -28,23 +26,17 @@ def verdict(readings: Readings) -> str:
     """Returns one sentence: what limits, by how much, what to change."""
     if readings.seconds <= 0 or not any(stage.examples for stage in readings.stages):
         return "nothing has been read yet: ask again after some batches"
-    waited = readings.consumer_waiting / readings.seconds
-    if waited < _NO_WAIT:
-        return (
-            f"the training loop limits: it waited for batches {waited:.0%} of the time, so nothing "
-            "can be gained in the pipeline; make the loop faster, or leave it as it is"
-        )
     worst = max(_suspects(readings), key=lambda suspect: suspect.load)
+    waited = readings.consumer_waiting / readings.seconds
     idle = readings.idle / (readings.num_threads * readings.seconds)
+    times = f"the training loop waited {waited:.0%} of the time, workers were idle {idle:.0%}"
     if worst.load < _LEAST_LOAD:
-        return (
-            f"nothing limits alone; nearest to it, {worst.finding} (the training loop waited "
-            f"{waited:.0%}, workers were idle {idle:.0%}); let it run longer and ask again"
-        )
-    return f"{worst.finding}; workers were idle {idle:.0%}; {worst.remedy}"
+        return f"nothing limits alone: {times}; nearest to it, {worst.finding}; ask again later"
+    return f"{worst.finding}; {times}; {worst.remedy}"
 
 
 def _suspects(readings: Readings) -> Iterator[_Suspect]:
+    yield _training_loop(readings)
     yield _budget(readings)
     yield _workers(readings)
     for stage in readings.stages:
@@ -53,6 +45,15 @@ def _suspects(readings: Readings) -> Iterator[_Suspect]:
         elif isinstance(stage.counted.stage, stages.Files):
             yield _storage(stage, readings)
             yield _reader(stage, readings)
+
+
+def _training_loop(readings: Readings) -> _Suspect:
+    load = 1 - readings.consumer_waiting / readings.seconds
+    return _Suspect(
+        load,
+        f"the training loop limits: it did something else than waiting {load:.0%} of the time",
+        "nothing can be gained in the pipeline; make the loop faster, or leave it as it is",
+    )
 
 
 def _budget(readings: Readings) -> _Suspect:
@@ -69,7 +70,7 @@ def _workers(readings: Readings) -> _Suspect:
     used = {id(stage): stage.busy - _stored(stage, readings) for stage in pooled}
     whole = sum(used.values())
     worst = max(pooled, key=lambda stage: used[id(stage)], default=None)
-    load = whole / (readings.num_threads * readings.seconds)
+    load = min(whole / (readings.num_threads * _scheduled(readings)), 1.0)
     if worst is None or whole <= 0:
         return _Suspect(0.0, "the workers", "")
     return _Suspect(
@@ -98,7 +99,8 @@ def _python(stage: StageReadings, readings: Readings) -> _Suspect:
         f"{stage.name} (Python) limits: it was busy {load:.0%} of the time",
         "write the examples to files, which are read without Python"
         if is_source
-        else "let it take whole batches, after batch(...), or do less in it",
+        else "make it native (headrace.native), let it take whole batches, after batch(...), or do "
+        "less in it",
     )
 
 
@@ -115,7 +117,8 @@ def _storage(stage: StageReadings, readings: Readings) -> _Suspect:
 def _reader(stage: StageReadings, readings: Readings) -> _Suspect:
     parallel = _parallel(stage, readings)
     computing = stage.busy - _stored(stage, readings)
-    load = computing / (readings.seconds * parallel) if parallel < readings.num_threads else 0.0
+    is_alone = parallel < readings.num_threads
+    load = computing / (_scheduled(readings) * parallel) if is_alone else 0.0
     return _Suspect(
         load,
         f"{stage.name} limits: each file is read by one thread, and there are {parallel}, busy "
@@ -138,3 +141,12 @@ def _stored(stage: StageReadings, readings: Readings) -> float:
         return 0.0
     crowding = readings.tasks_busy / readings.tasks_computing if readings.tasks_computing else 1.0
     return max(stage.busy - stage.computing * max(crowding, 1.0), 0.0)
+
+
+def _scheduled(readings: Readings) -> float:
+    """How long a worker had work or waited for it; less than all the time on a crowded machine."""
+    read = sum(
+        stage.busy for stage in readings.stages if isinstance(stage.counted.stage, stages.Files)
+    )
+    known = readings.tasks_busy + read + readings.idle
+    return min(max(known / readings.num_threads, 1e-9), readings.seconds)

@@ -1,0 +1,233 @@
+"""Statistics and verdicts: pipelines whose slow place is known, and what helps."""
+
+import fcntl
+import os
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import headrace as hr
+from headrace.pipeline.stages import Batch
+from headrace.pipeline.statistics import Readings, StageReadings
+from headrace.pipeline.verdict import verdict
+
+SECONDS = 0.002
+
+
+def run(pipeline, seconds=0.0):
+    """All of a pipeline, by a loop that takes so long for each batch."""
+    with iter(pipeline) as batches:
+        for _ in batches:
+            time.sleep(seconds)
+    return batches
+
+
+def waited(batches):
+    """The share of the time in which the loop waited."""
+    readings = batches._readings()
+    return readings.consumer_waiting / readings.seconds
+
+
+@pytest.fixture(scope="module")
+def lines(tmp_path_factory):
+    directory = tmp_path_factory.mktemp("lines")
+    for index in range(4):
+        text = "".join(f"{number:030}\n" for number in range(2_000))
+        (directory / f"{index}.txt").write_text(text)
+    return directory
+
+
+def slow(example):
+    time.sleep(SECONDS)
+    return example
+
+
+def slow_batch(batch):
+    time.sleep(SECONDS)
+    return batch
+
+
+def is_slowly_kept(example):
+    time.sleep(SECONDS)
+    return True
+
+
+def slow_twins(example):
+    time.sleep(SECONDS)
+    return [example, example]
+
+
+def slow_numbers():
+    for number in range(200):
+        time.sleep(SECONDS)
+        yield {"n": number}
+
+
+@hr.native
+def dear(example):
+    x = hr.ops.cast(hr.ops.decode_raw(example["text"], "uint8"), "float32")
+    for _ in range(200):
+        x = hr.ops.sqrt(x + 1.0)
+    return {"x": hr.ops.reduce_sum(x)}
+
+
+def test_a_slow_training_loop(lines):
+    batches = run(hr.text_lines(lines).batch(100), seconds=0.01)
+    assert batches.verdict().startswith("the training loop limits: it did something else")
+    assert waited(batches) < waited(run(hr.text_lines(lines).batch(100)))
+
+
+@pytest.mark.parametrize(
+    ("function", "stage"),
+    [(slow, "map"), (is_slowly_kept, "filter"), (slow_twins, "flat_map")],
+)
+def test_a_slow_python_function(lines, function, stage):
+    source = hr.text_lines(lines).take(200)
+    batches = run(getattr(source, stage)(function).batch(20))
+    found = batches.verdict()
+    assert found.startswith(f"{stage}({function.__name__}) (Python) limits: it was busy")
+    assert "let it take whole batches, after batch(...)" in found
+    [there] = [s for s in batches.statistics().stages if s.name.startswith(stage)]
+    helped = run(source.batch(20).map(slow_batch)).statistics().stages[-1]
+    assert helped.busy_seconds < there.busy_seconds / 2
+
+
+def test_a_slow_iterable(lines):
+    batches = run(hr.iterable(slow_numbers).batch(20))
+    assert batches.verdict().startswith("iterable(slow_numbers) (Python) limits")
+    helped = run(hr.arrays({"n": np.arange(200)}).batch(20))
+    assert helped.statistics().seconds < batches.statistics().seconds / 2
+
+
+@contextmanager
+def slow_files(directory: Path, count: int) -> Iterator[list[Path]]:
+    """Named pipes, each of which gives its few blocks one by one, with a pause before each."""
+    paths = [directory / f"{count}-{index}" for index in range(count)]
+
+    def serve(path: Path) -> None:
+        with path.open("wb", buffering=0) as pipe:
+            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, 4096)
+            for _ in range(100 // count):
+                time.sleep(2 * SECONDS)
+                pipe.write(b"%015d\n" % 7 * 256)
+
+    threads = [threading.Thread(target=serve, args=(path,)) for path in paths]
+    for path, thread in zip(paths, threads, strict=True):
+        os.mkfifo(path)
+        thread.start()
+    yield paths
+    for thread in threads:
+        thread.join()
+
+
+def test_slow_storage(tmp_path):
+    def read(paths):
+        options = {"num_threads": len(paths) + 1}
+        return run(hr.text_lines(paths, compression=None).batch(256).options(**options))
+
+    with slow_files(tmp_path, 1) as paths:
+        batches = read(paths)
+    assert batches.verdict().startswith("text_lines limits: its reads waited for storage")
+    assert "read more files at the same time" in batches.verdict()
+    assert batches.statistics().stages[0].waiting_seconds > 100 * SECONDS
+    with slow_files(tmp_path, 4) as paths:
+        assert read(paths).statistics().seconds < batches.statistics().seconds
+
+
+def test_a_dear_native_function(lines):
+    batches = run(hr.text_lines(lines).map(dear).batch(50).options(num_threads=1))
+    found = batches.verdict()
+    assert found.startswith("map(dear) limits: workers were busy")
+    assert "options(num_threads=...)" in found
+    *_, mapped, batch = batches.statistics().stages
+    assert (mapped.examples, batch.examples) == (8_000, 8_000)
+    assert mapped.busy_seconds > batch.busy_seconds
+
+
+def test_a_budget_that_is_too_small(lines):
+    pipeline = hr.text_lines(lines).map(dear).batch(500)
+    batches = run(pipeline.options(memory_bytes=1, num_threads=4))
+    assert batches.verdict().startswith("memory limits: work waited for room")
+    assert "options(memory_bytes=...)" in batches.verdict()
+    helped = run(pipeline.options(num_threads=4))
+    assert helped._readings().budget_waiting < batches._readings().budget_waiting
+    assert "memory limits" not in helped.verdict()
+
+
+def test_a_dear_gather():
+    wide = hr.arrays({"x": np.zeros((400, 100_000), np.float32)})
+    batches = run(wide.shuffle(seed=1).batch(50).options(num_threads=1, memory_bytes=100 << 20))
+    busy = {stage.name: stage.busy_seconds for stage in batches.statistics().stages}
+    named = max(busy, key=lambda name: busy[name])
+    assert named in ("arrays", "shuffle", "batch")
+    assert batches.verdict().startswith(f"{named} limits: workers were busy")
+
+
+def readings(stages, **seconds):
+    """Ten seconds of two workers, in which nobody did anything but what is said."""
+    nothing = dict.fromkeys(
+        ("tasks_busy", "tasks_computing", "idle", "consumer_waiting", "budget_waiting"), 0.0
+    )
+    return Readings(10.0, 2, stages, **{**nothing, **seconds})
+
+
+def stage_readings(counted, busy, computing=0.0):
+    return StageReadings(counted, 1_000, 1_000, busy, computing, 0.0, None)
+
+
+def test_one_file_that_one_thread_reads(lines):
+    counted = iter(hr.text_lines(lines / "0.txt").batch(100))._counted
+    source, batch = counted
+    assert source.num_parallel == 1
+    assert isinstance(batch.stage, Batch)
+    found = verdict(
+        readings(
+            [stage_readings(source, 9.5, 9.5), stage_readings(batch, 0.5)],
+            tasks_busy=0.5,
+            tasks_computing=0.5,
+            idle=10.0,
+            consumer_waiting=9.0,
+        )
+    )
+    assert found.startswith("text_lines limits: each file is read by one thread, and there are 1")
+    assert "divide the data into more files" in found
+
+
+def test_nothing_limits_alone(lines):
+    source, batch = iter(hr.text_lines(lines).batch(100))._counted
+    found = verdict(
+        readings(
+            [stage_readings(source, 4.0, 4.0), stage_readings(batch, 3.0)],
+            tasks_busy=3.0,
+            tasks_computing=3.0,
+            idle=13.0,
+            consumer_waiting=6.0,
+        )
+    )
+    assert found.startswith("nothing limits alone: the training loop waited 60% of the time")
+
+
+def test_no_verdict_before_anything_was_read(tmp_path):
+    (tmp_path / "empty.txt").write_bytes(b"")
+    assert run(hr.text_lines(tmp_path)).verdict() == (
+        "nothing has been read yet: ask again after some batches"
+    )
+
+
+def test_statistics_count_what_each_stage_gives(lines):
+    pipeline = hr.text_lines(lines).take(1_000).filter(lambda e: e["text"].endswith(b"0"))
+    batches = run(pipeline.epochs(2).batch(16))
+    statistics = batches.statistics()
+    assert [(stage.name.split("(")[0], stage.examples) for stage in statistics.stages[1:]] == [
+        ("take", 2_000),
+        ("filter", 200),
+        ("epochs", 200),
+        ("batch", 200),
+    ]
+    assert statistics.stages[0].bytes >= 2_000 * 30
+    assert 0 < statistics.seconds == batches.statistics().seconds
