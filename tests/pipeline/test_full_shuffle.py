@@ -203,3 +203,18 @@ def test_a_record_and_its_example(tmp_path, given):
         writer.write(example(7))
     [row] = given(hp.tfrecords(tmp_path / "a").parse({"text": str}).shuffle(seed=1))
     assert row["text"] == "text 7"
+
+
+def test_images_in_directories_are_reached(tmp_path, given):
+    for number in range(60):
+        path = tmp_path / "ab"[number % 2] / f"{number:02}.jpg"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"image %d" % number)
+    images = hp.image_folder(tmp_path)
+    found = given(images.shuffle(seed=3))
+    assert [row["path"] for row in found] != [row["path"] for row in images]
+    for row in found:
+        number = int(row["data"].split()[1])
+        assert row["label"] == number % 2
+        assert row["path"].endswith(f"{number:02}.jpg")
+    assert len(found) == 60

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from headrace.pipeline import stages
+from headrace.pipeline.source import Source
 from headrace.pipeline.stages import Stage
 
 __all__ = ["check_reachable", "needs_scan"]
@@ -38,7 +39,9 @@ def check_reachable(chain: Sequence[Stage]) -> None:
 def needs_scan(chain: Sequence[Stage]) -> bool:
     """Returns whether files must be scanned before their examples are reached."""
     source = chain[0]
-    has_files = isinstance(source, stages.Files) or any(map(needs_scan, stages.parts_of(source)))
+    has_files = isinstance(source, (stages.Files, Source)) or any(
+        map(needs_scan, stages.parts_of(source))
+    )
     return has_files and not any(isinstance(stage, stages.Cache) for stage in chain)
 
 
@@ -48,7 +51,7 @@ def _obstacle(chain: Sequence[Stage]) -> str | None:
             return f"{stage.name} does not make one example of each"
     source = chain[0]
     match source:
-        case stages.Arrays():
+        case stages.Arrays() | Source(is_reachable=True):
             return None
         case stages.Files(kind=kind, compression=compression) if kind in _INDEXED_KINDS:
             compressed = f"the files of {kind} are compressed with {compression}"

@@ -1,7 +1,7 @@
 """What sources have in common that know the format of their files."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from headrace import engine
 from headrace.pipeline.elements import Spec
@@ -27,7 +27,13 @@ class SourcePlan(NamedTuple):
 
 
 class Source(Stage):
-    """Files of a format that says what there is in them."""
+    """Files of a format that says what there is in them.
+
+    Attributes:
+        is_reachable: Whether its examples can be reached one by one, for a shuffle of all.
+    """
+
+    is_reachable: ClassVar[bool] = False
 
     @property
     def spec(self) -> dict[str, Spec] | None:

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 
@@ -26,6 +26,8 @@ class ImageFolder(Source):
     Attributes:
         root: The directory with a directory for each class.
     """
+
+    is_reachable: ClassVar[bool] = True
 
     root: str
 
