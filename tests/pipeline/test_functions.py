@@ -45,6 +45,25 @@ def test_what_is_returned_is_copied_and_typed(rows):
     assert {name: spec.dtype for name, spec in pipeline.spec.items()}["s"] is str
 
 
+def test_without_the_gil_functions_run_side_by_side_and_give_the_same_order(monkeypatch):
+    monkeypatch.setattr("headrace.pipeline.batches.has_gil", lambda: False)
+    monkeypatch.setattr("headrace.pipeline.planner.has_gil", lambda: False)
+    # A block has one of these rows.
+    rows = hp.arrays({"x": np.zeros((16, 300_000), np.uint8), "n": np.arange(16)})
+    met = threading.Barrier(2)
+    is_running = []
+
+    def meet(example):
+        if is_running:
+            met.wait(timeout=20)  # Goes on only while two threads are in this function.
+        return {"n": example["n"]}
+
+    pipeline = rows.map(meet).options(num_threads=4)
+    assert list(pipeline.spec) == ["n"]
+    is_running.append(True)
+    assert [int(example["n"]) for example in pipeline] == list(range(16))
+
+
 def test_functions_are_called_in_order_in_one_thread(rows):
     calls, threads = [], set()
 

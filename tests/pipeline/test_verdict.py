@@ -77,9 +77,9 @@ def dear(example):
 
 
 def test_a_slow_training_loop(lines):
-    batches = run(hr.text_lines(lines).batch(100), seconds=0.01)
+    batches = run(hr.text_lines(lines).batch(1_000), seconds=0.1)
     assert batches.verdict().startswith("the training loop limits: it did something else")
-    assert waited(batches) < waited(run(hr.text_lines(lines).batch(100)))
+    assert waited(batches) < waited(run(hr.text_lines(lines).batch(1_000)))
 
 
 @pytest.mark.parametrize(

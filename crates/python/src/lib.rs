@@ -26,7 +26,8 @@ use pyo3::prelude::*;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-#[pymodule]
+// All that threads share is behind locks and atomics of its own; a free-threaded Python needs no lock around the module.
+#[pymodule(gil_used = false)]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     detach::remember_main_thread(module.py())?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;

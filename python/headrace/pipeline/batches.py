@@ -13,7 +13,7 @@ from headrace import engine
 from headrace.errors import FailedPreconditionError
 from headrace.memory import available_bytes
 from headrace.pipeline.columns import decoded
-from headrace.pipeline.functions import Lane
+from headrace.pipeline.functions import Lane, has_gil
 from headrace.pipeline.planner import plan
 from headrace.pipeline.specs import Known, batch_depth
 from headrace.pipeline.stages import Stage
@@ -64,6 +64,7 @@ class Batches:
                 daemon=True,
             )
             for number, lane in enumerate(planned.lanes)
+            for _ in range(1 if lane.is_sequential or has_gil() else self._num_threads)
         ]
         self._begin = time.monotonic()
         self._end_time: float | None = None

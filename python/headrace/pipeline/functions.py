@@ -1,9 +1,11 @@
 """Python functions of pipelines.
 
 Each has a thread of its own, which gets one block after the other: there is one crossing into
-Python for a block, and a function sees its examples in order.
+Python for a block, and a function sees its examples in order. On a free-threaded Python it has as
+many threads as the pipeline has workers; what it returns comes in order all the same.
 """
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Protocol, TypeVar
 
@@ -20,6 +22,7 @@ __all__ = [
     "IterableFunction",
     "Lane",
     "MapFunction",
+    "has_gil",
     "name_of",
 ]
 
@@ -30,10 +33,22 @@ _T = TypeVar("_T")
 
 
 class Lane(Protocol):
-    """What a thread does with its blocks."""
+    """What a thread does with its blocks.
+
+    Attributes:
+        is_sequential: Whether the blocks have to be done one after the other. Others are, too,
+            unless Python is free-threaded.
+    """
+
+    is_sequential: bool
 
     def process(self, job: engine.Job) -> None:
         """Works on one block and gives the result, with what the function raised."""
+
+
+def has_gil() -> bool:
+    """Returns whether threads of Python run one at a time."""
+    return bool(getattr(sys, "_is_gil_enabled", lambda: True)())
 
 
 class _Calls:
@@ -78,6 +93,8 @@ def _noted(error: BaseException, where: str, origin: str | None = None) -> BaseE
 class MapFunction:
     """`map` over examples, or over batches."""
 
+    is_sequential = False
+
     def __init__(
         self,
         function: Callable[..., Mapping[str, Any]],
@@ -111,6 +128,8 @@ class MapFunction:
 class FilterFunction:
     """`filter` over examples, or over batches."""
 
+    is_sequential = False
+
     def __init__(self, function: Callable[[dict[str, Any]], object], given: Specs) -> None:
         self._function = function
         self._given = given
@@ -126,6 +145,8 @@ class FilterFunction:
 
 class FlatMapFunction:
     """`flat_map` over examples."""
+
+    is_sequential = False
 
     def __init__(
         self,
@@ -151,6 +172,8 @@ class FlatMapFunction:
 
 class IterableFunction:
     """What the iterator of a function yields; a new iterator for each pass."""
+
+    is_sequential = True
 
     def __init__(self, factory: Callable[[], Iterable[Mapping[str, Any]]], made: Specs) -> None:
         self._factory = factory

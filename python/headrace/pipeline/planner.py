@@ -20,6 +20,7 @@ from headrace.pipeline.functions import (
     IterableFunction,
     Lane,
     MapFunction,
+    has_gil,
 )
 from headrace.pipeline.native import NativeFunction
 from headrace.pipeline.paths import find_files
@@ -278,8 +279,10 @@ def _counted(stage: Stage) -> Counted:
             | stages.FlatMap(function=NativeFunction())
         ):
             return Counted(stage)
-        case stages.Map() | stages.Filter() | stages.FlatMap() | stages.Iterable_():
+        case stages.Iterable_():
             return Counted(stage, num_parallel=1, is_python=True)
+        case stages.Map() | stages.Filter() | stages.FlatMap():
+            return Counted(stage, num_parallel=1 if has_gil() else None, is_python=True)
     return Counted(stage)
 
 

@@ -57,7 +57,7 @@ def _training_loop(readings: Readings) -> _Suspect:
 
 
 def _budget(readings: Readings) -> _Suspect:
-    load = readings.budget_waiting / readings.seconds
+    load = min(readings.budget_waiting / _scheduled(readings), 1.0)
     return _Suspect(
         load,
         f"memory limits: work waited for room {load:.0%} of the time",
@@ -92,7 +92,7 @@ def _less_work(stage: StageReadings) -> str:
 
 
 def _python(stage: StageReadings, readings: Readings) -> _Suspect:
-    load = stage.busy / readings.seconds
+    load = stage.busy / (readings.seconds * _parallel(stage, readings))
     is_source = isinstance(stage.counted.stage, stages.Iterable_)
     return _Suspect(
         load,
@@ -128,7 +128,8 @@ def _reader(stage: StageReadings, readings: Readings) -> _Suspect:
 
 
 def _parallel(stage: StageReadings, readings: Readings) -> int:
-    return max(min(stage.counted.num_parallel or 1, readings.num_threads), 1)
+    most = stage.counted.num_parallel
+    return readings.num_threads if most is None else max(min(most, readings.num_threads), 1)
 
 
 def _stored(stage: StageReadings, readings: Readings) -> float:

@@ -182,9 +182,7 @@ impl Executor {
         let num_new = state.tasks.num_native().saturating_sub(before);
         (0..num_new.min(state.num_idle)).for_each(|_| self.has_work.notify_one());
         for (lane, has_hosted) in self.has_hosted.iter().enumerate() {
-            if state.tasks.has_hosted(lane) {
-                has_hosted.notify_one();
-            }
+            (0..state.tasks.num_hosted(lane)).for_each(|_| has_hosted.notify_one());
         }
         if state.root.is_none() || (!had_outputs && !state.outputs.is_empty()) {
             self.has_output.notify_one();

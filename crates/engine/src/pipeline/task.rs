@@ -160,9 +160,9 @@ impl Tasks {
         self.num_native
     }
 
-    /// Whether there is a task for a lane.
-    pub fn has_hosted(&self, lane: usize) -> bool {
-        self.hosted.get(lane).is_some_and(|tasks| !tasks.is_empty())
+    /// How many tasks there are for a lane.
+    pub fn num_hosted(&self, lane: usize) -> usize {
+        self.hosted.get(lane).map_or(0, VecDeque::len)
     }
 
     /// Whether there are no tasks at all.

@@ -92,6 +92,8 @@ def parquet(paths: Paths, columns: Sequence[str] | None = None) -> Pipeline:
 class _Reading:
     """What the thread of this source does: reads the next rows of a pass."""
 
+    is_sequential = True
+
     def __init__(self, paths: list[str], specs: dict[str, Spec]) -> None:
         self._paths = paths
         self._specs = specs
