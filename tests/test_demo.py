@@ -65,7 +65,7 @@ def test_output_keeps_the_records_and_the_checkpoint(temporary, tmp_path):
     assert demo.returncode == 0
     assert len(list(output.glob("train-*-of-00008.tfrecord"))) == 8
     assert len(list(output.glob("test-*-of-00002.tfrecord"))) == 2
-    assert (output / "checkpoint").is_file()
+    assert (output / "checkpoint.npz").is_file()
 
 
 def test_too_little_training_is_told_by_the_exit_code(temporary):
