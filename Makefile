@@ -12,7 +12,7 @@ help: ## list the targets
 dev: ## set up .venv, build the engine in release mode, install the package in place
 	@tools/set_up.sh
 
-demo: dev ## write real digits to TFRecords, train on them through queues, evaluate
+demo: dev ## write real digits to TFRecords, train on them through a pipeline, evaluate
 	@.venv/bin/headrace demo
 
 test: dev ## run the tests of the engine and of the package; model-check the queue and the executor

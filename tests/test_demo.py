@@ -58,6 +58,26 @@ def test_demo_learns_to_read_digits_and_leaves_nothing_behind(temporary):
     assert_no_process_of_its_group_is_left(demo)
 
 
+def test_a_seed_gives_the_same_losses_again(temporary):
+    def losses(seed):
+        with start_demo(temporary, "--epochs", "2", "--seed", seed) as demo:
+            out, _ = demo.communicate(timeout=50)
+        return re.findall(r"epoch \d/2  loss (\d\.\d+)", out)
+
+    first = losses("3")
+    assert len(first) == 2
+    assert losses("3") == first
+    assert losses("4") != first
+
+
+def test_the_slow_side_is_told_after_training(temporary):
+    with start_demo(temporary, "--epochs", "2") as demo:
+        out, _ = demo.communicate(timeout=50)
+    assert (
+        len(re.findall(r"^  .*the training loop waited \d+% of the time", out, re.MULTILINE)) == 1
+    )
+
+
 def test_output_keeps_the_records_and_the_checkpoint(temporary, tmp_path):
     output = tmp_path / "new" / "output"
     with start_demo(temporary, "--epochs", "4", "--output", str(output)) as demo:
@@ -65,7 +85,7 @@ def test_output_keeps_the_records_and_the_checkpoint(temporary, tmp_path):
     assert demo.returncode == 0
     assert len(list(output.glob("train-*-of-00008.tfrecord"))) == 8
     assert len(list(output.glob("test-*-of-00002.tfrecord"))) == 2
-    assert (output / "checkpoint").is_file()
+    assert (output / "checkpoint.npz").is_file()
 
 
 def test_too_little_training_is_told_by_the_exit_code(temporary):

@@ -54,6 +54,14 @@ def test_a_network_learns_from_records(records, program):
     assert accuracy > 0.6
 
 
+def test_a_network_is_trained_through_queues_saved_restored_and_evaluated(tmp_path):
+    output = run("queued_digits.py", tmp_path / "digits", "--epochs", 4)
+    assert "4 epochs are over; all were seen" in output
+    steps, accuracy = steps_and_accuracy(output)
+    assert steps == 125
+    assert accuracy > 0.85
+
+
 def test_records_are_filtered_and_become_several_examples(tmp_path):
     output = run("filtered_records.py", tmp_path, "--lines", 500)
     sums = re.findall(r"station \d: (\d+) \((\d+) in the log\)", output)

@@ -71,6 +71,7 @@ RIGHT_CALLS = (
     "tf.reduce_sum(x, [0], keep_dims=True), tf.squeeze(x, [1]), tf.concat(0, [x, x])",
     "tf.py_func(len, [x], tf.int64).shape, len(tf.py_func(divmod, [x, x], [tf.float32] * 2))",
     "tf.image.resize_images(x, [3, 4], method=tf.image.ResizeMethod.AREA)",
+    "hr.arrays({'n': np.zeros(3)}).map(hr.native(dict)).filter(hr.native(len)).batch(2)",
     "tf.Print(x, [x, 'text']), tf.to_float(sparse); tf.flags.DEFINE_list('a', 'b,c')",
 )
 WRONG_CALLS = (

@@ -31,7 +31,7 @@ from headrace.cli.foreground import Foreground, Interrupted, ProgramFailed
 @click.option(
     "--output",
     type=click.Path(path_type=Path, file_okay=False),
-    help="Keep the records and checkpoints in this directory. Without it they are removed.",
+    help="Keep the records and the checkpoint in this directory. Without it they are removed.",
 )
 @click.option(
     "--seed",
@@ -55,7 +55,7 @@ def demo(
             size = ("--batch-size", str(batch_size))
             click.echo(f"Writing digits to {output or path}")
             foreground.run("headrace.demo.data", *here)
-            click.echo("Training: file names -> 2 reader threads -> example queue -> NumPy")
+            click.echo("Training: records -> parse -> decode -> shuffle -> batches -> NumPy")
             foreground.run(
                 "headrace.demo.train", *here, *size, "--epochs", str(epochs), "--seed", str(seed)
             )

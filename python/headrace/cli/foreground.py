@@ -17,8 +17,8 @@ from typing import Final, Self
 
 import click
 
-# NumPy's threads spin while they wait for each other. Beside busy reader threads, on a matrix this
-# small, that makes training several times slower; who wants it sets the variable.
+# NumPy's threads spin while they wait for each other. Beside a pipeline's busy threads, on a matrix
+# this small, that makes training several times slower; who wants it sets the variable.
 _ONE_BLAS_THREAD: Final = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 

@@ -1,4 +1,4 @@
-"""The main job: digits to TFRecords, training through queues, a checkpoint, evaluation."""
+"""The main job: digits to TFRecords, training on a pipeline, a checkpoint, evaluation."""
 
 from headrace.extras import missing_cli
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,6 +14,7 @@ Parameters = dict[str, FloatArray]
 NUM_PIXELS = 28 * 28
 NUM_HIDDEN = 256
 NUM_CLASSES = 10
+CHECKPOINT = "checkpoint.npz"
 
 
 def initial_parameters(seed: int) -> Parameters:
@@ -29,12 +32,31 @@ def _normal(rng: np.random.Generator, shape: tuple[int, ...], scale: float) -> F
     return (scale * rng.standard_normal(shape)).astype(np.float32)
 
 
+def save_parameters(directory: Path, parameters: Parameters) -> None:
+    """Saves a checkpoint, which replaces an older one when it is whole."""
+    checkpoint = directory / CHECKPOINT
+    unfinished = checkpoint.with_suffix(".unfinished")
+    with unfinished.open("wb") as file:
+        np.savez(file, allow_pickle=False, **parameters)
+    unfinished.replace(checkpoint)
+
+
+def load_parameters(directory: Path) -> Parameters:
+    """Restores the checkpoint.
+
+    Raises:
+        FileNotFoundError: There is none.
+    """
+    with np.load(directory / CHECKPOINT) as saved:
+        return dict(saved)
+
+
 def logits(parameters: Parameters, images: FloatArray) -> FloatArray:
     """Returns one score for each image and digit, float32, (batch, 10).
 
     Args:
         parameters: What `initial_parameters` returns, or a checkpoint restores.
-        images: float32, (batch, 784), as `headrace.demo.records.read_digit` scales them.
+        images: float32, (batch, 784), as `headrace.demo.records.digits` scales them.
     """
     return _output(parameters, _hidden(parameters, images))
 
@@ -55,7 +77,7 @@ def loss_and_gradients(
 
     Args:
         parameters: The network.
-        images: float32, (batch, 784), as `headrace.demo.records.read_digit` scales them.
+        images: float32, (batch, 784), as `headrace.demo.records.digits` scales them.
         labels: int64, (batch,), 0 to 9.
     """
     rows = np.arange(len(labels))

@@ -14,18 +14,16 @@ from tqdm import tqdm
 
 
 class Progress:
-    """Shows examples per second, epoch, loss and how full the example queue is.
+    """Shows examples per second, epoch, loss and how full the queue of finished batches is.
 
     Args:
         num_examples: Examples in an epoch.
         num_epochs: Epochs that will come.
-        capacity: What the example queue holds at most.
     """
 
-    def __init__(self, num_examples: int, num_epochs: int, capacity: int) -> None:
+    def __init__(self, num_examples: int, num_epochs: int) -> None:
         self._num_examples = num_examples
         self._num_epochs = num_epochs
-        self._capacity = capacity
         self._num_seen = 0
         self._start = time.monotonic()
         self._bar = _bar(num_examples * num_epochs) if sys.stderr.isatty() else None
@@ -42,14 +40,20 @@ class Progress:
         if self._bar is not None:
             self._bar.close()
 
-    def advance(self, num_examples: int, loss: float, queue_size: int) -> None:
-        """Shows that a batch was used. Does not block."""
+    def advance(self, num_examples: int, loss: float, fill: float) -> None:
+        """Shows that a batch was used. Does not block.
+
+        Args:
+            num_examples: Examples in it.
+            loss: Its loss.
+            fill: How full the queue of finished batches was on average, 0 to 1.
+        """
         epoch = self._num_seen // self._num_examples + 1
         self._num_seen += num_examples
         rate = self._num_seen / (time.monotonic() - self._start)
         status = (
             f"epoch {epoch}/{self._num_epochs}  loss {loss:.3f}  "
-            f"queue {queue_size / self._capacity:4.0%} full  {rate:,.0f} examples/s"
+            f"queue {fill:4.0%} full  {rate:,.0f} examples/s"
         )
         if self._bar is not None:
             self._bar.set_description_str(status, refresh=False)

@@ -1,15 +1,17 @@
-"""The demo's record files: their names, what a record holds, how one is written and read."""
+"""The demo's record files: their names, what a record holds, how they are written and read."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-import headrace.tf1 as tf
+import headrace as hr
 from headrace.demo.model import NUM_PIXELS
+from headrace.protos import Example
+from headrace.records import TFRecordWriter
 
 NUM_EXAMPLES = {"train": 4_000, "test": 1_000}
 NUM_SHARDS = {"train": 8, "test": 2}
@@ -36,39 +38,40 @@ def write_shards(
     """
     paths = shard_paths(directory, part)
     for shard, path in enumerate(paths):
-        with tf.python_io.TFRecordWriter(path) as writer:
+        with TFRecordWriter(path) as writer:
             for number in range(shard, len(labels), len(paths)):
                 writer.write(_record(images[number].tobytes(), int(labels[number]), number))
 
 
 def _record(image: bytes, label: int, number: int) -> bytes:
-    feature = {
-        "image": tf.train.Feature(bytes_list=tf.train.BytesList(value=[image])),
-        "label": tf.train.Feature(int64_list=tf.train.Int64List(value=[label])),
-        "id": tf.train.Feature(int64_list=tf.train.Int64List(value=[number])),
-    }
-    return tf.train.Example(features=tf.train.Features(feature=feature)).SerializeToString()
+    example = Example()
+    feature = example.features.feature
+    feature["image"].bytes_list.value.append(image)
+    feature["label"].int64_list.value.append(label)
+    feature["id"].int64_list.value.append(number)
+    return example.SerializeToString()
 
 
-def read_digit(names: tf.QueueBase) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:
-    """Adds the operations that read, parse and scale one digit of the files in a queue.
+def digits(directory: Path, part: str) -> hr.Pipeline:
+    """Returns a pipeline over one part, which opens no file before it is iterated.
+
+    Args:
+        directory: Where `write_shards` has put the files.
+        part: ``"train"`` or ``"test"``.
 
     Returns:
-        The image, float32, (784,), scaled to a mean of about 0 and a range of 1; the label, int64,
-        scalar, 0 to 9; the id, int64, scalar, counted from 0 in each part.
+        Examples with the components ``image``, float32, (784,), scaled to a mean of about 0 and a
+        range of 1; ``label``, int64, 0 to 9; ``id``, int64, counted from 0 in each part.
     """
-    _, record = tf.TFRecordReader().read(names)
-    digit = tf.parse_single_example(
-        record,
-        {
-            "image": tf.FixedLenFeature((), tf.string),
-            "label": tf.FixedLenFeature((), tf.int64),
-            "id": tf.FixedLenFeature((), tf.int64),
-        },
-    )
-    pixels = tf.reshape(tf.decode_raw(digit["image"], tf.uint8), [NUM_PIXELS])
-    image = tf.cast(pixels, tf.float32) * (1 / 255) - MEAN_PIXEL
-    return image, digit["label"], digit["id"]
+    records = hr.tfrecords(shard_paths(directory, part))
+    return records.parse({"image": bytes, "label": int, "id": int}).map(_decoded)
+
+
+@hr.native
+def _decoded(example: Mapping[str, hr.Tensor]) -> dict[str, hr.Tensor]:
+    pixels = hr.ops.reshape(hr.ops.decode_raw(example["image"], "uint8"), [NUM_PIXELS])
+    image = hr.ops.cast(pixels, "float32") / 255 - MEAN_PIXEL
+    return {**example, "image": image}
 
 
 class SeenExamples:

@@ -1,7 +1,6 @@
 """Trains on the demo's records: ``python -m headrace.demo.train --directory DIR``.
 
-The queues, the loop and the end of it are the training template of TensorFlow 1; the network is
-NumPy's. The variables hold the network's parameters for the checkpoint.
+The pipeline's threads read, decode and shuffle while the loop trains a network in NumPy.
 """
 
 from __future__ import annotations
@@ -10,36 +9,24 @@ from pathlib import Path
 
 import click
 
-import headrace.tf1 as tf
-from headrace.demo.model import Adam, initial_parameters, loss_and_gradients
+import headrace as hr
+from headrace.demo.model import Adam, initial_parameters, loss_and_gradients, save_parameters
 from headrace.demo.progress import Progress
-from headrace.demo.records import NUM_EXAMPLES, SeenExamples, read_digit, shard_paths
-
-NUM_READERS = 2
-MIN_AFTER_DEQUEUE = 1_000
+from headrace.demo.records import NUM_EXAMPLES, SeenExamples, digits
 
 
-def example_batches(
-    directory: Path, num_epochs: int, batch_size: int, capacity: int, seed: int
-) -> list[tf.Tensor]:
-    """Adds the input pipeline: file names, two reader threads, an example queue that shuffles.
+def training_batches(directory: Path, num_epochs: int, batch_size: int, seed: int) -> hr.Pipeline:
+    """Returns the pipeline: all epochs, each in another order, as one stream of batches.
 
-    Returns:
-        Images, float32, (batch, 784); labels, int64, (batch,); ids, int64, (batch,).
+    The components are those of `headrace.demo.records.digits`. The last batch may be smaller.
     """
-    names = tf.train.string_input_producer(
-        shard_paths(directory, "train"), num_epochs=num_epochs, shuffle=True, seed=seed
-    )
-    batch: list[tf.Tensor] = tf.train.shuffle_batch(
-        read_digit(names),
-        batch_size=batch_size,
-        capacity=capacity,
-        min_after_dequeue=MIN_AFTER_DEQUEUE,
-        num_threads=NUM_READERS,
-        seed=seed,
-        allow_smaller_final_batch=True,
-    )
-    return batch
+    examples = digits(directory, "train").shuffle(seed=seed)
+    return examples.epochs(num_epochs).batch(batch_size)
+
+
+def finished_share(batches: hr.Batches) -> float:
+    """Returns how full the queue of finished batches was on average, 0 to 1."""
+    return batches.statistics().stages[-1].fill or 0.0
 
 
 def train(directory: Path, num_epochs: int, batch_size: int, seed: int) -> int:
@@ -51,36 +38,21 @@ def train(directory: Path, num_epochs: int, batch_size: int, seed: int) -> int:
     parameters = initial_parameters(seed)
     optimizer = Adam(parameters)
     seen = SeenExamples("train")
-    capacity = MIN_AFTER_DEQUEUE + 8 * batch_size
-    batch = example_batches(directory, num_epochs, batch_size, capacity, seed)
-    example_queue = tf.get_collection(tf.GraphKeys.QUEUE_RUNNERS)[-1].queue
-    fetches = [*batch, example_queue.size()]
-    variables = {name: tf.Variable(value, name=name) for name, value in parameters.items()}
-    saver = tf.train.Saver(save_relative_paths=True)
     num_steps = 0
-    with tf.Session() as session:
-        session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
-        coord = tf.train.Coordinator()
-        threads = tf.train.start_queue_runners(session, coord)
-        with Progress(NUM_EXAMPLES["train"], num_epochs, capacity) as progress:
-            try:
-                while not coord.should_stop():
-                    images, labels, ids, queue_size = session.run(fetches)
-                    loss, gradients = loss_and_gradients(parameters, images, labels)
-                    optimizer.step(gradients)
-                    seen.add(ids)
-                    num_steps += 1
-                    progress.advance(len(ids), loss, int(queue_size))
-            except tf.errors.OutOfRangeError:
-                pass  # The epochs are over.
-            finally:
-                coord.request_stop()
-        coord.join(threads)
-        if problem := seen.problem(num_epochs):
-            raise click.ClickException(problem)
-        for name, variable in variables.items():
-            variable.load(parameters[name], session)
-        saver.save(session, str(directory / "digits.ckpt"), global_step=num_steps)
+    with (
+        iter(training_batches(directory, num_epochs, batch_size, seed)) as batches,
+        Progress(NUM_EXAMPLES["train"], num_epochs) as progress,
+    ):
+        for batch in batches:
+            loss, gradients = loss_and_gradients(parameters, batch["image"], batch["label"])
+            optimizer.step(gradients)
+            seen.add(batch["id"])
+            num_steps += 1
+            progress.advance(len(batch["id"]), loss, finished_share(batches))
+    if problem := seen.problem(num_epochs):
+        raise click.ClickException(problem)
+    click.echo(f"  {batches.verdict()}")
+    save_parameters(directory, parameters)
     return num_steps
 
 

@@ -5,8 +5,9 @@ a program names `headrace.native`.
 """
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from headrace import engine
 from headrace.pipeline.elements import Spec
@@ -52,3 +53,7 @@ class NativeFunction(ABC):
             TypeError: If it does what cannot be traced, or returns the wrong kind of thing.
             ValueError: If it uses an operation that the engine cannot compute in a pipeline.
         """
+
+    @abstractmethod
+    def __call__(self, example: Mapping[str, Any]) -> Any:
+        """Computes the function for one example of NumPy values."""
