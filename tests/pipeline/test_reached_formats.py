@@ -1,7 +1,9 @@
 """A shuffle of all examples of formats that know their components."""
 
 import bz2
+import io
 import re
+import tarfile
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -20,6 +22,7 @@ def rows(examples):
 SOURCES = {
     "csv": lambda tables: hp.csv(tables / "csv", {"number": int, "text": bytes}),
     "json_lines": lambda tables: hp.json_lines(tables / "*.jsonl", {"number": int}),
+    "webdataset": lambda tables: hp.webdataset(tables / "*.tar"),
     "images": lambda tables: hp.image_folder(tables / "images"),
 }
 
@@ -137,3 +140,87 @@ def test_compressed_files_are_refused_with_a_window_as_the_remedy(tmp_path):
 def test_the_description_tells_of_the_scan(tmp_path):
     described = hp.csv("a", {"a": int}).shuffle(seed=3).describe()
     assert "all examples; a first scan finds out where they begin" in described
+
+
+def archive(path, files, form=tarfile.PAX_FORMAT):
+    """Writes a tar archive of these names and contents, directories have none; returns its end."""
+    with tarfile.open(path, "w", format=form) as made:
+        for name, data in files:
+            member = tarfile.TarInfo(name)
+            if data is None:
+                member.type = tarfile.DIRTYPE
+                made.addfile(member)
+            else:
+                member.size = len(data)
+                made.addfile(member, io.BytesIO(data))
+        return made.offset
+
+
+NAMES = ("a.x", "a.y", "b.x", "b.y", "b.other", "x/c.x", "x/c.y", ".hidden.x", "README", "d")
+LONG = ("d/" * 300 + "e.x", "d/" * 300 + "e.y")
+
+
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@each(
+    names=st.lists(st.sampled_from([*NAMES, *LONG]), max_size=20),
+    sizes=st.lists(st.sampled_from([0, 1, 511, 512, 513, 300_000]), min_size=1),
+    form=st.sampled_from([tarfile.GNU_FORMAT, tarfile.PAX_FORMAT]),
+    zeros=st.booleans(),
+)
+def test_any_archive_gives_the_same_samples_or_the_same_error(tmp_path, names, sizes, form, zeros):
+    path = tmp_path / "a.tar"
+    files = [("first.x", b"0"), ("first.y", b"")]
+    for number, name in enumerate(names):
+        data = None if name == "d" else bytes([number]) * sizes[number % len(sizes)]
+        files.append((name, data))
+    end = archive(path, files, form)
+    if not zeros:
+        path.write_bytes(path.read_bytes()[:end])
+    for defaults in (None, {"x": b"?", "y": b"!"}):
+        pipeline = hp.webdataset(path, defaults).with_origin()
+        streamed, shuffled = outcome(pipeline), outcome(pipeline.shuffle(seed=3))
+        if isinstance(streamed, list):
+            assert shuffled == streamed
+        else:
+            wrong = r"sample \d+, .*(has no file|has two files)|the archive ends within a file"
+            assert re.search(wrong, shuffled)
+
+
+def test_errors_of_samples_are_those_of_streaming(tmp_path):
+    path = tmp_path / "a.tar"
+    files = [(f"{number}.{end}", b"x") for number in range(50) for end in "xy"]
+    for wrong, message in (
+        ([("20.x", b"x")], r"a.tar: sample 20, '20', has no file 'y'"),
+        ([("20.x", b"x"), ("20.x", b"x"), ("20.y", b"x")], r"a.tar: sample 20, '20', has two"),
+    ):
+        archive(path, [*files[:40], *wrong, *files[42:]])
+        messages = []
+        for pipeline in (hp.webdataset(path), hp.webdataset(path).shuffle(seed=3)):
+            with pytest.raises(errors.InvalidArgumentError, match=message) as raised:
+                list(pipeline)
+            messages.append(raised.value.message)
+        assert messages[0] == messages[1]
+
+
+def test_archives_that_are_cut_short_or_damaged_are_found_by_the_scan(tmp_path):
+    path = tmp_path / "a.tar"
+    archive(path, [(f"{number}.x", b"x" * 600) for number in range(9)])
+    whole = path.read_bytes()
+    damaged = bytearray(whole)
+    damaged[3 * 1536 + 5] ^= 1
+    for data, message in (
+        (whole[:5000], "the archive ends within a file at byte 4608"),
+        (whole[:5500], "the archive ends within a file at byte 5120"),
+        (damaged, "there is no header of tar at byte 4608"),
+    ):
+        path.write_bytes(data)
+        for pipeline in (hp.webdataset(path), hp.webdataset(path).shuffle(seed=3)):
+            with pytest.raises(errors.DataLossError, match=rf"a.tar: {message} of the archive"):
+                list(pipeline)
+    path.write_bytes(bz2.compress(whole))
+    with pytest.raises(errors.InvalidArgumentError, match=r"file is compressed.*window="):
+        list(hp.webdataset(path).shuffle(seed=1))
+    with pytest.raises(ValueError, match=r"webdataset are compressed with zstd. Give a window"):
+        hp.webdataset(path, compression="zstd").shuffle()

@@ -91,7 +91,7 @@ impl RandomAccess for Labelled {
         Whole.unframe(file, frame, at)
     }
 
-    fn columns(&self, data: Text, origins: &Origins) -> Result<Vec<Column>> {
+    fn columns(&self, data: Text, _offsets: &[u64], origins: &Origins) -> Result<Vec<Column>> {
         let files = files(origins, data.len())?;
         let labels = files.iter().map(|file| self.label(file)).collect::<Result<Vec<_>>>()?;
         let labels = Tensor::from_values(Shape::new(&[files.len()]), labels)?;
@@ -112,7 +112,7 @@ impl RandomAccess for Whole {
         Ok(Span { start: 0, length: frame.len() })
     }
 
-    fn columns(&self, data: Text, origins: &Origins) -> Result<Vec<Column>> {
+    fn columns(&self, data: Text, _offsets: &[u64], origins: &Origins) -> Result<Vec<Column>> {
         Ok(vec![paths(&files(origins, data.len())?)?, Column::Text(data)])
     }
 }

@@ -34,8 +34,8 @@ pub trait RandomAccess: Send + Sync {
     /// frame, for errors.
     fn unframe(&self, file: &Arc<FileOrigin>, frame: &[u8], at: Place) -> Result<Span>;
 
-    /// The columns of records.
-    fn columns(&self, records: Text, _origins: &Origins) -> Result<Vec<Column>> {
+    /// The columns of records, whose frames begin at these offsets of their files.
+    fn columns(&self, records: Text, _offsets: &[u64], _origins: &Origins) -> Result<Vec<Column>> {
         Ok(vec![Column::Text(records)])
     }
 }

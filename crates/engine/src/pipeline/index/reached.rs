@@ -228,7 +228,8 @@ impl Indexed for ReachedFiles {
             origins.push_record(file, wanted.record);
         }
         let origins = origins.finish();
-        let columns = self.access.columns(Text::new(buffer.into(), spans), &origins)?;
+        let offsets: Vec<_> = wanted.iter().map(|wanted| wanted.start).collect();
+        let columns = self.access.columns(Text::new(buffer.into(), spans), &offsets, &origins)?;
         Block::new(columns, numbers.len(), origins)
     }
 
