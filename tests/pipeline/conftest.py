@@ -53,6 +53,10 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
         path.parent.mkdir(exist_ok=True)
         lines = (f'{{"number": {n}, "list": [{n}]}}\n\n' for n in numbers)
         (directory / f"{index}.jsonl").write_text("".join(lines))
+        for number in numbers:
+            image = directory / "images" / "ab"[index // 2] / f"{number:03}.png"
+            image.parent.mkdir(parents=True, exist_ok=True)
+            image.write_bytes(b"%d" % number)
         path.write_text("number,text\n" + "".join(f'{n},"a\n{n}"\n\n' for n in numbers))
         with tarfile.open(directory / f"{index}.tar", "w") as archive:
             for number in numbers:

@@ -136,6 +136,9 @@ SOURCES = {
     "json_lines": lambda records, tables: hp.json_lines(
         tables / "*.jsonl", {"number": int, "list": hp.Ragged(int)}
     ).select("number"),
+    "image_folder": lambda records, tables: hp.image_folder(tables / "images").map(
+        lambda image: {"number": int(image["data"])}
+    ),
     "webdataset": lambda records, tables: hp.webdataset(tables / "*.tar").map(
         lambda sample: {"number": int(sample["number"])}
     ),

@@ -187,11 +187,12 @@ class Pipeline:
         Args:
             window: How many examples wait, of which the next is drawn; each is as likely. None for
                 a shuffle of all examples, where each can be reached: behind `arrays`, `tfrecords`,
-                `text_lines`, `fixed_length_records`, `files` and `image_folder` that are not
-                compressed, and `concat` of such, with only `parse`, `select`, `rename`, `map`,
-                `with_origin` and `cache` between. A first scan finds out where the records of files
-                begin, and keeps four bytes for each record. Between iterations over one pipeline
-                that is kept, and used for files whose size and time of change are the same.
+                `text_lines`, `csv`, `json_lines`, `fixed_length_records`, `files`, `image_folder`
+                and `webdataset` that are not compressed, and `concat` of such, with only `parse`,
+                `select`, `rename`, `map`, `with_origin` and `cache` between. A first scan finds out
+                where the records of files begin, and keeps four bytes for each record, or eight.
+                Between iterations over one pipeline that is kept, and used for files whose size and
+                time of change are the same.
             seed: From 0 to 2^63 - 1; the same seed gives the same orders. None to draw one now.
 
         Raises:

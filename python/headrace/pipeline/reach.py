@@ -51,11 +51,18 @@ def _obstacle(chain: Sequence[Stage]) -> str | None:
             return f"{stage.name} does not make one example of each"
     source = chain[0]
     match source:
-        case stages.Arrays() | Source(is_reachable=True):
+        case stages.Arrays():
             return None
         case stages.Files(kind=kind, compression=compression) if kind in _INDEXED_KINDS:
-            compressed = f"the files of {kind} are compressed with {compression}"
-            return None if compression in (None, "auto") else compressed
+            return _compressed(kind, compression)
+        case Source(is_reachable=True):
+            return _compressed(source.name, getattr(source, "compression", None))
         case stages.Concat(parts=parts):
             return next((found for part in parts if (found := _obstacle(part))), None)
     return f"{source.name} gives its examples in order only"
+
+
+def _compressed(name: str, compression: str | None) -> str | None:
+    if compression in (None, "auto"):  # The scan finds out.
+        return None
+    return f"the files of {name} are compressed with {compression}"

@@ -30,7 +30,8 @@ class Source(Stage):
     """Files of a format that says what there is in them.
 
     Attributes:
-        is_reachable: Whether its examples can be reached one by one, for a shuffle of all.
+        is_reachable: Whether its examples can be reached one by one, for a shuffle of all, if the
+            files are not compressed.
     """
 
     is_reachable: ClassVar[bool] = False

@@ -25,6 +25,8 @@ pub struct FileOrigin {
 /// Where the wanted columns are among the fields of a record.
 #[derive(Debug)]
 pub struct Layout {
+    /// The names of the columns; none for files without a header.
+    pub names: Arc<[String]>,
     /// The number of each field that is wanted and the number of its column, in the order of the fields.
     pub fields: Vec<(usize, usize)>,
     /// How many fields a record has.
@@ -49,6 +51,11 @@ impl FileOrigin {
     /// The same file, opened anew.
     pub fn reopened(&self) -> Arc<Self> {
         Arc::new(Self { layout: OnceLock::new(), ..self.clone() })
+    }
+
+    /// The same file, whose records have their columns at these places.
+    pub fn laid_out(&self, layout: &Arc<Layout>) -> Arc<Self> {
+        Arc::new(Self { layout: OnceLock::from(Arc::clone(layout)), ..self.clone() })
     }
 
     /// What has no files: rows called `word` in messages, counted from 0.

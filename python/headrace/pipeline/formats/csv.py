@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from headrace import engine
 from headrace.pipeline.components import (
@@ -33,6 +33,8 @@ class Csv(Source):
         defaults: What stands for empty fields of some columns.
         compression: How the files are compressed.
     """
+
+    is_reachable: ClassVar[bool] = True
 
     paths: tuple[str, ...]
     columns: Pairs | None = None

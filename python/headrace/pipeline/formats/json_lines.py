@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from headrace import engine
 from headrace.pipeline.components import (
@@ -31,6 +31,8 @@ class JsonLines(Source):
         defaults: What stands for some keys where they are missing or null.
         compression: How the files are compressed.
     """
+
+    is_reachable: ClassVar[bool] = True
 
     paths: tuple[str, ...]
     columns: Pairs | None = None

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from headrace import engine
 from headrace.pipeline.components import Pairs, components_of
@@ -25,6 +25,8 @@ class WebDataset(Source):
         defaults: What stands for some files where a sample lacks them.
         compression: How the archives are compressed.
     """
+
+    is_reachable: ClassVar[bool] = True
 
     paths: tuple[str, ...]
     defaults: Pairs = ()

@@ -2,9 +2,11 @@
 
 use super::source::{Codec, Source};
 use crate::error::{Error, Result};
+use crate::files::compression::Compression;
 use crate::pipeline::block::{Block, FileOrigin, Origins};
 use crate::pipeline::budget::Charge;
 use crate::pipeline::column::{Column, Span, Text};
+use crate::pipeline::index::Scanned;
 use crate::pipeline::nodes::files::Scan;
 use crate::tensor::allocate::{self, Unread};
 use std::io::Read;
@@ -110,10 +112,9 @@ impl<S: Split> Chunks<S> {
         let place = format!("{record}, after byte {} of the data", self.at.offset_bytes + self.rest.len() as u64);
         self.source.error(&self.file, error, &place)
     }
-}
 
-impl<S: Split> Scan for Chunks<S> {
-    fn next(&mut self, charge: Charge) -> Result<Option<Block>> {
+    /// The next chunk, and the records that were found in it: at least one.
+    fn next_chunk(&mut self) -> Result<Option<(Vec<u8>, Found)>> {
         let mut wanted = CHUNK_BYTES;
         loop {
             if let Some(error) = self.error.take() {
@@ -124,8 +125,8 @@ impl<S: Split> Scan for Chunks<S> {
             if !self.is_last && self.failure.is_none() {
                 self.fill(wanted)?;
             }
-            let found = self.split.split(&self.rest, self.at, self.is_last);
-            self.error = found.error;
+            let mut found = self.split.split(&self.rest, self.at, self.is_last);
+            self.error = found.error.take();
             if found.spans.is_empty() {
                 if self.error.is_some() {
                     continue;
@@ -145,12 +146,36 @@ impl<S: Split> Scan for Chunks<S> {
             let rest = allocate::room::<u8>(CHUNK_BYTES).map_err(|refusal| refusal.at(self.file.name.text()));
             let mut rest = rest?;
             rest.extend_from_slice(&self.rest[found.used..]);
-            let chunk = std::mem::replace(&mut self.rest, rest);
-            let num_rows = found.spans.len();
-            let origins = self.origins(num_rows, found.numbers);
-            self.at.offset_bytes += found.used as u64;
-            let column = Column::Text(Text::new(charge.over(chunk), found.spans));
-            return Block::new(vec![column], num_rows, origins).map(Some);
+            return Ok(Some((std::mem::replace(&mut self.rest, rest), found)));
         }
     }
+}
+
+impl<S: Split> Scan for Chunks<S> {
+    fn next(&mut self, charge: Charge) -> Result<Option<Block>> {
+        let Some((chunk, found)) = self.next_chunk()? else { return Ok(None) };
+        let num_rows = found.spans.len();
+        let origins = self.origins(num_rows, found.numbers);
+        self.at.offset_bytes += found.used as u64;
+        let column = Column::Text(Text::new(charge.over(chunk), found.spans));
+        Block::new(vec![column], num_rows, origins).map(Some)
+    }
+}
+
+/// Finds the records of an uncompressed file of `len` bytes as those who read it do. The spans that are found must begin
+/// where their records do.
+pub fn scan(file: &Arc<FileOrigin>, split: impl Split, len: u64) -> Result<Scanned> {
+    let mut chunks = Chunks::open(file, Codec::Known(Compression::None), split)?;
+    let mut scanned = Scanned::default();
+    while let Some((_, found)) = chunks.next_chunk()? {
+        let at = chunks.at;
+        for (index, span) in found.spans.iter().enumerate() {
+            let number = found.numbers.as_ref().map_or(at.record + index as u64, |numbers| numbers.of_records[index]);
+            scanned.push(at.offset_bytes + span.start as u64, number)?;
+        }
+        let next = found.numbers.map_or(at.record + found.spans.len() as u64, |numbers| numbers.next);
+        chunks.at = Place { offset_bytes: at.offset_bytes + found.used as u64, record: next };
+    }
+    scanned.offsets.push(len)?;
+    Ok(scanned)
 }

@@ -5,13 +5,14 @@
 //!
 //! Source: RFC 4180. Blank lines and a byte order mark are left out, and a line may end with a line feed alone.
 
-use super::chunks::{CHUNK_BYTES, Chunks, Found, Numbers, Place, Split};
+use super::chunks::{CHUNK_BYTES, Chunks, Found, Numbers, Place, Split, scan};
 use super::lines::line;
 use super::source::Codec;
 use crate::error::{Error, Result};
 use crate::kernels::records::decode_csv::split::Dialect;
 use crate::pipeline::budget::Budget;
 use crate::pipeline::column::{Column, Span, Text};
+use crate::pipeline::index::{Hops, RandomAccess, Scanned};
 use crate::pipeline::nodes::files::{Format, Scan};
 use crate::pipeline::origin::{FileOrigin, Layout};
 use crate::text::excerpt::excerpt;
@@ -53,6 +54,37 @@ impl Format for Csv {
 
     fn block_bytes(&self) -> usize {
         CHUNK_BYTES
+    }
+
+    fn random_access(self: Arc<Self>) -> Option<Arc<dyn RandomAccess>> {
+        Some(self)
+    }
+}
+
+impl RandomAccess for Csv {
+    fn codec(&self) -> Codec {
+        self.codec
+    }
+
+    fn scan(&self, file: &Arc<FileOrigin>, input: &mut Hops) -> Result<Scanned> {
+        let file = file.reopened();
+        let splitter = Splitter { file: Arc::clone(&file), csv: self.clone() };
+        let found = scan(&file, splitter, input.len())?;
+        Ok(Scanned { layout: file.layout.get().cloned(), ..found })
+    }
+
+    fn fits(&self, layout: &Layout) -> bool {
+        match &self.columns {
+            Columns::Named(names) => layout.names == *names,
+            Columns::All(count) => layout.names.is_empty() && layout.num_fields == *count,
+            Columns::Unknown => false,
+        }
+    }
+
+    /// Behind a record may be blank lines, which are left out.
+    fn unframe(&self, _file: &Arc<FileOrigin>, frame: &[u8], at: Place) -> Result<Span> {
+        let first = Records::new(frame, at, true, self.delimiter).next();
+        first.map(|(span, _)| span).ok_or_else(|| Error::internal("a CSV record without a byte"))
     }
 }
 
@@ -97,7 +129,9 @@ impl Splitter {
     fn find_columns(&self, records: &mut Records, found: &mut Found) -> bool {
         let layout = match &self.csv.columns {
             Columns::Unknown => return true,
-            Columns::All(count) => Ok(Layout { fields: (0..*count).map(|at| (at, at)).collect(), num_fields: *count }),
+            Columns::All(count) => {
+                Ok(Layout { names: Arc::new([]), fields: (0..*count).map(|at| (at, at)).collect(), num_fields: *count })
+            }
             Columns::Named(names) => match records.find(|(span, _)| span.length > 0) {
                 Some((span, number)) => self.layout(&records.chunk[span.start..][..span.length], number, names),
                 None => return false,
@@ -117,7 +151,7 @@ impl Splitter {
     }
 
     /// Where the columns of these names are, as a header says.
-    fn layout(&self, header: &[u8], number: u64, names: &[String]) -> Result<Layout> {
+    fn layout(&self, header: &[u8], number: u64, names: &Arc<[String]>) -> Result<Layout> {
         let place = || format!("{}: {}", self.file.name.text(), self.file.numbering.of(number));
         let there = header_names(header, self.csv.delimiter)
             .map_err(|misfit| Error::invalid_argument(format!("{}: {misfit}. Correct the header.", place())))?;
@@ -136,7 +170,7 @@ impl Splitter {
             }
         }
         fields.sort_unstable();
-        Ok(Layout { fields, num_fields: there.len() })
+        Ok(Layout { names: Arc::clone(names), fields, num_fields: there.len() })
     }
 }
 

@@ -5,7 +5,7 @@ use super::source::Codec;
 use crate::error::{Error, Result};
 use crate::pipeline::block::FileOrigin;
 use crate::pipeline::column::Span;
-use crate::pipeline::index::{Hops, Offsets, RandomAccess};
+use crate::pipeline::index::{Hops, Offsets, RandomAccess, Scanned};
 use crate::pipeline::nodes::files::{Format, Scan};
 use std::sync::Arc;
 
@@ -52,14 +52,14 @@ impl RandomAccess for FixedLength {
     }
 
     /// The size of the file says where each record is.
-    fn scan(&self, file: &Arc<FileOrigin>, input: &mut Hops) -> Result<Offsets> {
+    fn scan(&self, file: &Arc<FileOrigin>, input: &mut Hops) -> Result<Scanned> {
         let (first, length) = (self.header_bytes as u64, self.record_bytes as u64);
         let records = input.len().saturating_sub(first.saturating_add(self.footer_bytes as u64));
         let offsets = Offsets::Even { first, length, count: records / length };
         let used = first.saturating_add(records / length * length).min(input.len());
         let rest = input.len() - used;
         match rest == self.footer_bytes as u64 {
-            true => Ok(offsets),
+            true => Ok(offsets.into()),
             false => {
                 let at = Place { offset_bytes: 0, record: records / length };
                 Err(self.splitter(file).uneven(at, 0, usize::try_from(rest).unwrap_or(usize::MAX)))

@@ -1,13 +1,13 @@
 //! Text files: bytes between line feeds, in no particular encoding. A carriage return before a line feed is dropped.
 
-use super::chunks::{CHUNK_BYTES, Chunks, Found, Numbers, Place, Split};
+use super::chunks::{CHUNK_BYTES, Chunks, Found, Numbers, Place, Split, scan};
 use super::source::Codec;
 use crate::error::Result;
 use crate::pipeline::block::FileOrigin;
 use crate::pipeline::column::Span;
-use crate::pipeline::index::{Hops, Offsets, RandomAccess};
+use crate::pipeline::index::{Hops, Offsets, RandomAccess, Scanned};
 use crate::pipeline::nodes::files::{Format, Scan};
-use memchr::memchr_iter;
+use memchr::{memchr, memchr_iter};
 use std::sync::Arc;
 
 /// Text files.
@@ -37,7 +37,10 @@ impl RandomAccess for Lines {
         self.codec
     }
 
-    fn scan(&self, _file: &Arc<FileOrigin>, input: &mut Hops) -> Result<Offsets> {
+    fn scan(&self, file: &Arc<FileOrigin>, input: &mut Hops) -> Result<Scanned> {
+        if self.skips_blank {
+            return scan(file, Splitter { skips_blank: true }, input.len());
+        }
         let mut offsets = Offsets::new();
         offsets.push(0)?;
         let (mut at, mut start) = (0, 0);
@@ -52,11 +55,12 @@ impl RandomAccess for Lines {
         if start < input.len() {
             offsets.push(input.len())?;
         }
-        Ok(offsets)
+        Ok(offsets.into())
     }
 
+    /// Behind a line may be blank ones, which are left out.
     fn unframe(&self, _file: &Arc<FileOrigin>, frame: &[u8], _at: Place) -> Result<Span> {
-        let end = frame.len() - usize::from(frame.ends_with(b"\n"));
+        let end = memchr(b'\n', frame).unwrap_or(frame.len());
         Ok(line(frame, 0, end))
     }
 }

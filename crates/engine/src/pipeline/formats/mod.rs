@@ -8,6 +8,8 @@ mod json_inference;
 mod lines;
 mod source;
 mod tar;
+mod tar_index;
+mod tar_input;
 mod tfrecord;
 mod whole;
 

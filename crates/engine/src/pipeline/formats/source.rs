@@ -99,8 +99,8 @@ impl Codec {
     pub fn of(start: &[u8]) -> Self {
         match start {
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Self::Zstd,
-            [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, 0x53, 0x59]
-            | [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, 0x45, 0x38, 0x50, 0x90] => Self::Bzip2,
+            [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, 0x53, 0x59, ..]
+            | [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, 0x45, 0x38, 0x50, 0x90, ..] => Self::Bzip2,
             _ if Compression::guess(start) == Compression::Gzip => Self::Known(Compression::Gzip),
             _ => Self::Known(Compression::None),
         }

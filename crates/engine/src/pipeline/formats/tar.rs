@@ -4,10 +4,12 @@
 
 use super::chunks::CHUNK_BYTES;
 use super::source::{Codec, Source};
+use super::tar_input::Input;
 use crate::error::{Error, Result};
 use crate::pipeline::block::{Block, FileOrigin, Origins};
 use crate::pipeline::budget::Charge;
 use crate::pipeline::column::{Column, Span, Text};
+use crate::pipeline::index::RandomAccess;
 use crate::pipeline::nodes::files::{Format, Scan};
 use crate::tensor::allocate::{self, Unread};
 use crate::text::excerpt::excerpt;
@@ -31,11 +33,15 @@ impl Format for Tar {
     fn open(&self, file: &Arc<FileOrigin>) -> Result<Box<dyn Scan>> {
         let archive = Archive::open(file, self.codec)?;
         let extensions = Arc::clone(&self.extensions);
-        Ok(Box::new(Samples { archive, extensions, next: None, sample: 0, is_over: false, error: None }))
+        Ok(Box::new(Samples::new(archive, extensions, 0)))
     }
 
     fn block_bytes(&self) -> usize {
         CHUNK_BYTES
+    }
+
+    fn random_access(self: Arc<Self>) -> Option<Arc<dyn RandomAccess>> {
+        Some(self)
     }
 }
 
@@ -60,31 +66,41 @@ pub fn infer_tar(file: &Arc<FileOrigin>, codec: Codec) -> Result<Vec<String>> {
 }
 
 /// A file in an archive, whose contents come next.
-struct Member {
-    key: Vec<u8>,
+pub(super) struct Member {
+    pub key: Vec<u8>,
     extension: String,
     num_bytes: u64,
 }
 
 /// The files of an archive that are part of samples.
-struct Archive {
+pub(super) struct Archive<I> {
     file: Arc<FileOrigin>,
-    source: Source,
+    source: I,
     /// How much of it was read.
     offset_bytes: u64,
     /// What is left of the contents of the last file, with what fills them up.
     rest: u64,
+    /// Where the headers of the last file begin; at the end, what is behind the last file.
+    pub begin: u64,
 }
 
-impl Archive {
+impl Archive<Source> {
     fn open(file: &Arc<FileOrigin>, codec: Codec) -> Result<Self> {
-        let source = Source::open(file, codec)?;
-        Ok(Self { file: Arc::clone(file), source, offset_bytes: 0, rest: 0 })
+        Ok(Self::new(file, Source::open(file, codec)?, 0))
+    }
+}
+
+impl<I: Input> Archive<I> {
+    /// `source` begins at byte `offset_bytes` of the archive.
+    pub fn new(file: &Arc<FileOrigin>, source: I, offset_bytes: u64) -> Self {
+        Self { file: Arc::clone(file), source, offset_bytes, rest: 0, begin: offset_bytes }
     }
 
     /// The next file that is part of a sample. What was not read of the last one is left out.
-    fn next(&mut self) -> Result<Option<Member>> {
+    pub fn next(&mut self) -> Result<Option<Member>> {
         let (mut long_name, mut long_size) = (None, None);
+        self.skip()?;
+        self.begin = self.offset_bytes;
         loop {
             self.skip()?;
             let start = self.offset_bytes;
@@ -145,7 +161,7 @@ impl Archive {
     fn read(&mut self, count: u64, bytes: &mut Vec<u8>) -> Result<()> {
         let before = bytes.len();
         let place = format!("byte {} of the archive", self.offset_bytes);
-        let read = allocate::read_to_end(&mut (&mut self.source).take(count), bytes);
+        let read = allocate::read_to_end(&mut self.source.by_ref().take(count), bytes);
         let length = (bytes.len() - before) as u64;
         self.offset_bytes += length;
         self.rest = self.rest.saturating_sub(length);
@@ -178,8 +194,7 @@ impl Archive {
     fn skip(&mut self) -> Result<()> {
         let (rest, start) = (std::mem::take(&mut self.rest), self.offset_bytes);
         let place = format!("byte {start} of the archive");
-        let skipped = std::io::copy(&mut (&mut self.source).take(rest), &mut std::io::sink());
-        let skipped = skipped.map_err(|error| self.source.error(&self.file, &error, &place))?;
+        let skipped = self.source.skip(rest).map_err(|error| self.source.error(&self.file, &error, &place))?;
         self.offset_bytes += skipped;
         match skipped == rest {
             true => Ok(()),
@@ -226,8 +241,8 @@ fn key_and_extension(name: &[u8]) -> Option<(Vec<u8>, String)> {
 }
 
 /// The samples of an archive.
-struct Samples {
-    archive: Archive,
+pub(super) struct Samples<I> {
+    archive: Archive<I>,
     extensions: Arc<[(String, Option<Bytes>)]>,
     /// The first file of the next sample, whose contents were not read.
     next: Option<Member>,
@@ -237,9 +252,14 @@ struct Samples {
     error: Option<Error>,
 }
 
-impl Samples {
+impl<I: Input> Samples<I> {
+    /// The first sample of `archive` has number `sample`.
+    pub fn new(archive: Archive<I>, extensions: Arc<[(String, Option<Bytes>)]>, sample: u64) -> Self {
+        Self { archive, extensions, next: None, sample, is_over: false, error: None }
+    }
+
     /// Reads a sample: the places of its key and of its files. `None` at the end of the archive.
-    fn read(&mut self, bytes: &mut Vec<u8>) -> Result<Option<Vec<Span>>> {
+    pub fn read(&mut self, bytes: &mut Vec<u8>) -> Result<Option<Vec<Span>>> {
         let first = match self.next.take() {
             Some(member) => Some(member),
             None => self.archive.next()?,
@@ -302,7 +322,7 @@ fn place(added: &[u8], bytes: &mut Vec<u8>) -> Result<Span> {
     Ok(span)
 }
 
-impl Scan for Samples {
+impl<I: Input + Send> Scan for Samples<I> {
     fn next(&mut self, charge: Charge) -> Result<Option<Block>> {
         let first = self.sample;
         let mut bytes = Vec::new();

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::files::compression::Compression;
 use crate::pipeline::block::FileOrigin;
 use crate::pipeline::column::Span;
-use crate::pipeline::index::{Hops, Offsets, RandomAccess};
+use crate::pipeline::index::{Hops, Offsets, RandomAccess, Scanned};
 use crate::pipeline::nodes::files::{Format, Scan};
 use crate::tfrecord::{FOOTER_BYTES, HEADER_BYTES, masked_crc32c};
 use std::sync::Arc;
@@ -37,7 +37,7 @@ impl RandomAccess for TfRecords {
     }
 
     /// Goes from header to header; the data are checked when they are read.
-    fn scan(&self, file: &Arc<FileOrigin>, input: &mut Hops) -> Result<Offsets> {
+    fn scan(&self, file: &Arc<FileOrigin>, input: &mut Hops) -> Result<Scanned> {
         let splitter = Splitter { name: Arc::clone(file), codec: self.codec };
         let mut offsets = Offsets::new();
         let mut at = Place { offset_bytes: 0, record: 0 };
@@ -56,7 +56,7 @@ impl RandomAccess for TfRecords {
             at = Place { offset_bytes: end, record: at.record + 1 };
         }
         offsets.push(at.offset_bytes)?;
-        Ok(offsets)
+        Ok(offsets.into())
     }
 
     fn unframe(&self, file: &Arc<FileOrigin>, frame: &[u8], at: Place) -> Result<Span> {

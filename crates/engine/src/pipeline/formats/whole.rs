@@ -7,7 +7,7 @@ use crate::files::compression::Compression;
 use crate::pipeline::block::{Block, FileOrigin, Origins};
 use crate::pipeline::budget::Charge;
 use crate::pipeline::column::{Column, Span, Text};
-use crate::pipeline::index::{Hops, Offsets, RandomAccess};
+use crate::pipeline::index::{Hops, Offsets, RandomAccess, Scanned};
 use crate::pipeline::nodes::files::{Format, Scan};
 use crate::reader::read_whole_file;
 use crate::tensor::Tensor;
@@ -83,7 +83,7 @@ impl RandomAccess for Labelled {
         Whole.codec()
     }
 
-    fn scan(&self, file: &Arc<FileOrigin>, input: &mut Hops) -> Result<Offsets> {
+    fn scan(&self, file: &Arc<FileOrigin>, input: &mut Hops) -> Result<Scanned> {
         Whole.scan(file, input)
     }
 
@@ -91,7 +91,7 @@ impl RandomAccess for Labelled {
         Whole.unframe(file, frame, at)
     }
 
-    fn columns(&self, data: Text, origins: &Origins) -> Result<Vec<Column>> {
+    fn columns(&self, data: Text, _offsets: &[u64], origins: &Origins) -> Result<Vec<Column>> {
         let files = files(origins, data.len())?;
         let labels = files.iter().map(|file| self.label(file)).collect::<Result<Vec<_>>>()?;
         let labels = Tensor::from_values(Shape::new(&[files.len()]), labels)?;
@@ -104,15 +104,15 @@ impl RandomAccess for Whole {
         Codec::Known(Compression::None)
     }
 
-    fn scan(&self, _file: &Arc<FileOrigin>, input: &mut Hops) -> Result<Offsets> {
-        Ok(Offsets::Even { first: 0, length: input.len(), count: 1 })
+    fn scan(&self, _file: &Arc<FileOrigin>, input: &mut Hops) -> Result<Scanned> {
+        Ok(Offsets::Even { first: 0, length: input.len(), count: 1 }.into())
     }
 
     fn unframe(&self, _file: &Arc<FileOrigin>, frame: &[u8], _at: Place) -> Result<Span> {
         Ok(Span { start: 0, length: frame.len() })
     }
 
-    fn columns(&self, data: Text, origins: &Origins) -> Result<Vec<Column>> {
+    fn columns(&self, data: Text, _offsets: &[u64], origins: &Origins) -> Result<Vec<Column>> {
         Ok(vec![paths(&files(origins, data.len())?)?, Column::Text(data)])
     }
 }

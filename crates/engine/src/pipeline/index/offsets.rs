@@ -67,14 +67,27 @@ impl Offsets {
         self.len() == 0
     }
 
+    /// How many were added; of records of one length, none.
+    pub(super) fn num_pushed(&self) -> u64 {
+        match self {
+            Self::Even { .. } => 0,
+            Self::Small(offsets) => offsets.len() as u64,
+            Self::Large(offsets) => offsets.len() as u64,
+        }
+    }
+
+    /// Number `index` of those that were added.
+    pub(super) fn get(&self, index: u64) -> u64 {
+        match self {
+            Self::Even { first, length, .. } => first + index * length,
+            Self::Small(offsets) => u64::from(offsets[index as usize]),
+            Self::Large(offsets) => offsets[index as usize],
+        }
+    }
+
     /// The bytes of record `record` in its file.
     pub fn range(&self, record: u64) -> Range<u64> {
-        let index = record as usize;
-        match self {
-            Self::Even { first, length, .. } => first + record * length..first + (record + 1) * length,
-            Self::Small(offsets) => u64::from(offsets[index])..u64::from(offsets[index + 1]),
-            Self::Large(offsets) => offsets[index]..offsets[index + 1],
-        }
+        self.get(record)..self.get(record + 1)
     }
 
     /// How many bytes all records have.

@@ -5,7 +5,7 @@ use super::super::column::{Span, Text};
 use super::super::formats::{Codec, MARK_BYTES, Place};
 use super::super::nodes::sampled::Indexed;
 use super::super::origin::Gathered;
-use super::{Hops, Offsets, RandomAccess};
+use super::{Hops, RandomAccess, Scanned};
 use crate::error::{Error, Result};
 use crate::files::compression::Compression;
 use crate::files::positioned::Positioned;
@@ -28,7 +28,7 @@ const SMALL_GAP_BYTES: u64 = 512;
 #[derive(Debug)]
 pub struct FileIndex {
     file: Arc<FileOrigin>,
-    offsets: Offsets,
+    found: Scanned,
     size: u64,
     modified: Option<SystemTime>,
 }
@@ -37,23 +37,27 @@ impl FileIndex {
     /// Scans a file, unless `known` is of the file as it is now.
     pub fn of(access: &dyn RandomAccess, file: &Arc<FileOrigin>, known: Option<Arc<Self>>) -> Result<Arc<Self>> {
         let (input, metadata) = Positioned::open(&file.name)?;
-        if let Some(known) = known.filter(|known| known.is_of(&metadata)) {
+        if let Some(known) = known.filter(|known| known.is_of(&metadata) && known.fits(access)) {
             return Ok(known);
         }
         let size = metadata.len();
         let mut hops = Hops::new(input, file, size)?;
         check_uncompressed(access.codec(), file, hops.at(0, MARK_BYTES)?)?;
-        let offsets = access.scan(file, &mut hops)?;
-        Ok(Arc::new(Self { file: Arc::clone(file), offsets, size, modified: metadata.modified().ok() }))
+        let found = access.scan(file, &mut hops)?;
+        Ok(Arc::new(Self { file: Arc::clone(file), found, size, modified: metadata.modified().ok() }))
     }
 
     fn is_of(&self, metadata: &Metadata) -> bool {
         self.size == metadata.len() && self.modified.is_some() && self.modified == metadata.modified().ok()
     }
 
+    fn fits(&self, access: &dyn RandomAccess) -> bool {
+        self.found.layout.as_ref().is_none_or(|layout| access.fits(layout))
+    }
+
     /// How many bytes of memory it takes.
     pub fn memory_bytes(&self) -> usize {
-        self.offsets.memory_bytes()
+        self.found.memory_bytes()
     }
 }
 
@@ -110,6 +114,7 @@ struct Wanted {
     /// Its place among those that are wanted.
     row: usize,
     file: usize,
+    /// Its number in the file.
     record: u64,
     start: u64,
     end: u64,
@@ -124,8 +129,12 @@ impl ReachedFiles {
         let mut total_bytes = 0;
         let reached = |(file, index): (Arc<FileOrigin>, Arc<FileIndex>)| {
             let first = len;
-            len += index.offsets.len();
-            total_bytes += index.offsets.total_bytes();
+            len += index.found.offsets.len();
+            total_bytes += index.found.offsets.total_bytes();
+            let file = match &index.found.layout {
+                Some(layout) => file.laid_out(layout),
+                None => file,
+            };
             Reached { file, index, first, handle: OnceLock::new() }
         };
         let files = files.into_iter().map(reached).collect();
@@ -137,8 +146,9 @@ impl ReachedFiles {
     fn wanted(&self, numbers: &[u64]) -> Vec<Wanted> {
         let wanted = |(row, number): (usize, &u64)| {
             let file = self.files.partition_point(|file| file.first <= *number) - 1;
-            let record = number - self.files[file].first;
-            let range = self.files[file].index.offsets.range(record);
+            let index = number - self.files[file].first;
+            let range = self.files[file].index.found.offsets.range(index);
+            let record = self.files[file].index.found.numbers.get(index);
             Wanted { row, file, record, start: range.start, end: range.end, at: 0 }
         };
         let mut wanted: Vec<_> = numbers.iter().enumerate().map(wanted).collect();
@@ -172,9 +182,10 @@ impl ReachedFiles {
         match read.map_err(|error| Error::io(name, &error))? {
             count if count == bytes.len() => Ok(()),
             _ => Err(Error::data_loss(format!(
-                "{name}: record {} at {} ends behind the end of the file, which became shorter while it was read. Write \
-                 the files before they are read",
-                first.record, first.start
+                "{name}: {} at {} ends behind the end of the file, which became shorter while it was read. Write the \
+                 files before they are read",
+                reached.file.numbering.of(first.record),
+                first.start
             ))),
         }
     }
@@ -184,7 +195,7 @@ impl ReachedFiles {
             return Ok(work(handle));
         }
         let (handle, _) = Positioned::open(&reached.file.name)?;
-        if reached.index.offsets.len() <= 1 || self.num_open.fetch_add(1, Ordering::Relaxed) >= MAX_OPEN {
+        if reached.index.found.offsets.len() <= 1 || self.num_open.fetch_add(1, Ordering::Relaxed) >= MAX_OPEN {
             return Ok(work(&handle));
         }
         Ok(work(reached.handle.get_or_init(|| handle)))
@@ -217,7 +228,8 @@ impl Indexed for ReachedFiles {
             origins.push_record(file, wanted.record);
         }
         let origins = origins.finish();
-        let columns = self.access.columns(Text::new(buffer.into(), spans), &origins)?;
+        let offsets: Vec<_> = wanted.iter().map(|wanted| wanted.start).collect();
+        let columns = self.access.columns(Text::new(buffer.into(), spans), &offsets, &origins)?;
         Block::new(columns, numbers.len(), origins)
     }
 

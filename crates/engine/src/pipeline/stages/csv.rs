@@ -144,7 +144,7 @@ mod tests {
     /// Rows of these records, of a file of four fields of which the last and the first but one are wanted.
     fn rows(records: &[&str]) -> Rows {
         let file = FileOrigin::new(FileName::new("f"), Numbering { word: "line", first: 1 }, 0);
-        file.layout.set(Arc::new(Layout { fields: vec![(1, 1), (3, 0)], num_fields: 4 })).unwrap();
+        file.layout.set(Arc::new(Layout { names: Arc::new([]), fields: vec![(1, 1), (3, 0)], num_fields: 4 })).unwrap();
         let mut start = 0;
         let spans = records.iter().map(|record| {
             let span = Span { start, length: record.len() };

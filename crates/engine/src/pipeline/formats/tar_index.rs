@@ -1,0 +1,53 @@
+//! The samples of tar archives one by one. The bytes from the first header of a sample to that of the next one are a small
+//! archive.
+
+use super::chunks::Place;
+use super::source::Codec;
+use super::tar::{Archive, Samples, Tar};
+use super::tar_input::Hopping;
+use crate::error::{Error, Result};
+use crate::pipeline::column::{Column, Span, Text};
+use crate::pipeline::index::{Hops, Offsets, RandomAccess, Scanned};
+use crate::pipeline::origin::{FileOrigin, Origins};
+use bytes::Bytes;
+use std::sync::Arc;
+
+impl RandomAccess for Tar {
+    fn codec(&self) -> Codec {
+        self.codec
+    }
+
+    /// Goes from header to header; which files a sample has is looked at when it is read.
+    fn scan(&self, file: &Arc<FileOrigin>, input: &mut Hops) -> Result<Scanned> {
+        let mut archive = Archive::new(file, Hopping::new(input), 0);
+        let mut offsets = Offsets::new();
+        let mut key = None;
+        while let Some(member) = archive.next()? {
+            if key.as_ref() != Some(&member.key) {
+                offsets.push(archive.begin)?;
+                key = Some(member.key);
+            }
+        }
+        offsets.push(archive.begin)?;
+        Ok(offsets.into())
+    }
+
+    fn unframe(&self, _file: &Arc<FileOrigin>, frame: &[u8], _at: Place) -> Result<Span> {
+        Ok(Span { start: 0, length: frame.len() })
+    }
+
+    fn columns(&self, records: Text, offsets: &[u64], origins: &Origins) -> Result<Vec<Column>> {
+        let lost = || Error::internal("a sample that was found before is not there");
+        let mut bytes = Vec::new();
+        let mut columns: Vec<Vec<Span>> = (0..=self.extensions.len()).map(|_| Vec::new()).collect();
+        for (row, (frame, offset)) in records.rows().zip(offsets).enumerate() {
+            let origin = origins.get(row).ok_or_else(lost)?;
+            let archive = Archive::new(&origin.file, frame, *offset);
+            let mut samples = Samples::new(archive, Arc::clone(&self.extensions), origin.record);
+            let spans = samples.read(&mut bytes)?.ok_or_else(lost)?;
+            columns.iter_mut().zip(spans).for_each(|(column, span)| column.push(span));
+        }
+        let bytes = Bytes::from(bytes);
+        Ok(columns.into_iter().map(|spans| Column::Text(Text::new(bytes.clone(), spans))).collect())
+    }
+}

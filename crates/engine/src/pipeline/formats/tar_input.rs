@@ -1,0 +1,65 @@
+//! What tar archives are read from.
+
+use super::source::Source;
+use crate::error::Error;
+use crate::pipeline::index::Hops;
+use crate::pipeline::origin::FileOrigin;
+use std::io::{self, Read};
+
+/// Bytes of an archive, one after the other.
+pub(super) trait Input: Read + Sized {
+    /// Leaves out so many bytes, fewer at the end of the archive; returns how many.
+    fn skip(&mut self, count: u64) -> io::Result<u64> {
+        io::copy(&mut self.by_ref().take(count), &mut io::sink())
+    }
+
+    /// The error for a read that has failed `at` this place.
+    fn error(&self, file: &FileOrigin, error: &io::Error, _at: &str) -> Error {
+        Error::io(file.name.text(), error)
+    }
+}
+
+impl Input for Source {
+    fn error(&self, file: &FileOrigin, error: &io::Error, at: &str) -> Error {
+        Self::error(self, file, error, at)
+    }
+}
+
+/// A part of an archive in memory.
+impl Input for &[u8] {}
+
+/// An archive of which most is not read.
+pub(super) struct Hopping<'a> {
+    hops: &'a mut Hops,
+    at: u64,
+}
+
+impl<'a> Hopping<'a> {
+    /// Begins at the first byte.
+    pub fn new(hops: &'a mut Hops) -> Self {
+        Self { hops, at: 0 }
+    }
+}
+
+impl Read for Hopping<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let bytes = self.hops.at(self.at, 1).map_err(io::Error::other)?;
+        let count = bytes.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&bytes[..count]);
+        self.at += count as u64;
+        Ok(count)
+    }
+}
+
+impl Input for Hopping<'_> {
+    fn skip(&mut self, count: u64) -> io::Result<u64> {
+        let count = count.min(self.hops.len() - self.at);
+        self.at += count;
+        Ok(count)
+    }
+
+    fn error(&self, file: &FileOrigin, error: &io::Error, _at: &str) -> Error {
+        let inner = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
+        inner.cloned().unwrap_or_else(|| Error::io(file.name.text(), error))
+    }
+}
