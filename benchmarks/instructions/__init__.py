@@ -1,1 +1,1 @@
-"""Instruction counts of three small programs: a regression shows without timing anything."""
+"""Instruction counts of small programs: a regression shows without timing anything."""

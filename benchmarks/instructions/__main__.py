@@ -18,8 +18,12 @@ from benchmarks.instructions import program
 RECORD = Path(__file__).parent / "counts.json"
 TOLERANCE = 0.03
 """By what share a count may grow."""
-COUNTED = "headrace_engine::program::Program::run*"
-"""Instructions count while this function runs."""
+QUEUES = ["headrace_engine::program::Program::run*"]
+PIPELINES = [
+    "headrace_engine::pipeline::executor::Executor::work*",
+    "headrace_engine::pipeline::executor::Executor::next*",
+]
+"""Instructions count while one of these functions runs."""
 
 
 def count(name: str) -> int:
@@ -27,15 +31,11 @@ def count(name: str) -> int:
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "data"
         program.write(name, path)
+        counted = PIPELINES if program.is_pipeline(name) else QUEUES
         command = [
             *("valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"),
-            *(
-                f"--toggle-collect={COUNTED}",
-                sys.executable,
-                "-m",
-                "benchmarks.instructions.program",
-            ),
-            *(name, str(path)),
+            *(f"--toggle-collect={function}" for function in counted),
+            *(sys.executable, "-m", "benchmarks.instructions.program", name, str(path)),
         ]
         done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     found = re.search(r"Collected : (\d+)", done.stderr)
@@ -47,7 +47,7 @@ def count(name: str) -> int:
 @click.command()
 @click.option("--record", is_flag=True, help="Keep the counts as those to compare with.")
 def main(record: bool) -> None:
-    """Counts the instructions for each example of three programs and compares with the record.
+    """Counts the instructions for each example of the programs and compares with the record.
 
     Fails if a count has grown by more than 3 %. Record the new counts where that is wanted, and
     where they have shrunk.

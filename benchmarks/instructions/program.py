@@ -1,7 +1,8 @@
 """One of the measured programs: so many examples through an input pipeline, in one thread.
 
-A queue runner's thread fills the queue and only then is it emptied, so that the same instructions
-are executed each time. Nothing is counted but what the native engine does with programs.
+Of TensorFlow 1's programs, a queue runner's thread fills the queue and only then is it emptied, so
+that the same instructions are executed each time. Of pipelines there is one worker. Nothing is
+counted but what the native engine does.
 """
 
 import contextlib
@@ -13,6 +14,9 @@ from typing import Any
 import numpy as np
 
 import headrace.tf1 as tf
+from benchmarks.pipelines.pipeline import examples as pipeline_examples
+from benchmarks.pipelines.pipeline import images as pipeline_images
+from benchmarks.pipelines.pipeline import numbers as pipeline_numbers
 from benchmarks.pipelines.tf1 import examples, images, numbers
 
 NUM_BATCHES = 8
@@ -48,7 +52,19 @@ PROGRAMS: dict[str, tuple[Any, Callable[..., Any], Write]] = {
     "examples": (examples, examples.examples, write_examples),
     "augmented images": (images, images.augmented_images, write_images),
     "numbers": (numbers, numbers.numbers, write_numbers),
+    "pipeline, examples": (pipeline_examples, pipeline_examples.examples, write_examples),
+    "pipeline, augmented images": (
+        pipeline_images,
+        pipeline_images.augmented_images,
+        write_images,
+    ),
+    "pipeline, numbers": (pipeline_numbers, pipeline_numbers.numbers, write_numbers),
 }
+
+
+def is_pipeline(name: str) -> bool:
+    """Returns whether a program is a pipeline, and none of TensorFlow 1's."""
+    return name.startswith("pipeline")
 
 
 def num_examples(name: str) -> int:
@@ -63,6 +79,16 @@ def write(name: str, path: Path) -> None:
 
 def main(name: str, path: str) -> None:
     """Runs a program."""
+    count = _run_pipeline(name, path) if is_pipeline(name) else _run_queues(name, path)
+    assert count == num_examples(name), count
+
+
+def _run_pipeline(name: str, path: str) -> int:
+    pipeline = PROGRAMS[name][1]([path], 1).options(num_threads=1)
+    return sum(len(batch["label"]) for batch in pipeline)
+
+
+def _run_queues(name: str, path: str) -> int:
     tf.set_random_seed(1)
     batch = PROGRAMS[name][1]([path], 1)
     names, batcher = tf.get_collection(tf.GraphKeys.QUEUE_RUNNERS)
@@ -78,8 +104,7 @@ def main(name: str, path: str) -> None:
         runner = tf.train.QueueRunner(batcher.queue, batcher.enqueue_ops[:1])
         for thread in runner.create_threads(session, start=True):
             thread.join()
-        count = sum(len(dequeue()[1]) for _ in range(NUM_BATCHES))
-    assert count == num_examples(name), count
+        return sum(len(dequeue()[1]) for _ in range(NUM_BATCHES))
 
 
 if __name__ == "__main__":
