@@ -47,7 +47,7 @@ impl Node for Waves {
                 let slot = self.ring.start();
                 match task {
                     Task::Native(job) => context.start(0, Box::new(move || slot.set(job().and_then(outcome)))),
-                    Task::Hosted => context.start_hosted(0, HostTask { rows: Rows::new(), pass: 0, slot })?,
+                    Task::Hosted => context.start_hosted(0, HostTask { rows: Rows::new(), pass: 0, stage: 0, slot })?,
                 }
             }
         }
