@@ -10,6 +10,7 @@ mod source;
 mod tar;
 mod tar_index;
 mod tar_input;
+mod tar_samples;
 mod tfrecord;
 mod whole;
 

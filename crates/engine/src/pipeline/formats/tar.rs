@@ -5,14 +5,13 @@
 use super::chunks::CHUNK_BYTES;
 use super::source::{Codec, Source};
 use super::tar_input::Input;
+use super::tar_samples::Samples;
 use crate::error::{Error, Result};
-use crate::pipeline::block::{Block, FileOrigin, Origins};
-use crate::pipeline::budget::Charge;
-use crate::pipeline::column::{Column, Span, Text};
+use crate::pipeline::block::FileOrigin;
+use crate::pipeline::column::Span;
 use crate::pipeline::index::RandomAccess;
 use crate::pipeline::nodes::files::{Format, Scan};
 use crate::tensor::allocate::{self, Unread};
-use crate::text::excerpt::excerpt;
 use bytes::Bytes;
 use std::io::Read;
 use std::sync::Arc;
@@ -68,13 +67,13 @@ pub fn infer_tar(file: &Arc<FileOrigin>, codec: Codec) -> Result<Vec<String>> {
 /// A file in an archive, whose contents come next.
 pub(super) struct Member {
     pub key: Vec<u8>,
-    extension: String,
-    num_bytes: u64,
+    pub extension: String,
+    pub num_bytes: u64,
 }
 
 /// The files of an archive that are part of samples.
 pub(super) struct Archive<I> {
-    file: Arc<FileOrigin>,
+    pub file: Arc<FileOrigin>,
     source: I,
     /// How much of it was read.
     offset_bytes: u64,
@@ -172,7 +171,7 @@ impl<I: Input> Archive<I> {
     }
 
     /// Reads the contents of a file.
-    fn contents(&mut self, num_bytes: u64, bytes: &mut Vec<u8>) -> Result<Span> {
+    pub fn contents(&mut self, num_bytes: u64, bytes: &mut Vec<u8>) -> Result<Span> {
         let (start, offset_bytes) = (bytes.len(), self.offset_bytes);
         self.read(num_bytes, bytes)?;
         let length = bytes.len() - start;
@@ -238,111 +237,6 @@ fn key_and_extension(name: &[u8]) -> Option<(Vec<u8>, String)> {
     let point = base + name[base..].iter().position(|byte| *byte == b'.').filter(|point| *point > 0)?;
     let extension = String::from_utf8_lossy(&name[point + 1..]).to_lowercase();
     (!extension.is_empty()).then(|| (name[..point].to_vec(), extension))
-}
-
-/// The samples of an archive.
-pub(super) struct Samples<I> {
-    archive: Archive<I>,
-    extensions: Arc<[(String, Option<Bytes>)]>,
-    /// The first file of the next sample, whose contents were not read.
-    next: Option<Member>,
-    /// The number of the next sample.
-    sample: u64,
-    is_over: bool,
-    error: Option<Error>,
-}
-
-impl<I: Input> Samples<I> {
-    /// The first sample of `archive` has number `sample`.
-    pub fn new(archive: Archive<I>, extensions: Arc<[(String, Option<Bytes>)]>, sample: u64) -> Self {
-        Self { archive, extensions, next: None, sample, is_over: false, error: None }
-    }
-
-    /// Reads a sample: the places of its key and of its files. `None` at the end of the archive.
-    pub fn read(&mut self, bytes: &mut Vec<u8>) -> Result<Option<Vec<Span>>> {
-        let first = match self.next.take() {
-            Some(member) => Some(member),
-            None => self.archive.next()?,
-        };
-        let Some(mut member) = first else { return Ok(None) };
-        let key = member.key.clone();
-        let mut spans: Vec<Option<Span>> = self.extensions.iter().map(|_| None).collect();
-        loop {
-            if let Some(column) = self.extensions.iter().position(|(name, _)| *name == member.extension) {
-                if spans[column].is_some() {
-                    let text = format!("has two files '{}', expected one. Rename one of them.", member.extension);
-                    return Err(self.wrong(&key, &text));
-                }
-                spans[column] = Some(self.archive.contents(member.num_bytes, bytes)?);
-            }
-            match self.archive.next()? {
-                Some(next) if next.key == key => member = next,
-                next => {
-                    self.next = next;
-                    break;
-                }
-            }
-        }
-        let mut all = vec![place(&key, bytes)?];
-        for (span, (extension, default)) in spans.into_iter().zip(&*self.extensions) {
-            all.push(match (span, default) {
-                (Some(span), _) => span,
-                (None, Some(default)) => place(default, bytes)?,
-                (None, None) => return Err(self.lacking(&key, extension)),
-            });
-        }
-        self.sample += 1;
-        Ok(Some(all))
-    }
-
-    #[cold]
-    fn wrong(&self, key: &[u8], text: &str) -> Error {
-        let file = &self.archive.file;
-        let place = format!("{}: {}", file.name.text(), file.numbering.of(self.sample));
-        Error::invalid_argument(format!("{place}, '{}', {text}", excerpt(key)))
-    }
-
-    #[cold]
-    fn lacking(&self, key: &[u8], extension: &str) -> Error {
-        let names: Vec<_> = self.extensions.iter().map(|(name, _)| name.as_str()).collect();
-        let names = names.join(", ");
-        let text = format!(
-            "has no file '{extension}', expected {names}, as the first sample has. Say what stands for it, with \
-             defaults={{'{extension}': ...}}."
-        );
-        self.wrong(key, &text)
-    }
-}
-
-/// Adds a copy of some bytes; returns where they are.
-fn place(added: &[u8], bytes: &mut Vec<u8>) -> Result<Span> {
-    allocate::grow(bytes, added.len()).map_err(|refusal| refusal.at("the samples of an archive"))?;
-    let span = Span { start: bytes.len(), length: added.len() };
-    bytes.extend_from_slice(added);
-    Ok(span)
-}
-
-impl<I: Input + Send> Scan for Samples<I> {
-    fn next(&mut self, charge: Charge) -> Result<Option<Block>> {
-        let first = self.sample;
-        let mut bytes = Vec::new();
-        let mut columns: Vec<Vec<Span>> = (0..=self.extensions.len()).map(|_| Vec::new()).collect();
-        while !self.is_over && self.error.is_none() && bytes.len() < CHUNK_BYTES {
-            match self.read(&mut bytes) {
-                Ok(Some(spans)) => columns.iter_mut().zip(spans).for_each(|(column, span)| column.push(span)),
-                Ok(None) => self.is_over = true,
-                Err(error) => self.error = Some(error),
-            }
-        }
-        let num_rows = columns.first().map_or(0, Vec::len);
-        if num_rows == 0 {
-            self.is_over = true;
-            return self.error.take().map_or(Ok(None), Err);
-        }
-        let bytes = charge.over(bytes);
-        let columns = columns.into_iter().map(|spans| Column::Text(Text::new(bytes.clone(), spans))).collect();
-        Block::new(columns, num_rows, Origins::Run(Arc::clone(&self.archive.file), first)).map(Some)
-    }
 }
 
 #[cfg(test)]

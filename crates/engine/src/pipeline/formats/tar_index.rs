@@ -3,8 +3,9 @@
 
 use super::chunks::Place;
 use super::source::Codec;
-use super::tar::{Archive, Samples, Tar};
+use super::tar::{Archive, Tar};
 use super::tar_input::Hopping;
+use super::tar_samples::Samples;
 use crate::error::{Error, Result};
 use crate::pipeline::column::{Column, Span, Text};
 use crate::pipeline::index::{Hops, Offsets, RandomAccess, Scanned};
