@@ -235,7 +235,8 @@ impl Executor {
 
     /// Measures how long workers are idle since something does not fit into the budget.
     fn note_refusal(&self, state: &mut State, is_refused: bool) {
-        let is_waiting = is_refused && state.tasks.num_native() == 0 && state.num_idle > 0;
+        // Idle workers that are left when each task has one.
+        let is_waiting = is_refused && state.num_idle > 0 && state.num_idle >= state.tasks.num_native();
         match (is_waiting, state.refused_since) {
             (true, None) => state.refused_since = Some(Instant::now()),
             (false, Some(since)) => {
