@@ -139,6 +139,18 @@ def test_slow_storage(tmp_path):
         assert read(paths).statistics().seconds < batches.statistics().seconds
 
 
+def test_slow_storage_of_a_source_that_parses(tmp_path):
+    with slow_files(tmp_path, 1) as paths:
+        columns = {"n": int}
+        source = hr.csv(paths, columns, header=False, compression=None)
+        batches = run(source.batch(256).options(num_threads=2))
+    assert batches.verdict().startswith("csv limits: its reads waited for storage")
+    reading, fields, batch = batches.statistics().stages
+    assert (reading.name, fields.name, batch.name) == ("csv", "csv, fields", "batch")
+    assert reading.examples == fields.examples == batch.examples == 25_600
+    assert reading.waiting_seconds > 100 * SECONDS > fields.waiting_seconds
+
+
 def test_a_dear_native_function(lines):
     batches = run(hr.text_lines(lines).map(dear).batch(50).options(num_threads=1))
     found = batches.verdict()

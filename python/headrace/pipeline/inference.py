@@ -9,7 +9,7 @@ from headrace.pipeline import stages
 from headrace.pipeline.batches import Batches
 from headrace.pipeline.columns import check_components, spec_of
 from headrace.pipeline.draws import Draws
-from headrace.pipeline.source import Source
+from headrace.pipeline.source import InferredSource
 from headrace.pipeline.specs import Known, Specs, after, gives_anything, static_specs, zipped
 from headrace.pipeline.stages import Stage
 
@@ -46,7 +46,7 @@ def _next(chain: Sequence[Stage], stage: Stage, known: Known) -> Specs:
         parts = [part.specs[-1] for part in known.parts]
         return zipped(parts) if isinstance(stage, stages.Zip) else _common(stage.name, parts)
     match stage:
-        case Source():
+        case InferredSource():
             return stage.inferred()
         case stages.Iterable_(factory=factory):
             example = next(iter(islice(factory(), 1)), None)

@@ -10,7 +10,7 @@ from headrace.pipeline.batches import Batches
 from headrace.pipeline.elements import Feature, Ragged, Spec, element_type
 from headrace.pipeline.inference import chain_specs
 from headrace.pipeline.reach import check_reachable, needs_scan
-from headrace.pipeline.source import Source
+from headrace.pipeline.source import InferredSource, Source
 from headrace.pipeline.specs import (
     Known,
     Specs,
@@ -430,7 +430,7 @@ class Pipeline:
         lines = [self._described(number, stage) for number, stage in enumerate(self.stages)]
         options = [f"options: {name}={value}" for name, value in self._options.items()]
         known, source = static_specs(self.stages), self.stages[0]
-        if isinstance(source, Source) and source.spec is None:
+        if isinstance(source, InferredSource) and source.spec is None:
             lines.append(f"{source.name}: {source.described()}")
             known = self._with_inferred(source)
         components = (
@@ -440,7 +440,7 @@ class Pipeline:
         )
         return "\n".join([*lines, *options, *components])
 
-    def _with_inferred(self, source: Source) -> Specs | None:
+    def _with_inferred(self, source: InferredSource) -> Specs | None:
         specs = source.inferred()
         for stage in self.stages[1:]:
             if gives_anything(stage):

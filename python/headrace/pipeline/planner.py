@@ -39,11 +39,15 @@ class Counted:
         stage: The stage.
         num_parallel: How many of its tasks may run at the same time; None for as many as threads.
         is_python: Whether it is a Python function.
+        reads_files: Whether its tasks wait for storage.
+        part: Which part of the stage it is, if it is counted in parts.
     """
 
     stage: Stage
     num_parallel: int | None = None
     is_python: bool = False
+    reads_files: bool = False
+    part: str = ""
 
 
 @dataclass
@@ -104,14 +108,18 @@ class _Planning:
         match self._chain[0]:
             case stages.Files() as files:
                 paths = find_files(files.kind, files.paths)
-                self.counted[self._number] = Counted(files, num_parallel=len(paths))
+                self.counted[self._number] = Counted(files, len(paths), reads_files=True)
                 return engine.Plan.files(files.kind, paths, files.compression or "", files.lengths)
             case Source() as source:
                 planned = source.planned(self._specs[0], self._lane)
                 self.counted[self._number] = Counted(
-                    source, planned.num_parallel, planned.is_python
+                    source, planned.num_parallel, planned.is_python, not planned.is_python
                 )
-                self._waiting.extend(stage.metered(self._number) for stage in planned.stages)
+                if planned.stages:
+                    # Reading waits for storage, and this does not: it has a number of its own.
+                    self.counted.append(Counted(source, part="fields"))
+                    number = len(self.counted) - 1
+                    self._waiting.extend(stage.metered(number) for stage in planned.stages)
                 return planned.plan
             case stages.Arrays() as arrays:
                 return _rows(arrays)

@@ -1,5 +1,6 @@
 """What sources have in common that know the format of their files."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, NamedTuple
 
@@ -7,7 +8,7 @@ from headrace import engine
 from headrace.pipeline.elements import Spec
 from headrace.pipeline.stages import Stage
 
-__all__ = ["Source", "SourcePlan"]
+__all__ = ["InferredSource", "Source", "SourcePlan"]
 
 
 class SourcePlan(NamedTuple):
@@ -26,7 +27,7 @@ class SourcePlan(NamedTuple):
     is_python: bool = False
 
 
-class Source(Stage):
+class Source(Stage, ABC):
     """Files of a format that says what there is in them.
 
     Attributes:
@@ -37,27 +38,16 @@ class Source(Stage):
     is_reachable: ClassVar[bool] = False
 
     @property
+    @abstractmethod
     def spec(self) -> dict[str, Spec] | None:
         """The components of an example; None if they are inferred from the first file."""
-        raise NotImplementedError
 
     @property
     def classes(self) -> tuple[str, ...] | None:
         """The names of the classes, in the order of their labels; None if there are none."""
         return None
 
-    def inferred(self) -> dict[str, Spec]:
-        """Returns the components, read from the beginning of the first file.
-
-        Raises:
-            OpError: If it cannot be read.
-        """
-        raise NotImplementedError
-
-    def described(self) -> str:
-        """Returns from where the components are inferred, in words."""
-        raise NotImplementedError
-
+    @abstractmethod
     def planned(self, specs: dict[str, Spec], add_lane: Callable[[Any], int]) -> SourcePlan:
         """Returns the plan.
 
@@ -65,4 +55,19 @@ class Source(Stage):
             specs: The components of an example.
             add_lane: Takes a `Lane` for a Python function, and returns its number.
         """
-        raise NotImplementedError
+
+
+class InferredSource(Source):
+    """Files whose components may have to be inferred."""
+
+    @abstractmethod
+    def inferred(self) -> dict[str, Spec]:
+        """Returns the components, read from the beginning of the first file.
+
+        Raises:
+            OpError: If it cannot be read.
+        """
+
+    @abstractmethod
+    def described(self) -> str:
+        """Returns from where the components are inferred, in words."""

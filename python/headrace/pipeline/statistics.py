@@ -39,7 +39,8 @@ class Statistics:
 
     Attributes:
         seconds: Since it began, until now or its end.
-        stages: What each stage has done, in order.
+        stages: What each stage has done, in order. A source that parses fields, such as `csv`, has
+            two: for reading records, and for their fields.
     """
 
     seconds: float
@@ -61,12 +62,13 @@ class StageReadings:
     @property
     def name(self) -> str:
         """The stage and its function, such as "map(augment)"."""
+        name = self.counted.stage.name
         match self.counted.stage:
             case stages.Map(function=function) | stages.Filter(function=function):
-                return f"{self.counted.stage.name}({name_of(function)})"
+                return f"{name}({name_of(function)})"
             case stages.FlatMap(function=function) | stages.Iterable_(factory=function):
-                return f"{self.counted.stage.name}({name_of(function)})"
-        return self.counted.stage.name
+                return f"{name}({name_of(function)})"
+        return f"{name}, {self.counted.part}" if self.counted.part else name
 
     @property
     def waiting(self) -> float:

@@ -42,7 +42,7 @@ def _suspects(readings: Readings) -> Iterator[_Suspect]:
     for stage in readings.stages:
         if stage.counted.is_python:
             yield _python(stage, readings)
-        elif isinstance(stage.counted.stage, stages.Files):
+        elif stage.counted.reads_files:
             yield _storage(stage, readings)
             yield _reader(stage, readings)
 
@@ -83,11 +83,10 @@ def _workers(readings: Readings) -> _Suspect:
 
 def _less_work(stage: StageReadings) -> str:
     more = "give it more threads with options(num_threads=...) if the machine has the cores"
-    match stage.counted.stage:
-        case stages.Batch() | stages.PaddedBatch():
-            return f"{more}, or keep components small: convert them after the batch, on the device"
-        case stages.Files():
-            return f"{more}, or store the data uncompressed"
+    if stage.counted.reads_files:
+        return f"{more}, or store the data uncompressed"
+    if isinstance(stage.counted.stage, (stages.Batch, stages.PaddedBatch)):
+        return f"{more}, or keep components small: convert them after the batch, on the device"
     return f"{more}, or leave out with select what is not needed"
 
 
@@ -138,7 +137,7 @@ def _stored(stage: StageReadings, readings: Readings) -> float:
     A thread that is not running waits for storage or for a processor. How long for a processor is
     judged by the tasks that read nothing.
     """
-    if not isinstance(stage.counted.stage, stages.Files):
+    if not stage.counted.reads_files:
         return 0.0
     crowding = readings.tasks_busy / readings.tasks_computing if readings.tasks_computing else 1.0
     return max(stage.busy - stage.computing * max(crowding, 1.0), 0.0)
@@ -146,8 +145,6 @@ def _stored(stage: StageReadings, readings: Readings) -> float:
 
 def _scheduled(readings: Readings) -> float:
     """How long a worker had work or waited for it; less than all the time on a crowded machine."""
-    read = sum(
-        stage.busy for stage in readings.stages if isinstance(stage.counted.stage, stages.Files)
-    )
+    read = sum(stage.busy for stage in readings.stages if stage.counted.reads_files)
     known = readings.tasks_busy + read + readings.idle
     return min(max(known / readings.num_threads, 1e-9), readings.seconds)

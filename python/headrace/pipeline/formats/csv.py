@@ -16,13 +16,13 @@ from headrace.pipeline.components import (
 from headrace.pipeline.elements import Spec, element_of
 from headrace.pipeline.paths import Paths, as_paths, check_compression, find_files
 from headrace.pipeline.pipeline import Pipeline
-from headrace.pipeline.source import Source, SourcePlan
+from headrace.pipeline.source import InferredSource, SourcePlan
 
 __all__ = ["Csv", "csv"]
 
 
 @dataclass(frozen=True)
-class Csv(Source):
+class Csv(InferredSource):
     """Records of CSV files.
 
     Attributes:
@@ -73,7 +73,7 @@ class Csv(Source):
         records = engine.csv_records(
             paths, self.compression or "", ord(self.delimiter), names, len(specs)
         )
-        return SourcePlan(records, [fields])
+        return SourcePlan(records, [fields], len(paths))
 
 
 def csv(

@@ -16,13 +16,13 @@ from headrace.pipeline.components import (
 from headrace.pipeline.elements import Spec, element_of
 from headrace.pipeline.paths import Paths, as_paths, check_compression, find_files
 from headrace.pipeline.pipeline import Pipeline
-from headrace.pipeline.source import Source, SourcePlan
+from headrace.pipeline.source import InferredSource, SourcePlan
 
 __all__ = ["JsonLines", "json_lines"]
 
 
 @dataclass(frozen=True)
-class JsonLines(Source):
+class JsonLines(InferredSource):
     """Objects of JSON lines.
 
     Attributes:
@@ -68,7 +68,8 @@ class JsonLines(Source):
         components = components_of("json_lines", specs, self.columns, self.defaults)
         fields = engine.json_fields(list(map(native, components)))
         paths = find_files("json_lines", self.paths)
-        return SourcePlan(engine.json_records(paths, self.compression or ""), [fields])
+        records = engine.json_records(paths, self.compression or "")
+        return SourcePlan(records, [fields], len(paths))
 
 
 def json_lines(

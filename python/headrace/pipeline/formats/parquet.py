@@ -16,7 +16,7 @@ from headrace.os_errors import os_errors
 from headrace.pipeline.elements import ElementType, Spec, engine_code
 from headrace.pipeline.paths import Paths, as_paths, find_files
 from headrace.pipeline.pipeline import Pipeline
-from headrace.pipeline.source import Source, SourcePlan
+from headrace.pipeline.source import InferredSource, SourcePlan
 
 __all__ = ["Parquet", "parquet"]
 
@@ -25,7 +25,7 @@ _BLOCK_ROWS: Final = 4096
 
 
 @dataclass(frozen=True)
-class Parquet(Source):
+class Parquet(InferredSource):
     """Rows of Parquet files.
 
     Attributes:

@@ -9,7 +9,7 @@ from headrace.pipeline.components import Pairs, components_of
 from headrace.pipeline.elements import Spec
 from headrace.pipeline.paths import Paths, as_paths, check_compression, find_files
 from headrace.pipeline.pipeline import Pipeline
-from headrace.pipeline.source import Source, SourcePlan
+from headrace.pipeline.source import InferredSource, SourcePlan
 
 __all__ = ["WebDataset", "webdataset"]
 
@@ -17,7 +17,7 @@ _KEY = "__key__"
 
 
 @dataclass(frozen=True)
-class WebDataset(Source):
+class WebDataset(InferredSource):
     """Samples of tar archives.
 
     Attributes:
