@@ -1,10 +1,12 @@
 //! Blocks: many examples in columns; and rows of blocks, in the order in which they are wanted.
 
 use super::budget::Charge;
-use super::column::Column;
+use super::column::{Column, Text};
 use super::origin::Gathered;
 pub use super::origin::{FileOrigin, Origins, Pass, Place, RowOrigin};
 use crate::error::{Error, Result};
+use crate::tensor::allocate;
+use bytes::Bytes;
 use std::sync::Arc;
 
 /// Some examples, in columns.
@@ -210,6 +212,26 @@ impl Rows {
     /// Each row: its block and its number there.
     pub fn iter(&self) -> impl Iterator<Item = (&Arc<Block>, usize)> + Clone {
         self.runs.iter().flat_map(|run| (run.start..run.start + run.length).map(|row| (&self.blocks[run.block], row)))
+    }
+
+    /// The strings of column `column`.
+    pub fn strings(&self, column: usize) -> Result<Vec<Bytes>> {
+        let mut strings = allocate::room(self.num_rows).map_err(|refusal| refusal.at("the strings of rows"))?;
+        let mut texts: Vec<Option<Text>> = self.blocks.iter().map(|_| None).collect();
+        for run in &self.runs {
+            match &self.blocks[run.block].columns[column] {
+                Column::Text(text) => {
+                    let text = texts[run.block].get_or_insert_with(|| text.counted_apart());
+                    strings.extend((run.start..run.start + run.length).map(|row| text.shared_row(row)));
+                }
+                other => {
+                    for row in run.start..run.start + run.length {
+                        strings.push(other.row(row)?.string_scalar("a string of a row")?.clone());
+                    }
+                }
+            }
+        }
+        Ok(strings)
     }
 
     /// Where row `row` was read, if that is known.

@@ -29,6 +29,8 @@ pub enum Column {
 pub struct Text {
     buffer: Bytes,
     spans: Arc<[Span]>,
+    /// The bytes of all strings.
+    num_bytes: usize,
 }
 
 /// The place of a string in its buffer.
@@ -56,7 +58,14 @@ pub struct Ragged {
 impl Text {
     /// Strings at `spans`, which must lie inside of `buffer`.
     pub fn new(buffer: Bytes, spans: Vec<Span>) -> Self {
-        Self { buffer, spans: spans.into() }
+        let num_bytes = spans.iter().map(|span| span.length).sum();
+        Self { buffer, spans: spans.into(), num_bytes }
+    }
+
+    /// The same strings. References to these are counted apart from those to others, so that threads that take strings of
+    /// one text do not wait for each other.
+    pub fn counted_apart(&self) -> Self {
+        Self { buffer: Bytes::from_owner(self.buffer.clone()), ..self.clone() }
     }
 
     /// How many strings there are.
@@ -85,8 +94,22 @@ impl Text {
     }
 
     fn num_bytes(&self) -> usize {
-        self.spans.iter().map(|span| span.length).sum()
+        self.num_bytes
     }
+}
+
+/// Looks at strings that lie all over the memory before they are needed, so that the processor waits for many of them at the
+/// same time.
+pub fn look_ahead<'a>(strings: impl Iterator<Item = &'a [u8]>) {
+    /// What the processor fetches at a time.
+    const LINE_BYTES: usize = 64;
+    /// What follows is fetched in time by itself.
+    const MAX_BYTES: usize = 1024;
+    let look = |sum, string: &[u8]| {
+        let lines = string.iter().take(MAX_BYTES).step_by(LINE_BYTES);
+        lines.chain(string.last()).fold(sum, |sum, byte| sum ^ byte)
+    };
+    std::hint::black_box(strings.fold(0, look));
 }
 
 impl Ragged {
@@ -290,14 +313,20 @@ fn gather_text(columns: &[&Column], rows: impl ExactSizeIterator<Item = Place> +
         _ => Err(unlike()),
     });
     let texts = texts.collect::<Result<Vec<_>>>()?;
+    /// So many strings are looked at before the first of them is copied.
+    const LOOKED_AHEAD: usize = 64;
     let refused = |refusal: allocate::Refusal| refusal.at("the strings of a batch");
-    let num_bytes = rows.clone().map(|(column, row)| texts[column].spans[row].length).sum();
+    let mut strings: Vec<&[u8]> = allocate::room(rows.len()).map_err(refused)?;
+    strings.extend(rows.map(|(column, row)| texts[column].row(row)));
+    let num_bytes = strings.iter().map(|string| string.len()).sum();
     let mut buffer = allocate::room(num_bytes).map_err(refused)?;
-    let mut spans = allocate::room(rows.len()).map_err(refused)?;
-    for (column, row) in rows {
-        let bytes = texts[column].row(row);
-        spans.push(Span { start: buffer.len(), length: bytes.len() });
-        buffer.extend_from_slice(bytes);
+    let mut spans = allocate::room(strings.len()).map_err(refused)?;
+    for group in strings.chunks(LOOKED_AHEAD) {
+        look_ahead(group.iter().copied());
+        for string in group {
+            spans.push(Span { start: buffer.len(), length: string.len() });
+            buffer.extend_from_slice(string);
+        }
     }
     Ok(Text::new(buffer.into(), spans))
 }

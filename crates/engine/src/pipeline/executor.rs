@@ -1,7 +1,9 @@
-//! Runs a pipeline: a pool of workers, and the nodes, which are asked under one lock.
+//! Runs a pipeline: a pool of workers, and the nodes, which are asked by one thread at a time.
 //!
-//! The lock is held while nodes move row numbers, never while anything is read, decoded or computed, nor in Python. A task
-//! that has ended asks the nodes for what can be done next; so there is no thread that directs the others.
+//! Whoever changes what the nodes would say (a task has ended, the consumer has taken rows) leaves word that they are to be
+//! asked. A thread that has nothing better to do asks them: a worker between two tasks, or a thread that would otherwise
+//! wait. So there is no thread that directs the others, and a consumer that finds rows never works for the pool. The
+//! lock is held for a few words only: not while nodes move row numbers, nor while anything is read, decoded or computed.
 
 use super::block::{Block, Rows};
 use super::budget::Budget;
@@ -18,7 +20,7 @@ use std::time::{Duration, Instant};
 /// The running state of one iteration over a pipeline, shared by its threads.
 pub struct Executor {
     state: Mutex<State>,
-    /// Workers wait here for tasks.
+    /// Idle workers wait here until they are called.
     has_work: Condvar,
     /// For each lane, its thread waits here for tasks.
     has_hosted: Vec<Condvar>,
@@ -30,18 +32,48 @@ pub struct Executor {
 }
 
 struct State {
-    /// `None` after the end, an error, or [`Executor::close`].
-    root: Option<Box<dyn Node>>,
+    nodes: Nodes,
+    /// The nodes may say something else than when they were asked last.
+    is_changed: bool,
     tasks: Tasks,
     /// Tasks that were begun and have not ended.
     num_running: usize,
+    /// Workers that wait and were not called.
     num_idle: usize,
+    /// Workers that were called and do not know it yet.
+    num_called: usize,
     outputs: VecDeque<Rows>,
+    is_consumer_waiting: bool,
     /// Comes after the outputs.
     error: Option<Error>,
     is_closed: bool,
+    /// When the nodes were asked last, something did not fit into the budget.
+    is_refused: bool,
     /// Since when workers have nothing to do but what does not fit into the budget.
     refused_since: Option<Instant>,
+}
+
+/// Where the nodes are.
+enum Nodes {
+    /// Here, and nobody asks them.
+    Here(Box<dyn Node>),
+    /// Some thread asks them.
+    Asked,
+    /// Nowhere: they have ended, with or without an error, or the pipeline was closed.
+    Ended,
+}
+
+type Guard<'a> = MutexGuard<'a, State>;
+
+impl State {
+    /// Whether it is time to ask the nodes, and nobody does.
+    fn must_ask(&self, max_outputs: usize) -> bool {
+        self.is_changed && matches!(self.nodes, Nodes::Here(_)) && self.outputs.len() < max_outputs
+    }
+
+    fn is_over(&self) -> bool {
+        matches!(self.nodes, Nodes::Ended)
+    }
 }
 
 /// What the consumer gets.
@@ -58,13 +90,17 @@ impl Executor {
     /// Prepares to run `root`, whose rows leave as whole blocks; up to `max_outputs` of them wait for the consumer.
     pub fn new(root: Box<dyn Node>, num_lanes: usize, budget: Arc<Budget>, max_outputs: usize) -> Self {
         let state = State {
-            root: Some(root),
+            nodes: Nodes::Here(root),
+            is_changed: false,
             tasks: Tasks::new(num_lanes),
             num_running: 0,
             num_idle: 0,
+            num_called: 0,
             outputs: VecDeque::new(),
+            is_consumer_waiting: false,
             error: None,
             is_closed: false,
+            is_refused: false,
             refused_since: None,
         };
         Self {
@@ -88,32 +124,62 @@ impl Executor {
         &self.meters
     }
 
-    /// Starts the first tasks.
+    /// Lets the workers begin.
     pub fn start(&self) {
-        drop(self.advance(self.state.lock()));
+        self.note_change(&mut self.state.lock());
     }
 
     /// Works until the pipeline is closed. Each worker is a thread that calls this.
     pub fn work(&self) {
         let mut state = self.state.lock();
         while !state.is_closed {
-            match state.tasks.pop() {
-                Some(work) => {
-                    state.num_running += 1;
-                    drop(state);
-                    work();
-                    state = self.state.lock();
-                    state.num_running -= 1;
-                    state = self.advance(state);
-                }
-                None => {
-                    state.num_idle += 1;
-                    let since = Instant::now();
-                    state = self.has_work.wait(state);
-                    self.meters.idle.add(since.elapsed());
-                    state.num_idle -= 1;
-                }
+            if state.must_ask(self.max_outputs) {
+                state = self.ask(state, self.max_outputs);
+            } else if let Some(work) = state.tasks.pop() {
+                state.num_running += 1;
+                drop(state);
+                work();
+                state = self.state.lock();
+                state.num_running -= 1;
+                state.is_changed = true;
+            } else {
+                state = self.idle(state);
             }
+        }
+    }
+
+    /// Waits until the worker is called.
+    fn idle<'a>(&'a self, mut state: Guard<'a>) -> Guard<'a> {
+        state.num_idle += 1;
+        self.note_refusal(&mut state);
+        let since = Instant::now();
+        while state.num_called == 0 && !state.is_closed {
+            state = self.has_work.wait(state);
+        }
+        self.meters.idle.add(since.elapsed());
+        state.num_called = state.num_called.saturating_sub(1);
+        self.note_refusal(&mut state);
+        state
+    }
+
+    /// Calls up to `count` idle workers.
+    fn call(&self, state: &mut State, count: usize) {
+        let count = count.min(state.num_idle);
+        state.num_idle -= count;
+        state.num_called += count;
+        (0..count).for_each(|_| self.has_work.notify_one());
+    }
+
+    /// Says that the nodes may say something else now, and sees to it that somebody asks them: an idle worker, or the
+    /// consumer if it waits, or the worker that ends its task first.
+    fn note_change(&self, state: &mut State) {
+        state.is_changed = true;
+        if !state.must_ask(self.max_outputs) || state.num_called > 0 {
+            return;
+        }
+        match state.num_idle {
+            0 if state.is_consumer_waiting => self.has_output.notify_one(),
+            _ => self.call(state, 1),
         }
     }
 
@@ -128,7 +194,10 @@ impl Executor {
                 state.num_running += 1;
                 return Some(task);
             }
-            state = self.has_hosted.get(lane)?.wait(state);
+            state = match state.must_ask(self.max_outputs) {
+                true => self.ask(state, self.max_outputs),
+                false => self.has_hosted.get(lane)?.wait(state),
+            };
         }
     }
 
@@ -136,26 +205,38 @@ impl Executor {
     pub fn end_hosted(&self) {
         let mut state = self.state.lock();
         state.num_running -= 1;
-        drop(self.advance(state));
+        self.note_change(&mut state);
     }
 
-    /// The next rows, as a block. Waits for at most `timeout`.
+    /// The next rows, as a block. Waits for at most `timeout`, and longer only while it asks the nodes.
     pub fn next(&self, timeout: Duration) -> Result<Output> {
+        let deadline = Instant::now().checked_add(timeout);
         let mut state = self.state.lock();
-        if state.outputs.is_empty() && state.root.is_some() {
+        while state.outputs.is_empty() && !state.is_over() {
+            if state.must_ask(self.max_outputs) {
+                state = self.ask(state, 1);
+                continue;
+            }
             let since = Instant::now();
-            state = self.has_output.wait_timeout(state, timeout);
+            let rest = deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(since));
+            if rest.is_zero() {
+                break;
+            }
+            state.is_consumer_waiting = true;
+            state = self.has_output.wait_timeout(state, rest);
+            state.is_consumer_waiting = false;
             self.meters.consumer_waiting.add(since.elapsed());
         }
         if let Some(rows) = state.outputs.pop_front() {
             // What the consumer has is charged to nobody: there is room for the next.
-            drop(self.advance(state));
+            self.note_change(&mut state);
+            drop(state);
             return rows.gather().map(Output::Block).inspect_err(|_| self.close());
         }
-        match (state.error.take(), state.root.is_some()) {
+        match (state.error.take(), state.is_over()) {
             (Some(error), _) => Err(error),
-            (None, true) => Ok(Output::Timeout),
-            (None, false) => Ok(Output::End),
+            (None, false) => Ok(Output::Timeout),
+            (None, true) => Ok(Output::End),
         }
     }
 
@@ -163,7 +244,7 @@ impl Executor {
     pub fn close(&self) {
         let mut state = self.state.lock();
         state.is_closed = true;
-        let root = state.root.take();
+        let nodes = std::mem::replace(&mut state.nodes, Nodes::Ended);
         let outputs = std::mem::take(&mut state.outputs);
         let tasks = std::mem::replace(&mut state.tasks, Tasks::new(0));
         self.has_work.notify_all();
@@ -171,73 +252,97 @@ impl Executor {
         self.has_output.notify_all();
         // They may free much memory, so not under the lock.
         drop(state);
-        drop((root, outputs, tasks));
+        drop((nodes, outputs, tasks));
     }
 
-    /// Asks the nodes for all that can be done now.
-    fn advance<'a>(&'a self, mut state: MutexGuard<'a, State>) -> MutexGuard<'a, State> {
-        let had_outputs = !state.outputs.is_empty();
-        let before = state.tasks.num_native();
-        let ended = self.pull(&mut state);
-        let num_new = state.tasks.num_native().saturating_sub(before);
-        (0..num_new.min(state.num_idle)).for_each(|_| self.has_work.notify_one());
-        for (lane, has_hosted) in self.has_hosted.iter().enumerate() {
-            (0..state.tasks.num_hosted(lane)).for_each(|_| has_hosted.notify_one());
+    /// Asks the nodes for all that can be done now, until `enough` outputs wait. Nobody else asks them meanwhile.
+    fn ask<'a>(&'a self, mut state: Guard<'a>, enough: usize) -> Guard<'a> {
+        let Nodes::Here(mut root) = std::mem::replace(&mut state.nodes, Nodes::Asked) else { return state };
+        let mut tasks = Tasks::new(self.has_hosted.len());
+        while !state.is_closed && state.is_changed && state.outputs.len() < enough {
+            state.is_changed = false;
+            drop(state);
+            let mut context =
+                Context { tasks: &mut tasks, budget: &self.budget, meters: &self.meters, is_refused: Cell::new(false) };
+            let poll = root.pull(&mut context);
+            let is_refused = context.is_refused.get();
+            state = self.state.lock();
+            state.is_refused = is_refused;
+            let is_over = match poll {
+                Ok(Poll::Ready(rows)) => {
+                    self.give(&mut state, rows);
+                    state.is_changed = true;
+                    false
+                }
+                Ok(Poll::Pending) => {
+                    let is_stuck = state.num_running == 0 && state.tasks.is_empty() && tasks.is_empty();
+                    if is_stuck && !state.is_changed && !state.is_closed {
+                        state.error = Some(Error::internal("a pipeline waits for tasks that nobody has started"));
+                    }
+                    state.error.is_some()
+                }
+                Ok(Poll::End) => true,
+                Err(error) => {
+                    state.error = Some(error);
+                    true
+                }
+            };
+            if is_over {
+                return self.end(state, root);
+            }
+            self.publish(&mut state, &mut tasks);
         }
-        if state.root.is_none() || (!had_outputs && !state.outputs.is_empty()) {
+        if state.is_closed {
+            // It may free much memory, so not under the lock.
+            drop(state);
+            drop(root);
+            return self.state.lock();
+        }
+        state.nodes = Nodes::Here(root);
+        self.note_refusal(&mut state);
+        state
+    }
+
+    /// Lets rows wait for the consumer.
+    fn give(&self, state: &mut State, rows: Rows) {
+        if state.is_closed {
+            return;
+        }
+        state.outputs.push_back(rows);
+        if state.is_consumer_waiting {
             self.has_output.notify_one();
         }
-        match ended {
-            None => state,
-            // They may free much memory, so not under the lock.
-            Some(ended) => {
-                drop(state);
-                drop(ended);
-                self.state.lock()
-            }
-        }
     }
 
-    /// Takes rows from the root. After the last ones, or an error, returns the root, and the tasks that were not begun:
-    /// nobody waits for them.
-    fn pull(&self, state: &mut State) -> Option<(Box<dyn Node>, Tasks)> {
-        let mut is_refused = false;
-        while state.outputs.len() < self.max_outputs
-            && let Some(root) = &mut state.root
-        {
-            let mut context = Context {
-                tasks: &mut state.tasks,
-                budget: &self.budget,
-                meters: &self.meters,
-                is_refused: Cell::new(false),
-            };
-            let poll = root.pull(&mut context);
-            is_refused = context.is_refused.get();
-            match poll {
-                Ok(Poll::Ready(rows)) => {
-                    state.outputs.push_back(rows);
-                    continue;
-                }
-                Ok(Poll::Pending) if state.num_running == 0 && state.tasks.is_empty() => {
-                    state.error = Some(Error::internal("a pipeline waits for tasks that nobody has started"));
-                }
-                Ok(Poll::Pending) => break,
-                Ok(Poll::End) => {}
-                Err(error) => state.error = Some(error),
-            }
-            let tasks = std::mem::replace(&mut state.tasks, Tasks::new(self.has_hosted.len()));
-            self.note_refusal(state, false);
-            return state.root.take().map(|root| (root, tasks));
+    /// Lets others see tasks.
+    fn publish(&self, state: &mut State, tasks: &mut Tasks) {
+        if state.is_closed {
+            return;
         }
-        self.note_refusal(state, is_refused);
-        None
+        let num_native = tasks.num_native();
+        for (lane, has_hosted) in self.has_hosted.iter().enumerate() {
+            (0..tasks.num_hosted(lane)).for_each(|_| has_hosted.notify_one());
+        }
+        state.tasks.append(tasks);
+        self.call(state, num_native);
+    }
+
+    /// After the last rows, or an error: nobody waits for the tasks that were not begun.
+    fn end<'a>(&'a self, mut state: Guard<'a>, root: Box<dyn Node>) -> Guard<'a> {
+        let tasks = std::mem::replace(&mut state.tasks, Tasks::new(self.has_hosted.len()));
+        state.nodes = Nodes::Ended;
+        state.is_refused = false;
+        self.note_refusal(&mut state);
+        self.has_output.notify_one();
+        // They may free much memory, so not under the lock.
+        drop(state);
+        drop((root, tasks));
+        self.state.lock()
     }
 
     /// Measures how long workers are idle since something does not fit into the budget.
-    fn note_refusal(&self, state: &mut State, is_refused: bool) {
-        // Idle workers that are left when each task has one.
-        let is_waiting = is_refused && state.num_idle > 0 && state.num_idle >= state.tasks.num_native();
-        match (is_waiting, state.refused_since) {
+    fn note_refusal(&self, state: &mut State) {
+        match (state.is_refused && state.num_idle > 0, state.refused_since) {
             (true, None) => state.refused_since = Some(Instant::now()),
             (false, Some(since)) => {
                 self.meters.budget_waiting.add(since.elapsed());

@@ -143,6 +143,15 @@ impl Tasks {
         Ok(())
     }
 
+    /// Takes all tasks of `other`.
+    pub fn append(&mut self, other: &mut Self) {
+        while let Some((distance, mut works)) = other.native.pop_first() {
+            self.native.entry(distance).or_default().append(&mut works);
+        }
+        self.num_native += std::mem::take(&mut other.num_native);
+        self.hosted.iter_mut().zip(&mut other.hosted).for_each(|(lane, more)| lane.append(more));
+    }
+
     /// The task that is to be done next.
     pub fn pop(&mut self) -> Option<Work> {
         let work = self.native.values_mut().find_map(VecDeque::pop_front)?;

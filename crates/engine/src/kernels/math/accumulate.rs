@@ -21,6 +21,10 @@ pub trait Accumulate: Arithmetic {
     fn plus(sum: Self::Wide, number: Self) -> Self::Wide;
     /// A product with one more number; integers wrap.
     fn times(product: Self::Wide, number: Self) -> Self::Wide;
+    /// The sum of two sums; integers wrap.
+    fn sum(one: Self::Wide, other: Self::Wide) -> Self::Wide;
+    /// The product of two products; integers wrap.
+    fn product(one: Self::Wide, other: Self::Wide) -> Self::Wide;
     /// As a number of the type again; integers wrap.
     fn narrow(wide: Self::Wide) -> Self;
     /// The mean of `count` numbers; of integers without the fraction, and 0 for none.
@@ -39,12 +43,22 @@ macro_rules! accumulate_integers {
 
             #[inline(always)]
             fn plus(sum: $Wide, number: Self) -> $Wide {
-                sum.wrapping_add(<$Wide>::from(number))
+                Self::sum(sum, <$Wide>::from(number))
             }
 
             #[inline(always)]
             fn times(product: $Wide, number: Self) -> $Wide {
-                product.wrapping_mul(<$Wide>::from(number))
+                Self::product(product, <$Wide>::from(number))
+            }
+
+            #[inline(always)]
+            fn sum(one: $Wide, other: $Wide) -> $Wide {
+                one.wrapping_add(other)
+            }
+
+            #[inline(always)]
+            fn product(one: $Wide, other: $Wide) -> $Wide {
+                one.wrapping_mul(other)
             }
 
             fn narrow(wide: $Wide) -> Self {
@@ -79,6 +93,16 @@ macro_rules! accumulate_floats {
             #[inline(always)]
             fn times(product: f64, number: Self) -> f64 {
                 product * f64::from(number)
+            }
+
+            #[inline(always)]
+            fn sum(one: f64, other: f64) -> f64 {
+                one + other
+            }
+
+            #[inline(always)]
+            fn product(one: f64, other: f64) -> f64 {
+                one * other
             }
 
             fn narrow(wide: f64) -> Self {

@@ -32,8 +32,8 @@ pub enum Function {
     Any,
 }
 
-/// `(input, axes)`: reduces over some axes. Each result is computed from its elements in row-major order, whatever the other
-/// axes are; floats are added and multiplied in double precision.
+/// `(input, axes)`: reduces over some axes. The order in which the elements of a result are put together depends on the axes
+/// that are reduced alone, not on the others; floats are added and multiplied in double precision.
 ///
 /// Source: `tf.reduce_sum` and its kin of TensorFlow 1.15.
 pub struct Reduce {
@@ -54,11 +54,11 @@ impl Kernel for Reduce {
         let walk = Walk::new(x.shape(), &axes.integers()?, self.keeps_dims)?;
         let reduced = match (self.function, x.dtype()) {
             (Function::All, DType::Bool) => {
-                let all = walk.reduce(DType::Bool, x.bytes(), 1, |all: u8, x: u8| all & x)?;
+                let all = walk.reduce(DType::Bool, x.bytes(), Folding::of(1, |all: u8, x: u8| all & x))?;
                 Tensor::from_values(walk.shape, all)?.with_dtype(DType::Bool)
             }
             (Function::Any, DType::Bool) => {
-                let any = walk.reduce(DType::Bool, x.bytes(), 0, |any: u8, x: u8| any | x)?;
+                let any = walk.reduce(DType::Bool, x.bytes(), Folding::of(0, |any: u8, x: u8| any | x))?;
                 Tensor::from_values(walk.shape, any)?.with_dtype(DType::Bool)
             }
             (function, dtype) => {
@@ -72,14 +72,16 @@ impl Kernel for Reduce {
 
 fn number<T: Accumulate>(function: Function, x: &Tensor, walk: Walk) -> Result<Tensor> {
     let values = x.values::<T>()?;
+    let sums = Folding { first: T::ZERO, add: T::plus, combine: T::sum };
+    let products = Folding { first: T::ONE, add: T::times, combine: T::product };
     let reduced = match function {
-        Function::Max => walk.reduce(T::DTYPE, values, T::LEAST, T::larger)?,
-        Function::Min => walk.reduce(T::DTYPE, values, T::GREATEST, T::smaller)?,
-        Function::Sum => narrowed(walk.reduce(T::DTYPE, values, T::ZERO, T::plus)?, T::narrow),
-        Function::Prod => narrowed(walk.reduce(T::DTYPE, values, T::ONE, T::times)?, T::narrow),
+        Function::Max => walk.reduce(T::DTYPE, values, Folding::of(T::LEAST, T::larger))?,
+        Function::Min => walk.reduce(T::DTYPE, values, Folding::of(T::GREATEST, T::smaller))?,
+        Function::Sum => narrowed(walk.reduce(T::DTYPE, values, sums)?, T::narrow),
+        Function::Prod => narrowed(walk.reduce(T::DTYPE, values, products)?, T::narrow),
         Function::Mean => {
             let count = walk.count;
-            narrowed(walk.reduce(T::DTYPE, values, T::ZERO, T::plus)?, |sum| T::mean(sum, count))
+            narrowed(walk.reduce(T::DTYPE, values, sums)?, |sum| T::mean(sum, count))
         }
         Function::All | Function::Any => return Err(Error::unimplemented(format!("{function:?} of {}", T::DTYPE))),
     };
@@ -88,6 +90,42 @@ fn number<T: Accumulate>(function: Function, x: &Tensor, walk: Walk) -> Result<T
 
 fn narrowed<T: Accumulate>(wide: Vec<T::Wide>, narrow: impl Fn(T::Wide) -> T) -> Vec<T> {
     wide.into_iter().map(narrow).collect()
+}
+
+/// How elements become one.
+#[derive(Clone, Copy)]
+struct Folding<A, F, C> {
+    /// What nothing becomes.
+    first: A,
+    /// What there was, and one more element.
+    add: F,
+    /// What two parts of the elements became.
+    combine: C,
+}
+
+impl<A: Copy, F: Fn(A, A) -> A + Copy> Folding<A, F, F> {
+    /// Elements and what they become are of one kind.
+    fn of(first: A, function: F) -> Self {
+        Self { first, add: function, combine: function }
+    }
+}
+
+impl<A: Copy, F, C: Fn(A, A) -> A> Folding<A, F, C> {
+    /// What becomes of consecutive elements. Every eighth goes to the same one of eight parts, so that one step need not wait
+    /// for the one before it.
+    fn run<T: Copy>(&self, values: &[T]) -> A
+    where
+        F: Fn(A, T) -> A,
+    {
+        const NUM_PARTS: usize = 8;
+        let (chunks, rest) = values.as_chunks::<NUM_PARTS>();
+        let mut parts = [self.first; NUM_PARTS];
+        for chunk in chunks {
+            parts.iter_mut().zip(chunk).for_each(|(part, value)| *part = (self.add)(*part, *value));
+        }
+        let whole = parts.into_iter().reduce(&self.combine).unwrap_or(self.first);
+        rest.iter().fold(whole, |whole, value| (self.add)(whole, *value))
+    }
 }
 
 /// How the elements of a tensor go to those of its reduction.
@@ -143,35 +181,39 @@ impl Walk {
         Ok(Self { shape: result, count, dims })
     }
 
-    /// The elements of the result: `function` of what was there, `first` to begin with, and each element.
+    /// The elements of the result.
     fn reduce<T: Copy, A: Copy>(
         &self,
         dtype: DType,
         values: &[T],
-        first: A,
-        function: impl Fn(A, T) -> A,
+        folding: Folding<A, impl Fn(A, T) -> A, impl Fn(A, A) -> A>,
     ) -> Result<Vec<A>> {
         let num_results = self.shape.checked_num_elements()?;
         let refused = |refusal: allocate::Refusal| refusal.of_tensor(dtype, &self.shape);
-        let mut results = allocate::copies(num_results, first).map_err(refused)?;
+        let mut results = allocate::copies(num_results, folding.first).map_err(refused)?;
         if !values.is_empty() {
-            fold(&self.dims, values, &mut results, &function);
+            fold(&self.dims, values, &mut results, &folding);
         }
         Ok(results)
     }
 }
 
-fn fold<T: Copy, A: Copy>(dims: &[Dim], values: &[T], results: &mut [A], function: &impl Fn(A, T) -> A) {
+fn fold<T: Copy, A: Copy, F: Fn(A, T) -> A, C: Fn(A, A) -> A>(
+    dims: &[Dim],
+    values: &[T],
+    results: &mut [A],
+    folding: &Folding<A, F, C>,
+) {
     match dims {
-        [] => results[0] = function(results[0], values[0]),
-        [Dim { step: 0, .. }] => results[0] = values.iter().fold(results[0], |result, value| function(result, *value)),
+        [] => results[0] = (folding.add)(results[0], values[0]),
+        [Dim { step: 0, .. }] => results[0] = (folding.combine)(results[0], folding.run(values)),
         [Dim { .. }] => {
-            results.iter_mut().zip(values).for_each(|(result, value)| *result = function(*result, *value));
+            results.iter_mut().zip(values).for_each(|(result, value)| *result = (folding.add)(*result, *value));
         }
         [outer, inner @ ..] => {
             let length = values.len() / outer.length;
             for (index, values) in values.chunks_exact(length).enumerate() {
-                fold(inner, values, &mut results[index * outer.step..], function);
+                fold(inner, values, &mut results[index * outer.step..], folding);
             }
         }
     }
@@ -208,6 +250,19 @@ mod tests {
         assert_eq!(run(Function::Prod, &x, &[0]), tensor(&[3, 2], &[7, 16, 27, 40, 55, 72]));
         let kept = run_one(&reduce(Function::Mean, true), &[x, tensor(&[1], &[1])]).unwrap();
         assert_eq!(kept, tensor(&[2, 1, 2], &[3, 4, 9, 10]));
+    }
+
+    #[test]
+    fn long_runs_are_reduced_in_parts() {
+        let values: Vec<_> = (0..1003).map(|number| (number % 7) as f32 - 2.5).collect();
+        let x = tensor(&[1003], &values);
+        let sum: f32 = values.iter().sum();
+        assert_eq!(run(Function::Sum, &x, &[0]), Tensor::scalar(sum));
+        assert_eq!(run(Function::Max, &x, &[0]), Tensor::scalar(3.5_f32));
+        assert_eq!(run(Function::Min, &x, &[0]), Tensor::scalar(-2.5_f32));
+        let rows = tensor(&[17, 59], &values);
+        let sums: Vec<f32> = values.chunks(59).map(|row| row.iter().sum()).collect();
+        assert_eq!(run(Function::Sum, &rows, &[1]), tensor(&[17], &sums));
     }
 
     #[test]

@@ -37,7 +37,8 @@ pub struct Window {
 struct Held {
     block: Option<Arc<Block>>,
     num_waiting: usize,
-    num_rows: usize,
+    /// When no more than so many wait, the block is replaced or let go.
+    few: usize,
     /// Whether each row of the block as it came waits.
     waits: Vec<bool>,
     /// Where each row was moved to when the block was replaced by a smaller one. Empty before.
@@ -49,7 +50,7 @@ struct Held {
 impl Held {
     fn new(block: Arc<Block>) -> Self {
         let waits = std::iter::repeat_n(false, block.num_rows()).collect();
-        Self { num_rows: block.num_rows(), block: Some(block), waits, ..Self::default() }
+        Self { few: block.num_rows() / KEPT_PART, block: Some(block), waits, ..Self::default() }
     }
 
     /// Whether it holds this very block.
@@ -79,12 +80,9 @@ impl Held {
         self.block.as_ref().map_or(0, bytes)
     }
 
-    /// Replaces the block by a copy of the rows that wait, if those are a small part of it.
+    /// Replaces the block by a copy of the rows that wait, if there are any.
     fn compact(&mut self, context: &Context) -> Result<()> {
-        if self.num_waiting == 0 || self.num_waiting * KEPT_PART > self.num_rows {
-            return Ok(());
-        }
-        let Some(block) = &self.block else { return Ok(()) };
+        let Some(block) = self.block.as_ref().filter(|_| self.num_waiting > 0) else { return Ok(()) };
         let mut kept = Rows::new();
         let mut moved: Vec<u32> = std::iter::repeat_n(0, self.waits.len()).collect();
         for row in (0..self.waits.len()).filter(|row| self.waits[*row]) {
@@ -93,7 +91,7 @@ impl Held {
         }
         let copy = kept.copy()?;
         let charge = context.budget.charge(copy.num_bytes());
-        self.num_rows = copy.num_rows();
+        self.few = copy.num_rows() / KEPT_PART;
         self.block = Some(Arc::new(copy.charged(charge)));
         self.moved = moved;
         self.known = (0, 0);
@@ -206,21 +204,32 @@ impl Window {
         number
     }
 
-    /// Takes a row that waits, drawn at random, to the end of `rows`.
-    fn draw(&mut self, rows: &mut Rows, context: &Context) -> Result<()> {
-        let index = below(&mut self.random, self.waiting.len() as u64) as usize;
-        let (number, row) = self.waiting[index];
-        self.hole = Some(index);
+    /// The place in `waiting` of the row that is to be next.
+    #[inline]
+    fn draw(&mut self) -> usize {
+        below(&mut self.random, self.waiting.len() as u64) as usize
+    }
+
+    /// Takes a row that waited to the end of `rows`.
+    #[inline]
+    fn give(&mut self, (number, row): (u32, u32), rows: &mut Rows, context: &Context) -> Result<()> {
         let held = &mut self.blocks[number as usize];
-        if let Some(block) = held.block.as_ref().filter(|_| held.known.1 != self.group) {
+        if held.known.1 != self.group
+            && let Some(block) = &held.block
+        {
             held.known = (rows.add_block(block), self.group);
         }
         rows.push_run(held.known.0, held.place(row as usize), 1);
         held.remove(row as usize);
-        if self.incoming.last == Some(number) {
-            return Ok(());
+        match held.num_waiting <= held.few && self.incoming.last != Some(number) {
+            true => self.thin_out(number, context),
+            false => Ok(()),
         }
-        held.compact(context)?;
+    }
+
+    /// Lets go of what does not wait of a block.
+    fn thin_out(&mut self, number: u32, context: &Context) -> Result<()> {
+        self.blocks[number as usize].compact(context)?;
         self.release(number);
         Ok(())
     }
@@ -292,7 +301,24 @@ impl Window {
             if self.waiting.is_empty() {
                 break;
             }
-            self.draw(rows, context)?;
+            self.draw_from_run(rows, context)?;
+            let hole = self.draw();
+            self.hole = Some(hole);
+            self.give(self.waiting[hole], rows, context)?;
+        }
+        Ok(())
+    }
+
+    /// Draws rows of a full window, each of which is replaced by the next row of a run that the input gave.
+    fn draw_from_run(&mut self, rows: &mut Rows, context: &Context) -> Result<()> {
+        let Some(last) = self.incoming.last else { return Ok(()) };
+        // One row is left for the caller, who goes on to the next run.
+        while rows.len() + 1 < GROUP_ROWS
+            && let Some(row) = self.incoming.rest.next()
+        {
+            let place = self.draw();
+            let drawn = std::mem::replace(&mut self.waiting[place], (last, row));
+            self.give(drawn, rows, context)?;
         }
         Ok(())
     }

@@ -4,10 +4,13 @@ use crate::error::{Error, Result};
 use crate::kernels::attrs::Attrs;
 use crate::kernels::records::parse_example::{Column as Values, Example, Feature, Features};
 use crate::pipeline::block::{Block, Origins, Rows};
-use crate::pipeline::column::{Column, Ragged, Text};
+use crate::pipeline::column::{Column, Ragged, look_ahead};
 use crate::pipeline::nodes::map::Stage;
 use crate::tensor::Tensor;
 use bytes::Bytes;
+
+/// So many records are looked at before the first of them is parsed; a near cache holds as many.
+const LOOKED_AHEAD: usize = 16;
 
 /// Replaces the column of records by one for each feature: first those that are lists, then those of one shape.
 pub struct Parse {
@@ -60,10 +63,13 @@ impl Parse {
 impl Stage for Parse {
     fn apply(&self, rows: Rows) -> Result<Rows> {
         let (mut sparse, mut dense) = self.columns()?;
-        for (index, (block, row)) in rows.iter().enumerate() {
-            let bytes = record(&block.columns[self.record], row)?;
-            let example = Example { bytes: &bytes, index, name: None };
-            self.parse(&example, &mut sparse, &mut dense).map_err(|error| self.named(&rows, index, &bytes, error))?;
+        let records = rows.strings(self.record)?;
+        for (index, bytes) in records.iter().enumerate() {
+            if index.is_multiple_of(LOOKED_AHEAD) {
+                look_ahead(records[index..].iter().take(LOOKED_AHEAD).map(|record| &record[..]));
+            }
+            let example = Example { bytes, index, name: None };
+            self.parse(&example, &mut sparse, &mut dense).map_err(|error| self.named(&rows, index, bytes, error))?;
         }
         let mut columns = self.kept.iter().map(|column| rows.gather_column(*column)).collect::<Result<Vec<_>>>()?;
         for values in sparse {
@@ -74,13 +80,5 @@ impl Stage for Parse {
             columns.push(Column::Dense(values.into_dense(feature, default)?));
         }
         Block::new(columns, rows.len(), Origins::of(rows)).map(Rows::all)
-    }
-}
-
-/// The bytes of a record.
-fn record(column: &Column, row: usize) -> Result<Bytes> {
-    match column {
-        Column::Text(text) => Ok(Text::shared_row(text, row)),
-        other => other.row(row)?.string_scalar("parse: the record").cloned(),
     }
 }
