@@ -3,7 +3,7 @@
 from importlib.util import find_spec
 from typing import Final
 
-__all__ = ["missing_cli", "missing_parquet"]
+__all__ = ["missing_arrow", "missing_cli", "missing_parquet"]
 
 _CLI: Final = ("click", "tqdm")
 
@@ -11,6 +11,11 @@ _CLI: Final = ("click", "tqdm")
 def missing_cli() -> str | None:
     """Returns what to install for the commands; None if nothing is missing."""
     return _missing(_CLI, "which commands need", "cli")
+
+
+def missing_arrow() -> str | None:
+    """Returns what to install for Arrow's arrays; None if nothing is missing."""
+    return _missing(("pyarrow",), "which has Arrow's arrays", "arrow")
 
 
 def missing_parquet() -> str | None:

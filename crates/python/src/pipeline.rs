@@ -11,6 +11,7 @@ use headrace_engine::error::{Error, Result};
 use headrace_engine::files::compression::Compression;
 use headrace_engine::files::name::FileName;
 use headrace_engine::pipeline::arrays::Arrays;
+use headrace_engine::pipeline::arrow::Strings;
 use headrace_engine::pipeline::block::{Block, FileOrigin, Rows};
 use headrace_engine::pipeline::budget::Budget;
 use headrace_engine::pipeline::column;
@@ -35,6 +36,7 @@ use headrace_engine::sync::cancellation::Cancellation;
 use headrace_engine::tensor::Tensor;
 use headrace_engine::tensor::dtype::DType;
 use numpy::{PyArray1, PyArray2, PyUntypedArray};
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -423,6 +425,16 @@ fn owned<'py>(py: Python<'py>, column: column::Column) -> PyResult<Bound<'py, Py
     }
 }
 
+/// As [`owned`], but strings are the pair of an array of their bytes and one of their offsets, not to be written.
+fn arrow<'py>(py: Python<'py>, column: column::Column) -> PyResult<Bound<'py, PyAny>> {
+    match Strings::of(&column).into_python(py)? {
+        Some(Strings { offsets, data }) => {
+            (to_python_shared(py, data)?, to_python_shared(py, offsets)?).into_bound_py_any(py)
+        }
+        None => owned(py, column),
+    }
+}
+
 /// A task for a Python function: some rows.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct Job {
@@ -568,8 +580,13 @@ impl Execution {
     }
 
     /// The next rows: the number of them and a list with each component; None at the end. Those of one row that is a batch
-    /// are the components of the batch.
-    fn next<'py>(&self, py: Python<'py>) -> PyResult<Option<(usize, Bound<'py, PyList>)>> {
+    /// are the components of the batch. With `strings_as_arrow` strings are pairs of arrays: their bytes, and at which of them
+    /// each begins.
+    fn next<'py>(
+        &self,
+        py: Python<'py>,
+        strings_as_arrow: bool,
+    ) -> PyResult<Option<(usize, Bound<'py, PyList>)>> {
         let wait = |run: &Run| loop {
             match self.executor.next(INTERVAL)? {
                 Output::Block(block) => return Ok(Some(block)),
@@ -583,7 +600,8 @@ impl Execution {
             Ok(block) => block.columns,
             Err(block) => block.columns.clone(),
         };
-        let columns = columns.into_iter().map(|column| owned(py, column)).collect::<PyResult<Vec<_>>>()?;
+        let given = |column| if strings_as_arrow { arrow(py, column) } else { owned(py, column) };
+        let columns = columns.into_iter().map(given).collect::<PyResult<Vec<_>>>()?;
         Ok(Some((num_rows, PyList::new(py, columns)?)))
     }
 

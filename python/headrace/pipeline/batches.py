@@ -13,11 +13,13 @@ from headrace import engine
 from headrace.errors import FailedPreconditionError
 from headrace.memory import available_bytes
 from headrace.pipeline.columns import decoded
+from headrace.pipeline.elements import Spec
 from headrace.pipeline.functions import Lane, has_gil
 from headrace.pipeline.planner import plan
 from headrace.pipeline.specs import Known, batch_depth
 from headrace.pipeline.stages import Stage
 from headrace.pipeline.statistics import Readings, StageReadings, Statistics
+from headrace.pipeline.strings import arrow_array
 from headrace.pipeline.verdict import verdict
 
 __all__ = ["Batches"]
@@ -33,12 +35,12 @@ class Batches:
     interpreter. May be used by one thread at a time.
 
     A batch is a dict of arrays, which belong to the program alone and can be written; strings are
-    arrays of `bytes` or `str` objects. An example is a dict of NumPy scalars, arrays, `bytes` and
-    `str`.
+    arrays of `bytes` or `str` objects, or what `options(strings=...)` says. An example is a dict of
+    NumPy scalars, arrays, `bytes` and `str`.
     """
 
     def __init__(
-        self, chain: Sequence[Stage], options: Mapping[str, int], known: Known, pass_number: int
+        self, chain: Sequence[Stage], options: Mapping[str, Any], known: Known, pass_number: int
     ) -> None:
         planned = plan(chain, known)
         self._counted = planned.stages
@@ -46,6 +48,7 @@ class Batches:
         self._process = os.getpid()
         self._specs = known.specs[-1]
         self._is_batched = batch_depth(chain) > 0
+        self._has_arrow_strings = self._is_batched and options.get("strings") == "arrow"
         self._examples: deque[dict[str, Any]] = deque()
         self._execution = engine.Execution(
             planned.plan,
@@ -88,7 +91,7 @@ class Batches:
                 "the other process. Iterate over the pipeline anew in this one.",
             )
         try:
-            given = self._execution.next()
+            given = self._execution.next(self._has_arrow_strings)
         except engine.EngineError as error:
             self.close()
             engine.raise_op_error(error)
@@ -100,7 +103,7 @@ class Batches:
             raise StopIteration
         num_rows, columns = given
         components = {
-            name: decoded(column) if spec.dtype is str else column
+            name: _component(name, spec, column)
             for (name, spec), column in zip(self._specs.items(), columns, strict=True)
         }
         if self._is_batched:
@@ -145,6 +148,13 @@ class Batches:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _component(name: str, spec: Spec, column: Any) -> Any:
+    """Returns a component as the program gets it."""
+    if isinstance(column, tuple):
+        return arrow_array(name, spec, *column)
+    return decoded(column) if spec.dtype is str else column
 
 
 def _serve(execution: engine.Execution, number: int, lane: Lane) -> None:

@@ -20,6 +20,7 @@ from headrace.pipeline.specs import (
     static_specs,
 )
 from headrace.pipeline.stages import Remainder, Stage
+from headrace.pipeline.strings import StringKind, checked_kind
 
 __all__ = ["Pipeline"]
 
@@ -359,8 +360,9 @@ class Pipeline:
         num_threads: int | None = None,
         memory_bytes: int | None = None,
         deterministic: bool | None = None,
+        strings: StringKind | None = None,
     ) -> "Pipeline":
-        """Says what the pipeline may use, and whether it keeps the order.
+        """Says what the pipeline may use, whether it keeps the order, and how strings come.
 
         Args:
             num_threads: Threads that read, decode and gather; None for as many as there are cores.
@@ -369,11 +371,17 @@ class Pipeline:
                 control group, at least 64 MiB.
             deterministic: False lets finished parts overtake others: the order of the examples is
                 another one each time, and an error may come before examples that were before it.
-                Otherwise what the pipeline gives does not depend on these options.
+                Otherwise the order does not depend on these options.
+            strings: What a component with one string an example is in a batch: "numpy", an array of
+                `bytes` or `str` objects, or "arrow", a `pyarrow.LargeBinaryArray` or
+                `pyarrow.LargeStringArray`, which has no object for each string and is not to be
+                written. Those with more axes, and examples that are in no batch, stay as they are.
 
         Raises:
             TypeError: If `deterministic` is no bool.
-            ValueError: If a number is not at least 1.
+            ValueError: If a number is not at least 1, or `strings` is neither of these.
+            ModuleNotFoundError: If `strings` is "arrow" and pyarrow is not installed; the extra
+                `headrace[arrow]` installs it.
         """
         if deterministic is not None and not isinstance(deterministic, bool):
             raise TypeError(f"options: deterministic is {deterministic!r}, expected a bool.")
@@ -383,6 +391,8 @@ class Pipeline:
                 changed[name] = _checked("options", name, value, 1)
         if deterministic is not None:
             changed["deterministic"] = deterministic
+        if strings is not None:
+            changed["strings"] = checked_kind(strings)
         optioned = Pipeline(self.stages, changed, self._base)
         optioned._known = self._known
         return optioned

@@ -68,6 +68,13 @@ impl Text {
         Self { buffer: Bytes::from_owner(self.buffer.clone()), ..self.clone() }
     }
 
+    /// The bytes of all strings, if they lie one behind the other.
+    pub fn joined(&self) -> Option<Bytes> {
+        let start = self.spans.first().map_or(0, |span| span.start);
+        let end = self.spans.iter().try_fold(start, |end, span| (span.start == end).then_some(end + span.length))?;
+        Some(self.buffer.slice(start..end))
+    }
+
     /// How many strings there are.
     pub fn len(&self) -> usize {
         self.spans.len()
@@ -89,7 +96,7 @@ impl Text {
     }
 
     /// The bytes of each row.
-    pub fn rows(&self) -> impl Iterator<Item = &[u8]> {
+    pub fn rows(&self) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
         self.spans.iter().map(|span| &self.buffer[span.range()])
     }
 

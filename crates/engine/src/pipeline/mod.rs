@@ -5,6 +5,7 @@
 //! The [executor] asks the nodes whenever a task has ended.
 
 pub mod arrays;
+pub mod arrow;
 pub mod block;
 pub mod budget;
 pub mod column;

@@ -1,0 +1,72 @@
+"""Strings of batches as Arrow's arrays, where pyarrow is installed."""
+
+import numpy as np
+import pytest
+
+from headrace import pipeline as hp
+from headrace.pipeline import strings
+
+pa = pytest.importorskip("pyarrow")
+
+TEXTS = ["", "é", "abc", "", "x" * 300]
+
+
+@pytest.fixture
+def lines(tmp_path):
+    path = tmp_path / "lines.txt"
+    path.write_text("".join(f"{text}\n" for text in TEXTS), encoding="utf-8")
+    return hp.text_lines(path)
+
+
+def test_lines_come_as_binary_arrays(lines):
+    batches = [batch["text"] for batch in lines.batch(3).options(strings="arrow")]
+    assert [batch.type for batch in batches] == [pa.large_binary()] * 2
+    assert [batch.to_pylist() for batch in batches] == [
+        [text.encode() for text in TEXTS[:3]],
+        [text.encode() for text in TEXTS[3:]],
+    ]
+
+
+def test_a_window_changes_nothing_about_them(lines):
+    shuffled = lines.shuffle(window=4, seed=1).epochs(3).batch(4)
+    arrows = [batch["text"].to_pylist() for batch in shuffled.options(strings="arrow")]
+    assert arrows == [batch["text"].tolist() for batch in shuffled]
+
+
+def test_text_comes_as_string_arrays_and_numbers_as_before(tmp_path):
+    path = tmp_path / "things.csv"
+    path.write_text("name,n\né,1\nb,2\n", encoding="utf-8")
+    pipeline = hp.csv(path, {"name": str, "n": int}).batch(2).options(strings="arrow")
+    [batch] = pipeline
+    assert batch["name"].type == pa.large_string()
+    assert batch["name"].to_pylist() == ["é", "b"]
+    assert isinstance(batch["n"], np.ndarray)
+
+
+def test_what_functions_return_comes_so_too(lines):
+    upper = lines.map(lambda example: {"text": example["text"].upper()}).batch(5)
+    [batch] = upper.options(strings="arrow")
+    assert batch["text"].to_pylist() == [text.encode().upper() for text in TEXTS]
+
+
+def test_text_that_is_not_in_utf_8_is_an_error():
+    rows = hp.iterable(lambda: iter([{"name": "é"}, {"name": b"\xff"}]))
+    with pytest.raises(ValueError, match="component 'name': a string of the batch is not in UTF-8"):
+        list(rows.batch(2).options(strings="arrow"))
+
+
+def test_examples_and_strings_of_more_axes_stay_as_they_are(lines):
+    assert [example["text"] for example in lines.take(3).options(strings="arrow")][2] == b"abc"
+    pairs = hp.arrays({"pair": np.array([[b"a", b"b"], [b"c", b""]], object)})
+    [batch] = pairs.batch(2).options(strings="arrow")
+    assert batch["pair"].tolist() == [[b"a", b"b"], [b"c", b""]]
+
+
+def test_the_last_choice_counts_and_others_are_refused(lines, monkeypatch):
+    again = lines.batch(5).options(strings="arrow").options(strings="numpy")
+    assert next(iter(again))["text"].dtype == object
+    with pytest.raises(ValueError, match="strings is 'list', expected 'numpy' or 'arrow'"):
+        lines.options(strings="list")
+    monkeypatch.setattr(strings, "missing_arrow", lambda: "got no pyarrow")
+    with pytest.raises(ModuleNotFoundError, match="options: got no pyarrow"):
+        lines.options(strings="arrow")
