@@ -582,11 +582,7 @@ impl Execution {
     /// The next rows: the number of them and a list with each component; None at the end. Those of one row that is a batch
     /// are the components of the batch. With `strings_as_arrow` strings are pairs of arrays: their bytes, and at which of them
     /// each begins.
-    fn next<'py>(
-        &self,
-        py: Python<'py>,
-        strings_as_arrow: bool,
-    ) -> PyResult<Option<(usize, Bound<'py, PyList>)>> {
+    fn next<'py>(&self, py: Python<'py>, strings_as_arrow: bool) -> PyResult<Option<(usize, Bound<'py, PyList>)>> {
         let wait = |run: &Run| loop {
             match self.executor.next(INTERVAL)? {
                 Output::Block(block) => return Ok(Some(block)),

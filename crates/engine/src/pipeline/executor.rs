@@ -210,21 +210,10 @@ impl Executor {
 
     /// The next rows, as a block. Waits for at most `timeout`, and longer only while it asks the nodes.
     pub fn next(&self, timeout: Duration) -> Result<Output> {
-        let deadline = Instant::now().checked_add(timeout);
         let mut state = self.state.lock();
-        while state.outputs.is_empty() && !state.is_over() {
-            if state.must_ask(self.max_outputs) {
-                state = self.ask(state, 1);
-                continue;
-            }
+        if state.outputs.is_empty() && !state.is_over() {
             let since = Instant::now();
-            let rest = deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(since));
-            if rest.is_zero() {
-                break;
-            }
-            state.is_consumer_waiting = true;
-            state = self.has_output.wait_timeout(state, rest);
-            state.is_consumer_waiting = false;
+            state = self.wait_for_output(state, since.checked_add(timeout));
             self.meters.consumer_waiting.add(since.elapsed());
         }
         if let Some(rows) = state.outputs.pop_front() {
@@ -238,6 +227,24 @@ impl Executor {
             (None, false) => Ok(Output::Timeout),
             (None, true) => Ok(Output::End),
         }
+    }
+
+    /// Waits until there are rows, or the pipeline is over, or it is late. Asks the nodes if nobody else does.
+    fn wait_for_output<'a>(&'a self, mut state: Guard<'a>, deadline: Option<Instant>) -> Guard<'a> {
+        while state.outputs.is_empty() && !state.is_over() {
+            if state.must_ask(self.max_outputs) {
+                state = self.ask(state, 1);
+                continue;
+            }
+            let rest = deadline.map_or(Duration::MAX, |deadline| deadline.saturating_duration_since(Instant::now()));
+            if rest.is_zero() {
+                break;
+            }
+            state.is_consumer_waiting = true;
+            state = self.has_output.wait_timeout(state, rest);
+            state.is_consumer_waiting = false;
+        }
+        state
     }
 
     /// Ends the pipeline: nothing new is begun, and those who wait return. What runs is not waited for.

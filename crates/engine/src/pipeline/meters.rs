@@ -11,7 +11,7 @@ pub struct Meters {
     pub tasks: Meter,
     /// How long workers had no task, all together.
     pub idle: Time,
-    /// How long the consumer waited for rows.
+    /// How long the consumer had no rows.
     pub consumer_waiting: Time,
     /// How long workers were idle, and the consumer not slow, since something did not fit into the budget.
     pub budget_waiting: Time,
