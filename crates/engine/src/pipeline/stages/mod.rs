@@ -5,6 +5,7 @@ pub mod component;
 pub mod csv;
 mod csv_values;
 pub mod json;
+mod json_objects;
 mod json_values;
 pub mod metered;
 pub mod native;
