@@ -66,6 +66,18 @@ impl Input {
     }
 }
 
+impl Input {
+    /// Reads up to `count` bytes, fewer only at the end, behind those that are there. There must be room for them.
+    #[expect(clippy::disallowed_methods, reason = "whoever calls this has made room")]
+    pub fn read_full(&mut self, bytes: &mut Vec<u8>, count: usize) -> io::Result<usize> {
+        match self.kind {
+            // A file itself fills the room without zeros in it first.
+            Kind::Regular => self.file.by_ref().take(count as u64).read_to_end(bytes),
+            Kind::Pipe | Kind::Device => self.take(count as u64).read_to_end(bytes),
+        }
+    }
+}
+
 impl Read for Input {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match self.kind {

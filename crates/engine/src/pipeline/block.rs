@@ -1,7 +1,7 @@
 //! Blocks: many examples in columns; and rows of blocks, in the order in which they are wanted.
 
 use super::budget::Charge;
-use super::column::{Column, Text};
+use super::column::Column;
 use super::origin::Gathered;
 pub use super::origin::{FileOrigin, Origins, Pass, Place, RowOrigin};
 use crate::error::{Error, Result};
@@ -216,22 +216,31 @@ impl Rows {
 
     /// The strings of column `column`.
     pub fn strings(&self, column: usize) -> Result<Vec<Bytes>> {
-        let mut strings = allocate::room(self.num_rows).map_err(|refusal| refusal.at("the strings of rows"))?;
-        let mut texts: Vec<Option<Text>> = self.blocks.iter().map(|_| None).collect();
-        for run in &self.runs {
-            match &self.blocks[run.block].columns[column] {
-                Column::Text(text) => {
-                    let text = texts[run.block].get_or_insert_with(|| text.counted_apart());
-                    strings.extend((run.start..run.start + run.length).map(|row| text.shared_row(row)));
-                }
-                other => {
-                    for row in run.start..run.start + run.length {
-                        strings.push(other.row(row)?.string_scalar("a string of a row")?.clone());
-                    }
-                }
+        let mut texts = Vec::new();
+        for block in self.blocks.iter() {
+            match &block.columns[column] {
+                Column::Text(text) => texts.push(text.counted_apart()),
+                _ => return self.each_string(column),
             }
         }
+        let refused = |refusal: allocate::Refusal| refusal.at("the strings of rows");
+        // Where they are is looked up for all of them before the first is counted, which the processor does not overlap.
+        let mut places = allocate::room(self.num_rows).map_err(refused)?;
+        places.extend(self.places_of_rows().map(|(block, row)| (block, texts[block].row(row))));
+        let mut strings = allocate::room(self.num_rows).map_err(refused)?;
+        strings.extend(places.iter().map(|(block, string)| texts[*block].shared(string)));
         Ok(strings)
+    }
+
+    fn each_string(&self, column: usize) -> Result<Vec<Bytes>> {
+        let string = |(block, row): (&Arc<Block>, usize)| {
+            block.columns[column].row(row)?.string_scalar("a string of a row").cloned()
+        };
+        self.iter().map(string).collect()
+    }
+
+    fn places_of_rows(&self) -> Places<'_> {
+        Places { runs: &self.runs, rest: self.num_rows, at: 0 }
     }
 
     /// Where row `row` was read, if that is known.
@@ -300,13 +309,13 @@ impl Rows {
             return Ok(block.columns[column].clone());
         }
         let columns: Vec<_> = self.blocks.iter().map(|block| &block.columns[column]).collect();
-        Column::gather(&columns, Places { runs: &self.runs, rest: self.num_rows, at: 0 })
+        Column::gather(&columns, self.places_of_rows())
     }
 
     /// The rows as a block of their own, copied in any case.
     pub fn copy(&self) -> Result<Block> {
         let num_columns = self.blocks.first().map_or(0, |block| block.columns.len());
-        let places = Places { runs: &self.runs, rest: self.num_rows, at: 0 };
+        let places = self.places_of_rows();
         let copy = |column: usize| {
             let columns: Vec<_> = self.blocks.iter().map(|block| &block.columns[column]).collect();
             Column::gather(&columns, places.clone())

@@ -95,6 +95,11 @@ impl Text {
         self.buffer.slice(self.spans[row].range())
     }
 
+    /// `string`, a row of this text, as bytes that keep the buffer alive.
+    pub fn shared(&self, string: &[u8]) -> Bytes {
+        self.buffer.slice_ref(string)
+    }
+
     /// The bytes of each row.
     pub fn rows(&self) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
         self.spans.iter().map(|span| &self.buffer[span.range()])

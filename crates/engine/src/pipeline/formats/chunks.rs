@@ -9,7 +9,6 @@ use crate::pipeline::column::{Column, Span, Text};
 use crate::pipeline::index::Scanned;
 use crate::pipeline::nodes::files::Scan;
 use crate::tensor::allocate::{self, Unread};
-use std::io::Read;
 use std::sync::Arc;
 
 /// How many bytes a chunk has, unless one record has more.
@@ -80,7 +79,7 @@ impl<S: Split> Chunks<S> {
         allocate::reserve(&mut self.rest, missing)
             .map_err(|refusal| refusal.at(place()).with_remedy("Split the record"))?;
         let before = self.rest.len();
-        match allocate::read_to_end(&mut (&mut self.source).take(missing as u64), &mut self.rest) {
+        match self.source.read_more(&mut self.rest, missing) {
             Ok(()) => {}
             Err(Unread::Refused(refusal)) => return Err(refusal.at(place()).with_remedy("Split the record")),
             Err(Unread::Failed(error)) => {

@@ -5,6 +5,7 @@ use crate::files::compression::{Compression, Inflate};
 use crate::files::input::{Input, error_of_wait};
 use crate::files::output::retried;
 use crate::pipeline::block::FileOrigin;
+use crate::tensor::allocate::{self, Unread};
 use bzip2::read::MultiBzDecoder;
 use std::io::{self, BufReader, Chain, Cursor, ErrorKind, Read};
 
@@ -71,6 +72,20 @@ impl Source {
             }
             _ => Error::io(name, error).with_remedy(&format!("It happened at {at}.")),
         }
+    }
+}
+
+impl Source {
+    /// Reads up to `count` bytes, fewer only at the end, behind those that are there.
+    pub fn read_more(&mut self, bytes: &mut Vec<u8>, count: usize) -> std::result::Result<(), Unread> {
+        if let Kind::Plain(file) = &mut self.0
+            && let (start, input) = file.get_mut()
+            && start.position() == start.get_ref().len() as u64
+            && bytes.capacity() - bytes.len() >= count
+        {
+            return input.read_full(bytes, count).map(drop).map_err(Unread::Failed);
+        }
+        allocate::read_to_end(&mut self.take(count as u64), bytes)
     }
 }
 
