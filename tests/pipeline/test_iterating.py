@@ -71,6 +71,47 @@ def test_a_thousand_iterations_leave_nothing(endless):
     assert_no_threads()
 
 
+@needs_proc
+def test_a_cell_that_is_run_again_replaces_the_threads_of_the_run_before(endless):
+    cell = "batches = iter(endless); first = next(batches)"
+    variables = {"endless": endless}
+    counts = []
+    for _ in range(3):
+        exec(cell, variables)
+        gc.collect()
+        counts.append(len(native_threads()))
+    assert counts[0] == counts[1] == counts[2] > 0
+    variables["batches"].close()
+    assert_no_threads()
+
+
+@needs_proc
+def test_files_are_closed_however_an_iteration_ends(tmp_path):
+    path = tmp_path / "lines.txt"
+    path.write_text("a\n" * 100_000)
+    for shuffled in (hp.text_lines(path), hp.text_lines(path).shuffle(seed=1)):
+        for _ in range(3):
+            batches = iter(shuffled.epochs().batch(10))
+            next(batches)
+            batches.close()
+            opened = [
+                os.readlink(link) for link in Path("/proc/self/fd").iterdir() if link.exists()
+            ]
+            assert str(path) not in opened
+
+
+def test_the_next_epoch_is_ready_when_the_last_batch_of_one_is_taken(tmp_path):
+    path = tmp_path / "lines.txt"
+    path.write_text("a\n" * 3_000)
+    per_epoch = hp.text_lines(path).shuffle(window=1_000, seed=1).batch(100).epochs(2)
+    with iter(per_epoch) as batches:
+        for _ in range(29):
+            next(batches)
+        batch = [stage.name for stage in batches.statistics().stages].index("batch")
+        # One batch of the first epoch is left, and a batch of the second one is made.
+        wait_until(lambda: batches.statistics().stages[batch].examples > 3_000)
+
+
 def test_several_iterations_at_once(endless):
     pipeline = endless.take(30)
     pairs = [(a["n"][0], b["n"][0]) for a, b in zip(pipeline, pipeline, strict=True)]
