@@ -63,7 +63,11 @@ def numbers(batch: Batch) -> tuple[int, list[int]]:
 
 
 def lines(batch: Batch) -> tuple[int, list[int]]:
-    """Lines, bytes without their ends, (n,)."""
+    """Lines, bytes without their ends, (n,); or an array of Arrow's with offsets of 64 bits."""
+    if hasattr(batch, "buffers"):
+        _, offsets, data = batch.buffers()
+        ends = np.frombuffer(offsets, np.int64)
+        return len(batch), [len(memoryview(data)[ends[0] : ends[-1]])]
     texts = batch.tolist() if isinstance(batch, np.ndarray) else batch
     return len(texts), [len(b"".join(texts))]
 

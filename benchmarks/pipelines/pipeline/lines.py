@@ -1,4 +1,6 @@
-"""Text lines as a pipeline."""
+"""Text lines as a pipeline; with `--arrow`, batches are arrays of pyarrow's."""
+
+import sys
 
 import headrace as hr
 from benchmarks.pipelines import consume
@@ -12,7 +14,8 @@ def lines(files, num_epochs):
 
 
 def batches(task, files, num_epochs):
-    for batch in lines(files, num_epochs):
+    strings = "arrow" if "--arrow" in sys.argv else "numpy"
+    for batch in lines(files, num_epochs).options(strings=strings):
         yield batch["text"]
 
 
