@@ -43,13 +43,15 @@ GIVEN = {
 }
 
 OF_TWO = (
-    "add divide equal floordiv floormod greater greater_equal less less_equal maximum minimum mod "
-    "multiply not_equal pow realdiv subtract truediv"
+    "add atan2 divide equal floordiv floormod greater greater_equal less less_equal maximum "
+    "minimum mod multiply not_equal pow realdiv subtract truediv"
 )
 OF_ONE = (
-    "abs ceil exp expm1 floor identity is_finite is_inf is_nan log log1p negative ones_like rank "
-    "reciprocal rint round rsqrt shape sigmoid size sqrt square tanh transpose zeros_like"
+    "abs acos asin atan ceil cos cosh exp expm1 floor identity is_finite is_inf is_nan log log1p "
+    "negative ones_like rank reciprocal rint round rsqrt shape sigmoid sin sinh size sqrt square "
+    "tan tanh transpose zeros_like"
 )
+OF_STRINGS = "string_length string_lower string_strip string_upper"
 OVER_AXES = "count_nonzero reduce_max reduce_mean reduce_min reduce_prod reduce_sum l2_normalize"
 OF_COLOURS = "rgb_to_grayscale rgb_to_hsv rgb_to_yiq rgb_to_yuv hsv_to_rgb yiq_to_rgb yuv_to_rgb"
 OF_IMAGES = (
@@ -74,6 +76,7 @@ CALLS = {
     **calls(OF_TWO, lambda e, operation: operation(e["f"], 2.0)),
     **calls(OF_ONE, lambda e, operation: operation(e["f"])),
     **calls(OVER_AXES, lambda e, operation: operation(e["f"], 1)),
+    **calls(OF_STRINGS, lambda e, operation: operation(e["s"])),
     **calls(OF_COLOURS, lambda e, operation: operation(e["rgb"])),
     **calls(OF_IMAGES, lambda e, operation: operation(e["image"])),
     **AT_RANDOM,
@@ -103,6 +106,8 @@ CALLS = {
     "logical_and": lambda e: ops.logical_and(e["b"], True),
     "logical_not": lambda e: ops.logical_not(e["b"]),
     "logical_or": lambda e: ops.logical_or(e["b"], True),
+    "one_hot": lambda e: ops.one_hot(e["i"], 3),
+    "pad": lambda e: ops.pad(e["f"], [[1, 0], [0, 2]], "SYMMETRIC"),
     "pad_to_bounding_box": lambda e: ops.pad_to_bounding_box(e["image"], 1, 1, 9, 9),
     "parse_single_example": lambda e: ops.parse_single_example(
         e["example"], {"n": ops.FixedLenFeature((), "int64")}
@@ -115,12 +120,17 @@ CALLS = {
     "resize": lambda e: ops.resize(e["image"], (2, 2)),
     "resize_image_with_crop_or_pad": lambda e: ops.resize_image_with_crop_or_pad(e["image"], 2, 8),
     "resize_image_with_pad": lambda e: ops.resize_image_with_pad(e["image"], 4, 4),
+    "reverse": lambda e: ops.reverse(e["f"], [1]),
     "saturate_cast": lambda e: ops.saturate_cast(e["f"], "uint8"),
     "slice": lambda e: ops.slice(e["f"], [0, 1], [2, 1]),
+    "split": lambda e: ops.split(e["f"], 2, 1)[1],
     "squeeze": lambda e: ops.squeeze(e["f"][:1]),
     "stack": lambda e: ops.stack([e["f"], e["f"]], 1),
     "string_to_hash_bucket_fast": lambda e: ops.string_to_hash_bucket_fast(e["s"], 10),
     "string_to_number": lambda e: ops.string_to_number(e["s"], "int64"),
+    "substr": lambda e: ops.substr(e["s"], 1, 1),
+    "tile": lambda e: ops.tile(e["f"], [2, 1]),
+    "unstack": lambda e: ops.unstack(e["f"])[1],
     "where": lambda e: ops.where(e["f"] > 1.0, e["f"], -e["f"]),
 }
 
@@ -144,3 +154,25 @@ def test_an_operation_runs_in_the_engine(name):
     pair = np.asarray(one["y"]), np.asarray(other["y"])
     assert name in AT_RANDOM or np.array_equal(*pair, equal_nan=pair[0].dtype.kind == "f")
     assert name not in ("random_uniform", "random_normal") or not np.array_equal(*pair)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda n: ops.tile(ops.zeros([8, 8]), [n, n]),
+        lambda n: ops.pad(ops.zeros([1, 1]), [[0, n], [n, 0]]),
+        lambda n: ops.one_hot(ops.zeros([2**20], "int32"), n * 32),
+        lambda n: ops.substr(
+            ops.tile(ops.reshape("a", [1, 1]), [n // 128, 1]),
+            *[ops.tile([[0]], [1, n // 128])] * 2,
+        ),
+    ],
+    ids=["tiled", "padded", "one hot", "parts of strings"],
+)
+def test_what_no_memory_can_hold_is_an_error_of_its_example(make):
+    rows = hr.arrays({"n": np.array([0, 2**25], np.int32)})
+    sizes = rows.map(hr.native(lambda example: {"size": ops.size(make(example["n"]))}))
+    found = iter(sizes)
+    next(found)
+    with pytest.raises(hr.errors.ResourceExhaustedError, match="OOM when allocating tensor with"):
+        next(found)

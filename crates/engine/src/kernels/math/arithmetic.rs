@@ -206,12 +206,7 @@ fn real_div(x: &Tensor, y: &Tensor) -> Result<Tensor> {
 }
 
 fn pow(x: &Tensor, y: &Tensor) -> Result<Tensor> {
-    match x.dtype() {
-        DType::Float16 => map_pairs(x, y, |x: f16, y: f16| f16::from_f32(x.to_f32().powf(y.to_f32()))),
-        DType::Float32 => map_pairs(x, y, f32::powf),
-        DType::Float64 => map_pairs(x, y, f64::powf),
-        dtype => Err(unsupported(&Binary::Pow, dtype)),
-    }
+    of_floats::map_pairs_of_floats(&Binary::Pow, x, y, f32::powf, f64::powf)
 }
 
 fn map<T: Arithmetic>(x: &Tensor, function: impl Fn(T) -> T) -> Result<Tensor> {

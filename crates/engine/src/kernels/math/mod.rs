@@ -7,6 +7,7 @@ pub mod cast;
 pub mod compare;
 pub mod element;
 pub mod reduce;
+pub mod trigonometry;
 
 use crate::error::Result;
 use crate::kernel::Kernel;
@@ -17,11 +18,17 @@ use std::sync::Arc;
 pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
     Ok(Some(match op_type {
         "Abs" => Arc::new(arithmetic::Unary::Abs),
+        "Acos" => Arc::new(trigonometry::Trigonometry::Acos),
         "Add" => Arc::new(arithmetic::Binary::Add),
         "All" => Arc::new(reduce::Reduce::from_attrs(reduce::Function::All, attrs)?),
         "Any" => Arc::new(reduce::Reduce::from_attrs(reduce::Function::Any, attrs)?),
+        "Asin" => Arc::new(trigonometry::Trigonometry::Asin),
+        "Atan" => Arc::new(trigonometry::Trigonometry::Atan),
+        "Atan2" => Arc::new(trigonometry::Atan2),
         "Cast" => Arc::new(cast::Cast::from_attrs(attrs)?),
         "Ceil" => Arc::new(arithmetic::of_floats::OfFloats::Ceil),
+        "Cos" => Arc::new(trigonometry::Trigonometry::Cos),
+        "Cosh" => Arc::new(trigonometry::Trigonometry::Cosh),
         "Equal" => Arc::new(compare::Compare::Equal),
         "Exp" => Arc::new(arithmetic::of_floats::OfFloats::Exp),
         "Expm1" => Arc::new(arithmetic::of_floats::OfFloats::Expm1),
@@ -56,10 +63,13 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
         "Round" => Arc::new(arithmetic::of_floats::OfFloats::Rint),
         "Rsqrt" => Arc::new(arithmetic::of_floats::OfFloats::Rsqrt),
         "Sigmoid" => Arc::new(arithmetic::of_floats::OfFloats::Sigmoid),
+        "Sin" => Arc::new(trigonometry::Trigonometry::Sin),
+        "Sinh" => Arc::new(trigonometry::Trigonometry::Sinh),
         "Sqrt" => Arc::new(arithmetic::of_floats::OfFloats::Sqrt),
         "Square" => Arc::new(arithmetic::Unary::Square),
         "Sub" => Arc::new(arithmetic::Binary::Sub),
         "Sum" => Arc::new(reduce::Reduce::from_attrs(reduce::Function::Sum, attrs)?),
+        "Tan" => Arc::new(trigonometry::Trigonometry::Tan),
         "Tanh" => Arc::new(arithmetic::of_floats::OfFloats::Tanh),
         _ => return Ok(None),
     }))
