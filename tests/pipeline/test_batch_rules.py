@@ -143,6 +143,29 @@ def gathers(draw):
 
 
 @st.composite
+def gathers_along_axis(draw):
+    x = draw(blocks(shape=draw(st.lists(st.integers(1, 3), min_size=1, max_size=3))))
+    places = draw(st.lists(st.integers(0, 2), max_size=4))
+    axis = draw(st.integers(1 - x.ndim, x.ndim - 2))
+    return Case(lambda e: ops.gather(e["x"], np.array(places, int), axis), {"x": x})
+
+
+@st.composite
+def joins(draw):
+    """Of two that differ between rows and one that does not."""
+    count, shape = draw(st.integers(1, 5)), draw(shapes)
+    a, b = (draw(blocks(["bytes"], shape, TEXTS, count)) for _ in "ab")
+    return Case(lambda e: ops.string_join([e["a"], "x", e["b"]], ", "), {"a": a, "b": b})
+
+
+@st.composite
+def sums(draw):
+    count, shape, dtype = draw(st.integers(1, 5)), draw(shapes), draw(st.sampled_from(REALS))
+    a, b = (draw(blocks([dtype], shape, count=count)) for _ in "ab")
+    return Case(lambda e: ops.add_n([e["a"], e["b"], e["a"]]), {"a": a, "b": b})
+
+
+@st.composite
 def lines(draw):
     texts = [b"1,a", b"2,", b",b", b"x,y", b"7,b,c", b'3,"d,e"']
     x = draw(blocks(["bytes"], (), texts))
@@ -257,8 +280,11 @@ CASES: dict[str, Any] = {
     "Abs": unary(abs, [dtype for dtype in REALS if not dtype.startswith("u")]),
     "Acos": unary(ops.acos, FLOATS),
     "Add": binary(ops.add),
+    "AddN": sums(),
     "All": reductions(ops.reduce_all, ["bool"]),
     "Any": reductions(ops.reduce_any, ["bool"]),
+    "ArgMax": along_axis(ops.argmax),
+    "ArgMin": along_axis(lambda x, axis: ops.argmin(x, axis, "int32")),
     "Asin": unary(ops.asin, FLOATS),
     "Atan": unary(ops.atan, FLOATS),
     "Atan2": binary(ops.atan2, FLOATS),
@@ -267,8 +293,11 @@ CASES: dict[str, Any] = {
     "ConcatV2": along_axis(lambda x, axis: ops.concat([x, x], axis)),
     "Cos": unary(ops.cos, FLOATS),
     "Cosh": unary(ops.cosh, FLOATS),
+    "Cumprod": along_axis(lambda x, axis: ops.cumprod(x, axis, exclusive=True)),
+    "Cumsum": along_axis(lambda x, axis: ops.cumsum(x, axis, reverse=True)),
     "DecodeCSV": lines(),
     "DecodeRaw": texts(lambda x: ops.decode_raw(x, "uint8")),
+    "DivNoNan": binary(ops.div_no_nan, FLOATS),
     "EnsureShape": ensured(),
     "Equal": binary(ops.equal),
     "Exp": unary(ops.exp, FLOATS),
@@ -277,7 +306,7 @@ CASES: dict[str, Any] = {
     "Floor": unary(ops.floor, FLOATS),
     "FloorDiv": binary(ops.floordiv),
     "FloorMod": binary(ops.floormod),
-    "GatherV2": gathers(),
+    "GatherV2": st.one_of(gathers(), gathers_along_axis()),
     "Greater": binary(ops.greater),
     "GreaterEqual": binary(ops.greater_equal),
     "Identity": unary(ops.identity),
@@ -310,13 +339,16 @@ CASES: dict[str, Any] = {
     "Reciprocal": unary(ops.reciprocal, FLOATS),
     "RegexFullMatch": texts(lambda x: ops.regex_full_match(x, ops.identity("[0-9]+"))),
     "RegexReplace": texts(lambda x: ops.regex_replace(x, ops.identity("[0-9]"), "n")),
+    "Relu": unary(ops.relu),
     "Reshape": reshapes(),
     "ReverseV2": reverses(),
     "Rint": unary(ops.rint, FLOATS),
+    "Roll": along_axis(lambda x, axis: ops.roll(x, 2, axis)),
     "Round": unary(ops.round, FLOATS),
     "Rsqrt": unary(ops.rsqrt, FLOATS),
     "Select": selections(),
     "Sigmoid": unary(ops.sigmoid, FLOATS),
+    "Sign": unary(ops.sign, [*FLOATS, "int8", "int32", "int64"]),
     "Sin": unary(ops.sin, FLOATS),
     "Sinh": unary(ops.sinh, FLOATS),
     "Slice": slices(),
@@ -324,10 +356,13 @@ CASES: dict[str, Any] = {
     "SplitV": splits(is_by_sizes=True),
     "Sqrt": unary(ops.sqrt, FLOATS),
     "Square": unary(ops.square),
+    "SquaredDifference": binary(ops.squared_difference, [*FLOATS, "int32", "int64"]),
     "Squeeze": squeezes(),
     "StaticRegexFullMatch": texts(lambda x: ops.regex_full_match(x, "[0-9]+")),
     "StaticRegexReplace": texts(lambda x: ops.regex_replace(x, "[0-9]", "n")),
+    "StopGradient": unary(ops.stop_gradient),
     "StridedSlice": strided_slices(),
+    "StringJoin": joins(),
     "StringLength": texts(ops.string_length),
     "StringLower": texts(ops.string_lower),
     "StringStrip": texts(ops.string_strip),
@@ -342,6 +377,7 @@ CASES: dict[str, Any] = {
     "Tile": tiles(),
     "Transpose": transposes(),
     "Unpack": unstacks(),
+    "ZerosLike": unary(ops.zeros_like, [*REALS, "bool"]),
 }
 
 

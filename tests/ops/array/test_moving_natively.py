@@ -148,6 +148,32 @@ def test_marking(data, array, numpy_type):
     assert_same(got, np.where(np.expand_dims(indices, place) == steps, on, off))
 
 
+@given(st.data(), arrays(min_rank=1))
+def test_masking(data, array):
+    first = data.draw(st.integers(0, array.ndim - 1))
+    last = data.draw(st.integers(first + 1, array.ndim))
+    shape = array.shape[first:last]
+    mask = (np.arange(np.prod(shape, dtype=int)).reshape(shape) % 3 > 0).astype(
+        data.draw(st.sampled_from([np.bool_, np.uint8, np.float32]))
+    )
+
+    def masked(x, m):
+        m.set_shape([None] * mask.ndim)
+        return tf.boolean_mask(x, m, axis=first)
+
+    assert_same(run(masked, array, mask), array[(slice(None),) * first + (mask > 0,)])
+
+
+@given(st.data(), arrays(min_rank=1))
+def test_gathering(data, array):
+    axis = data.draw(st.integers(-array.ndim, array.ndim - 1))
+    places = st.integers(0, max(array.shape[axis] - 1, 0))
+    count = 4 if array.shape[axis] else 0
+    indices = np.array(data.draw(st.lists(places, max_size=count)), np.int64)
+    got = run(lambda x, i, place: tf.gather(x, i, axis=place), array, indices, np.int32(axis))
+    assert_same(got, np.take(array, indices, axis))
+
+
 @given(arrays())
 def test_measures(array):
     assert_same(run(tf.shape, array), np.array(array.shape, np.int32))

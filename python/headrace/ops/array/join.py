@@ -15,6 +15,7 @@ from headrace.ops.array.placeholder import identity
 from headrace.ops.framework.arguments import Input, InputList, Outputs, apply_op
 from headrace.ops.framework.batching import (
     BlockInput,
+    axes_over_blocks,
     integers,
     known_integers,
     made_again,
@@ -399,11 +400,8 @@ def _split_blocks_by_sizes(op: Operation, inputs: Sequence[BlockInput]) -> list[
 
 
 def _moved(axis: BlockInput, tensor: BlockInput) -> Tensor | None:
-    """Returns the number that an axis of a row has in a block, if it is known to exist."""
-    place = known_integers(axis.row)
-    if place is None or tensor.row.shape.rank is None:
-        return None
-    return integers(moved_axis(place[0]), axis.row.dtype)
+    place = axes_over_blocks(axis.row, tensor.row.shape.rank)
+    return None if place is None else integers(place, axis.row.dtype)
 
 
 def _unpack_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:

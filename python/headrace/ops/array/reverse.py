@@ -5,18 +5,13 @@ Source: `tf.reverse` and `tf.roll` of TensorFlow 1.15.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from headrace import dtypes
-from headrace.graph import Operation, Tensor, TensorLike, define
+from headrace.graph import Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.batching import (
-    BlockInput,
-    known_integers,
-    made_with_integers,
-    moved_axis,
+    along_axis,
 )
 from headrace.ops.framework.elementwise import INDEX_TYPES
 from headrace.ops.framework.folding import fold
@@ -112,13 +107,5 @@ def _check_axes(axes: list[int], rank: int) -> None:
         seen.add(front)
 
 
-def _reverse_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
-    block, axes = inputs
-    known = known_integers(axes.row)
-    if known is None or block.row.shape.rank is None:  # Which axes there are is not known.
-        return None
-    return made_with_integers(op, block, [(axes.row, [moved_axis(axis) for axis in known])])
-
-
-define("ReverseV2", computed=by_either, batch_rule=_reverse_blocks)
-define("Roll")
+define("ReverseV2", computed=by_either, batch_rule=along_axis)
+define("Roll", computed=by_either, batch_rule=along_axis)

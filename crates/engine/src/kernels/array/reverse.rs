@@ -1,10 +1,11 @@
-//! `ReverseV2`: reverses the order of elements along axes.
+//! `ReverseV2` and `Roll`: the order of elements along axes reversed or moved around.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::expect_inputs;
 use crate::run::Run;
 use crate::tensor::Tensor;
+use crate::tensor::allocate;
 use crate::tensor::view::{Dim, View, steps_of};
 use smallvec::SmallVec;
 
@@ -54,6 +55,39 @@ fn checked(axes: &Tensor, rank: usize) -> Result<SmallVec<[bool; 4]>> {
     Ok(is_named)
 }
 
+/// `(tensor, shifts, axes)`: the elements moved along axes; what leaves at one end enters at the other.
+///
+/// Source: `tf.roll` of TensorFlow 1.15.
+pub struct Roll;
+
+impl Kernel for Roll {
+    fn run(&self, _run: &Run, mut inputs: Tensors) -> Result<Step> {
+        let [tensor, shifts, axes] = expect_inputs(&inputs)?;
+        let rank = tensor.shape().len() as i64;
+        if rank == 0 {
+            return Err(Error::invalid_argument("input must be 1-D or higher"));
+        }
+        if shifts.shape() != axes.shape() {
+            return Err(Error::invalid_argument("shift and axis must have the same size"));
+        }
+        let (shifts, axes) = (shifts.integers()?, axes.integers()?);
+        if let Some(axis) = axes.iter().find(|axis| !(-rank..rank).contains(*axis)) {
+            return Err(Error::invalid_argument(format!("axis {axis} is out of range")));
+        }
+        let mut rolled = inputs.swap_remove(0);
+        for (shift, axis) in shifts.into_iter().zip(axes) {
+            let axis = axis.rem_euclid(rank) as usize;
+            let size = rolled.shape()[axis];
+            let shift = if size == 0 { 0 } else { shift.rem_euclid(size as i64) as usize };
+            if shift > 0 {
+                let order = allocate::collected(size, (size - shift..size).chain(0..size - shift));
+                rolled = rolled.take_along(axis, &order.map_err(|refusal| refusal.at("the places of elements"))?)?;
+            }
+        }
+        Ok(Step::one(rolled))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -85,5 +119,23 @@ mod tests {
         assert_eq!(text(vector(&[4])), "InvalidArgument: 'axis'[0] = 4 is out of valid range [0, 0");
         assert_eq!(text(vector(&[0, -2])), "InvalidArgument: 'axis'[1] = -2 is out of valid range [0, 0");
         assert_eq!(text(vector(&[0, -1])), "InvalidArgument: axis 0 specified more than once.");
+    }
+
+    #[test]
+    fn what_leaves_at_one_end_enters_at_the_other() {
+        let matrix = |values: [i32; 6]| vector(&values).reshaped(Shape::new(&[2, 3])).unwrap();
+        let roll = |shifts: &[i32], axes: &[i32]| {
+            run_one(&Roll, &[matrix([0, 1, 2, 3, 4, 5]), vector(shifts), vector(axes)]).unwrap()
+        };
+        assert_eq!(roll(&[1], &[1]), matrix([2, 0, 1, 5, 3, 4]));
+        assert_eq!(roll(&[-7, 1], &[-1, 0]), matrix([4, 5, 3, 1, 2, 0]));
+        assert_eq!(roll(&[1, 2], &[1, 1]), matrix([0, 1, 2, 3, 4, 5]));
+        let text = |inputs: [Tensor; 3]| error_text(&Roll, &inputs);
+        let scalars = || [Tensor::scalar(1), Tensor::scalar(1), Tensor::scalar(0)];
+        assert_eq!(text(scalars()), "InvalidArgument: input must be 1-D or higher");
+        let expected = "InvalidArgument: shift and axis must have the same size";
+        assert_eq!(text([vector(&[1]), vector(&[1]), Tensor::scalar(0)]), expected);
+        let text = text([vector(&[1]), Tensor::scalar(1), Tensor::scalar(1)]);
+        assert_eq!(text, "InvalidArgument: axis 1 is out of range");
     }
 }

@@ -3,6 +3,7 @@
 pub mod case;
 pub mod convert;
 pub mod hash_bucket;
+pub mod join;
 pub mod regex;
 pub mod split;
 pub mod substr;
@@ -19,6 +20,7 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
         "RegexReplace" => Arc::new(regex::RegexReplace::from_attrs(attrs)?),
         "StaticRegexFullMatch" => Arc::new(regex::StaticRegexFullMatch::from_attrs(attrs)?),
         "StaticRegexReplace" => Arc::new(regex::StaticRegexReplace::from_attrs(attrs)?),
+        "StringJoin" => Arc::new(join::StringJoin::from_attrs(attrs)?),
         "StringLength" => Arc::new(substr::StringLength::from_attrs(attrs)?),
         "StringLower" => Arc::new(case::ChangeCase::from_attrs(false, attrs)?),
         "StringSplit" => Arc::new(split::StringSplit::from_attrs(attrs)?),

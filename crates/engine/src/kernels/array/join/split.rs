@@ -92,8 +92,9 @@ impl Kernel for Unpack {
     fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
         let [tensor] = expect_inputs(&inputs)?;
         let (shape, rank) = (tensor.shape(), tensor.shape().len());
+        let least = -(rank as i64);
         let axis = place(self.axis, rank)
-            .ok_or_else(|| Error::invalid_argument(format!("axis = {} not in [-{rank}, {rank})", self.axis)))?;
+            .ok_or_else(|| Error::invalid_argument(format!("axis = {} not in [{least}, {rank})", self.axis)))?;
         if shape[axis] != self.num_parts {
             return Err(Error::invalid_argument(format!(
                 "Input shape axis {} must equal {}, got shape {shape}",
