@@ -165,10 +165,10 @@ def test_a_dequeue_of_more_elements_than_there_can_be_takes_no_room_before_they_
 
 def test_the_limit_is_the_one_of_the_system(monkeypatch, run, given):
     monkeypatch.setattr(memory, "_LIMIT", 800)
-    assert run(tf.fill(given([100]), 1.0)).size == 100
+    assert run(tf.linspace(0.0, 1.0, given(100))).size == 100
     text = (
         "OOM when allocating tensor with shape[101] and type float: 808 bytes were asked for, "
         f"expected at most the 800 of {memory._OWNER}."
     )
     with pytest.raises(tf.errors.ResourceExhaustedError, match=re.escape(text)):
-        run(tf.fill(given([101]), 1.0))
+        run(tf.linspace(0.0, 1.0, given(101)))

@@ -23,7 +23,7 @@ INTEGERS = ["uint8", "int8", "uint16", "int16", "int32", "int64"]
 FLOATS = ["float16", "float32", "float64"]
 REALS = INTEGERS + FLOATS
 NUMBERS = [0, 1, 2, 3, 5, 7, 100, 255, -1, -3, 0.5, -2.5, 1e30, np.inf, np.nan]
-TEXTS = [b"", b"1", b"12", b" 7 ", b"-3", b"0.5", b"abc", b"x1y22"]
+TEXTS = [b"", b"1", b"12", b" 7 ", b"-3", b"0.5", b"abc", b"x1y22", "Öß ".encode()]
 
 shapes = st.lists(st.integers(0, 3), max_size=3).map(tuple)
 
@@ -143,6 +143,29 @@ def gathers(draw):
 
 
 @st.composite
+def gathers_along_axis(draw):
+    x = draw(blocks(shape=draw(st.lists(st.integers(1, 3), min_size=1, max_size=3))))
+    places = draw(st.lists(st.integers(0, 2), max_size=4))
+    axis = draw(st.integers(1 - x.ndim, x.ndim - 2))
+    return Case(lambda e: ops.gather(e["x"], np.array(places, int), axis), {"x": x})
+
+
+@st.composite
+def joins(draw):
+    """Of two that differ between rows and one that does not."""
+    count, shape = draw(st.integers(1, 5)), draw(shapes)
+    a, b = (draw(blocks(["bytes"], shape, TEXTS, count)) for _ in "ab")
+    return Case(lambda e: ops.string_join([e["a"], "x", e["b"]], ", "), {"a": a, "b": b})
+
+
+@st.composite
+def sums(draw):
+    count, shape, dtype = draw(st.integers(1, 5)), draw(shapes), draw(st.sampled_from(REALS))
+    a, b = (draw(blocks([dtype], shape, count=count)) for _ in "ab")
+    return Case(lambda e: ops.add_n([e["a"], e["b"], e["a"]]), {"a": a, "b": b})
+
+
+@st.composite
 def lines(draw):
     texts = [b"1,a", b"2,", b",b", b"x,y", b"7,b,c", b'3,"d,e"']
     x = draw(blocks(["bytes"], (), texts))
@@ -171,20 +194,110 @@ def selections(draw):
     return Case(lambda e: ops.where(e["condition"], e["x"], e["y"]), arguments)
 
 
+@st.composite
+def one_hots(draw):
+    x = draw(blocks(["uint8", "int32", "int64"], values=[0, 1, 2, 7, -1]))
+    axis, depth = draw(st.integers(-1, x.ndim)), draw(st.integers(0, 3))
+    on, off = draw(st.sampled_from([(None, None), (5, -1), (True, False), ("yes", "no")]))
+    return Case(lambda e: ops.one_hot(e["x"], depth, on, off, axis), {"x": x})
+
+
+@st.composite
+def pads(draw, mode="CONSTANT", value=0):
+    is_text = value == 0 and draw(st.booleans())
+    x = draw(blocks(["bytes"], values=TEXTS) if is_text else blocks())
+    amounts = [[draw(st.integers(0, 2)), draw(st.integers(0, 2))] for _ in x.shape[1:]]
+    amounts = np.array(amounts, draw(st.sampled_from(["int32", "int64"]))).reshape(-1, 2)
+    constant = value and x.dtype.type(value)
+    return Case(lambda e: ops.pad(e["x"], amounts, mode, constant), {"x": x})
+
+
+@st.composite
+def tiles(draw):
+    x = draw(st.one_of(blocks(), blocks(["bytes"], values=TEXTS)))
+    times = np.array([draw(st.integers(0, 3)) for _ in x.shape[1:]], "int32")
+    return Case(lambda e: ops.tile(e["x"], times), {"x": x})
+
+
+@st.composite
+def reverses(draw):
+    x = draw(st.one_of(blocks(), blocks(["bytes"], values=TEXTS)))
+    rank = x.ndim - 1
+    axes = draw(st.lists(st.integers(0, max(rank - 1, 0)), unique=True, max_size=rank))
+    axes = [axis - rank if draw(st.booleans()) else axis for axis in axes]
+    return Case(lambda e: ops.reverse(e["x"], np.array(axes, "int32")), {"x": x})
+
+
+@st.composite
+def splits(draw, is_by_sizes):
+    sizes = draw(st.lists(st.integers(0, 2), min_size=1, max_size=3))
+    if not is_by_sizes:
+        sizes = sizes[:1] * len(sizes)
+    shape = draw(st.lists(st.integers(0, 2), max_size=2))
+    place = draw(st.integers(0, len(shape)))
+    x = draw(blocks(shape=(*shape[:place], sum(sizes), *shape[place:])))
+    axis = place - len(shape) - 1 if draw(st.booleans()) else place
+    part = draw(st.integers(0, len(sizes) - 1))
+    if is_by_sizes and draw(st.booleans()):
+        sizes[part] = -1
+    wanted = sizes if is_by_sizes else len(sizes)
+    return Case(lambda e: ops.split(e["x"], wanted, axis)[part], {"x": x})
+
+
+@st.composite
+def unstacks(draw):
+    x = draw(blocks(shape=draw(st.lists(st.integers(1, 3), min_size=1, max_size=3))))
+    axis = draw(st.integers(1 - x.ndim, x.ndim - 2))
+    count = x.shape[1:][axis]
+    return Case(lambda e: ops.unstack(e["x"], count, axis)[-1], {"x": x})
+
+
+@st.composite
+def substrings(draw):
+    """Of strings and positions that differ between rows, or of which one is the same for all."""
+    count, shape = draw(st.integers(1, 5)), draw(shapes)
+    partner = tuple(draw(st.sampled_from([size, 1])) for size in shape[draw(st.integers(0, 3)) :])
+    x = draw(blocks(["bytes"], shape, TEXTS, count))
+    begins, lengths = (draw(blocks(["int32"], partner, [0, 0, 1, -1], count)) for _ in "bl")
+    match draw(st.integers(0, 3)):
+        case 0:
+            return Case(lambda e: ops.substr(e["x"], begins[0], lengths[0]), {"x": x})
+        case 1:
+            arguments = {"begins": begins, "lengths": lengths}
+            return Case(lambda e: ops.substr(x[0], e["begins"], e["lengths"]), arguments)
+        case 2:
+            arguments = {"x": x, "begins": begins}
+            return Case(lambda e: ops.substr(e["x"], e["begins"], lengths[0]), arguments)
+    arguments = {"x": x, "begins": begins, "lengths": lengths}
+    return Case(lambda e: ops.substr(e["x"], e["begins"], e["lengths"], "UTF8_CHAR"), arguments)
+
+
 def texts(function):
     return unary(function, ["bytes"], TEXTS)
 
 
 CASES: dict[str, Any] = {
     "Abs": unary(abs, [dtype for dtype in REALS if not dtype.startswith("u")]),
+    "Acos": unary(ops.acos, FLOATS),
     "Add": binary(ops.add),
+    "AddN": sums(),
     "All": reductions(ops.reduce_all, ["bool"]),
     "Any": reductions(ops.reduce_any, ["bool"]),
+    "ArgMax": along_axis(ops.argmax),
+    "ArgMin": along_axis(lambda x, axis: ops.argmin(x, axis, "int32")),
+    "Asin": unary(ops.asin, FLOATS),
+    "Atan": unary(ops.atan, FLOATS),
+    "Atan2": binary(ops.atan2, FLOATS),
     "Cast": casts(),
     "Ceil": unary(ops.ceil, FLOATS),
     "ConcatV2": along_axis(lambda x, axis: ops.concat([x, x], axis)),
+    "Cos": unary(ops.cos, FLOATS),
+    "Cosh": unary(ops.cosh, FLOATS),
+    "Cumprod": along_axis(lambda x, axis: ops.cumprod(x, axis, exclusive=True)),
+    "Cumsum": along_axis(lambda x, axis: ops.cumsum(x, axis, reverse=True)),
     "DecodeCSV": lines(),
     "DecodeRaw": texts(lambda x: ops.decode_raw(x, "uint8")),
+    "DivNoNan": binary(ops.div_no_nan, FLOATS),
     "EnsureShape": ensured(),
     "Equal": binary(ops.equal),
     "Exp": unary(ops.exp, FLOATS),
@@ -193,7 +306,7 @@ CASES: dict[str, Any] = {
     "Floor": unary(ops.floor, FLOATS),
     "FloorDiv": binary(ops.floordiv),
     "FloorMod": binary(ops.floormod),
-    "GatherV2": gathers(),
+    "GatherV2": st.one_of(gathers(), gathers_along_axis()),
     "Greater": binary(ops.greater),
     "GreaterEqual": binary(ops.greater_equal),
     "Identity": unary(ops.identity),
@@ -212,35 +325,59 @@ CASES: dict[str, Any] = {
     "Mean": reductions(ops.reduce_mean),
     "Min": reductions(ops.reduce_min),
     "Minimum": binary(ops.minimum),
+    "MirrorPad": st.one_of(pads("REFLECT"), pads("SYMMETRIC")),
     "Mul": binary(ops.multiply),
     "Neg": unary(ops.negative, [dtype for dtype in REALS if not dtype.startswith("u")]),
     "NotEqual": binary(ops.not_equal),
+    "OneHot": one_hots(),
     "Pack": along_axis(lambda x, axis: ops.stack([x, x], axis), is_new=True),
+    "Pad": pads(),
+    "PadV2": pads(value=7),
     "Pow": binary(ops.pow, FLOATS),
     "Prod": reductions(ops.reduce_prod),
     "RealDiv": binary(ops.realdiv, FLOATS),
     "Reciprocal": unary(ops.reciprocal, FLOATS),
     "RegexFullMatch": texts(lambda x: ops.regex_full_match(x, ops.identity("[0-9]+"))),
     "RegexReplace": texts(lambda x: ops.regex_replace(x, ops.identity("[0-9]"), "n")),
+    "Relu": unary(ops.relu),
     "Reshape": reshapes(),
+    "ReverseV2": reverses(),
     "Rint": unary(ops.rint, FLOATS),
+    "Roll": along_axis(lambda x, axis: ops.roll(x, 2, axis)),
     "Round": unary(ops.round, FLOATS),
     "Rsqrt": unary(ops.rsqrt, FLOATS),
     "Select": selections(),
     "Sigmoid": unary(ops.sigmoid, FLOATS),
+    "Sign": unary(ops.sign, [*FLOATS, "int8", "int32", "int64"]),
+    "Sin": unary(ops.sin, FLOATS),
+    "Sinh": unary(ops.sinh, FLOATS),
     "Slice": slices(),
+    "Split": splits(is_by_sizes=False),
+    "SplitV": splits(is_by_sizes=True),
     "Sqrt": unary(ops.sqrt, FLOATS),
     "Square": unary(ops.square),
+    "SquaredDifference": binary(ops.squared_difference, [*FLOATS, "int32", "int64"]),
     "Squeeze": squeezes(),
     "StaticRegexFullMatch": texts(lambda x: ops.regex_full_match(x, "[0-9]+")),
     "StaticRegexReplace": texts(lambda x: ops.regex_replace(x, "[0-9]", "n")),
+    "StopGradient": unary(ops.stop_gradient),
     "StridedSlice": strided_slices(),
+    "StringJoin": joins(),
+    "StringLength": texts(ops.string_length),
+    "StringLower": texts(ops.string_lower),
+    "StringStrip": texts(ops.string_strip),
     "StringToHashBucketFast": texts(lambda x: ops.string_to_hash_bucket_fast(x, 10)),
     "StringToNumber": texts(lambda x: ops.string_to_number(x, "int32")),
+    "StringUpper": texts(lambda x: ops.string_upper(x, "utf-8")),
     "Sub": binary(ops.subtract),
+    "Substr": substrings(),
     "Sum": reductions(ops.reduce_sum),
+    "Tan": unary(ops.tan, FLOATS),
     "Tanh": unary(ops.tanh, FLOATS),
+    "Tile": tiles(),
     "Transpose": transposes(),
+    "Unpack": unstacks(),
+    "ZerosLike": unary(ops.zeros_like, [*REALS, "bool"]),
 }
 
 

@@ -43,14 +43,19 @@ GIVEN = {
 }
 
 OF_TWO = (
-    "add divide equal floordiv floormod greater greater_equal less less_equal maximum minimum mod "
-    "multiply not_equal pow realdiv subtract truediv"
+    "add atan2 div_no_nan divide equal floordiv floormod greater greater_equal less less_equal "
+    "maximum minimum mod multiply not_equal pow realdiv squared_difference subtract truediv"
 )
 OF_ONE = (
-    "abs ceil exp expm1 floor identity is_finite is_inf is_nan log log1p negative ones_like rank "
-    "reciprocal rint round rsqrt shape sigmoid size sqrt square tanh transpose zeros_like"
+    "abs acos asin atan ceil cos cosh exp expm1 floor identity is_finite is_inf is_nan log "
+    "log1p negative ones_like rank reciprocal relu rint round rsqrt shape sigmoid sign sin sinh "
+    "size sqrt square stop_gradient tan tanh transpose zeros_like"
 )
-OVER_AXES = "count_nonzero reduce_max reduce_mean reduce_min reduce_prod reduce_sum l2_normalize"
+OF_STRINGS = "string_length string_lower string_strip string_upper"
+OVER_AXES = (
+    "argmax argmin count_nonzero cumprod cumsum reduce_max reduce_mean reduce_min reduce_prod "
+    "reduce_sum l2_normalize"
+)
 OF_COLOURS = "rgb_to_grayscale rgb_to_hsv rgb_to_yiq rgb_to_yuv hsv_to_rgb yiq_to_rgb yuv_to_rgb"
 OF_IMAGES = (
     "flip_left_right flip_up_down per_image_standardization rot90 transpose_image encode_jpeg "
@@ -74,14 +79,18 @@ CALLS = {
     **calls(OF_TWO, lambda e, operation: operation(e["f"], 2.0)),
     **calls(OF_ONE, lambda e, operation: operation(e["f"])),
     **calls(OVER_AXES, lambda e, operation: operation(e["f"], 1)),
+    **calls(OF_STRINGS, lambda e, operation: operation(e["s"])),
     **calls(OF_COLOURS, lambda e, operation: operation(e["rgb"])),
     **calls(OF_IMAGES, lambda e, operation: operation(e["image"])),
     **AT_RANDOM,
+    "add_n": lambda e: ops.add_n([e["f"], e["f"]]),
     "adjust_brightness": lambda e: ops.adjust_brightness(e["rgb"], 0.1),
     "adjust_contrast": lambda e: ops.adjust_contrast(e["rgb"], 1.5),
     "adjust_gamma": lambda e: ops.adjust_gamma(e["rgb"], 1.5),
     "adjust_hue": lambda e: ops.adjust_hue(e["rgb"], 0.1),
     "adjust_saturation": lambda e: ops.adjust_saturation(e["rgb"], 1.5),
+    "boolean_mask": lambda e: ops.boolean_mask(e["i"], e["i"] > 0),
+    "broadcast_to": lambda e: ops.broadcast_to(e["i"], [2, 3]),
     "cast": lambda e: ops.cast(e["f"], "int64"),
     "central_crop": lambda e: ops.central_crop(e["image"], 0.5),
     "clip_by_value": lambda e: ops.clip_by_value(e["f"], 1.0, 3.0),
@@ -98,15 +107,23 @@ CALLS = {
     "ensure_shape": lambda e: ops.ensure_shape(e["f"], [None, 2]),
     "expand_dims": lambda e: ops.expand_dims(e["f"], 0),
     "extract_jpeg_shape": lambda e: ops.extract_jpeg_shape(e["jpeg"]),
+    "eye": lambda e: ops.eye(e["i"][0]),
+    "fill": lambda e: ops.fill(e["i"][:2], 7),
     "gather": lambda e: ops.gather(e["f"], [1]),
     "grayscale_to_rgb": lambda e: ops.grayscale_to_rgb(e["image"][:, :, :1]),
     "logical_and": lambda e: ops.logical_and(e["b"], True),
     "logical_not": lambda e: ops.logical_not(e["b"]),
     "logical_or": lambda e: ops.logical_or(e["b"], True),
+    "one_hot": lambda e: ops.one_hot(e["i"], 3),
+    "logical_xor": lambda e: ops.logical_xor(e["b"], True),
+    "pad": lambda e: ops.pad(e["f"], [[1, 0], [0, 2]], "SYMMETRIC"),
+    "meshgrid": lambda e: ops.meshgrid(e["i"], e["i"])[1],
+    "ones": lambda e: ops.ones(e["i"]),
     "pad_to_bounding_box": lambda e: ops.pad_to_bounding_box(e["image"], 1, 1, 9, 9),
     "parse_single_example": lambda e: ops.parse_single_example(
         e["example"], {"n": ops.FixedLenFeature((), "int64")}
     )["n"],
+    "range": lambda e: ops.range(e["i"][0]),
     "reduce_all": lambda e: ops.reduce_all(e["b"]),
     "reduce_any": lambda e: ops.reduce_any(e["b"]),
     "regex_full_match": lambda e: ops.regex_full_match(e["s"], "[0-9]+"),
@@ -115,12 +132,22 @@ CALLS = {
     "resize": lambda e: ops.resize(e["image"], (2, 2)),
     "resize_image_with_crop_or_pad": lambda e: ops.resize_image_with_crop_or_pad(e["image"], 2, 8),
     "resize_image_with_pad": lambda e: ops.resize_image_with_pad(e["image"], 4, 4),
+    "reverse": lambda e: ops.reverse(e["f"], [1]),
+    "roll": lambda e: ops.roll(e["f"], 1, 0),
     "saturate_cast": lambda e: ops.saturate_cast(e["f"], "uint8"),
+    "sequence_mask": lambda e: ops.sequence_mask(e["i"], 3),
+    "scalar_mul": lambda e: ops.scalar_mul(2.0, e["f"]),
     "slice": lambda e: ops.slice(e["f"], [0, 1], [2, 1]),
+    "split": lambda e: ops.split(e["f"], 2, 1)[1],
     "squeeze": lambda e: ops.squeeze(e["f"][:1]),
     "stack": lambda e: ops.stack([e["f"], e["f"]], 1),
+    "string_join": lambda e: ops.string_join([e["s"], "x"]),
     "string_to_hash_bucket_fast": lambda e: ops.string_to_hash_bucket_fast(e["s"], 10),
     "string_to_number": lambda e: ops.string_to_number(e["s"], "int64"),
+    "substr": lambda e: ops.substr(e["s"], 1, 1),
+    "tile": lambda e: ops.tile(e["f"], [2, 1]),
+    "unstack": lambda e: ops.unstack(e["f"])[1],
+    "zeros": lambda e: ops.zeros(e["i"]),
     "where": lambda e: ops.where(e["f"] > 1.0, e["f"], -e["f"]),
 }
 
@@ -144,3 +171,25 @@ def test_an_operation_runs_in_the_engine(name):
     pair = np.asarray(one["y"]), np.asarray(other["y"])
     assert name in AT_RANDOM or np.array_equal(*pair, equal_nan=pair[0].dtype.kind == "f")
     assert name not in ("random_uniform", "random_normal") or not np.array_equal(*pair)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda n: ops.tile(ops.zeros([8, 8]), [n, n]),
+        lambda n: ops.pad(ops.zeros([1, 1]), [[0, n], [n, 0]]),
+        lambda n: ops.one_hot(ops.zeros([2**20], "int32"), n * 32),
+        lambda n: ops.substr(
+            ops.tile(ops.reshape("a", [1, 1]), [n // 128, 1]),
+            *[ops.tile([[0]], [1, n // 128])] * 2,
+        ),
+    ],
+    ids=["tiled", "padded", "one hot", "parts of strings"],
+)
+def test_what_no_memory_can_hold_is_an_error_of_its_example(make):
+    rows = hr.arrays({"n": np.array([0, 2**25], np.int32)})
+    sizes = rows.map(hr.native(lambda example: {"size": ops.size(make(example["n"]))}))
+    found = iter(sizes)
+    next(found)
+    with pytest.raises(hr.errors.ResourceExhaustedError, match="OOM when allocating tensor with"):
+        next(found)

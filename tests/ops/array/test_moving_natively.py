@@ -1,7 +1,7 @@
 """Operations that only move elements agree with NumPy, for all types, shapes and indices."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import headrace.tf1 as tf
@@ -86,6 +86,92 @@ def test_axes_of_size_one(data, array):
     assert_same(run(lambda x: tf.expand_dims(x, axis), array), wider)
     assert_same(run(lambda x: tf.squeeze(x, [axis]), wider), array)
     assert_same(run(tf.squeeze, wider), np.squeeze(wider))
+
+
+@given(st.data(), arrays(max_rank=3))
+def test_repeating(data, array):
+    times = np.array([data.draw(st.integers(0, 3)) for _ in array.shape], np.int64)
+    assert_same(run(tf.tile, array, times), np.tile(array, times))
+
+
+@given(st.data(), arrays())
+def test_reversing(data, array):
+    axes = (
+        data.draw(st.lists(st.sampled_from(range(array.ndim)), unique=True)) if array.ndim else []
+    )
+    axes = [axis - array.ndim if data.draw(st.booleans()) else axis for axis in axes]
+    assert_same(run(tf.reverse, array, np.array(axes, np.int32)), np.flip(array, tuple(axes)))
+
+
+@given(st.data(), arrays(max_rank=3), st.sampled_from(["CONSTANT", "REFLECT", "SYMMETRIC"]))
+def test_padding(data, array, mode):
+    most = [2 if mode == "CONSTANT" else size - (mode == "REFLECT") for size in array.shape]
+    assume(min(most, default=0) >= 0)
+    amounts = [[data.draw(st.integers(0, size)) for _ in "ba"] for size in most]
+    amounts = np.array(amounts, np.int32).reshape(-1, 2)
+    value = {"constant_values": b"" if array.dtype == object else 0} if mode == "CONSTANT" else {}
+    expected = np.pad(array, amounts, mode.lower(), **value) if array.ndim else array
+    assert_same(run(lambda x, a: tf.pad(x, a, mode), array, amounts), expected)
+    if mode == "CONSTANT" and array.dtype != object:
+        filled = run(lambda x, a: tf.pad(x, a, constant_values=tf.cast(1, x.dtype)), array, amounts)
+        assert_same(filled, np.pad(array, amounts, constant_values=1) if array.ndim else array)
+
+
+@given(st.data(), arrays(min_rank=1))
+def test_splitting(data, array):
+    axis = data.draw(st.integers(-array.ndim, array.ndim - 1))
+    size = array.shape[axis]
+    slices = run(lambda x: tf.unstack(x, size, axis), array) if size else []
+    for got, expected in zip(slices, np.moveaxis(array, axis, 0), strict=True):
+        assert_same(got, expected)
+    count = data.draw(st.sampled_from([n for n in range(1, 5) if size % n == 0]))
+    parts = run(lambda x, place: tf.split(x, count, place), array, np.int32(axis))
+    for got, expected in zip(parts, np.split(array, count, axis), strict=True):
+        assert_same(got, expected)
+    sizes = np.diff([0, *sorted(data.draw(st.lists(st.integers(0, size), max_size=3))), size])
+    parts = run(lambda x, s: tf.split(x, s, axis, len(sizes)), array, sizes)
+    for got, expected in zip(parts, np.split(array, np.cumsum(sizes)[:-1], axis), strict=True):
+        assert_same(got, expected)
+
+
+@given(st.data(), arrays(max_rank=3), st.sampled_from([np.uint8, np.int32, np.int64]))
+def test_marking(data, array, numpy_type):
+    indices = (np.arange(array.size).reshape(array.shape) % 5 - 1).astype(numpy_type)
+    depth, axis = np.int32(3), data.draw(st.integers(-1, array.ndim))
+    values = (
+        np.array([b"no", b"yes"], object) if array.dtype == object else array.dtype.type([0, 1])
+    )
+    off, on = (np.array(value, array.dtype) for value in values)
+    got = run(lambda i, n, x, y: tf.one_hot(i, n, x, y, axis), indices, depth, on, off)
+    place = array.ndim if axis < 0 else axis
+    steps = np.arange(depth).reshape(-1, *[1] * (array.ndim - place))
+    assert_same(got, np.where(np.expand_dims(indices, place) == steps, on, off))
+
+
+@given(st.data(), arrays(min_rank=1))
+def test_masking(data, array):
+    first = data.draw(st.integers(0, array.ndim - 1))
+    last = data.draw(st.integers(first + 1, array.ndim))
+    shape = array.shape[first:last]
+    mask = (np.arange(np.prod(shape, dtype=int)).reshape(shape) % 3 > 0).astype(
+        data.draw(st.sampled_from([np.bool_, np.uint8, np.float32]))
+    )
+
+    def masked(x, m):
+        m.set_shape([None] * mask.ndim)
+        return tf.boolean_mask(x, m, axis=first)
+
+    assert_same(run(masked, array, mask), array[(slice(None),) * first + (mask > 0,)])
+
+
+@given(st.data(), arrays(min_rank=1))
+def test_gathering(data, array):
+    axis = data.draw(st.integers(-array.ndim, array.ndim - 1))
+    places = st.integers(0, max(array.shape[axis] - 1, 0))
+    count = 4 if array.shape[axis] else 0
+    indices = np.array(data.draw(st.lists(places, max_size=count)), np.int64)
+    got = run(lambda x, i, place: tf.gather(x, i, axis=place), array, indices, np.int32(axis))
+    assert_same(got, np.take(array, indices, axis))
 
 
 @given(arrays())

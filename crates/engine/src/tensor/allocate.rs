@@ -242,6 +242,21 @@ impl Elements<'_> {
         copies(self.count::<T>()?, value).map_err(|refusal| self.refused(refusal))
     }
 
+    /// The bytes of elements that are all the same: `value` is one of them, or nothing for zeros.
+    pub fn filled(&self, value: &[u8]) -> Result<Vec<u8>> {
+        if value.iter().all(|byte| *byte == 0) {
+            return self.zeros();
+        }
+        let mut bytes: Vec<u8> = self.room()?;
+        let num_bytes = self.count::<u8>()?;
+        bytes.extend_from_slice(&value[..value.len().min(num_bytes)]);
+        while bytes.len() < num_bytes {
+            // What is there doubles, so few copies are made.
+            bytes.extend_from_within(..bytes.len().min(num_bytes - bytes.len()));
+        }
+        Ok(bytes)
+    }
+
     /// The values of an iterator that has one for each element.
     #[inline]
     pub fn collect<T>(&self, values: impl Iterator<Item = T>) -> Result<Vec<T>> {
@@ -290,6 +305,8 @@ mod tests {
         assert_eq!(doubles.room::<u8>().unwrap().capacity(), 48);
         assert_eq!(doubles.collect(0..6).unwrap(), [0, 1, 2, 3, 4, 5]);
         assert_eq!(elements(DType::String, &shape).copies(Bytes::from("a")).unwrap(), ["a"; 6]);
+        assert_eq!(elements(DType::Int16, &shape).filled(&[1, 2]).unwrap(), [1, 2].repeat(6));
+        assert_eq!(elements(DType::Int16, &Shape::new(&[0])).filled(&[1, 2]).unwrap(), [0_u8; 0]);
         let error = elements(DType::Float64, &huge).zeros::<f64>().unwrap_err();
         assert_eq!(error.code(), Code::ResourceExhausted);
         let text =

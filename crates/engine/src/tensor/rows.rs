@@ -89,6 +89,48 @@ impl Tensor {
         Self::from_bytes(self.dtype, shape, bytes.into())
     }
 
+    /// Copies the slices `order` along an axis, which must exist.
+    pub fn take_along(&self, axis: usize, order: &[usize]) -> Result<Self> {
+        let shape = self.shape.with_size(axis, order.len());
+        let num_slices = self.shape[axis];
+        let length: usize = self.shape[axis + 1..].iter().product();
+        let outer = 0..self.shape[..axis].iter().product();
+        let starts = outer.flat_map(|block| order.iter().map(move |slice| (block * num_slices + slice) * length));
+        let elements = allocate::elements(self.dtype, &shape);
+        if self.dtype == DType::String {
+            let strings = starts.flat_map(|start| &self.string_values()[start..start + length]);
+            return Self::strings(shape.clone(), elements.collect(strings.cloned())?);
+        }
+        let (size, source) = (self.dtype.size(), self.bytes());
+        let mut bytes: Vec<u8> = elements.room()?;
+        starts.for_each(|start| bytes.extend_from_slice(&source[start * size..(start + length) * size]));
+        Self::from_bytes(self.dtype, shape, bytes.into())
+    }
+
+    /// This tensor at `begin` in one of a larger shape, whose other elements are `value`, a scalar of the same type;
+    /// without it 0, false or the empty string.
+    pub fn padded(&self, begin: &[usize], shape: Shape, value: Option<&Tensor>) -> Result<Self> {
+        let elements = allocate::elements(self.dtype, &shape);
+        elements.check()?;
+        let steps = steps_of(&shape);
+        let start: usize = begin.iter().zip(&steps).map(|(begin, step)| begin * *step as usize).sum();
+        let runs = runs(&self.shape, &shape).map(|(from, to, length)| (from, start + to, length));
+        if self.dtype == DType::String {
+            let value = value.map_or(Ok(Bytes::new()), |value| value.string_scalar("padding").cloned());
+            let mut strings = elements.copies(value?)?;
+            runs.for_each(|(from, to, length)| {
+                strings[to..to + length].clone_from_slice(&self.string_values()[from..from + length]);
+            });
+            return Self::strings(shape.clone(), strings);
+        }
+        let mut bytes = elements.filled(value.map_or(&[], Tensor::bytes))?;
+        let (size, source) = (self.dtype.size(), self.bytes());
+        runs.for_each(|(from, to, length)| {
+            bytes[to * size..(to + length) * size].copy_from_slice(&source[from * size..(from + length) * size]);
+        });
+        Self::from_bytes(self.dtype, shape, bytes.into())
+    }
+
     /// The window of shape `shape` at `begin`. Fails unless it lies inside.
     pub fn window(&self, begin: &[usize], shape: Shape) -> Result<Self> {
         let fits = |((begin, size), whole): ((&usize, &usize), &usize)| {
@@ -188,6 +230,25 @@ mod tests {
         assert_eq!(rows.values::<i32>().unwrap(), (12..24).collect::<Vec<_>>());
         let error = whole.window(&[0, 2, 0], Shape::new(&[1, 2, 1])).unwrap_err();
         assert_eq!(error.message(), "a window of [1,2,1] at [0, 2, 0] in [2,3,4]");
+    }
+
+    #[test]
+    fn slices_are_taken_along_any_axis() {
+        let whole = Tensor::from_values(Shape::new(&[2, 3]), (0..6_i32).collect()).unwrap();
+        let columns = whole.take_along(1, &[2, 0, 0, 1]).unwrap();
+        assert_eq!(columns, Tensor::from_values(Shape::new(&[2, 4]), vec![2_i32, 0, 0, 1, 5, 3, 3, 4]).unwrap());
+        let words = Tensor::strings(Shape::new(&[2]), vec!["a".into(), "b".into()]).unwrap();
+        assert_eq!(words.take_along(0, &[1]).unwrap().string_values(), ["b"]);
+    }
+
+    #[test]
+    fn a_tensor_lies_anywhere_in_its_padding() {
+        let whole = Tensor::from_values(Shape::new(&[1, 2]), vec![1_i32, 2]).unwrap();
+        let padded = whole.padded(&[1, 1], Shape::new(&[2, 4]), Some(&Tensor::scalar(-1_i32))).unwrap();
+        assert_eq!(padded.values::<i32>().unwrap(), [-1, -1, -1, -1, -1, 1, 2, -1]);
+        let words = Tensor::strings(Shape::new(&[1]), vec!["a".into()]).unwrap();
+        let padded = words.padded(&[0], Shape::new(&[2]), Some(&Tensor::string("-"))).unwrap();
+        assert_eq!(padded.string_values(), ["a", "-"]);
     }
 
     #[test]

@@ -15,7 +15,7 @@ from headrace.ops.framework.conversion import constant_value_as_shape, convert_t
 from headrace.ops.framework.elementwise import INDEX_TYPES
 from headrace.ops.framework.folding import fold_by_kernel
 from headrace.ops.framework.inference import ShapeConflict, broadcast_shapes, check_rank
-from headrace.ops.framework.kernel import Array, fail
+from headrace.ops.framework.kernel import Array, by_either, fail
 from headrace.shapes import TensorShape, as_shape, bracketed, vector
 
 __all__ = ["broadcast_dynamic_shape", "broadcast_static_shape", "broadcast_to"]
@@ -130,4 +130,4 @@ def _broadcast(x: Array, wanted: Array) -> Array:
 
 
 define("BroadcastArgs", fold=fold_by_kernel)
-define("BroadcastTo")
+define("BroadcastTo", computed=by_either)

@@ -17,11 +17,12 @@ from headrace.memory import check_array
 from headrace.ops.array.reshape import reshape
 from headrace.ops.array.shape import shape as shape_of
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
+from headrace.ops.framework.batching import elementwise
 from headrace.ops.framework.conversion import constant, constant_value_as_shape, convert_to_tensor
 from headrace.ops.framework.elementwise import INDEX_TYPES
 from headrace.ops.framework.folding import fold, fold_by_kernel
 from headrace.ops.framework.inference import ShapeConflict, check_rank, like
-from headrace.ops.framework.kernel import Array, fail
+from headrace.ops.framework.kernel import Array, by_either, fail
 from headrace.shapes import Dimension, ShapeLike, TensorShape, bracketed
 
 __all__ = ["fill", "ones", "ones_like", "zeros", "zeros_like"]
@@ -186,6 +187,6 @@ def _fill(dims: Array, value: Array) -> Array:
     return np.full(dims, value[()] if value.dtype != object else value.item(), dtype=value.dtype)
 
 
-define("Fill", fold=fold_by_kernel)
+define("Fill", computed=by_either, fold=fold_by_kernel)
 define("OnesLike")
-define("ZerosLike")
+define("ZerosLike", computed=by_either, batch_rule=elementwise)

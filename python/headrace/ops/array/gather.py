@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from headrace import dtypes
-from headrace.graph import Operation, Tensor, TensorLike, define, name_scope
+from headrace.graph import Computed, Operation, Tensor, TensorLike, define, name_scope
 from headrace.memory import check_array
 from headrace.ops.array.where import _MASKS
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
-from headrace.ops.framework.batching import BlockInput, known_integers, made_again
+from headrace.ops.framework.batching import BlockInput, along_axis, known_integers, made_again
 from headrace.ops.framework.conversion import constant_value, convert_to_tensor
 from headrace.ops.framework.elementwise import INDEX_TYPES
 from headrace.ops.framework.folding import fold_scalar
@@ -167,7 +167,9 @@ def boolean_mask(
 
         inputs = [Input("tensor", tensor), Input("mask", mask, var="Tmask", allowed=_MASKS)]
         # Its name is that of the last of the operations of which TensorFlow makes it.
-        return apply_op("BooleanMask", inputs, infer, name="GatherV2", kernel=kernel).outputs[0]
+        attrs = {"axis": first}
+        op = apply_op("BooleanMask", inputs, infer, name="GatherV2", attrs=attrs, kernel=kernel)
+        return op.outputs[0]
 
 
 def _first_axis(axis: int | Tensor | None) -> int:
@@ -235,15 +237,31 @@ def _gather_rows(source: Array, rows: Array, batch_dims: int) -> Any:
     return source[tuple(np.moveaxis(rows, -1, 0))]
 
 
-define("BooleanMask")
+def _masked_by(op: Operation) -> Computed:
+    """The engine masks real numbers and bools of axes counted from the front."""
+    is_simple = op.attrs["axis"] >= 0 and not op.inputs[1].dtype.is_complex
+    return Computed.BY_EITHER if is_simple else Computed.BY_NUMPY
+
+
+define("BooleanMask", computed=_masked_by)
 define("GatherNd")
 
 
 def _gather_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
-    # A table that all rows look into.
     params, indices, axis = inputs
-    is_table = not params.is_batched and known_integers(axis.row) == [0]
+    if op.attrs["batch_dims"] != 0:
+        return None
+    if params.is_batched:
+        return along_axis(op, inputs)
+    # A table that all rows look into.
+    is_table = known_integers(axis.row) == [0]
     return made_again(op, [params.block, indices.block, axis.block]) if is_table else None
 
 
-define("GatherV2", batch_rule=_gather_blocks)
+def _gathered_by(op: Operation) -> Computed:
+    if op.kernel is None:
+        return Computed.BY_ENGINE
+    return Computed.BY_EITHER if op.attrs["batch_dims"] == 0 else Computed.BY_NUMPY
+
+
+define("GatherV2", computed=_gathered_by, batch_rule=_gather_blocks)

@@ -15,6 +15,7 @@ from headrace.ops.array.placeholder import identity
 from headrace.ops.framework.arguments import Input, InputList, Outputs, apply_op
 from headrace.ops.framework.batching import (
     BlockInput,
+    axes_over_blocks,
     integers,
     known_integers,
     made_again,
@@ -187,6 +188,11 @@ def split(
         return _infer_split_by_sizes(tensor, lengths, place, parts)
 
     def kernel(x: Array, lengths: Array, place: Array) -> Array | tuple[Array, ...]:
+        if lengths.shape != (parts,):
+            fail(
+                "size of the split_tensor must be 1-D and have the same elements as outputs got "
+                f"{lengths.ndim} -D and {lengths.size} elements"
+            )
         where = _split_axis(place, x.ndim)
         known = _check_sizes(lengths.tolist(), x.shape[where])
         return _outputs(np.split(x, np.cumsum(known)[:-1], where))
@@ -381,6 +387,29 @@ def _concat_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] 
     return made_again(op, [*[part.block for part in parts], moved])
 
 
+def _split_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
+    axis, tensor = inputs
+    moved = _moved(axis, tensor)
+    return None if moved is None else made_again(op, [moved, tensor.block])
+
+
+def _split_blocks_by_sizes(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
+    tensor, sizes, axis = inputs
+    moved = None if sizes.is_batched else _moved(axis, tensor)
+    return None if moved is None else made_again(op, [tensor.block, sizes.block, moved])
+
+
+def _moved(axis: BlockInput, tensor: BlockInput) -> Tensor | None:
+    place = axes_over_blocks(axis.row, tensor.row.shape.rank)
+    return None if place is None else integers(place, axis.row.dtype)
+
+
+def _unpack_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
+    if inputs[0].row.shape.rank is None:  # Which axes there are is not known.
+        return None
+    return made_again(op, [inputs[0].block], {"axis": moved_axis(op.attrs["axis"])})
+
+
 define(
     "ConcatV2",
     computed=by_either,
@@ -388,6 +417,6 @@ define(
     read_sizes=_sizes_of_concat,
     batch_rule=_concat_blocks,
 )
-define("Split")
-define("SplitV")
-define("Unpack")
+define("Split", computed=by_either, batch_rule=_split_blocks)
+define("SplitV", computed=by_either, batch_rule=_split_blocks_by_sizes)
+define("Unpack", computed=by_either, batch_rule=_unpack_blocks)

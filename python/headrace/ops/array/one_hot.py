@@ -5,18 +5,21 @@ Source: `tf.one_hot` of TensorFlow 1.15.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from headrace import dtypes
 from headrace.dtypes import DTypeLike
-from headrace.graph import Tensor, TensorLike, define, name_scope
+from headrace.graph import Operation, Tensor, TensorLike, define, name_scope
 from headrace.memory import check_array
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
+from headrace.ops.framework.batching import BlockInput, made_again, moved_axis
 from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.framework.elementwise import INDEX_TYPES
 from headrace.ops.framework.folding import fold_scalar
 from headrace.ops.framework.inference import ShapeConflict
-from headrace.ops.framework.kernel import Array, fail
+from headrace.ops.framework.kernel import Array, by_either, fail
 from headrace.shapes import TensorShape, bracketed, unknown_shape
 
 __all__ = ["one_hot"]
@@ -112,4 +115,10 @@ def _infer_one_hot(shape: TensorShape, depth: Tensor, axis: int) -> TensorShape:
     return shape[:place].concatenate([size]).concatenate(shape[place:])
 
 
-define("OneHot")
+def _one_hot_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
+    if any(item.is_batched for item in inputs[1:]):
+        return None
+    return made_again(op, [item.block for item in inputs], {"axis": moved_axis(op.attrs["axis"])})
+
+
+define("OneHot", computed=by_either, batch_rule=_one_hot_blocks)

@@ -5,18 +5,20 @@ Source: `tf.pad` of TensorFlow 1.15.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from headrace import dtypes
-from headrace.graph import Tensor, TensorLike, define
+from headrace.graph import Operation, Tensor, TensorLike, define
 from headrace.memory import check_array
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
+from headrace.ops.framework.batching import BlockInput, integers, made_again
 from headrace.ops.framework.elementwise import INDEX_TYPES
 from headrace.ops.framework.folding import fold
 from headrace.ops.framework.inference import ShapeConflict, check_rank
-from headrace.ops.framework.kernel import Array, fail
+from headrace.ops.framework.kernel import Array, by_either, fail
 from headrace.shapes import TensorShape, bracketed, unknown_shape
 
 __all__ = ["pad"]
@@ -65,10 +67,11 @@ def pad(
                 fail(f"Paddings must be non-negative: {before} {after}")
         if x.ndim == 0:
             return x
+        if numpy_mode != "constant":
+            _check_mirror(x, amounts, mode)
         sizes = [size + sum(row) for size, row in zip(x.shape, amounts.tolist(), strict=True)]
         check_array(sizes, x.dtype)
         if numpy_mode != "constant":
-            _check_mirror(x, amounts, mode)
             return np.pad(x, amounts, mode=numpy_mode)  # type: ignore[call-overload]
         zero = b"" if x.dtype == object else 0
         value = fill[0].item() if fill else zero
@@ -115,6 +118,15 @@ def _infer_pad(tensor: Tensor, paddings: Tensor, *_: Tensor) -> Outputs:
     return [(tensor.dtype.base_dtype, TensorShape(sizes))]
 
 
-define("MirrorPad")
-define("Pad")
-define("PadV2")
+def _pad_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
+    block, *others = inputs
+    amounts = fold(others[0].row)
+    if amounts is None or any(item.is_batched for item in others):
+        return None
+    widened = integers([[0, 0], *amounts.tolist()], others[0].row.dtype)
+    return made_again(op, [block.block, widened, *[item.block for item in others[1:]]])
+
+
+define("MirrorPad", computed=by_either, batch_rule=_pad_blocks)
+define("Pad", computed=by_either, batch_rule=_pad_blocks)
+define("PadV2", computed=by_either, batch_rule=_pad_blocks)

@@ -12,7 +12,7 @@ from headrace.graph import Tensor, TensorLike, define, get_default_graph
 from headrace.ops.framework.arguments import Input, InputList, Outputs, apply_op
 from headrace.ops.framework.batching import elementwise
 from headrace.ops.framework.inference import like, merge_shapes
-from headrace.ops.framework.kernel import Array
+from headrace.ops.framework.kernel import Array, by_either
 from headrace.shapes import ShapeLike, TensorShape, as_shape
 
 __all__ = ["identity", "identity_n", "placeholder", "placeholder_with_default", "stop_gradient"]
@@ -122,4 +122,4 @@ define(
 define("IdentityN")
 define("Placeholder", is_placeholder=True)
 define("PlaceholderWithDefault")
-define("StopGradient")
+define("StopGradient", computed=by_either, batch_rule=elementwise)

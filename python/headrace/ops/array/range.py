@@ -12,7 +12,7 @@ import numpy as np
 
 from headrace import dtypes
 from headrace.dtypes import DTypeLike, as_dtype
-from headrace.graph import Tensor, TensorLike, define, name_scope
+from headrace.graph import Computed, Operation, Tensor, TensorLike, define, name_scope
 from headrace.memory import check_array
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import convert_to_tensor
@@ -146,4 +146,12 @@ def _range(start: Array, limit: Array, delta: Array) -> Array:
 
 
 define("LinSpace")
-define("Range", fold=fold_by_kernel)
+
+
+def _range_by(op: Operation) -> Computed:
+    """Both give the same numbers, but errors show fractions in other ways."""
+    is_integer = op.inputs[0].dtype.is_integer
+    return Computed.BY_EITHER if is_integer else Computed.BY_NUMPY_IN_SESSIONS
+
+
+define("Range", computed=_range_by, fold=fold_by_kernel)

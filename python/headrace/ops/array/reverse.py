@@ -10,10 +10,13 @@ import numpy as np
 from headrace import dtypes
 from headrace.graph import Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
+from headrace.ops.framework.batching import (
+    along_axis,
+)
 from headrace.ops.framework.elementwise import INDEX_TYPES
 from headrace.ops.framework.folding import fold
 from headrace.ops.framework.inference import ShapeConflict, check_axis, check_rank, merge_shapes
-from headrace.ops.framework.kernel import Array, fail
+from headrace.ops.framework.kernel import Array, by_either, fail
 
 __all__ = ["reverse", "roll"]
 
@@ -104,5 +107,5 @@ def _check_axes(axes: list[int], rank: int) -> None:
         seen.add(front)
 
 
-define("ReverseV2")
-define("Roll")
+define("ReverseV2", computed=by_either, batch_rule=along_axis)
+define("Roll", computed=by_either, batch_rule=along_axis)

@@ -5,16 +5,19 @@ Source: `tf.tile` of TensorFlow 1.15.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from headrace import dtypes
-from headrace.graph import Tensor, TensorLike, define
+from headrace.graph import Operation, Tensor, TensorLike, define
 from headrace.memory import check_array
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
+from headrace.ops.framework.batching import BlockInput, known_integers, made_with_integers
 from headrace.ops.framework.conversion import constant_value_as_shape
 from headrace.ops.framework.elementwise import INDEX_TYPES
 from headrace.ops.framework.inference import check_rank
-from headrace.ops.framework.kernel import Array, fail
+from headrace.ops.framework.kernel import Array, by_either, fail
 from headrace.shapes import TensorShape, unknown_shape
 
 __all__ = ["tile"]
@@ -63,4 +66,10 @@ def _infer_tile(tensor: Tensor, multiples: Tensor) -> Outputs:
     return [(tensor.dtype.base_dtype, TensorShape(sizes))]
 
 
-define("Tile")
+def _tile_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
+    block, multiples = inputs
+    times = known_integers(multiples.row)
+    return None if times is None else made_with_integers(op, block, [(multiples.row, [1, *times])])
+
+
+define("Tile", computed=by_either, batch_rule=_tile_blocks)

@@ -21,6 +21,9 @@ from headrace.shapes import TensorShape, unknown_shape
 __all__ = [
     "BatchRule",
     "BlockInput",
+    "all_batched",
+    "along_axis",
+    "axes_over_blocks",
     "batched_shape",
     "create",
     "elementwise",
@@ -90,6 +93,30 @@ def rows_of_first(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] |
     """The rule of operations that work on rows of their first input, where only that differs."""
     is_simple = not any(item.is_batched for item in inputs[1:])
     return made_again(op, [item.block for item in inputs]) if is_simple else None
+
+
+def all_batched(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
+    """The rule of operations over tensors of one shape, which must all differ between rows."""
+    are_alike = all(item.is_batched for item in inputs)
+    return made_again(op, [item.block for item in inputs]) if are_alike else None
+
+
+def along_axis(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
+    """The rule of operations along an axis of their first input, the last input."""
+    block, *others, axis = inputs
+    places = axes_over_blocks(axis.row, block.row.shape.rank)
+    if places is None or any(item.is_batched for item in others):
+        return None
+    moved = integers(places, axis.row.dtype)
+    return made_again(op, [block.block, *[item.block for item in others], moved])
+
+
+def axes_over_blocks(axes: Tensor, rank: int | None) -> npt.NDArray[Any] | None:
+    """Returns the numbers that axes of rows of `rank` axes have in blocks, if they are known."""
+    known = fold(axes)
+    if known is None or rank is None or ((known < -rank) | (known >= rank)).any():
+        return None
+    return np.where(known < 0, known, known + 1)
 
 
 def known_integers(tensor: Tensor) -> list[int] | None:

@@ -26,6 +26,7 @@ __all__ = [
     "SIGNED",
     "binary",
     "fold_by_numpy",
+    "reals_by_either",
     "reals_by_engine",
     "unary",
 ]
@@ -52,6 +53,12 @@ def reals_by_engine(op: Operation) -> Computed:
     """Says, for `OpDef.computed`, that the engine computes real numbers and NumPy all else."""
     is_real = op.inputs[0].dtype.base_dtype in REALS
     return Computed.BY_ENGINE if is_real else Computed.BY_NUMPY
+
+
+def reals_by_either(op: Operation) -> Computed:
+    """Says, for `OpDef.computed`, that both give the same bits for real numbers."""
+    is_real = op.inputs[0].dtype.base_dtype in REALS
+    return Computed.BY_EITHER if is_real else Computed.BY_NUMPY
 
 
 def fold_by_numpy(op: Operation, *inputs: Array) -> Any:

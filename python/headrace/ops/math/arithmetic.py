@@ -13,7 +13,7 @@ from headrace import dtypes
 from headrace.dtypes import DType
 from headrace.graph import Computed, Operation, Tensor, TensorLike, define, name_scope
 from headrace.ops.framework.arguments import InputList, Outputs, apply_op
-from headrace.ops.framework.batching import elementwise
+from headrace.ops.framework.batching import all_batched, elementwise
 from headrace.ops.framework.conversion import convert_n_to_tensor, convert_to_tensor
 from headrace.ops.framework.elementwise import (
     COMPLEX,
@@ -23,6 +23,7 @@ from headrace.ops.framework.elementwise import (
     SIGNED,
     binary,
     fold_by_numpy,
+    reals_by_either,
     reals_by_engine,
     unary,
 )
@@ -442,11 +443,16 @@ define("Abs", numpy=np.abs, computed=reals_by_engine, fold=fold_by_numpy, batch_
 define(
     "Square", numpy=np.square, computed=reals_by_engine, fold=fold_by_numpy, batch_rule=elementwise
 )
-define("DivNoNan", numpy=_divide_no_nan)
+define("DivNoNan", numpy=_divide_no_nan, computed=reals_by_either, batch_rule=elementwise)
 define("Pow", numpy=_power, computed=_power_by, batch_rule=elementwise)
-define("SquaredDifference", numpy=lambda a, b: np.square(np.subtract(a, b)))
+define(
+    "SquaredDifference",
+    numpy=lambda a, b: np.square(np.subtract(a, b)),
+    computed=reals_by_either,
+    batch_rule=elementwise,
+)
 define("ComplexAbs", numpy=np.abs)
-define("Sign", numpy=np.sign)
+define("Sign", numpy=np.sign, computed=reals_by_either, batch_rule=elementwise)
 define("Sqrt", numpy=np.sqrt, computed=by_numpy_in_sessions, batch_rule=elementwise)
 define(
     "Rsqrt", numpy=lambda a: 1 / np.sqrt(a), computed=by_numpy_in_sessions, batch_rule=elementwise
@@ -467,4 +473,4 @@ define("Floor", numpy=np.floor, computed=by_numpy_in_sessions, batch_rule=elemen
 define("Ceil", numpy=np.ceil, computed=by_numpy_in_sessions, batch_rule=elementwise)
 define("Round", numpy=np.rint, computed=by_numpy_in_sessions, batch_rule=elementwise)
 define("Rint", numpy=np.rint, computed=by_numpy_in_sessions, batch_rule=elementwise)
-define("AddN")
+define("AddN", computed=reals_by_either, batch_rule=all_batched)

@@ -12,7 +12,8 @@ import numpy as np
 from headrace import dtypes
 from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
-from headrace.ops.framework.elementwise import INDEX_TYPES, NUMBERS
+from headrace.ops.framework.batching import along_axis
+from headrace.ops.framework.elementwise import INDEX_TYPES, NUMBERS, reals_by_either
 from headrace.ops.framework.kernel import Array, fail
 from headrace.shapes import bracketed
 
@@ -108,5 +109,5 @@ def _check_axis(place: Array, rank: int) -> int:
     return axis
 
 
-define("Cumprod")
-define("Cumsum")
+define("Cumprod", computed=reals_by_either, batch_rule=along_axis)
+define("Cumsum", computed=reals_by_either, batch_rule=along_axis)

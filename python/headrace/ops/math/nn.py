@@ -12,8 +12,9 @@ import numpy as np
 from headrace.errors import InvalidArgumentError
 from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
+from headrace.ops.framework.batching import elementwise
 from headrace.ops.framework.conversion import convert_to_tensor
-from headrace.ops.framework.elementwise import FLOATS, REALS, unary
+from headrace.ops.framework.elementwise import FLOATS, REALS, reals_by_either, unary
 from headrace.ops.framework.inference import ShapeConflict
 from headrace.ops.framework.kernel import Array, fail
 from headrace.ops.math.arithmetic import maximum, multiply, rsqrt, square
@@ -93,5 +94,10 @@ def _text(axis: int, rank: int) -> str:
     )
 
 
-define("Relu", numpy=lambda x: np.where(x < 0, x.dtype.type(0), x))
+define(
+    "Relu",
+    numpy=lambda x: np.where(x < 0, x.dtype.type(0), x),
+    computed=reals_by_either,
+    batch_rule=elementwise,
+)
 define("Softmax")

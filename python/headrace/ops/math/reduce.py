@@ -21,12 +21,13 @@ from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.attributes import type_attr
 from headrace.ops.framework.batching import (
     BlockInput,
+    along_axis,
     known_integers,
     made_with_integers,
     moved_axis,
 )
 from headrace.ops.framework.conversion import constant, convert_to_tensor
-from headrace.ops.framework.elementwise import INDEX_TYPES, NUMBERS, REALS
+from headrace.ops.framework.elementwise import INDEX_TYPES, NUMBERS, REALS, reals_by_either
 from headrace.ops.framework.folding import fold, fold_by_kernel, fold_scalar
 from headrace.ops.framework.inference import check_axis, reduce_shape
 from headrace.ops.framework.kernel import Array, by_numpy_in_sessions, fail
@@ -322,8 +323,8 @@ _REDUCTION: Final[dict[str, Any]] = {
 
 define("All", **_REDUCTION)
 define("Any", **_REDUCTION)
-define("ArgMax")
-define("ArgMin")
+define("ArgMax", computed=reals_by_either, batch_rule=along_axis)
+define("ArgMin", computed=reals_by_either, batch_rule=along_axis)
 define("Max", **_REDUCTION)
 define("Mean", **_REDUCTION)
 define("Min", **_REDUCTION)

@@ -8,7 +8,9 @@ from __future__ import annotations
 import numpy as np
 
 from headrace.graph import Tensor, TensorLike, define
+from headrace.ops.framework.batching import elementwise
 from headrace.ops.framework.elementwise import COMPLEX, FLOATS, binary, unary
+from headrace.ops.framework.kernel import by_numpy_in_sessions
 
 __all__ = ["acos", "asin", "atan", "atan2", "cos", "cosh", "sin", "sinh", "tan"]
 
@@ -58,12 +60,12 @@ def cosh(x: TensorLike, name: str | None = None) -> Tensor:
     return unary("Cosh", x, name, allowed=FLOATS + COMPLEX)
 
 
-define("Sin", numpy=np.sin)
-define("Cos", numpy=np.cos)
-define("Tan", numpy=np.tan)
-define("Asin", numpy=np.arcsin)
-define("Acos", numpy=np.arccos)
-define("Atan", numpy=np.arctan)
-define("Atan2", numpy=np.arctan2)
-define("Sinh", numpy=np.sinh)
-define("Cosh", numpy=np.cosh)
+define("Sin", numpy=np.sin, computed=by_numpy_in_sessions, batch_rule=elementwise)
+define("Cos", numpy=np.cos, computed=by_numpy_in_sessions, batch_rule=elementwise)
+define("Tan", numpy=np.tan, computed=by_numpy_in_sessions, batch_rule=elementwise)
+define("Asin", numpy=np.arcsin, computed=by_numpy_in_sessions, batch_rule=elementwise)
+define("Acos", numpy=np.arccos, computed=by_numpy_in_sessions, batch_rule=elementwise)
+define("Atan", numpy=np.arctan, computed=by_numpy_in_sessions, batch_rule=elementwise)
+define("Atan2", numpy=np.arctan2, computed=by_numpy_in_sessions, batch_rule=elementwise)
+define("Sinh", numpy=np.sinh, computed=by_numpy_in_sessions, batch_rule=elementwise)
+define("Cosh", numpy=np.cosh, computed=by_numpy_in_sessions, batch_rule=elementwise)

@@ -6,15 +6,14 @@ Source: `tf.strings.lower`, `upper` and `strip` of TensorFlow 1.15.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from headrace import dtypes
-from headrace.graph import Tensor, TensorLike, define
+from headrace.graph import Computed, Operation, Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, apply_op
-from headrace.ops.framework.inference import (
-    like,
-)
-from headrace.ops.framework.kernel import Array, fail, string_array
+from headrace.ops.framework.batching import elementwise
+from headrace.ops.framework.inference import like
+from headrace.ops.framework.kernel import Array, by_either, fail, string_array
 
 __all__ = ["string_lower", "string_strip", "string_upper"]
 
@@ -50,7 +49,11 @@ def string_strip(input: TensorLike, name: str | None = None) -> Tensor:
 
 
 def _map_strings(
-    op_type: str, input: TensorLike, name: str | None, function: Callable[[bytes], bytes]
+    op_type: str,
+    input: TensorLike,
+    name: str | None,
+    function: Callable[[bytes], bytes],
+    attrs: dict[str, Any] | None = None,
 ) -> Tensor:
     """Adds an operation that changes each string by itself.
 
@@ -59,13 +62,15 @@ def _map_strings(
         input: The strings.
         name: Its name.
         function: What is done to each.
+        attrs: Its attributes.
     """
 
     def kernel(strings: Array) -> Array:
         return string_array([function(text) for text in strings.flat], strings.shape)
 
     inputs = [Input("input", input, dtypes.string)]
-    return apply_op(op_type, inputs, like, name=name, kernel=kernel).outputs[0]
+    op = apply_op(op_type, inputs, like, name=name, attrs=attrs, kernel=kernel)
+    return op.outputs[0]
 
 
 def _change_case(
@@ -76,14 +81,21 @@ def _change_case(
     of_bytes: Callable[[bytes], bytes],
     of_text: Callable[[str], str],
 ) -> Tensor:
+    encoding = encoding.decode() if isinstance(encoding, bytes) else encoding or ""
+
     def change(text: bytes) -> bytes:
         if encoding not in ("", "utf-8"):
             fail(f"only utf-8 or '' (no encoding) is supported, received {encoding}")
         return of_text(text.decode(errors="replace")).encode() if encoding else of_bytes(text)
 
-    return _map_strings(op_type, input, name, change)
+    return _map_strings(op_type, input, name, change, {"encoding": encoding})
 
 
-define("StringLower")
-define("StringStrip")
-define("StringUpper")
+def _computed_case(op: Operation) -> Computed:
+    """The engine knows letters that are younger than this Python; a session keeps Python's."""
+    return Computed.BY_NUMPY_IN_SESSIONS if op.attrs["encoding"] else Computed.BY_EITHER
+
+
+define("StringLower", computed=_computed_case, batch_rule=elementwise)
+define("StringStrip", computed=by_either, batch_rule=elementwise)
+define("StringUpper", computed=_computed_case, batch_rule=elementwise)

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from headrace import dtypes
-from headrace.graph import Tensor, TensorLike, define
+from headrace.graph import Operation, Tensor, TensorLike, define
 from headrace.ops.framework.arguments import InputList, Outputs, apply_op
+from headrace.ops.framework.batching import BlockInput, made_again
 from headrace.ops.framework.inference import merge_shapes
-from headrace.ops.framework.kernel import Array, fail, string_array
+from headrace.ops.framework.kernel import Array, by_either, fail, string_array
 from headrace.shapes import bracketed, unknown_shape
 
 __all__ = ["string_join"]
@@ -63,4 +64,12 @@ def string_join(
     return apply_op("StringJoin", values, infer, name=name, attrs=attrs, kernel=kernel).outputs[0]
 
 
-define("StringJoin")
+def _join_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
+    ranks = {item.row.shape.rank for item in inputs if item.is_batched}
+    # A scalar counts for every element of a row; over blocks it would be a vector of another shape.
+    is_simple = len(ranks) == 1 and None not in ranks
+    is_simple &= all(item.is_batched or item.row.shape.rank == 0 for item in inputs)
+    return made_again(op, [item.block for item in inputs]) if is_simple else None
+
+
+define("StringJoin", computed=by_either, batch_rule=_join_blocks)

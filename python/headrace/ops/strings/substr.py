@@ -5,21 +5,23 @@ Source: `tf.substr` and `tf.strings.length` of TensorFlow 1.15.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
 from headrace import dtypes
-from headrace.graph import Tensor, TensorLike, define
+from headrace.graph import Operation, Tensor, TensorLike, define
 from headrace.memory import check_array
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
+from headrace.ops.framework.batching import BlockInput, elementwise
 from headrace.ops.framework.elementwise import INDEX_TYPES
 from headrace.ops.framework.inference import (
     ShapeConflict,
     broadcast_shapes,
     check_rank,
 )
-from headrace.ops.framework.kernel import Array, fail, string_array
+from headrace.ops.framework.kernel import Array, by_either, fail, string_array
 from headrace.shapes import bracketed
 
 __all__ = ["string_length", "substr"]
@@ -134,5 +136,11 @@ def _part(text: bytes, begin: int, length: int, index: int, unit: str) -> bytes:
     return text[bounds[first] : bounds[last]]
 
 
-define("StringLength")
-define("Substr")
+def _substr_blocks(op: Operation, inputs: Sequence[BlockInput]) -> list[Tensor] | None:
+    _, begins, lengths = inputs
+    # They must have one shape over blocks too.
+    return elementwise(op, inputs) if begins.is_batched == lengths.is_batched else None
+
+
+define("StringLength", computed=by_either, batch_rule=elementwise)
+define("Substr", computed=by_either, batch_rule=_substr_blocks)

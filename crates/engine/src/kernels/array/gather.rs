@@ -1,25 +1,95 @@
-//! `GatherV2` along the first dimension.
+//! `GatherV2` and `BooleanMask`: slices picked along an axis.
 
+use crate::dispatch_numeric;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
+use crate::kernels::attrs::Attrs;
 use crate::kernels::expect_inputs;
 use crate::run::Run;
 use crate::tensor::Tensor;
+use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
+use bytemuck::Zeroable;
 use smallvec::SmallVec;
 
-/// `(tensor, indices, axis)`: the rows of `tensor` with these indices. The axis is 0.
+/// `(tensor, indices, axis)`: the slices of `tensor` at these indices; the axes of `indices` take the place of `axis`.
+///
+/// Source: `tf.gather` of TensorFlow 1.15.
 pub struct Gather;
 
 impl Kernel for Gather {
     fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
-        let [tensor, indices, _axis] = expect_inputs(&inputs)?;
-        let Some(limit) = tensor.shape().first().copied() else {
-            return Err(Error::invalid_argument("params must be at least 1 dimensional, got a scalar"));
-        };
-        tensor.take_rows(&checked(indices, limit)?, indices.shape()).map(Step::one)
+        let [tensor, indices, axis] = expect_inputs(&inputs)?;
+        gather(tensor, indices, axis.integer_scalar("axis")?).map(Step::one)
     }
+}
+
+fn gather(tensor: &Tensor, indices: &Tensor, axis: i64) -> Result<Tensor> {
+    let (shape, rank) = (tensor.shape(), tensor.shape().len() as i64);
+    if rank == 0 {
+        return Err(Error::invalid_argument("params must be at least 1 dimensional"));
+    }
+    if !(-rank..rank).contains(&axis) {
+        let text = format!("Expected axis in the range [{}, {rank}), but got {axis}", -rank);
+        return Err(Error::invalid_argument(text));
+    }
+    let axis = axis.rem_euclid(rank) as usize;
+    let places = checked(indices, shape[axis])?;
+    if axis == 0 {
+        return tensor.take_rows(&places, indices.shape());
+    }
+    let (before, after) = (&shape[..axis], &shape[axis + 1..]);
+    let gathered = before.iter().chain(indices.shape().iter()).chain(after).copied().collect();
+    tensor.take_along(axis, &places)?.reshaped(gathered)
+}
+
+/// `(tensor, mask)`: the slices of `tensor` where the mask is true, or a number other than 0. One axis takes the place of
+/// those that the mask is for.
+///
+/// Source: `tf.boolean_mask` of TensorFlow 1.15. As there, only the number of elements of the masked axes counts.
+pub struct BooleanMask {
+    /// The first of the masked axes.
+    axis: usize,
+}
+
+impl BooleanMask {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
+        let axis = attrs.int("axis")?;
+        usize::try_from(axis).map(|axis| Self { axis }).map_err(|_| Error::internal(format!("axis is {axis}")))
+    }
+}
+
+impl Kernel for BooleanMask {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        let [tensor, mask] = expect_inputs(&inputs)?;
+        let (before, rest) = tensor.shape().split_at(self.axis.min(tensor.shape().len()));
+        let (masked, after) = rest.split_at(mask.shape().len().min(rest.len()));
+        let flat = before.iter().copied().chain([masked.iter().product()]).chain(after.iter().copied()).collect();
+        let indices = places_of_true(mask)?;
+        gather(&tensor.clone().reshaped(flat)?, &indices, self.axis as i64).map(Step::one)
+    }
+}
+
+/// The places of elements that are true, as a vector.
+fn places_of_true(mask: &Tensor) -> Result<Tensor> {
+    if mask.dtype() == DType::Bool {
+        return places_of(mask.bytes().iter().map(|value| *value != 0));
+    }
+    let unsupported = || Error::unimplemented(format!("a mask of {} is not supported", mask.dtype()));
+    dispatch_numeric!(
+        mask.dtype(),
+        T => places_of(mask.values::<T>()?.iter().map(|value| *value != T::zeroed())),
+        else => Err(unsupported())
+    )
+}
+
+fn places_of(is_true: impl Iterator<Item = bool> + Clone) -> Result<Tensor> {
+    let shape = Shape::new(&[is_true.clone().filter(|is_true| *is_true).count()]);
+    let places = is_true.enumerate().filter(|(_, is_true)| *is_true).map(|(place, _)| place as i64);
+    let places = allocate::elements(DType::Int64, &shape).collect(places)?;
+    Tensor::from_values(shape, places)
 }
 
 fn checked(indices: &Tensor, limit: usize) -> Result<SmallVec<[usize; 8]>> {
@@ -49,7 +119,8 @@ fn out_of_range(shape: &Shape, mut place: usize, index: i64, limit: usize) -> Er
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::testing::{error_text, run_one};
+    use crate::kernels::attrs::Attr;
+    use crate::kernels::testing::{attrs, error_text, run_one};
 
     fn rows() -> Tensor {
         Tensor::from_values(Shape::new(&[3, 2]), vec![0_i32, 1, 10, 11, 20, 21]).unwrap()
@@ -62,6 +133,35 @@ mod tests {
         assert_eq!((taken.shape(), taken.values::<i32>().unwrap()), (&Shape::new(&[2, 1, 2]), &[20, 21, 0, 1][..]));
         let one = run_one(&Gather, &[rows(), Tensor::scalar(1_i32), Tensor::scalar(0_i32)]).unwrap();
         assert_eq!((one.shape(), one.values::<i32>().unwrap()), (&Shape::new(&[2]), &[10, 11][..]));
+    }
+
+    #[test]
+    fn slices_are_taken_along_any_axis() {
+        let indices = Tensor::from_values(Shape::new(&[1, 3]), vec![1_i32, 1, 0]).unwrap();
+        let taken = run_one(&Gather, &[rows(), indices.clone(), Tensor::scalar(-1_i32)]).unwrap();
+        assert_eq!(taken.shape(), &Shape::new(&[3, 1, 3]));
+        assert_eq!(taken.values::<i32>().unwrap(), [1, 1, 0, 11, 11, 10, 21, 21, 20]);
+        let text = error_text(&Gather, &[rows(), indices.clone(), Tensor::scalar(2_i32)]);
+        assert_eq!(text, "InvalidArgument: Expected axis in the range [-2, 2), but got 2");
+        let text = error_text(&Gather, &[Tensor::scalar(1), indices, Tensor::scalar(0_i32)]);
+        assert_eq!(text, "InvalidArgument: params must be at least 1 dimensional");
+    }
+
+    #[test]
+    fn slices_are_picked_where_a_mask_is_true() {
+        let masked = |axis, mask: Tensor| {
+            run_one(&BooleanMask::from_attrs(&attrs([("axis", Attr::Int(axis))])).unwrap(), &[rows(), mask])
+        };
+        let bools = Tensor::from_bytes(DType::Bool, Shape::new(&[3]), vec![1, 0, 1].into()).unwrap();
+        let picked = masked(0, bools).unwrap();
+        assert_eq!(picked, Tensor::from_values(Shape::new(&[2, 2]), vec![0_i32, 1, 20, 21]).unwrap());
+        let numbers = Tensor::from_values(Shape::new(&[2]), vec![-0.0_f32, f32::NAN]).unwrap();
+        let picked = masked(1, numbers).unwrap();
+        assert_eq!(picked, Tensor::from_values(Shape::new(&[3, 1]), vec![1_i32, 11, 21]).unwrap());
+        let all = Tensor::from_values(Shape::new(&[3, 2]), vec![0_u8, 1, 0, 0, 1, 0]).unwrap();
+        assert_eq!(masked(0, all).unwrap(), Tensor::from_values(Shape::new(&[2]), vec![1_i32, 20]).unwrap());
+        let long = Tensor::from_values(Shape::new(&[4]), vec![0_i64, 0, 0, 1]).unwrap();
+        assert_eq!(masked(0, long).unwrap_err().message(), "indices[0] = 3 is not in [0, 3)");
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! `Pack` and `ConcatV2`: several tensors joined along a new axis or along one they have.
 
+pub mod split;
+
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::attrs::Attrs;

@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::kernel::rewrite::{InPlace, Rewritable, run_in_place};
 use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::expect_inputs;
+use crate::kernels::math::accumulate::Accumulate;
 use crate::kernels::math::broadcast::Broadcast;
 use crate::kernels::math::element::Arithmetic;
 use crate::run::Run;
@@ -38,7 +39,14 @@ pub enum Binary {
     Minimum,
     /// Of floats only.
     Pow,
+    /// `(x - y) * (x - y)`
+    SquaredDifference,
+    /// `x / y`, or 0 where y is 0. Of floats only.
+    DivNoNan,
 }
+
+/// The sum of one or more tensors of one type and shape.
+pub struct AddN;
 
 /// A [`Binary`] whose input number `place` is a constant.
 struct WithOperand {
@@ -58,6 +66,8 @@ pub enum Unary {
     Abs,
     /// `x * x`
     Square,
+    /// -1, 0 or 1; NaN of NaN.
+    Sign,
 }
 
 impl Kernel for Binary {
@@ -125,6 +135,7 @@ impl Binary {
         match self {
             Self::RealDiv => real_div(x, y),
             Self::Pow => pow(x, y),
+            Self::DivNoNan => div_no_nan(x, y),
             _ => dispatch_numeric!(dtype, T => self.apply::<T>(x, y), else => Err(unsupported(&self, dtype))),
         }
     }
@@ -172,18 +183,51 @@ impl Binary {
             Self::FloorMod => divide(x, y, T::floor_mod),
             Self::Maximum => map_pairs(x, y, T::larger),
             Self::Minimum => map_pairs(x, y, T::smaller),
-            Self::RealDiv | Self::Pow => Err(unsupported(&self, T::DTYPE)),
+            Self::SquaredDifference => map_pairs(x, y, |x: T, y| {
+                let difference = x.sub(y);
+                difference.mul(difference)
+            }),
+            Self::RealDiv | Self::Pow | Self::DivNoNan => Err(unsupported(&self, T::DTYPE)),
         }
     }
 }
 
 impl Unary {
-    fn apply<T: Arithmetic>(self, x: &Tensor) -> Result<Tensor> {
+    fn apply<T: Accumulate>(self, x: &Tensor) -> Result<Tensor> {
         match self {
             Self::Neg => map(x, T::neg),
             Self::Abs => map(x, T::abs),
             Self::Square => map(x, |value: T| value.mul(value)),
+            Self::Sign => map(x, sign::<T>),
         }
+    }
+}
+
+fn sign<T: Accumulate>(value: T) -> T {
+    let (zero, one) = (T::zeroed(), T::narrow(T::ONE));
+    if value > zero {
+        one
+    } else if value < zero {
+        one.neg()
+    } else if value == zero {
+        zero
+    } else {
+        value
+    }
+}
+
+impl Kernel for AddN {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        let (first, others) = inputs.split_first().ok_or_else(|| Error::internal("AddN of nothing"))?;
+        if let Some((index, other)) = others.iter().enumerate().find(|(_, other)| other.shape() != first.shape()) {
+            return Err(Error::invalid_argument(format!(
+                "Inputs to operation AddN of type AddN must have the same size and shape.  Input 0: {} != input {}: {}",
+                first.shape(),
+                index + 1,
+                other.shape()
+            )));
+        }
+        others.iter().try_fold(first.clone(), |sum, other| Binary::Add.compute(&sum, other)).map(Step::one)
     }
 }
 
@@ -205,16 +249,20 @@ fn real_div(x: &Tensor, y: &Tensor) -> Result<Tensor> {
     }
 }
 
-fn pow(x: &Tensor, y: &Tensor) -> Result<Tensor> {
+fn div_no_nan(x: &Tensor, y: &Tensor) -> Result<Tensor> {
     match x.dtype() {
-        DType::Float16 => map_pairs(x, y, |x: f16, y: f16| f16::from_f32(x.to_f32().powf(y.to_f32()))),
-        DType::Float32 => map_pairs(x, y, f32::powf),
-        DType::Float64 => map_pairs(x, y, f64::powf),
-        dtype => Err(unsupported(&Binary::Pow, dtype)),
+        DType::Float16 => map_pairs(x, y, |x: f16, y: f16| if y == f16::ZERO { y.abs() } else { x / y }),
+        DType::Float32 => map_pairs(x, y, |x: f32, y: f32| if y == 0.0 { 0.0 } else { x / y }),
+        DType::Float64 => map_pairs(x, y, |x: f64, y: f64| if y == 0.0 { 0.0 } else { x / y }),
+        dtype => Err(unsupported(&Binary::DivNoNan, dtype)),
     }
 }
 
-fn map<T: Arithmetic>(x: &Tensor, function: impl Fn(T) -> T) -> Result<Tensor> {
+fn pow(x: &Tensor, y: &Tensor) -> Result<Tensor> {
+    of_floats::map_pairs_of_floats(&Binary::Pow, x, y, f32::powf, f64::powf)
+}
+
+pub(super) fn map<T: Arithmetic>(x: &Tensor, function: impl Fn(T) -> T) -> Result<Tensor> {
     let values = x.values::<T>()?.iter().map(|value| function(*value));
     let values = allocate::elements(T::DTYPE, x.shape()).collect(values)?;
     Tensor::from_values(x.shape().clone(), values)
@@ -264,6 +312,10 @@ mod tests {
         assert_eq!(compute(Binary::Pow), (vec![49.0, 49.0], vec![]));
         assert_eq!(compute(Binary::Maximum), (vec![7.0, 2.0], vec![7, 2]));
         assert_eq!(compute(Binary::Minimum), (vec![2.0, -7.0], vec![2, -7]));
+        assert_eq!(compute(Binary::SquaredDifference), (vec![25.0, 81.0], vec![25, 81]));
+        assert_eq!(compute(Binary::DivNoNan), (vec![3.5, -3.5], vec![]));
+        let quotients = run_one(&Binary::DivNoNan, &[tensor(&[2], &[1.0, 0.0]), tensor(&[2], &[-0.0, 0.0])]).unwrap();
+        assert_eq!(quotients, tensor(&[2], &[0.0, 0.0]));
     }
 
     #[test]
@@ -272,6 +324,20 @@ mod tests {
         assert_eq!(run_one(&Unary::Neg, &x).unwrap(), tensor(&[2], &[3_i64, -2]));
         assert_eq!(run_one(&Unary::Abs, &x).unwrap(), tensor(&[2], &[3_i64, 2]));
         assert_eq!(run_one(&Unary::Square, &x).unwrap(), tensor(&[2], &[9_i64, 4]));
+        assert_eq!(run_one(&Unary::Sign, &x).unwrap(), tensor(&[2], &[-1_i64, 1]));
+        let signs = run_one(&Unary::Sign, &[tensor(&[4], &[-0.5_f32, -0.0, f32::INFINITY, f32::NAN])]).unwrap();
+        assert_eq!(signs, tensor(&[4], &[-1.0_f32, 0.0, 1.0, f32::NAN]));
+    }
+
+    #[test]
+    fn tensors_of_one_shape_are_added() {
+        let x = || tensor(&[2], &[1_i32, 2]);
+        assert_eq!(run_one(&AddN, &[x()]).unwrap(), x());
+        assert_eq!(run_one(&AddN, &[x(), x(), x()]).unwrap(), tensor(&[2], &[3_i32, 6]));
+        let text = error_text(&AddN, &[x(), x(), Tensor::scalar(1)]);
+        let expected = "InvalidArgument: Inputs to operation AddN of type AddN must have the same size and shape.  \
+                        Input 0: [2] != input 2: []";
+        assert_eq!(text, expected);
     }
 
     #[test]

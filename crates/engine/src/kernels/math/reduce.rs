@@ -1,5 +1,7 @@
 //! Reductions over axes: sums, products, means, the largest and the smallest, all and any.
 
+pub mod arg;
+
 use crate::dispatch_numeric;
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};

@@ -1,9 +1,12 @@
 //! Operations on strings.
 
+pub mod case;
 pub mod convert;
 pub mod hash_bucket;
+pub mod join;
 pub mod regex;
 pub mod split;
+pub mod substr;
 
 use crate::error::Result;
 use crate::kernel::Kernel;
@@ -17,10 +20,16 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
         "RegexReplace" => Arc::new(regex::RegexReplace::from_attrs(attrs)?),
         "StaticRegexFullMatch" => Arc::new(regex::StaticRegexFullMatch::from_attrs(attrs)?),
         "StaticRegexReplace" => Arc::new(regex::StaticRegexReplace::from_attrs(attrs)?),
+        "StringJoin" => Arc::new(join::StringJoin::from_attrs(attrs)?),
+        "StringLength" => Arc::new(substr::StringLength::from_attrs(attrs)?),
+        "StringLower" => Arc::new(case::ChangeCase::from_attrs(false, attrs)?),
         "StringSplit" => Arc::new(split::StringSplit::from_attrs(attrs)?),
         "StringSplitV2" => Arc::new(split::StringSplit::from_attrs_of_v2(attrs)?),
+        "StringStrip" => Arc::new(case::Strip),
         "StringToHashBucketFast" => Arc::new(hash_bucket::HashBucket::from_attrs(attrs)?),
         "StringToNumber" => Arc::new(convert::StringToNumber::from_attrs(attrs)?),
+        "StringUpper" => Arc::new(case::ChangeCase::from_attrs(true, attrs)?),
+        "Substr" => Arc::new(substr::Substr::from_attrs(attrs)?),
         _ => return Ok(None),
     }))
 }

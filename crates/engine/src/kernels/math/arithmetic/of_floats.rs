@@ -4,8 +4,10 @@ use crate::error::Result;
 use crate::kernel::{Kernel, Step, Tensors};
 use crate::kernels::expect_inputs;
 use crate::run::Run;
+use crate::tensor::Tensor;
 use crate::tensor::dtype::DType;
 use half::f16;
+use std::fmt::Debug;
 
 /// A function of one tensor of floats; that of float16 is computed in float32.
 #[derive(Clone, Copy, Debug)]
@@ -65,16 +67,38 @@ impl OfFloats {
 impl Kernel for OfFloats {
     fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
         let [x] = expect_inputs(&inputs)?;
-        match x.dtype() {
-            DType::Float16 => {
-                let function = self.single();
-                super::map(x, |x: f16| f16::from_f32(function(x.to_f32())))
-            }
-            DType::Float32 => super::map(x, self.single()),
-            DType::Float64 => super::map(x, self.double()),
-            dtype => Err(super::unsupported(self, dtype)),
-        }
-        .map(Step::one)
+        map_floats(self, x, self.single(), self.double()).map(Step::one)
+    }
+}
+
+/// The function `what` of each element, in the precision of its type; that of float16 is computed in float32.
+pub(in crate::kernels::math) fn map_floats(
+    what: &impl Debug,
+    x: &Tensor,
+    single: fn(f32) -> f32,
+    double: fn(f64) -> f64,
+) -> Result<Tensor> {
+    match x.dtype() {
+        DType::Float16 => super::map(x, |x: f16| f16::from_f32(single(x.to_f32()))),
+        DType::Float32 => super::map(x, single),
+        DType::Float64 => super::map(x, double),
+        dtype => Err(super::unsupported(what, dtype)),
+    }
+}
+
+/// As [`map_floats`], of two tensors, with broadcasting.
+pub(in crate::kernels::math) fn map_pairs_of_floats(
+    what: &impl Debug,
+    x: &Tensor,
+    y: &Tensor,
+    single: fn(f32, f32) -> f32,
+    double: fn(f64, f64) -> f64,
+) -> Result<Tensor> {
+    match x.dtype() {
+        DType::Float16 => super::map_pairs(x, y, |x: f16, y: f16| f16::from_f32(single(x.to_f32(), y.to_f32()))),
+        DType::Float32 => super::map_pairs(x, y, single),
+        DType::Float64 => super::map_pairs(x, y, double),
+        dtype => Err(super::unsupported(what, dtype)),
     }
 }
 
@@ -82,7 +106,6 @@ impl Kernel for OfFloats {
 mod tests {
     use super::*;
     use crate::kernels::testing::{error_text, run_one};
-    use crate::tensor::Tensor;
     use crate::tensor::shape::Shape;
 
     #[test]
