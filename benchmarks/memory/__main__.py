@@ -1,31 +1,43 @@
-"""Measures the memory of queues and of long runs: `python -m benchmarks.memory`."""
+"""Measures the memory of queues, of long runs and of pipelines: `python -m benchmarks.memory`."""
 
 import json
+import re
 import sys
 from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any
 
 import click
 
 from benchmarks import process
 from benchmarks.comparison import describe_machine
-from benchmarks.memory import lasting, waiting
+from benchmarks.memory import cases, lasting, pipelines, waiting
 from benchmarks.pipelines import data, dataset
 from benchmarks.pipelines.report import HOME
 
 TIMEOUT = 600.0
 
+MEMORY_MIB = (16, 64, 0)
+"""The `memory_bytes` that pipelines are measured with; 0 for the default."""
+
 
 @click.command()
 @click.option("--mib", default=32, show_default=True, help="How many records wait in a queue.")
 @click.option("--count", default=10_000_000, show_default=True, help="How long the runs are.")
-def main(mib: int, count: int) -> None:
-    """Measures how much memory records take that wait in a queue, and how it grows in long runs.
+@click.option("--seconds", default=3.0, show_default=True, help="How long each pipeline runs.")
+@click.option("--only-pipelines", is_flag=True, help="Leave queues and long runs out.")
+def main(mib: int, count: int, seconds: float, only_pipelines: bool) -> None:
+    """Measures how much memory queues, long runs and pipelines take.
 
-    Writes benchmarks/results/memory.md. Takes a few minutes.
+    Writes benchmarks/results/memory.md. Takes some minutes.
     """
     lines = [f"# Memory\n\n{describe_machine()}.\n"]
-    for line in [*table_of_queues(mib), "", *table_of_runs(count)]:
+    tables = (
+        []
+        if only_pipelines
+        else [table_of_queues(mib), iter([""]), table_of_runs(count), iter([""])]
+    )
+    for line in chain(*tables, table_of_pipelines(seconds)):
         lines.append(line)
         print(line, flush=True)
     HOME.mkdir(exist_ok=True)
@@ -71,6 +83,33 @@ def table_of_runs(count: int) -> Iterator[str]:
         figures = _figures("lasting", task, *files, "--count", str(count))
         cells = [f"{figures[f'{when}_bytes'] / 2**20:.1f}" for when in ("soon", "end", "most")]
         yield f"| {task} | {' | '.join(cells)} |"
+
+
+def table_of_pipelines(seconds: float) -> Iterator[str]:
+    """Yields the lines of a table: by how much the process grows, for some `memory_bytes`."""
+    for stem in ("examples", "images", "photos", "numbers", "lines"):
+        data.ensure(stem)
+    yield "By how many MiB a pipeline makes its process grow, for some `memory_bytes`:"
+    yield ""
+    yield "| pipeline | window | a batch | 16 MiB | 64 MiB | default |"
+    yield "|---|--:|--:|--:|--:|--:|"
+    for case, (_, windows) in cases.CASES.items():
+        for window in windows:
+            grown = [pipelines.measure(case, window, mib << 20, seconds) for mib in MEMORY_MIB]
+            batch = max(growth.batch_bytes for growth in grown) / 2**20
+            cells = [case, f"{window:,}" if window else "", f"{batch:.2f}"]
+            cells += [_cell(growth, mib) for growth, mib in zip(grown, MEMORY_MIB, strict=True)]
+            yield f"| {' | '.join(cells)} |"
+
+
+def _cell(growth: pipelines.Growth, mib: int) -> str:
+    """The MiB that a pipeline took, in bold if too many; what its window needs if it is refused."""
+    if growth.error:
+        needed = re.search(r"needs about (\d+) bytes", growth.error)
+        return f"needs {int(needed[1]) / 2**20:.0f}" if needed else growth.error
+    mebibytes = f"{growth.most_bytes / 2**20:.1f}"
+    is_over = mib and growth.most_bytes > growth.allowed_bytes(mib << 20)
+    return f"**{mebibytes}**" if is_over else mebibytes
 
 
 def _figures(

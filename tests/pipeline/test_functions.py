@@ -165,6 +165,15 @@ def test_what_no_component_can_be_is_refused(rows, function, error, message):
         list(rows.map(function))
 
 
+def test_a_value_of_another_type_is_refused_after_all_examples_before_it(rows):
+    mixed = rows.map(lambda example: {"n": 1 if example["n"] < 500 else 0.5})
+    for options in ({}, {"num_threads": 1, "memory_bytes": 1}):
+        with iter(mixed.options(**options)) as examples:
+            assert sum(int(next(examples)["n"]) for _ in range(500)) == 500
+            with pytest.raises(TypeError, match="types float32, int64, expected the same"):
+                next(examples)
+
+
 def test_flat_map_gives_any_number_of_examples(rows):
     pipeline = rows.take(5).flat_map(lambda e: ({"m": e["n"]} for _ in range(int(e["n"]))))
     assert [int(e["m"]) for e in pipeline] == [1, 2, 2, 3, 3, 3, 4, 4, 4, 4]

@@ -12,6 +12,7 @@ use headrace_engine::pipeline::block::{Block, Origins, Rows};
 use headrace_engine::pipeline::budget::Budget;
 use headrace_engine::pipeline::executor::{Executor, Output};
 use headrace_engine::pipeline::node::{Context, Node, Poll};
+use headrace_engine::pipeline::nodes::expected::Expected;
 use headrace_engine::pipeline::task::{HostTask, Outcome, Ring};
 use headrace_engine::sync::{Condvar, Mutex};
 use loom::thread::{self, JoinHandle};
@@ -47,7 +48,12 @@ impl Node for Waves {
                 let slot = self.ring.start();
                 match task {
                     Task::Native(job) => context.start(0, Box::new(move || slot.set(job().and_then(outcome)))),
-                    Task::Hosted => context.start_hosted(0, HostTask { rows: Rows::new(), pass: 0, stage: 0, slot })?,
+                    Task::Hosted => {
+                        let (rows, charge) = (Rows::new(), context.budget.charge(1));
+                        let (expected, wanted_bytes) = (Expected::default(), 1);
+                        let task = HostTask { rows, pass: 0, stage: 0, charge, wanted_bytes, expected, slot };
+                        context.start_hosted(0, task)?;
+                    }
                 }
             }
         }

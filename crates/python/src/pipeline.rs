@@ -20,6 +20,7 @@ use headrace_engine::pipeline::formats::{Codec, FixedLength, Lines, TfRecords, W
 use headrace_engine::pipeline::meters::{Meter, Time};
 use headrace_engine::pipeline::native::function::{Function, Segment};
 use headrace_engine::pipeline::nodes::bucket::Buckets;
+use headrace_engine::pipeline::nodes::expected::Expected;
 use headrace_engine::pipeline::nodes::files::Format;
 use headrace_engine::pipeline::nodes::map;
 use headrace_engine::pipeline::plan::{self, Mix, Settings, Shuffle, Step};
@@ -274,11 +275,11 @@ impl Plan {
 
     fn map(&self, stages: Vec<Bound<'_, Stage>>) -> Self {
         let stages = stages.into_iter().map(|stage| Arc::clone(&stage.get().0)).collect();
-        self.then(Step::Map(stages))
+        self.then(Step::Map(stages, Expected::default()))
     }
 
     fn map_hosted(&self, lane: usize) -> Self {
-        self.then(Step::MapHosted(lane))
+        self.then(Step::MapHosted(lane, Expected::default()))
     }
 
     fn take(&self, count: u64) -> Self {
@@ -442,6 +443,7 @@ pub struct Job {
     block: Arc<Block>,
     pass: u64,
     stage: usize,
+    wanted_bytes: usize,
     begin: Instant,
     executor: Arc<Executor>,
 }
@@ -456,6 +458,12 @@ impl Job {
     #[getter]
     fn num_rows(&self) -> usize {
         self.block.num_rows()
+    }
+
+    /// How many bytes the result is to have, unless one row has more. Only those that make rows of nothing have to look.
+    #[getter]
+    fn wanted_bytes(&self) -> usize {
+        self.wanted_bytes
     }
 
     fn column(&self, index: usize) -> PyResult<Column> {
@@ -501,7 +509,7 @@ impl Job {
             }
         };
         let block = Block::new(columns, num_rows, origins).into_python(py)?;
-        self.end(Ok(Outcome { rows: Rows::all(block), error: error.map(|error| failure(py, &error)) }));
+        self.end(Ok((Made::Block(block), error.map(|error| failure(py, &error)))));
         Ok(())
     }
 
@@ -509,8 +517,23 @@ impl Job {
     fn keep(&self, py: Python<'_>, rows: Vec<usize>, error: Option<Bound<'_, PyAny>>) {
         let mut kept = Rows::new();
         rows.into_iter().for_each(|row| kept.push(&self.block, row, 1));
-        self.end(Ok(Outcome { rows: kept, error: error.map(|error| failure(py, &error)) }));
+        let made = match kept.are_few() && !kept.is_empty() {
+            // The others need not wait with them.
+            true => kept.copy().map(Made::Block),
+            false => Ok(Made::Rows(kept)),
+        };
+        self.end(made.map(|made| (made, error.map(|error| failure(py, &error)))));
     }
+}
+
+/// The rows of a task as a block, which is charged with what was copied for it.
+fn gathered(task: &HostTask) -> Result<Arc<Block>> {
+    if let Some(block) = task.rows.whole_block() {
+        return Ok(Arc::clone(block));
+    }
+    let block = task.rows.copy()?;
+    let charge = task.charge.another(block.held_bytes());
+    Ok(Arc::new(block.charged(charge)))
 }
 
 /// What a Python function raised, to be raised again as it is.
@@ -518,16 +541,39 @@ fn failure(py: Python<'_>, error: &Bound<'_, PyAny>) -> Error {
     from_python(py, PyErr::from_value(error.clone())).interrupting()
 }
 
+/// What came of a task.
+enum Made {
+    /// A block, which the task is charged with.
+    Block(Block),
+    /// Rows of the block that came, which has its own charge.
+    Rows(Rows),
+}
+
 impl Job {
-    fn end(&self, result: Result<Outcome>) {
-        if let Some(task) = self.task.lock().unwrap_or_else(PoisonError::into_inner).take() {
-            if let Some(meter) = self.executor.meters().stage(self.stage) {
-                meter.busy.add(self.begin.elapsed());
-                result.iter().for_each(|outcome| meter.count(0, outcome.rows.num_bytes()));
-            }
-            task.slot.set(result);
-            self.executor.end_hosted();
+    fn end(&self, result: Result<(Made, Option<Error>)>) {
+        let Some(task) = self.task.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
+        let HostTask { mut charge, expected, slot, .. } = task;
+        let result = result.map(|(made, error)| {
+            let num_rows = self.block.num_rows();
+            let rows = match made {
+                Made::Block(block) => {
+                    expected.note(num_rows, block.held_bytes());
+                    charge.correct(block.held_bytes());
+                    Rows::all(block.charged(charge))
+                }
+                Made::Rows(rows) => {
+                    expected.note(num_rows, 0);
+                    rows
+                }
+            };
+            Outcome { rows, error }
+        });
+        if let Some(meter) = self.executor.meters().stage(self.stage) {
+            meter.busy.add(self.begin.elapsed());
+            result.iter().for_each(|outcome| meter.count(0, outcome.rows.num_bytes()));
         }
+        slot.set(result);
+        self.executor.end_hosted();
     }
 }
 
@@ -604,11 +650,14 @@ impl Execution {
     /// The next task of a lane, or None once this is closed. Waits.
     fn take(&self, py: Python<'_>, lane: usize) -> PyResult<Option<Job>> {
         let executor = Arc::clone(&self.executor);
-        let Some(task) = py.detach(|| executor.take_hosted(lane)) else { return Ok(None) };
-        match task.rows.gather() {
+        let Some(mut task) = py.detach(|| executor.take_hosted(lane)) else { return Ok(None) };
+        match gathered(&task) {
             Ok(block) => {
+                // While the function runs, its results are there twice.
+                let (charge, wanted_bytes) = (2 * task.charge.num_bytes(), task.wanted_bytes);
+                task.charge.correct(charge);
                 let (pass, stage, begin) = (task.pass, task.stage, Instant::now());
-                Ok(Some(Job { task: Mutex::new(Some(task)), block, pass, stage, begin, executor }))
+                Ok(Some(Job { task: Mutex::new(Some(task)), block, pass, stage, wanted_bytes, begin, executor }))
             }
             Err(error) => {
                 task.slot.set(Err(error));
@@ -636,6 +685,12 @@ impl Execution {
             &meters.budget_waiting,
         ];
         (meters.stages().iter().map(read).collect(), whole.map(seconds))
+    }
+
+    /// How much is charged to the memory of the pipeline.
+    #[getter]
+    fn used_bytes(&self) -> usize {
+        self.executor.budget().used_bytes()
     }
 
     /// Ends all threads of the engine and waits for them.

@@ -111,7 +111,8 @@ def as_values(where: str, given: object, specs: Specs) -> list[Any]:
     """Returns the components that a function gave, in order, each as `as_value` does and copied.
 
     Raises:
-        TypeError: If it gave no dict, or no component can be such a value.
+        TypeError: If it gave no dict, no component can be such a value, or one has another type
+            than that of the first example.
         ValueError: If the names are not those of the first example.
     """
     components = check_components(where, given)
@@ -120,7 +121,21 @@ def as_values(where: str, given: object, specs: Specs) -> list[Any]:
             f"{where}: the function returned the components {sorted(components)}, expected "
             f"{sorted(specs)}, as for the first example."
         )
-    return [as_value(where, name, components[name]) for name in specs]
+    values = [as_value(where, name, components[name]) for name in specs]
+    for (name, spec), value in zip(specs.items(), values, strict=True):
+        _check_type(name, spec, value)
+    return values
+
+
+def _check_type(name: str, spec: Spec, value: Any) -> None:
+    """Refuses a value of another type than that of the first example, whichever came before."""
+    found = np.dtype(object) if isinstance(value, bytes) else value.dtype
+    expected = np.dtype(object) if isinstance(spec.dtype, type) else spec.dtype
+    if found != expected:
+        types = ", ".join(sorted(map(str, (found, expected))))
+        raise TypeError(
+            f"the component {name!r} has the types {types}, expected the same for each example."
+        )
 
 
 def check_components(where: str, given: object) -> Mapping[str, Any]:

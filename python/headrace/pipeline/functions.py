@@ -184,12 +184,14 @@ class IterableFunction:
     def process(self, job: engine.Job) -> None:
         """Takes the next examples; none at the end."""
         rows: list[list[Any]] = []
+        num_bytes = 0
         error: BaseException | None = None
         try:
-            for _, example in zip(
-                range(_BLOCK_ROWS), self._iterator(job.pass_number), strict=False
-            ):
+            for example in self._iterator(job.pass_number):
                 rows.append(as_values(self._where, example, self._made))
+                num_bytes += sum(map(_num_bytes, rows[-1]))
+                if len(rows) == _BLOCK_ROWS or num_bytes >= job.wanted_bytes:
+                    break
         except BaseException as raised:
             error = _noted(raised, self._where)
         _finish(job, self._where, self._made, rows, None, error)
@@ -199,6 +201,14 @@ class IterableFunction:
             # Those of passes before have ended.
             self._passes = {number: iter(self._factory())}
         return self._passes[number]
+
+
+def _num_bytes(value: Any) -> int:
+    """Returns how many bytes a value has, as `as_value` gives it."""
+    if isinstance(value, bytes):
+        return len(value)
+    strings = sum(map(len, value.ravel())) if value.dtype == object else 0
+    return int(value.nbytes) + strings
 
 
 def _finish(

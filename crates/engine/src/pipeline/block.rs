@@ -45,6 +45,12 @@ impl Block {
         self.columns.iter().map(Column::num_bytes).sum()
     }
 
+    /// How much memory it takes: what it is charged with.
+    pub fn held_bytes(&self) -> usize {
+        let columns: usize = self.columns.iter().map(Column::held_bytes).sum();
+        size_of::<Self>() + size_of_val(&*self.columns) + columns + self.origins.held_bytes()
+    }
+
     /// Where the rows were read.
     pub fn origins(&self) -> &Origins {
         &self.origins
@@ -260,7 +266,7 @@ impl Rows {
         {
             return Origins::Run(Arc::clone(file), first + run.start as u64);
         }
-        let mut gathered = Gathered::default();
+        let mut gathered = Gathered::with_room(self.num_rows);
         match self.runs.iter().all(|run| gathered.push(&self.blocks[run.block].origins, run.start, run.length)) {
             true => gathered.finish(),
             false => Origins::Unknown,
@@ -292,6 +298,14 @@ impl Rows {
             [Run { block, start: 0, length }] => self.blocks.get(block).filter(|block| block.num_rows() == length),
             _ => None,
         }
+    }
+
+    /// Whether they are so few of their blocks that a copy of them would take much less memory.
+    pub fn are_few(&self) -> bool {
+        /// What is less than one in so many is copied.
+        const PART: usize = 4;
+        let all: usize = self.blocks.iter().map(|block| block.num_rows()).sum();
+        self.num_rows * PART <= all
     }
 
     /// How many bytes the elements have, roughly: each row counts as the mean of its block.

@@ -59,10 +59,20 @@ impl Charge {
         self.num_bytes = num_bytes;
     }
 
-    /// The bytes, charged for as long as any part of them is alive.
-    pub fn over(mut self, bytes: Vec<u8>) -> Bytes {
-        self.correct(bytes.capacity());
+    /// The bytes, charged for as long as any part of them is alive, with what is kept `beside` them.
+    pub fn over(mut self, bytes: Vec<u8>, beside: usize) -> Bytes {
+        self.correct(bytes.capacity().saturating_add(beside));
         Bytes::from_owner(Charged { bytes, _charge: self })
+    }
+
+    /// How much is charged.
+    pub fn num_bytes(&self) -> usize {
+        self.num_bytes
+    }
+
+    /// Charges the same budget with something else, also beyond the limit.
+    pub fn another(&self, num_bytes: usize) -> Self {
+        self.budget.charge(num_bytes)
     }
 }
 
@@ -102,11 +112,11 @@ mod tests {
     #[test]
     fn bytes_are_charged_while_a_part_of_them_lives() {
         let budget = Budget::new(10);
-        let bytes = budget.charge(3).over(vec![1, 2, 3, 4]);
-        assert_eq!(budget.used_bytes(), 4);
+        let bytes = budget.charge(3).over(vec![1, 2, 3, 4], 5);
+        assert_eq!(budget.used_bytes(), 9);
         let part = bytes.slice(1..2);
         drop(bytes);
-        assert_eq!((budget.used_bytes(), &part[..]), (4, &[2][..]));
+        assert_eq!((budget.used_bytes(), &part[..]), (9, &[2][..]));
         drop(part);
         assert_eq!(budget.used_bytes(), 0);
     }

@@ -191,6 +191,17 @@ impl Column {
         }
     }
 
+    /// How much memory it takes, with what it keeps beside the elements: the places of strings and lists.
+    pub fn held_bytes(&self) -> usize {
+        match self {
+            Self::Dense(tensor) => held_by(tensor),
+            Self::Text(text) => text.num_bytes() + size_of_val(&*text.spans),
+            Self::Ragged(ragged) => held_by(&ragged.values) + size_of_val(&*ragged.ends),
+            Self::Each(tensors) => size_of_val(&**tensors) + tensors.iter().map(held_by).sum::<usize>(),
+            Self::Batches(batches) => size_of_val(&**batches) + batches.iter().map(Self::held_bytes).sum::<usize>(),
+        }
+    }
+
     /// Row `row` as a tensor.
     pub fn row(&self, row: usize) -> Result<Tensor> {
         match self {
@@ -260,6 +271,14 @@ impl Column {
             _ => std::mem::discriminant(self) == std::mem::discriminant(other),
         }
     }
+}
+
+/// How much memory a tensor takes beside itself.
+fn held_by(tensor: &Tensor) -> usize {
+    /// What counts the references to memory, roughly.
+    const COUNT_BYTES: usize = 64;
+    let strings = if tensor.dtype() == DType::String { tensor.num_elements() * size_of::<Bytes>() } else { 0 };
+    tensor.num_bytes() + strings + COUNT_BYTES
 }
 
 type Place = (usize, usize);

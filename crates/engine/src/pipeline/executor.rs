@@ -124,6 +124,11 @@ impl Executor {
         &self.meters
     }
 
+    /// The memory of the pipeline.
+    pub fn budget(&self) -> &Budget {
+        &self.budget
+    }
+
     /// Lets the workers begin.
     pub fn start(&self) {
         self.note_change(&mut self.state.lock());

@@ -4,6 +4,7 @@ use super::block::Rows;
 use crate::files::name::FileName;
 use crate::philox::Philox;
 use crate::reader::Numbering;
+use crate::tensor::allocate;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -209,6 +210,18 @@ impl Origins {
         }
     }
 
+    /// How much memory they take.
+    pub fn held_bytes(&self) -> usize {
+        match self {
+            Self::Unknown | Self::Run(..) => 0,
+            Self::Each(files, rows) => {
+                let subs = rows.subs.capacity() * size_of::<u64>();
+                size_of_val(&**files) + rows.records.capacity() * size_of::<(u32, u64)>() + subs
+            }
+            Self::Of(pending) => pending.origins.get().map_or(0, Self::held_bytes),
+        }
+    }
+
     /// The origin of row `row`, if that is known.
     pub fn get(&self, row: usize) -> Option<RowOrigin> {
         match self {
@@ -259,6 +272,12 @@ impl Origins {
 }
 
 impl Gathered {
+    /// No origins, with room for those of so many rows if there is memory for them.
+    pub fn with_room(num_rows: usize) -> Self {
+        let records = allocate::room(num_rows).unwrap_or_default();
+        Self { files: Vec::new(), rows: Records { records, subs: Vec::new() } }
+    }
+
     /// How many of the files that came last are looked at for the next row.
     const REMEMBERED: usize = 8;
 

@@ -8,6 +8,7 @@ use super::nodes::bucket::{Bucket, Buckets};
 use super::nodes::cache::{Fill, Replay, Store};
 use super::nodes::counted::Counted;
 use super::nodes::epochs::Passes;
+use super::nodes::expected::Expected;
 use super::nodes::files::{Files, Format};
 use super::nodes::hosted::Hosted;
 use super::nodes::map::{Map, Stage, Worker};
@@ -73,9 +74,9 @@ pub struct Shuffle {
 #[derive(Clone)]
 pub enum Step {
     /// Work by the pool of workers.
-    Map(Arc<[Arc<dyn Stage>]>),
+    Map(Arc<[Arc<dyn Stage>]>, Expected),
     /// Work by the thread of a lane.
-    MapHosted(usize),
+    MapHosted(usize, Expected),
     /// So many rows are kept.
     Take(u64),
     /// So many rows are left out.
@@ -229,13 +230,13 @@ fn epochs(input: &Arc<Plan>, count: Option<u64>, pass: u64, settings: Settings, 
 
 impl Step {
     pub(super) fn start(&self, input: Box<dyn Node>, pass: u64, settings: Settings, distance: usize) -> Box<dyn Node> {
-        let map = |input, worker| {
+        let map = |input, worker, expected: &Expected| {
             let map = Map::new(input, worker, settings.ahead(), settings.position(pass, distance));
-            Box::new(map.in_any_order(settings.in_any_order))
+            Box::new(map.in_any_order(settings.in_any_order).expecting(expected.clone()))
         };
         match self {
-            Self::Map(stages) => map(input, Worker::Pool(Arc::clone(stages))),
-            Self::MapHosted(lane) => map(input, Worker::Lane(*lane)),
+            Self::Map(stages, expected) => map(input, Worker::Pool(Arc::clone(stages)), expected),
+            Self::MapHosted(lane, expected) => map(input, Worker::Lane(*lane), expected),
             Self::Take(count) => Box::new(Take::new(input, *count)),
             Self::Skip(count) => Box::new(Skip::new(input, *count)),
             Self::Shard { index, count } => Box::new(Shard::new(input, *index, *count)),

@@ -1,6 +1,8 @@
 //! Tasks: what workers and Python's threads do, in parallel, and where their results wait for their turn.
 
 use super::block::Rows;
+use super::budget::Charge;
+use super::nodes::expected::Expected;
 use crate::error::{Error, Result};
 use crate::sync::Mutex;
 use std::collections::{BTreeMap, VecDeque};
@@ -17,6 +19,12 @@ pub struct HostTask {
     pub pass: u64,
     /// The number of the stage whose task it is.
     pub stage: usize,
+    /// What the result is expected to take.
+    pub charge: Charge,
+    /// How much the result may take, for those that make rows.
+    pub wanted_bytes: usize,
+    /// Where it is noted what the result takes.
+    pub expected: Expected,
     /// Where the result belongs.
     pub slot: Slot<Outcome>,
 }

@@ -6,6 +6,7 @@ use super::budget::Budget;
 use super::column::Column;
 use super::executor::{Executor, Output};
 use super::formats::{Codec, Lines};
+use super::nodes::expected::Expected;
 use super::nodes::map::Stage;
 use super::plan::{Plan, Settings, Step};
 use super::stages::collate::{Collate, Unbatch};
@@ -102,7 +103,7 @@ fn consume(plan: &Arc<Plan>, pass: u64, settings: Settings, budget: &Arc<Budget>
 fn result(plan: &Arc<Plan>, pass: u64) -> Vec<String> {
     let (rows, error) = run(plan, pass, 1, usize::MAX);
     assert!(error.is_none(), "{error:?}");
-    for (num_threads, limit_bytes) in [(2, 1 << 20), (8, usize::MAX), (3, 20_000)] {
+    for (num_threads, limit_bytes) in [(2, 1 << 20), (8, usize::MAX), (3, 100_000)] {
         let (again, error) = run(plan, pass, num_threads, limit_bytes);
         assert!(error.is_none(), "{error:?}");
         assert_eq!(again, rows, "{num_threads} threads, {limit_bytes} bytes");
@@ -125,7 +126,7 @@ fn batches(input: Arc<Plan>, size: usize) -> Arc<Plan> {
 }
 
 fn map(input: Arc<Plan>, stages: Vec<Arc<dyn Stage>>) -> Arc<Plan> {
-    Arc::new(Plan::Then(input, Step::Map(stages.into())))
+    Arc::new(Plan::Then(input, Step::Map(stages.into(), Expected::default())))
 }
 
 const LENGTHS: [usize; 5] = [30_000, 0, 7, 40_000, 1];

@@ -20,8 +20,10 @@ from headrace.pipeline.source import InferredSource, SourcePlan
 
 __all__ = ["Parquet", "parquet"]
 
-# Rows that are taken from a row group at a time.
+# Rows that are taken from a row group at a time, unless they have many bytes.
 _BLOCK_ROWS: Final = 4096
+# What is read of a column at a time. Without it, pyarrow reads whole row groups, or the whole file.
+_BUFFER_BYTES: Final = 64 * 1024
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ class _Reading:
         number = job.pass_number
         if number not in self._passes:
             # Those of passes before have ended.
-            self._passes = {number: self._blocks()}
+            self._passes = {number: self._blocks(job.wanted_bytes)}
         try:
             columns, num_rows = next(self._passes[number], ([], 0))
         except BaseException as error:
@@ -118,7 +120,7 @@ class _Reading:
         else:
             job.finish(columns, num_rows, None, None)
 
-    def _blocks(self) -> Iterator[tuple[list[engine.Column], int]]:
+    def _blocks(self, wanted_bytes: int) -> Iterator[tuple[list[engine.Column], int]]:
         for path in self._paths:
             self._path = path
             with _opened(path) as file:
@@ -126,7 +128,7 @@ class _Reading:
                 if _specs(path, file.schema_arrow, names) != self._specs:
                     raise _different(path, file.schema_arrow, self._specs)
                 first = 0
-                for rows in file.iter_batches(_BLOCK_ROWS, columns=names):
+                for rows in file.iter_batches(_block_rows(file, wanted_bytes), columns=names):
                     if rows.num_rows:
                         yield self._columns(path, first, rows), rows.num_rows
                     first += rows.num_rows
@@ -138,6 +140,13 @@ class _Reading:
         ]
 
 
+def _block_rows(file: Any, wanted_bytes: int) -> int:
+    """Returns how many rows have about so many bytes."""
+    groups = [file.metadata.row_group(index) for index in range(file.metadata.num_row_groups)]
+    row_bytes = sum(group.total_byte_size for group in groups) / max(file.metadata.num_rows, 1)
+    return max(1, min(_BLOCK_ROWS, int(wanted_bytes / max(row_bytes, 1))))
+
+
 def _arrow() -> Any:
     return import_module("pyarrow")
 
@@ -147,7 +156,7 @@ def _opened(path: str) -> Any:
     arrow = _arrow()
     try:
         with os_errors(path, ". Check the file names."):
-            return import_module("pyarrow.parquet").ParquetFile(path)
+            return import_module("pyarrow.parquet").ParquetFile(path, buffer_size=_BUFFER_BYTES)
     except arrow.ArrowInvalid as error:
         raise InvalidArgumentError(
             None, None, f"{path}: {error}. Is it a Parquet file? If it is, copy it again."

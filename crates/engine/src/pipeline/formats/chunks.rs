@@ -156,7 +156,8 @@ impl<S: Split> Scan for Chunks<S> {
         let num_rows = found.spans.len();
         let origins = self.origins(num_rows, found.numbers);
         self.at.offset_bytes += found.used as u64;
-        let column = Column::Text(Text::new(charge.over(chunk), found.spans));
+        let beside = size_of_val(&*found.spans) + origins.held_bytes();
+        let column = Column::Text(Text::new(charge.over(chunk, beside), found.spans));
         Block::new(vec![column], num_rows, origins).map(Some)
     }
 }

@@ -112,7 +112,8 @@ impl<I: Input + Send> Scan for Samples<I> {
             self.is_over = true;
             return self.error.take().map_or(Ok(None), Err);
         }
-        let bytes = charge.over(bytes);
+        let beside = columns.iter().map(|spans| size_of_val(&**spans)).sum();
+        let bytes = charge.over(bytes, beside);
         let columns = columns.into_iter().map(|spans| Column::Text(Text::new(bytes.clone(), spans))).collect();
         Block::new(columns, num_rows, Origins::Run(Arc::clone(&self.archive.file), first)).map(Some)
     }

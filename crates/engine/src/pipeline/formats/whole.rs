@@ -30,6 +30,10 @@ impl Format for Whole {
         EXPECTED_BYTES
     }
 
+    fn open_bytes(&self) -> usize {
+        0
+    }
+
     fn random_access(self: Arc<Self>) -> Option<Arc<dyn RandomAccess>> {
         Some(self)
     }
@@ -51,6 +55,10 @@ impl Format for Labelled {
 
     fn block_bytes(&self) -> usize {
         EXPECTED_BYTES
+    }
+
+    fn open_bytes(&self) -> usize {
+        0
     }
 
     fn random_access(self: Arc<Self>) -> Option<Arc<dyn RandomAccess>> {
@@ -129,7 +137,7 @@ impl Scan for WholeFile {
         let bytes = read_whole_file(&file.name)?;
         let span = Span { start: 0, length: bytes.len() };
         let path = Tensor::strings(Shape::new(&[1]), vec![file.name.bytes().clone()])?;
-        let data = Column::Text(Text::new(charge.over(bytes.into()), vec![span]));
+        let data = Column::Text(Text::new(charge.over(bytes.into(), 0), vec![span]));
         let path = Column::Dense(path);
         let columns = match self.label {
             None => vec![path, data],

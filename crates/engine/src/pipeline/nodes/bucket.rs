@@ -2,7 +2,9 @@
 
 use crate::error::Result;
 use crate::pipeline::block::{Cursor, FileOrigin, Pass, Rows};
+use crate::pipeline::budget::Budget;
 use crate::pipeline::node::{Context, Node, Poll};
+use crate::pipeline::nodes::held::{Holding, Place};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -55,6 +57,7 @@ pub struct Bucket {
     input: Box<dyn Node>,
     buckets: Buckets,
     filling: Vec<Filling>,
+    holding: Holding,
     incoming: Cursor,
     /// Batches that are whole.
     ready: VecDeque<Rows>,
@@ -66,7 +69,7 @@ pub struct Bucket {
 
 #[derive(Default)]
 struct Filling {
-    rows: Rows,
+    rows: Vec<Place>,
     longest: usize,
 }
 
@@ -75,41 +78,49 @@ impl Bucket {
     pub fn new(input: Box<dyn Node>, buckets: Buckets, pass: Pass) -> Self {
         let filling = (0..=buckets.boundaries.len()).map(|_| Filling::default()).collect();
         let origin = FileOrigin::unnamed("batch", pass);
-        let (incoming, ready) = (Cursor::default(), VecDeque::new());
-        Self { input, buckets, filling, incoming, ready, is_over: false, origin, next: 0 }
+        let (holding, incoming, ready) = (Holding::default(), Cursor::default(), VecDeque::new());
+        Self { input, buckets, filling, holding, incoming, ready, is_over: false, origin, next: 0 }
     }
 
     /// Puts the rows that came into their buckets, until a batch is whole.
-    fn sort(&mut self) {
+    fn sort(&mut self, budget: &Arc<Budget>) -> Result<()> {
         while self.ready.is_empty()
             && let Some((block, row)) = self.incoming.next()
         {
             let length = block.columns[self.buckets.column].row_length(row);
+            let number = self.holding.add(block, row..row + 1, budget)?;
             let bucket = self.buckets.of(length);
             let filling = &mut self.filling[bucket];
             let longest = filling.longest.max(length);
-            if !filling.rows.is_empty() && self.buckets.are_too_many(bucket, longest, filling.rows.len() + 1) {
-                self.ready.push_back(filling.take());
+            let is_whole =
+                !filling.rows.is_empty() && self.buckets.are_too_many(bucket, longest, filling.rows.len() + 1);
+            if is_whole {
+                self.ready.push_back(filling.take(&mut self.holding, budget)?);
             }
             filling.longest = filling.longest.max(length);
-            filling.rows.push(block, row, 1);
+            filling.rows.push((number, row as u32));
             if self.buckets.are_full(bucket, filling) {
-                self.ready.push_back(filling.take());
+                self.ready.push_back(filling.take(&mut self.holding, budget)?);
             }
         }
+        Ok(())
     }
 }
 
 impl Filling {
-    fn take(&mut self) -> Rows {
-        std::mem::take(self).rows
+    fn take(&mut self, holding: &mut Holding, budget: &Arc<Budget>) -> Result<Rows> {
+        let mut rows = Rows::new();
+        holding.begin_group();
+        let places = std::mem::take(self).rows;
+        places.into_iter().try_for_each(|place| holding.give(place, &mut rows, budget))?;
+        Ok(rows)
     }
 }
 
 impl Node for Bucket {
     fn pull(&mut self, context: &mut Context) -> Result<Poll> {
         loop {
-            self.sort();
+            self.sort(context.budget)?;
             if let Some(rows) = self.ready.pop_front() {
                 self.next += 1;
                 return Ok(Poll::Ready(rows.in_group(Some((Arc::clone(&self.origin), self.next - 1)))));
@@ -118,12 +129,17 @@ impl Node for Bucket {
                 return Ok(Poll::End);
             }
             match self.input.pull(context)? {
-                Poll::Ready(rows) => self.incoming = Cursor::new(rows),
+                Poll::Ready(rows) => {
+                    let num_waiting: usize = self.filling.iter().map(|filling| filling.rows.capacity()).sum();
+                    self.holding.look_at(context.budget, num_waiting * size_of::<Place>())?;
+                    self.incoming = Cursor::new(rows);
+                }
                 Poll::Pending => return Ok(Poll::Pending),
                 Poll::End => {
                     self.is_over = true;
-                    let rest = self.filling.iter_mut().map(Filling::take).filter(|rows| !rows.is_empty());
-                    self.ready.extend(rest);
+                    for filling in self.filling.iter_mut().filter(|filling| !filling.rows.is_empty()) {
+                        self.ready.push_back(filling.take(&mut self.holding, context.budget)?);
+                    }
                     if self.buckets.drops_remainder {
                         self.ready.clear();
                     }

@@ -70,7 +70,7 @@ impl Fill {
     fn keep(&mut self, rows: &Rows, budget: &Budget) -> Result<()> {
         let missing = || Error::internal("cache: the rows are no whole block");
         let block = rows.whole_block().ok_or_else(missing)?;
-        self.num_bytes += block.num_bytes();
+        self.num_bytes += block.held_bytes();
         self.blocks.push(Arc::clone(block));
         self.ends.push(self.ends.last().copied().unwrap_or(0) + rows.len() as u64);
         match self.num_bytes > budget.limit_bytes() {

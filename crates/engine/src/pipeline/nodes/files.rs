@@ -6,6 +6,7 @@ use crate::pipeline::budget::Charge;
 use crate::pipeline::index::RandomAccess;
 use crate::pipeline::meters::Stopwatch;
 use crate::pipeline::node::{Context, Node, Poll, Position};
+use crate::pipeline::nodes::expected::Expected;
 use crate::pipeline::task::{Ring, Slot};
 use crate::run::catch_panic;
 use std::collections::VecDeque;
@@ -18,6 +19,11 @@ pub trait Format: Send + Sync {
 
     /// How many bytes a block may have, unless one record has more.
     fn block_bytes(&self) -> usize;
+
+    /// How many bytes an open file takes beside its blocks.
+    fn open_bytes(&self) -> usize {
+        self.block_bytes()
+    }
 
     /// How records are reached one by one; `None` if they are not.
     fn random_access(self: Arc<Self>) -> Option<Arc<dyn RandomAccess>> {
@@ -44,6 +50,8 @@ pub struct Files {
     open: VecDeque<Stream>,
     max_open: usize,
     position: Position,
+    /// What blocks take.
+    expected: Expected,
     in_any_order: bool,
 }
 
@@ -61,6 +69,8 @@ struct Stream {
     /// The task that has the file.
     reading: Ring<Part>,
     ready: VecDeque<Block>,
+    /// What the open file takes beside its blocks; `None` if it is not open.
+    open_charge: Option<Charge>,
     /// No more is read.
     is_over: bool,
     error: Option<Error>,
@@ -70,7 +80,8 @@ impl Files {
     /// Up to `max_open` files are read at the same time.
     pub fn new(format: Arc<dyn Format>, files: Arc<[Arc<FileOrigin>]>, max_open: usize, position: Position) -> Self {
         let (open, max_open) = (VecDeque::new(), max_open.max(1));
-        Self { format, files, next_file: 0, open, max_open, position, in_any_order: false }
+        let expected = Expected::default();
+        Self { format, files, next_file: 0, open, max_open, position, expected, in_any_order: false }
     }
 
     /// With `in_any_order`, blocks come as soon as they are there.
@@ -99,12 +110,19 @@ impl Files {
 
     fn start_tasks(&mut self, context: &mut Context) {
         for (index, stream) in self.open.iter_mut().enumerate() {
-            stream.collect();
+            stream.collect(&self.expected);
             let is_needed = index == 0 && stream.ready.is_empty();
             if stream.is_over || !stream.reading.is_empty() || stream.ready.len() >= MAX_BLOCKS {
                 continue;
             }
-            let Some(charge) = context.charge(self.format.block_bytes(), is_needed) else { return };
+            if stream.open_charge.is_none() {
+                stream.open_charge = context.charge(self.format.open_bytes(), is_needed);
+            }
+            if stream.open_charge.is_none() {
+                return;
+            }
+            let num_bytes = self.expected.task_bytes().unwrap_or_else(|| self.format.block_bytes());
+            let Some(charge) = context.charge(num_bytes, is_needed) else { return };
             stream.start(&self.format, charge, context, self.position);
         }
     }
@@ -113,7 +131,7 @@ impl Files {
 impl Stream {
     fn new(file: Arc<FileOrigin>) -> Self {
         let (reading, ready) = (Ring::new(), VecDeque::new());
-        Self { scan: None, file, is_opened: false, reading, ready, is_over: false, error: None }
+        Self { scan: None, file, is_opened: false, reading, ready, open_charge: None, is_over: false, error: None }
     }
 
     fn start(&mut self, format: &Arc<dyn Format>, charge: Charge, context: &mut Context, position: Position) {
@@ -144,13 +162,16 @@ impl Stream {
     }
 
     /// Takes what the task of this file has given.
-    fn collect(&mut self) {
+    fn collect(&mut self, expected: &Expected) {
         let Some(part) = self.reading.pop() else { return };
         match part.and_then(|part| {
             self.scan = part.scan;
             part.block
         }) {
-            Ok(Some(block)) => self.ready.push_back(block),
+            Ok(Some(block)) => {
+                expected.note(block.num_rows(), block.held_bytes());
+                self.ready.push_back(block);
+            }
             Ok(None) => self.is_over = true,
             Err(error) => {
                 self.is_over = true;
@@ -159,6 +180,7 @@ impl Stream {
         }
         if self.is_over {
             self.scan = None;
+            self.open_charge = None;
         }
     }
 }

@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::pipeline::block::{FileOrigin, Origins, Rows};
 use crate::pipeline::node::{Context, Node, Poll, Position};
+use crate::pipeline::nodes::expected::Expected;
 use crate::pipeline::task::{HostTask, Outcome, Ring};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -20,6 +21,7 @@ pub struct Hosted {
     /// How many rows came so far.
     num_rows: u64,
     ring: Ring<Outcome>,
+    expected: Expected,
     is_over: bool,
     error: Option<Error>,
 }
@@ -30,17 +32,25 @@ impl Hosted {
         static STARTS: AtomicU64 = AtomicU64::new(0);
         let origin = FileOrigin::unnamed("example", position.pass);
         let start = STARTS.fetch_add(1, Ordering::Relaxed);
-        let (stage, ring) = (position.stage, Ring::new());
-        Self { lane, stage, start, origin, num_rows: 0, ring, is_over: false, error: None }
+        let (stage, ring, expected) = (position.stage, Ring::new(), Expected::default());
+        Self { lane, stage, start, origin, num_rows: 0, ring, expected, is_over: false, error: None }
+    }
+
+    /// How many blocks are asked for before they are wanted: one until it is known what one takes.
+    fn ahead(&self) -> usize {
+        self.expected.task_bytes().map_or(1, |_| AHEAD)
     }
 }
 
 impl Node for Hosted {
     fn pull(&mut self, context: &mut Context) -> Result<Poll> {
-        while !self.is_over && self.error.is_none() && self.ring.len() < AHEAD {
-            let Some(_room) = context.charge(0, self.ring.is_empty()) else { break };
-            let slot = self.ring.start();
-            let task = HostTask { rows: Rows::new(), pass: self.start, stage: self.stage, slot };
+        while !self.is_over && self.error.is_none() && self.ring.len() < self.ahead() {
+            let wanted_bytes = Expected::wanted_bytes(context.budget.limit_bytes());
+            let num_bytes = self.expected.task_bytes().unwrap_or(wanted_bytes);
+            let Some(charge) = context.charge(num_bytes, self.ring.is_empty()) else { break };
+            let (slot, expected) = (self.ring.start(), self.expected.clone());
+            let (pass, stage) = (self.start, self.stage);
+            let task = HostTask { rows: Rows::new(), pass, stage, charge, wanted_bytes, expected, slot };
             context.start_hosted(self.lane, task)?;
         }
         while self.error.is_none()

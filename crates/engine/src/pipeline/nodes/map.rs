@@ -2,8 +2,10 @@
 
 use crate::error::{Error, Result};
 use crate::pipeline::block::{Block, Rows};
+use crate::pipeline::budget::Charge;
 use crate::pipeline::meters::{Meters, Stopwatch};
 use crate::pipeline::node::{Context, Node, Poll, Position};
+use crate::pipeline::nodes::expected::Expected;
 use crate::pipeline::task::{HostTask, Outcome, Ring};
 use crate::run::catch_panic;
 use std::sync::Arc;
@@ -37,6 +39,8 @@ pub enum Worker {
 /// The node.
 pub struct Map {
     input: Input,
+    /// What the input gave and no task has yet.
+    waiting: Rows,
     worker: Worker,
     /// How many tasks are begun before their results are wanted.
     ahead: usize,
@@ -44,8 +48,7 @@ pub struct Map {
     /// Since when the input had nothing while no task was left.
     starving_since: Option<Instant>,
     ring: Ring<Outcome>,
-    /// What the result of a task is expected to take: as much as the last one.
-    expected_bytes: usize,
+    expected: Expected,
 }
 
 enum Input {
@@ -59,7 +62,14 @@ impl Map {
     /// Up to `ahead` tasks are begun before their results are wanted.
     pub fn new(input: Box<dyn Node>, worker: Worker, ahead: usize, position: Position) -> Self {
         let (input, ring) = (Input::Open(input), Ring::new());
-        Self { input, worker, ahead: ahead.max(1), position, starving_since: None, ring, expected_bytes: 0 }
+        let (waiting, expected) = (Rows::new(), Expected::default());
+        Self { input, waiting, worker, ahead: ahead.max(1), position, starving_since: None, ring, expected }
+    }
+
+    /// With what is known of the results of other passes.
+    pub fn expecting(mut self, expected: Expected) -> Self {
+        self.expected = expected;
+        self
     }
 
     /// With `in_any_order`, results come as soon as they are there.
@@ -70,48 +80,82 @@ impl Map {
 
     /// Starts as many tasks as there may be.
     fn start_tasks(&mut self, context: &mut Context) -> Result<()> {
-        while self.ring.len() < self.ahead {
-            let Input::Open(input) = &mut self.input else { return Ok(()) };
-            let Some(mut charge) = context.charge(self.expected_bytes, self.ring.is_empty()) else { return Ok(()) };
-            let rows = match input.pull(context) {
-                Ok(Poll::Ready(rows)) => rows,
-                Ok(Poll::Pending) => {
-                    if self.ring.is_empty() {
-                        self.starving_since.get_or_insert_with(Instant::now);
-                    }
-                    return Ok(());
-                }
-                Ok(Poll::End) => {
-                    self.input = Input::Ended;
-                    return Ok(());
-                }
-                Err(error) => {
-                    self.input = Input::Failed(error);
-                    return Ok(());
-                }
-            };
+        while self.ring.len() < self.ahead && self.fill(context) {
+            let (num_rows, num_bytes) = self.next_part(context.budget.limit_bytes());
+            // A guess may be more than there is; then nothing else fits.
+            let num_bytes = num_bytes.min(context.budget.limit_bytes());
+            let Some(charge) = context.charge(num_bytes, self.ring.is_empty()) else { return Ok(()) };
             self.note_start(context.meters);
-            let slot = self.ring.start();
-            match &self.worker {
-                Worker::Pool(stages) => {
-                    let (stages, meters) = (Arc::clone(stages), Arc::clone(context.meters));
-                    let work = move || {
-                        let watch = Stopwatch::start_with_processor(Some(&meters.tasks));
-                        let result = catch_panic(|| {
-                            let (block, error) = apply(&stages, rows, &meters)?;
-                            charge.correct(block.num_bytes());
-                            Ok(Outcome { rows: Rows::all(block.charged(charge)), error })
-                        });
-                        drop(watch);
-                        slot.set(result);
-                    };
-                    context.start(self.position.distance, Box::new(work));
-                }
-                Worker::Lane(lane) => {
-                    context.start_hosted(*lane, HostTask { rows, pass: 0, stage: self.position.stage, slot })?
+            let rows = self.waiting.take_front(num_rows);
+            self.start(rows, charge, context)?;
+        }
+        Ok(())
+    }
+
+    /// Asks for rows if there are none; returns whether there are some now.
+    fn fill(&mut self, context: &mut Context) -> bool {
+        if !self.waiting.is_empty() {
+            return true;
+        }
+        let Input::Open(input) = &mut self.input else { return false };
+        match input.pull(context) {
+            Ok(Poll::Ready(rows)) => self.waiting = rows,
+            Ok(Poll::Pending) => {
+                if self.ring.is_empty() {
+                    self.starving_since.get_or_insert_with(Instant::now);
                 }
             }
+            Ok(Poll::End) => self.input = Input::Ended,
+            Err(error) => self.input = Input::Failed(error),
         }
+        !self.waiting.is_empty()
+    }
+
+    /// Whether a task may have any part of the rows that came together.
+    fn is_row_wise(&self) -> bool {
+        match &self.worker {
+            Worker::Pool(stages) => stages.iter().all(|stage| stage.is_row_wise()),
+            Worker::Lane(_) => true,
+        }
+    }
+
+    /// How many of the rows that wait go into the next task, and what its result is expected to take.
+    fn next_part(&self, limit_bytes: usize) -> (usize, usize) {
+        match (self.is_row_wise(), self.expected.task_bytes()) {
+            (true, _) => {
+                let num_rows = self.expected.part_of(&self.waiting, Expected::wanted_bytes(limit_bytes));
+                (num_rows, self.expected.bytes_of(num_rows, &self.waiting))
+            }
+            (false, Some(num_bytes)) => (self.waiting.len(), num_bytes),
+            (false, None) => (self.waiting.len(), self.expected.bytes_of(self.waiting.len(), &self.waiting)),
+        }
+    }
+
+    fn start(&mut self, rows: Rows, mut charge: Charge, context: &mut Context) -> Result<()> {
+        let (slot, expected) = (self.ring.start(), self.expected.clone());
+        let stages = match &self.worker {
+            Worker::Pool(stages) => Arc::clone(stages),
+            Worker::Lane(lane) => {
+                let wanted_bytes = Expected::wanted_bytes(context.budget.limit_bytes());
+                let stage = self.position.stage;
+                let task = HostTask { rows, pass: 0, stage, charge, wanted_bytes, expected, slot };
+                return context.start_hosted(*lane, task);
+            }
+        };
+        let meters = Arc::clone(context.meters);
+        let work = move || {
+            let watch = Stopwatch::start_with_processor(Some(&meters.tasks));
+            let result = catch_panic(|| {
+                let num_rows = rows.len();
+                let (block, error) = apply(&stages, rows, &meters)?;
+                charge.correct(block.held_bytes());
+                expected.note(num_rows, block.held_bytes());
+                Ok(Outcome { rows: Rows::all(block.charged(charge)), error })
+            });
+            drop(watch);
+            slot.set(result);
+        };
+        context.start(self.position.distance, Box::new(work));
         Ok(())
     }
 
@@ -174,9 +218,9 @@ impl Node for Map {
             self.start_tasks(context)?;
             let Some(result) = self.ring.pop() else { break };
             let Outcome { rows, error } = result?;
-            self.expected_bytes = rows.num_bytes();
             if let Some(error) = error {
                 self.input = Input::Failed(error);
+                self.waiting = Rows::new();
                 if !self.ring.is_in_any_order() {
                     self.ring = Ring::new();
                 }

@@ -115,10 +115,13 @@ impl Sampled {
                     let (block, error) = read(&*rows, &order.numbers(places, rows.len()))?;
                     let Some(block) = block else { return Ok(Outcome { rows: Rows::new(), error }) };
                     let num_bytes = block.num_bytes();
-                    charge.correct(num_bytes);
                     meter.inspect(|meter| meter.count(0, num_bytes));
                     let origins = block.origins().in_pass(position.pass);
-                    Ok(Outcome { rows: Rows::all(block.with_origins(origins).charged(charge)), error })
+                    let block = block.with_origins(origins);
+                    // The records are kept with what frames them.
+                    let frames = rows.row_bytes().saturating_mul(block.num_rows()).saturating_sub(num_bytes);
+                    charge.correct(block.held_bytes().saturating_add(frames));
+                    Ok(Outcome { rows: Rows::all(block.charged(charge)), error })
                 };
                 let outcome = catch_panic(read);
                 drop(watch);

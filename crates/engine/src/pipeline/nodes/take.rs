@@ -2,7 +2,9 @@
 
 use crate::error::Result;
 use crate::pipeline::block::Rows;
+use crate::pipeline::budget::Budget;
 use crate::pipeline::node::{Context, Node, Poll};
+use std::sync::Arc;
 
 /// The first rows.
 pub struct Take {
@@ -57,6 +59,16 @@ impl Node for Skip {
     }
 }
 
+/// The rows, copied if they are few of their blocks: the others need not wait with them.
+fn few(rows: Rows, budget: &Arc<Budget>) -> Result<Rows> {
+    if !rows.are_few() {
+        return Ok(rows);
+    }
+    let copy = rows.copy()?;
+    let charge = budget.charge(copy.held_bytes());
+    Ok(Rows::all(copy.charged(charge)))
+}
+
 /// Every `count`-th row, from row `index` on.
 pub struct Shard {
     input: Box<dyn Node>,
@@ -86,7 +98,7 @@ impl Node for Shard {
                 self.skip -= 1;
             }
             if !taken.is_empty() {
-                return Ok(Poll::Ready(taken));
+                return few(taken, context.budget).map(Poll::Ready);
             }
         }
     }

@@ -2,101 +2,35 @@
 
 use crate::error::{Code, Error, Result};
 use crate::philox::Philox;
-use crate::pipeline::block::{Block, Rows};
+use crate::pipeline::block::Rows;
+use crate::pipeline::budget::Budget;
 use crate::pipeline::node::{Context, Node, Poll};
+use crate::pipeline::nodes::held::{Holding, Place};
 use std::ops::Range;
 use std::sync::Arc;
 
 /// Rows are given in groups of this size.
 const GROUP_ROWS: usize = 1024;
-/// A block is replaced by a copy of the rows that wait once they are so small a part of it.
-const KEPT_PART: usize = 4;
+/// Of a hundred bytes that the rows of a full window take, their blocks take so many, as rows that left stay with others
+/// until half of their block is gone: the sum of `ln 2 / 2^k`, and something for what differs between blocks.
+const SPREAD_PERCENT: u128 = 150;
 
 /// The node. As long as the input lasts, `size` rows wait and each is as likely to be next.
 pub struct Window {
     input: Box<dyn Node>,
     size: usize,
     random: Philox,
-    /// The block and the row of each row that waits.
-    waiting: Vec<(u32, u32)>,
+    /// Each row that waits.
+    waiting: Vec<Place>,
     /// The place in `waiting` of the row that was drawn last, which the next row of the input takes.
     hole: Option<usize>,
-    blocks: Vec<Held>,
-    /// Numbers of `blocks` that are free.
-    free: Vec<u32>,
+    holding: Holding,
     incoming: Incoming,
-    /// Counts the groups of rows that were given.
-    group: u64,
+    /// The window was full, and it was looked at whether it fits.
+    was_full: bool,
     is_over: bool,
     /// Comes after the rows that were drawn before it.
     error: Option<Error>,
-}
-
-/// A block of which rows wait.
-#[derive(Default)]
-struct Held {
-    block: Option<Arc<Block>>,
-    num_waiting: usize,
-    /// When no more than so many wait, the block is replaced or let go.
-    few: usize,
-    /// Whether each row of the block as it came waits.
-    waits: Vec<bool>,
-    /// Where each row was moved to when the block was replaced by a smaller one. Empty before.
-    moved: Vec<u32>,
-    /// The number of the block among those of a group of rows, and the number of that group; groups count from 1.
-    known: (usize, u64),
-}
-
-impl Held {
-    fn new(block: Arc<Block>) -> Self {
-        let waits = std::iter::repeat_n(false, block.num_rows()).collect();
-        Self { few: block.num_rows() / KEPT_PART, block: Some(block), waits, ..Self::default() }
-    }
-
-    /// Whether it holds this very block.
-    fn is(&self, block: &Arc<Block>) -> bool {
-        self.block.as_ref().is_some_and(|held| Arc::ptr_eq(held, block))
-    }
-
-    fn add(&mut self, rows: Range<usize>) {
-        self.num_waiting += rows.len();
-        self.waits[rows].fill(true);
-    }
-
-    /// The place of a row in the block as it is now.
-    fn place(&self, row: usize) -> usize {
-        self.moved.get(row).map_or(row, |moved| *moved as usize)
-    }
-
-    #[inline]
-    fn remove(&mut self, row: usize) {
-        self.waits[row] = false;
-        self.num_waiting -= 1;
-    }
-
-    /// The bytes of the rows that wait.
-    fn num_bytes(&self) -> usize {
-        let bytes = |block: &Arc<Block>| block.num_bytes() * self.num_waiting / block.num_rows().max(1);
-        self.block.as_ref().map_or(0, bytes)
-    }
-
-    /// Replaces the block by a copy of the rows that wait, if there are any.
-    fn compact(&mut self, context: &Context) -> Result<()> {
-        let Some(block) = self.block.as_ref().filter(|_| self.num_waiting > 0) else { return Ok(()) };
-        let mut kept = Rows::new();
-        let mut moved: Vec<u32> = std::iter::repeat_n(0, self.waits.len()).collect();
-        for row in (0..self.waits.len()).filter(|row| self.waits[*row]) {
-            moved[row] = kept.len() as u32;
-            kept.push(block, self.place(row), 1);
-        }
-        let copy = kept.copy()?;
-        let charge = context.budget.charge(copy.num_bytes());
-        self.few = copy.num_rows() / KEPT_PART;
-        self.block = Some(Arc::new(copy.charged(charge)));
-        self.moved = moved;
-        self.known = (0, 0);
-        Ok(())
-    }
 }
 
 /// What the input gave and the window did not take yet.
@@ -105,10 +39,9 @@ struct Incoming {
     rows: Rows,
     /// The number of the run of rows that comes next.
     run: usize,
-    /// The rows that are left of the run before it, of block number `last`.
+    /// The rows that are left of the run before it, of block number `block`.
     rest: Range<u32>,
-    /// The number of the block that came last.
-    last: Option<u32>,
+    block: u32,
 }
 
 impl Window {
@@ -120,10 +53,9 @@ impl Window {
             random: Philox::new(seed.cast_signed(), pass.cast_signed()),
             waiting: Vec::new(),
             hole: None,
-            blocks: Vec::new(),
-            free: Vec::new(),
+            holding: Holding::default(),
             incoming: Incoming::default(),
-            group: 0,
+            was_full: false,
             is_over: false,
             error: None,
         }
@@ -148,10 +80,10 @@ impl Window {
 
     /// The next row of the input, if it has one now.
     #[inline]
-    fn next_row(&mut self, context: &mut Context) -> Result<Option<(u32, u32)>> {
+    fn next_row(&mut self, context: &mut Context) -> Result<Option<Place>> {
         loop {
-            if let (Some(row), Some(number)) = (self.incoming.rest.next(), self.incoming.last) {
-                return Ok(Some((number, row)));
+            if let Some(row) = self.incoming.rest.next() {
+                return Ok(Some((self.incoming.block, row)));
             }
             if !self.next_run(context)? {
                 return Ok(None);
@@ -163,11 +95,7 @@ impl Window {
     fn next_run(&mut self, context: &mut Context) -> Result<bool> {
         loop {
             if let Some((block, start, length)) = self.incoming.rows.run(self.incoming.run) {
-                let number = match self.incoming.last.filter(|last| self.blocks[*last as usize].is(block)) {
-                    Some(last) => last,
-                    None => self.hold(Arc::clone(block)),
-                };
-                self.blocks[number as usize].add(start..start + length);
+                self.incoming.block = self.holding.add(block, start..start + length, context.budget)?;
                 self.incoming.rest = start as u32..(start + length) as u32;
                 self.incoming.run += 1;
                 return Ok(true);
@@ -183,85 +111,42 @@ impl Window {
         }
     }
 
-    /// The number of a block, rows of which wait from now on.
-    fn hold(&mut self, block: Arc<Block>) -> u32 {
-        // All rows of the block before have come.
-        if let Some(before) = self.incoming.last {
-            self.release(before);
-        }
-        let held = Held::new(block);
-        let number = match self.free.pop() {
-            Some(number) => {
-                self.blocks[number as usize] = held;
-                number
-            }
-            None => {
-                self.blocks.push(held);
-                self.blocks.len() as u32 - 1
-            }
-        };
-        self.incoming.last = Some(number);
-        number
-    }
-
     /// The place in `waiting` of the row that is to be next.
     #[inline]
     fn draw(&mut self) -> usize {
         below(&mut self.random, self.waiting.len() as u64) as usize
     }
 
-    /// Takes a row that waited to the end of `rows`.
-    #[inline]
-    fn give(&mut self, (number, row): (u32, u32), rows: &mut Rows, context: &Context) -> Result<()> {
-        let held = &mut self.blocks[number as usize];
-        if held.known.1 != self.group
-            && let Some(block) = &held.block
-        {
-            held.known = (rows.add_block(block), self.group);
-        }
-        rows.push_run(held.known.0, held.place(row as usize), 1);
-        held.remove(row as usize);
-        match held.num_waiting <= held.few && self.incoming.last != Some(number) {
-            true => self.thin_out(number, context),
-            false => Ok(()),
-        }
-    }
-
-    /// Lets go of what does not wait of a block.
-    fn thin_out(&mut self, number: u32, context: &Context) -> Result<()> {
-        self.blocks[number as usize].compact(context)?;
-        self.release(number);
-        Ok(())
-    }
-
-    /// Lets go of a block of which no row waits.
-    fn release(&mut self, number: u32) {
-        let held = &mut self.blocks[number as usize];
-        if held.num_waiting == 0 {
-            *held = Held::default();
-            self.free.push(number);
-        }
-    }
-
-    /// Fails if the window can never be filled within the budget.
-    fn check_budget(&self, context: &Context) -> Result<()> {
-        let budget = context.budget;
-        if budget.used_bytes() <= budget.limit_bytes() || self.waiting.is_empty() {
-            return Ok(());
-        }
-        let held: usize = self.blocks.iter().map(Held::num_bytes).sum();
-        let needed = held as u128 * self.size as u128 / self.waiting.len() as u128;
+    /// Fails if the window can never be kept full within the budget.
+    fn check_budget(&self, budget: &Budget) -> Result<()> {
+        let row_bytes = self.holding.row_bytes() as u128 * SPREAD_PERCENT / 100;
+        let needed = (row_bytes + size_of::<Place>() as u128) * self.size as u128;
         match needed > budget.limit_bytes() as u128 {
             false => Ok(()),
             true => Err(Error::new(
                 Code::ResourceExhausted,
                 format!(
-                    "shuffle(window={}) needs about {needed} bytes, expected at most the {} of memory_bytes. Use a smaller \
+                    "shuffle(window={}) needs about {} bytes, expected at most the {} of memory_bytes. Use a smaller \
                      window, shuffle before the examples are decoded, or raise options(memory_bytes=...)",
                     self.size,
+                    // What comes may be larger, and something is left for what is before and behind the window.
+                    needed + needed / 5,
                     budget.limit_bytes()
                 ),
             )),
+        }
+    }
+
+    /// Looks whether the window fits: when it is full for the first time, and when there is no more memory.
+    fn look_at_budget(&mut self, budget: &Arc<Budget>) -> Result<()> {
+        self.holding.look_at(budget, self.waiting.capacity() * size_of::<Place>())?;
+        let is_full = self.waiting.len() == self.size && !self.is_over;
+        let is_first = is_full && !self.was_full;
+        self.was_full |= is_full;
+        let is_used_up = budget.used_bytes() > budget.limit_bytes() && !self.is_over && !self.waiting.is_empty();
+        match is_first || is_used_up {
+            true => self.check_budget(budget),
+            false => Ok(()),
         }
     }
 }
@@ -272,7 +157,7 @@ impl Node for Window {
             return Err(error);
         }
         let mut rows = Rows::new();
-        self.group += 1;
+        self.holding.begin_group();
         match self.draw_group(&mut rows, context) {
             Err(error) if !rows.is_empty() => self.error = Some(error),
             result => result?,
@@ -294,8 +179,10 @@ impl Window {
     fn draw_group(&mut self, rows: &mut Rows, context: &mut Context) -> Result<()> {
         while rows.len() < GROUP_ROWS {
             self.fill(context)?;
+            if rows.is_empty() {
+                self.look_at_budget(context.budget)?;
+            }
             if (self.hole.is_some() || self.waiting.len() < self.size) && !self.is_over {
-                self.check_budget(context)?;
                 break;
             }
             if self.waiting.is_empty() {
@@ -304,21 +191,20 @@ impl Window {
             self.draw_from_run(rows, context)?;
             let hole = self.draw();
             self.hole = Some(hole);
-            self.give(self.waiting[hole], rows, context)?;
+            self.holding.give(self.waiting[hole], rows, context.budget)?;
         }
         Ok(())
     }
 
     /// Draws rows of a full window, each of which is replaced by the next row of a run that the input gave.
     fn draw_from_run(&mut self, rows: &mut Rows, context: &Context) -> Result<()> {
-        let Some(last) = self.incoming.last else { return Ok(()) };
         // One row is left for the caller, who goes on to the next run.
         while rows.len() + 1 < GROUP_ROWS
             && let Some(row) = self.incoming.rest.next()
         {
             let place = self.draw();
-            let drawn = std::mem::replace(&mut self.waiting[place], (last, row));
-            self.give(drawn, rows, context)?;
+            let drawn = std::mem::replace(&mut self.waiting[place], (self.incoming.block, row));
+            self.holding.give(drawn, rows, context.budget)?;
         }
         Ok(())
     }

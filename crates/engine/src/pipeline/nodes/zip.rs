@@ -69,7 +69,7 @@ impl Zip {
                 let watch = Stopwatch::start_with_processor(meters.stage(stage));
                 let rows = catch_panic(|| {
                     let block = side_by_side(parts)?;
-                    charge.correct(block.num_bytes());
+                    charge.correct(block.held_bytes());
                     Ok(Rows::all(block.charged(charge)))
                 });
                 drop(watch);

@@ -1,0 +1,68 @@
+"""Watches from outside how the memory of a program grows."""
+
+import subprocess
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+READY = "ready"
+"""What a program prints when what it will do next is measured. It waits for a line then."""
+
+SAMPLE_SECONDS = 0.004
+
+
+def growth(
+    *arguments: str, variables: Mapping[str, str] | None = None, directory: Path | None = None
+) -> tuple[int, str]:
+    """Runs Python with these arguments; `READY` and one more line are what it prints.
+
+    Args:
+        arguments: Of the interpreter.
+        variables: The whole environment; None for that of this process.
+        directory: Where it runs; None for that of this process.
+
+    Returns:
+        By how many bytes its heaps and stacks had grown at most since it was ready, and the line.
+
+    Raises:
+        RuntimeError: It has failed.
+    """
+    with subprocess.Popen(
+        [sys.executable, *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=variables,
+        cwd=directory,
+    ) as program:
+        assert program.stdin is not None
+        assert program.stdout is not None
+        if program.stdout.readline().strip() != READY:
+            raise RuntimeError("a program whose memory is measured has failed before it was ready")
+        before = anonymous_bytes(program.pid)
+        most = [before]
+        is_over = threading.Event()
+        watch = threading.Thread(target=_watch, args=(program.pid, most, is_over))
+        watch.start()
+        try:
+            program.stdin.write("\n")
+            program.stdin.flush()
+            line = program.stdout.readline()
+        finally:
+            is_over.set()
+            watch.join()
+    if not line:
+        raise RuntimeError("a program whose memory is measured has failed")
+    return most[0] - before, line
+
+
+def anonymous_bytes(pid: int) -> int:
+    """Returns the size of heaps and stacks of a process, as far as they are in use."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1_024 for line in lines if line.startswith("RssAnon:"))
+
+
+def _watch(pid: int, most: list[int], is_over: threading.Event) -> None:
+    while not is_over.wait(SAMPLE_SECONDS):
+        most[0] = max(most[0], anonymous_bytes(pid))

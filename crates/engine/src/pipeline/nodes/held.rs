@@ -1,0 +1,316 @@
+//! Blocks of which some rows wait. A block of which few rows wait is replaced by a copy of those.
+
+use crate::error::Result;
+use crate::pipeline::block::{Block, Rows};
+use crate::pipeline::budget::{Budget, Charge};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A block is replaced once no more than this part of its rows waits.
+const KEPT_PART: usize = 4;
+/// The same where memory is short.
+const TIGHT_PART: usize = 2;
+
+/// A row that waits: the number of its block, and its number in the block as it came.
+pub type Place = (u32, u32);
+
+/// The blocks, by numbers.
+#[derive(Default)]
+pub struct Holding {
+    blocks: Vec<Held>,
+    /// Numbers of `blocks` that are free.
+    free: Vec<u32>,
+    /// The block that came last, of which more rows may come.
+    last: Option<u32>,
+    /// Counts the groups of rows that were given.
+    group: u64,
+    is_tight: bool,
+    /// For what is kept beside the blocks.
+    charge: Option<Charge>,
+}
+
+/// A block of which rows wait.
+#[derive(Default)]
+struct Held {
+    block: Option<Arc<Block>>,
+    /// How many rows the block has.
+    num_rows: usize,
+    num_waiting: usize,
+    /// Whether each row of the block as it came waits.
+    waits: Bits,
+    /// The rows that were kept when the block was replaced by a smaller one.
+    kept: Option<Ranks>,
+    /// The number of the block among those of a group of rows, and the number of that group; groups count from 1.
+    known: (usize, u64),
+}
+
+/// A bit for each row.
+#[derive(Clone, Default)]
+struct Bits(Vec<u64>);
+
+impl Bits {
+    fn new(len: usize) -> Self {
+        Self(std::iter::repeat_n(0, len.div_ceil(64)).collect())
+    }
+
+    fn set(&mut self, row: usize) {
+        self.0[row / 64] |= 1 << (row % 64);
+    }
+
+    #[inline]
+    fn unset(&mut self, row: usize) {
+        self.0[row / 64] &= !(1 << (row % 64));
+    }
+
+    /// The rows whose bits are set.
+    fn iter(&self) -> impl Iterator<Item = usize> {
+        self.0.iter().enumerate().flat_map(|(index, word)| {
+            let mut rest = *word;
+            std::iter::from_fn(move || {
+                let row = 64 * index + rest.trailing_zeros() as usize;
+                let is_set = rest != 0;
+                rest &= rest.wrapping_sub(1);
+                is_set.then_some(row)
+            })
+        })
+    }
+}
+
+/// How many bits are set before each place.
+struct Ranks {
+    bits: Bits,
+    /// Before each word.
+    before: Vec<u32>,
+}
+
+impl Ranks {
+    fn new(bits: Bits) -> Self {
+        let mut count = 0;
+        let counted = |word: &u64| {
+            count += word.count_ones();
+            count - word.count_ones()
+        };
+        let before = bits.0.iter().map(counted).collect();
+        Self { bits, before }
+    }
+
+    #[inline]
+    fn get(&self, row: usize) -> usize {
+        let below = self.bits.0[row / 64] & ((1 << (row % 64)) - 1);
+        (self.before[row / 64] + below.count_ones()) as usize
+    }
+}
+
+impl Held {
+    fn new(block: Arc<Block>) -> Self {
+        let num_rows = block.num_rows();
+        Self { block: Some(block), num_rows, waits: Bits::new(num_rows), ..Self::default() }
+    }
+
+    /// Whether it holds this very block.
+    fn is(&self, block: &Arc<Block>) -> bool {
+        self.block.as_ref().is_some_and(|held| Arc::ptr_eq(held, block))
+    }
+
+    /// The place of a row in the block as it is now.
+    #[inline]
+    fn place(&self, row: usize) -> usize {
+        self.kept.as_ref().map_or(row, |kept| kept.get(row))
+    }
+
+    /// Whether the rows that wait are few of the block.
+    #[inline]
+    fn are_few(&self, is_tight: bool) -> bool {
+        let part = if is_tight { TIGHT_PART } else { KEPT_PART };
+        self.num_waiting * part <= self.num_rows
+    }
+
+    /// How much of its memory the rows that wait take.
+    fn num_bytes(&self) -> usize {
+        let bytes = |block: &Arc<Block>| block.held_bytes() * self.num_waiting / self.num_rows.max(1);
+        self.block.as_ref().map_or(0, bytes)
+    }
+
+    /// What is kept beside the block.
+    fn table_bytes(&self) -> usize {
+        let ranks = self.kept.as_ref().map_or(0, |kept| 12 * kept.before.len());
+        8 * self.waits.0.len() + ranks
+    }
+
+    /// Replaces the block by a copy of the rows that wait, if there are any.
+    fn compact(&mut self, budget: &Arc<Budget>) -> Result<()> {
+        let Some(block) = self.block.as_ref().filter(|_| self.num_waiting > 0) else { return Ok(()) };
+        let mut kept = Rows::new();
+        self.waits.iter().for_each(|row| kept.push(block, self.place(row), 1));
+        let copy = kept.copy()?;
+        self.kept = Some(Ranks::new(self.waits.clone()));
+        let charge = budget.charge(copy.held_bytes() + self.table_bytes());
+        self.num_rows = copy.num_rows();
+        self.block = Some(Arc::new(copy.charged(charge)));
+        self.known = (0, 0);
+        Ok(())
+    }
+}
+
+impl Holding {
+    /// Lets rows of a block wait; returns its number. Rows that come of one block must come one after the other.
+    pub fn add(&mut self, block: &Arc<Block>, rows: Range<usize>, budget: &Arc<Budget>) -> Result<u32> {
+        let number = match self.last.filter(|last| self.blocks[*last as usize].is(block)) {
+            Some(last) => last,
+            None => self.hold(Arc::clone(block), budget)?,
+        };
+        let held = &mut self.blocks[number as usize];
+        held.num_waiting += rows.len();
+        rows.for_each(|row| held.waits.set(row));
+        Ok(number)
+    }
+
+    /// The number of a block, rows of which wait from now on.
+    fn hold(&mut self, block: Arc<Block>, budget: &Arc<Budget>) -> Result<u32> {
+        // All rows of the block before have come, and most of them may have left.
+        if let Some(before) = self.last.take() {
+            self.thin_out(before, budget)?;
+        }
+        let number = match self.free.pop() {
+            Some(number) => {
+                self.blocks[number as usize] = Held::new(block);
+                number
+            }
+            None => {
+                self.blocks.push(Held::new(block));
+                self.blocks.len() as u32 - 1
+            }
+        };
+        self.last = Some(number);
+        Ok(number)
+    }
+
+    /// Says that the rows that are given from now on belong to other rows than those before.
+    pub fn begin_group(&mut self) {
+        self.group += 1;
+    }
+
+    /// Takes a row that waited to the end of `rows`, which are those of a group.
+    #[inline]
+    pub fn give(&mut self, (number, row): Place, rows: &mut Rows, budget: &Arc<Budget>) -> Result<()> {
+        let held = &mut self.blocks[number as usize];
+        if held.known.1 != self.group
+            && let Some(block) = &held.block
+        {
+            held.known = (rows.add_block(block), self.group);
+        }
+        rows.push_run(held.known.0, held.place(row as usize), 1);
+        held.waits.unset(row as usize);
+        held.num_waiting -= 1;
+        match held.are_few(self.is_tight) {
+            true => self.thin_out(number, budget),
+            false => Ok(()),
+        }
+    }
+
+    /// Lets go of what does not wait of a block, if that is most of it and no more rows of it may come.
+    fn thin_out(&mut self, number: u32, budget: &Arc<Budget>) -> Result<()> {
+        let held = &mut self.blocks[number as usize];
+        if held.are_few(self.is_tight) && self.last != Some(number) {
+            held.compact(budget)?;
+            self.release(number);
+        }
+        Ok(())
+    }
+
+    /// Lets go of a block of which no row waits.
+    fn release(&mut self, number: u32) {
+        let held = &mut self.blocks[number as usize];
+        if held.num_waiting == 0 && held.block.is_some() {
+            *held = Held::default();
+            self.free.push(number);
+        }
+    }
+
+    /// Replaces blocks sooner from now on if more than half of the memory is used; charges what is kept beside them, and
+    /// `num_bytes` for the places of the rows.
+    pub fn look_at(&mut self, budget: &Arc<Budget>, num_bytes: usize) -> Result<()> {
+        let num_bytes = num_bytes + self.blocks.capacity() * size_of::<Held>();
+        self.charge.get_or_insert_with(|| budget.charge(0)).correct(num_bytes);
+        if self.is_tight || budget.used_bytes() <= budget.limit_bytes() / 2 {
+            return Ok(());
+        }
+        self.is_tight = true;
+        let held = 0..self.blocks.len() as u32;
+        held.filter(|number| self.blocks[*number as usize].block.is_some())
+            .collect::<Vec<_>>()
+            .into_iter()
+            .try_for_each(|number| self.thin_out(number, budget))
+    }
+
+    /// How much memory a row that waits takes, on average, without those of its block that do not wait.
+    pub fn row_bytes(&self) -> usize {
+        let sum = |sum: (usize, usize), held: &Held| (sum.0 + held.num_waiting, sum.1 + held.num_bytes());
+        let (num_rows, num_bytes) = self.blocks.iter().fold((0, 0), sum);
+        num_bytes.div_ceil(num_rows.max(1))
+    }
+}
+
+#[cfg(test)]
+#[cfg(not(loom))]
+mod tests {
+    use super::*;
+    use crate::pipeline::block::Origins;
+    use crate::pipeline::column::Column;
+    use crate::tensor::Tensor;
+    use crate::tensor::shape::Shape;
+
+    const NUM_ROWS: u32 = 200;
+
+    fn block() -> Arc<Block> {
+        let values: Vec<_> = (0..NUM_ROWS).collect();
+        let tensor = Tensor::from_values(Shape::new(&[values.len()]), values).unwrap();
+        Arc::new(Block::new(vec![Column::Dense(tensor)], NUM_ROWS as usize, Origins::Unknown).unwrap())
+    }
+
+    fn given(holding: &mut Holding, places: &[Place], budget: &Arc<Budget>) -> Vec<u32> {
+        let mut rows = Rows::new();
+        holding.begin_group();
+        places.iter().for_each(|place| holding.give(*place, &mut rows, budget).unwrap());
+        let gathered = rows.gather().unwrap();
+        gathered.columns[0].to_tensor().unwrap().values::<u32>().unwrap().to_vec()
+    }
+
+    #[test]
+    fn rows_are_found_after_their_block_was_replaced() {
+        for limit_bytes in [usize::MAX, 0] {
+            let budget = Budget::new(limit_bytes);
+            let mut holding = Holding::default();
+            let number = holding.add(&block(), 0..NUM_ROWS as usize, &budget).unwrap();
+            let other = holding.add(&block(), 10..20, &budget).unwrap();
+            holding.look_at(&budget, 0).unwrap();
+            assert_ne!(number, other);
+            // Each of seven numbers in turn, so that rows go all over the block.
+            let order: Vec<_> = (0..7).flat_map(|first| (first..NUM_ROWS).step_by(7)).collect();
+            for rows in order.chunks(9) {
+                let places: Vec<_> = rows.iter().map(|row| (number, *row)).collect();
+                assert_eq!(given(&mut holding, &places, &budget), rows);
+            }
+            assert_eq!(holding.free, [number]);
+            assert_eq!(holding.blocks[other as usize].num_waiting, 10);
+        }
+    }
+
+    #[test]
+    fn a_block_of_which_few_rows_wait_takes_little_memory() {
+        let budget = Budget::new(usize::MAX);
+        let mut holding = Holding::default();
+        let number = holding.add(&block(), 0..NUM_ROWS as usize, &budget).unwrap();
+        holding.add(&block(), 0..1, &budget).unwrap();
+        let row_bytes = holding.row_bytes();
+        let places: Vec<_> = (0..NUM_ROWS - 10).map(|row| (number, row)).collect();
+        given(&mut holding, &places, &budget);
+        let replaced = holding.blocks[number as usize].block.as_ref().unwrap();
+        assert_eq!(replaced.num_rows(), 12);
+        assert!(budget.used_bytes() < block().held_bytes() / 2);
+        assert!((4..200).contains(&row_bytes) && holding.row_bytes() >= row_bytes);
+        assert!(budget.used_bytes() > 0);
+        drop(holding);
+        assert_eq!(budget.used_bytes(), 0);
+    }
+}
