@@ -8,11 +8,12 @@
 #![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
 
 use headrace_engine::error::{Error, Result};
-use headrace_engine::pipeline::block::{Block, Origins, Rows};
+use headrace_engine::pipeline::block::{Block, Origins};
 use headrace_engine::pipeline::budget::Budget;
 use headrace_engine::pipeline::executor::{Executor, Output};
 use headrace_engine::pipeline::node::{Context, Node, Poll};
 use headrace_engine::pipeline::nodes::expected::Expected;
+use headrace_engine::pipeline::rows::Rows;
 use headrace_engine::pipeline::task::{HostTask, Outcome, Ring};
 use headrace_engine::sync::{Condvar, Mutex};
 use loom::thread::{self, JoinHandle};

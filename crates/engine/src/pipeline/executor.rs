@@ -5,10 +5,11 @@
 //! wait. So there is no thread that directs the others, and a consumer that finds rows never works for the pool. The
 //! lock is held for a few words only: not while nodes move row numbers, nor while anything is read, decoded or computed.
 
-use super::block::{Block, Rows};
+use super::block::Block;
 use super::budget::Budget;
 use super::meters::Meters;
 use super::node::{Context, Node, Poll};
+use super::rows::Rows;
 use super::task::{HostTask, Tasks};
 use crate::error::{Error, Result};
 use crate::sync::{Condvar, Mutex, MutexGuard};

@@ -1,8 +1,9 @@
 //! Nodes: the serial steps of a pipeline. They move rows by their numbers and start tasks; they compute nothing.
 
-use super::block::{Pass, Rows};
+use super::block::Pass;
 use super::budget::{Budget, Charge};
 use super::meters::Meters;
+use super::rows::Rows;
 use super::task::{HostTask, Tasks, Work};
 use crate::error::Result;
 use std::cell::Cell;

@@ -1,6 +1,6 @@
 //! Where rows come from: for messages, and as the key of what is drawn at random for a row.
 
-use super::block::Rows;
+use super::rows::Rows;
 use crate::files::name::FileName;
 use crate::philox::Philox;
 use crate::reader::Numbering;

@@ -1,8 +1,8 @@
 //! Tasks: what workers and Python's threads do, in parallel, and where their results wait for their turn.
 
-use super::block::Rows;
 use super::budget::Charge;
 use super::nodes::expected::Expected;
+use super::rows::Rows;
 use crate::error::{Error, Result};
 use crate::sync::Mutex;
 use std::collections::{BTreeMap, VecDeque};

@@ -1,7 +1,7 @@
 //! Whole pipelines, run with several numbers of threads.
 #![cfg(not(loom))]
 
-use super::block::{Block, FileOrigin, Rows};
+use super::block::{Block, FileOrigin};
 use super::budget::Budget;
 use super::column::Column;
 use super::executor::{Executor, Output};
@@ -9,6 +9,7 @@ use super::formats::{Codec, Lines};
 use super::nodes::expected::Expected;
 use super::nodes::map::Stage;
 use super::plan::{Plan, Settings, Step};
+use super::rows::Rows;
 use super::stages::collate::{Collate, Unbatch};
 use crate::error::{Error, Result};
 use crate::files::compression::Compression;

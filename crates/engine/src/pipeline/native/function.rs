@@ -2,8 +2,9 @@
 
 use super::stacking::Stacking;
 use crate::error::{Code, Error, Result};
-use crate::pipeline::block::{Block, Rows};
+use crate::pipeline::block::Block;
 use crate::pipeline::column::Column;
+use crate::pipeline::rows::Rows;
 use crate::program::{Program, Repeated};
 use crate::run::{Run, check_current};
 use crate::sync::cancellation::Cancellation;

@@ -1,8 +1,9 @@
 //! Rows in groups of one size.
 
 use crate::error::Result;
-use crate::pipeline::block::{FileOrigin, Pass, Rows};
+use crate::pipeline::block::{FileOrigin, Pass};
 use crate::pipeline::node::{Context, Node, Poll};
+use crate::pipeline::rows::Rows;
 use std::sync::Arc;
 
 /// Gives `size` rows at a time. The last ones may be fewer.

@@ -1,10 +1,11 @@
 //! Rows of similar lengths in groups.
 
 use crate::error::Result;
-use crate::pipeline::block::{Cursor, FileOrigin, Pass, Rows};
+use crate::pipeline::block::{FileOrigin, Pass};
 use crate::pipeline::budget::Budget;
 use crate::pipeline::node::{Context, Node, Poll};
 use crate::pipeline::nodes::held::{Holding, Place};
+use crate::pipeline::rows::{Cursor, Rows};
 use std::collections::VecDeque;
 use std::sync::Arc;
 

@@ -1,10 +1,11 @@
 //! Rows that are kept in memory after the first whole pass over them.
 
 use crate::error::{Code, Error, Result};
-use crate::pipeline::block::{Block, Pass, Rows};
+use crate::pipeline::block::{Block, Pass};
 use crate::pipeline::budget::{Budget, Charge};
 use crate::pipeline::node::{Context, Node, Poll};
 use crate::pipeline::nodes::sampled::Indexed;
+use crate::pipeline::rows::Rows;
 use crate::sync::Mutex;
 use std::sync::Arc;
 

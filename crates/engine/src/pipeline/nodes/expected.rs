@@ -1,6 +1,6 @@
 //! What the results of a step take, as far as it is known from those that came before.
 
-use crate::pipeline::block::Rows;
+use crate::pipeline::rows::Rows;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

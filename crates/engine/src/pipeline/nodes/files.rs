@@ -1,12 +1,13 @@
 //! The records of files, one file after the other. Some files are read at the same time.
 
 use crate::error::{Error, Result};
-use crate::pipeline::block::{Block, FileOrigin, Rows};
+use crate::pipeline::block::{Block, FileOrigin};
 use crate::pipeline::budget::Charge;
 use crate::pipeline::index::RandomAccess;
 use crate::pipeline::meters::Stopwatch;
 use crate::pipeline::node::{Context, Node, Poll, Position};
 use crate::pipeline::nodes::expected::Expected;
+use crate::pipeline::rows::Rows;
 use crate::pipeline::task::{Ring, Slot};
 use crate::run::catch_panic;
 use std::collections::VecDeque;

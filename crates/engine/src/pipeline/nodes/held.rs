@@ -1,8 +1,9 @@
 //! Blocks of which some rows wait. A block of which few rows wait is replaced by a copy of those.
 
 use crate::error::Result;
-use crate::pipeline::block::{Block, Rows};
+use crate::pipeline::block::Block;
 use crate::pipeline::budget::{Budget, Charge};
+use crate::pipeline::rows::Rows;
 use std::ops::Range;
 use std::sync::Arc;
 

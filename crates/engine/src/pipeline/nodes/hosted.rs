@@ -1,9 +1,10 @@
 //! Rows that a thread of Python's makes.
 
 use crate::error::{Error, Result};
-use crate::pipeline::block::{FileOrigin, Origins, Rows};
+use crate::pipeline::block::{FileOrigin, Origins};
 use crate::pipeline::node::{Context, Node, Poll, Position};
 use crate::pipeline::nodes::expected::Expected;
+use crate::pipeline::rows::Rows;
 use crate::pipeline::task::{HostTask, Outcome, Ring};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,11 +1,12 @@
 //! Work on rows in parallel, whose results come in the order of the rows.
 
 use crate::error::{Error, Result};
-use crate::pipeline::block::{Block, Rows};
+use crate::pipeline::block::Block;
 use crate::pipeline::budget::Charge;
 use crate::pipeline::meters::{Meters, Stopwatch};
 use crate::pipeline::node::{Context, Node, Poll, Position};
 use crate::pipeline::nodes::expected::Expected;
+use crate::pipeline::rows::Rows;
 use crate::pipeline::task::{HostTask, Outcome, Ring};
 use crate::run::catch_panic;
 use std::sync::Arc;

@@ -2,9 +2,9 @@
 
 use crate::error::{Error, Result};
 use crate::philox::Philox;
-use crate::pipeline::block::{Cursor, Rows};
 use crate::pipeline::node::{Context, Node, Poll};
 use crate::pipeline::permutation::Permutation;
+use crate::pipeline::rows::{Cursor, Rows};
 use std::sync::Arc;
 
 /// Rows are given in groups of this size.

@@ -1,10 +1,11 @@
 //! Rows that can be had by their numbers, in a given order.
 
 use crate::error::{Error, Result};
-use crate::pipeline::block::{Block, Rows};
+use crate::pipeline::block::Block;
 use crate::pipeline::meters::Stopwatch;
 use crate::pipeline::node::{Context, Node, Poll, Position};
 use crate::pipeline::permutation::Permutation;
+use crate::pipeline::rows::Rows;
 use crate::pipeline::task::{Outcome, Ring};
 use crate::run::catch_panic;
 use std::ops::Range;

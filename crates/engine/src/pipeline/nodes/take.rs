@@ -1,9 +1,9 @@
 //! Some of the rows, by their places: `take`, `skip` and `shard`.
 
 use crate::error::Result;
-use crate::pipeline::block::Rows;
 use crate::pipeline::budget::Budget;
 use crate::pipeline::node::{Context, Node, Poll};
+use crate::pipeline::rows::Rows;
 use std::sync::Arc;
 
 /// The first rows.

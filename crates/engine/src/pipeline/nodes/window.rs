@@ -2,10 +2,10 @@
 
 use crate::error::{Code, Error, Result};
 use crate::philox::Philox;
-use crate::pipeline::block::Rows;
 use crate::pipeline::budget::Budget;
 use crate::pipeline::node::{Context, Node, Poll};
 use crate::pipeline::nodes::held::{Holding, Place};
+use crate::pipeline::rows::Rows;
 use std::ops::Range;
 use std::sync::Arc;
 

@@ -1,9 +1,10 @@
 //! The rows of several inputs side by side.
 
 use crate::error::{Error, Result};
-use crate::pipeline::block::{Block, Origins, Rows};
+use crate::pipeline::block::{Block, Origins};
 use crate::pipeline::meters::Stopwatch;
 use crate::pipeline::node::{Context, Node, Poll, Position};
+use crate::pipeline::rows::Rows;
 use crate::pipeline::task::Ring;
 use crate::run::catch_panic;
 use std::sync::Arc;

@@ -1,9 +1,10 @@
 //! Rows put together into one batch, and batches taken apart.
 
 use crate::error::{Error, Result};
-use crate::pipeline::block::{Block, Origins, Rows};
+use crate::pipeline::block::{Block, Origins};
 use crate::pipeline::column::{Column, Ragged};
 use crate::pipeline::nodes::map::Stage;
+use crate::pipeline::rows::Rows;
 use crate::tensor::Tensor;
 use crate::tensor::allocate;
 use crate::tensor::dtype::DType;

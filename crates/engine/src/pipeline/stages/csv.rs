@@ -4,10 +4,11 @@ use super::component::Component;
 use super::csv_values::{Values, values_of};
 use crate::error::{Error, Result};
 use crate::kernels::records::decode_csv::split::Dialect;
-use crate::pipeline::block::{Block, Rows};
+use crate::pipeline::block::Block;
 use crate::pipeline::column::{Column, look_ahead};
 use crate::pipeline::nodes::map::Stage;
 use crate::pipeline::origin::{Layout, Origins};
+use crate::pipeline::rows::Rows;
 use crate::tensor::allocate;
 use crate::text::excerpt::excerpt;
 

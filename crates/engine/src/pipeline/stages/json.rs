@@ -4,9 +4,10 @@ use super::component::Component;
 use super::json_objects::{Key, Keys, Object, State};
 use super::json_values::{Values, values_of};
 use crate::error::{Error, Result};
-use crate::pipeline::block::{Block, Origins, Rows};
+use crate::pipeline::block::{Block, Origins};
 use crate::pipeline::column::Column;
 use crate::pipeline::nodes::map::Stage;
+use crate::pipeline::rows::Rows;
 use crate::text::excerpt::excerpt;
 use serde::de::DeserializeSeed;
 

@@ -1,10 +1,11 @@
 //! Native functions of rows: what `map` and `filter` do with them.
 
 use crate::error::Result;
-use crate::pipeline::block::{Block, Origins, Rows};
+use crate::pipeline::block::{Block, Origins};
 use crate::pipeline::column::Column;
 use crate::pipeline::native::function::Function;
 use crate::pipeline::nodes::map::Stage;
+use crate::pipeline::rows::Rows;
 use crate::pipeline::stages::collate::Unbatch;
 
 /// Replaces each row by what a function makes of it.

@@ -3,9 +3,10 @@
 use crate::error::{Error, Result};
 use crate::kernels::attrs::Attrs;
 use crate::kernels::records::parse_example::{Column as Values, Example, Feature, Features};
-use crate::pipeline::block::{Block, Origins, Rows};
+use crate::pipeline::block::{Block, Origins};
 use crate::pipeline::column::{Column, Ragged, look_ahead};
 use crate::pipeline::nodes::map::Stage;
+use crate::pipeline::rows::Rows;
 use crate::tensor::Tensor;
 use bytes::Bytes;
 

@@ -1,8 +1,9 @@
 //! Some of the columns, in another order.
 
 use crate::error::Result;
-use crate::pipeline::block::{Block, Origins, Rows};
+use crate::pipeline::block::{Block, Origins};
 use crate::pipeline::nodes::map::Stage;
+use crate::pipeline::rows::Rows;
 
 /// The columns of these numbers.
 pub struct Select(pub Vec<usize>);

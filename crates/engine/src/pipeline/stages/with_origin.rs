@@ -1,9 +1,10 @@
 //! The file and the number of each record, as components.
 
 use crate::error::{Error, Result};
-use crate::pipeline::block::{Block, FileOrigin, Origins, Rows};
+use crate::pipeline::block::{Block, FileOrigin, Origins};
 use crate::pipeline::column::{Column, Span, Text};
 use crate::pipeline::nodes::map::Stage;
+use crate::pipeline::rows::Rows;
 use crate::tensor::Tensor;
 use crate::tensor::shape::Shape;
 use std::sync::Arc;

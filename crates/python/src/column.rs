@@ -1,0 +1,130 @@
+//! The columns that Python functions take and give, and the components of batches.
+
+use crate::array::{to_python as array_of, to_python_shared};
+use crate::attrs::dtype;
+use crate::error::IntoPython;
+use crate::view::to_tensor;
+use headrace_engine::error::{Error, Result};
+use headrace_engine::pipeline::arrow::Strings;
+use headrace_engine::pipeline::column;
+use headrace_engine::tensor::Tensor;
+use headrace_engine::tensor::dtype::DType;
+use numpy::PyArray1;
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList};
+use std::sync::Arc;
+
+/// One component of some rows.
+#[pyclass(frozen, module = "headrace._native")]
+pub struct Column(pub(crate) column::Column);
+
+#[pymethods]
+impl Column {
+    /// Rows of one shape: those of an array.
+    #[staticmethod]
+    fn dense(array: &Bound<'_, PyAny>, code: u8) -> PyResult<Self> {
+        let tensor = to_tensor(array, dtype(array.py(), code)?)?;
+        Ok(Self(column::Column::Dense(tensor)))
+    }
+
+    /// Rows of any shapes.
+    #[staticmethod]
+    fn each(arrays: &Bound<'_, PyList>, code: u8) -> PyResult<Self> {
+        let dtype = dtype(arrays.py(), code)?;
+        let tensors = arrays.iter().map(|array| to_tensor(&array, dtype)).collect::<PyResult<Vec<_>>>()?;
+        Ok(Self(column::Column::Each(tensors.into())))
+    }
+
+    /// Strings: row `i` is `data[offsets[i]:offsets[i + 1]]`, of arrays of uint8 and int64.
+    #[staticmethod]
+    fn text(data: &Bound<'_, PyAny>, offsets: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let py = data.py();
+        let (data, offsets) = (to_tensor(data, DType::UInt8)?, to_tensor(offsets, DType::Int64)?);
+        text(&data, &offsets).map(column::Column::Text).map(Self).into_python(py)
+    }
+
+    /// Lists that end at `ends`, an array of int64, of the values of a vector.
+    #[staticmethod]
+    fn ragged(values: &Bound<'_, PyAny>, code: u8, ends: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let py = values.py();
+        let (values, ends) = (to_tensor(values, dtype(py, code)?)?, to_tensor(ends, DType::Int64)?);
+        ragged(values, &ends).map(column::Column::Ragged).map(Self).into_python(py)
+    }
+
+    /// One batch, whose rows are those of an array.
+    #[staticmethod]
+    fn batch(array: &Bound<'_, PyAny>, code: u8) -> PyResult<Self> {
+        let tensor = to_tensor(array, dtype(array.py(), code)?)?;
+        Ok(Self(column::Column::Batches(Arc::new([column::Column::Dense(tensor)]))))
+    }
+
+    /// All rows: an array, or a list where they have shapes of their own. Arrays cannot be written.
+    fn to_python<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        shared(py, &self.0)
+    }
+}
+
+/// Places that increase and are not beyond `limit`.
+fn places(tensor: &Tensor, limit: usize) -> Result<Vec<usize>> {
+    let places: Option<Vec<_>> = tensor.values::<i64>()?.iter().map(|place| usize::try_from(*place).ok()).collect();
+    let places = places.filter(|places| places.is_sorted() && places.last().is_none_or(|last| *last <= limit));
+    places.ok_or_else(|| Error::internal("the places of strings or lists are beyond their data"))
+}
+
+fn text(data: &Tensor, offsets: &Tensor) -> Result<column::Text> {
+    let bytes = bytes::Bytes::copy_from_slice(data.bytes());
+    let offsets = places(offsets, bytes.len())?;
+    let span = |(start, end): (&usize, &usize)| column::Span { start: *start, length: end - start };
+    let spans = offsets.iter().zip(offsets.iter().skip(1)).map(span).collect();
+    Ok(column::Text::new(bytes, spans))
+}
+
+fn ragged(values: Tensor, ends: &Tensor) -> Result<column::Ragged> {
+    let ends = places(ends, values.num_elements())?;
+    Ok(column::Ragged::new(values, ends))
+}
+
+fn shared<'py>(py: Python<'py>, column: &column::Column) -> PyResult<Bound<'py, PyAny>> {
+    match column {
+        column::Column::Dense(tensor) => to_python_shared(py, tensor.clone()),
+        column::Column::Text(text) => Ok(objects(py, text)),
+        column::Column::Ragged(_) | column::Column::Each(_) => {
+            let rows = (0..column.len()).map(|row| to_python_shared(py, column.row(row).into_python(py)?));
+            Ok(PyList::new(py, rows.collect::<PyResult<Vec<_>>>()?)?.into_any())
+        }
+        column::Column::Batches(batches) => {
+            let batches = batches.iter().map(|batch| shared(py, batch)).collect::<PyResult<Vec<_>>>()?;
+            Ok(PyList::new(py, batches)?.into_any())
+        }
+    }
+}
+
+/// Strings as an array of `bytes` objects.
+fn objects<'py>(py: Python<'py>, text: &column::Text) -> Bound<'py, PyAny> {
+    let objects = text.rows().map(|row| PyBytes::new(py, row).into_any().unbind()).collect();
+    PyArray1::<Py<PyAny>>::from_vec(py, objects).into_any()
+}
+
+/// The component of a batch that the user gets: his own, and writable.
+pub(crate) fn owned<'py>(py: Python<'py>, column: column::Column) -> PyResult<Bound<'py, PyAny>> {
+    match column {
+        column::Column::Batches(batches) if batches.len() == 1 => {
+            let batch = batches[0].clone();
+            drop(batches);
+            owned(py, batch)
+        }
+        column::Column::Dense(tensor) => array_of(py, tensor),
+        column => shared(py, &column),
+    }
+}
+
+/// As [`owned`], but strings are the pair of an array of their bytes and one of their offsets, not to be written.
+pub(crate) fn arrow<'py>(py: Python<'py>, column: column::Column) -> PyResult<Bound<'py, PyAny>> {
+    match Strings::of(&column).into_python(py)? {
+        Some(Strings { offsets, data }) => {
+            (to_python_shared(py, data)?, to_python_shared(py, offsets)?).into_bound_py_any(py)
+        }
+        None => owned(py, column),
+    }
+}

@@ -1,0 +1,308 @@
+//! Pipelines that run: their threads, and the tasks of Python functions.
+
+use crate::column::{Column, arrow, owned};
+use crate::detach::detached;
+use crate::error::{IntoPython, from_python};
+use crate::pipeline::Plan;
+use headrace_engine::error::{Error, Result};
+use headrace_engine::pipeline::block::Block;
+use headrace_engine::pipeline::budget::Budget;
+use headrace_engine::pipeline::executor::{Executor, Output};
+use headrace_engine::pipeline::meters::{Meter, Time};
+use headrace_engine::pipeline::plan::Settings;
+use headrace_engine::pipeline::rows::Rows;
+use headrace_engine::pipeline::task::{HostTask, Outcome};
+use headrace_engine::run::Run;
+use headrace_engine::sync::cancellation::Cancellation;
+use numpy::PyArray2;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyList;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// How long the consumer waits before it looks for signals.
+const INTERVAL: Duration = Duration::from_millis(50);
+
+/// A task for a Python function: some rows.
+#[pyclass(frozen, module = "headrace._native")]
+pub struct Job {
+    task: Mutex<Option<HostTask>>,
+    block: Arc<Block>,
+    pass: u64,
+    stage: usize,
+    wanted_bytes: usize,
+    begin: Instant,
+    executor: Arc<Executor>,
+}
+
+#[pymethods]
+impl Job {
+    #[getter]
+    fn pass_number(&self) -> u64 {
+        self.pass
+    }
+
+    #[getter]
+    fn num_rows(&self) -> usize {
+        self.block.num_rows()
+    }
+
+    /// How many bytes the result is to have, unless one row has more. Only those that make rows of nothing have to look.
+    #[getter]
+    fn wanted_bytes(&self) -> usize {
+        self.wanted_bytes
+    }
+
+    fn column(&self, index: usize) -> PyResult<Column> {
+        let missing = || PyValueError::new_err(format!("there is no column {index}"));
+        self.block.columns.get(index).cloned().map(Column).ok_or_else(missing)
+    }
+
+    /// Where a row was read, in words.
+    fn origin(&self, row: usize) -> Option<String> {
+        self.block.origin(row).map(|origin| origin.to_string())
+    }
+
+    /// What tells each row from all others, of all passes, as an array of four columns: the epoch, the record, the file, and
+    /// the number among the rows made of the record.
+    fn places<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u64>>> {
+        let unknown = || Error::internal("the place of a row is not known");
+        let words = |row| self.block.place(row).map(|place| place.words()).ok_or_else(unknown);
+        let words = (0..self.block.num_rows()).map(words).collect::<Result<Vec<_>>>().into_python(py)?;
+        let rows: Vec<_> = words.into_iter().map(Vec::from).collect();
+        Ok(PyArray2::from_vec2(py, &rows)?)
+    }
+
+    /// Gives the result: columns of `num_rows` rows. `counts` says how many of them were made of each row that came; None
+    /// for one of each. `error` is what happened at the row behind those.
+    fn finish(
+        &self,
+        py: Python<'_>,
+        columns: Vec<Bound<'_, Column>>,
+        num_rows: usize,
+        counts: Option<Vec<u64>>,
+        error: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        let columns = columns.into_iter().map(|column| column.get().0.clone()).collect();
+        let origins = match counts {
+            Some(counts) => {
+                let numbers = counts.into_iter().enumerate();
+                self.block.origins().made_of(numbers.flat_map(|(row, count)| (0..count).map(move |sub| (row, sub))))
+            }
+            None => {
+                let mut rows = Rows::new();
+                rows.push(&self.block, 0, num_rows.min(self.block.num_rows()));
+                rows.origins()
+            }
+        };
+        let block = Block::new(columns, num_rows, origins).into_python(py)?;
+        self.end(Ok((Made::Block(block), error.map(|error| failure(py, &error)))));
+        Ok(())
+    }
+
+    /// Gives the rows of these numbers as they came; `error` is what happened at the row behind them.
+    fn keep(&self, py: Python<'_>, rows: Vec<usize>, error: Option<Bound<'_, PyAny>>) {
+        let mut kept = Rows::new();
+        rows.into_iter().for_each(|row| kept.push(&self.block, row, 1));
+        let made = match kept.are_few() && !kept.is_empty() {
+            // The others need not wait with them.
+            true => kept.copy().map(Made::Block),
+            false => Ok(Made::Rows(kept)),
+        };
+        self.end(made.map(|made| (made, error.map(|error| failure(py, &error)))));
+    }
+}
+
+/// The rows of a task as a block, which is charged with what was copied for it.
+fn gathered(task: &HostTask) -> Result<Arc<Block>> {
+    if let Some(block) = task.rows.whole_block() {
+        return Ok(Arc::clone(block));
+    }
+    let block = task.rows.copy()?;
+    let charge = task.charge.another(block.held_bytes());
+    Ok(Arc::new(block.charged(charge)))
+}
+
+/// What a Python function raised, to be raised again as it is.
+fn failure(py: Python<'_>, error: &Bound<'_, PyAny>) -> Error {
+    from_python(py, PyErr::from_value(error.clone())).interrupting()
+}
+
+/// What came of a task.
+enum Made {
+    /// A block, which the task is charged with.
+    Block(Block),
+    /// Rows of the block that came, which has its own charge.
+    Rows(Rows),
+}
+
+impl Job {
+    fn end(&self, result: Result<(Made, Option<Error>)>) {
+        let Some(task) = self.task.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
+        let HostTask { mut charge, expected, slot, .. } = task;
+        let result = result.map(|(made, error)| {
+            let num_rows = self.block.num_rows();
+            let rows = match made {
+                Made::Block(block) => {
+                    expected.note(num_rows, block.held_bytes());
+                    charge.correct(block.held_bytes());
+                    Rows::all(block.charged(charge))
+                }
+                Made::Rows(rows) => {
+                    expected.note(num_rows, 0);
+                    rows
+                }
+            };
+            Outcome { rows, error }
+        });
+        if let Some(meter) = self.executor.meters().stage(self.stage) {
+            meter.busy.add(self.begin.elapsed());
+            result.iter().for_each(|outcome| meter.count(0, outcome.rows.num_bytes()));
+        }
+        slot.set(result);
+        self.executor.end_hosted();
+    }
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        // Its thread is gone: nobody waits for it for ever.
+        self.end(Err(Error::cancelled("the thread of a Python function has ended before the function")));
+    }
+}
+
+/// What was counted of a stage: examples, bytes, seconds busy, computing and starving, and its fill.
+type StageReadings = (u64, u64, f64, f64, f64, Option<f64>);
+
+/// One iteration over a pipeline: its threads.
+#[pyclass(frozen, module = "headrace._native")]
+pub struct Execution {
+    executor: Arc<Executor>,
+    cancellation: Cancellation,
+    workers: Mutex<Vec<JoinHandle<()>>>,
+}
+
+#[pymethods]
+impl Execution {
+    #[new]
+    fn new(
+        plan: &Plan,
+        pass_number: u64,
+        num_threads: usize,
+        num_lanes_and_stages: (usize, usize),
+        memory_bytes: usize,
+        max_outputs: usize,
+        is_deterministic: bool,
+    ) -> PyResult<Self> {
+        let (num_lanes, num_stages) = num_lanes_and_stages;
+        let settings = Settings::new(num_threads).in_any_order(!is_deterministic);
+        let root = plan.0.start(pass_number, settings, 0);
+        let executor = Executor::new(root, num_lanes, Budget::new(memory_bytes), max_outputs).metered(num_stages);
+        let executor = Arc::new(executor);
+        let cancellation = Cancellation::new();
+        let execution =
+            Self { executor: Arc::clone(&executor), cancellation: cancellation.clone(), workers: Mutex::default() };
+        for number in 0..num_threads {
+            let (executor, cancellation) = (Arc::clone(&executor), cancellation.clone());
+            let work = move || Run::new(&cancellation).while_current(|| executor.work());
+            let worker = thread::Builder::new().name(format!("headrace-{number}")).spawn(work)?;
+            execution.workers.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
+        }
+        executor.start();
+        Ok(execution)
+    }
+
+    /// The next rows: the number of them and a list with each component; None at the end. Those of one row that is a batch
+    /// are the components of the batch. With `strings_as_arrow` strings are pairs of arrays: their bytes, and at which of them
+    /// each begins.
+    fn next<'py>(&self, py: Python<'py>, strings_as_arrow: bool) -> PyResult<Option<(usize, Bound<'py, PyList>)>> {
+        let wait = |run: &Run| loop {
+            match self.executor.next(INTERVAL)? {
+                Output::Block(block) => return Ok(Some(block)),
+                Output::End => return Ok(None),
+                Output::Timeout => run.check()?,
+            }
+        };
+        let Some(block) = detached(py, &self.cancellation, None, wait)? else { return Ok(None) };
+        let num_rows = block.num_rows();
+        let columns = match Arc::try_unwrap(block) {
+            Ok(block) => block.columns,
+            Err(block) => block.columns.clone(),
+        };
+        let given = |column| if strings_as_arrow { arrow(py, column) } else { owned(py, column) };
+        let columns = columns.into_iter().map(given).collect::<PyResult<Vec<_>>>()?;
+        Ok(Some((num_rows, PyList::new(py, columns)?)))
+    }
+
+    /// The next task of a lane, or None once this is closed. Waits.
+    fn take(&self, py: Python<'_>, lane: usize) -> PyResult<Option<Job>> {
+        let executor = Arc::clone(&self.executor);
+        let Some(mut task) = py.detach(|| executor.take_hosted(lane)) else { return Ok(None) };
+        match gathered(&task) {
+            Ok(block) => {
+                // While the function runs, its results are there twice.
+                let (charge, wanted_bytes) = (2 * task.charge.num_bytes(), task.wanted_bytes);
+                task.charge.correct(charge);
+                let (pass, stage, begin) = (task.pass, task.stage, Instant::now());
+                Ok(Some(Job { task: Mutex::new(Some(task)), block, pass, stage, wanted_bytes, begin, executor }))
+            }
+            Err(error) => {
+                task.slot.set(Err(error));
+                executor.end_hosted();
+                Err(Error::internal("the rows of a function do not fit into memory")).into_python(py)
+            }
+        }
+    }
+
+    /// What was counted so far: of each stage examples, bytes, seconds busy, of those with a processor, and starving, and its
+    /// fill; then of all workers the seconds their tasks took, of those with a processor, and idle; the seconds that the
+    /// consumer waited, and that workers waited for memory.
+    fn readings(&self) -> (Vec<StageReadings>, [f64; 5]) {
+        let meters = self.executor.meters();
+        let seconds = |time: &Time| time.get().as_secs_f64();
+        let read = |meter: &Meter| {
+            let times = (seconds(&meter.busy), seconds(&meter.computing), seconds(&meter.starving));
+            (meter.examples(), meter.bytes(), times.0, times.1, times.2, meter.fill())
+        };
+        let whole = [
+            &meters.tasks.busy,
+            &meters.tasks.computing,
+            &meters.idle,
+            &meters.consumer_waiting,
+            &meters.budget_waiting,
+        ];
+        (meters.stages().iter().map(read).collect(), whole.map(seconds))
+    }
+
+    /// How much is charged to the memory of the pipeline.
+    #[getter]
+    fn used_bytes(&self) -> usize {
+        self.executor.budget().used_bytes()
+    }
+
+    /// Ends all threads of the engine and waits for them.
+    fn close(&self, py: Python<'_>) {
+        py.detach(|| self.end());
+    }
+}
+
+impl Execution {
+    fn end(&self) {
+        self.cancellation.cancel();
+        self.executor.close();
+        let workers = std::mem::take(&mut *self.workers.lock().unwrap_or_else(PoisonError::into_inner));
+        // A worker does not panic: its tasks catch what does.
+        workers.into_iter().for_each(|worker| drop(worker.join()));
+    }
+}
+
+impl Drop for Execution {
+    /// The workers are waited for without the GIL, which another thread may need before they can end.
+    fn drop(&mut self) {
+        if Python::try_attach(|py| py.detach(|| self.end())).is_none() {
+            self.end();
+        }
+    }
+}
