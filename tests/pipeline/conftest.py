@@ -1,6 +1,5 @@
 """What tests of pipelines share: small data sets, and running a pipeline in several ways."""
 
-import io
 import tarfile
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
@@ -9,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.archives import add_members
 
 from headrace.pipeline import Pipeline
 from headrace.protos import Example
@@ -60,10 +60,8 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
         path.write_text("number,text\n" + "".join(f'{n},"a\n{n}"\n\n' for n in numbers))
         with tarfile.open(directory / f"{index}.tar", "w") as archive:
             for number in numbers:
-                for name, data in (("number", b"%d" % number), ("txt", b"x" * (number % 7))):
-                    member = tarfile.TarInfo(f"{number}.{name}")
-                    member.size = len(data)
-                    archive.addfile(member, io.BytesIO(data))
+                texts = (f"{number}.number", b"%d" % number), (f"{number}.txt", b"x" * (number % 7))
+                add_members(archive, texts)
         if pq is not None:
             columns = {"number": pa.array(numbers, pa.int64()), "text": [str(n) for n in numbers]}
             pq.write_table(pa.table(columns), directory / f"{index}.parquet", row_group_size=70)

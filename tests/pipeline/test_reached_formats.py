@@ -1,7 +1,6 @@
 """A shuffle of all examples of formats that know their components."""
 
 import bz2
-import io
 import re
 import tarfile
 
@@ -9,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import given as each
 from hypothesis import strategies as st
+from tests.archives import add_members
 from tests.pipeline.conftest import NUM_EXAMPLES
 
 from headrace import errors
@@ -145,14 +145,7 @@ def test_the_description_tells_of_the_scan(tmp_path):
 def archive(path, files, form=tarfile.PAX_FORMAT):
     """Writes a tar archive of these names and contents, directories have none; returns its end."""
     with tarfile.open(path, "w", format=form) as made:
-        for name, data in files:
-            member = tarfile.TarInfo(name)
-            if data is None:
-                member.type = tarfile.DIRTYPE
-                made.addfile(member)
-            else:
-                member.size = len(data)
-                made.addfile(member, io.BytesIO(data))
+        add_members(made, files)
         return made.offset
 
 

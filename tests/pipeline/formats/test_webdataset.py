@@ -6,6 +6,7 @@ import io
 import tarfile
 
 import pytest
+from tests.archives import add_members
 
 from headrace import errors
 from headrace import pipeline as hp
@@ -15,14 +16,7 @@ def archive(files, **options):
     """A tar archive with these names and contents, one after the other."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", **options) as made:
-        for name, data in files:
-            member = tarfile.TarInfo(name)
-            if data is None:
-                member.type = tarfile.DIRTYPE
-                made.addfile(member)
-            else:
-                member.size = len(data)
-                made.addfile(member, io.BytesIO(data))
+        add_members(made, files)
     return buffer.getvalue()
 
 
