@@ -86,8 +86,18 @@ WAYS = (
     {"num_threads": 2, "memory_bytes": 300_000},
     {"num_threads": 8, "memory_bytes": 1},
 )
-# For pipelines that need some memory, such as windows.
-LARGE_WAYS = (*WAYS[:2], {"num_threads": 8, "memory_bytes": 150_000})
+# For pipelines that need some memory, such as windows: a block of one row takes 300 bytes.
+LARGE_WAYS = (
+    {"num_threads": 1},
+    {"num_threads": 2, "memory_bytes": 500_000},
+    {"num_threads": 8, "memory_bytes": 250_000},
+)
+# For pipelines that keep all their rows.
+CACHE_WAYS = (
+    {"num_threads": 1},
+    {"num_threads": 2, "memory_bytes": 40_000_000},
+    {"num_threads": 8, "memory_bytes": 20_000_000},
+)
 
 
 @pytest.fixture

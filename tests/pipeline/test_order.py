@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.pipeline.conftest import LARGE_WAYS, NUM_EXAMPLES, same
+from tests.pipeline.conftest import CACHE_WAYS, LARGE_WAYS, NUM_EXAMPLES, same
 
 import headrace as hr
 from headrace import errors
@@ -225,8 +225,9 @@ def test_the_batches_depend_on_nothing_but_the_description(
 
 def _each_way(pipeline, cached):
     """Pipelines and options: each way one made anew, and one that may keep data for its second."""
-    yield from ((pipeline(), way) for way in LARGE_WAYS)
-    yield from ((cached, way) for way in LARGE_WAYS[:2])
+    ways = CACHE_WAYS if "cache()" in cached.describe().lower() else LARGE_WAYS
+    yield from ((pipeline(), way) for way in ways)
+    yield from ((cached, way) for way in ways[:2])
 
 
 def test_a_window_that_does_not_fit_says_what_it_needs(tmp_path):
