@@ -50,6 +50,26 @@ impl Philox {
         }
     }
 
+    /// How many numbers of the stream of a pair of seeds were taken.
+    pub fn position(&self) -> u64 {
+        (self.counter as u64).wrapping_mul(BLOCK as u64).wrapping_sub((BLOCK - self.used) as u64)
+    }
+
+    /// Goes to where so many numbers of the stream of a pair of seeds were taken.
+    pub fn move_to(&mut self, position: u64) {
+        let (block, used) = (position / BLOCK as u64, (position % BLOCK as u64) as usize);
+        self.counter = self.counter >> 64 << 64 | u128::from(block);
+        self.used = BLOCK;
+        for _ in 0..used {
+            self.next_u32();
+        }
+    }
+
+    /// The four numbers from number `4 * block` on of the stream of a pair of seeds.
+    pub fn block_at(&self, block: u64) -> [u32; BLOCK] {
+        self.generate(self.counter >> 64 << 64 | u128::from(block))
+    }
+
     /// The next number.
     #[inline]
     pub fn next_u32(&mut self) -> u32 {

@@ -10,6 +10,7 @@
 use headrace_engine::error::{Error, Result};
 use headrace_engine::pipeline::block::{Block, Origins};
 use headrace_engine::pipeline::budget::Budget;
+use headrace_engine::pipeline::mark::Mark;
 use headrace_engine::pipeline::executor::{Executor, Output};
 use headrace_engine::pipeline::node::{Context, Node, Poll};
 use headrace_engine::pipeline::nodes::expected::Expected;
@@ -46,19 +47,19 @@ impl Node for Waves {
         if self.ring.is_empty() {
             let Some(wave) = self.waves.pop_front() else { return Ok(Poll::End) };
             for task in wave {
-                let slot = self.ring.start();
+                let slot = self.ring.start(Mark::default());
                 match task {
                     Task::Native(job) => context.start(0, Box::new(move || slot.set(job().and_then(outcome)))),
                     Task::Hosted => {
                         let (rows, charge) = (Rows::new(), context.budget.charge(1));
                         let (expected, wanted_bytes) = (Expected::default(), 1);
-                        let task = HostTask { rows, pass: 0, stage: 0, charge, wanted_bytes, expected, slot };
+                        let task = HostTask { rows, pass: 0, first: 0, stage: 0, charge, wanted_bytes, expected, slot };
                         context.start_hosted(0, task)?;
                     }
                 }
             }
         }
-        self.ring.pop().map_or(Ok(Poll::Pending), |result| Ok(Poll::Ready(result?.rows)))
+        self.ring.pop().map_or(Ok(Poll::Pending), |(_, result)| Ok(Poll::Ready(result?.rows)))
     }
 }
 
@@ -100,7 +101,7 @@ fn consume(executor: &Executor) -> (Vec<usize>, bool) {
     let mut sizes = Vec::new();
     loop {
         match executor.next(Duration::MAX) {
-            Ok(Output::Block(block)) => sizes.push(block.num_rows()),
+            Ok(Output::Block(block, _)) => sizes.push(block.num_rows()),
             Ok(Output::Timeout) => (),
             Ok(Output::End) => return (sizes, false),
             Err(_) => return (sizes, true),

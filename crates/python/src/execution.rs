@@ -3,11 +3,13 @@
 use crate::column::{Column, arrow, owned};
 use crate::detach::detached;
 use crate::error::{IntoPython, from_python};
+use crate::mark;
 use crate::pipeline::Plan;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::pipeline::block::Block;
 use headrace_engine::pipeline::budget::Budget;
 use headrace_engine::pipeline::executor::{Executor, Output};
+use headrace_engine::pipeline::mark::Mark;
 use headrace_engine::pipeline::meters::{Meter, Time};
 use headrace_engine::pipeline::plan::Settings;
 use headrace_engine::pipeline::rows::Rows;
@@ -31,6 +33,7 @@ pub struct Job {
     task: Mutex<Option<HostTask>>,
     block: Arc<Block>,
     pass: u64,
+    first: u64,
     stage: usize,
     wanted_bytes: usize,
     begin: Instant,
@@ -42,6 +45,12 @@ impl Job {
     #[getter]
     fn pass_number(&self) -> u64 {
         self.pass
+    }
+
+    /// How many rows of the pass are left out. Only those that make rows of nothing have to look.
+    #[getter]
+    fn first_row(&self) -> u64 {
+        self.first
     }
 
     #[getter]
@@ -182,6 +191,8 @@ pub struct Execution {
     executor: Arc<Executor>,
     cancellation: Cancellation,
     workers: Mutex<Vec<JoinHandle<()>>>,
+    /// Where what was given last can be taken up again, and how many rows it has.
+    last: Mutex<(Mark, u64)>,
 }
 
 #[pymethods]
@@ -195,15 +206,22 @@ impl Execution {
         memory_bytes: usize,
         max_outputs: usize,
         is_deterministic: bool,
+        place: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let (num_lanes, num_stages) = num_lanes_and_stages;
         let settings = Settings::new(num_threads).in_any_order(!is_deterministic);
-        let root = plan.0.start(pass_number, settings, 0);
+        let first = place.map_or_else(|| Ok(Mark::default()), |place| mark::from_python(&place))?;
+        let root = plan.0.start(pass_number, settings, 0, &first);
+        let root = root.map_err(|error| PyValueError::new_err(error.message().to_owned()))?;
         let executor = Executor::new(root, num_lanes, Budget::new(memory_bytes), max_outputs).metered(num_stages);
         let executor = Arc::new(executor);
         let cancellation = Cancellation::new();
-        let execution =
-            Self { executor: Arc::clone(&executor), cancellation: cancellation.clone(), workers: Mutex::default() };
+        let execution = Self {
+            executor: Arc::clone(&executor),
+            cancellation: cancellation.clone(),
+            workers: Mutex::default(),
+            last: Mutex::new((first, 0)),
+        };
         for number in 0..num_threads {
             let (executor, cancellation) = (Arc::clone(&executor), cancellation.clone());
             let work = move || Run::new(&cancellation).while_current(|| executor.work());
@@ -220,13 +238,14 @@ impl Execution {
     fn next<'py>(&self, py: Python<'py>, strings_as_arrow: bool) -> PyResult<Option<(usize, Bound<'py, PyList>)>> {
         let wait = |run: &Run| loop {
             match self.executor.next(INTERVAL)? {
-                Output::Block(block) => return Ok(Some(block)),
+                Output::Block(block, mark) => return Ok(Some((block, mark))),
                 Output::End => return Ok(None),
                 Output::Timeout => run.check()?,
             }
         };
-        let Some(block) = detached(py, &self.cancellation, None, wait)? else { return Ok(None) };
+        let Some((block, mark)) = detached(py, &self.cancellation, None, wait)? else { return Ok(None) };
         let num_rows = block.num_rows();
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = (mark, num_rows as u64);
         let columns = match Arc::try_unwrap(block) {
             Ok(block) => block.columns,
             Err(block) => block.columns.clone(),
@@ -234,6 +253,13 @@ impl Execution {
         let given = |column| if strings_as_arrow { arrow(py, column) } else { owned(py, column) };
         let columns = columns.into_iter().map(given).collect::<PyResult<Vec<_>>>()?;
         Ok(Some((num_rows, PyList::new(py, columns)?)))
+    }
+
+    /// Where the rows go on behind those that were given, of which the last `num_left` count as not given: a list of numbers
+    /// and lists.
+    fn place<'py>(&self, py: Python<'py>, num_left: u64) -> PyResult<Bound<'py, PyList>> {
+        let (mark, num_rows) = self.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        mark::to_python(py, &mark.behind(num_rows.saturating_sub(num_left)))
     }
 
     /// The next task of a lane, or None once this is closed. Waits.
@@ -245,8 +271,8 @@ impl Execution {
                 // While the function runs, its results are there twice.
                 let (charge, wanted_bytes) = (2 * task.charge.num_bytes(), task.wanted_bytes);
                 task.charge.correct(charge);
-                let (pass, stage, begin) = (task.pass, task.stage, Instant::now());
-                Ok(Some(Job { task: Mutex::new(Some(task)), block, pass, stage, wanted_bytes, begin, executor }))
+                let (pass, first, stage, begin) = (task.pass, task.first, task.stage, Instant::now());
+                Ok(Some(Job { task: Mutex::new(Some(task)), block, pass, first, stage, wanted_bytes, begin, executor }))
             }
             Err(error) => {
                 task.slot.set(Err(error));

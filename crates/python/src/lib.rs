@@ -12,6 +12,7 @@ mod execution;
 mod exit;
 mod function;
 mod kept;
+mod mark;
 mod pipeline;
 mod program;
 mod queue;

@@ -7,6 +7,7 @@
 
 use super::block::Block;
 use super::budget::Budget;
+use super::mark::Mark;
 use super::meters::Meters;
 use super::node::{Context, Node, Poll};
 use super::rows::Rows;
@@ -79,8 +80,8 @@ impl State {
 
 /// What the consumer gets.
 pub enum Output {
-    /// Some rows.
-    Block(Arc<Block>),
+    /// Some rows, and where the first of them can be taken up again.
+    Block(Arc<Block>, Mark),
     /// Nothing came in time.
     Timeout,
     /// There is no more.
@@ -226,7 +227,8 @@ impl Executor {
             // What the consumer has is charged to nobody: there is room for the next.
             self.note_change(&mut state);
             drop(state);
-            return rows.gather().map(Output::Block).inspect_err(|_| self.close());
+            let mark = rows.mark(0);
+            return rows.gather().map(|block| Output::Block(block, mark)).inspect_err(|_| self.close());
         }
         match (state.error.take(), state.is_over()) {
             (Some(error), _) => Err(error),

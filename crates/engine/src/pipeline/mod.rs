@@ -13,6 +13,7 @@ pub mod executor;
 pub mod formats;
 mod gathering;
 pub mod index;
+pub mod mark;
 pub mod meters;
 pub mod native;
 pub mod node;

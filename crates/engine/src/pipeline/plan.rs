@@ -2,10 +2,11 @@
 
 use super::block::{FileOrigin, Pass};
 use super::index::Kept;
+use super::mark::{Mark, damaged};
 use super::node::{Node, Position};
 use super::nodes::batch::Batch;
 use super::nodes::bucket::{Bucket, Buckets};
-use super::nodes::cache::{Fill, Replay, Store};
+use super::nodes::cache::{Fill, Replay, Rest, Store};
 use super::nodes::counted::Counted;
 use super::nodes::epochs::Passes;
 use super::nodes::expected::Expected;
@@ -13,12 +14,14 @@ use super::nodes::files::{Files, Format};
 use super::nodes::hosted::Hosted;
 use super::nodes::map::{Map, Stage, Worker};
 use super::nodes::merge::{Drawn, Merge};
+use super::nodes::numbered::Restart;
 use super::nodes::sampled::{Indexed, Order, Sampled};
 use super::nodes::take::{Shard, Skip, Take};
 use super::nodes::window::Window;
 use super::nodes::zip::Zip;
 use super::origin::mix;
 use super::shuffle_plan::shuffled;
+use crate::error::{Error, Result};
 use std::sync::Arc;
 
 /// A source, or a step with what comes before it.
@@ -160,57 +163,77 @@ impl Settings {
 }
 
 impl Plan {
-    /// The nodes for pass number `pass`; they are `distance` steps away from the consumer.
-    pub fn start(self: &Arc<Self>, pass: u64, settings: Settings, distance: usize) -> Box<dyn Node> {
-        match &**self {
+    /// The nodes for pass number `pass` from a mark on; they are `distance` steps away from the consumer. Fails if this plan
+    /// cannot have given the mark.
+    pub fn start(
+        self: &Arc<Self>,
+        pass: u64,
+        settings: Settings,
+        distance: usize,
+        from: &Mark,
+    ) -> Result<Box<dyn Node>> {
+        let node: Box<dyn Node> = match &**self {
             Self::Files(format, files) => {
                 let (format, files) = (Arc::clone(format), Arc::clone(files));
                 let node = Files::new(format, files, settings.num_threads, settings.position(pass, distance));
-                Box::new(node.in_any_order(settings.in_any_order))
+                Box::new(node.in_any_order(settings.in_any_order).from_mark(from)?)
             }
             Self::Indexed(rows) => {
                 let position = settings.position(pass, distance);
                 let node = Sampled::new(Arc::clone(rows), Order::Natural, settings.ahead(), position);
-                Box::new(node.in_any_order(settings.in_any_order))
+                Box::new(node.in_any_order(settings.in_any_order).from_mark(from)?)
             }
-            Self::Hosted(lane) => Box::new(Hosted::new(*lane, settings.position(pass, distance))),
+            // The thread of the lane leaves out what is to be left out.
+            Self::Hosted(lane) => {
+                return Ok(Box::new(Hosted::new(*lane, settings.position(pass, distance)).from_mark(from)?));
+            }
             Self::Concat(inputs) => {
                 let inputs = Arc::clone(inputs);
-                let next = move |number: u64| {
+                let next = move |number: u64, from: &Mark| {
                     let number = usize::try_from(number).ok()?;
-                    inputs.get(number).map(|input| input.start(pass, settings.part(number), distance + 1))
+                    inputs.get(number).map(|input| input.start(pass, settings.part(number), distance + 1, from))
                 };
-                Box::new(Passes::new(Box::new(next), false))
+                Box::new(Passes::new(Box::new(next), false).from_mark(from)?)
             }
             Self::Mix(inputs, Mix { weights, goes_on, seed }) => {
                 let drawn = Drawn::new(weights.clone(), *goes_on, *seed, pass);
-                Box::new(Merge::new(parts(inputs, pass, settings, distance), Box::new(drawn)))
+                let inputs = parts(inputs, pass, settings, distance, |index| from.input(index))?;
+                Box::new(Merge::new(inputs, Box::new(drawn)).from_mark(from)?)
             }
             Self::Zip(inputs, is_strict) => {
-                let inputs = parts(inputs, pass, settings, distance);
-                Box::new(Zip::new(inputs, *is_strict, settings.ahead(), settings.position(pass, distance)))
+                let [num_rows] = from.numbers()?.unwrap_or_default();
+                let first = |index| Ok(from.input(index)?.behind(from.skip()));
+                let inputs = parts(inputs, pass, settings, distance, first)?;
+                let zip = Zip::new(inputs, *is_strict, settings.ahead(), settings.position(pass, distance));
+                return Ok(Box::new(zip.numbered_from(num_rows.saturating_add(from.skip()))));
             }
             Self::Metered { plan, stage, counts_rows } => {
-                let node = plan.start(pass, settings.of_stage(*stage), distance);
-                if *counts_rows { Box::new(Counted::new(node, *stage)) } else { node }
+                let node = plan.start(pass, settings.of_stage(*stage), distance, from)?;
+                return Ok(if *counts_rows { Box::new(Counted::new(node, *stage)) } else { node });
             }
-            Self::Shuffled(input, shuffle) => shuffled(input, shuffle, pass, settings, distance),
-            Self::Then(input, Step::Epochs(count)) => epochs(input, *count, pass, settings, distance),
-            Self::Then(input, Step::Cache(store)) => match store.get() {
-                Some(cached) => Box::new(Replay::new(cached, settings.pass(pass))),
-                None => {
-                    let input = input.start(0, settings, distance + 1);
-                    Box::new(Fill::new(input, Arc::clone(store), settings.pass(pass)))
-                }
-            },
-            Self::Then(input, step) => step.start(input.start(pass, settings, distance + 1), pass, settings, distance),
-        }
+            Self::Shuffled(input, shuffle) => shuffled(input, shuffle, pass, settings, distance, from.base()),
+            Self::Then(input, step) => return step.start(input, pass, settings, distance, from),
+        };
+        Ok(behind(node, from.skip()))
     }
 }
 
-/// The nodes of pipelines that are put together.
-fn parts(inputs: &[Arc<Plan>], pass: u64, settings: Settings, distance: usize) -> Vec<Box<dyn Node>> {
-    let start = |(index, input): (usize, &Arc<Plan>)| input.start(pass, settings.part(index), distance + 1);
+/// The rows of a node behind the first `skip`.
+pub(super) fn behind(node: Box<dyn Node>, skip: u64) -> Box<dyn Node> {
+    if skip == 0 { node } else { Box::new(Skip::new(node, skip)) }
+}
+
+/// The nodes of pipelines that are put together, from a mark of each on.
+fn parts(
+    inputs: &[Arc<Plan>],
+    pass: u64,
+    settings: Settings,
+    distance: usize,
+    first: impl Fn(usize) -> Result<Mark>,
+) -> Result<Vec<Box<dyn Node>>> {
+    let start = |(index, input): (usize, &Arc<Plan>)| {
+        input.start(pass, settings.part(index), distance + 1, &first(index)?)
+    };
     inputs.iter().enumerate().map(start).collect()
 }
 
@@ -218,34 +241,131 @@ fn parts(inputs: &[Arc<Plan>], pass: u64, settings: Settings, distance: usize) -
 const ENDLESS: u64 = 1 << 32;
 
 /// The passes of `input` that pass number `pass` of all consists of.
-fn epochs(input: &Arc<Plan>, count: Option<u64>, pass: u64, settings: Settings, distance: usize) -> Box<dyn Node> {
+fn epochs(input: &Arc<Plan>, count: Option<u64>, pass: u64, settings: Settings, distance: usize) -> Passes {
     let input = Arc::clone(input);
     let first = pass.wrapping_mul(count.unwrap_or(ENDLESS));
-    let next = move |number: u64| {
+    let next = move |number: u64, from: &Mark| {
         let is_over = count.is_some_and(|count| number >= count);
-        (!is_over).then(|| input.start(first.wrapping_add(number), settings, distance + 1))
+        (!is_over).then(|| input.start(first.wrapping_add(number), settings, distance + 1, from))
     };
-    Box::new(Passes::new(Box::new(next), true))
+    Passes::new(Box::new(next), true)
 }
 
 impl Step {
-    pub(super) fn start(&self, input: Box<dyn Node>, pass: u64, settings: Settings, distance: usize) -> Box<dyn Node> {
-        let map = |input, worker, expected: &Expected| {
-            let map = Map::new(input, worker, settings.ahead(), settings.position(pass, distance));
-            Box::new(map.in_any_order(settings.in_any_order).expecting(expected.clone()))
+    /// The nodes behind those of `input`, from a mark on.
+    fn start(
+        &self,
+        input: &Arc<Plan>,
+        pass: u64,
+        settings: Settings,
+        distance: usize,
+        from: &Mark,
+    ) -> Result<Box<dyn Node>> {
+        let restart: Restart = {
+            let input = Arc::clone(input);
+            Box::new(move |mark| input.start(pass, settings, distance + 1, mark))
         };
-        match self {
-            Self::Map(stages, expected) => map(input, Worker::Pool(Arc::clone(stages)), expected),
-            Self::MapHosted(lane, expected) => map(input, Worker::Lane(*lane), expected),
-            Self::Take(count) => Box::new(Take::new(input, *count)),
-            Self::Skip(count) => Box::new(Skip::new(input, *count)),
-            Self::Shard { index, count } => Box::new(Shard::new(input, *index, *count)),
-            Self::Window { size, seed } => Box::new(Window::new(input, *size, *seed, pass)),
-            Self::Batch { size, drops_remainder } => {
-                Box::new(Batch::new(input, *size, *drops_remainder, settings.pass(pass)))
+        let skip = from.skip();
+        Ok(match self {
+            Self::Map(..) | Self::MapHosted(..) => {
+                let node = restart(&self.before(from)?)?;
+                return Ok(self.map(node, pass, settings, distance, from));
             }
-            Self::Bucket(buckets) => Box::new(Bucket::new(input, buckets.as_ref().clone(), settings.pass(pass))),
-            Self::Cache(_) | Self::Epochs(_) => input,
+            Self::Take(count) => {
+                let [given] = from.numbers()?.unwrap_or_default();
+                Box::new(Take::new(restart(&from.input(0)?.behind(skip))?, *count, given.saturating_add(skip)))
+            }
+            Self::Skip(count) => match from.state() {
+                None => Box::new(Skip::new(restart(from)?, *count)),
+                // They were left out before.
+                Some(_) => restart(from)?,
+            },
+            Self::Shard { index, count } => {
+                let [given, old_count] = from.numbers()?.unwrap_or([0, *count]);
+                let given = resharded(given.saturating_add(skip), old_count, *count)?;
+                let first = from.input(0)?.behind(skip.saturating_mul(old_count));
+                Box::new(Shard::new(restart(&first)?, *index, *count, given))
+            }
+            Self::Window { size, seed } => {
+                behind(Box::new(Window::from_mark(from, restart, *size, *seed, pass)?), skip)
+            }
+            Self::Batch { size, drops_remainder } => {
+                let [next] = from.numbers()?.unwrap_or_default();
+                let input = restart(&from.input(0)?.behind(skip.saturating_mul(*size as u64)))?;
+                let batch = Batch::new(input, *size, *drops_remainder, settings.pass(pass));
+                Box::new(batch.numbered_from(next.saturating_add(skip)))
+            }
+            Self::Bucket(buckets) => {
+                Box::new(Bucket::from_mark(from, restart, buckets.as_ref().clone(), settings.pass(pass))?)
+            }
+            Self::Cache(store) => cached(input, store, pass, settings, distance, from)?,
+            Self::Epochs(count) => {
+                behind(Box::new(epochs(input, *count, pass, settings, distance).from_mark(from)?), skip)
+            }
+        })
+    }
+
+    /// Where the input of a step that works on rows goes on.
+    pub(super) fn before(&self, from: &Mark) -> Result<Mark> {
+        if self.keeps_count() { Ok(from.clone()) } else { from.input(0) }
+    }
+
+    fn keeps_count(&self) -> bool {
+        match self {
+            Self::Map(stages, _) => stages.iter().all(|stage| stage.keeps_count()),
+            _ => false,
         }
     }
+
+    /// The node of a step that works on rows, behind one that begins where [`Step::before`] says.
+    pub(super) fn map(
+        &self,
+        node: Box<dyn Node>,
+        pass: u64,
+        settings: Settings,
+        distance: usize,
+        from: &Mark,
+    ) -> Box<dyn Node> {
+        let (worker, expected) = match self {
+            Self::Map(stages, expected) => (Worker::Pool(Arc::clone(stages)), expected),
+            Self::MapHosted(lane, expected) => (Worker::Lane(*lane), expected),
+            // The others leave each row as it is.
+            _ => return node,
+        };
+        let map = Map::new(node, worker, settings.ahead(), settings.position(pass, distance));
+        let map = map.in_any_order(settings.in_any_order).expecting(expected.clone());
+        behind(Box::new(map), if self.keeps_count() { 0 } else { from.skip() })
+    }
+}
+
+/// How many rows a shard of `count` has given where one of `old_count` has given so many.
+fn resharded(given: u64, old_count: u64, count: u64) -> Result<u64> {
+    let place = given.checked_mul(old_count).ok_or_else(damaged)?;
+    match place % count {
+        0 => Ok(place / count),
+        _ => Err(Error::invalid_argument(format!(
+            "it was taken after {place} examples of the global order, in {old_count} shards, which shard(..., {count}) does not \
+             divide. Use a number of shards that divides {place}"
+        ))),
+    }
+}
+
+/// The rows that a cache keeps, or those that it will keep once a whole pass has gone through, which is always pass 0 of
+/// what comes before.
+fn cached(
+    input: &Arc<Plan>,
+    store: &Arc<Store>,
+    pass: u64,
+    settings: Settings,
+    distance: usize,
+    from: &Mark,
+) -> Result<Box<dyn Node>> {
+    let [first] = from.numbers()?.unwrap_or_default();
+    let (next, pass) = (first.saturating_add(from.skip()), settings.pass(pass));
+    let start = |mark| input.start(0, settings, distance + 1, mark);
+    Ok(match store.get() {
+        Some(cached) => Box::new(Replay::new(cached, next, pass)),
+        None if next == 0 => Box::new(Fill::new(start(&Mark::default())?, Arc::clone(store), pass)),
+        None => Box::new(Rest::new(start(&from.input(0)?.behind(from.skip()))?, next, pass)),
+    })
 }

@@ -2,6 +2,7 @@
 
 use super::block::Block;
 use super::column::Column;
+use super::mark::{Mark, Trail};
 use super::origin::{FileOrigin, Gathered, Origins, Place, RowOrigin};
 use crate::error::Result;
 use crate::tensor::allocate;
@@ -27,6 +28,8 @@ pub struct Rows {
     runs: Vec<Run>,
     num_rows: usize,
     group: Option<Group>,
+    /// Where they can be taken up again; empty if nobody has said.
+    trail: Trail,
 }
 
 impl Rows {
@@ -85,8 +88,25 @@ impl Rows {
         self.runs.get(index).map(|run| (&self.blocks[run.block], run.start, run.length))
     }
 
+    /// The rows, which begin at this mark of the node that gives them.
+    pub fn marked(mut self, mark: Mark) -> Self {
+        self.trail = Trail::of(mark, self.num_rows);
+        self
+    }
+
+    /// Where row `row` of the node that gave them can be taken up again.
+    pub fn mark(&self, row: usize) -> Mark {
+        self.trail.get(row)
+    }
+
+    /// Where all of them can be taken up again.
+    pub fn trail(&self) -> &Trail {
+        &self.trail
+    }
+
     /// Adds other rows behind these.
     pub fn append(&mut self, other: &Self) {
+        self.trail.append(&other.trail);
         if self.is_empty() {
             (self.blocks, self.runs, self.num_rows) = (Arc::clone(&other.blocks), other.runs.clone(), other.num_rows);
         } else if Arc::ptr_eq(&self.blocks, &other.blocks) {
@@ -121,7 +141,8 @@ impl Rows {
             parted.length -= rest;
         }
         self.num_rows -= count;
-        let mut front = Self { blocks: Arc::clone(&self.blocks), runs, num_rows: count, group: None };
+        let trail = self.trail.take_front(count);
+        let mut front = Self { blocks: Arc::clone(&self.blocks), runs, num_rows: count, group: None, trail };
         front.forget_blocks();
         front
     }
@@ -277,12 +298,18 @@ pub struct Cursor {
     rows: Rows,
     run: usize,
     at: usize,
+    num_taken: usize,
 }
 
 impl Cursor {
     /// At the first of these rows.
     pub fn new(rows: Rows) -> Self {
-        Self { rows, run: 0, at: 0 }
+        Self { rows, run: 0, at: 0, num_taken: 0 }
+    }
+
+    /// Where the next row can be taken up again, also if it is not there.
+    pub fn mark(&self) -> Mark {
+        self.rows.mark(self.num_taken)
     }
 
     /// Whether no row is left.
@@ -296,6 +323,7 @@ impl Cursor {
         let run = self.rows.runs.get(self.run)?;
         let row = run.start + self.at;
         self.at += 1;
+        self.num_taken += 1;
         if self.at == run.length {
             (self.run, self.at) = (self.run + 1, 0);
         }

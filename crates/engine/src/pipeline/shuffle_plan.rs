@@ -1,5 +1,6 @@
 //! How a shuffle of all rows is planned: the rows are shuffled at their sources, the steps behind those follow.
 
+use super::mark::Mark;
 use super::node::Node;
 use super::nodes::counted::Counted;
 use super::nodes::merge::{Merge, Permuted};
@@ -7,7 +8,7 @@ use super::nodes::sampled::{Indexed, Order, Sampled};
 use super::nodes::shuffled::{Reach, Scans, Shuffled};
 use super::permutation::Permutation;
 use super::plan::{Plan, Settings, Shuffle, Step};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use std::sync::Arc;
 
 /// A source of which all rows are reached, with the nodes behind it.
@@ -23,19 +24,20 @@ enum Behind {
     Counted(usize),
 }
 
-/// The nodes for pass number `pass` over all rows of `input`, each step of which makes one row of each.
+/// The nodes for pass number `pass` over all rows of `input`, each step of which makes one row of each; from a state on.
 pub(super) fn shuffled(
     input: &Arc<Plan>,
     shuffle: &Shuffle,
     pass: u64,
     settings: Settings,
     distance: usize,
+    from: Mark,
 ) -> Box<dyn Node> {
     let leaves = leaves(input, settings);
     let reach = |(part, leaf): (usize, &Leaf)| leaf.reach(shuffle, part, pass, distance + 1);
     let reached = leaves.iter().enumerate().map(reach).collect();
     let seed = shuffle.seed;
-    let begin = move |rows: Vec<Arc<dyn Indexed>>| begin(&leaves, rows, seed, pass, distance);
+    let begin = move |rows: Vec<Arc<dyn Indexed>>| begin(&leaves, rows, (seed, pass), distance, &from);
     Box::new(Shuffled::new(reached, Box::new(begin)))
 }
 
@@ -67,9 +69,10 @@ impl Leaf {
         let settings = self.settings;
         match &*self.source {
             Plan::Indexed(rows) => Reach::Known(Arc::clone(rows)),
-            Plan::Then(_, Step::Cache(store)) => {
-                Reach::Cache(self.source.start(pass, settings, distance), Arc::clone(store))
-            }
+            Plan::Then(_, Step::Cache(store)) => match self.source.start(pass, settings, distance, &Mark::default()) {
+                Ok(node) => Reach::Cache(node, Arc::clone(store)),
+                Err(error) => Reach::Refused(error),
+            },
             Plan::Files(format, files) => match Arc::clone(format).random_access() {
                 Some(access) => {
                     let files = files.iter().map(|file| file.in_pass(settings.pass(pass))).collect();
@@ -83,33 +86,59 @@ impl Leaf {
         }
     }
 
-    /// The rows in an order, behind all steps.
-    fn start(&self, rows: Arc<dyn Indexed>, order: Order, pass: u64, distance: usize) -> Box<dyn Node> {
+    /// The rows in an order, behind all steps, from a mark on.
+    fn start(
+        &self,
+        rows: Arc<dyn Indexed>,
+        order: Order,
+        pass: u64,
+        distance: usize,
+        from: &Mark,
+    ) -> Result<Box<dyn Node>> {
         let (settings, num_behind) = (self.settings, self.behind.len());
+        // The mark of what each step gives, the last step first; then that of the source.
+        let mut marks = vec![from.clone()];
+        for behind in self.behind.iter().rev() {
+            let mark = &marks[marks.len() - 1];
+            marks.push(match behind {
+                Behind::Step(step, _) => step.before(mark)?,
+                Behind::Counted(_) => mark.clone(),
+            });
+        }
+        let mark = &marks[num_behind];
         let position = settings.position(pass, distance + num_behind);
         let sampled = Sampled::new(rows, order, settings.ahead(), position).in_any_order(settings.in_any_order);
+        let source = super::plan::behind(Box::new(sampled.from_mark(mark)?), mark.skip());
         let start = |node, (index, behind): (usize, &Behind)| -> Box<dyn Node> {
+            let last = num_behind - 1 - index;
             match behind {
-                Behind::Step(step, settings) => step.start(node, pass, *settings, distance + num_behind - 1 - index),
+                Behind::Step(step, settings) => step.map(node, pass, *settings, distance + last, &marks[last]),
                 Behind::Counted(stage) => Box::new(Counted::new(node, *stage)),
             }
         };
-        self.behind.iter().enumerate().fold(Box::new(sampled), start)
+        Ok(self.behind.iter().enumerate().fold(source, start))
     }
 }
 
 /// The nodes once it is known how the rows of each source are reached.
-fn begin(leaves: &[Leaf], rows: Vec<Arc<dyn Indexed>>, seed: u64, pass: u64, distance: usize) -> Box<dyn Node> {
+fn begin(
+    leaves: &[Leaf],
+    rows: Vec<Arc<dyn Indexed>>,
+    (seed, pass): (u64, u64),
+    distance: usize,
+    from: &Mark,
+) -> Result<Box<dyn Node>> {
     let order = Arc::new(Permutation::new(rows.iter().map(|rows| rows.len()).sum(), seed, pass));
     if let ([leaf], [rows]) = (leaves, &rows[..]) {
-        return leaf.start(Arc::clone(rows), Order::Permuted(order), pass, distance);
+        return leaf.start(Arc::clone(rows), Order::Permuted(order), pass, distance, from);
     }
     let mut ends = Vec::new();
     let mut nodes = Vec::new();
-    for (leaf, rows) in leaves.iter().zip(rows) {
+    for (index, (leaf, rows)) in leaves.iter().zip(rows).enumerate() {
         let first = ends.last().copied().unwrap_or(0);
         ends.push(first + rows.len());
-        nodes.push(leaf.start(rows, Order::Part(Arc::clone(&order), first), pass, distance + 1));
+        let order = Order::Part(Arc::clone(&order), first);
+        nodes.push(leaf.start(rows, order, pass, distance + 1, &from.input(index)?)?);
     }
-    Box::new(Merge::new(nodes, Box::new(Permuted::new(order, ends))))
+    Ok(Box::new(Merge::new(nodes, Box::new(Permuted::new(order, ends))).from_mark(from)?))
 }

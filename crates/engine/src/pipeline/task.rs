@@ -1,6 +1,7 @@
 //! Tasks: what workers and Python's threads do, in parallel, and where their results wait for their turn.
 
 use super::budget::Charge;
+use super::mark::Mark;
 use super::nodes::expected::Expected;
 use super::rows::Rows;
 use crate::error::{Error, Result};
@@ -17,6 +18,8 @@ pub struct HostTask {
     pub rows: Rows,
     /// Another number for each pass, for those that make rows.
     pub pass: u64,
+    /// How many rows of the pass are left out, for those that make rows.
+    pub first: u64,
     /// The number of the stage whose task it is.
     pub stage: usize,
     /// What the result is expected to take.
@@ -67,9 +70,9 @@ impl<T> Slot<T> {
     }
 }
 
-/// Results in the order in which their tasks were started, whoever was first.
+/// Results in the order in which their tasks were started, whoever was first, each with the mark of its first row.
 pub struct Ring<T> {
-    slots: VecDeque<Slot<T>>,
+    slots: VecDeque<(Slot<T>, Mark)>,
     /// Whichever task has ended is first.
     in_any_order: bool,
 }
@@ -107,19 +110,19 @@ impl<T> Ring<T> {
     }
 
     /// The place for the result of one more task.
-    pub fn start(&mut self) -> Slot<T> {
+    pub fn start(&mut self, mark: Mark) -> Slot<T> {
         let slot = Slot::new();
-        self.slots.push_back(slot.clone());
+        self.slots.push_back((slot.clone(), mark));
         slot
     }
 
     /// The result of the oldest task, if that has ended; in any order that of any task that has.
-    pub fn pop(&mut self) -> Option<Result<T>> {
+    pub fn pop(&mut self) -> Option<(Mark, Result<T>)> {
         let looked_at = if self.in_any_order { self.slots.len() } else { 1 };
         let mut slots = self.slots.iter().take(looked_at).enumerate();
-        let (index, result) = slots.find_map(|(index, slot)| slot.take().map(|result| (index, result)))?;
-        self.slots.remove(index);
-        Some(result)
+        let (index, result) = slots.find_map(|(index, (slot, _))| slot.take().map(|result| (index, result)))?;
+        let (_, mark) = self.slots.remove(index)?;
+        Some((mark, result))
     }
 }
 

@@ -6,6 +6,7 @@ use super::budget::Budget;
 use super::column::Column;
 use super::executor::{Executor, Output};
 use super::formats::{Codec, Lines};
+use super::mark::Mark;
 use super::nodes::expected::Expected;
 use super::nodes::map::Stage;
 use super::plan::{Plan, Settings, Step};
@@ -21,6 +22,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 mod combined;
+mod resumed;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -80,7 +82,7 @@ fn run_with(plan: &Arc<Plan>, pass: u64, settings: Settings, limit_bytes: usize)
 }
 
 fn consume(plan: &Arc<Plan>, pass: u64, settings: Settings, budget: &Arc<Budget>) -> (Vec<String>, Option<Error>) {
-    let root = plan.start(pass, settings, 0);
+    let root = plan.start(pass, settings, 0, &Mark::default()).unwrap();
     let executor = Executor::new(root, 0, Arc::clone(budget), 3);
     let mut rows = Vec::new();
     let error = std::thread::scope(|scope| {
@@ -88,7 +90,7 @@ fn consume(plan: &Arc<Plan>, pass: u64, settings: Settings, budget: &Arc<Budget>
         executor.start();
         let error = loop {
             match executor.next(PATIENCE) {
-                Ok(Output::Block(block)) => rows.extend(strings(&block.columns[0])),
+                Ok(Output::Block(block, _)) => rows.extend(strings(&block.columns[0])),
                 Ok(Output::End) => break None,
                 Ok(Output::Timeout) => panic!("nothing came"),
                 Err(error) => break Some(error),

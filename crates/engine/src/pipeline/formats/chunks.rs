@@ -22,7 +22,7 @@ pub trait Split: Send {
 }
 
 /// A place in a file, uncompressed.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Place {
     /// Its offset.
     pub offset_bytes: u64,
@@ -65,9 +65,10 @@ pub struct Chunks<S> {
 }
 
 impl<S: Split> Chunks<S> {
-    pub fn open(file: &Arc<FileOrigin>, codec: Codec, split: S) -> Result<Self> {
-        let source = Source::open(file, codec)?;
-        let at = Place { offset_bytes: 0, record: 0 };
+    /// Opens a file at a place where a record begins.
+    pub fn open(file: &Arc<FileOrigin>, codec: Codec, split: S, at: Place) -> Result<Self> {
+        let mut source = Source::open(file, codec)?;
+        source.skip_to(file, at.offset_bytes)?;
         let (file, rest) = (Arc::clone(file), Vec::new());
         Ok(Self { file, source, split, rest, at, is_last: false, error: None, failure: None })
     }
@@ -151,6 +152,10 @@ impl<S: Split> Chunks<S> {
 }
 
 impl<S: Split> Scan for Chunks<S> {
+    fn place(&self) -> Place {
+        self.at
+    }
+
     fn next(&mut self, charge: Charge) -> Result<Option<Block>> {
         let Some((chunk, found)) = self.next_chunk()? else { return Ok(None) };
         let num_rows = found.spans.len();
@@ -165,7 +170,7 @@ impl<S: Split> Scan for Chunks<S> {
 /// Finds the records of an uncompressed file of `len` bytes as those who read it do. The spans that are found must begin
 /// where their records do.
 pub fn scan(file: &Arc<FileOrigin>, split: impl Split, len: u64) -> Result<Scanned> {
-    let mut chunks = Chunks::open(file, Codec::Known(Compression::None), split)?;
+    let mut chunks = Chunks::open(file, Codec::Known(Compression::None), split, Place::default())?;
     let mut scanned = Scanned::default();
     while let Some((_, found)) = chunks.next_chunk()? {
         let at = chunks.at;

@@ -45,11 +45,18 @@ pub enum Columns {
 }
 
 impl Format for Csv {
-    fn open(&self, file: &Arc<FileOrigin>) -> Result<Box<dyn Scan>> {
+    fn open(&self, file: &Arc<FileOrigin>, at: Place) -> Result<Box<dyn Scan>> {
         // Another pass may find another header.
         let file = file.reopened();
-        let splitter = Splitter { file: Arc::clone(&file), csv: self.clone() };
-        Ok(Box::new(Chunks::open(&file, self.codec, splitter)?))
+        let open = |at| {
+            let splitter = Splitter { file: Arc::clone(&file), csv: self.clone() };
+            Chunks::open(&file, self.codec, splitter, at)
+        };
+        if at.offset_bytes > 0 {
+            // What the header says holds for the records from there on.
+            open(Place::default())?.next(Budget::new(usize::MAX).charge(0))?;
+        }
+        Ok(Box::new(open(at)?))
     }
 
     fn block_bytes(&self) -> usize {
@@ -91,7 +98,7 @@ impl RandomAccess for Csv {
 /// The records in the first block of a file, the header with them.
 pub fn first_records(file: &Arc<FileOrigin>, codec: Codec, delimiter: u8) -> Result<Option<Text>> {
     let csv = Csv { codec, delimiter, columns: Columns::Unknown };
-    let block = csv.open(file)?.next(Budget::new(usize::MAX).charge(0))?;
+    let block = csv.open(file, Place::default())?.next(Budget::new(usize::MAX).charge(0))?;
     Ok(block.and_then(|block| match block.columns.first() {
         Some(Column::Text(records)) => Some(records.clone()),
         _ => None,

@@ -22,8 +22,8 @@ pub struct FixedLength {
 }
 
 impl Format for FixedLength {
-    fn open(&self, file: &Arc<FileOrigin>) -> Result<Box<dyn Scan>> {
-        Ok(Box::new(Chunks::open(file, self.codec, self.splitter(file))?))
+    fn open(&self, file: &Arc<FileOrigin>, at: Place) -> Result<Box<dyn Scan>> {
+        Ok(Box::new(Chunks::open(file, self.codec, self.splitter(file), at)?))
     }
 
     fn block_bytes(&self) -> usize {

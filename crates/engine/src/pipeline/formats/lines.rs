@@ -19,8 +19,8 @@ pub struct Lines {
 }
 
 impl Format for Lines {
-    fn open(&self, file: &Arc<FileOrigin>) -> Result<Box<dyn Scan>> {
-        Ok(Box::new(Chunks::open(file, self.codec, Splitter { skips_blank: self.skips_blank })?))
+    fn open(&self, file: &Arc<FileOrigin>, at: Place) -> Result<Box<dyn Scan>> {
+        Ok(Box::new(Chunks::open(file, self.codec, Splitter { skips_blank: self.skips_blank }, at)?))
     }
 
     fn block_bytes(&self) -> usize {

@@ -7,7 +7,7 @@ use crate::files::output::retried;
 use crate::pipeline::block::FileOrigin;
 use crate::tensor::allocate::{self, Unread};
 use bzip2::read::MultiBzDecoder;
-use std::io::{self, BufReader, Chain, Cursor, ErrorKind, Read};
+use std::io::{self, BufReader, Chain, Cursor, ErrorKind, Read, Seek, SeekFrom};
 
 /// How a file is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +76,30 @@ impl Source {
 }
 
 impl Source {
+    /// Goes on at byte `offset` of the uncompressed data, from the beginning of the file. Fails if it ends before.
+    pub fn skip_to(&mut self, file: &FileOrigin, offset: u64) -> Result<()> {
+        if offset == 0 {
+            return Ok(());
+        }
+        let skipped = match &mut self.0 {
+            Kind::Plain(plain) if !plain.get_ref().1.may_wait() => {
+                let (start, input) = plain.get_mut();
+                *start = Cursor::default();
+                let size = input.seek(SeekFrom::End(0));
+                size.and_then(|size| input.seek(SeekFrom::Start(offset.min(size))))
+            }
+            _ => io::copy(&mut self.by_ref().take(offset), &mut io::sink()),
+        };
+        let place = format!("byte {offset} of the data");
+        match skipped.map_err(|error| self.error(file, &error, &place))? == offset {
+            true => Ok(()),
+            false => Err(Error::data_loss(format!(
+                "{}: it ends before {place}, where it was read before. Resume with the files as they were.",
+                file.name.text()
+            ))),
+        }
+    }
+
     /// Reads up to `count` bytes, fewer only at the end, behind those that are there.
     pub fn read_more(&mut self, bytes: &mut Vec<u8>, count: usize) -> std::result::Result<(), Unread> {
         if let Kind::Plain(file) = &mut self.0

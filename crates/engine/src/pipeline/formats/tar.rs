@@ -2,7 +2,7 @@
 //!
 //! Source: POSIX.1-2017, pax interchange format, with GNU's long names; the grouping of the library `webdataset`.
 
-use super::chunks::CHUNK_BYTES;
+use super::chunks::{CHUNK_BYTES, Place};
 use super::source::{Codec, Source};
 use super::tar_input::Input;
 use super::tar_samples::Samples;
@@ -29,10 +29,10 @@ pub struct Tar {
 }
 
 impl Format for Tar {
-    fn open(&self, file: &Arc<FileOrigin>) -> Result<Box<dyn Scan>> {
-        let archive = Archive::open(file, self.codec)?;
+    fn open(&self, file: &Arc<FileOrigin>, at: Place) -> Result<Box<dyn Scan>> {
+        let archive = Archive::open(file, self.codec, at.offset_bytes)?;
         let extensions = Arc::clone(&self.extensions);
-        Ok(Box::new(Samples::new(archive, extensions, 0)))
+        Ok(Box::new(Samples::new(archive, extensions, at.record)))
     }
 
     fn block_bytes(&self) -> usize {
@@ -46,7 +46,7 @@ impl Format for Tar {
 
 /// The extensions of the first sample of an archive.
 pub fn infer_tar(file: &Arc<FileOrigin>, codec: Codec) -> Result<Vec<String>> {
-    let mut archive = Archive::open(file, codec)?;
+    let mut archive = Archive::open(file, codec, 0)?;
     let mut extensions = Vec::new();
     let mut key = None;
     while let Some(member) = archive.next()? {
@@ -84,8 +84,10 @@ pub(super) struct Archive<I> {
 }
 
 impl Archive<Source> {
-    fn open(file: &Arc<FileOrigin>, codec: Codec) -> Result<Self> {
-        Ok(Self::new(file, Source::open(file, codec)?, 0))
+    fn open(file: &Arc<FileOrigin>, codec: Codec, offset_bytes: u64) -> Result<Self> {
+        let mut source = Source::open(file, codec)?;
+        source.skip_to(file, offset_bytes)?;
+        Ok(Self::new(file, source, offset_bytes))
     }
 }
 

@@ -1,6 +1,6 @@
 //! The samples of tar archives: neighbouring files with one key.
 
-use super::chunks::CHUNK_BYTES;
+use super::chunks::{CHUNK_BYTES, Place};
 use super::tar::{Archive, Member};
 use super::tar_input::Input;
 use crate::error::{Error, Result};
@@ -96,6 +96,10 @@ fn place(added: &[u8], bytes: &mut Vec<u8>) -> Result<Span> {
 }
 
 impl<I: Input + Send> Scan for Samples<I> {
+    fn place(&self) -> Place {
+        Place { offset_bytes: self.archive.begin, record: self.sample }
+    }
+
     fn next(&mut self, charge: Charge) -> Result<Option<Block>> {
         let first = self.sample;
         let mut bytes = Vec::new();

@@ -18,8 +18,8 @@ pub struct TfRecords {
 }
 
 impl Format for TfRecords {
-    fn open(&self, file: &Arc<FileOrigin>) -> Result<Box<dyn Scan>> {
-        Ok(Box::new(Chunks::open(file, self.codec, Splitter { name: Arc::clone(file), codec: self.codec })?))
+    fn open(&self, file: &Arc<FileOrigin>, at: Place) -> Result<Box<dyn Scan>> {
+        Ok(Box::new(Chunks::open(file, self.codec, Splitter { name: Arc::clone(file), codec: self.codec }, at)?))
     }
 
     fn block_bytes(&self) -> usize {

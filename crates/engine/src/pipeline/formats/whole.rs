@@ -22,7 +22,7 @@ const EXPECTED_BYTES: usize = 128 * 1024;
 pub struct Whole;
 
 impl Format for Whole {
-    fn open(&self, file: &Arc<FileOrigin>) -> Result<Box<dyn Scan>> {
+    fn open(&self, file: &Arc<FileOrigin>, _at: Place) -> Result<Box<dyn Scan>> {
         Ok(Box::new(WholeFile { file: Some(Arc::clone(file)), label: None }))
     }
 
@@ -48,7 +48,7 @@ pub struct Labelled {
 }
 
 impl Format for Labelled {
-    fn open(&self, file: &Arc<FileOrigin>) -> Result<Box<dyn Scan>> {
+    fn open(&self, file: &Arc<FileOrigin>, _at: Place) -> Result<Box<dyn Scan>> {
         let label = self.label(file)?;
         Ok(Box::new(WholeFile { file: Some(Arc::clone(file)), label: Some(label) }))
     }
@@ -132,6 +132,10 @@ struct WholeFile {
 }
 
 impl Scan for WholeFile {
+    fn place(&self) -> Place {
+        Place::default()
+    }
+
     fn next(&mut self, charge: Charge) -> Result<Option<Block>> {
         let Some(file) = self.file.take() else { return Ok(None) };
         let bytes = read_whole_file(&file.name)?;

@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::pipeline::block::{FileOrigin, Pass};
+use crate::pipeline::mark::Mark;
 use crate::pipeline::node::{Context, Node, Poll};
 use crate::pipeline::rows::Rows;
 use std::sync::Arc;
@@ -25,6 +26,12 @@ impl Batch {
         let origin = FileOrigin::unnamed("batch", pass);
         Self { input, size, drops_remainder, waiting: Rows::new(), is_over: false, origin, next: 0 }
     }
+
+    /// The number of the first batch is `next`.
+    pub fn numbered_from(mut self, next: u64) -> Self {
+        self.next = next;
+        self
+    }
 }
 
 impl Node for Batch {
@@ -42,8 +49,10 @@ impl Node for Batch {
             0 => Ok(Poll::End),
             length if length < self.size && self.drops_remainder => Ok(Poll::End),
             _ => {
+                let number = self.next;
                 self.next += 1;
-                Ok(Poll::Ready(rows.in_group(Some((Arc::clone(&self.origin), self.next - 1)))))
+                let mark = Mark::new([number], [rows.mark(0)]);
+                Ok(Poll::Ready(rows.in_group(Some((Arc::clone(&self.origin), number))).marked(mark)))
             }
         }
     }

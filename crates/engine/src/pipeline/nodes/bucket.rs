@@ -3,8 +3,11 @@
 use crate::error::Result;
 use crate::pipeline::block::{FileOrigin, Pass};
 use crate::pipeline::budget::Budget;
+use crate::pipeline::mark::Mark;
 use crate::pipeline::node::{Context, Node, Poll};
 use crate::pipeline::nodes::held::{Holding, Place};
+use crate::pipeline::nodes::numbered::{Given, Numbered, Restart};
+use crate::pipeline::nodes::waiting::{Marks, Waiting};
 use crate::pipeline::rows::{Cursor, Rows};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -55,32 +58,65 @@ impl Buckets {
 
 /// The node.
 pub struct Bucket {
-    input: Box<dyn Node>,
+    input: Numbered,
     buckets: Buckets,
     filling: Vec<Filling>,
     holding: Holding,
     incoming: Cursor,
+    /// The number of the row that comes next.
+    next_row: u64,
     /// Batches that are whole.
     ready: VecDeque<Rows>,
     is_over: bool,
     /// Counts the batches.
     origin: Arc<FileOrigin>,
     next: u64,
+    marks: Marks,
+    /// So many batches are left out.
+    skip: u64,
 }
 
 #[derive(Default)]
 struct Filling {
-    rows: Vec<Place>,
+    /// The number of each row, and where it waits.
+    rows: Vec<(u64, Place)>,
     longest: usize,
 }
 
 impl Bucket {
     /// Batches of the rows of `input`.
     pub fn new(input: Box<dyn Node>, buckets: Buckets, pass: Pass) -> Self {
+        Self::with(Numbered::new(input), buckets, pass)
+    }
+
+    /// The same from a mark on, which counts batches.
+    pub fn from_mark(mark: &Mark, restart: Restart, buckets: Buckets, pass: Pass) -> Result<Self> {
+        let mut bucket = match Waiting::of(mark)? {
+            None => Self::new(restart(&Mark::default())?, buckets, pass),
+            Some(Waiting { numbers: [next], rows, next_row, parts }) => {
+                let input = Numbered::recalled(parts, &rows, next_row, restart)?;
+                Self { next, ..Self::with(input, buckets, pass) }
+            }
+        };
+        bucket.marks.set(mark.base());
+        bucket.skip = mark.skip();
+        Ok(bucket)
+    }
+
+    fn with(input: Numbered, buckets: Buckets, pass: Pass) -> Self {
         let filling = (0..=buckets.boundaries.len()).map(|_| Filling::default()).collect();
         let origin = FileOrigin::unnamed("batch", pass);
         let (holding, incoming, ready) = (Holding::default(), Cursor::default(), VecDeque::new());
-        Self { input, buckets, filling, holding, incoming, ready, is_over: false, origin, next: 0 }
+        let (marks, next_row) = (Marks::default(), 0);
+        Self { input, buckets, filling, holding, incoming, next_row, ready, is_over: false, origin, next: 0, marks, skip: 0 }
+    }
+
+    /// The state in which the rows wait that wait now.
+    fn state(&mut self) -> Mark {
+        let mut rows: Vec<_> = self.filling.iter().flat_map(|filling| filling.rows.iter().map(|row| row.0)).collect();
+        rows.sort_unstable();
+        let next = (self.next_row, self.incoming.mark());
+        Waiting::mark([self.next], &rows, next, self.holding.arrivals())
     }
 
     /// Puts the rows that came into their buckets, until a batch is whole.
@@ -89,7 +125,9 @@ impl Bucket {
             && let Some((block, row)) = self.incoming.next()
         {
             let length = block.columns[self.buckets.column].row_length(row);
-            let number = self.holding.add(block, row..row + 1, budget)?;
+            let place = (self.holding.add(block, row..row + 1, budget)?, row as u32);
+            let number = self.next_row;
+            self.next_row += 1;
             let bucket = self.buckets.of(length);
             let filling = &mut self.filling[bucket];
             let longest = filling.longest.max(length);
@@ -99,7 +137,7 @@ impl Bucket {
                 self.ready.push_back(filling.take(&mut self.holding, budget)?);
             }
             filling.longest = filling.longest.max(length);
-            filling.rows.push((number, row as u32));
+            filling.rows.push((number, place));
             if self.buckets.are_full(bucket, filling) {
                 self.ready.push_back(filling.take(&mut self.holding, budget)?);
             }
@@ -113,7 +151,7 @@ impl Filling {
         let mut rows = Rows::new();
         holding.begin_group();
         let places = std::mem::take(self).rows;
-        places.into_iter().try_for_each(|place| holding.give(place, &mut rows, budget))?;
+        places.into_iter().try_for_each(|(_, place)| holding.give(place, &mut rows, budget))?;
         Ok(rows)
     }
 }
@@ -121,22 +159,33 @@ impl Filling {
 impl Node for Bucket {
     fn pull(&mut self, context: &mut Context) -> Result<Poll> {
         loop {
+            if self.ready.is_empty() && self.marks.is_due(self.filling.iter().map(|filling| filling.rows.len()).sum()) {
+                let mark = self.state();
+                self.marks.set(mark);
+            }
             self.sort(context.budget)?;
             if let Some(rows) = self.ready.pop_front() {
+                let (number, mark) = (self.next, self.marks.next(rows.len()));
                 self.next += 1;
-                return Ok(Poll::Ready(rows.in_group(Some((Arc::clone(&self.origin), self.next - 1)))));
+                if self.skip > 0 {
+                    self.skip -= 1;
+                    continue;
+                }
+                return Ok(Poll::Ready(rows.in_group(Some((Arc::clone(&self.origin), number))).marked(mark)));
             }
             if self.is_over {
                 return Ok(Poll::End);
             }
             match self.input.pull(context)? {
-                Poll::Ready(rows) => {
+                Given::Rows(first, rows) => {
                     let num_waiting: usize = self.filling.iter().map(|filling| filling.rows.capacity()).sum();
-                    self.holding.look_at(context.budget, num_waiting * size_of::<Place>())?;
+                    self.holding.look_at(context.budget, num_waiting * size_of::<(u64, Place)>())?;
+                    self.holding.begin_arrival(first, rows.mark(0));
+                    self.next_row = first;
                     self.incoming = Cursor::new(rows);
                 }
-                Poll::Pending => return Ok(Poll::Pending),
-                Poll::End => {
+                Given::Pending => return Ok(Poll::Pending),
+                Given::End => {
                     self.is_over = true;
                     for filling in self.filling.iter_mut().filter(|filling| !filling.rows.is_empty()) {
                         self.ready.push_back(filling.take(&mut self.holding, context.budget)?);

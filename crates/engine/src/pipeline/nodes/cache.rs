@@ -3,6 +3,7 @@
 use crate::error::{Code, Error, Result};
 use crate::pipeline::block::{Block, Pass};
 use crate::pipeline::budget::{Budget, Charge};
+use crate::pipeline::mark::Mark;
 use crate::pipeline::node::{Context, Node, Poll};
 use crate::pipeline::nodes::sampled::Indexed;
 use crate::pipeline::rows::Rows;
@@ -22,12 +23,27 @@ impl Store {
 
 /// All rows of a pass.
 pub struct Cached {
+    kept: Kept,
+    /// What the blocks are charged to.
+    budget: Arc<Budget>,
+}
+
+/// Blocks of rows.
+#[derive(Default)]
+struct Kept {
     blocks: Vec<Arc<Block>>,
     /// For each block the number behind its last row.
     ends: Vec<u64>,
+    /// Where the rows of each block can be made again.
+    marks: Vec<Mark>,
     num_bytes: usize,
-    /// What the blocks are charged to.
-    budget: Arc<Budget>,
+}
+
+impl Kept {
+    /// The number of the first row of a block.
+    fn first(&self, block: usize) -> u64 {
+        block.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0)
+    }
 }
 
 impl Cached {
@@ -35,10 +51,10 @@ impl Cached {
     pub fn charge(&self, budget: &Arc<Budget>) -> Result<Option<Charge>> {
         match Arc::ptr_eq(&self.budget, budget) {
             true => Ok(None),
-            false if self.num_bytes > budget.limit_bytes() => {
-                Err(too_large(&format!("{} bytes", self.num_bytes), budget))
+            false if self.kept.num_bytes > budget.limit_bytes() => {
+                Err(too_large(&format!("{} bytes", self.kept.num_bytes), budget))
             }
-            false => Ok(Some(budget.charge(self.num_bytes))),
+            false => Ok(Some(budget.charge(self.kept.num_bytes))),
         }
     }
 }
@@ -57,25 +73,25 @@ pub struct Fill {
     input: Box<dyn Node>,
     store: Arc<Store>,
     pass: Pass,
-    blocks: Vec<Arc<Block>>,
-    ends: Vec<u64>,
-    num_bytes: usize,
+    kept: Kept,
 }
 
 impl Fill {
     /// The rows of `input`, a whole pass of which is kept in `store`. They are given as those of `pass`.
     pub fn new(input: Box<dyn Node>, store: Arc<Store>, pass: Pass) -> Self {
-        Self { input, store, pass, blocks: Vec::new(), ends: Vec::new(), num_bytes: 0 }
+        Self { input, store, pass, kept: Kept::default() }
     }
 
     fn keep(&mut self, rows: &Rows, budget: &Budget) -> Result<()> {
         let missing = || Error::internal("cache: the rows are no whole block");
         let block = rows.whole_block().ok_or_else(missing)?;
-        self.num_bytes += block.held_bytes();
-        self.blocks.push(Arc::clone(block));
-        self.ends.push(self.ends.last().copied().unwrap_or(0) + rows.len() as u64);
-        match self.num_bytes > budget.limit_bytes() {
-            true => Err(too_large(&format!("more than {} bytes", self.num_bytes), budget)),
+        let kept = &mut self.kept;
+        kept.num_bytes += block.held_bytes();
+        kept.blocks.push(Arc::clone(block));
+        kept.marks.push(rows.mark(0));
+        kept.ends.push(kept.ends.last().copied().unwrap_or(0) + rows.len() as u64);
+        match kept.num_bytes > budget.limit_bytes() {
+            true => Err(too_large(&format!("more than {} bytes", kept.num_bytes), budget)),
             false => Ok(()),
         }
     }
@@ -87,12 +103,11 @@ impl Node for Fill {
         match &poll {
             Poll::Ready(rows) => {
                 self.keep(rows, context.budget)?;
-                return Ok(Poll::Ready(in_pass(&self.blocks[self.blocks.len() - 1], self.pass)));
+                return Ok(Poll::Ready(self.kept.rows(self.kept.blocks.len() - 1, self.pass)));
             }
             Poll::End => {
-                let (blocks, ends) = (std::mem::take(&mut self.blocks), std::mem::take(&mut self.ends));
-                let budget = Arc::clone(context.budget);
-                *self.store.0.lock() = Some(Arc::new(Cached { blocks, ends, num_bytes: self.num_bytes, budget }));
+                let (kept, budget) = (std::mem::take(&mut self.kept), Arc::clone(context.budget));
+                *self.store.0.lock() = Some(Arc::new(Cached { kept, budget }));
             }
             Poll::Pending => {}
         }
@@ -100,35 +115,74 @@ impl Node for Fill {
     }
 }
 
-/// All rows of a block, as those of a pass.
-fn in_pass(block: &Arc<Block>, pass: Pass) -> Rows {
-    let origins = block.origins().in_pass(pass);
-    Rows::all(block.share().with_origins(origins))
+impl Kept {
+    /// All rows of a block, as those of a pass.
+    fn rows(&self, index: usize, pass: Pass) -> Rows {
+        let block = &self.blocks[index];
+        let origins = block.origins().in_pass(pass);
+        let mark = Mark::new([self.first(index)], [self.marks[index].clone()]);
+        Rows::all(block.share().with_origins(origins)).marked(mark)
+    }
+}
+
+/// Gives the rows of its input, from some row on, as those of a pass. Nothing is kept, as there is no whole pass.
+pub struct Rest {
+    input: Box<dyn Node>,
+    next: u64,
+    pass: Pass,
+}
+
+impl Rest {
+    /// The number of the first row is `next`.
+    pub fn new(input: Box<dyn Node>, next: u64, pass: Pass) -> Self {
+        Self { input, next, pass }
+    }
+}
+
+impl Node for Rest {
+    fn pull(&mut self, context: &mut Context) -> Result<Poll> {
+        let poll = self.input.pull(context)?;
+        let Poll::Ready(rows) = poll else { return Ok(poll) };
+        let mark = Mark::new([self.next], [rows.mark(0)]);
+        self.next += rows.len() as u64;
+        let origins = rows.origins().in_pass(self.pass);
+        Ok(Poll::Ready(rows.with_origins(origins)?.marked(mark)))
+    }
 }
 
 /// Gives the rows that are kept.
 pub struct Replay {
     cached: Arc<Cached>,
+    /// The number of the next block.
     next: usize,
+    /// So many rows of it are left out.
+    skip: usize,
     pass: Pass,
+    is_charged: bool,
     charge: Option<Charge>,
 }
 
 impl Replay {
-    /// The rows as those of `pass`.
-    pub fn new(cached: Arc<Cached>, pass: Pass) -> Self {
-        Self { cached, next: 0, pass, charge: None }
+    /// The rows from number `first` on, as those of `pass`.
+    pub fn new(cached: Arc<Cached>, first: u64, pass: Pass) -> Self {
+        let next = cached.kept.ends.partition_point(|end| *end <= first);
+        let skip = (first - cached.kept.first(next)) as usize;
+        Self { cached, next, skip, pass, is_charged: false, charge: None }
     }
 }
 
 impl Node for Replay {
     fn pull(&mut self, context: &mut Context) -> Result<Poll> {
-        if self.next == 0 {
+        if !std::mem::replace(&mut self.is_charged, true) {
             self.charge = self.cached.charge(context.budget)?;
         }
-        let Some(block) = self.cached.blocks.get(self.next) else { return Ok(Poll::End) };
+        if self.next == self.cached.kept.blocks.len() {
+            return Ok(Poll::End);
+        }
+        let mut rows = self.cached.kept.rows(self.next, self.pass);
         self.next += 1;
-        Ok(Poll::Ready(in_pass(block, self.pass)))
+        rows.take_front(std::mem::take(&mut self.skip));
+        Ok(Poll::Ready(rows))
     }
 }
 
@@ -148,21 +202,20 @@ impl CachedRows {
 
 impl Indexed for CachedRows {
     fn len(&self) -> u64 {
-        self.cached.ends.last().copied().unwrap_or(0)
+        self.cached.kept.ends.last().copied().unwrap_or(0)
     }
 
     fn read(&self, numbers: &[u64]) -> Result<Block> {
-        let Cached { blocks, ends, .. } = &*self.cached;
+        let kept = &self.cached.kept;
         let mut rows = Rows::new();
         for number in numbers {
-            let block = ends.partition_point(|end| end <= number);
-            let first = block.checked_sub(1).map_or(0, |before| ends[before]);
-            rows.push(&blocks[block], (number - first) as usize, 1);
+            let block = kept.ends.partition_point(|end| end <= number);
+            rows.push(&kept.blocks[block], (number - kept.first(block)) as usize, 1);
         }
         rows.copy()
     }
 
     fn row_bytes(&self) -> usize {
-        self.cached.num_bytes / usize::try_from(self.len().max(1)).unwrap_or(usize::MAX)
+        self.cached.kept.num_bytes / usize::try_from(self.len().max(1)).unwrap_or(usize::MAX)
     }
 }

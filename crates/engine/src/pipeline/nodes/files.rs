@@ -3,7 +3,9 @@
 use crate::error::{Error, Result};
 use crate::pipeline::block::{Block, FileOrigin};
 use crate::pipeline::budget::Charge;
+use crate::pipeline::formats::Place;
 use crate::pipeline::index::RandomAccess;
+use crate::pipeline::mark::{Mark, damaged};
 use crate::pipeline::meters::Stopwatch;
 use crate::pipeline::node::{Context, Node, Poll, Position};
 use crate::pipeline::nodes::expected::Expected;
@@ -15,8 +17,8 @@ use std::sync::Arc;
 
 /// How files of a kind are cut into blocks.
 pub trait Format: Send + Sync {
-    /// Opens a file at its first record.
-    fn open(&self, file: &Arc<FileOrigin>) -> Result<Box<dyn Scan>>;
+    /// Opens a file at a place where a block begins.
+    fn open(&self, file: &Arc<FileOrigin>, at: Place) -> Result<Box<dyn Scan>>;
 
     /// How many bytes a block may have, unless one record has more.
     fn block_bytes(&self) -> usize;
@@ -34,6 +36,9 @@ pub trait Format: Send + Sync {
 
 /// A file that is read from its beginning to its end.
 pub trait Scan: Send {
+    /// Where the next block begins.
+    fn place(&self) -> Place;
+
     /// The next records, `None` after the last one. Records before a damaged one come first; the error comes with the
     /// next call, and nothing after it.
     fn next(&mut self, charge: Charge) -> Result<Option<Block>>;
@@ -47,6 +52,8 @@ pub struct Files {
     format: Arc<dyn Format>,
     files: Arc<[Arc<FileOrigin>]>,
     next_file: usize,
+    /// Where the first file that is opened begins.
+    first_place: Place,
     /// The files being read, in order.
     open: VecDeque<Stream>,
     max_open: usize,
@@ -59,6 +66,8 @@ pub struct Files {
 /// What a task for a file gives back.
 struct Part {
     scan: Option<Box<dyn Scan>>,
+    /// Where the block begins.
+    place: Place,
     block: Result<Option<Block>>,
 }
 
@@ -66,10 +75,14 @@ struct Stream {
     /// `None` before the file is opened, while a task has it, and after its end.
     scan: Option<Box<dyn Scan>>,
     file: Arc<FileOrigin>,
+    /// Which of the files it is.
+    number: usize,
+    /// Where it is opened.
+    first_place: Place,
     is_opened: bool,
     /// The task that has the file.
     reading: Ring<Part>,
-    ready: VecDeque<Block>,
+    ready: VecDeque<(Place, Block)>,
     /// What the open file takes beside its blocks; `None` if it is not open.
     open_charge: Option<Charge>,
     /// No more is read.
@@ -81,8 +94,17 @@ impl Files {
     /// Up to `max_open` files are read at the same time.
     pub fn new(format: Arc<dyn Format>, files: Arc<[Arc<FileOrigin>]>, max_open: usize, position: Position) -> Self {
         let (open, max_open) = (VecDeque::new(), max_open.max(1));
-        let expected = Expected::default();
-        Self { format, files, next_file: 0, open, max_open, position, expected, in_any_order: false }
+        let (expected, first_place) = (Expected::default(), Place::default());
+        Self { format, files, next_file: 0, first_place, open, max_open, position, expected, in_any_order: false }
+    }
+
+    /// From a mark on, without those that are to be left out behind its state.
+    pub fn from_mark(mut self, mark: &Mark) -> Result<Self> {
+        if let Some([file, offset_bytes, record]) = mark.numbers()? {
+            self.next_file = usize::try_from(file).ok().filter(|file| *file < self.files.len()).ok_or_else(damaged)?;
+            self.first_place = Place { offset_bytes, record };
+        }
+        Ok(self)
     }
 
     /// With `in_any_order`, blocks come as soon as they are there.
@@ -104,8 +126,9 @@ impl Files {
         while self.open.len() < self.max_open
             && let Some(file) = self.files.get(self.next_file)
         {
+            let (number, place) = (self.next_file, std::mem::take(&mut self.first_place));
             self.next_file += 1;
-            self.open.push_back(Stream::new(file.in_pass(self.position.pass)));
+            self.open.push_back(Stream::new(file.in_pass(self.position.pass), number, place));
         }
     }
 
@@ -130,14 +153,30 @@ impl Files {
 }
 
 impl Stream {
-    fn new(file: Arc<FileOrigin>) -> Self {
+    fn new(file: Arc<FileOrigin>, number: usize, first_place: Place) -> Self {
         let (reading, ready) = (Ring::new(), VecDeque::new());
-        Self { scan: None, file, is_opened: false, reading, ready, open_charge: None, is_over: false, error: None }
+        Self {
+            scan: None,
+            file,
+            number,
+            first_place,
+            is_opened: false,
+            reading,
+            ready,
+            open_charge: None,
+            is_over: false,
+            error: None,
+        }
+    }
+
+    /// Where a block can be read again.
+    fn mark(&self, place: Place) -> Mark {
+        Mark::new([self.number as u64, place.offset_bytes, place.record], [])
     }
 
     fn start(&mut self, format: &Arc<dyn Format>, charge: Charge, context: &mut Context, position: Position) {
-        let slot: Slot<Part> = self.reading.start();
-        let (format, file) = (Arc::clone(format), Arc::clone(&self.file));
+        let slot: Slot<Part> = self.reading.start(Mark::default());
+        let (format, file, first_place) = (Arc::clone(format), Arc::clone(&self.file), self.first_place);
         let (scan, is_opened) = (self.scan.take(), std::mem::replace(&mut self.is_opened, true));
         let meters = Arc::clone(context.meters);
         let work = move || {
@@ -146,14 +185,15 @@ impl Stream {
             let read = || {
                 let mut scan = match scan {
                     Some(scan) => scan,
-                    None if !is_opened => format.open(&file)?,
+                    None if !is_opened => format.open(&file, first_place)?,
                     None => return Err(Error::internal("a file is read after its end")),
                 };
+                let place = scan.place();
                 let block = scan.next(charge);
                 if let (Some(meter), Ok(Some(block))) = (meter, &block) {
                     meter.count(0, block.num_bytes());
                 }
-                Ok(Part { scan: Some(scan), block })
+                Ok(Part { scan: Some(scan), place, block })
             };
             let part = catch_panic(read);
             drop(watch);
@@ -164,14 +204,14 @@ impl Stream {
 
     /// Takes what the task of this file has given.
     fn collect(&mut self, expected: &Expected) {
-        let Some(part) = self.reading.pop() else { return };
+        let Some((_, part)) = self.reading.pop() else { return };
         match part.and_then(|part| {
             self.scan = part.scan;
-            part.block
+            part.block.map(|block| block.map(|block| (part.place, block)))
         }) {
-            Ok(Some(block)) => {
+            Ok(Some((place, block))) => {
                 expected.note(block.num_rows(), block.held_bytes());
-                self.ready.push_back(block);
+                self.ready.push_back((place, block));
             }
             Ok(None) => self.is_over = true,
             Err(error) => {
@@ -194,9 +234,10 @@ impl Node for Files {
             let next = self.next_stream();
             let Some(first) = self.open.get_mut(next) else { return Ok(Poll::End) };
             match first.ready.pop_front() {
-                Some(block) if block.num_rows() > 0 => {
+                Some((place, block)) if block.num_rows() > 0 => {
+                    let mark = first.mark(place);
                     self.start_tasks(context);
-                    return Ok(Poll::Ready(Rows::all(block)));
+                    return Ok(Poll::Ready(Rows::all(block).marked(mark)));
                 }
                 Some(_) => {}
                 None if first.is_over => {

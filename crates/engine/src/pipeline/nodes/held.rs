@@ -3,7 +3,9 @@
 use crate::error::Result;
 use crate::pipeline::block::Block;
 use crate::pipeline::budget::{Budget, Charge};
+use crate::pipeline::mark::Mark;
 use crate::pipeline::rows::Rows;
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -25,14 +27,31 @@ pub struct Holding {
     last: Option<u32>,
     /// Counts the groups of rows that were given.
     group: u64,
+    /// What came and of which rows may wait, the oldest first.
+    arrivals: VecDeque<Arrival>,
+    /// Counts the arrivals.
+    arrival: u64,
     is_tight: bool,
     /// For what is kept beside the blocks.
     charge: Option<Charge>,
 }
 
+/// Rows that came together.
+struct Arrival {
+    /// Arrivals are counted from 1.
+    number: u64,
+    /// How many of their blocks are held.
+    num_blocks: usize,
+    /// The number of the first of the rows among all of the input, and where it can be taken up again.
+    first: u64,
+    mark: Mark,
+}
+
 /// A block of which rows wait.
 #[derive(Default)]
 struct Held {
+    /// The number of the arrival that it came with.
+    arrival: u64,
     block: Option<Arc<Block>>,
     /// How many rows the block has.
     num_rows: usize,
@@ -103,9 +122,9 @@ impl Ranks {
 }
 
 impl Held {
-    fn new(block: Arc<Block>) -> Self {
+    fn new(block: Arc<Block>, arrival: u64) -> Self {
         let num_rows = block.num_rows();
-        Self { block: Some(block), num_rows, waits: Bits::new(num_rows), ..Self::default() }
+        Self { arrival, block: Some(block), num_rows, waits: Bits::new(num_rows), ..Self::default() }
     }
 
     /// Whether it holds this very block.
@@ -166,6 +185,34 @@ impl Holding {
         Ok(number)
     }
 
+    /// Says that the rows that are added from now on came together, the first of them with this number and this mark.
+    pub fn begin_arrival(&mut self, first: u64, mark: Mark) {
+        self.forget_arrivals();
+        self.arrival += 1;
+        self.arrivals.push_back(Arrival { number: self.arrival, num_blocks: 0, first, mark });
+    }
+
+    /// Forgets what came of which no row waits any more, but for what came last.
+    fn forget_arrivals(&mut self) {
+        while self.arrivals.front().is_some_and(|arrival| arrival.num_blocks == 0 && arrival.number < self.arrival) {
+            self.arrivals.pop_front();
+        }
+    }
+
+    /// From where on rows may wait, the oldest first: the number of a row and its mark.
+    pub fn arrivals(&mut self) -> impl Iterator<Item = (u64, &Mark)> {
+        self.forget_arrivals();
+        self.arrivals.iter().map(|arrival| (arrival.first, &arrival.mark))
+    }
+
+    /// Counts a block of an arrival that is held from now on, or no longer.
+    fn count_block(&mut self, arrival: u64, count: impl FnOnce(usize) -> usize) {
+        let index = self.arrivals.partition_point(|other| other.number < arrival);
+        if let Some(found) = self.arrivals.get_mut(index).filter(|found| found.number == arrival) {
+            found.num_blocks = count(found.num_blocks);
+        }
+    }
+
     /// The number of a block, rows of which wait from now on.
     fn hold(&mut self, block: Arc<Block>, budget: &Arc<Budget>) -> Result<u32> {
         // All rows of the block before have come, and most of them may have left.
@@ -174,14 +221,15 @@ impl Holding {
         }
         let number = match self.free.pop() {
             Some(number) => {
-                self.blocks[number as usize] = Held::new(block);
+                self.blocks[number as usize] = Held::new(block, self.arrival);
                 number
             }
             None => {
-                self.blocks.push(Held::new(block));
+                self.blocks.push(Held::new(block, self.arrival));
                 self.blocks.len() as u32 - 1
             }
         };
+        self.count_block(self.arrival, |count| count + 1);
         self.last = Some(number);
         Ok(number)
     }
@@ -223,8 +271,9 @@ impl Holding {
     fn release(&mut self, number: u32) {
         let held = &mut self.blocks[number as usize];
         if held.num_waiting == 0 && held.block.is_some() {
-            *held = Held::default();
+            let arrival = std::mem::take(held).arrival;
             self.free.push(number);
+            self.count_block(arrival, |count| count - 1);
         }
     }
 

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::pipeline::block::{FileOrigin, Origins};
+use crate::pipeline::mark::Mark;
 use crate::pipeline::node::{Context, Node, Poll, Position};
 use crate::pipeline::nodes::expected::Expected;
 use crate::pipeline::rows::Rows;
@@ -19,7 +20,9 @@ pub struct Hosted {
     /// Another one for each node, so that the lane knows when a pass begins anew.
     start: u64,
     origin: Arc<FileOrigin>,
-    /// How many rows came so far.
+    /// How many rows of the pass are left out.
+    first: u64,
+    /// How many rows came so far, with those.
     num_rows: u64,
     ring: Ring<Outcome>,
     expected: Expected,
@@ -34,7 +37,15 @@ impl Hosted {
         let origin = FileOrigin::unnamed("example", position.pass);
         let start = STARTS.fetch_add(1, Ordering::Relaxed);
         let (stage, ring, expected) = (position.stage, Ring::new(), Expected::default());
-        Self { lane, stage, start, origin, num_rows: 0, ring, expected, is_over: false, error: None }
+        Self { lane, stage, start, origin, first: 0, num_rows: 0, ring, expected, is_over: false, error: None }
+    }
+
+    /// From a mark on. The rows before it are made and left out.
+    pub fn from_mark(mut self, mark: &Mark) -> Result<Self> {
+        let [number] = mark.numbers()?.unwrap_or_default();
+        self.first = number.saturating_add(mark.skip());
+        self.num_rows = self.first;
+        Ok(self)
     }
 
     /// How many blocks are asked for before they are wanted: one until it is known what one takes.
@@ -49,21 +60,21 @@ impl Node for Hosted {
             let wanted_bytes = Expected::wanted_bytes(context.budget.limit_bytes());
             let num_bytes = self.expected.task_bytes().unwrap_or(wanted_bytes);
             let Some(charge) = context.charge(num_bytes, self.ring.is_empty()) else { break };
-            let (slot, expected) = (self.ring.start(), self.expected.clone());
-            let (pass, stage) = (self.start, self.stage);
-            let task = HostTask { rows: Rows::new(), pass, stage, charge, wanted_bytes, expected, slot };
+            let (slot, expected) = (self.ring.start(Mark::default()), self.expected.clone());
+            let (pass, first, stage) = (self.start, self.first, self.stage);
+            let task = HostTask { rows: Rows::new(), pass, first, stage, charge, wanted_bytes, expected, slot };
             context.start_hosted(self.lane, task)?;
         }
         while self.error.is_none()
-            && let Some(outcome) = self.ring.pop()
+            && let Some((_, outcome)) = self.ring.pop()
         {
             let Outcome { rows, error } = outcome?;
             self.is_over |= rows.is_empty();
             self.error = error;
             if !rows.is_empty() {
-                let origins = Origins::Run(Arc::clone(&self.origin), self.num_rows);
+                let (origins, mark) = (Origins::Run(Arc::clone(&self.origin), self.num_rows), Mark::new([self.num_rows], []));
                 self.num_rows += rows.len() as u64;
-                return rows.with_origins(origins).map(Poll::Ready);
+                return Ok(Poll::Ready(rows.with_origins(origins)?.marked(mark)));
             }
         }
         if let Some(error) = self.error.take() {

@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::pipeline::block::Block;
 use crate::pipeline::budget::Charge;
+use crate::pipeline::mark::Mark;
 use crate::pipeline::meters::{Meters, Stopwatch};
 use crate::pipeline::node::{Context, Node, Poll, Position};
 use crate::pipeline::nodes::expected::Expected;
@@ -26,6 +27,11 @@ pub trait Stage: Send + Sync {
     fn is_row_wise(&self) -> bool {
         true
     }
+
+    /// Whether it makes one row of each, or one of all if it is not row-wise.
+    fn keeps_count(&self) -> bool {
+        false
+    }
 }
 
 /// Who does the work.
@@ -35,6 +41,17 @@ pub enum Worker {
     Pool(Arc<[Arc<dyn Stage>]>),
     /// A thread of Python's, one task after the other.
     Lane(usize),
+}
+
+impl Worker {
+    /// Whether there is one row for each, or for each batch of them: then rows can be left out before the work.
+    pub fn keeps_count(&self) -> bool {
+        match self {
+            Self::Pool(stages) => stages.iter().all(|stage| stage.keeps_count()),
+            // A function may have a state of its own, so it sees what it saw before.
+            Self::Lane(_) => false,
+        }
+    }
 }
 
 /// The node.
@@ -120,6 +137,14 @@ impl Map {
         }
     }
 
+    /// Where the result of a task can be made again that begins at a mark of the input.
+    fn mark(&self, input: Mark) -> Mark {
+        match self.worker.keeps_count() {
+            true => input,
+            false => Mark::new([], [input]),
+        }
+    }
+
     /// How many of the rows that wait go into the next task, and what its result is expected to take.
     fn next_part(&self, limit_bytes: usize) -> (usize, usize) {
         match (self.is_row_wise(), self.expected.task_bytes()) {
@@ -133,13 +158,13 @@ impl Map {
     }
 
     fn start(&mut self, rows: Rows, mut charge: Charge, context: &mut Context) -> Result<()> {
-        let (slot, expected) = (self.ring.start(), self.expected.clone());
+        let (slot, expected) = (self.ring.start(self.mark(rows.mark(0))), self.expected.clone());
         let stages = match &self.worker {
             Worker::Pool(stages) => Arc::clone(stages),
             Worker::Lane(lane) => {
                 let wanted_bytes = Expected::wanted_bytes(context.budget.limit_bytes());
                 let stage = self.position.stage;
-                let task = HostTask { rows, pass: 0, stage, charge, wanted_bytes, expected, slot };
+                let task = HostTask { rows, pass: 0, first: 0, stage, charge, wanted_bytes, expected, slot };
                 return context.start_hosted(*lane, task);
             }
         };
@@ -217,7 +242,7 @@ impl Node for Map {
     fn pull(&mut self, context: &mut Context) -> Result<Poll> {
         loop {
             self.start_tasks(context)?;
-            let Some(result) = self.ring.pop() else { break };
+            let Some((mark, result)) = self.ring.pop() else { break };
             let Outcome { rows, error } = result?;
             if let Some(error) = error {
                 self.input = Input::Failed(error);
@@ -229,7 +254,7 @@ impl Node for Map {
             self.start_tasks(context)?;
             // A filter may leave nothing.
             if !rows.is_empty() {
-                return Ok(Poll::Ready(rows));
+                return Ok(Poll::Ready(rows.marked(mark)));
             }
         }
         if !self.ring.is_empty() {

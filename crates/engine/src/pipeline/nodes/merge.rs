@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::philox::Philox;
+use crate::pipeline::mark::{Mark, damaged};
 use crate::pipeline::node::{Context, Node, Poll};
 use crate::pipeline::permutation::Permutation;
 use crate::pipeline::rows::{Cursor, Rows};
@@ -17,6 +18,12 @@ pub trait Choose: Send {
 
     /// Says that the input chosen last has no more rows. Returns whether others go on.
     fn leave_out(&mut self, input: usize) -> Result<bool>;
+
+    /// What [`Choose::go_on`] needs to choose what follows, without the inputs that were left out.
+    fn number(&self) -> u64;
+
+    /// Goes on as from where `number` was this.
+    fn go_on(&mut self, number: u64);
 }
 
 /// The node.
@@ -34,14 +41,48 @@ pub struct Merge {
 struct Input {
     node: Option<Box<dyn Node>>,
     rows: Cursor,
+    /// Where its first row is.
+    first: Mark,
+    has_come: bool,
+    is_left_out: bool,
     error: Option<Error>,
 }
 
 impl Merge {
     /// The rows of `inputs` as `choose` says.
     pub fn new(inputs: Vec<Box<dyn Node>>, choose: Box<dyn Choose>) -> Self {
-        let input = |node| Input { node: Some(node), rows: Cursor::default(), error: None };
+        let input = |node| {
+            let (node, rows, first) = (Some(node), Cursor::default(), Mark::default());
+            Input { node, rows, first, has_come: false, is_left_out: false, error: None }
+        };
         Self { inputs: inputs.into_iter().map(input).collect(), choose, chosen: None, is_over: false, error: None }
+    }
+
+    /// From a mark on, where the inputs begin at the marks in it; without those that are to be left out behind its state.
+    pub fn from_mark(mut self, mark: &Mark) -> Result<Self> {
+        let Some(state) = mark.state() else { return Ok(self) };
+        let [chosen, number, left_out @ ..] = &state.numbers[..] else { return Err(damaged()) };
+        if left_out.len() != self.inputs.len() || *chosen > self.inputs.len() as u64 {
+            return Err(damaged());
+        }
+        self.choose.go_on(*number);
+        self.chosen = chosen.checked_sub(1).map(|chosen| chosen as usize);
+        for (index, (input, is_left_out)) in self.inputs.iter_mut().zip(left_out).enumerate() {
+            input.first = mark.input(index)?;
+            if *is_left_out > 0 {
+                (input.is_left_out, input.node) = (true, None);
+                self.choose.leave_out(index)?;
+            }
+        }
+        Ok(self)
+    }
+
+    /// Where the next row can be taken up again.
+    fn mark(&self) -> Mark {
+        let chosen = self.chosen.map_or(0, |chosen| chosen as u64 + 1);
+        let left_out = self.inputs.iter().map(|input| u64::from(input.is_left_out));
+        let numbers: Vec<_> = [chosen, self.choose.number()].into_iter().chain(left_out).collect();
+        Mark::new(numbers, self.inputs.iter().map(Input::mark).collect::<Vec<_>>())
     }
 
     /// Takes rows as long as they are there.
@@ -67,6 +108,7 @@ impl Merge {
                 self.chosen = Some(chosen);
                 return Ok(());
             }
+            input.is_left_out = true;
             self.is_over = !self.choose.leave_out(chosen)?;
         }
         Ok(())
@@ -83,11 +125,19 @@ impl Input {
         next.is_some()
     }
 
+    /// Where its next row can be taken up again.
+    fn mark(&self) -> Mark {
+        if self.has_come { self.rows.mark() } else { self.first.clone() }
+    }
+
     /// Asks for more rows.
     fn fill(&mut self, context: &mut Context) {
         let Some(node) = &mut self.node else { return };
         match node.pull(context) {
-            Ok(Poll::Ready(rows)) => self.rows = Cursor::new(rows),
+            Ok(Poll::Ready(rows)) => {
+                self.rows = Cursor::new(rows);
+                self.has_come = true;
+            }
             Ok(Poll::Pending) => {}
             Ok(Poll::End) => self.node = None,
             Err(error) => {
@@ -105,13 +155,13 @@ impl Node for Merge {
         }
         // The others go on while one is waited for.
         self.inputs.iter_mut().filter(|input| input.rows.is_empty()).for_each(|input| input.fill(context));
-        let mut rows = Rows::new();
+        let (mut rows, mark) = (Rows::new(), self.mark());
         match self.take(&mut rows, context) {
             Err(error) if !rows.is_empty() => self.error = Some(error),
             result => result?,
         }
         match (rows.is_empty(), self.is_over) {
-            (false, _) => Ok(Poll::Ready(rows)),
+            (false, _) => Ok(Poll::Ready(rows.marked(mark))),
             (true, true) => Ok(Poll::End),
             (true, false) => Ok(Poll::Pending),
         }
@@ -143,6 +193,14 @@ impl Choose for Permuted {
 
     fn leave_out(&mut self, input: usize) -> Result<bool> {
         Err(Error::internal(format!("part {input} of a shuffle of all examples has fewer of them than was found out")))
+    }
+
+    fn number(&self) -> u64 {
+        self.next
+    }
+
+    fn go_on(&mut self, number: u64) {
+        self.next = number;
     }
 }
 
@@ -186,6 +244,14 @@ impl Choose for Drawn {
             *weight = 0.0;
         }
         Ok(self.goes_on)
+    }
+
+    fn number(&self) -> u64 {
+        self.random.position()
+    }
+
+    fn go_on(&mut self, number: u64) {
+        self.random.move_to(number);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::pipeline::block::Block;
+use crate::pipeline::mark::Mark;
 use crate::pipeline::meters::Stopwatch;
 use crate::pipeline::node::{Context, Node, Poll, Position};
 use crate::pipeline::permutation::Permutation;
@@ -100,6 +101,13 @@ impl Sampled {
         self
     }
 
+    /// From a mark on.
+    pub fn from_mark(mut self, mark: &Mark) -> Result<Self> {
+        let [place] = mark.numbers()?.unwrap_or_default();
+        self.next = place;
+        Ok(self)
+    }
+
     fn start_tasks(&mut self, context: &mut Context) {
         while self.next < self.num_places && self.ring.len() < self.ahead.max(1) && self.error.is_none() {
             let places = self.next..self.num_places.min(self.next.saturating_add(self.block_places));
@@ -107,7 +115,8 @@ impl Sampled {
             let num_bytes = self.row_bytes.saturating_mul(num_rows.min(MAX_BLOCK_ROWS));
             let Some(mut charge) = context.charge(num_bytes, self.ring.is_empty()) else { return };
             self.next = places.end;
-            let (rows, order, slot) = (Arc::clone(&self.rows), self.order.clone(), self.ring.start());
+            let slot = self.ring.start(Mark::new([places.start], []));
+            let (rows, order) = (Arc::clone(&self.rows), self.order.clone());
             let (meters, position) = (Arc::clone(context.meters), self.position);
             let work = move || {
                 let meter = meters.stage(position.stage);
@@ -162,12 +171,12 @@ impl Node for Sampled {
                 return Err(error);
             }
             match self.ring.pop() {
-                Some(outcome) => {
+                Some((mark, outcome)) => {
                     let Outcome { rows, error } = outcome?;
                     self.error = error;
                     self.start_tasks(context);
                     if !rows.is_empty() {
-                        return Ok(Poll::Ready(rows));
+                        return Ok(Poll::Ready(rows.marked(mark)));
                     }
                 }
                 None if self.ring.is_empty() => return Ok(Poll::End),

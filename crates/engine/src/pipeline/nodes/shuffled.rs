@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::pipeline::block::{Block, FileOrigin};
 use crate::pipeline::budget::Charge;
 use crate::pipeline::index::{FileIndex, Kept, RandomAccess, ReachedFiles};
+use crate::pipeline::mark::Mark;
 use crate::pipeline::meters::Stopwatch;
 use crate::pipeline::node::{Context, Node, Poll, Position};
 use crate::pipeline::nodes::cache::{CachedRows, Store};
@@ -88,7 +89,7 @@ impl Scans {
             let files = self.files[self.next..end].to_vec();
             self.next = end;
             let (access, kept, part) = (Arc::clone(&self.access), Arc::clone(&self.kept), self.part);
-            let slot = self.ring.start();
+            let slot = self.ring.start(Mark::default());
             let scan = move |file: &Arc<FileOrigin>| {
                 let index = FileIndex::of(&*access, file, kept.get(part, file))?;
                 kept.put(part, &index);
@@ -109,7 +110,7 @@ impl Scans {
     fn poll(&mut self, context: &mut Context) -> Result<Option<Indexes>> {
         loop {
             self.start_tasks(context);
-            let Some(found) = self.ring.pop() else { break };
+            let Some((_, found)) = self.ring.pop() else { break };
             for index in found? {
                 self.charges.push(context.budget.charge(index.memory_bytes()));
                 self.found.push(index);
@@ -145,7 +146,7 @@ impl Indexed for Indexes {
 }
 
 /// Makes the node that gives the rows once it is known how those of each part are reached.
-pub type Begin = Box<dyn FnOnce(Vec<Arc<dyn Indexed>>) -> Box<dyn Node> + Send>;
+pub type Begin = Box<dyn FnOnce(Vec<Arc<dyn Indexed>>) -> Result<Box<dyn Node>> + Send>;
 
 /// The node.
 pub struct Shuffled {
@@ -166,7 +167,7 @@ impl Node for Shuffled {
         if let Some(begin) = self.begin.take() {
             let reached: Vec<_> = self.parts.iter_mut().map(|part| part.poll(context)).collect::<Result<_>>()?;
             match reached.into_iter().collect() {
-                Some(reached) => self.node = Some(begin(reached)),
+                Some(reached) => self.node = Some(begin(reached)?),
                 None => self.begin = Some(begin),
             }
         }

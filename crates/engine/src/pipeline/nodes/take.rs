@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::pipeline::budget::Budget;
+use crate::pipeline::mark::Mark;
 use crate::pipeline::node::{Context, Node, Poll};
 use crate::pipeline::rows::Rows;
 use std::sync::Arc;
@@ -9,13 +10,14 @@ use std::sync::Arc;
 /// The first rows.
 pub struct Take {
     input: Box<dyn Node>,
+    given: u64,
     rest: u64,
 }
 
 impl Take {
-    /// The first `count` rows of `input`.
-    pub fn new(input: Box<dyn Node>, count: u64) -> Self {
-        Self { input, rest: count }
+    /// The first `count` rows, of which `given` come before those of `input`.
+    pub fn new(input: Box<dyn Node>, count: u64, given: u64) -> Self {
+        Self { input, given, rest: count.saturating_sub(given) }
     }
 }
 
@@ -27,8 +29,10 @@ impl Node for Take {
         let poll = self.input.pull(context)?;
         let Poll::Ready(mut rows) = poll else { return Ok(poll) };
         let rows = rows.take_front(usize::try_from(self.rest).unwrap_or(usize::MAX));
+        let mark = Mark::new([self.given], [rows.mark(0)]);
+        self.given += rows.len() as u64;
         self.rest -= rows.len() as u64;
-        Ok(Poll::Ready(rows))
+        Ok(Poll::Ready(rows.marked(mark)))
     }
 }
 
@@ -72,15 +76,31 @@ fn few(rows: Rows, budget: &Arc<Budget>) -> Result<Rows> {
 /// Every `count`-th row, from row `index` on.
 pub struct Shard {
     input: Box<dyn Node>,
+    index: u64,
     count: u64,
-    /// How many rows come before the next one that is taken.
-    skip: u64,
+    /// How many rows were given.
+    given: u64,
+    /// How many rows of the next `count` rows of the input have come.
+    place: u64,
+    /// Where the first of these is, if it has come.
+    group: Mark,
 }
 
 impl Shard {
-    /// Row `index` of each `count` rows of `input`.
-    pub fn new(input: Box<dyn Node>, index: u64, count: u64) -> Self {
-        Self { input, count, skip: index }
+    /// Row `index` of each `count` rows of `input`, before which `given` were given.
+    pub fn new(input: Box<dyn Node>, index: u64, count: u64, given: u64) -> Self {
+        Self { input, index, count, given, place: 0, group: Mark::default() }
+    }
+
+    /// Where the next row that is given can be taken up again, by any shard: at the first of the `count` rows that it is one
+    /// of. `rows` have come.
+    fn mark(&self, rows: &Rows) -> Mark {
+        let group = match self.place {
+            0 => rows.mark(0),
+            place if place <= self.index => self.group.clone(),
+            place => rows.mark((self.count - place) as usize),
+        };
+        Mark::new([self.given, self.count], [group])
     }
 }
 
@@ -89,16 +109,23 @@ impl Node for Shard {
         loop {
             let poll = self.input.pull(context)?;
             let Poll::Ready(rows) = poll else { return Ok(poll) };
+            let mark = self.mark(&rows);
             let mut taken = Rows::new();
-            for (block, row) in rows.iter() {
-                if self.skip == 0 {
+            for (number, (block, row)) in rows.iter().enumerate() {
+                if self.place == self.index {
                     taken.push(block, row, 1);
-                    self.skip = self.count;
                 }
-                self.skip -= 1;
+                self.place += 1;
+                if self.place == self.count {
+                    self.place = 0;
+                }
+                if self.place == 1 && number + (self.count as usize) > rows.len() {
+                    self.group = rows.mark(number);
+                }
             }
             if !taken.is_empty() {
-                return few(taken, context.budget).map(Poll::Ready);
+                self.given += taken.len() as u64;
+                return Ok(Poll::Ready(few(taken, context.budget)?.marked(mark)));
             }
         }
     }

@@ -3,8 +3,11 @@
 use crate::error::{Code, Error, Result};
 use crate::philox::Philox;
 use crate::pipeline::budget::Budget;
+use crate::pipeline::mark::{Mark, damaged};
 use crate::pipeline::node::{Context, Node, Poll};
 use crate::pipeline::nodes::held::{Holding, Place};
+use crate::pipeline::nodes::numbered::{Given, Numbered, Restart};
+use crate::pipeline::nodes::window_draws::{Draws, accepted};
 use crate::pipeline::rows::Rows;
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,9 +20,17 @@ const SPREAD_PERCENT: u128 = 150;
 
 /// The node. As long as the input lasts, `size` rows wait and each is as likely to be next.
 pub struct Window {
-    input: Box<dyn Node>,
+    input: Numbered,
     size: usize,
     random: Philox,
+    /// How many rows were drawn.
+    drawn: u64,
+    /// How many rows the input has given, with those before it if it was taken up again.
+    num_rows: u64,
+    /// Where the random stream was when the end of the input was found.
+    end_position: Option<u64>,
+    /// After a window was taken up again: the places of the rows that come next, the last of them first.
+    refill: Vec<usize>,
     /// Each row that waits.
     waiting: Vec<Place>,
     /// The place in `waiting` of the row that was drawn last, which the next row of the input takes.
@@ -47,10 +58,40 @@ struct Incoming {
 impl Window {
     /// The draws are those of the pair of seeds.
     pub fn new(input: Box<dyn Node>, size: usize, seed: u64, pass: u64) -> Self {
+        let random = Philox::new(seed.cast_signed(), pass.cast_signed());
+        Self::with(Numbered::new(input), size, random)
+    }
+
+    /// The same from a mark on, without those that are to be left out behind its state.
+    pub fn from_mark(mark: &Mark, restart: Restart, size: usize, seed: u64, pass: u64) -> Result<Self> {
+        let Some([drawn, position, total, end_position, first]) = mark.numbers()? else {
+            return Ok(Self::new(restart(&Mark::default())?, size, seed, pass));
+        };
+        let mut random = Philox::new(seed.cast_signed(), pass.cast_signed());
+        let end = (total != u64::MAX).then_some((total, end_position));
+        let (rows, next) = Draws { drawn, position, end }.waiting(&mut random, size)?;
+        random.move_to(position);
+        let mut places: Vec<usize> = (0..rows.len()).collect();
+        places.sort_unstable_by_key(|place| rows[*place]);
+        let wanted: Vec<u64> = places.iter().map(|place| rows[*place]).collect();
+        places.reverse();
+        let input = Numbered::recalled(vec![(first, mark.input(0)?)], &wanted, next, restart)?;
+        let mut window = Self::with(input, size, random);
+        window.waiting = places.iter().map(|_| Place::default()).collect();
+        (window.drawn, window.refill) = (drawn, places);
+        (window.num_rows, window.end_position) = (next, end.map(|end| end.1));
+        Ok(window)
+    }
+
+    fn with(input: Numbered, size: usize, random: Philox) -> Self {
         Self {
             input,
             size,
-            random: Philox::new(seed.cast_signed(), pass.cast_signed()),
+            random,
+            drawn: 0,
+            num_rows: 0,
+            end_position: None,
+            refill: Vec::new(),
             waiting: Vec::new(),
             hole: None,
             holding: Holding::default(),
@@ -63,6 +104,15 @@ impl Window {
 
     /// Takes rows of the input until the window is full; stops where the input has none now.
     fn fill(&mut self, context: &mut Context) -> Result<()> {
+        while let Some(place) = self.refill.last() {
+            let place = *place;
+            match self.next_row(context)? {
+                Some(row) => self.waiting[place] = row,
+                None if self.is_over => return Err(damaged()),
+                None => return Ok(()),
+            }
+            self.refill.pop();
+        }
         while self.hole.is_some() || self.waiting.len() < self.size {
             let Some(row) = self.next_row(context)? else { break };
             match self.hole.take() {
@@ -104,9 +154,16 @@ impl Window {
                 return Ok(false);
             }
             match self.input.pull(context)? {
-                Poll::Ready(rows) => (self.incoming.rows, self.incoming.run) = (rows, 0),
-                Poll::Pending => return Ok(false),
-                Poll::End => self.is_over = true,
+                Given::Rows(first, rows) => {
+                    self.holding.begin_arrival(first, rows.mark(0));
+                    self.num_rows = self.num_rows.max(first + rows.len() as u64);
+                    (self.incoming.rows, self.incoming.run) = (rows, 0);
+                }
+                Given::Pending => return Ok(false),
+                Given::End => {
+                    self.is_over = true;
+                    self.end_position.get_or_insert(self.random.position());
+                }
             }
         }
     }
@@ -156,14 +213,14 @@ impl Node for Window {
         if let Some(error) = self.error.take() {
             return Err(error);
         }
-        let mut rows = Rows::new();
+        let (mut rows, mut mark) = (Rows::new(), Mark::default());
         self.holding.begin_group();
-        match self.draw_group(&mut rows, context) {
+        match self.draw_group(&mut rows, &mut mark, context) {
             Err(error) if !rows.is_empty() => self.error = Some(error),
             result => result?,
         }
         match (rows.is_empty(), self.is_over && self.num_waiting() == 0) {
-            (false, _) => Ok(Poll::Ready(rows)),
+            (false, _) => Ok(Poll::Ready(rows.marked(mark))),
             (true, true) => Ok(Poll::End),
             (true, false) => Ok(Poll::Pending),
         }
@@ -175,22 +232,37 @@ impl Window {
         self.waiting.len() - usize::from(self.hole.is_some())
     }
 
-    /// Draws rows for as long as the window can be kept full.
-    fn draw_group(&mut self, rows: &mut Rows, context: &mut Context) -> Result<()> {
+    /// Where the next row can be drawn again. The window is as full as it gets.
+    fn mark(&mut self) -> Mark {
+        let (total, end_position) = match self.end_position {
+            Some(position) if self.is_over => (self.num_rows, position),
+            _ => (u64::MAX, 0),
+        };
+        let (first, oldest) = self.holding.arrivals().next().map(|(first, mark)| (first, mark.clone())).unwrap_or_default();
+        Mark::new([self.drawn, self.random.position(), total, end_position, first], [oldest])
+    }
+
+    /// Draws rows for as long as the window can be kept full. `mark` becomes that of the first.
+    fn draw_group(&mut self, rows: &mut Rows, mark: &mut Mark, context: &mut Context) -> Result<()> {
         while rows.len() < GROUP_ROWS {
             self.fill(context)?;
             if rows.is_empty() {
                 self.look_at_budget(context.budget)?;
             }
-            if (self.hole.is_some() || self.waiting.len() < self.size) && !self.is_over {
+            let is_short = self.hole.is_some() || self.waiting.len() < self.size || !self.refill.is_empty();
+            if is_short && !self.is_over {
                 break;
             }
             if self.waiting.is_empty() {
                 break;
             }
+            if rows.is_empty() {
+                *mark = self.mark();
+            }
             self.draw_from_run(rows, context)?;
             let hole = self.draw();
             self.hole = Some(hole);
+            self.drawn += 1;
             self.holding.give(self.waiting[hole], rows, context.budget)?;
         }
         Ok(())
@@ -203,6 +275,7 @@ impl Window {
             && let Some(row) = self.incoming.rest.next()
         {
             let place = self.draw();
+            self.drawn += 1;
             let drawn = std::mem::replace(&mut self.waiting[place], (self.incoming.block, row));
             self.holding.give(drawn, rows, context.budget)?;
         }
@@ -217,10 +290,8 @@ pub fn below(random: &mut Philox, bound: u64) -> u64 {
     // The remainders are dear, and hardly ever needed.
     if let Ok(bound) = u32::try_from(bound) {
         loop {
-            let product = u64::from(random.next_u32()) * u64::from(bound);
-            let low = product as u32;
-            if low >= bound || low >= bound.wrapping_neg() % bound {
-                return product >> 32;
+            if let Some(drawn) = accepted(random.next_u32(), bound) {
+                return drawn.into();
             }
         }
     }

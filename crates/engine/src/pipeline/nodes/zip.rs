@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::pipeline::block::{Block, Origins};
+use crate::pipeline::mark::Mark;
 use crate::pipeline::meters::Stopwatch;
 use crate::pipeline::node::{Context, Node, Poll, Position};
 use crate::pipeline::rows::Rows;
@@ -48,6 +49,12 @@ impl Zip {
         Self { inputs, is_strict, ahead, position, ring: Ring::new(), num_rows: 0, end: None }
     }
 
+    /// `num_rows` come before those of the inputs.
+    pub fn numbered_from(mut self, num_rows: u64) -> Self {
+        self.num_rows = num_rows;
+        self
+    }
+
     fn start_tasks(&mut self, context: &mut Context) {
         while self.end.is_none() && self.ring.len() < self.ahead.max(1) {
             self.inputs.iter_mut().for_each(|input| input.fill(context));
@@ -62,9 +69,10 @@ impl Zip {
             let mean = |input: &Input| input.rows.num_bytes() / input.rows.len().max(1);
             let num_bytes = num_rows * self.inputs.iter().map(mean).sum::<usize>();
             let Some(mut charge) = context.charge(num_bytes, self.ring.is_empty()) else { return };
-            self.num_rows += num_rows as u64;
             let parts: Vec<_> = self.inputs.iter_mut().map(|input| input.rows.take_front(num_rows)).collect();
-            let slot = self.ring.start();
+            let marks: Vec<_> = parts.iter().map(|part| part.mark(0)).collect();
+            let slot = self.ring.start(Mark::new([self.num_rows], marks));
+            self.num_rows += num_rows as u64;
             let (meters, stage) = (Arc::clone(context.meters), self.position.stage);
             let work = move || {
                 let watch = Stopwatch::start_with_processor(meters.stage(stage));
@@ -133,10 +141,10 @@ fn side_by_side(mut parts: Vec<Rows>) -> Result<Block> {
 impl Node for Zip {
     fn pull(&mut self, context: &mut Context) -> Result<Poll> {
         self.start_tasks(context);
-        if let Some(rows) = self.ring.pop() {
+        if let Some((mark, rows)) = self.ring.pop() {
             let rows = rows?;
             self.start_tasks(context);
-            return Ok(Poll::Ready(rows));
+            return Ok(Poll::Ready(rows.marked(mark)));
         }
         if !self.ring.is_empty() {
             return Ok(Poll::Pending);

@@ -69,6 +69,10 @@ impl Stage for Collate {
     fn is_row_wise(&self) -> bool {
         false
     }
+
+    fn keeps_count(&self) -> bool {
+        true
+    }
 }
 
 impl Collate {

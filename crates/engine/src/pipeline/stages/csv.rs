@@ -118,6 +118,10 @@ impl Stage for CsvFields {
         let columns = columns.into_iter().map(|column| column.finish()).collect::<Result<_>>()?;
         Block::new(columns, rows.len(), Origins::of(rows)).map(Rows::all)
     }
+
+    fn keeps_count(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

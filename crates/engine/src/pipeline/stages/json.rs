@@ -85,6 +85,10 @@ impl Stage for JsonFields {
         let columns = columns.into_iter().map(|column| column.finish()).collect::<Result<_>>()?;
         Block::new(columns, rows.len(), Origins::of(rows)).map(Rows::all)
     }
+
+    fn keeps_count(&self) -> bool {
+        true
+    }
 }
 
 #[cfg(test)]

@@ -25,4 +25,8 @@ impl Stage for Metered {
     fn is_row_wise(&self) -> bool {
         self.stage.is_row_wise()
     }
+
+    fn keeps_count(&self) -> bool {
+        self.stage.keeps_count()
+    }
 }

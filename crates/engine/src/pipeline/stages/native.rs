@@ -34,6 +34,10 @@ impl Stage for MapNative {
         let columns = self.columns.iter().map(column).collect::<Result<_>>()?;
         Block::new(columns, rows.len(), Origins::of(rows)).map(Rows::all)
     }
+
+    fn keeps_count(&self) -> bool {
+        true
+    }
 }
 
 /// Replaces each row by the rows that a function makes of it.

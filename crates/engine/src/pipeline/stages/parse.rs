@@ -82,4 +82,8 @@ impl Stage for Parse {
         }
         Block::new(columns, rows.len(), Origins::of(rows)).map(Rows::all)
     }
+
+    fn keeps_count(&self) -> bool {
+        true
+    }
 }

@@ -13,4 +13,8 @@ impl Stage for Select {
         let columns = self.0.iter().map(|column| rows.gather_column(*column)).collect::<Result<_>>()?;
         Block::new(columns, rows.len(), Origins::of(rows)).map(Rows::all)
     }
+
+    fn keeps_count(&self) -> bool {
+        true
+    }
 }

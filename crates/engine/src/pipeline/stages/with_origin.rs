@@ -27,6 +27,10 @@ impl Stage for WithOrigin {
         columns.push(Column::Dense(Tensor::from_values(Shape::new(&[records.len()]), records)?));
         Block::new(columns, rows.len(), Origins::of(rows)).map(Rows::all)
     }
+
+    fn keeps_count(&self) -> bool {
+        true
+    }
 }
 
 /// Names of files; one that comes several times in a row is kept once.

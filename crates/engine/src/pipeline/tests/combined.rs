@@ -131,12 +131,12 @@ fn the_origin_of_a_row_is_a_component() {
     let directory = Directory::new();
     let plan = map(directory.lines(&[2, 3]), vec![Arc::new(WithOrigin(1))]);
     let budget = Budget::new(usize::MAX);
-    let executor = Executor::new(plan.start(0, Settings::new(1), 0), 0, budget, 3);
+    let executor = Executor::new(plan.start(0, Settings::new(1), 0, &Mark::default()).unwrap(), 0, budget, 3);
     let mut found = Vec::new();
     std::thread::scope(|scope| {
         scope.spawn(|| executor.work());
         executor.start();
-        while let Ok(Output::Block(block)) = executor.next(PATIENCE) {
+        while let Ok(Output::Block(block, _)) = executor.next(PATIENCE) {
             let records = block.columns[2].to_tensor().unwrap();
             found.extend(strings(&block.columns[1]).into_iter().zip(records.values::<i64>().unwrap().to_vec()));
         }

@@ -1,0 +1,153 @@
+//! Marks: where the rows of a node can be taken up again, in another process too.
+
+use crate::error::{Error, Result};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Where the rows of a node can be taken up again: a state that the node had, and how many of the rows that it gave from
+/// there on come before.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Mark {
+    /// `None` for the beginning.
+    state: Option<Arc<State>>,
+    skip: u64,
+}
+
+/// What a node needs to go on.
+#[derive(Debug, Default, PartialEq)]
+pub struct State {
+    /// Numbers of its own, whose meaning only the node knows.
+    pub numbers: Vec<u64>,
+    /// Where its inputs go on.
+    pub inputs: Vec<Mark>,
+}
+
+impl Mark {
+    /// At this state.
+    pub fn new(numbers: impl Into<Vec<u64>>, inputs: impl Into<Vec<Self>>) -> Self {
+        Self::at(State { numbers: numbers.into(), inputs: inputs.into() }, 0)
+    }
+
+    /// `skip` rows behind a state.
+    pub fn at(state: State, skip: u64) -> Self {
+        Self { state: Some(Arc::new(state)), skip }
+    }
+
+    /// `count` rows behind this one.
+    pub fn behind(&self, count: u64) -> Self {
+        Self { state: self.state.clone(), skip: self.skip.saturating_add(count) }
+    }
+
+    /// The state itself.
+    pub fn base(&self) -> Self {
+        Self { state: self.state.clone(), skip: 0 }
+    }
+
+    /// The state; `None` for the beginning.
+    pub fn state(&self) -> Option<&State> {
+        self.state.as_deref()
+    }
+
+    /// How many rows behind the state it is.
+    pub fn skip(&self) -> u64 {
+        self.skip
+    }
+
+    /// The numbers of a node that has `N` of them; `None` for the beginning.
+    pub fn numbers<const N: usize>(&self) -> Result<Option<[u64; N]>> {
+        let Some(state) = &self.state else { return Ok(None) };
+        <[u64; N]>::try_from(&state.numbers[..]).map(Some).map_err(|_| damaged())
+    }
+
+    /// Where input number `index` goes on: at its beginning, if this is the beginning.
+    pub fn input(&self, index: usize) -> Result<Self> {
+        match &self.state {
+            None => Ok(Self::default()),
+            Some(state) => state.inputs.get(index).cloned().ok_or_else(damaged),
+        }
+    }
+}
+
+/// The error for a state that no node of this kind can have had.
+pub fn damaged() -> Error {
+    Error::invalid_argument("it says what no pipeline of this description can have said")
+}
+
+/// The marks of rows that wait: row `i` of those that belong to a mark is `i` rows behind it.
+#[derive(Clone, Debug, Default)]
+pub struct Trail(VecDeque<(Mark, usize)>);
+
+impl Trail {
+    /// So many rows from a mark on.
+    pub fn of(mark: Mark, num_rows: usize) -> Self {
+        Self(VecDeque::from([(mark, num_rows)]))
+    }
+
+    /// The marks, each with the number of rows that belong to it.
+    pub fn iter(&self) -> impl Iterator<Item = (&Mark, usize)> {
+        self.0.iter().map(|(mark, num_rows)| (mark, *num_rows))
+    }
+
+    /// Adds the marks of rows behind these.
+    pub fn append(&mut self, other: &Self) {
+        self.0.extend(other.0.iter().cloned());
+    }
+
+    /// Where row `row` is: behind the last mark if there are fewer.
+    pub fn get(&self, row: usize) -> Mark {
+        let mut rest = row;
+        for (index, (mark, num_rows)) in self.0.iter().enumerate() {
+            if rest < *num_rows || index + 1 == self.0.len() {
+                return mark.behind(rest as u64);
+            }
+            rest -= num_rows;
+        }
+        Mark::default()
+    }
+
+    /// Takes the marks of the first `count` rows out of these.
+    pub fn take_front(&mut self, count: usize) -> Self {
+        let mut front = Self::default();
+        let mut rest = count;
+        while rest > 0
+            && let Some((mark, num_rows)) = self.0.pop_front()
+        {
+            let taken = num_rows.min(rest);
+            rest -= taken;
+            if taken < num_rows {
+                self.0.push_front((mark.behind(taken as u64), num_rows - taken));
+            }
+            front.0.push_back((mark, taken));
+        }
+        front
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mark(number: u64) -> Mark {
+        Mark::new([number], [])
+    }
+
+    #[test]
+    fn each_row_has_its_mark() {
+        let mut trail = Trail::of(mark(1), 3);
+        trail.append(&Trail::of(mark(2), 2));
+        let front = trail.take_front(2);
+        assert_eq!(front.get(1), mark(1).behind(1));
+        assert_eq!([trail.get(0), trail.get(1), trail.get(2)], [mark(1).behind(2), mark(2), mark(2).behind(1)]);
+        assert_eq!(trail.get(9), mark(2).behind(8));
+        assert_eq!(trail.take_front(9).iter().count(), 2);
+        assert_eq!(trail.get(0), Mark::default());
+    }
+
+    #[test]
+    fn a_state_of_another_shape_is_refused() {
+        assert_eq!(mark(7).numbers().unwrap(), Some([7]));
+        assert!(mark(7).numbers::<2>().is_err() && mark(7).input(0).is_err());
+        assert_eq!(Mark::default().numbers::<2>().unwrap(), None);
+        assert_eq!(Mark::default().input(3).unwrap(), Mark::default());
+    }
+}

@@ -1,0 +1,170 @@
+//! Marks of nodes in which rows wait that cannot be found out from a number: the state names each of them.
+
+use crate::error::Result;
+use crate::pipeline::mark::{Mark, State, damaged};
+
+/// Rows are read again from so few places that there are so many rows for each, on average.
+const ROWS_OF_A_PART: usize = 8;
+const LEAST_PARTS: usize = 4;
+
+/// The state of a node with `N` numbers of its own, in which rows of its input wait.
+pub struct Waiting<const N: usize> {
+    /// Its own numbers.
+    pub numbers: [u64; N],
+    /// The numbers of the rows that wait, rising.
+    pub rows: Vec<u64>,
+    /// The number of the row that comes next.
+    pub next_row: u64,
+    /// From where rows are read again: the number of a row and its mark, rising. The last is that of the next row.
+    pub parts: Vec<(u64, Mark)>,
+}
+
+impl<const N: usize> Waiting<N> {
+    /// The mark: its own numbers, the rows that wait, the next row with its mark, and the marks of rows from which on the
+    /// others can be read, rising.
+    pub fn mark<'a>(
+        numbers: [u64; N],
+        rows: &[u64],
+        next: (u64, Mark),
+        arrivals: impl Iterator<Item = (u64, &'a Mark)>,
+    ) -> Mark {
+        let mut parts = few(parts(rows, arrivals), (rows.len() / ROWS_OF_A_PART).max(LEAST_PARTS));
+        parts.push((next.0, &next.1));
+        let mut all = numbers.to_vec();
+        all.push(parts.len() as u64);
+        all.extend(differences(parts.iter().map(|part| part.0)));
+        all.extend(differences(rows.iter().copied()));
+        let inputs: Vec<_> = parts.into_iter().map(|part| part.1.clone()).collect();
+        Mark::new(all, inputs)
+    }
+
+    /// What a mark says; `None` for the beginning.
+    pub fn of(mark: &Mark) -> Result<Option<Self>> {
+        let Some(State { numbers: all, inputs }) = mark.state() else { return Ok(None) };
+        let (numbers, rest) = all.split_first_chunk::<N>().ok_or_else(damaged)?;
+        let (num_parts, rest) = rest.split_first().ok_or_else(damaged)?;
+        if *num_parts == 0 || *num_parts != inputs.len() as u64 {
+            return Err(damaged());
+        }
+        let (firsts, rows) = rest.split_at_checked(inputs.len()).ok_or_else(damaged)?;
+        let (firsts, rows) = (sums(firsts)?, sums(rows)?);
+        let next_row = firsts.last().copied().ok_or_else(damaged)?;
+        let parts = firsts.into_iter().zip(inputs.iter().cloned()).collect();
+        Ok(Some(Self { numbers: *numbers, rows, next_row, parts }))
+    }
+}
+
+/// A place from which rows are read again: the number of a row, its mark, and how many rows need not be read before it.
+type Part<'a> = (u64, &'a Mark, u64);
+
+/// The last place before each row.
+fn parts<'a>(rows: &[u64], arrivals: impl Iterator<Item = (u64, &'a Mark)>) -> Vec<Part<'a>> {
+    let mut arrivals = arrivals.peekable();
+    let mut parts: Vec<Part<'a>> = Vec::new();
+    let mut before = 0;
+    for row in rows {
+        let mut last = None;
+        while let Some(arrival) = arrivals.next_if(|arrival| arrival.0 <= *row) {
+            last = Some(arrival);
+        }
+        if let Some((first, mark)) = last {
+            parts.push((first, mark, first.saturating_sub(before)));
+        }
+        before = *row;
+    }
+    parts
+}
+
+/// The first of some places, and of the others those that spare the most, in their order: at most `most` in all.
+fn few(mut parts: Vec<Part<'_>>, most: usize) -> Vec<(u64, &Mark)> {
+    if let Some(first) = parts.first_mut() {
+        first.2 = u64::MAX;
+    }
+    if parts.len() > most {
+        parts.select_nth_unstable_by_key(most, |part| std::cmp::Reverse(part.2));
+        parts.truncate(most);
+        parts.sort_unstable_by_key(|part| part.0);
+    }
+    parts.into_iter().map(|(first, mark, _)| (first, mark)).collect()
+}
+
+/// The first number, and by how much each is above the one before.
+fn differences(numbers: impl Iterator<Item = u64>) -> impl Iterator<Item = u64> {
+    numbers.scan(0, |before, number| Some(number - std::mem::replace(before, number)))
+}
+
+fn sums(differences: &[u64]) -> Result<Vec<u64>> {
+    let mut sum: u64 = 0;
+    let add = |difference: &u64| {
+        sum = sum.checked_add(*difference)?;
+        Some(sum)
+    };
+    differences.iter().map(add).collect::<Option<_>>().ok_or_else(damaged)
+}
+
+/// Hands out marks: a state now and then, and how many batches were given since.
+#[derive(Default)]
+pub struct Marks {
+    last: Mark,
+    num_batches: u64,
+    num_rows: usize,
+}
+
+impl Marks {
+    /// Whether it is time for another state, while so many rows wait: the rows since the last one are as many.
+    pub fn is_due(&self, num_waiting: usize) -> bool {
+        self.num_rows >= num_waiting.max(LEAST_ROWS)
+    }
+
+    /// Sets the state from which the batches that follow can be made again.
+    pub fn set(&mut self, mark: Mark) {
+        *self = Self { last: mark, num_batches: 0, num_rows: 0 };
+    }
+
+    /// The mark of the next batch, which has so many rows.
+    pub fn next(&mut self, num_rows: usize) -> Mark {
+        let mark = self.last.behind(self.num_batches);
+        self.num_batches += 1;
+        self.num_rows += num_rows;
+        mark
+    }
+}
+
+/// A state is made for so many rows at least.
+const LEAST_ROWS: usize = 256;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mark_says_which_rows_wait_and_where_they_are_read() {
+        let marks: Vec<_> = (0..40).map(|number| Mark::new([number], [])).collect();
+        let arrivals = || (0..40_u64).map(|number| (10 * number, &marks[number as usize]));
+        let waiting = |rows: &[u64]| {
+            let mark = Waiting::mark([7], rows, (400, Mark::default()), arrivals());
+            Waiting::<1>::of(&mark).unwrap().unwrap()
+        };
+        let few = waiting(&[3, 55, 58, 399]);
+        assert_eq!((few.numbers, few.next_row), ([7], 400));
+        assert_eq!(few.rows, [3, 55, 58, 399]);
+        assert_eq!(few.parts.iter().map(|part| part.0).collect::<Vec<_>>(), [0, 50, 390, 400]);
+        assert_eq!(few.parts[1].1, marks[5]);
+        // Those that spare the most reading are kept.
+        let many = waiting(&[3, 15, 25, 35, 45, 95, 105, 395]);
+        assert_eq!(many.parts.iter().map(|part| part.0).collect::<Vec<_>>(), [0, 10, 90, 390, 400]);
+        assert_eq!(waiting(&[]).parts.len(), 1);
+    }
+
+    #[test]
+    fn a_state_of_another_shape_is_refused() {
+        let state = |numbers: &[u64], num_inputs: usize| {
+            let inputs: Vec<_> = (0..num_inputs).map(|_| Mark::default()).collect();
+            Waiting::<1>::of(&Mark::new(numbers, inputs)).map(drop)
+        };
+        assert!(state(&[0, 1, 5, 1, 2], 1).is_ok());
+        for (numbers, num_inputs) in [(&[][..], 0), (&[0], 0), (&[0, 0], 0), (&[0, 2, 1], 2), (&[0, 1, u64::MAX, 1, u64::MAX], 1)] {
+            assert!(state(numbers, num_inputs).is_err(), "{numbers:?}");
+        }
+    }
+}

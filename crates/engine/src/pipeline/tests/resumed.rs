@@ -1,0 +1,187 @@
+//! Pipelines that are taken up again at each of their marks.
+
+use super::*;
+use crate::pipeline::index::Kept;
+use crate::pipeline::nodes::bucket::Buckets;
+use crate::pipeline::nodes::cache::Store;
+use crate::pipeline::plan::{Mix, Shuffle};
+
+/// What is given from a mark on: each row with the place at which it can be taken up again.
+fn rows_from(plan: &Arc<Plan>, settings: Settings, limit_bytes: usize, from: &Mark) -> Vec<(String, Mark)> {
+    let executor = Executor::new(plan.start(0, settings, 0, from).unwrap(), 0, Budget::new(limit_bytes), 3);
+    let mut given = Vec::new();
+    std::thread::scope(|scope| {
+        (0..settings.num_threads).for_each(|_| drop(scope.spawn(|| executor.work())));
+        executor.start();
+        loop {
+            match executor.next(PATIENCE).unwrap() {
+                Output::Block(block, mark) => {
+                    let rows = strings(&block.columns[0]).into_iter().enumerate();
+                    given.extend(rows.map(|(number, row)| (row, mark.behind(number as u64))));
+                }
+                Output::End => break,
+                Output::Timeout => panic!("nothing came"),
+            }
+        }
+        executor.close();
+    });
+    given
+}
+
+/// Takes the plan up again at some of its rows, and what follows at some of theirs.
+fn check(plan: &dyn Fn() -> Arc<Plan>) {
+    let whole = rows_from(&plan(), Settings::new(2), usize::MAX, &Mark::default());
+    let rows = |given: &[(String, Mark)]| given.iter().map(|(row, _)| row.clone()).collect::<Vec<_>>();
+    let step = (whole.len() / 23).max(1);
+    for number in (0..whole.len()).step_by(step).chain(whole.len().checked_sub(1)) {
+        let again = rows_from(&plan(), Settings::new(1), 3_000_000, &whole[number].1);
+        assert_eq!(rows(&again), rows(&whole[number..]), "from row {number}, {:?}", whole[number].1);
+        let later = again.len() / 2;
+        let twice = rows_from(&plan(), Settings::new(3), usize::MAX, &again[later].1);
+        assert_eq!(rows(&twice), rows(&whole[number + later..]), "from row {later} behind row {number}");
+        let end = rows_from(&plan(), Settings::new(1), usize::MAX, &whole[number].1.behind((whole.len() - number) as u64));
+        assert!(end.is_empty(), "behind the end, from row {number}");
+    }
+}
+
+fn then(input: Arc<Plan>, step: Step) -> Arc<Plan> {
+    Arc::new(Plan::Then(input, step))
+}
+
+/// Keeps rows whose last letter is not `3`.
+struct Filter;
+
+impl Stage for Filter {
+    fn apply(&self, rows: Rows) -> Result<Rows> {
+        let block = rows.gather()?;
+        let mut kept = Rows::new();
+        let texts = strings(&block.columns[0]);
+        (0..texts.len()).filter(|row| !texts[*row].ends_with('3')).for_each(|row| kept.push(&block, row, 1));
+        Ok(kept)
+    }
+}
+
+fn filtered(input: Arc<Plan>) -> Arc<Plan> {
+    map(input, vec![Arc::new(Filter)])
+}
+
+#[test]
+fn steps_that_keep_the_order_are_taken_up_again() {
+    let directory = Directory::new();
+    let lines = || directory.lines(&[9000, 0, 7, 30_000, 1]);
+    check(&|| map(lines(), vec![]));
+    check(&|| filtered(lines()));
+    check(&|| map(then(filtered(lines()), Step::Skip(1003)), vec![]));
+    check(&|| map(then(filtered(lines()), Step::Take(20_003)), vec![]));
+    for index in [0, 2, 6] {
+        check(&|| map(then(lines(), Step::Shard { index, count: 7 }), vec![]));
+    }
+    check(&|| batches(filtered(lines()), 100));
+    check(&|| map(batches(lines(), 100), vec![Arc::new(Unbatch)]));
+    check(&|| batches(then(filtered(lines()), Step::Epochs(Some(3))), 1000));
+    check(&|| then(batches(filtered(lines()), 1000), Step::Epochs(Some(3))));
+}
+
+#[test]
+fn pipelines_that_are_put_together_are_taken_up_again() {
+    let (one, other) = (Directory::new(), Directory::new());
+    let parts = || Arc::new([filtered(one.lines(&[3000])), other.lines(&[0, 1000])]);
+    check(&|| batches(Arc::new(Plan::Concat(parts())), 70));
+    for goes_on in [true, false] {
+        let mix = || Mix { weights: vec![3.0, 1.0], goes_on, seed: 5 };
+        check(&|| map(then(Arc::new(Plan::Mix(parts(), mix())), Step::Epochs(Some(2))), vec![]));
+    }
+    check(&|| batches(Arc::new(Plan::Zip(parts(), false)), 70));
+}
+
+#[test]
+fn shuffles_are_taken_up_again() {
+    let (one, other) = (Directory::new(), Directory::new());
+    for size in [1, 10, 700, 5000] {
+        check(&|| batches(then(one.lines(&[4000, 37]), Step::Window { size, seed: 3 }), 10));
+    }
+    let window = |input, size| then(input, Step::Window { size, seed: 3 });
+    check(&|| batches(window(window(filtered(one.lines(&[4000, 37])), 100), 50), 10));
+    check(&|| batches(then(window(filtered(one.lines(&[4000, 37])), 100), Step::Epochs(Some(2))), 10));
+    let both = || Arc::new(Plan::Concat(Arc::new([map(one.lines(&[3000, 7]), vec![]), other.lines(&[500])])));
+    let shuffled = |input| Arc::new(Plan::Shuffled(input, Shuffle { seed: 3, kept: Arc::new(Kept::default()) }));
+    check(&|| batches(shuffled(both()), 10));
+    check(&|| batches(then(shuffled(one.lines(&[3000, 7])), Step::Epochs(Some(2))), 10));
+}
+
+#[test]
+fn buckets_are_taken_up_again() {
+    let directory = Directory::new();
+    for (size, max_elements) in [(Some(7), None), (None, Some(900)), (Some(300), None)] {
+        let buckets = || Buckets {
+            column: 0,
+            boundaries: vec![3, 4, 5],
+            size,
+            max_elements,
+            pads_to_boundary: false,
+            drops_remainder: false,
+        };
+        let collate = || Collate { names: vec!["text".to_owned()], pad_to: None, padding: None };
+        check(&|| {
+            let lines = filtered(directory.lines(&[4000, 12, 3000]));
+            map(then(lines, Step::Bucket(Arc::new(buckets()))), vec![Arc::new(collate())])
+        });
+    }
+}
+
+#[test]
+fn a_cache_is_taken_up_again_whether_it_is_filled_or_not() {
+    let directory = Directory::new();
+    let lines = || filtered(directory.lines(&[3000, 7]));
+    let cached = |store: &Arc<Store>| {
+        batches(then(then(lines(), Step::Cache(Arc::clone(store))), Step::Epochs(Some(3))), 10)
+    };
+    check(&|| cached(&Arc::new(Store::default())));
+    let store = Arc::new(Store::default());
+    check(&|| cached(&store));
+    assert!(store.get().is_some());
+}
+
+#[test]
+fn other_numbers_of_shards_go_on_with_the_same_order() {
+    let directory = Directory::new();
+    let plan = |index, count| {
+        let window = then(directory.lines(&[960]), Step::Window { size: 50, seed: 3 });
+        let shard = then(then(window, Step::Epochs(Some(2))), Step::Shard { index, count });
+        map(then(shard, Step::Batch { size: 12, drops_remainder: false }), vec![])
+    };
+    let all = |index, count, from: &Mark| rows_from(&plan(index, count), Settings::new(2), usize::MAX, from);
+    let one = all(0, 1, &Mark::default());
+    for (index, taken, count) in [(0, 120, 2), (3, 120, 8), (2, 120, 3), (1, 0, 5), (3, 468, 2)] {
+        let (_, mark) = &all(index, 4, &Mark::default())[taken];
+        let mut parts: Vec<_> = (0..count).map(|index| all(index, count, mark).into_iter()).collect();
+        let mut rows = Vec::new();
+        'all: loop {
+            for part in &mut parts {
+                let Some((row, _)) = part.next() else { break 'all };
+                rows.push(row);
+            }
+        }
+        let wanted: Vec<_> = one[4 * taken..].iter().map(|(row, _)| row.clone()).collect();
+        assert_eq!(rows, wanted, "{count} shards after {taken} rows");
+    }
+    let (_, mark) = &all(1, 4, &Mark::default())[12];
+    let error = plan(0, 5).start(0, Settings::new(1), 0, mark).err().unwrap();
+    assert!(error.message().contains("it was taken after 48 examples of the global order, in 4 shards"), "{error}");
+}
+
+#[test]
+fn marks_of_other_plans_are_refused_or_give_something() {
+    let directory = Directory::new();
+    let plan = batches(then(directory.lines(&[40]), Step::Window { size: 5, seed: 3 }), 10);
+    for mark in [
+        Mark::new([1], []),
+        Mark::new([1, 2], [Mark::default()]),
+        Mark::new([1], [Mark::new([1, 1, u64::MAX, 0, 9], [Mark::default()])]),
+        Mark::new([1], [Mark::new([9, 9, 3, 9, 0], [Mark::default()])]),
+        Mark::new([1], [Mark::new([0, 0, u64::MAX, 0, 0], [Mark::new([7, 0, 0], [])])]),
+    ] {
+        let error = plan.start(0, Settings::new(1), 0, &mark).err().unwrap();
+        assert!(error.message().starts_with("it says what no pipeline"), "{error}");
+    }
+}
