@@ -1,15 +1,12 @@
 """The order of a pipeline: a function of its description, its data and its seeds."""
 
-import time
-from importlib.util import find_spec
-
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.pipeline.conftest import CACHE_WAYS, LARGE_WAYS, NUM_EXAMPLES, same
+from tests.pipeline.made_up import SOURCES, stages
 
-import headrace as hr
 from headrace import errors
 from headrace import pipeline as hp
 
@@ -77,121 +74,6 @@ def test_shards_are_places_of_one_global_order(numbers):
     for count in (2, 5):
         shards = [order(shuffled.shard(index, count)) for index in range(count)]
         assert shards == [whole[index::count] for index in range(count)]
-
-
-def stages():
-    """Strategies for stages that may stand anywhere behind examples with a number."""
-    small = st.integers(0, 40)
-    return st.one_of(
-        st.builds(lambda n: lambda p: p.take(n), st.integers(0, 900)),
-        st.builds(lambda n: lambda p: p.skip(n), small),
-        st.builds(lambda i, n: lambda p: p.shard(i, i + n), st.integers(0, 2), st.integers(1, 3)),
-        st.builds(
-            lambda w, s: lambda p: p.shuffle(w, s), st.integers(1, 300), st.integers(0, 2**63 - 1)
-        ),
-        st.builds(lambda m: lambda p: p.filter(lambda e: e["number"] % m != 1), st.integers(2, 5)),
-        st.just(lambda p: p.map(lambda e: {"number": e["number"] + 1})),
-        st.just(lambda p: p.map(native_sum)),
-        st.builds(lambda seed: lambda p: p.map(native_noise, seed=seed), st.integers(0, 9)),
-        st.just(lambda p: p.filter(native_predicate)),
-        st.just(lambda p: p.flat_map(native_pair)),
-        st.just(lambda p: p.map(slow)),
-        st.builds(
-            lambda m: lambda p: p.flat_map(lambda e: [e] * int(e["number"] % m)), st.integers(2, 3)
-        ),
-        st.just(lambda p: p.batch(7).unbatch()),
-        st.just(lambda p: p.cache()),
-        st.builds(lambda s: lambda p: p.map(add_draw, seed=s), st.integers(0, 2**63 - 1)),
-        st.builds(
-            lambda s, stop: lambda p: hp.mix([p.take(300), p.skip(3).take(99)], [2, 1], s, stop),
-            st.integers(0, 2**63 - 1),
-            st.sampled_from(["first", "all"]),
-        ),
-        st.just(
-            lambda p: hp.zip(
-                [p.select("number"), p.take(300).select("number").rename(other="number")], False
-            )
-        ),
-        st.just(lambda p: hp.concat([p.take(300).select("number"), p.take(50).select("number")])),
-        st.builds(
-            lambda n: (
-                lambda p: (
-                    p.map(lengthened).bucket_by_length("list", [1, 2], n).select("number").unbatch()
-                )
-            ),
-            st.integers(1, 90),
-        ),
-        st.builds(
-            lambda s: lambda p: fully_shuffled(p, s),
-            st.integers(0, 2**63 - 1),
-        ),
-    )
-
-
-PARQUET = {"parquet": lambda records, tables: hp.parquet(tables / "*.parquet", ["number"])}
-SOURCES = {
-    **(PARQUET if find_spec("pyarrow") else {}),
-    "tfrecords": lambda records, tables: hp.tfrecords(records).parse({"number": int}),
-    "csv": lambda records, tables: hp.csv(tables / "csv", {"number": int}),
-    "json_lines": lambda records, tables: hp.json_lines(
-        tables / "*.jsonl", {"number": int, "list": hp.Ragged(int)}
-    ).select("number"),
-    "image_folder": lambda records, tables: hp.image_folder(tables / "images").map(
-        lambda image: {"number": int(image["data"])}
-    ),
-    "webdataset": lambda records, tables: hp.webdataset(tables / "*.tar").map(
-        lambda sample: {"number": int(sample["number"])}
-    ),
-    "arrays": lambda records, tables: hp.arrays({"number": np.arange(NUM_EXAMPLES)}),
-    "parts": lambda records, tables: hp.concat(
-        [
-            hp.tfrecords(records).parse({"number": int}).map(slow),
-            hp.arrays({"number": np.arange(100)}),
-        ]
-    ),
-}
-
-
-@hr.native
-def native_sum(example):
-    return {"number": example["number"] + 1}
-
-
-@hr.native
-def native_noise(example):
-    return {"number": example["number"] + hr.ops.random_uniform([], 0, 100, "int64")}
-
-
-@hr.native
-def native_predicate(example):
-    return example["number"] % 3 != 1
-
-
-@hr.native
-def native_pair(example):
-    return {"number": hr.ops.stack([example["number"], -example["number"]])}
-
-
-def fully_shuffled(pipeline, seed):
-    """Shuffles all examples where they can be reached, else over a window."""
-    try:
-        return pipeline.shuffle(seed=seed)
-    except ValueError:
-        return pipeline.shuffle(window=200, seed=seed)
-
-
-def add_draw(values, rng):
-    return {**values, "number": values["number"] + rng.integers(3)}
-
-
-def lengthened(values):
-    return {"number": values["number"], "list": np.zeros(int(values["number"]) % 4)}
-
-
-def slow(values):
-    if values["number"] % 50 == 0:
-        time.sleep(0.001)
-    return values
 
 
 @settings(

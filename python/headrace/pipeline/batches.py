@@ -5,7 +5,7 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import TracebackType
 from typing import Any
 
@@ -18,6 +18,7 @@ from headrace.pipeline.functions import Lane, has_gil
 from headrace.pipeline.planner import plan
 from headrace.pipeline.specs import Known, batch_depth
 from headrace.pipeline.stages import Stage
+from headrace.pipeline.state import Resumed, check_files, state_of
 from headrace.pipeline.statistics import Readings, StageReadings, Statistics
 from headrace.pipeline.strings import arrow_array
 from headrace.pipeline.verdict import verdict
@@ -40,9 +41,19 @@ class Batches:
     """
 
     def __init__(
-        self, chain: Sequence[Stage], options: Mapping[str, Any], known: Known, pass_number: int
+        self,
+        chain: tuple[Stage, ...],
+        options: Mapping[str, Any],
+        known: Known,
+        epoch: int,
+        resumed: Resumed | None = None,
     ) -> None:
         planned = plan(chain, known)
+        if resumed is not None:
+            check_files(planned.files, resumed.files)
+        self._chain = chain
+        self._epoch = epoch
+        self._files = planned.files
         self._counted = planned.stages
         self._num_threads = options.get("num_threads") or _num_cores()
         self._process = os.getpid()
@@ -50,14 +61,16 @@ class Batches:
         self._is_batched = batch_depth(chain) > 0
         self._has_arrow_strings = self._is_batched and options.get("strings") == "arrow"
         self._examples: deque[dict[str, Any]] = deque()
+        self._is_deterministic = bool(options.get("deterministic", True))
         self._execution = engine.Execution(
             planned.plan,
-            pass_number,
+            epoch,
             self._num_threads,
             (len(planned.lanes), len(planned.stages)),
             options.get("memory_bytes") or _default_memory_bytes(),
             planned.num_ready,
-            bool(options.get("deterministic", True)),
+            self._is_deterministic,
+            None if resumed is None else resumed.place,
         )
         threads = [
             threading.Thread(
@@ -118,6 +131,27 @@ class Batches:
         self._examples.clear()
         self._end_time = self._end_time or time.monotonic()
         self._end()
+
+    def state(self) -> dict[str, Any]:
+        """Returns where the iteration stands: behind the batches that the program has taken.
+
+        It is plain data, which `json` takes, and small: it says where examples are, and holds none.
+        `Pipeline.resume` goes on there, in another process too. Answers after `close` and after an
+        error, too.
+
+        Raises:
+            FailedPreconditionError: If the pipeline has `options(deterministic=False)`: then there
+                is no order that could go on.
+        """
+        if not self._is_deterministic:
+            raise FailedPreconditionError(
+                None,
+                None,
+                "state: the pipeline has options(deterministic=False), expected an order that can "
+                "go on. Leave that out.",
+            )
+        place = self._execution.place(len(self._examples))
+        return state_of(self._chain, self._files, self._epoch, place)
 
     def statistics(self) -> Statistics:
         """Returns what each stage has done so far. Answers after `close`, too."""

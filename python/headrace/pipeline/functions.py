@@ -7,6 +7,7 @@ many threads as the pipeline has workers; what it returns comes in order all the
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final, Protocol, TypeVar
 
 import numpy as np
@@ -187,7 +188,7 @@ class IterableFunction:
         num_bytes = 0
         error: BaseException | None = None
         try:
-            for example in self._iterator(job.pass_number):
+            for example in self._iterator(job.pass_number, job.first_row):
                 rows.append(as_values(self._where, example, self._made))
                 num_bytes += sum(map(_num_bytes, rows[-1]))
                 if len(rows) == _BLOCK_ROWS or num_bytes >= job.wanted_bytes:
@@ -196,10 +197,10 @@ class IterableFunction:
             error = _noted(raised, self._where)
         _finish(job, self._where, self._made, rows, None, error)
 
-    def _iterator(self, number: int) -> Iterator[Mapping[str, Any]]:
+    def _iterator(self, number: int, first_row: int) -> Iterator[Mapping[str, Any]]:
         if number not in self._passes:
             # Those of passes before have ended.
-            self._passes = {number: iter(self._factory())}
+            self._passes = {number: islice(self._factory(), first_row, None)}
         return self._passes[number]
 
 

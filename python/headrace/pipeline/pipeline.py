@@ -2,7 +2,7 @@
 
 import operator
 import secrets
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Final, SupportsIndex
 
 from headrace.pipeline import stages
@@ -20,6 +20,7 @@ from headrace.pipeline.specs import (
     static_specs,
 )
 from headrace.pipeline.stages import Remainder, Stage
+from headrace.pipeline.state import resumed
 from headrace.pipeline.strings import StringKind, checked_kind
 
 __all__ = ["Pipeline"]
@@ -458,6 +459,35 @@ class Pipeline:
             specs = after(stage, specs)
         return specs
 
+    def resume(self, state: Mapping[str, Any] | None, allow: Collection[str] = ()) -> Batches:
+        """Goes on where another iteration stood: with the batches that would have followed there.
+
+        They are the same bytes, in another process too, with other options, and with the files in
+        another directory. Where nothing but `map`, `select`, `rename`, `parse` and batches follows
+        `shard`, also with another number of shards: then the state of one shard serves them all,
+        and the examples behind it must divide by the new number.
+
+        Functions are told apart by their names. What they do is not looked at, nor what is in
+        arrays. A Python function may be called again for some examples before the place. What
+        comes from `iterable` is made again from the beginning of the epoch, and left out. A
+        `cache` is empty in another process; it is filled by the next whole epoch.
+
+        Args:
+            state: What `Batches.state` has returned, or None for the beginning. Seeds that the
+                program has not given are those of the state.
+            allow: What may differ from the pipeline that the state was taken with: "epochs" for
+                their number, "weights" for those of `mix`.
+
+        Raises:
+            TypeError: If the state is no dict.
+            ValueError: If it is damaged, of another pipeline, other files or a newer version; the
+                text says which.
+        """
+        if state is None:
+            return self._start(0)
+        found = resumed(self.stages, state, allow)
+        return Batches(found.chain, self._options, self._all_specs(), found.epoch, found)
+
     def __iter__(self) -> Batches:
         return self._start(0)
 
@@ -486,8 +516,8 @@ class Pipeline:
             after(stage, self._specs)
         return Pipeline((*self.stages, stage), self._options, self)
 
-    def _start(self, pass_number: int) -> Batches:
-        return Batches(self.stages, self._options, self._all_specs(), pass_number)
+    def _start(self, epoch: int) -> Batches:
+        return Batches(self.stages, self._options, self._all_specs(), epoch)
 
     def _all_specs(self) -> Known:
         if self._known is None:

@@ -7,7 +7,7 @@ window is small, and whole batches are decoded at once.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -58,12 +58,14 @@ class Planned:
         plan: For the engine.
         lanes: What the threads for Python functions do.
         stages: What is counted, in the order of the numbers under which it is.
+        files: What each source reads, in the order of the sources.
         num_ready: How many results may wait for the consumer.
     """
 
     plan: engine.Plan
     lanes: list[Lane] = field(default_factory=list)
     stages: list[Counted] = field(default_factory=list)
+    files: list[Sequence[bytes]] = field(default_factory=list)
     num_ready: int = 2
 
 
@@ -77,18 +79,24 @@ def plan(chain: Sequence[Stage], known: Known) -> Planned:
     Raises:
         NotFoundError: If a path does not exist, or nothing matches a pattern.
     """
-    planning = _Planning(chain, known, [], [])
-    return Planned(planning.whole(), planning.lanes, planning.counted, planning.num_ready)
+    shared = _Shared([], [], [])
+    planning = _Planning(chain, known, shared)
+    return Planned(planning.whole(), *shared, planning.num_ready)
+
+
+class _Shared(NamedTuple):
+    """What pipelines that are put together have in common; see `Planned`."""
+
+    lanes: list[Lane]
+    counted: list[Counted]
+    files: list[Sequence[bytes]]
 
 
 class _Planning:
     """A plan in the making: `_plan`, and behind it the stages `_waiting` for each row."""
 
-    def __init__(
-        self, chain: Sequence[Stage], known: Known, lanes: list[Lane], counted: list[Counted]
-    ) -> None:
-        self.lanes = lanes
-        self.counted = counted
+    def __init__(self, chain: Sequence[Stage], known: Known, shared: _Shared) -> None:
+        self._shared = shared
         self.num_ready = 2
         self._chain = chain
         self._known = known
@@ -108,17 +116,19 @@ class _Planning:
         match self._chain[0]:
             case stages.Files() as files:
                 paths = find_files(files.kind, files.paths)
-                self.counted[self._number] = Counted(files, len(paths), reads_files=True)
+                self._shared.files.append(paths)
+                self._shared.counted[self._number] = Counted(files, len(paths), reads_files=True)
                 return engine.Plan.files(files.kind, paths, files.compression or "", files.lengths)
             case Source() as source:
                 planned = source.planned(self._specs[0], self._lane)
-                self.counted[self._number] = Counted(
+                self._shared.files.append(planned.files)
+                self._shared.counted[self._number] = Counted(
                     source, planned.num_parallel, planned.is_python, not planned.is_python
                 )
                 if planned.stages:
                     # Reading waits for storage, and this does not: it has a number of its own.
-                    self.counted.append(Counted(source, part="fields"))
-                    number = len(self.counted) - 1
+                    self._shared.counted.append(Counted(source, part="fields"))
+                    number = len(self._shared.counted) - 1
                     self._waiting.extend(stage.metered(number) for stage in planned.stages)
                 return planned.plan
             case stages.Arrays() as arrays:
@@ -129,7 +139,7 @@ class _Planning:
 
     def _combined(self, source: Stage) -> engine.Plan:
         pairs = zip(stages.parts_of(source), self._known.parts, strict=True)
-        parts = [_Planning(part, known, self.lanes, self.counted).whole() for part, known in pairs]
+        parts = [_Planning(part, known, self._shared).whole() for part, known in pairs]
         match source:
             case stages.Concat():
                 return engine.Plan.concat(parts)
@@ -141,8 +151,8 @@ class _Planning:
 
     def _count(self, stage: Stage) -> int:
         """Returns the number under which the work of a stage is counted."""
-        self.counted.append(_counted(stage))
-        return len(self.counted) - 1
+        self._shared.counted.append(_counted(stage))
+        return len(self._shared.counted) - 1
 
     def _add(self, index: int) -> None:
         self._number = self._count(self._chain[index])
@@ -275,8 +285,8 @@ class _Planning:
         self._waiting = []
 
     def _lane(self, lane: Lane) -> int:
-        self.lanes.append(lane)
-        return len(self.lanes) - 1
+        self._shared.lanes.append(lane)
+        return len(self._shared.lanes) - 1
 
 
 def _counted(stage: Stage) -> Counted:

@@ -16,12 +16,14 @@ class SourcePlan(NamedTuple):
 
     Attributes:
         plan: Gives records.
+        files: What it reads, in order.
         stages: What makes examples of them; it may be done later, when they were shuffled.
         num_parallel: How much may be read at the same time; None for as much as threads.
         is_python: Whether a Python function reads.
     """
 
     plan: engine.Plan
+    files: Sequence[bytes]
     stages: Sequence[engine.Stage] = ()
     num_parallel: int | None = None
     is_python: bool = False

@@ -73,7 +73,7 @@ class Csv(InferredSource):
         records = engine.csv_records(
             paths, self.compression or "", ord(self.delimiter), names, len(specs)
         )
-        return SourcePlan(records, [fields], len(paths))
+        return SourcePlan(records, paths, [fields], len(paths))
 
 
 def csv(

@@ -71,7 +71,7 @@ class ImageFolder(Source):
         paths = [os.fsencode(path) for name in classes for path in _images_of(root, name)]
         encoded = list(map(os.fsencode, classes))
         plan = engine.labelled_files(paths, len(os.fsencode(root)), encoded)
-        return SourcePlan(plan, num_parallel=len(paths))
+        return SourcePlan(plan, paths, num_parallel=len(paths))
 
 
 def image_folder(root: str | os.PathLike[str]) -> Pipeline:

@@ -69,7 +69,7 @@ class JsonLines(InferredSource):
         fields = engine.json_fields(list(map(native, components)))
         paths = find_files("json_lines", self.paths)
         records = engine.json_records(paths, self.compression or "")
-        return SourcePlan(records, [fields], len(paths))
+        return SourcePlan(records, paths, [fields], len(paths))
 
 
 def json_lines(

@@ -62,7 +62,8 @@ class Parquet(InferredSource):
         """Returns the plan: a thread that asks pyarrow for one part after the other."""
         paths = list(map(os.fsdecode, find_files("parquet", self.paths)))
         lane = add_lane(_Reading(paths, specs))
-        return SourcePlan(engine.Plan.hosted(lane), num_parallel=1, is_python=True)
+        files = list(map(os.fsencode, paths))
+        return SourcePlan(engine.Plan.hosted(lane), files, num_parallel=1, is_python=True)
 
 
 def parquet(paths: Paths, columns: Sequence[str] | None = None) -> Pipeline:
@@ -107,7 +108,7 @@ class _Reading:
         number = job.pass_number
         if number not in self._passes:
             # Those of passes before have ended.
-            self._passes = {number: self._blocks(job.wanted_bytes)}
+            self._passes = {number: self._blocks(job.wanted_bytes, job.first_row)}
         try:
             columns, num_rows = next(self._passes[number], ([], 0))
         except BaseException as error:
@@ -120,17 +121,24 @@ class _Reading:
         else:
             job.finish(columns, num_rows, None, None)
 
-    def _blocks(self, wanted_bytes: int) -> Iterator[tuple[list[engine.Column], int]]:
+    def _blocks(
+        self, wanted_bytes: int, num_skipped: int
+    ) -> Iterator[tuple[list[engine.Column], int]]:
         for path in self._paths:
             self._path = path
             with _opened(path) as file:
                 names = list(self._specs)
                 if _specs(path, file.schema_arrow, names) != self._specs:
                     raise _different(path, file.schema_arrow, self._specs)
-                first = 0
-                for rows in file.iter_batches(_block_rows(file, wanted_bytes), columns=names):
-                    if rows.num_rows:
-                        yield self._columns(path, first, rows), rows.num_rows
+                first, groups = _row_groups(file, num_skipped)
+                num_skipped -= first
+                for rows in file.iter_batches(
+                    _block_rows(file, wanted_bytes), row_groups=groups, columns=names
+                ):
+                    left_out = min(num_skipped, rows.num_rows)
+                    num_skipped -= left_out
+                    if kept := rows.num_rows - left_out:
+                        yield self._columns(path, first + left_out, rows.slice(left_out)), kept
                     first += rows.num_rows
 
     def _columns(self, path: str, first: int, rows: Any) -> list[engine.Column]:
@@ -138,6 +146,17 @@ class _Reading:
             _column(f"{path}: from row {first} on: the column {name!r}", spec, rows.column(name))
             for name, spec in self._specs.items()
         ]
+
+
+def _row_groups(file: Any, num_skipped: int) -> tuple[int, list[int]]:
+    """Returns the row groups behind so many rows, and how many rows are before the first."""
+    first, metadata = 0, file.metadata
+    for index in range(metadata.num_row_groups):
+        num_rows = metadata.row_group(index).num_rows
+        if first + num_rows > num_skipped:
+            return first, list(range(index, metadata.num_row_groups))
+        first += num_rows
+    return first, []
 
 
 def _block_rows(file: Any, wanted_bytes: int) -> int:

@@ -60,7 +60,7 @@ class WebDataset(InferredSource):
         given = [(component.name, component.default) for component in components]
         paths = find_files("webdataset", self.paths)
         plan = engine.tar_samples(paths, self.compression or "", given)
-        return SourcePlan(plan, num_parallel=len(paths))
+        return SourcePlan(plan, paths, num_parallel=len(paths))
 
 
 def webdataset(

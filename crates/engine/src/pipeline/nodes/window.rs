@@ -64,11 +64,11 @@ impl Window {
 
     /// The same from a mark on, without those that are to be left out behind its state.
     pub fn from_mark(mark: &Mark, restart: Restart, size: usize, seed: u64, pass: u64) -> Result<Self> {
-        let Some([drawn, position, total, end_position, first]) = mark.numbers()? else {
+        let Some([drawn, position, behind_total, end_position, first]) = mark.numbers()? else {
             return Ok(Self::new(restart(&Mark::default())?, size, seed, pass));
         };
         let mut random = Philox::new(seed.cast_signed(), pass.cast_signed());
-        let end = (total != u64::MAX).then_some((total, end_position));
+        let end = behind_total.checked_sub(1).map(|total| (total, end_position));
         let (rows, next) = Draws { drawn, position, end }.waiting(&mut random, size)?;
         random.move_to(position);
         let mut places: Vec<usize> = (0..rows.len()).collect();
@@ -234,12 +234,13 @@ impl Window {
 
     /// Where the next row can be drawn again. The window is as full as it gets.
     fn mark(&mut self) -> Mark {
-        let (total, end_position) = match self.end_position {
-            Some(position) if self.is_over => (self.num_rows, position),
-            _ => (u64::MAX, 0),
+        // One more than the number of rows, 0 as long as that is not known.
+        let (behind_total, end_position) = match self.end_position {
+            Some(position) if self.is_over => (self.num_rows + 1, position),
+            _ => (0, 0),
         };
         let (first, oldest) = self.holding.arrivals().next().map(|(first, mark)| (first, mark.clone())).unwrap_or_default();
-        Mark::new([self.drawn, self.random.position(), total, end_position, first], [oldest])
+        Mark::new([self.drawn, self.random.position(), behind_total, end_position, first], [oldest])
     }
 
     /// Draws rows for as long as the window can be kept full. `mark` becomes that of the first.
