@@ -23,7 +23,7 @@ def pipeline(records):
         .filter(lambda example: example["number"] % 7 != 3)
         .shuffle(window=50, seed=3)
         .map(lambda example: {"number": example["number"]})
-        .epochs(3)
+        .epochs(8)
         .batch(4)
     )
 

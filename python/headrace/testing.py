@@ -1,0 +1,152 @@
+"""Checks for tests of programs that use pipelines: of their order, and of their resume."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Any, Final
+
+import numpy as np
+
+from headrace.pipeline import Batches, Pipeline
+
+__all__ = ["assert_resumes", "assert_same_order"]
+
+# Marks the end where one iteration gives fewer batches than another.
+_END: Final = object()
+
+
+def assert_resumes(pipe: Pipeline, every: int = 1) -> None:
+    """Checks that a pipeline goes on exactly where an iteration over it stood.
+
+    Goes through the pipeline once and takes its state behind each `every`-th batch, as text of
+    JSON. Then it resumes from each of these states, and compares all that follows, byte for byte.
+    That takes about n^2 / (2 * every) batches for n batches: give a long pipeline, or one without
+    an end, a larger `every`, or `take(n)` at its end.
+
+    Args:
+        pipe: Any pipeline in order.
+        every: How many batches (examples without `batch`) are between two states, at least 1.
+
+    Raises:
+        AssertionError: If something else follows. Names the state, and the first batch, component
+            and element that differ.
+        FailedPreconditionError: If the pipeline has `options(deterministic=False)`.
+        ValueError: If `every` is not at least 1.
+    """
+    if every < 1:
+        raise ValueError(f"assert_resumes: every is {every}, expected at least 1.")
+    digests: list[str] = []
+    states: list[tuple[int, str]] = []
+    with iter(pipe) as batches:
+        states.append((0, json.dumps(batches.state())))
+        for number, batch in enumerate(batches, 1):
+            digests.append(_digest(batch))
+            if number % every == 0:
+                states.append((number, json.dumps(batches.state())))
+    for number, state in states:
+        _check(
+            f"resumed behind {number} batches",
+            pipe,
+            digests[number:],
+            number,
+            lambda state=state: pipe.resume(json.loads(state)),  # type: ignore[misc]
+        )
+
+
+def assert_same_order(pipe: Pipeline, num_threads: Sequence[int] = (1, 2, 8)) -> None:
+    """Checks that a pipeline gives the same batches however many threads it has, byte for byte.
+
+    A Python function that is not a function of its arguments alone, such as one that draws from a
+    generator of its own, makes the batches differ.
+
+    Args:
+        pipe: Any pipeline that has an end.
+        num_threads: The numbers of threads, each at least 1. The first one is what the others are
+            compared with.
+
+    Raises:
+        AssertionError: If batches differ. Names the number of threads, and the first batch,
+            component and element that differ.
+        ValueError: If there are no numbers of threads, or one is below 1.
+    """
+    if not num_threads:
+        raise ValueError("assert_same_order: num_threads is empty, expected at least one number.")
+    first, *others = (pipe.options(num_threads=count) for count in num_threads)
+    with iter(first) as batches:
+        digests = [_digest(batch) for batch in batches]
+    for count, other in zip(num_threads[1:], others, strict=True):
+        how = f"with {count} threads instead of {num_threads[0]}"
+        _check(how, first, digests, 0, lambda other=other: iter(other))  # type: ignore[misc]
+
+
+def _check(
+    how: str, pipe: Pipeline, digests: Sequence[str], first: int, start: Callable[[], Batches]
+) -> None:
+    """Raises AssertionError unless an iteration gives batches of these digests.
+
+    Args:
+        how: What is different in this iteration.
+        pipe: Gives the batches that are expected.
+        digests: Theirs, from batch number `first` on.
+        first: The number of the first batch.
+        start: Starts the iteration.
+    """
+    with start() as batches:
+        differs = _first_difference(digests, map(_digest, batches))
+    if differs is None:
+        return
+    with start() as batches, iter(pipe) as expected:
+        found = next(islice(batches, differs, None), _END)
+        wanted = next(islice(expected, first + differs, None), _END)
+    raise AssertionError(f"{how}: batch {first + differs} {_difference(found, wanted)}")
+
+
+def _first_difference(digests: Sequence[str], found: Iterable[str]) -> int | None:
+    number = -1
+    for number, digest in enumerate(found):
+        if number >= len(digests) or digest != digests[number]:
+            return number
+    return None if number + 1 == len(digests) else number + 1
+
+
+def _digest(batch: dict[str, Any]) -> str:
+    digest = hashlib.sha256()
+    for name, value in batch.items():
+        array = np.asarray(value)
+        content = array.tobytes() if array.dtype != object else repr(array.tolist()).encode()
+        digest.update(f"{name!r} {array.dtype} {array.shape} {len(content)} ".encode())
+        digest.update(content)
+    return digest.hexdigest()
+
+
+def _difference(found: Any, wanted: Any) -> str:
+    """Returns in words how a batch differs from what is expected."""
+    if found is _END:
+        return "is missing: there are no more batches"
+    if wanted is _END:
+        return "is one too many: there should be no more batches"
+    if list(found) != list(wanted):
+        return f"has the components {list(found)}, expected {list(wanted)}"
+    for name, value in found.items():
+        for text in _differences(np.asarray(value), np.asarray(wanted[name])):
+            return f"differs in {name!r}: {text}"
+    return "differed, but does not differ any more: the batches are others in each run"
+
+
+def _differences(found: Any, wanted: Any) -> Iterator[str]:
+    if (found.dtype, found.shape) != (wanted.dtype, wanted.shape):
+        yield (
+            f"it is {found.dtype} of shape {found.shape}, expected {wanted.dtype} of shape "
+            f"{wanted.shape}"
+        )
+        return
+    for place, (one, other) in enumerate(zip(found.ravel(), wanted.ravel(), strict=True)):
+        # NaN is equal to itself here.
+        if not (one is other or one == other or (one != one and other != other)):  # noqa: PLR0124
+            index = [int(number) for number in np.unravel_index(place, found.shape)]
+            yield f"element {index} is {_plain(one)!r}, expected {_plain(other)!r}"
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,68 @@
+"""The checks that users run on their own pipelines."""
+
+import numpy as np
+import pytest
+
+import headrace as hr
+from headrace import errors
+from headrace.testing import assert_resumes, assert_same_order
+
+
+@pytest.fixture
+def numbers():
+    return hr.arrays({"number": np.arange(200), "x": np.full((200, 2), np.nan)})
+
+
+def test_a_pipeline_resumes_and_keeps_its_order(numbers):
+    pipe = numbers.filter(lambda e: e["number"] % 3).shuffle(window=20, seed=3).epochs(2).batch(8)
+    assert_resumes(pipe)
+    assert_resumes(pipe, every=7)
+    assert_same_order(pipe)
+
+
+def test_text_and_examples_without_batches_are_compared(tmp_path):
+    (tmp_path / "a").write_text("".join(f"line {number}\n" for number in range(30)))
+    assert_resumes(hr.text_lines(tmp_path / "a").shuffle(seed=3), every=10)
+
+
+class Counting:
+    """Not a function of its argument: it counts its calls."""
+
+    def __init__(self):
+        self.count = 0
+
+    def __call__(self, example):
+        self.count += 1
+        return {"number": np.array([example["number"], self.count])}
+
+
+def test_the_first_difference_is_named(numbers):
+    pipe = numbers.select("number").map(Counting()).batch(50)
+    with pytest.raises(AssertionError, match=r"resumed behind 0 batches: batch 0 differs in 'num"):
+        assert_resumes(pipe)
+    with pytest.raises(
+        AssertionError,
+        match=r"with 2 threads instead of 1: batch 0 .* element \[0, 1\] is \d+, expected \d+",
+    ):
+        assert_same_order(pipe, [1, 2])
+
+
+def test_a_batch_that_is_missing_or_too_many_is_named():
+    lengths = iter([3, 2, 3, 3, 2])
+
+    def examples():
+        return ({"number": number} for number in range(next(lengths)))
+
+    pipe = hr.iterable(examples).batch(1)
+    pipe.spec  # noqa: B018
+    with pytest.raises(AssertionError, match="batch 2 is one too many: there should be no more"):
+        assert_same_order(pipe, [1, 2])
+
+
+def test_what_has_no_order_is_refused(numbers):
+    with pytest.raises(errors.FailedPreconditionError, match="deterministic=False"):
+        assert_resumes(numbers.options(deterministic=False))
+    with pytest.raises(ValueError, match="every is 0, expected at least 1"):
+        assert_resumes(numbers, every=0)
+    with pytest.raises(ValueError, match="num_threads is empty"):
+        assert_same_order(numbers, [])
