@@ -52,6 +52,7 @@ TABLE = (
         input="queue_runner",
     ),
     row("pipeline", "tf1"),
+    row("testing"),
     row("demo"),
     row("integrations", "cli"),
 )
