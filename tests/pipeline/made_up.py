@@ -54,6 +54,18 @@ def stages():
             st.integers(1, 90),
         ),
         st.builds(
+            lambda length, opened: (
+                lambda p: (
+                    p.map(several)
+                    .pack(length, "number", max_open=opened)
+                    .select("number")
+                    .unbatch()
+                )
+            ),
+            st.integers(2, 9),
+            st.integers(1, 20),
+        ),
+        st.builds(
             lambda s: lambda p: fully_shuffled(p, s),
             st.integers(0, 2**63 - 1),
         ),
@@ -118,6 +130,10 @@ def add_draw(values, rng):
 
 def lengthened(values):
     return {"number": values["number"], "list": np.zeros(int(values["number"]) % 4)}
+
+
+def several(values):
+    return {"number": np.full(int(values["number"]) % 3, values["number"])}
 
 
 def slow(values):

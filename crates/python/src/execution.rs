@@ -182,8 +182,8 @@ impl Drop for Job {
     }
 }
 
-/// What was counted of a stage: examples, bytes, seconds busy, computing and starving, and its fill.
-type StageReadings = (u64, u64, f64, f64, f64, Option<f64>);
+/// What was counted of a stage: examples, bytes, seconds busy, computing and starving, its fill and its padding.
+type StageReadings = (u64, u64, f64, f64, f64, Option<f64>, Option<f64>);
 
 /// One iteration over a pipeline: its threads.
 #[pyclass(frozen, module = "headrace._native")]
@@ -282,15 +282,15 @@ impl Execution {
         }
     }
 
-    /// What was counted so far: of each stage examples, bytes, seconds busy, of those with a processor, and starving, and its
-    /// fill; then of all workers the seconds their tasks took, of those with a processor, and idle; the seconds that the
+    /// What was counted so far: of each stage examples, bytes, seconds busy, of those with a processor, and starving, its
+    /// fill and its padding; then of all workers the seconds their tasks took, of those with a processor, and idle; the seconds that the
     /// consumer waited, and that workers waited for memory.
     fn readings(&self) -> (Vec<StageReadings>, [f64; 5]) {
         let meters = self.executor.meters();
         let seconds = |time: &Time| time.get().as_secs_f64();
         let read = |meter: &Meter| {
             let times = (seconds(&meter.busy), seconds(&meter.computing), seconds(&meter.starving));
-            (meter.examples(), meter.bytes(), times.0, times.1, times.2, meter.fill())
+            (meter.examples(), meter.bytes(), times.0, times.1, times.2, meter.fill(), meter.padding())
         };
         let whole = [
             &meters.tasks.busy,

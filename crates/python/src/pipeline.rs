@@ -16,10 +16,12 @@ use headrace_engine::pipeline::nodes::bucket::Buckets;
 use headrace_engine::pipeline::nodes::expected::Expected;
 use headrace_engine::pipeline::nodes::files::Format;
 use headrace_engine::pipeline::nodes::map;
+use headrace_engine::pipeline::nodes::pack::Packing;
 use headrace_engine::pipeline::plan::{self, Mix, Shuffle, Step};
 use headrace_engine::pipeline::stages::collate::{Collate, Padding, Unbatch};
 use headrace_engine::pipeline::stages::metered::Metered;
 use headrace_engine::pipeline::stages::native::{FilterNative, FlatMapNative, MapNative, Source};
+use headrace_engine::pipeline::stages::pack::{CutLists, PackRows};
 use headrace_engine::pipeline::stages::parse::Parse;
 use headrace_engine::pipeline::stages::select::Select;
 use headrace_engine::pipeline::stages::with_origin::WithOrigin;
@@ -102,6 +104,18 @@ impl Stage {
     #[staticmethod]
     fn with_origin(num_columns: usize) -> Self {
         Self(Arc::new(WithOrigin(num_columns)))
+    }
+
+    /// Groups of lists to rows of a length. With `has_starts` they are what `cut_lists` has made.
+    #[staticmethod]
+    fn pack_rows(num_columns: usize, length: usize, has_starts: bool) -> Self {
+        Self(Arc::new(PackRows { num_columns, length, has_starts }))
+    }
+
+    /// Lists to pieces that are no longer than a length, and where each begins.
+    #[staticmethod]
+    fn cut_lists(num_columns: usize, length: usize) -> Self {
+        Self(Arc::new(CutLists { num_columns, length }))
     }
 
     /// Batches to rows.
@@ -254,6 +268,11 @@ impl Plan {
         let (size, max_elements) = limits;
         let buckets = Buckets { column, boundaries, size, max_elements, pads_to_boundary, drops_remainder };
         self.then(Step::Bucket(Arc::new(buckets)))
+    }
+
+    /// Groups of rows whose lists, in the first `num_columns` columns, fill a length.
+    fn pack(&self, num_columns: usize, length: usize, max_open: usize) -> Self {
+        self.then(Step::Pack(Packing { num_columns, length, max_open }))
     }
 
     fn map(&self, stages: Vec<Bound<'_, Stage>>) -> Self {

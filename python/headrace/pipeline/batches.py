@@ -1,5 +1,6 @@
 """Iterating over a pipeline: its threads, and what they hand to the program."""
 
+import copy
 import os
 import threading
 import time
@@ -18,7 +19,7 @@ from headrace.pipeline.functions import Lane, has_gil
 from headrace.pipeline.planner import plan
 from headrace.pipeline.specs import Known, batch_depth
 from headrace.pipeline.stages import Stage
-from headrace.pipeline.state import Resumed, check_files, state_of
+from headrace.pipeline.state import Resumed, check_files, identity_of, state_of
 from headrace.pipeline.statistics import Readings, StageReadings, Statistics
 from headrace.pipeline.strings import arrow_array
 from headrace.pipeline.verdict import verdict
@@ -54,6 +55,7 @@ class Batches:
         self._chain = chain
         self._epoch = epoch
         self._files = planned.files
+        self._identity: dict[str, Any] | None = None
         self._counted = planned.stages
         self._num_threads = options.get("num_threads") or _num_cores()
         self._process = os.getpid()
@@ -150,8 +152,9 @@ class Batches:
                 "state: the pipeline has options(deterministic=False), expected an order that can "
                 "go on. Leave that out.",
             )
-        place = self._execution.place(len(self._examples))
-        return state_of(self._chain, self._files, self._epoch, place)
+        if self._identity is None:
+            self._identity = identity_of(self._chain, self._files, self._epoch)
+        return state_of(copy.deepcopy(self._identity), self._execution.place(len(self._examples)))
 
     def statistics(self) -> Statistics:
         """Returns what each stage has done so far. Answers after `close`, too."""

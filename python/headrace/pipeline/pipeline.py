@@ -321,6 +321,49 @@ class Pipeline:
             )
         )
 
+    def pack(
+        self,
+        length: int,
+        names: str | Iterable[str],
+        split: bool = False,
+        max_open: int = 64,
+    ) -> "Pipeline":
+        """Puts lists behind each other in rows of one length, so that little is filled up.
+
+        Each example goes, whole, into the first open row that has room for it (first fit). If none
+        has, a row is opened; if there are too many, the fullest leaves. Rows leave as soon as they
+        are full. The rest is filled up with zeros. Lists without an element are left out.
+
+        An example becomes a row: each component of shape (length,); `segment_ids`, int32, the
+        number of the example in the row that an element belongs to, from 1, and 0 for what fills
+        up; and `positions`, int32, its place in the list, from 0. `statistics()` has the share of
+        what fills up.
+
+        Args:
+            length: Elements of a row, at least 1.
+            names: The components that are packed, whose lists have equal lengths in an example; all
+                that there are.
+            split: Whether lists that are longer than a row are cut into pieces. Their positions go
+                on; each piece has a number of its own. Otherwise they are an error.
+            max_open: How many rows are open at the same time, at least 1. More fill up less and
+                hold more examples back.
+
+        Raises:
+            TypeError: If `split` is no bool.
+            ValueError: If a number is out of range, a component is missing or no list of numbers,
+                or there are others; or after `batch`.
+        """
+        _checked("pack", "length", length, 1)
+        _checked("pack", "max_open", max_open, 1)
+        if not isinstance(split, bool):
+            raise TypeError(f"pack: split is {split!r}, expected a bool.")
+        chosen = (names,) if isinstance(names, str) else tuple(names)
+        if not chosen or len(set(chosen)) < len(chosen):
+            raise ValueError(f"pack: names are {chosen}, expected at least one, each once.")
+        if batch_depth(self.stages):
+            raise ValueError("pack: it follows a batch, expected examples. Use unbatch before.")
+        return self._then(stages.Pack(length, chosen, split, max_open))
+
     def cache(self) -> "Pipeline":
         """Keeps all examples in memory once a whole pass over them has gone through.
 
@@ -589,7 +632,13 @@ def _length_after(stage: Stage, length: int) -> int:
             if count is None:
                 raise TypeError("len: the pipeline has no end, since epochs() has no count.")
             return length * count
-        case stages.Filter() | stages.FlatMap() | stages.Unbatch() | stages.BucketByLength():
+        case (
+            stages.Filter()
+            | stages.FlatMap()
+            | stages.Unbatch()
+            | stages.BucketByLength()
+            | stages.Pack()
+        ):
             raise TypeError(
                 f"len: how many examples {stage.name} leaves is not known before it runs."
             )

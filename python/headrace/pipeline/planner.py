@@ -181,6 +181,8 @@ class _Planning:
                 pass
             case stages.BucketByLength() as bucket:
                 self._bucket(bucket, before)
+            case stages.Pack() as pack:
+                self._pack(pack, before)
             case stages.Unbatch():
                 self._later(engine.Stage.unbatch())
                 self._finish_rows()
@@ -246,6 +248,18 @@ class _Planning:
         ]
         padding = _padding(bucket, before)
         self._later(engine.Stage.collate(names, pad_to, padding, bucket.boundaries, bounded))
+        self._finish_rows()
+
+    def _pack(self, pack: stages.Pack, before: Specs) -> None:
+        num_columns = len(pack.names)
+        self._later(engine.Stage.select([list(before).index(name) for name in pack.names]))
+        if pack.split:
+            self._later(engine.Stage.cut_lists(num_columns, pack.length))
+        # The lengths are looked at, so the rows must be there.
+        self._finish_rows()
+        rows = self._plan.pack(num_columns, pack.length, pack.max_open)
+        self._plan = rows.metered(self._number, counts_rows=False)
+        self._later(engine.Stage.pack_rows(num_columns, pack.length, pack.split))
         self._finish_rows()
 
     def _function(self, stage: Stage, index: int, before: Specs, after: Specs) -> None:

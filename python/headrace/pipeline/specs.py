@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, NoReturn, TypeAlias
 
+import numpy as np
+
 from headrace.pipeline import stages
 from headrace.pipeline.elements import Feature, Ragged, Spec, element_type
 from headrace.pipeline.native import NativeFunction
@@ -111,6 +113,8 @@ def after(stage: Stage, specs: Specs) -> Specs:  # noqa: PLR0911 (one for each s
             return _batched(_padded(specs), stage.size, stage.remainder)
         case stages.BucketByLength():
             return _bucketed(stage, specs)
+        case stages.Pack():
+            return _packed(stage, specs)
         case stages.WithOrigin():
             return _with_origin(specs)
         case stages.Unbatch():
@@ -201,6 +205,25 @@ def _bucketed(stage: stages.BucketByLength, specs: Specs) -> Specs:
     # Batches of one size come only of "drop" and "pad", without max_elements.
     is_fixed = stage.size is not None and stage.max_elements is None
     return _batched(_padded(specs), stage.size or 0, stage.remainder if is_fixed else "keep")
+
+
+def _packed(stage: stages.Pack, specs: Specs) -> Specs:
+    check_names(stage, stage.names, specs)
+    for name, spec in specs.items():
+        if name not in stage.names:
+            raise ValueError(
+                f"pack: there is a component {name!r}, expected only those that are packed. Drop "
+                f"it with select({', '.join(map(repr, stage.names))})."
+            )
+        is_list = spec.shape is None or len(spec.shape) == 1
+        if not is_list or isinstance(spec.dtype, type):
+            raise ValueError(f"pack: the component {name!r} is {spec}, expected lists of numbers.")
+        if name in ("segment_ids", "positions"):
+            raise ValueError(f"pack: there is a component {name!r} already. Rename it.")
+    row = (stage.length,)
+    packed = {name: Spec(specs[name].dtype, row) for name in stage.names}
+    numbers = Spec(element_type("pack", np.int32), row)
+    return {**packed, "segment_ids": numbers, "positions": numbers}
 
 
 def _with_origin(specs: Specs) -> Specs:

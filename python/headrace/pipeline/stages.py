@@ -23,6 +23,7 @@ __all__ = [
     "Iterable_",
     "Map",
     "Mix",
+    "Pack",
     "PaddedBatch",
     "Parse",
     "Prefetch",
@@ -362,6 +363,23 @@ class BucketByLength(Stage):
 
 
 @dataclass(frozen=True)
+class Pack(Stage):
+    """Lists behind each other in rows of one length.
+
+    Attributes:
+        length: That of a row.
+        names: The components whose lists are packed, in equal parts.
+        split: Whether longer lists are cut; else they are an error.
+        max_open: How many rows are open at the same time, at most.
+    """
+
+    length: int
+    names: tuple[str, ...]
+    split: bool
+    max_open: int
+
+
+@dataclass(frozen=True)
 class Cache(Stage):
     """Examples that are kept in memory.
 
@@ -393,6 +411,7 @@ _METHODS: dict[type[Stage], str] = {
     Filter: "filter",
     FlatMap: "flat_map",
     Map: "map",
+    Pack: "pack",
     PaddedBatch: "padded_batch",
     Parse: "parse",
     Prefetch: "prefetch",

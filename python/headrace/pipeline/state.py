@@ -16,7 +16,7 @@ from headrace.pipeline import stages
 from headrace.pipeline.functions import name_of
 from headrace.pipeline.stages import Stage
 
-__all__ = ["Resumed", "check_files", "resumed", "state_of"]
+__all__ = ["Resumed", "check_files", "identity_of", "resumed", "state_of"]
 
 # Of the form of states. Any change of what a place means needs another one.
 _VERSION: Final = 1
@@ -51,25 +51,33 @@ class Resumed:
     files: list[list[Any]]
 
 
-def state_of(
-    chain: Sequence[Stage], files: Sequence[Sequence[bytes]], epoch: int, place: list[Any]
+def identity_of(
+    chain: Sequence[Stage], files: Sequence[Sequence[bytes]], epoch: int
 ) -> dict[str, Any]:
-    """Returns the state of an iteration.
+    """Returns what all states of an iteration have in common.
 
     Args:
         chain: The stages of the pipeline.
         files: The files of each of its sources.
         epoch: The number of its epoch.
-        place: Where it goes on, as the engine says.
     """
-    state = {
+    return {
         "version": _VERSION,
         "stages": _words(chain, ()),
         "files": [_digests(paths) for paths in files],
         "seeds": [stage.seed for stage in _drawn(chain)],
         "epoch": epoch,
-        "place": place,
     }
+
+
+def state_of(identity: Mapping[str, Any], place: list[Any]) -> dict[str, Any]:
+    """Returns the state of an iteration.
+
+    Args:
+        identity: What `identity_of` has returned for it.
+        place: Where it goes on, as the engine says.
+    """
+    state = {**identity, "place": place}
     return {**state, "checksum": _checksum(state)}
 
 

@@ -23,6 +23,8 @@ class StageStatistics:
         fill: How full the places for its tasks were on average, from 0.0 to 1.0: near 1 where this
             stage or one behind it limits, near 0 where one before it does. None for a stage
             without tasks of its own.
+        padding: Of all elements that `pack` has given, the share that fills up, from 0.0 to 1.0.
+            None for other stages.
     """
 
     name: str
@@ -31,6 +33,7 @@ class StageStatistics:
     busy_seconds: float
     waiting_seconds: float
     fill: float | None
+    padding: float | None
 
 
 @dataclass(frozen=True)
@@ -58,6 +61,7 @@ class StageReadings:
     computing: float
     starving: float
     fill: float | None
+    padding: float | None
 
     @property
     def name(self) -> str:
@@ -105,7 +109,13 @@ class Readings:
         """Returns them as users see them."""
         stages = tuple(
             StageStatistics(
-                stage.name, stage.examples, stage.num_bytes, stage.busy, stage.waiting, stage.fill
+                stage.name,
+                stage.examples,
+                stage.num_bytes,
+                stage.busy,
+                stage.waiting,
+                stage.fill,
+                stage.padding,
             )
             for stage in self.stages
         )

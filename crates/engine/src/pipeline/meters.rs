@@ -30,6 +30,9 @@ pub struct Meter {
     pub starving: Time,
     fill_sum: AtomicU64,
     num_fills: AtomicU64,
+    /// Of the elements that it packed, how many fill up, and how many there are.
+    padding: AtomicU64,
+    padded: AtomicU64,
 }
 
 /// A sum of durations.
@@ -79,6 +82,18 @@ impl Meter {
     pub fn note_fill(&self, part: usize, whole: usize) {
         self.fill_sum.fetch_add(part as u64 * FULL / (whole as u64).max(1), Ordering::Relaxed);
         self.num_fills.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Notes that `part` of `whole` elements fill up.
+    pub fn note_padding(&self, part: usize, whole: usize) {
+        self.padding.fetch_add(part as u64, Ordering::Relaxed);
+        self.padded.fetch_add(whole as u64, Ordering::Relaxed);
+    }
+
+    /// What part of the elements fills up; `None` if that was never noted.
+    pub fn padding(&self) -> Option<f64> {
+        let padded = self.padded.load(Ordering::Relaxed);
+        (padded > 0).then(|| self.padding.load(Ordering::Relaxed) as f64 / padded as f64)
     }
 
     /// How many examples it made.

@@ -15,6 +15,7 @@ use super::nodes::hosted::Hosted;
 use super::nodes::map::{Map, Stage, Worker};
 use super::nodes::merge::{Drawn, Merge};
 use super::nodes::numbered::Restart;
+use super::nodes::pack::{Pack, Packing};
 use super::nodes::sampled::{Indexed, Order, Sampled};
 use super::nodes::take::{Shard, Skip, Take};
 use super::nodes::window::Window;
@@ -107,6 +108,8 @@ pub enum Step {
     },
     /// Rows of similar lengths in groups.
     Bucket(Arc<Buckets>),
+    /// Rows whose lists fill a length in groups.
+    Pack(Packing),
     /// Blocks that are kept after a whole pass, which is always pass 0 of what comes before.
     Cache(Arc<Store>),
     /// The passes `0..count`, or for ever.
@@ -297,6 +300,9 @@ impl Step {
             }
             Self::Bucket(buckets) => {
                 Box::new(Bucket::from_mark(from, restart, buckets.as_ref().clone(), settings.pass(pass))?)
+            }
+            Self::Pack(packing) => {
+                Box::new(Pack::from_mark(from, restart, packing.clone(), settings.position(pass, distance))?)
             }
             Self::Cache(store) => cached(input, store, pass, settings, distance, from)?,
             Self::Epochs(count) => {

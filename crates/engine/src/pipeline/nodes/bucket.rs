@@ -93,7 +93,7 @@ impl Bucket {
     pub fn from_mark(mark: &Mark, restart: Restart, buckets: Buckets, pass: Pass) -> Result<Self> {
         let mut bucket = match Waiting::of(mark)? {
             None => Self::new(restart(&Mark::default())?, buckets, pass),
-            Some(Waiting { numbers: [next], rows, next_row, parts }) => {
+            Some(Waiting { numbers: [next], rows, next_row, parts, .. }) => {
                 let input = Numbered::recalled(parts, &rows, next_row, restart)?;
                 Self { next, ..Self::with(input, buckets, pass) }
             }
@@ -116,7 +116,7 @@ impl Bucket {
         let mut rows: Vec<_> = self.filling.iter().flat_map(|filling| filling.rows.iter().map(|row| row.0)).collect();
         rows.sort_unstable();
         let next = (self.next_row, self.incoming.mark());
-        Waiting::mark([self.next], &rows, next, self.holding.arrivals())
+        Waiting::mark([self.next], &rows, &[], next, self.holding.arrivals())
     }
 
     /// Puts the rows that came into their buckets, until a batch is whole.

@@ -12,6 +12,7 @@ pub mod hosted;
 pub mod map;
 pub mod merge;
 pub mod numbered;
+pub mod pack;
 pub mod sampled;
 pub mod shuffled;
 pub mod take;

@@ -13,6 +13,8 @@ pub struct Waiting<const N: usize> {
     pub numbers: [u64; N],
     /// The numbers of the rows that wait, rising.
     pub rows: Vec<u64>,
+    /// A number more for each of them, or none at all.
+    pub notes: Vec<u64>,
     /// The number of the row that comes next.
     pub next_row: u64,
     /// From where rows are read again: the number of a row and its mark, rising. The last is that of the next row.
@@ -20,20 +22,22 @@ pub struct Waiting<const N: usize> {
 }
 
 impl<const N: usize> Waiting<N> {
-    /// The mark: its own numbers, the rows that wait, the next row with its mark, and the marks of rows from which on the
-    /// others can be read, rising.
+    /// The mark: its own numbers, the rows that wait, with a number for each or none, the next row with its mark, and the marks
+    /// of rows from which on the others can be read, rising.
     pub fn mark<'a>(
         numbers: [u64; N],
         rows: &[u64],
+        notes: &[u64],
         next: (u64, Mark),
         arrivals: impl Iterator<Item = (u64, &'a Mark)>,
     ) -> Mark {
         let mut parts = few(parts(rows, arrivals), (rows.len() / ROWS_OF_A_PART).max(LEAST_PARTS));
         parts.push((next.0, &next.1));
         let mut all = numbers.to_vec();
-        all.push(parts.len() as u64);
+        all.extend([parts.len() as u64, rows.len() as u64]);
         all.extend(differences(parts.iter().map(|part| part.0)));
         all.extend(differences(rows.iter().copied()));
+        all.extend_from_slice(notes);
         let inputs: Vec<_> = parts.into_iter().map(|part| part.1.clone()).collect();
         Mark::new(all, inputs)
     }
@@ -42,15 +46,17 @@ impl<const N: usize> Waiting<N> {
     pub fn of(mark: &Mark) -> Result<Option<Self>> {
         let Some(State { numbers: all, inputs }) = mark.state() else { return Ok(None) };
         let (numbers, rest) = all.split_first_chunk::<N>().ok_or_else(damaged)?;
-        let (num_parts, rest) = rest.split_first().ok_or_else(damaged)?;
+        let ([num_parts, num_rows], rest) = rest.split_first_chunk().ok_or_else(damaged)?;
         if *num_parts == 0 || *num_parts != inputs.len() as u64 {
             return Err(damaged());
         }
-        let (firsts, rows) = rest.split_at_checked(inputs.len()).ok_or_else(damaged)?;
-        let (firsts, rows) = (sums(firsts)?, sums(rows)?);
+        let (firsts, rest) = rest.split_at_checked(inputs.len()).ok_or_else(damaged)?;
+        let num_rows = usize::try_from(*num_rows).map_err(|_| damaged())?;
+        let (rows, notes) = rest.split_at_checked(num_rows).ok_or_else(damaged)?;
+        let (firsts, rows, notes) = (sums(firsts)?, sums(rows)?, notes.to_vec());
         let next_row = firsts.last().copied().ok_or_else(damaged)?;
         let parts = firsts.into_iter().zip(inputs.iter().cloned()).collect();
-        Ok(Some(Self { numbers: *numbers, rows, next_row, parts }))
+        Ok(Some(Self { numbers: *numbers, rows, notes, next_row, parts }))
     }
 }
 
@@ -142,12 +148,12 @@ mod tests {
         let marks: Vec<_> = (0..40).map(|number| Mark::new([number], [])).collect();
         let arrivals = || (0..40_u64).map(|number| (10 * number, &marks[number as usize]));
         let waiting = |rows: &[u64]| {
-            let mark = Waiting::mark([7], rows, (400, Mark::default()), arrivals());
+            let mark = Waiting::mark([7], rows, &[9], (400, Mark::default()), arrivals());
             Waiting::<1>::of(&mark).unwrap().unwrap()
         };
         let few = waiting(&[3, 55, 58, 399]);
         assert_eq!((few.numbers, few.next_row), ([7], 400));
-        assert_eq!(few.rows, [3, 55, 58, 399]);
+        assert_eq!((&few.rows[..], &few.notes[..]), (&[3, 55, 58, 399][..], &[9][..]));
         assert_eq!(few.parts.iter().map(|part| part.0).collect::<Vec<_>>(), [0, 50, 390, 400]);
         assert_eq!(few.parts[1].1, marks[5]);
         // Those that spare the most reading are kept.
@@ -162,9 +168,11 @@ mod tests {
             let inputs: Vec<_> = (0..num_inputs).map(|_| Mark::default()).collect();
             Waiting::<1>::of(&Mark::new(numbers, inputs)).map(drop)
         };
-        assert!(state(&[0, 1, 5, 1, 2], 1).is_ok());
-        for (numbers, num_inputs) in [(&[][..], 0), (&[0], 0), (&[0, 0], 0), (&[0, 2, 1], 2), (&[0, 1, u64::MAX, 1, u64::MAX], 1)] {
-            assert!(state(numbers, num_inputs).is_err(), "{numbers:?}");
-        }
+        assert!(state(&[0, 1, 2, 5, 1, 2], 1).is_ok());
+        assert!(state(&[], 0).is_err());
+        assert!(state(&[0, 0, 0], 0).is_err());
+        assert!(state(&[0, 2, 0, 1], 2).is_err());
+        assert!(state(&[0, 1, 3, 5, 1, 2], 1).is_err());
+        assert!(state(&[0, 1, 2, 5, 1, u64::MAX], 1).is_err());
     }
 }

@@ -9,6 +9,7 @@ mod json_objects;
 mod json_values;
 pub mod metered;
 pub mod native;
+pub mod pack;
 pub mod parse;
 pub mod select;
 pub mod with_origin;

@@ -1,0 +1,158 @@
+//! Lists packed into rows of one length, and lists cut into pieces before that.
+
+use crate::error::{Error, Result};
+use crate::pipeline::block::{Block, Origins};
+use crate::pipeline::column::{Column, Ragged};
+use crate::pipeline::nodes::map::Stage;
+use crate::pipeline::rows::Rows;
+use crate::tensor::Tensor;
+use crate::tensor::allocate;
+use crate::tensor::shape::Shape;
+use std::sync::Arc;
+
+/// Makes one row of a group of rows: their lists behind each other, filled up with zeros, and two columns more: the number of
+/// the list that each element belongs to, from 1 (0 for what fills up), and its place in that.
+pub struct PackRows {
+    /// How many columns have lists. One more column has the place at which each list begins, if `has_starts`.
+    pub num_columns: usize,
+    /// The length of a row.
+    pub length: usize,
+    /// Whether the lists may be pieces of longer ones.
+    pub has_starts: bool,
+}
+
+impl Stage for PackRows {
+    fn apply(&self, rows: Rows) -> Result<Rows> {
+        let lists: Vec<_> = (0..self.num_columns).map(|column| lists(&rows, column)).collect::<Result<_>>()?;
+        let Some(first) = lists.first() else { return Err(Error::internal("no lists to pack")) };
+        let starts = match self.has_starts {
+            true => Some(rows.gather_column(self.num_columns)?.to_tensor()?),
+            false => None,
+        };
+        let starts = starts.as_ref().map(Tensor::values::<i64>).transpose()?;
+        let mut columns = lists.iter().map(|lists| self.packed(lists)).collect::<Result<Vec<_>>>()?;
+        let (mut segments, mut positions) = (self.room()?, self.room()?);
+        for row in 0..first.len() {
+            let (length, start) = (first.row_length(row), starts.map_or(0, |starts| starts[row]));
+            segments.extend(std::iter::repeat_n(row as i32 + 1, length));
+            positions.extend((start..).take(length).map(|position| position as i32));
+        }
+        for mut column in [segments, positions] {
+            column.extend(std::iter::repeat_n(0, self.length.saturating_sub(column.len())));
+            columns.push(Column::Dense(Tensor::from_values(Shape::new(&[1, self.length]), column)?));
+        }
+        let origins = rows.group().map_or(Origins::Unknown, |(rows, number)| Origins::Run(Arc::clone(rows), *number));
+        Block::new(columns, 1, origins).map(Rows::all)
+    }
+
+    fn is_row_wise(&self) -> bool {
+        false
+    }
+
+    fn keeps_count(&self) -> bool {
+        true
+    }
+}
+
+impl PackRows {
+    fn room(&self) -> Result<Vec<i32>> {
+        allocate::room(self.length).map_err(|refusal| refusal.at("a packed row"))
+    }
+
+    fn packed(&self, lists: &Ragged) -> Result<Column> {
+        let values = lists.values();
+        let shape = Shape::new(&[1, self.length]);
+        let mut bytes: Vec<u8> = allocate::elements(values.dtype(), &shape).room()?;
+        bytes.extend_from_slice(values.bytes());
+        let missing = (self.length * values.dtype().size()).saturating_sub(bytes.len());
+        bytes.extend(std::iter::repeat_n(0, missing));
+        Tensor::from_bytes(values.dtype(), shape.clone(), bytes.into()).map(Column::Dense)
+    }
+}
+
+/// The rows of a column as lists without anything between them.
+fn lists(rows: &Rows, column: usize) -> Result<Ragged> {
+    match rows.gather_column(column)? {
+        Column::Ragged(ragged) => Ok(ragged),
+        Column::Dense(tensor) if tensor.shape().len() == 2 => {
+            let (num_rows, length) = (tensor.shape()[0], tensor.shape()[1]);
+            let shape = Shape::new(&[num_rows * length]);
+            Ok(Ragged::new(tensor.reshaped(shape)?, (1..=num_rows).map(|row| row * length).collect()))
+        }
+        Column::Each(tensors) => {
+            let mut ends = allocate::room(tensors.len()).map_err(|refusal| refusal.at("the ends of lists"))?;
+            let mut num_values = 0;
+            for tensor in tensors.iter() {
+                if tensor.shape().len() != 1 || tensor.dtype() != tensors[0].dtype() {
+                    return Err(Error::invalid_argument(format!(
+                        "pack: one example has {} of shape {}, expected vectors of one type",
+                        tensor.dtype(),
+                        tensor.shape()
+                    )));
+                }
+                num_values += tensor.num_elements();
+                ends.push(num_values);
+            }
+            let Some(first) = tensors.first() else { return Err(Error::internal("no lists to pack")) };
+            let shape = Shape::new(&[num_values]);
+            let mut bytes: Vec<u8> = allocate::elements(first.dtype(), &shape).room()?;
+            tensors.iter().for_each(|tensor| bytes.extend_from_slice(tensor.bytes()));
+            Ok(Ragged::new(Tensor::from_bytes(first.dtype(), shape.clone(), bytes.into())?, ends))
+        }
+        _ => Err(Error::internal("a component that is packed is no list")),
+    }
+}
+
+/// Cuts lists that are too long into pieces, and adds a column with the place at which each piece begins.
+pub struct CutLists {
+    /// How many columns there are, all of which have lists.
+    pub num_columns: usize,
+    /// No piece is longer than this.
+    pub length: usize,
+}
+
+impl Stage for CutLists {
+    fn apply(&self, rows: Rows) -> Result<Rows> {
+        let all: Vec<_> = (0..self.num_columns).map(|column| lists(&rows, column)).collect::<Result<_>>()?;
+        let Some(first) = all.first() else { return Err(Error::internal("no lists to cut")) };
+        let pieces = || {
+            (0..first.len()).flat_map(|row| {
+                let range = first.range(row);
+                let starts = (range.start..range.end.max(range.start + 1)).step_by(self.length);
+                starts.enumerate().map(move |(piece, start)| (row, piece as u64, start - range.start))
+            })
+        };
+        let starts: Vec<_> = pieces().map(|(_, _, start)| start as i64).collect();
+        let num_pieces = starts.len();
+        let cut = |lists: Ragged| {
+            let ends = pieces().map(|(row, _, start)| {
+                let range = lists.range(row);
+                range.end.min(range.start + start + self.length)
+            });
+            Column::Ragged(Ragged::new(lists.values().clone(), ends.collect()))
+        };
+        check_lengths(&all)?;
+        let mut columns: Vec<_> = all.iter().cloned().map(cut).collect();
+        columns.push(Column::Dense(Tensor::from_values(Shape::new(&[num_pieces]), starts)?));
+        let origins = rows.origins().made_of(pieces().map(|(row, piece, _)| (row, piece)));
+        Block::new(columns, num_pieces, origins).map(Rows::all)
+    }
+}
+
+fn check_lengths(all: &[Ragged]) -> Result<()> {
+    let Some((first, others)) = all.split_first() else { return Ok(()) };
+    for row in 0..first.len() {
+        if let Some(other) = others.iter().find(|other| other.row_length(row) != first.row_length(row)) {
+            return Err(unequal(first.row_length(row), other.row_length(row)));
+        }
+    }
+    Ok(())
+}
+
+/// The error for components of an example that are packed together and have different lengths.
+pub fn unequal(length: usize, other: usize) -> Error {
+    Error::invalid_argument(format!(
+        "pack: one component of an example has {length} elements, another {other}, expected equal lengths. Pack them apart, \
+         or make them equal in map"
+    ))
+}

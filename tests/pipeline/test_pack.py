@@ -1,0 +1,188 @@
+"""Lists packed into rows of one length."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.pipeline.conftest import LARGE_WAYS, same
+
+import headrace as hr
+from headrace import errors
+from headrace.testing import assert_resumes
+
+
+def texts(lengths):
+    """An example for each length: its tokens are its number in the hundreds, and count from 1."""
+
+    def examples():
+        for number, length in enumerate(lengths):
+            tokens = 100 * number + np.arange(1, length + 1)
+            yield {"tokens": tokens, "weights": tokens.astype(np.float32) / 2}
+
+    return hr.iterable(examples)
+
+
+def first_fit(lengths, length, max_open):
+    """The numbers of the examples of each row, as the documentation says."""
+    rows, open_rows = [], []
+
+    def used(row):
+        return sum(lengths[number] for number in row)
+
+    for number, wanted in enumerate(lengths):
+        if wanted == 0:
+            continue
+        for row in open_rows:
+            if used(row) + wanted <= length:
+                break
+        else:
+            if len(open_rows) == max_open:
+                fullest = max(open_rows, key=used)
+                open_rows.remove(fullest)
+                rows.append(fullest)
+            row = []
+            open_rows.append(row)
+        row.append(number)
+        if used(row) == length:
+            open_rows.remove(row)
+            rows.append(row)
+    return rows + open_rows
+
+
+def numbers_of(row):
+    """The numbers of the examples of a row, in order."""
+    return [int(row["tokens"][row["segment_ids"] == s][0]) // 100 for s in range(1, segments(row))]
+
+
+def segments(row):
+    return int(row["segment_ids"].max()) + 1
+
+
+def test_a_row_has_its_examples_behind_each_other():
+    packed = list(texts([3, 2, 4, 1]).pack(6, ["tokens", "weights"]))
+    first, second = packed
+    assert first["tokens"].tolist() == [1, 2, 3, 101, 102, 301]
+    assert first["segment_ids"].tolist() == [1, 1, 1, 2, 2, 3]
+    assert first["positions"].tolist() == [0, 1, 2, 0, 1, 0]
+    assert first["weights"].tolist() == [0.5, 1.0, 1.5, 50.5, 51.0, 150.5]
+    assert second["tokens"].tolist() == [201, 202, 203, 204, 0, 0]
+    assert second["segment_ids"].tolist() == [1, 1, 1, 1, 0, 0]
+    assert second["positions"].tolist() == [0, 1, 2, 3, 0, 0]
+
+
+def test_the_components_are_known_before():
+    packed = texts([3]).pack(6, ["weights", "tokens"])
+    assert packed.spec == {
+        "weights": hr.Spec(np.dtype(np.float32), (6,)),
+        "tokens": hr.Spec(np.dtype(np.int64), (6,)),
+        "segment_ids": hr.Spec(np.dtype(np.int32), (6,)),
+        "positions": hr.Spec(np.dtype(np.int32), (6,)),
+    }
+    assert {name: array.dtype for name, array in next(iter(packed)).items()} == {
+        name: spec.dtype for name, spec in packed.spec.items()
+    }
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    lengths=st.lists(st.integers(0, 20), max_size=120),
+    max_open=st.integers(1, 6),
+    way=st.sampled_from(LARGE_WAYS),
+)
+def test_examples_go_where_first_fit_puts_them(lengths, max_open, way):
+    lengths = [1, *lengths]
+    packed = texts(lengths).pack(20, ["tokens", "weights"], max_open=max_open).options(**way)
+    rows = list(packed)
+    assert [numbers_of(row) for row in rows] == first_fit(lengths, 20, max_open)
+    tokens = sorted(int(token) for row in rows for token in row["tokens"] if token)
+    assert tokens == [100 * n + i for n, length in enumerate(lengths) for i in range(1, length + 1)]
+
+
+@settings(max_examples=30, deadline=None)
+@given(lengths=st.lists(st.integers(0, 50), max_size=60))
+def test_long_lists_are_cut_if_wanted(lengths):
+    rows = list(texts([1, *lengths]).pack(8, ["tokens", "weights"], split=True))
+    found = {}
+    for row in rows:
+        for token, position in zip(row["tokens"], row["positions"], strict=True):
+            if token:
+                found[int(token)] = int(position)
+    assert found == {
+        100 * n + i + 1: i for n, length in enumerate([1, *lengths]) for i in range(length)
+    }
+    assert all((row["segment_ids"] > 0).sum() == (row["tokens"] > 0).sum() for row in rows)
+
+
+def test_lists_of_parsed_examples_are_packed(records):
+    parsed = hr.tfrecords(records).parse({"list": hr.Ragged(int)})
+    tokens = [int(token) for example in parsed for token in example["list"]]
+    packed = list(parsed.shuffle(window=50, seed=1).pack(16, "list").batch(8))
+    assert packed[0]["list"].shape == (8, 16)
+    filled = [batch["segment_ids"] > 0 for batch in packed]
+    found = [
+        int(t) for batch, mask in zip(packed, filled, strict=True) for t in batch["list"][mask]
+    ]
+    assert sorted(found) == sorted(tokens)
+
+
+def test_rows_of_one_length_are_lists_too():
+    pipe = hr.arrays({"x": np.arange(12, dtype=np.uint8).reshape(4, 3)}).pack(7, "x")
+    assert [row["x"].tolist() for row in pipe] == [[0, 1, 2, 3, 4, 5, 0], [6, 7, 8, 9, 10, 11, 0]]
+
+
+def test_it_resumes_exactly():
+    lengths = np.random.default_rng(1).integers(0, 30, 700).tolist()
+    for split in (False, True):
+        pipe = texts(lengths).pack(29 - 10 * split, ["tokens", "weights"], split, max_open=7)
+        assert_resumes(pipe.epochs(2).batch(4), every=9)
+    ways = [list(pipe.options(**way)) for way in LARGE_WAYS]
+    assert all(same(ways[0], other) for other in ways)
+
+
+def test_the_share_of_padding_is_in_the_statistics():
+    batches = iter(texts([3, 2, 4, 1]).pack(6, ["tokens", "weights"]))
+    assert len(list(batches)) == 2
+    shares = {stage.name: stage.padding for stage in batches.statistics().stages}
+    assert shares["pack"] == 2 / 12
+    assert shares["iterable(texts.<locals>.examples)"] is None
+
+
+def test_a_list_that_is_too_long_names_its_example():
+    batches = iter(texts([3, 2, 9, 1]).pack(5, ["tokens", "weights"]))
+    assert next(batches)["tokens"].tolist() == [1, 2, 3, 101, 102]
+    message = "example 2: pack: an example has 9 elements, expected at most 5. Use split=True"
+    with pytest.raises(errors.InvalidArgumentError, match=message):
+        next(batches)
+
+
+@pytest.mark.parametrize("split", [False, True])
+def test_unequal_lengths_are_refused(split):
+    pipe = hr.iterable(lambda: ({"a": range(n), "b": range(3)} for n in (3, 2)))
+    message = "pack: one component of an example has 2 elements, another 3, expected equal lengths"
+    with pytest.raises(errors.InvalidArgumentError, match=message):
+        list(pipe.pack(5, ["a", "b"], split))
+
+
+def test_wrong_arguments_are_refused():
+    pipe = hr.arrays({"x": np.zeros((2, 3)), "y": np.zeros((2, 3)), "z": np.zeros(2)})
+    two = pipe.select("x", "y")
+    for call, message in (
+        (lambda: two.pack(0, "x"), "pack: length is 0, expected an int from 1 up"),
+        (lambda: two.pack(4, "x", max_open=0), "pack: max_open is 0, expected"),
+        (lambda: two.pack(4, []), "pack: names are .*, expected at least one"),
+        (lambda: two.pack(4, ["x", "x"]), "pack: names are .*, expected at least one, each once"),
+        (lambda: two.pack(4, "q"), "pack: there is no component 'q'"),
+        (lambda: two.pack(4, "x"), "pack: there is a component 'y', .* Drop it with select"),
+        (lambda: pipe.select("z").pack(4, "z"), "the component 'z' is .*, expected lists of num"),
+        (lambda: two.batch(2).pack(4, ["x", "y"]), "pack: it follows a batch"),
+        (
+            lambda: two.rename(positions="x").pack(4, ["positions", "y"]),
+            "there is a component 'positions' already",
+        ),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+    with pytest.raises(TypeError, match="pack: split is 1, expected a bool"):
+        two.pack(4, ["x", "y"], 1)
+    with pytest.raises(TypeError, match="how many examples pack leaves is not known"):
+        len(two.pack(4, ["x", "y"]))
