@@ -381,3 +381,96 @@ class TestRefusals:
 
 def even(example):
     return {"number": 2 * example["number"]}
+
+
+class Counting:
+    """Numbers its calls, and keeps the number."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def __call__(self, example):
+        self.calls += 1
+        return {"number": example["number"], "call": self.calls}
+
+    def state(self):
+        return {"calls": self.calls}
+
+    def restore(self, state):
+        self.calls = state["calls"]
+
+
+class Doubling:
+    """An iterator whose numbers follow from the last one."""
+
+    def __init__(self):
+        self.last = 1
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        self.last = self.last * 2 % 1_000_003
+        if self.last == 1:
+            raise StopIteration
+        return {"number": self.last}
+
+    def state(self):
+        return self.last
+
+    def restore(self, state):
+        self.last = state
+
+
+class TestFunctionsWithState:
+    """A function, or an iterator, with `state()` and `restore(state)` goes on with what it had."""
+
+    def test_functions(self):
+        def pipeline():
+            numbers = hr.arrays({"number": np.arange(1000)})
+            counted = numbers.filter(Alternating()).map(Counting()).flat_map(Repeating())
+            return counted.shuffle(window=20, seed=1).batch(7)
+
+        whole, states = run(iter(pipeline()))
+        for place in (0, 1, 70, len(whole) - 1):
+            assert same(list(pipeline().resume(copied(states[place]))), whole[place:])
+        again = pipeline()
+        assert same(list(again.resume(states[70])), whole[70:])
+        assert same(list(again.resume(states[70])), whole[70:])
+
+    def test_iterators_do_not_begin_anew(self):
+        def pipeline(made):
+            return hr.iterable(lambda: made.append(Doubling()) or made[-1]).take(2000).batch(9)
+
+        whole, states = run(iter(pipeline([])))
+        for place in (0, 1, 150, len(whole) - 1):
+            made = []
+            again, later = run(pipeline(made).resume(copied(states[place])))
+            assert same(again, whole[place:])
+            middle = len(again) // 2
+            twice = pipeline([]).resume(copied(later[middle]))
+            assert same(list(twice), whole[place + middle :])
+
+    def test_a_function_that_keeps_none_any_more_is_refused(self):
+        def pipeline(function):
+            return hr.arrays({"number": np.arange(10)}).map(function).batch(2)
+
+        with iter(pipeline(Counting())) as batches:
+            next(batches)
+        forgetful = type("Counting", (), {"__call__": Counting.__call__, "calls": 0})()
+        with pytest.raises(TypeError, match="has kept a state, but has no methods state"):
+            next(pipeline(forgetful).resume(batches.state()))
+
+
+class Alternating(Counting):
+    """Is true for every other call."""
+
+    def __call__(self, example):
+        return super().__call__(example)["call"] % 2
+
+
+class Repeating(Counting):
+    """Gives an example as often as it was called, modulo 3."""
+
+    def __call__(self, example):
+        return [example] * (super().__call__(example)["call"] % 3)

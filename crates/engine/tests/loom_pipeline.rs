@@ -53,7 +53,7 @@ impl Node for Waves {
                     Task::Hosted => {
                         let (rows, charge) = (Rows::new(), context.budget.charge(1));
                         let (expected, wanted_bytes) = (Expected::default(), 1);
-                        let task = HostTask { rows, pass: 0, first: 0, stage: 0, charge, wanted_bytes, expected, slot };
+                        let task = HostTask { rows, pass: 0, first: 0, state: None, stage: 0, charge, wanted_bytes, expected, slot };
                         context.start_hosted(0, task)?;
                     }
                 }

@@ -34,6 +34,7 @@ pub struct Job {
     block: Arc<Block>,
     pass: u64,
     first: u64,
+    state: Option<Arc<str>>,
     stage: usize,
     wanted_bytes: usize,
     begin: Instant,
@@ -51,6 +52,12 @@ impl Job {
     #[getter]
     fn first_row(&self) -> u64 {
         self.first
+    }
+
+    /// The state that the function has before this, if it is not the one it has.
+    #[getter]
+    fn state(&self) -> Option<&str> {
+        self.state.as_deref()
     }
 
     #[getter]
@@ -85,7 +92,9 @@ impl Job {
     }
 
     /// Gives the result: columns of `num_rows` rows. `counts` says how many of them were made of each row that came; None
-    /// for one of each. `error` is what happened at the row behind those.
+    /// for one of each. `error` is what happened at the row behind those; `state` what the function had before all of them, if
+    /// it keeps one.
+    #[pyo3(signature = (columns, num_rows, counts, error, state=None))]
     fn finish(
         &self,
         py: Python<'_>,
@@ -93,6 +102,7 @@ impl Job {
         num_rows: usize,
         counts: Option<Vec<u64>>,
         error: Option<Bound<'_, PyAny>>,
+        state: Option<&str>,
     ) -> PyResult<()> {
         let columns = columns.into_iter().map(|column| column.get().0.clone()).collect();
         let origins = match counts {
@@ -107,12 +117,13 @@ impl Job {
             }
         };
         let block = Block::new(columns, num_rows, origins).into_python(py)?;
-        self.end(Ok((Made::Block(block), error.map(|error| failure(py, &error)))));
+        self.end(Ok((Made::Block(block), error.map(|error| failure(py, &error)))), state);
         Ok(())
     }
 
-    /// Gives the rows of these numbers as they came; `error` is what happened at the row behind them.
-    fn keep(&self, py: Python<'_>, rows: Vec<usize>, error: Option<Bound<'_, PyAny>>) {
+    /// Gives the rows of these numbers as they came; `error` and `state` are as for `finish`.
+    #[pyo3(signature = (rows, error, state=None))]
+    fn keep(&self, py: Python<'_>, rows: Vec<usize>, error: Option<Bound<'_, PyAny>>, state: Option<&str>) {
         let mut kept = Rows::new();
         rows.into_iter().for_each(|row| kept.push(&self.block, row, 1));
         let made = match kept.are_few() && !kept.is_empty() {
@@ -120,7 +131,7 @@ impl Job {
             true => kept.copy().map(Made::Block),
             false => Ok(Made::Rows(kept)),
         };
-        self.end(made.map(|made| (made, error.map(|error| failure(py, &error)))));
+        self.end(made.map(|made| (made, error.map(|error| failure(py, &error)))), state);
     }
 }
 
@@ -148,7 +159,7 @@ enum Made {
 }
 
 impl Job {
-    fn end(&self, result: Result<(Made, Option<Error>)>) {
+    fn end(&self, result: Result<(Made, Option<Error>)>, state: Option<&str>) {
         let Some(task) = self.task.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
         let HostTask { mut charge, expected, slot, .. } = task;
         let result = result.map(|(made, error)| {
@@ -164,7 +175,7 @@ impl Job {
                     rows
                 }
             };
-            Outcome { rows, error }
+            Outcome { rows, error, state: state.map(Arc::from) }
         });
         if let Some(meter) = self.executor.meters().stage(self.stage) {
             meter.busy.add(self.begin.elapsed());
@@ -178,7 +189,7 @@ impl Job {
 impl Drop for Job {
     fn drop(&mut self) {
         // Its thread is gone: nobody waits for it for ever.
-        self.end(Err(Error::cancelled("the thread of a Python function has ended before the function")));
+        self.end(Err(Error::cancelled("the thread of a Python function has ended before the function")), None);
     }
 }
 
@@ -272,7 +283,8 @@ impl Execution {
                 let (charge, wanted_bytes) = (2 * task.charge.num_bytes(), task.wanted_bytes);
                 task.charge.correct(charge);
                 let (pass, first, stage, begin) = (task.pass, task.first, task.stage, Instant::now());
-                Ok(Some(Job { task: Mutex::new(Some(task)), block, pass, first, stage, wanted_bytes, begin, executor }))
+                let (state, task) = (task.state.take(), Mutex::new(Some(task)));
+                Ok(Some(Job { task, block, pass, first, state, stage, wanted_bytes, begin, executor }))
             }
             Err(error) => {
                 task.slot.set(Err(error));

@@ -4,18 +4,22 @@ use headrace_engine::pipeline::mark::{Mark, State};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
+use std::sync::Arc;
 
 /// Pipelines are not put together deeper than this.
 const MAX_DEPTH: usize = 100;
 
-/// `[skip, numbers, inputs]`, where each input is a mark; without what is empty at its end. The beginning is `[skip]`.
+/// `[skip, numbers, inputs, text]`, where each input is a mark; without what is empty at its end. The beginning is `[skip]`.
 pub fn to_python<'py>(py: Python<'py>, mark: &Mark) -> PyResult<Bound<'py, PyList>> {
     let list = PyList::new(py, [mark.skip()])?;
     let Some(state) = mark.state() else { return Ok(list) };
     list.append(PyList::new(py, &state.numbers)?)?;
-    if !state.inputs.is_empty() {
+    if !state.inputs.is_empty() || state.text.is_some() {
         let inputs = state.inputs.iter().map(|input| to_python(py, input)).collect::<PyResult<Vec<_>>>()?;
         list.append(PyList::new(py, inputs)?)?;
+    }
+    if let Some(text) = &state.text {
+        list.append(&**text)?;
     }
     Ok(list)
 }
@@ -30,14 +34,18 @@ fn read(mark: &Bound<'_, PyAny>, depth: usize) -> PyResult<Mark> {
     let wrong = || PyValueError::new_err("");
     let (first, rest) = parts.split_first().ok_or_else(wrong)?;
     let skip: u64 = first.extract()?;
-    let (numbers, inputs) = match rest {
+    let (numbers, inputs, text) = match rest {
         [] => return Ok(Mark::default().behind(skip)),
-        [numbers] => (numbers, Vec::new()),
-        [numbers, inputs] if depth < MAX_DEPTH => {
-            let inputs = inputs.cast::<PyList>()?;
-            (numbers, inputs.iter().map(|input| read(&input, depth + 1)).collect::<PyResult<_>>()?)
-        }
+        [numbers] => (numbers, None, None),
+        [numbers, inputs] => (numbers, Some(inputs), None),
+        [numbers, inputs, text] => (numbers, Some(inputs), Some(text)),
         _ => return Err(wrong()),
     };
-    Ok(Mark::at(State { numbers: numbers.cast::<PyList>()?.extract()?, inputs }, skip))
+    let inputs = match inputs {
+        Some(_) if depth == MAX_DEPTH => return Err(wrong()),
+        Some(inputs) => inputs.cast::<PyList>()?.iter().map(|input| read(&input, depth + 1)).collect::<PyResult<_>>()?,
+        None => Vec::new(),
+    };
+    let text = text.map(|text| text.extract::<String>()).transpose()?.map(Arc::from);
+    Ok(Mark::at(State { numbers: numbers.cast::<PyList>()?.extract()?, inputs, text }, skip))
 }

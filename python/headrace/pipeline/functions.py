@@ -7,6 +7,7 @@ many threads as the pipeline has workers; what it returns comes in order all the
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final, Protocol, TypeVar
 
@@ -15,6 +16,7 @@ import numpy as np
 from headrace import engine
 from headrace.pipeline.columns import as_values, batch_column, column_of, values_of
 from headrace.pipeline.draws import Draws
+from headrace.pipeline.keeping import keeps_state, kept, restore
 from headrace.pipeline.specs import Specs
 
 __all__ = [
@@ -57,13 +59,16 @@ class _Calls:
 
     Attributes:
         error: What the function raised, or what was wrong with what it returned; None if nothing.
+        state: What the function had before the first call, as text; None if it keeps no state.
     """
 
-    def __init__(self, job: engine.Job, specs: Specs, where: str) -> None:
+    def __init__(self, job: engine.Job, specs: Specs, function: object, where: str) -> None:
         self._job = job
         self._specs = specs
+        self._function = function
         self._where = where
         self.error: BaseException | None = None
+        self.state: str | None = None
 
     def of(self, call: Callable[[dict[str, Any]], _T]) -> Iterator[tuple[int, _T]]:
         """Yields the number of each example and what a call with it has returned."""
@@ -73,6 +78,8 @@ class _Calls:
         ]
         number = -1
         try:
+            restore(self._function, self._job)
+            self.state = kept(self._function)
             for number, values in enumerate(zip(*columns, strict=True)):
                 yield number, call(dict(zip(self._specs, values, strict=True)))
         except BaseException as error:
@@ -94,8 +101,6 @@ def _noted(error: BaseException, where: str, origin: str | None = None) -> BaseE
 class MapFunction:
     """`map` over examples, or over batches."""
 
-    is_sequential = False
-
     def __init__(
         self,
         function: Callable[..., Mapping[str, Any]],
@@ -104,6 +109,7 @@ class MapFunction:
         made: Specs,
         is_batched: bool,
     ) -> None:
+        self.is_sequential = keeps_state(function)
         self._function = function
         self._draws = None if seed is None else Draws(seed)
         self._given = given
@@ -113,10 +119,10 @@ class MapFunction:
 
     def process(self, job: engine.Job) -> None:
         """Calls the function for each row."""
-        calls = _Calls(job, self._given, self._where)
+        calls = _Calls(job, self._given, self._function, self._where)
         call = self._call if self._draws is None else self._drawing(self._draws, job)
         rows = [row for _, row in calls.of(call)]
-        _finish(job, self._where, self._made, rows, None, calls.error, self._is_batched)
+        _finish(job, self._where, self._made, rows, None, calls, self._is_batched)
 
     def _call(self, example: dict[str, Any], *draws: np.random.Generator) -> list[Any]:
         return as_values(self._where, self._function(example, *draws), self._made)
@@ -129,25 +135,23 @@ class MapFunction:
 class FilterFunction:
     """`filter` over examples, or over batches."""
 
-    is_sequential = False
-
     def __init__(self, function: Callable[[dict[str, Any]], object], given: Specs) -> None:
+        self.is_sequential = keeps_state(function)
         self._function = function
         self._given = given
 
     def process(self, job: engine.Job) -> None:
         """Calls the function for each row."""
-        calls = _Calls(job, self._given, f"filter({name_of(self._function)})")
+        where = f"filter({name_of(self._function)})"
+        calls = _Calls(job, self._given, self._function, where)
         kept = [
             number for number, is_kept in calls.of(lambda row: bool(self._function(row))) if is_kept
         ]
-        job.keep(kept, calls.error)
+        job.keep(kept, calls.error, calls.state)
 
 
 class FlatMapFunction:
     """`flat_map` over examples."""
-
-    is_sequential = False
 
     def __init__(
         self,
@@ -155,6 +159,7 @@ class FlatMapFunction:
         given: Specs,
         made: Specs,
     ) -> None:
+        self.is_sequential = keeps_state(function)
         self._function = function
         self._given = given
         self._made = made
@@ -162,10 +167,10 @@ class FlatMapFunction:
 
     def process(self, job: engine.Job) -> None:
         """Calls the function for each example."""
-        calls = _Calls(job, self._given, self._where)
+        calls = _Calls(job, self._given, self._function, self._where)
         made = [rows for _, rows in calls.of(self._call)]
         rows = [row for group in made for row in group]
-        _finish(job, self._where, self._made, rows, [len(group) for group in made], calls.error)
+        _finish(job, self._where, self._made, rows, [len(group) for group in made], calls)
 
     def _call(self, example: dict[str, Any]) -> list[list[Any]]:
         return [as_values(self._where, made, self._made) for made in self._function(example)]
@@ -186,22 +191,29 @@ class IterableFunction:
         """Takes the next examples; none at the end."""
         rows: list[list[Any]] = []
         num_bytes = 0
-        error: BaseException | None = None
+        result = _Result()
         try:
-            for example in self._iterator(job.pass_number, job.first_row):
+            iterator, result.state = self._iterator(job)
+            for example in iterator:
                 rows.append(as_values(self._where, example, self._made))
                 num_bytes += sum(map(_num_bytes, rows[-1]))
                 if len(rows) == _BLOCK_ROWS or num_bytes >= job.wanted_bytes:
                     break
         except BaseException as raised:
-            error = _noted(raised, self._where)
-        _finish(job, self._where, self._made, rows, None, error)
+            result.error = _noted(raised, self._where)
+        _finish(job, self._where, self._made, rows, None, result)
 
-    def _iterator(self, number: int, first_row: int) -> Iterator[Mapping[str, Any]]:
-        if number not in self._passes:
+    def _iterator(self, job: engine.Job) -> tuple[Iterator[Mapping[str, Any]], str | None]:
+        """Returns the iterator of a pass, where its next block begins, and its state there."""
+        if job.pass_number not in self._passes:
+            iterator = iter(self._factory())
+            restore(iterator, job)
+            for _ in islice(iterator, job.first_row):
+                pass
             # Those of passes before have ended.
-            self._passes = {number: islice(self._factory(), first_row, None)}
-        return self._passes[number]
+            self._passes = {job.pass_number: iterator}
+        iterator = self._passes[job.pass_number]
+        return iterator, kept(iterator)
 
 
 def _num_bytes(value: Any) -> int:
@@ -212,18 +224,26 @@ def _num_bytes(value: Any) -> int:
     return int(value.nbytes) + strings
 
 
+@dataclass
+class _Result:
+    """What is given with rows; see `_Calls`."""
+
+    error: BaseException | None = None
+    state: str | None = None
+
+
 def _finish(
     job: engine.Job,
     where: str,
     specs: Specs,
     rows: Sequence[list[Any]],
     counts: Sequence[int] | None,
-    error: BaseException | None,
+    result: "_Calls | _Result",
     is_batched: bool = False,
 ) -> None:
     """Gives rows of values as the result: so many of each row that came, or one of each."""
     if not rows:
-        job.keep([], error)
+        job.keep([], result.error, result.state)
         return
     try:
         values = zip(*rows, strict=True)
@@ -234,7 +254,7 @@ def _finish(
     except BaseException as raised:
         job.keep([], _noted(raised, where))
         return
-    job.finish(columns, len(rows), counts, error)
+    job.finish(columns, len(rows), counts, result.error, result.state)
 
 
 def name_of(function: Callable[..., object]) -> str:

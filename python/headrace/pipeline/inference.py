@@ -1,6 +1,7 @@
 """The components after each stage, Python functions included: those are called once."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
 from itertools import islice
 from typing import Any
 
@@ -9,6 +10,7 @@ from headrace.pipeline import stages
 from headrace.pipeline.batches import Batches
 from headrace.pipeline.columns import check_components, spec_of
 from headrace.pipeline.draws import Draws
+from headrace.pipeline.keeping import unchanged
 from headrace.pipeline.source import InferredSource
 from headrace.pipeline.specs import Known, Specs, after, gives_anything, static_specs, zipped
 from headrace.pipeline.stages import Stage
@@ -54,10 +56,12 @@ def _next(chain: Sequence[Stage], stage: Stage, known: Known) -> Specs:
         case stages.Map(function=function, seed=seed):
             example = _first(chain[:-1], known)
             draws = () if seed is None else (Draws(seed).at(0, 0, 0, 0),)
-            return _specs("map", function(example, *draws))
+            with unchanged(function):
+                return _specs("map", function(example, *draws))
         case stages.FlatMap(function=function):
             found = (made for given in _some(chain[:-1], known) for made in function(given))
-            return _specs("flat_map", next(iter(found), None))
+            with unchanged(function):
+                return _specs("flat_map", next(iter(found), None))
     raise AssertionError(f"the components of {stage!r} are known")
 
 
@@ -85,8 +89,18 @@ def _first(chain: Sequence[Stage], known: Known) -> dict[str, Any]:
 
 def _some(chain: Sequence[Stage], known: Known) -> Iterator[dict[str, Any]]:
     options = {"num_threads": 1}
-    with Batches(tuple(chain), options, known, 0) as batches:
-        yield from batches
+    with ExitStack() as stack:
+        for function in _functions(chain):
+            stack.enter_context(unchanged(function))
+        yield from stack.enter_context(Batches(tuple(chain), options, known, 0))
+
+
+def _functions(chain: Sequence[Stage]) -> Iterator[object]:
+    for part in stages.parts_of(chain[0]):
+        yield from _functions(part)
+    for stage in chain:
+        if isinstance(stage, (stages.Map, stages.Filter, stages.FlatMap)):
+            yield stage.function
 
 
 def _specs(where: str, example: Any) -> Specs:

@@ -14,18 +14,36 @@ pub struct Mark {
 }
 
 /// What a node needs to go on.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
     /// Numbers of its own, whose meaning only the node knows.
     pub numbers: Vec<u64>,
     /// Where its inputs go on.
     pub inputs: Vec<Mark>,
+    /// What a Python function that keeps a state has said of it.
+    pub text: Option<Arc<str>>,
 }
 
 impl Mark {
     /// At this state.
     pub fn new(numbers: impl Into<Vec<u64>>, inputs: impl Into<Vec<Self>>) -> Self {
-        Self::at(State { numbers: numbers.into(), inputs: inputs.into() }, 0)
+        Self::at(State { numbers: numbers.into(), inputs: inputs.into(), text: None }, 0)
+    }
+
+    /// The same with what a Python function has said of its state.
+    pub fn with_text(self, text: Option<Arc<str>>) -> Self {
+        match (text, self.state) {
+            (Some(text), Some(state)) => {
+                let state = Arc::unwrap_or_clone(state);
+                Self::at(State { text: Some(text), ..state }, self.skip)
+            }
+            (_, state) => Self { state, ..self },
+        }
+    }
+
+    /// What a Python function has said of its state.
+    pub fn text(&self) -> Option<Arc<str>> {
+        self.state.as_ref().and_then(|state| state.text.clone())
     }
 
     /// `skip` rows behind a state.

@@ -339,7 +339,7 @@ impl Step {
             _ => return node,
         };
         let map = Map::new(node, worker, settings.ahead(), settings.position(pass, distance));
-        let map = map.in_any_order(settings.in_any_order).expecting(expected.clone());
+        let map = map.in_any_order(settings.in_any_order).expecting(expected.clone()).with_state(from.text());
         behind(Box::new(map), if self.keeps_count() { 0 } else { from.skip() })
     }
 }

@@ -20,6 +20,8 @@ pub struct HostTask {
     pub pass: u64,
     /// How many rows of the pass are left out, for those that make rows.
     pub first: u64,
+    /// The state that the function has before the task, if it is not the one it has.
+    pub state: Option<Arc<str>>,
     /// The number of the stage whose task it is.
     pub stage: usize,
     /// What the result is expected to take.
@@ -38,11 +40,20 @@ pub struct Outcome {
     pub rows: Rows,
     /// What happened at the row behind those.
     pub error: Option<Error>,
+    /// The state that a Python function had before.
+    pub state: Option<Arc<str>>,
+}
+
+impl Outcome {
+    /// Of work that keeps no state.
+    pub fn new(rows: Rows, error: Option<Error>) -> Self {
+        Self { rows, error, state: None }
+    }
 }
 
 impl From<Rows> for Outcome {
     fn from(rows: Rows) -> Self {
-        Self { rows, error: None }
+        Self::new(rows, None)
     }
 }
 

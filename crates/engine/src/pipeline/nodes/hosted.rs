@@ -28,6 +28,8 @@ pub struct Hosted {
     expected: Expected,
     is_over: bool,
     error: Option<Error>,
+    /// The state that the iterator has before the first block.
+    state: Option<Arc<str>>,
 }
 
 impl Hosted {
@@ -37,14 +39,16 @@ impl Hosted {
         let origin = FileOrigin::unnamed("example", position.pass);
         let start = STARTS.fetch_add(1, Ordering::Relaxed);
         let (stage, ring, expected) = (position.stage, Ring::new(), Expected::default());
-        Self { lane, stage, start, origin, first: 0, num_rows: 0, ring, expected, is_over: false, error: None }
+        let (first, num_rows, is_over, error, state) = (0, 0, false, None, None);
+        Self { lane, stage, start, origin, first, num_rows, ring, expected, is_over, error, state }
     }
 
-    /// From a mark on. The rows before it are made and left out.
+    /// From a mark on. The rows before it are made and left out, from the beginning or from a state of the iterator.
     pub fn from_mark(mut self, mark: &Mark) -> Result<Self> {
         let [number] = mark.numbers()?.unwrap_or_default();
-        self.first = number.saturating_add(mark.skip());
-        self.num_rows = self.first;
+        self.num_rows = number.saturating_add(mark.skip());
+        self.state = mark.text();
+        self.first = if self.state.is_some() { mark.skip() } else { self.num_rows };
         Ok(self)
     }
 
@@ -62,19 +66,20 @@ impl Node for Hosted {
             let Some(charge) = context.charge(num_bytes, self.ring.is_empty()) else { break };
             let (slot, expected) = (self.ring.start(Mark::default()), self.expected.clone());
             let (pass, first, stage) = (self.start, self.first, self.stage);
-            let task = HostTask { rows: Rows::new(), pass, first, stage, charge, wanted_bytes, expected, slot };
+            let (rows, state) = (Rows::new(), self.state.take());
+            let task = HostTask { rows, pass, first, state, stage, charge, wanted_bytes, expected, slot };
             context.start_hosted(self.lane, task)?;
         }
         while self.error.is_none()
             && let Some((_, outcome)) = self.ring.pop()
         {
-            let Outcome { rows, error } = outcome?;
+            let Outcome { rows, error, state } = outcome?;
             self.is_over |= rows.is_empty();
             self.error = error;
             if !rows.is_empty() {
                 let (origins, mark) = (Origins::Run(Arc::clone(&self.origin), self.num_rows), Mark::new([self.num_rows], []));
                 self.num_rows += rows.len() as u64;
-                return Ok(Poll::Ready(rows.with_origins(origins)?.marked(mark)));
+                return Ok(Poll::Ready(rows.with_origins(origins)?.marked(mark.with_text(state))));
             }
         }
         if let Some(error) = self.error.take() {

@@ -67,6 +67,8 @@ pub struct Map {
     starving_since: Option<Instant>,
     ring: Ring<Outcome>,
     expected: Expected,
+    /// The state that the function of a lane has before the first task.
+    state: Option<Arc<str>>,
 }
 
 enum Input {
@@ -81,7 +83,13 @@ impl Map {
     pub fn new(input: Box<dyn Node>, worker: Worker, ahead: usize, position: Position) -> Self {
         let (input, ring) = (Input::Open(input), Ring::new());
         let (waiting, expected) = (Rows::new(), Expected::default());
-        Self { input, waiting, worker, ahead: ahead.max(1), position, starving_since: None, ring, expected }
+        Self { input, waiting, worker, ahead: ahead.max(1), position, starving_since: None, ring, expected, state: None }
+    }
+
+    /// The function of a lane has this state before the first task.
+    pub fn with_state(mut self, state: Option<Arc<str>>) -> Self {
+        self.state = state;
+        self
     }
 
     /// With what is known of the results of other passes.
@@ -164,7 +172,8 @@ impl Map {
             Worker::Lane(lane) => {
                 let wanted_bytes = Expected::wanted_bytes(context.budget.limit_bytes());
                 let stage = self.position.stage;
-                let task = HostTask { rows, pass: 0, first: 0, stage, charge, wanted_bytes, expected, slot };
+                let state = self.state.take();
+                let task = HostTask { rows, pass: 0, first: 0, state, stage, charge, wanted_bytes, expected, slot };
                 return context.start_hosted(*lane, task);
             }
         };
@@ -176,7 +185,7 @@ impl Map {
                 let (block, error) = apply(&stages, rows, &meters)?;
                 charge.correct(block.held_bytes());
                 expected.note(num_rows, block.held_bytes());
-                Ok(Outcome { rows: Rows::all(block.charged(charge)), error })
+                Ok(Outcome::new(Rows::all(block.charged(charge)), error))
             });
             drop(watch);
             slot.set(result);
@@ -243,7 +252,7 @@ impl Node for Map {
         loop {
             self.start_tasks(context)?;
             let Some((mark, result)) = self.ring.pop() else { break };
-            let Outcome { rows, error } = result?;
+            let Outcome { rows, error, state } = result?;
             if let Some(error) = error {
                 self.input = Input::Failed(error);
                 self.waiting = Rows::new();
@@ -254,7 +263,7 @@ impl Node for Map {
             self.start_tasks(context)?;
             // A filter may leave nothing.
             if !rows.is_empty() {
-                return Ok(Poll::Ready(rows.marked(mark)));
+                return Ok(Poll::Ready(rows.marked(mark.with_text(state))));
             }
         }
         if !self.ring.is_empty() {

@@ -123,7 +123,7 @@ impl Sampled {
                 let watch = Stopwatch::start_with_processor(meter);
                 let read = || {
                     let (block, error) = read(&*rows, &order.numbers(places, rows.len()))?;
-                    let Some(block) = block else { return Ok(Outcome { rows: Rows::new(), error }) };
+                    let Some(block) = block else { return Ok(Outcome::new(Rows::new(), error)) };
                     let num_bytes = block.num_bytes();
                     meter.inspect(|meter| meter.count(0, num_bytes));
                     let origins = block.origins().in_pass(position.pass);
@@ -131,7 +131,7 @@ impl Sampled {
                     // The records are kept with what frames them.
                     let frames = rows.row_bytes().saturating_mul(block.num_rows()).saturating_sub(num_bytes);
                     charge.correct(block.held_bytes().saturating_add(frames));
-                    Ok(Outcome { rows: Rows::all(block.charged(charge)), error })
+                    Ok(Outcome::new(Rows::all(block.charged(charge)), error))
                 };
                 let outcome = catch_panic(read);
                 drop(watch);
@@ -172,7 +172,7 @@ impl Node for Sampled {
             }
             match self.ring.pop() {
                 Some((mark, outcome)) => {
-                    let Outcome { rows, error } = outcome?;
+                    let Outcome { rows, error, .. } = outcome?;
                     self.error = error;
                     self.start_tasks(context);
                     if !rows.is_empty() {

@@ -44,7 +44,7 @@ impl<const N: usize> Waiting<N> {
 
     /// What a mark says; `None` for the beginning.
     pub fn of(mark: &Mark) -> Result<Option<Self>> {
-        let Some(State { numbers: all, inputs }) = mark.state() else { return Ok(None) };
+        let Some(State { numbers: all, inputs, .. }) = mark.state() else { return Ok(None) };
         let (numbers, rest) = all.split_first_chunk::<N>().ok_or_else(damaged)?;
         let ([num_parts, num_rows], rest) = rest.split_first_chunk().ok_or_else(damaged)?;
         if *num_parts == 0 || *num_parts != inputs.len() as u64 {
