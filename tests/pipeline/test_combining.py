@@ -147,3 +147,25 @@ def test_parts_behind_functions_are_compared_when_they_are_known():
     mapped = numbers(0, 3).map(lambda row: {"n": 0.5})
     with pytest.raises(ValueError, match=r"concat: the components are .*, expected the same"):
         list(hp.concat([numbers(0, 3), mapped]))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_weights_hold_over_any_window_of_a_thousand(seed):
+    """The share of a part with weight 0.2 among 1,000 has a standard deviation of 0.0126."""
+    parts = [numbers(0, 1).epochs(), numbers(1000, 1001).epochs()]
+    mixed = hp.mix(parts, weights=[4, 1], seed=seed).take(50_000).batch(50_000)
+    drawn = next(iter(mixed))["n"] >= 1000
+    shares = np.convolve(drawn, np.ones(1000), "valid") / 1000
+    # Of 49,001 windows that overlap the most distant one is about 4.2 deviations away.
+    assert abs(drawn.mean() - 0.2) < 0.01
+    assert np.abs(shares - 0.2).max() < 5.5 * 0.0126
+
+
+def test_a_part_repeats_on_its_own():
+    small = numbers(0, 10).shuffle(seed=1).epochs()
+    mixed = values(hp.mix([numbers(1000, 1200), small], seed=2))
+    repeated = [number for number in mixed if number < 1000]
+    epochs = [repeated[index : index + 10] for index in range(0, len(repeated) - 9, 10)]
+    assert len(epochs) > 10
+    assert all(sorted(epoch) == list(range(10)) for epoch in epochs)
+    assert epochs[0] != epochs[1]
