@@ -348,17 +348,17 @@ class Execution:
     def __new__(
         cls,
         plan: Plan,
-        pass_number: int,
+        begin: tuple[int, list[Any] | None],
         num_threads: int,
         num_lanes_and_stages: tuple[int, int],
         memory_bytes: int,
         max_outputs: int,
         is_deterministic: bool,
-        place: list[Any] | None,
     ) -> Execution: ...
     def place(self, num_left: int) -> list[Any]: ...
     def next(self, strings_as_arrow: bool) -> tuple[int, list[Any]] | None: ...
     def take(self, lane: int) -> Job | None: ...
+    def reads(self) -> list[tuple[int, int, str]]: ...
     def readings(
         self,
     ) -> tuple[

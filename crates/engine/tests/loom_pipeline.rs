@@ -10,8 +10,8 @@
 use headrace_engine::error::{Error, Result};
 use headrace_engine::pipeline::block::{Block, Origins};
 use headrace_engine::pipeline::budget::Budget;
-use headrace_engine::pipeline::mark::Mark;
 use headrace_engine::pipeline::executor::{Executor, Output};
+use headrace_engine::pipeline::mark::Mark;
 use headrace_engine::pipeline::node::{Context, Node, Poll};
 use headrace_engine::pipeline::nodes::expected::Expected;
 use headrace_engine::pipeline::rows::Rows;
@@ -53,7 +53,17 @@ impl Node for Waves {
                     Task::Hosted => {
                         let (rows, charge) = (Rows::new(), context.budget.charge(1));
                         let (expected, wanted_bytes) = (Expected::default(), 1);
-                        let task = HostTask { rows, pass: 0, first: 0, state: None, stage: 0, charge, wanted_bytes, expected, slot };
+                        let task = HostTask {
+                            rows,
+                            pass: 0,
+                            first: 0,
+                            state: None,
+                            stage: 0,
+                            charge,
+                            wanted_bytes,
+                            expected,
+                            slot,
+                        };
                         context.start_hosted(0, task)?;
                     }
                 }

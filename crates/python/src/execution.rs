@@ -6,11 +6,11 @@ use crate::error::{IntoPython, from_python};
 use crate::mark;
 use crate::pipeline::Plan;
 use headrace_engine::error::{Error, Result};
-use headrace_engine::pipeline::block::Block;
+use headrace_engine::pipeline::block::{Block, RowOrigin};
 use headrace_engine::pipeline::budget::Budget;
 use headrace_engine::pipeline::executor::{Executor, Output};
 use headrace_engine::pipeline::mark::Mark;
-use headrace_engine::pipeline::meters::{Meter, Time};
+use headrace_engine::pipeline::meters::{Meter, Read, Time};
 use headrace_engine::pipeline::plan::Settings;
 use headrace_engine::pipeline::rows::Rows;
 use headrace_engine::pipeline::task::{HostTask, Outcome};
@@ -208,19 +208,20 @@ pub struct Execution {
 
 #[pymethods]
 impl Execution {
+    /// `begin` is the number of an epoch, and where in it, if not at its first row.
     #[new]
     fn new(
         plan: &Plan,
-        pass_number: u64,
+        begin: (u64, Option<Bound<'_, PyAny>>),
         num_threads: usize,
         num_lanes_and_stages: (usize, usize),
         memory_bytes: usize,
         max_outputs: usize,
         is_deterministic: bool,
-        place: Option<Bound<'_, PyAny>>,
     ) -> PyResult<Self> {
         let (num_lanes, num_stages) = num_lanes_and_stages;
         let settings = Settings::new(num_threads).in_any_order(!is_deterministic);
+        let (pass_number, place) = begin;
         let first = place.map_or_else(|| Ok(Mark::default()), |place| mark::from_python(&place))?;
         let root = plan.0.start(pass_number, settings, 0, &first);
         let root = root.map_err(|error| PyValueError::new_err(error.message().to_owned()))?;
@@ -312,6 +313,15 @@ impl Execution {
             &meters.budget_waiting,
         ];
         (meters.stages().iter().map(read).collect(), whole.map(seconds))
+    }
+
+    /// The reads that are under way: for each a number of its own, that of its stage, and what it reads, in words.
+    fn reads(&self) -> Vec<(u64, usize, String)> {
+        let read = |read: Read| {
+            let Read { number, stage, file, record } = read;
+            (number, stage, RowOrigin { file, record, sub: 0 }.to_string())
+        };
+        self.executor.meters().reads().into_iter().map(read).collect()
     }
 
     /// How much is charged to the memory of the pipeline.

@@ -13,7 +13,7 @@ const MAX_DEPTH: usize = 100;
 pub fn to_python<'py>(py: Python<'py>, mark: &Mark) -> PyResult<Bound<'py, PyList>> {
     let list = PyList::new(py, [mark.skip()])?;
     let Some(state) = mark.state() else { return Ok(list) };
-    list.append(PyList::new(py, &state.numbers)?)?;
+    list.append(PyList::new(py, state.numbers.iter())?)?;
     if !state.inputs.is_empty() || state.text.is_some() {
         let inputs = state.inputs.iter().map(|input| to_python(py, input)).collect::<PyResult<Vec<_>>>()?;
         list.append(PyList::new(py, inputs)?)?;
@@ -41,11 +41,14 @@ fn read(mark: &Bound<'_, PyAny>, depth: usize) -> PyResult<Mark> {
         [numbers, inputs, text] => (numbers, Some(inputs), Some(text)),
         _ => return Err(wrong()),
     };
-    let inputs = match inputs {
+    let inputs: Vec<Mark> = match inputs {
         Some(_) if depth == MAX_DEPTH => return Err(wrong()),
-        Some(inputs) => inputs.cast::<PyList>()?.iter().map(|input| read(&input, depth + 1)).collect::<PyResult<_>>()?,
+        Some(inputs) => {
+            inputs.cast::<PyList>()?.iter().map(|input| read(&input, depth + 1)).collect::<PyResult<_>>()?
+        }
         None => Vec::new(),
     };
     let text = text.map(|text| text.extract::<String>()).transpose()?.map(Arc::from);
-    Ok(Mark::at(State { numbers: numbers.cast::<PyList>()?.extract()?, inputs, text }, skip))
+    let numbers: Vec<u64> = numbers.cast::<PyList>()?.extract()?;
+    Ok(Mark::at(State { numbers: numbers.into(), inputs: inputs.into(), text }, skip))
 }

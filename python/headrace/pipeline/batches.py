@@ -23,10 +23,13 @@ from headrace.pipeline.state import Resumed, check_files, identity_of, state_of
 from headrace.pipeline.statistics import Readings, StageReadings, Statistics
 from headrace.pipeline.strings import arrow_array
 from headrace.pipeline.verdict import verdict
+from headrace.pipeline.watching import watch
 
 __all__ = ["Batches"]
 
 _LEAST_MEMORY_BYTES = 64 << 20
+# So long a Python function that is under way may keep the end of an iteration waiting.
+_PATIENCE_S = 0.15
 
 
 class Batches:
@@ -66,13 +69,12 @@ class Batches:
         self._is_deterministic = bool(options.get("deterministic", True))
         self._execution = engine.Execution(
             planned.plan,
-            epoch,
+            (epoch, None if resumed is None else resumed.place),
             self._num_threads,
             (len(planned.lanes), len(planned.stages)),
             options.get("memory_bytes") or _default_memory_bytes(),
             planned.num_ready,
             self._is_deterministic,
-            None if resumed is None else resumed.place,
         )
         threads = [
             threading.Thread(
@@ -86,7 +88,14 @@ class Batches:
         ]
         self._begin = time.monotonic()
         self._end_time: float | None = None
-        self._end = weakref.finalize(self, _close, self._execution, threads, self._process)
+        is_over = threading.Event()
+        if seconds := options.get("stuck_after_s"):
+            names = [StageReadings.name_of(counted) for counted in planned.stages]
+            watched = (self._execution, planned.lanes, names, seconds, is_over)
+            threads.append(
+                threading.Thread(target=watch, args=watched, name="headrace-watch", daemon=True)
+            )
+        self._end = weakref.finalize(self, _close, self._execution, threads, is_over, self._process)
         for thread in threads:
             thread.start()
 
@@ -129,7 +138,11 @@ class Batches:
         return self._examples.popleft()
 
     def close(self) -> None:
-        """Ends the threads and waits for them. What was read ahead is dropped."""
+        """Ends the threads and waits for them. What was read ahead is dropped.
+
+        A Python function that is under way is waited for at most 0.15 s; a thread whose function
+        takes longer ends when that returns.
+        """
         self._examples.clear()
         self._end_time = self._end_time or time.monotonic()
         self._end()
@@ -199,14 +212,22 @@ def _serve(execution: engine.Execution, number: int, lane: Lane) -> None:
         lane.process(job)
 
 
-def _close(execution: engine.Execution, threads: list[threading.Thread], process: int) -> None:
+def _close(
+    execution: engine.Execution,
+    threads: list[threading.Thread],
+    is_over: threading.Event,
+    process: int,
+) -> None:
     if process != os.getpid():
         return
+    is_over.set()
     execution.close()
+    deadline = time.monotonic() + _PATIENCE_S
     for thread in threads:
-        # A function that ends the iteration it belongs to cannot wait for itself.
+        # A function that ends the iteration it belongs to cannot wait for itself. Nor is one waited
+        # for that does not return: its thread ends with it.
         if thread is not threading.current_thread() and thread.ident is not None:
-            thread.join()
+            thread.join(max(0.0, deadline - time.monotonic()))
 
 
 def _num_cores() -> int:

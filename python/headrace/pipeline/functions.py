@@ -6,9 +6,11 @@ many threads as the pipeline has workers; what it returns comes in order all the
 """
 
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from threading import get_ident
 from typing import Any, Final, Protocol, TypeVar
 
 import numpy as np
@@ -35,15 +37,32 @@ _BLOCK_ROWS: Final = 128
 _T = TypeVar("_T")
 
 
+class Running(Protocol):
+    """Calls of a function, one after the other.
+
+    Attributes:
+        number: That of the call that is under way, in its block.
+        where: The stage and its function, in words.
+    """
+
+    number: int
+    where: str
+
+    def origin(self, number: int) -> str:
+        """Returns the example that a call is for, in words."""
+
+
 class Lane(Protocol):
     """What a thread does with its blocks.
 
     Attributes:
         is_sequential: Whether the blocks have to be done one after the other. Others are, too,
             unless Python is free-threaded.
+        running: What each thread that works on a block does, by the number of the thread.
     """
 
     is_sequential: bool
+    running: "dict[int, Running]"
 
     def process(self, job: engine.Job) -> None:
         """Works on one block and gives the result, with what the function raised."""
@@ -58,6 +77,8 @@ class _Calls:
     """Calls of a function for the examples of a block, one by one, up to the first error.
 
     Attributes:
+        number: That of the call that is under way.
+        where: The stage and its function, in words.
         error: What the function raised, or what was wrong with what it returned; None if nothing.
         state: What the function had before the first call, as text; None if it keeps no state.
     """
@@ -66,9 +87,14 @@ class _Calls:
         self._job = job
         self._specs = specs
         self._function = function
-        self._where = where
+        self.where = where
+        self.number = 0
         self.error: BaseException | None = None
         self.state: str | None = None
+
+    def origin(self, number: int) -> str:
+        """Returns where an example was read, in words."""
+        return self._job.origin(number) or f"example {number} of a block"
 
     def of(self, call: Callable[[dict[str, Any]], _T]) -> Iterator[tuple[int, _T]]:
         """Yields the number of each example and what a call with it has returned."""
@@ -81,10 +107,11 @@ class _Calls:
             restore(self._function, self._job)
             self.state = kept(self._function)
             for number, values in enumerate(zip(*columns, strict=True)):
+                self.number = number
                 yield number, call(dict(zip(self._specs, values, strict=True)))
         except BaseException as error:
             origin = self._job.origin(number) if number >= 0 else None
-            self.error = _noted(error, self._where, origin)
+            self.error = _noted(error, self.where, origin)
 
 
 def _noted(error: BaseException, where: str, origin: str | None = None) -> BaseException:
@@ -98,7 +125,36 @@ def _noted(error: BaseException, where: str, origin: str | None = None) -> BaseE
     return error
 
 
-class MapFunction:
+class _Function(ABC):
+    """A function that is called for each example of a block.
+
+    Attributes:
+        is_sequential: See `Lane`.
+        running: See `Lane`.
+    """
+
+    def __init__(self, function: Callable[..., Any], given: Specs, stage: str) -> None:
+        self.is_sequential = keeps_state(function)
+        self.running: dict[int, Running] = {}
+        self._function = function
+        self._given = given
+        self._where = f"{stage}({name_of(function)})"
+
+    def process(self, job: engine.Job) -> None:
+        """Calls the function for each row."""
+        calls = _Calls(job, self._given, self._function, self._where)
+        self.running[get_ident()] = calls
+        try:
+            self._call_all(job, calls)
+        finally:
+            del self.running[get_ident()]
+
+    @abstractmethod
+    def _call_all(self, job: engine.Job, calls: _Calls) -> None:
+        """Calls the function for each row, and gives the result."""
+
+
+class MapFunction(_Function):
     """`map` over examples, or over batches."""
 
     def __init__(
@@ -109,17 +165,12 @@ class MapFunction:
         made: Specs,
         is_batched: bool,
     ) -> None:
-        self.is_sequential = keeps_state(function)
-        self._function = function
+        super().__init__(function, given, "map")
         self._draws = None if seed is None else Draws(seed)
-        self._given = given
         self._made = made
         self._is_batched = is_batched
-        self._where = f"map({name_of(function)})"
 
-    def process(self, job: engine.Job) -> None:
-        """Calls the function for each row."""
-        calls = _Calls(job, self._given, self._function, self._where)
+    def _call_all(self, job: engine.Job, calls: _Calls) -> None:
         call = self._call if self._draws is None else self._drawing(self._draws, job)
         rows = [row for _, row in calls.of(call)]
         _finish(job, self._where, self._made, rows, None, calls, self._is_batched)
@@ -132,25 +183,20 @@ class MapFunction:
         return lambda example: self._call(example, next(generators))
 
 
-class FilterFunction:
+class FilterFunction(_Function):
     """`filter` over examples, or over batches."""
 
     def __init__(self, function: Callable[[dict[str, Any]], object], given: Specs) -> None:
-        self.is_sequential = keeps_state(function)
-        self._function = function
-        self._given = given
+        super().__init__(function, given, "filter")
 
-    def process(self, job: engine.Job) -> None:
-        """Calls the function for each row."""
-        where = f"filter({name_of(self._function)})"
-        calls = _Calls(job, self._given, self._function, where)
+    def _call_all(self, job: engine.Job, calls: _Calls) -> None:
         kept = [
             number for number, is_kept in calls.of(lambda row: bool(self._function(row))) if is_kept
         ]
         job.keep(kept, calls.error, calls.state)
 
 
-class FlatMapFunction:
+class FlatMapFunction(_Function):
     """`flat_map` over examples."""
 
     def __init__(
@@ -159,15 +205,10 @@ class FlatMapFunction:
         given: Specs,
         made: Specs,
     ) -> None:
-        self.is_sequential = keeps_state(function)
-        self._function = function
-        self._given = given
+        super().__init__(function, given, "flat_map")
         self._made = made
-        self._where = f"flat_map({name_of(function)})"
 
-    def process(self, job: engine.Job) -> None:
-        """Calls the function for each example."""
-        calls = _Calls(job, self._given, self._function, self._where)
+    def _call_all(self, job: engine.Job, calls: _Calls) -> None:
         made = [rows for _, rows in calls.of(self._call)]
         rows = [row for group in made for row in group]
         _finish(job, self._where, self._made, rows, [len(group) for group in made], calls)
@@ -182,6 +223,7 @@ class IterableFunction:
     is_sequential = True
 
     def __init__(self, factory: Callable[[], Iterable[Mapping[str, Any]]], made: Specs) -> None:
+        self.running: dict[int, Running] = {}
         self._factory = factory
         self._made = made
         self._passes: dict[int, Iterator[Mapping[str, Any]]] = {}
@@ -189,19 +231,27 @@ class IterableFunction:
 
     def process(self, job: engine.Job) -> None:
         """Takes the next examples; none at the end."""
+        result = _Result(self._where)
+        self.running[get_ident()] = result
+        try:
+            rows = self._take(job, result)
+        finally:
+            del self.running[get_ident()]
+        _finish(job, self._where, self._made, rows, None, result)
+
+    def _take(self, job: engine.Job, result: "_Result") -> list[list[Any]]:
         rows: list[list[Any]] = []
         num_bytes = 0
-        result = _Result()
         try:
             iterator, result.state = self._iterator(job)
-            for example in iterator:
+            for result.number, example in enumerate(iterator):
                 rows.append(as_values(self._where, example, self._made))
                 num_bytes += sum(map(_num_bytes, rows[-1]))
                 if len(rows) == _BLOCK_ROWS or num_bytes >= job.wanted_bytes:
                     break
         except BaseException as raised:
             result.error = _noted(raised, self._where)
-        _finish(job, self._where, self._made, rows, None, result)
+        return rows
 
     def _iterator(self, job: engine.Job) -> tuple[Iterator[Mapping[str, Any]], str | None]:
         """Returns the iterator of a pass, where its next block begins, and its state there."""
@@ -224,12 +274,18 @@ def _num_bytes(value: Any) -> int:
     return int(value.nbytes) + strings
 
 
-@dataclass
+@dataclass(eq=False)
 class _Result:
-    """What is given with rows; see `_Calls`."""
+    """What is given with rows that an iterator yields; see `_Calls`."""
 
+    where: str
+    number: int = 0
     error: BaseException | None = None
     state: str | None = None
+
+    def origin(self, number: int) -> str:
+        """Returns what is waited for, in words."""
+        return "its next example"
 
 
 def _finish(

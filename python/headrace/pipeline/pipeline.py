@@ -1,5 +1,6 @@
 """The pipeline itself: an immutable description, which grows by its methods."""
 
+import math
 import operator
 import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -405,6 +406,7 @@ class Pipeline:
         memory_bytes: int | None = None,
         deterministic: bool | None = None,
         strings: StringKind | None = None,
+        stuck_after_s: float | None = None,
     ) -> "Pipeline":
         """Says what the pipeline may use, whether it keeps the order, and how strings come.
 
@@ -420,10 +422,14 @@ class Pipeline:
                 `bytes` or `str` objects, or "arrow", a `pyarrow.LargeBinaryArray` or
                 `pyarrow.LargeStringArray`, which has no object for each string and is not to be
                 written. Those with more axes, and examples that are in no batch, stay as they are.
+            stuck_after_s: A call of a Python function, and a read of a file from its beginning to
+                its end, that takes more seconds is named in a warning of the logger
+                `headrace.pipeline`, with the example it is for: once, while it goes on.
 
         Raises:
-            TypeError: If `deterministic` is no bool.
-            ValueError: If a number is not at least 1, or `strings` is neither of these.
+            TypeError: If `deterministic` is no bool, or `stuck_after_s` no number.
+            ValueError: If a number is not at least 1, `strings` is neither of these, or
+                `stuck_after_s` is not above 0.
             ModuleNotFoundError: If `strings` is "arrow" and pyarrow is not installed; the extra
                 `headrace[arrow]` installs it.
         """
@@ -437,6 +443,16 @@ class Pipeline:
             changed["deterministic"] = deterministic
         if strings is not None:
             changed["strings"] = checked_kind(strings)
+        if stuck_after_s is not None:
+            if not isinstance(stuck_after_s, (int, float)) or isinstance(stuck_after_s, bool):
+                raise TypeError(
+                    f"options: stuck_after_s is {stuck_after_s!r}, expected a number of seconds."
+                )
+            if not 0 < stuck_after_s < math.inf:
+                raise ValueError(
+                    f"options: stuck_after_s is {stuck_after_s}, expected seconds above 0."
+                )
+            changed["stuck_after_s"] = float(stuck_after_s)
         optioned = Pipeline(self.stages, changed, self._base)
         optioned._known = self._known
         return optioned

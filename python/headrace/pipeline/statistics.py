@@ -66,13 +66,18 @@ class StageReadings:
     @property
     def name(self) -> str:
         """The stage and its function, such as "map(augment)"."""
-        name = self.counted.stage.name
-        match self.counted.stage:
+        return self.name_of(self.counted)
+
+    @staticmethod
+    def name_of(counted: Counted) -> str:
+        """Returns the stage and its function, such as "map(augment)"."""
+        name = counted.stage.name
+        match counted.stage:
             case stages.Map(function=function) | stages.Filter(function=function):
                 return f"{name}({name_of(function)})"
             case stages.FlatMap(function=function) | stages.Iterable_(factory=function):
                 return f"{name}({name_of(function)})"
-        return f"{name}, {self.counted.part}" if self.counted.part else name
+        return f"{name}, {counted.part}" if counted.part else name
 
     @property
     def waiting(self) -> float:

@@ -1,7 +1,7 @@
 //! Marks: where the rows of a node can be taken up again, in another process too.
 
 use crate::error::{Error, Result};
-use std::collections::VecDeque;
+use smallvec::SmallVec;
 use std::sync::Arc;
 
 /// Where the rows of a node can be taken up again: a state that the node had, and how many of the rows that it gave from
@@ -17,17 +17,18 @@ pub struct Mark {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
     /// Numbers of its own, whose meaning only the node knows.
-    pub numbers: Vec<u64>,
+    pub numbers: SmallVec<[u64; 5]>,
     /// Where its inputs go on.
-    pub inputs: Vec<Mark>,
+    pub inputs: SmallVec<[Mark; 1]>,
     /// What a Python function that keeps a state has said of it.
     pub text: Option<Arc<str>>,
 }
 
 impl Mark {
     /// At this state.
-    pub fn new(numbers: impl Into<Vec<u64>>, inputs: impl Into<Vec<Self>>) -> Self {
-        Self::at(State { numbers: numbers.into(), inputs: inputs.into(), text: None }, 0)
+    pub fn new(numbers: impl IntoIterator<Item = u64>, inputs: impl IntoIterator<Item = Self>) -> Self {
+        let (numbers, inputs) = (numbers.into_iter().collect(), inputs.into_iter().collect());
+        Self::at(State { numbers, inputs, text: None }, 0)
     }
 
     /// The same with what a Python function has said of its state.
@@ -93,12 +94,12 @@ pub fn damaged() -> Error {
 
 /// The marks of rows that wait: row `i` of those that belong to a mark is `i` rows behind it.
 #[derive(Clone, Debug, Default)]
-pub struct Trail(VecDeque<(Mark, usize)>);
+pub struct Trail(SmallVec<[(Mark, usize); 1]>);
 
 impl Trail {
     /// So many rows from a mark on.
     pub fn of(mark: Mark, num_rows: usize) -> Self {
-        Self(VecDeque::from([(mark, num_rows)]))
+        Self(SmallVec::from_buf([(mark, num_rows)]))
     }
 
     /// The marks, each with the number of rows that belong to it.
@@ -125,19 +126,19 @@ impl Trail {
 
     /// Takes the marks of the first `count` rows out of these.
     pub fn take_front(&mut self, count: usize) -> Self {
-        let mut front = Self::default();
-        let mut rest = count;
-        while rest > 0
-            && let Some((mark, num_rows)) = self.0.pop_front()
-        {
-            let taken = num_rows.min(rest);
-            rest -= taken;
-            if taken < num_rows {
-                self.0.push_front((mark.behind(taken as u64), num_rows - taken));
-            }
-            front.0.push_back((mark, taken));
+        let (mut num_whole, mut rest) = (0, count);
+        while self.0.get(num_whole).is_some_and(|(_, num_rows)| *num_rows <= rest) {
+            rest -= self.0[num_whole].1;
+            num_whole += 1;
         }
-        front
+        let mut front: SmallVec<_> = self.0.drain(..num_whole).collect();
+        if rest > 0
+            && let Some((mark, num_rows)) = self.0.first_mut()
+        {
+            front.push((mark.clone(), rest));
+            (*mark, *num_rows) = (mark.behind(rest as u64), *num_rows - rest);
+        }
+        Self(front)
     }
 }
 

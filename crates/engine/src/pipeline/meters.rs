@@ -1,6 +1,8 @@
 //! What the stages of a running pipeline have done, for its statistics. Counted for each task, not for each row.
 
+use super::origin::FileOrigin;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The meters of one iteration over a pipeline.
@@ -15,6 +17,36 @@ pub struct Meters {
     pub consumer_waiting: Time,
     /// How long workers were idle, and the consumer not slow, since something did not fit into the budget.
     pub budget_waiting: Time,
+    /// The reads that are under way.
+    reads: Mutex<Vec<Read>>,
+    /// Counts the reads.
+    next_read: AtomicU64,
+}
+
+/// A read that is under way.
+#[derive(Clone, Debug)]
+pub struct Read {
+    /// Another one for each read.
+    pub number: u64,
+    /// The number of the stage that reads.
+    pub stage: usize,
+    /// What is read.
+    pub file: Arc<FileOrigin>,
+    /// The number of the first record that is read.
+    pub record: u64,
+}
+
+/// Says that a read is under way until it is dropped.
+pub struct Reading<'a> {
+    meters: &'a Meters,
+    number: u64,
+}
+
+impl Drop for Reading<'_> {
+    fn drop(&mut self) {
+        let mut reads = self.meters.reads.lock().unwrap_or_else(PoisonError::into_inner);
+        reads.retain(|read| read.number != self.number);
+    }
 }
 
 /// What one stage has done.
@@ -58,6 +90,19 @@ impl Meters {
     /// For so many stages.
     pub fn new(num_stages: usize) -> Self {
         Self { stages: (0..num_stages).map(|_| Meter::default()).collect(), ..Self::default() }
+    }
+
+    /// Says that a stage begins to read a file at a record.
+    pub fn begin_read(&self, stage: usize, file: &Arc<FileOrigin>, record: u64) -> Reading<'_> {
+        let number = self.next_read.fetch_add(1, Ordering::Relaxed);
+        let read = Read { number, stage, file: Arc::clone(file), record };
+        self.reads.lock().unwrap_or_else(PoisonError::into_inner).push(read);
+        Reading { meters: self, number }
+    }
+
+    /// The reads that are under way.
+    pub fn reads(&self) -> Vec<Read> {
+        self.reads.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The meter of stage number `stage`, unless nobody counts it.

@@ -234,9 +234,8 @@ fn parts(
     distance: usize,
     first: impl Fn(usize) -> Result<Mark>,
 ) -> Result<Vec<Box<dyn Node>>> {
-    let start = |(index, input): (usize, &Arc<Plan>)| {
-        input.start(pass, settings.part(index), distance + 1, &first(index)?)
-    };
+    let start =
+        |(index, input): (usize, &Arc<Plan>)| input.start(pass, settings.part(index), distance + 1, &first(index)?);
     inputs.iter().enumerate().map(start).collect()
 }
 

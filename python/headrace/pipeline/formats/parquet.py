@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from importlib import import_module
+from threading import get_ident
 from typing import Any, Final
 
 import numpy as np
@@ -14,6 +15,7 @@ from headrace.errors import InvalidArgumentError
 from headrace.extras import missing_parquet
 from headrace.os_errors import os_errors
 from headrace.pipeline.elements import ElementType, Spec, engine_code
+from headrace.pipeline.functions import Running
 from headrace.pipeline.paths import Paths, as_paths, find_files
 from headrace.pipeline.pipeline import Pipeline
 from headrace.pipeline.source import InferredSource, SourcePlan
@@ -96,8 +98,11 @@ class _Reading:
     """What the thread of this source does: reads the next rows of a pass."""
 
     is_sequential = True
+    where = "parquet"
 
     def __init__(self, paths: list[str], specs: dict[str, Spec]) -> None:
+        self.running: dict[int, Running] = {}
+        self.number = 0
         self._paths = paths
         self._specs = specs
         self._path = ""
@@ -109,6 +114,8 @@ class _Reading:
         if number not in self._passes:
             # Those of passes before have ended.
             self._passes = {number: self._blocks(job.wanted_bytes, job.first_row)}
+        self.number += 1
+        self.running[get_ident()] = self
         try:
             columns, num_rows = next(self._passes[number], ([], 0))
         except BaseException as error:
@@ -116,10 +123,16 @@ class _Reading:
                 error.add_note(f"in parquet, at {self._path}")
             job.keep([], error)
             return
+        finally:
+            del self.running[get_ident()]
         if num_rows == 0:
             job.keep([], None)
         else:
             job.finish(columns, num_rows, None, None)
+
+    def origin(self, number: int) -> str:
+        """Returns what is read, in words."""
+        return f"block {number} of rows, in {self._path}"
 
     def _blocks(
         self, wanted_bytes: int, num_skipped: int

@@ -19,7 +19,8 @@ use std::sync::Arc;
 /// lists of lists and what is always null are left out.
 pub fn infer_json(file: &Arc<FileOrigin>, codec: Codec) -> Result<Vec<Inferred>> {
     let name = file.name.text();
-    let block = Lines { codec, skips_blank: true }.open(file, Place::default())?.next(Budget::new(usize::MAX).charge(0))?;
+    let block =
+        Lines { codec, skips_blank: true }.open(file, Place::default())?.next(Budget::new(usize::MAX).charge(0))?;
     let mut found: Vec<(String, Option<Kind>)> = Vec::new();
     if let Some(block) = block
         && let Some(Column::Text(texts)) = block.columns.first()

@@ -108,7 +108,20 @@ impl Bucket {
         let origin = FileOrigin::unnamed("batch", pass);
         let (holding, incoming, ready) = (Holding::default(), Cursor::default(), VecDeque::new());
         let (marks, next_row) = (Marks::default(), 0);
-        Self { input, buckets, filling, holding, incoming, next_row, ready, is_over: false, origin, next: 0, marks, skip: 0 }
+        Self {
+            input,
+            buckets,
+            filling,
+            holding,
+            incoming,
+            next_row,
+            ready,
+            is_over: false,
+            origin,
+            next: 0,
+            marks,
+            skip: 0,
+        }
     }
 
     /// The state in which the rows wait that wait now.

@@ -183,6 +183,8 @@ impl Stream {
             let meter = meters.stage(position.stage);
             let watch = Stopwatch::start_with_processor(meter);
             let read = || {
+                let first = scan.as_ref().map_or(first_place, |scan| scan.place()).record;
+                let reading = meters.begin_read(position.stage, &file, first);
                 let mut scan = match scan {
                     Some(scan) => scan,
                     None if !is_opened => format.open(&file, first_place)?,
@@ -190,6 +192,7 @@ impl Stream {
                 };
                 let place = scan.place();
                 let block = scan.next(charge);
+                drop(reading);
                 if let (Some(meter), Ok(Some(block))) = (meter, &block) {
                     meter.count(0, block.num_bytes());
                 }

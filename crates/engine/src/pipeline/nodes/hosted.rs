@@ -77,7 +77,8 @@ impl Node for Hosted {
             self.is_over |= rows.is_empty();
             self.error = error;
             if !rows.is_empty() {
-                let (origins, mark) = (Origins::Run(Arc::clone(&self.origin), self.num_rows), Mark::new([self.num_rows], []));
+                let (origins, mark) =
+                    (Origins::Run(Arc::clone(&self.origin), self.num_rows), Mark::new([self.num_rows], []));
                 self.num_rows += rows.len() as u64;
                 return Ok(Poll::Ready(rows.with_origins(origins)?.marked(mark.with_text(state))));
             }

@@ -83,7 +83,17 @@ impl Map {
     pub fn new(input: Box<dyn Node>, worker: Worker, ahead: usize, position: Position) -> Self {
         let (input, ring) = (Input::Open(input), Ring::new());
         let (waiting, expected) = (Rows::new(), Expected::default());
-        Self { input, waiting, worker, ahead: ahead.max(1), position, starving_since: None, ring, expected, state: None }
+        Self {
+            input,
+            waiting,
+            worker,
+            ahead: ahead.max(1),
+            position,
+            starving_since: None,
+            ring,
+            expected,
+            state: None,
+        }
     }
 
     /// The function of a lane has this state before the first task.

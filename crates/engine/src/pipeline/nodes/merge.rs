@@ -81,8 +81,8 @@ impl Merge {
     fn mark(&self) -> Mark {
         let chosen = self.chosen.map_or(0, |chosen| chosen as u64 + 1);
         let left_out = self.inputs.iter().map(|input| u64::from(input.is_left_out));
-        let numbers: Vec<_> = [chosen, self.choose.number()].into_iter().chain(left_out).collect();
-        Mark::new(numbers, self.inputs.iter().map(Input::mark).collect::<Vec<_>>())
+        let numbers = [chosen, self.choose.number()].into_iter().chain(left_out);
+        Mark::new(numbers, self.inputs.iter().map(Input::mark))
     }
 
     /// Takes rows as long as they are there.

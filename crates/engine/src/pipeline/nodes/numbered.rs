@@ -37,7 +37,8 @@ pub enum Given {
 impl Numbered {
     /// All rows.
     pub fn new(node: Box<dyn Node>) -> Self {
-        let (rows, wanted, parts) = (Rows::new(), VecDeque::from([0..u64::MAX]), VecDeque::new());
+        let (rows, mut wanted, parts) = (Rows::new(), VecDeque::new(), VecDeque::new());
+        wanted.push_back(0..u64::MAX);
         Self { node, next: 0, rows, wanted, parts, restart: None }
     }
 

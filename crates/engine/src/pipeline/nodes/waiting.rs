@@ -38,8 +38,7 @@ impl<const N: usize> Waiting<N> {
         all.extend(differences(parts.iter().map(|part| part.0)));
         all.extend(differences(rows.iter().copied()));
         all.extend_from_slice(notes);
-        let inputs: Vec<_> = parts.into_iter().map(|part| part.1.clone()).collect();
-        Mark::new(all, inputs)
+        Mark::new(all, parts.into_iter().map(|part| part.1.clone()))
     }
 
     /// What a mark says; `None` for the beginning.
@@ -165,8 +164,8 @@ mod tests {
     #[test]
     fn a_state_of_another_shape_is_refused() {
         let state = |numbers: &[u64], num_inputs: usize| {
-            let inputs: Vec<_> = (0..num_inputs).map(|_| Mark::default()).collect();
-            Waiting::<1>::of(&Mark::new(numbers, inputs)).map(drop)
+            let inputs = (0..num_inputs).map(|_| Mark::default());
+            Waiting::<1>::of(&Mark::new(numbers.iter().copied(), inputs)).map(drop)
         };
         assert!(state(&[0, 1, 2, 5, 1, 2], 1).is_ok());
         assert!(state(&[], 0).is_err());

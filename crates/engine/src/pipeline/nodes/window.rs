@@ -239,7 +239,8 @@ impl Window {
             Some(position) if self.is_over => (self.num_rows + 1, position),
             _ => (0, 0),
         };
-        let (first, oldest) = self.holding.arrivals().next().map(|(first, mark)| (first, mark.clone())).unwrap_or_default();
+        let (first, oldest) =
+            self.holding.arrivals().next().map(|(first, mark)| (first, mark.clone())).unwrap_or_default();
         Mark::new([self.drawn, self.random.position(), behind_total, end_position, first], [oldest])
     }
 

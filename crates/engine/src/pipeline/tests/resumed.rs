@@ -39,7 +39,8 @@ fn check(plan: &dyn Fn() -> Arc<Plan>) {
         let later = again.len() / 2;
         let twice = rows_from(&plan(), Settings::new(3), usize::MAX, &again[later].1);
         assert_eq!(rows(&twice), rows(&whole[number + later..]), "from row {later} behind row {number}");
-        let end = rows_from(&plan(), Settings::new(1), usize::MAX, &whole[number].1.behind((whole.len() - number) as u64));
+        let end =
+            rows_from(&plan(), Settings::new(1), usize::MAX, &whole[number].1.behind((whole.len() - number) as u64));
         assert!(end.is_empty(), "behind the end, from row {number}");
     }
 }
@@ -133,9 +134,8 @@ fn buckets_are_taken_up_again() {
 fn a_cache_is_taken_up_again_whether_it_is_filled_or_not() {
     let directory = Directory::new();
     let lines = || filtered(directory.lines(&[3000, 7]));
-    let cached = |store: &Arc<Store>| {
-        batches(then(then(lines(), Step::Cache(Arc::clone(store))), Step::Epochs(Some(3))), 10)
-    };
+    let cached =
+        |store: &Arc<Store>| batches(then(then(lines(), Step::Cache(Arc::clone(store))), Step::Epochs(Some(3))), 10);
     check(&|| cached(&Arc::new(Store::default())));
     let store = Arc::new(Store::default());
     check(&|| cached(&store));

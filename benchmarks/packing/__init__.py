@@ -1,0 +1,1 @@
+"""Packs lists of known lengths into rows, beside Grain's packer."""

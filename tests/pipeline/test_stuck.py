@@ -1,0 +1,108 @@
+"""What takes too long is named, and the pipeline can be closed all the same."""
+
+import logging
+import os
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import headrace as hr
+
+
+@pytest.fixture
+def warnings(caplog):
+    """Waits until there are so many warnings; returns their texts."""
+    caplog.set_level(logging.WARNING, logger="headrace.pipeline")
+
+    def wait(count):
+        deadline = time.monotonic() + 20
+        while len(caplog.messages) < count and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return caplog.messages
+
+    return wait
+
+
+@pytest.fixture
+def hung():
+    """Set at the end of a test; functions that hang wait for it, so that no thread is left."""
+    event = threading.Event()
+    yield event
+    event.set()
+    for thread in threading.enumerate():
+        if thread.name.startswith("headrace-function"):
+            thread.join()
+
+
+@pytest.mark.parametrize("stage", ["map", "filter", "flat_map"])
+def test_a_function_that_hangs_is_named_with_its_record(records, warnings, hung, stage):
+    def stuck(example):
+        if example["number"] == 1:
+            hung.wait()
+        return [example] if stage == "flat_map" else example
+
+    parsed = hr.tfrecords(records).parse({"number": int})
+    pipe = getattr(parsed, stage)(stuck).options(stuck_after_s=0.05)
+    with iter(pipe) as batches:
+        [message] = warnings(1)
+        assert message.startswith(f"{stage}(test_a_function_that_hangs")
+        assert "0.tfrecord: record 1 has taken more than 0.05 s" in message
+        begin = time.monotonic()
+        batches.close()
+        assert time.monotonic() - begin < 0.2
+
+
+def test_it_is_named_once(warnings, hung):
+    def stuck(example):
+        hung.wait(0.3)
+        return example
+
+    numbers = hr.arrays({"number": np.arange(2)}).map(stuck).options(stuck_after_s=0.02)
+    assert len(list(numbers)) == 2
+    messages = warnings(2)
+    assert len(messages) >= 2
+    assert len(set(messages)) == len(messages)
+
+
+def test_an_iterator_that_hangs_is_named(warnings, hung):
+    def examples():
+        yield {"number": 1}
+        yield {"number": 2}
+        hung.wait()
+
+    pipe = hr.iterable(examples).options(stuck_after_s=0.05)
+    with iter(pipe):
+        [message] = warnings(1)
+        assert "the call for its next example has taken more than" in message
+
+
+def test_a_pipe_that_nobody_writes_to_is_named(tmp_path, warnings):
+    os.mkfifo(tmp_path / "pipe")
+    pipe = hr.text_lines(tmp_path / "pipe", compression=None).options(stuck_after_s=0.05)
+    with iter(pipe) as batches:
+        [message] = warnings(1)
+        assert message == (
+            f"text_lines: reading {tmp_path / 'pipe'}: line 1 has taken more than 0.05 s, and is "
+            "not finished"
+        )
+        begin = time.monotonic()
+        batches.close()
+        assert time.monotonic() - begin < 0.2
+
+
+def test_what_does_not_hang_is_not_named(records, caplog):
+    pipe = hr.tfrecords(records).parse({"number": int}).map(dict).options(stuck_after_s=20)
+    assert len(list(pipe)) == 1000
+    assert caplog.messages == []
+    assert not [thread for thread in threading.enumerate() if thread.name == "headrace-watch"]
+
+
+def test_wrong_times_are_refused():
+    numbers = hr.arrays({"number": np.arange(2)})
+    with pytest.raises(TypeError, match="stuck_after_s is '5', expected a number of seconds"):
+        numbers.options(stuck_after_s="5")
+    for seconds in (0, -1, float("inf"), float("nan")):
+        with pytest.raises(ValueError, match=r"stuck_after_s is .*, expected seconds above 0"):
+            numbers.options(stuck_after_s=seconds)
