@@ -1,8 +1,9 @@
 //! What the stages of a running pipeline have done, for its statistics. Counted for each task, not for each row.
 
 use super::origin::FileOrigin;
+use crate::sync::Mutex;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The meters of one iteration over a pipeline.
@@ -44,8 +45,7 @@ pub struct Reading<'a> {
 
 impl Drop for Reading<'_> {
     fn drop(&mut self) {
-        let mut reads = self.meters.reads.lock().unwrap_or_else(PoisonError::into_inner);
-        reads.retain(|read| read.number != self.number);
+        self.meters.reads.lock().retain(|read| read.number != self.number);
     }
 }
 
@@ -96,13 +96,13 @@ impl Meters {
     pub fn begin_read(&self, stage: usize, file: &Arc<FileOrigin>, record: u64) -> Reading<'_> {
         let number = self.next_read.fetch_add(1, Ordering::Relaxed);
         let read = Read { number, stage, file: Arc::clone(file), record };
-        self.reads.lock().unwrap_or_else(PoisonError::into_inner).push(read);
+        self.reads.lock().push(read);
         Reading { meters: self, number }
     }
 
     /// The reads that are under way.
     pub fn reads(&self) -> Vec<Read> {
-        self.reads.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.reads.lock().clone()
     }
 
     /// The meter of stage number `stage`, unless nobody counts it.
