@@ -189,7 +189,7 @@ def readings(stages, **seconds):
 
 
 def stage_readings(counted, busy, computing=0.0):
-    return StageReadings(counted, 1_000, 1_000, busy, computing, 0.0, None)
+    return StageReadings(counted, 1_000, 1_000, busy, computing, 0.0, None, None)
 
 
 def test_one_file_that_one_thread_reads(lines):

@@ -5,17 +5,18 @@ use super::index::Kept;
 use super::mark::{Mark, damaged};
 use super::node::{Node, Position};
 use super::nodes::batch::Batch;
-use super::nodes::bucket::{Bucket, Buckets};
+use super::nodes::bucket::{Bucketing, Buckets};
 use super::nodes::cache::{Fill, Replay, Rest, Store};
 use super::nodes::counted::Counted;
 use super::nodes::epochs::Passes;
 use super::nodes::expected::Expected;
 use super::nodes::files::{Files, Format};
+use super::nodes::grouped::Grouped;
 use super::nodes::hosted::Hosted;
 use super::nodes::map::{Map, Stage, Worker};
 use super::nodes::merge::{Drawn, Merge};
 use super::nodes::numbered::Restart;
-use super::nodes::pack::{Pack, Packing};
+use super::nodes::pack::{FirstFit, Packing};
 use super::nodes::sampled::{Indexed, Order, Sampled};
 use super::nodes::take::{Shard, Skip, Take};
 use super::nodes::window::Window;
@@ -298,10 +299,12 @@ impl Step {
                 Box::new(batch.numbered_from(next.saturating_add(skip)))
             }
             Self::Bucket(buckets) => {
-                Box::new(Bucket::from_mark(from, restart, buckets.as_ref().clone(), settings.pass(pass))?)
+                let bucketing = Bucketing::new(buckets.as_ref().clone());
+                Box::new(Grouped::from_mark(from, restart, bucketing, settings.position(pass, distance))?)
             }
             Self::Pack(packing) => {
-                Box::new(Pack::from_mark(from, restart, packing.clone(), settings.position(pass, distance))?)
+                let packing = FirstFit::new(packing.clone());
+                Box::new(Grouped::from_mark(from, restart, packing, settings.position(pass, distance))?)
             }
             Self::Cache(store) => cached(input, store, pass, settings, distance, from)?,
             Self::Epochs(count) => {

@@ -7,6 +7,7 @@ pub mod counted;
 pub mod epochs;
 pub mod expected;
 pub mod files;
+pub mod grouped;
 pub mod held;
 pub mod hosted;
 pub mod map;

@@ -1,17 +1,12 @@
 //! Rows with lists in groups whose lists fill a given length.
 
 use crate::error::{Error, Result};
-use crate::pipeline::block::{Block, FileOrigin};
-use crate::pipeline::budget::Budget;
-use crate::pipeline::mark::{Mark, damaged};
-use crate::pipeline::node::{Context, Node, Poll, Position};
-use crate::pipeline::nodes::held::{Holding, Place};
-use crate::pipeline::nodes::numbered::{Given, Numbered, Restart};
-use crate::pipeline::nodes::waiting::{Marks, Waiting};
-use crate::pipeline::rows::{Cursor, Rows};
+use crate::pipeline::block::Block;
+use crate::pipeline::mark::damaged;
+use crate::pipeline::meters::Meter;
+use crate::pipeline::nodes::grouped::{Group, Grouping, Waits};
 use crate::pipeline::stages::pack::unequal;
 use std::collections::VecDeque;
-use std::sync::Arc;
 
 /// How rows are packed.
 #[derive(Clone, Debug)]
@@ -24,174 +19,96 @@ pub struct Packing {
     pub max_open: usize,
 }
 
-/// The node. Each row goes into the first group that has room for it (first fit). If none has, a new one is opened; if too
-/// many are open, the fullest leaves.
+/// Groups of rows, each of which goes into the first group that has room for it (first fit). If none has, a new one is opened;
+/// if too many are open, the fullest leaves. The length of a group is that of its rows together.
 ///
 /// Source: Johnson, "Near-Optimal Bin Packing Algorithms" (1973); for a bounded number of open bins, Csirik and Johnson,
 /// "Bounded Space On-Line Bin Packing: Best Is Better Than First" (SODA 1991).
-pub struct Pack {
-    input: Numbered,
+pub struct FirstFit {
     packing: Packing,
-    position: Position,
-    open: VecDeque<Bin>,
-    holding: Holding,
-    incoming: Cursor,
-    /// The number of the row that comes next.
-    next_row: u64,
-    /// Groups that are whole.
-    ready: VecDeque<Bin>,
-    is_over: bool,
-    /// Comes after the groups that were whole before it.
-    error: Option<Error>,
-    /// Counts the groups.
-    origin: Arc<FileOrigin>,
-    next: u64,
-    marks: Marks,
-    /// So many groups are left out.
-    skip: u64,
-    /// After it was taken up again: the group of each row that comes next.
-    recalled: VecDeque<usize>,
+    open: Vec<Group>,
 }
 
-#[derive(Default)]
-struct Bin {
-    /// The number of each row, and where it waits.
-    rows: Vec<(u64, Place)>,
-    /// How many elements their lists have.
-    used: usize,
-}
-
-impl Pack {
-    /// Groups of the rows of `input`.
-    pub fn new(input: Box<dyn Node>, packing: Packing, position: Position) -> Self {
-        Self::with(Numbered::new(input), packing, position)
+impl FirstFit {
+    /// No groups.
+    pub fn new(packing: Packing) -> Self {
+        Self { packing, open: Vec::new() }
     }
 
-    /// The same from a mark on, which counts groups.
-    pub fn from_mark(mark: &Mark, restart: Restart, packing: Packing, position: Position) -> Result<Self> {
-        let mut pack = match Waiting::of(mark)? {
-            None => Self::new(restart(&Mark::default())?, packing, position),
-            Some(Waiting { numbers: [next], rows, next_row, parts, notes }) => {
-                let recalled: VecDeque<_> = notes.iter().map(|bin| *bin as usize).collect();
-                let num_open = recalled.iter().max().map_or(0, |last| last + 1);
-                if recalled.len() != rows.len() || num_open > packing.max_open {
-                    return Err(damaged());
-                }
-                let input = Numbered::recalled(parts, &rows, next_row, restart)?;
-                let open = (0..num_open).map(|_| Bin::default()).collect();
-                Self { next, recalled, open, ..Self::with(input, packing, position) }
-            }
-        };
-        pack.marks.set(mark.base());
-        pack.skip = mark.skip();
-        Ok(pack)
-    }
-
-    fn with(input: Numbered, packing: Packing, position: Position) -> Self {
-        Self {
-            input,
-            packing,
-            position,
-            open: VecDeque::new(),
-            holding: Holding::default(),
-            incoming: Cursor::default(),
-            next_row: 0,
-            ready: VecDeque::new(),
-            is_over: false,
-            error: None,
-            origin: FileOrigin::unnamed("packed row", position.pass),
-            next: 0,
-            marks: Marks::default(),
-            skip: 0,
-            recalled: VecDeque::new(),
+    /// The number of the open group that takes a row.
+    fn first_fit(&mut self, length: usize, whole: &mut VecDeque<Group>) -> usize {
+        let has_room = |group: &Group| group.length + length <= self.packing.length;
+        if let Some(number) = self.open.iter().position(has_room) {
+            return number;
         }
+        if self.open.len() >= self.packing.max_open {
+            let fullest = (0..self.open.len()).rev().max_by_key(|number| self.open[*number].length);
+            whole.extend(fullest.map(|number| self.open.remove(number)));
+        }
+        self.open.push(Group::default());
+        self.open.len() - 1
     }
 
-    /// The state in which the rows wait that wait now.
-    fn state(&mut self) -> Mark {
-        let bins = self.open.iter().enumerate();
-        let mut rows: Vec<_> =
-            bins.flat_map(|(bin, open)| open.rows.iter().map(move |row| (row.0, bin as u64))).collect();
-        rows.sort_unstable();
-        let (rows, notes): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
-        let next = (self.next_row, self.incoming.mark());
-        Waiting::mark([self.next], &rows, &notes, next, self.holding.arrivals())
+    /// The number of the open group in which a row was.
+    fn recalled(&mut self, note: u64) -> Result<usize> {
+        let number = usize::try_from(note).ok().filter(|number| *number < self.packing.max_open).ok_or_else(damaged)?;
+        while self.open.len() <= number {
+            self.open.push(Group::default());
+        }
+        Ok(number)
+    }
+}
+
+impl Grouping for FirstFit {
+    const WORD: &'static str = "packed row";
+
+    fn length(&self, block: &Block, row: usize) -> Result<Option<usize>> {
+        let length = |column: usize| block.columns[column].row_length(row);
+        let first = length(0);
+        if let Some(other) = (1..self.packing.num_columns).map(length).find(|other| *other != first) {
+            return Err(at(unequal(first, other), block, row));
+        }
+        if first > self.packing.length {
+            let text = format!(
+                "pack: an example has {first} elements, expected at most {}. Use split=True to cut it, or filter it out",
+                self.packing.length
+            );
+            return Err(at(Error::invalid_argument(text), block, row));
+        }
+        Ok((first > 0).then_some(first))
     }
 
-    /// Puts the rows that came into groups, until one is whole.
-    fn sort(&mut self, budget: &Arc<Budget>) -> Result<()> {
-        while self.ready.is_empty()
-            && let Some((block, row)) = self.incoming.next()
-        {
-            let length = self.packing.length_of(block, row)?;
-            let number = self.next_row;
-            self.next_row += 1;
-            let bin = self.recalled.pop_front();
-            if length == 0 {
-                continue;
-            }
-            let place = (self.holding.add(block, row..row + 1, budget)?, row as u32);
-            let bin = match bin {
-                Some(bin) => bin,
-                None => self.first_fit(length),
-            };
-            let open = &mut self.open[bin];
-            open.rows.push((number, place));
-            open.used += length;
-            if open.used > self.packing.length {
-                return Err(damaged());
-            }
-            if open.used == self.packing.length && self.recalled.is_empty() {
-                self.ready.extend(self.open.remove(bin));
-            }
+    fn add(&mut self, row: Waits, length: usize, note: Option<u64>, whole: &mut VecDeque<Group>) -> Result<()> {
+        let number = match note {
+            Some(note) => self.recalled(note)?,
+            None => self.first_fit(length, whole),
+        };
+        let group = &mut self.open[number];
+        group.rows.push(row);
+        group.length += length;
+        match group.length.cmp(&self.packing.length) {
+            std::cmp::Ordering::Less => {}
+            // No group that was left was whole.
+            std::cmp::Ordering::Equal if note.is_none() => whole.push_back(self.open.remove(number)),
+            _ => return Err(damaged()),
         }
         Ok(())
     }
 
-    /// The number of the open group that takes a row.
-    fn first_fit(&mut self, length: usize) -> usize {
-        let has_room = |bin: &Bin| bin.used + length <= self.packing.length;
-        if let Some(bin) = self.open.iter().position(has_room) {
-            return bin;
-        }
-        if self.open.len() >= self.packing.max_open {
-            let fullest = (0..self.open.len()).rev().max_by_key(|bin| self.open[*bin].used);
-            self.ready.extend(fullest.and_then(|bin| self.open.remove(bin)));
-        }
-        self.open.push_back(Bin::default());
-        self.open.len() - 1
+    fn open(&self) -> &[Group] {
+        &self.open
     }
 
-    /// The rows of a group that is whole.
-    fn give(&mut self, bin: Bin, context: &Context) -> Result<Rows> {
-        let mut rows = Rows::new();
-        self.holding.begin_group();
-        for (_, place) in bin.rows {
-            self.holding.give(place, &mut rows, context.budget)?;
-        }
-        if let Some(meter) = context.meters.stage(self.position.stage) {
-            meter.note_padding(self.packing.length - bin.used, self.packing.length);
-        }
-        Ok(rows)
+    fn finish(&mut self) -> Vec<Group> {
+        std::mem::take(&mut self.open)
     }
-}
 
-impl Packing {
-    /// How many elements each list of a row has.
-    fn length_of(&self, block: &Block, row: usize) -> Result<usize> {
-        let length = |column: usize| block.columns[column].row_length(row);
-        let first = length(0);
-        if let Some(other) = (1..self.num_columns).map(length).find(|other| *other != first) {
-            return Err(at(unequal(first, other), block, row));
-        }
-        if first > self.length {
-            let text = format!(
-                "pack: an example has {first} elements, expected at most {}. Use split=True to cut it, or filter it out",
-                self.length
-            );
-            return Err(at(Error::invalid_argument(text), block, row));
-        }
-        Ok(first)
+    fn has_notes(&self) -> bool {
+        true
+    }
+
+    fn count(&self, group: &Group, meter: &Meter) {
+        meter.note_padding(self.packing.length - group.length, self.packing.length);
     }
 }
 
@@ -201,50 +118,5 @@ fn at(error: Error, block: &Block, row: usize) -> Error {
     match block.origin(row) {
         Some(origin) => Error::new(error.code(), format!("{origin}: {}", error.message())),
         None => error,
-    }
-}
-
-impl Node for Pack {
-    fn pull(&mut self, context: &mut Context) -> Result<Poll> {
-        loop {
-            if self.ready.is_empty() && self.marks.is_due(self.open.iter().map(|bin| bin.rows.len()).sum()) {
-                let mark = self.state();
-                self.marks.set(mark);
-            }
-            if self.error.is_none() {
-                self.error = self.sort(context.budget).err();
-            }
-            if let Some(bin) = self.ready.pop_front() {
-                let (number, mark) = (self.next, self.marks.next(bin.rows.len()));
-                self.next += 1;
-                let rows = self.give(bin, context)?;
-                if self.skip > 0 {
-                    self.skip -= 1;
-                    continue;
-                }
-                return Ok(Poll::Ready(rows.in_group(Some((Arc::clone(&self.origin), number))).marked(mark)));
-            }
-            if let Some(error) = self.error.take() {
-                return Err(error);
-            }
-            if self.is_over {
-                return Ok(Poll::End);
-            }
-            match self.input.pull(context)? {
-                Given::Rows(first, rows) => {
-                    let num_waiting: usize = self.open.iter().map(|bin| bin.rows.capacity()).sum();
-                    self.holding.look_at(context.budget, num_waiting * size_of::<(u64, Place)>())?;
-                    self.holding.begin_arrival(first, rows.mark(0));
-                    self.next_row = first;
-                    self.incoming = Cursor::new(rows);
-                }
-                Given::Pending => return Ok(Poll::Pending),
-                Given::End => {
-                    self.is_over = true;
-                    let open = std::mem::take(&mut self.open);
-                    self.ready.extend(open.into_iter().filter(|bin| !bin.rows.is_empty()));
-                }
-            }
-        }
     }
 }
