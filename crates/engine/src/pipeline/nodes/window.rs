@@ -104,14 +104,8 @@ impl Window {
 
     /// Takes rows of the input until the window is full; stops where the input has none now.
     fn fill(&mut self, context: &mut Context) -> Result<()> {
-        while let Some(place) = self.refill.last() {
-            let place = *place;
-            match self.next_row(context)? {
-                Some(row) => self.waiting[place] = row,
-                None if self.is_over => return Err(damaged()),
-                None => return Ok(()),
-            }
-            self.refill.pop();
+        if !self.refill.is_empty() && !self.refill_places(context)? {
+            return Ok(());
         }
         while self.hole.is_some() || self.waiting.len() < self.size {
             let Some(row) = self.next_row(context)? else { break };
@@ -126,6 +120,21 @@ impl Window {
             self.waiting.swap_remove(hole);
         }
         Ok(())
+    }
+
+    /// Takes rows that waited before the window was taken up again; returns whether all are there.
+    #[cold]
+    fn refill_places(&mut self, context: &mut Context) -> Result<bool> {
+        while let Some(place) = self.refill.last().copied() {
+            if self.incoming.rest.is_empty() && !self.next_run(context)? {
+                return if self.is_over { Err(damaged()) } else { Ok(false) };
+            }
+            if let Some(row) = self.incoming.rest.next() {
+                self.waiting[place] = (self.incoming.block, row);
+                self.refill.pop();
+            }
+        }
+        Ok(true)
     }
 
     /// The next row of the input, if it has one now.
