@@ -222,23 +222,41 @@ class TestShards:
 
     @pytest.fixture
     def pipeline(self, records):
-        def made(index, count):
+        def made(index, count, size=6):
             examples = hr.tfrecords(records).parse({"number": int})
             mixed = hr.mix([examples.shuffle(seed=1), examples.shuffle(window=9, seed=2)], seed=3)
-            return mixed.epochs(2).shard(index, count).batch(6)
+            return mixed.epochs(2).shard(index, count).batch(size)
 
         return made
 
-    @pytest.mark.parametrize("count", [1, 2, 3, 8])
-    def test_four_become(self, pipeline, count):
+    @pytest.mark.parametrize(("count", "size"), [(1, 6), (2, 12), (3, 5), (8, 3)])
+    def test_four_become(self, pipeline, count, size):
         whole = numbers_of(pipeline(0, 1))
         batches = iter(pipeline(2, 4))
         for _ in range(20):
             next(batches)
-        rest = [iter(numbers_of(pipeline(i, count).resume(batches.state()))) for i in range(count)]
+        state = batches.state()
+        rest = [iter(numbers_of(pipeline(i, count, size).resume(state))) for i in range(count)]
         resumed = [number for step in zip(*rest, strict=False) for number in step]
         assert resumed == whole[480 : 480 + len(resumed)]
         assert len(whole) - 480 - len(resumed) < count
+
+    def test_four_become_a_thousand(self):
+        """No example is lost or comes twice, and no rank has more than one more than another."""
+
+        def pipeline(index, count, size):
+            numbers = hr.arrays({"number": np.arange(5500)})
+            shuffled = numbers.shuffle(window=300, seed=1).epochs(2)
+            return shuffled.shard(index, count).batch(size).options(num_threads=1)
+
+        whole = numbers_of(pipeline(0, 1, 100))
+        batches = iter(pipeline(3, 4, 50))
+        for _ in range(5):
+            next(batches)
+        state = batches.state()
+        ranks = [numbers_of(pipeline(rank, 1000, 3).resume(state)) for rank in range(1000)]
+        assert {len(rank) for rank in ranks} == {10}
+        assert [number for step in zip(*ranks, strict=True) for number in step] == whole[1000:]
 
     def test_what_does_not_divide_is_refused(self, pipeline):
         batches = iter(pipeline(2, 4))

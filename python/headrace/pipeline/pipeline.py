@@ -523,8 +523,8 @@ class Pipeline:
 
         They are the same bytes, in another process too, with other options, and with the files in
         another directory. Where nothing but `map`, `select`, `rename`, `parse` and batches follows
-        `shard`, also with another number of shards: then the state of one shard serves them all,
-        and the examples behind it must divide by the new number.
+        `shard`, also with another number of shards and another size of batches: then the state of
+        one shard serves them all, and the examples before it must divide by the new number.
 
         Functions are told apart by their names. What they do is not looked at, nor what is in
         arrays. A Python function may be called again for some examples before the place. What

@@ -22,7 +22,7 @@ __all__ = ["Resumed", "check_files", "identity_of", "resumed", "state_of"]
 _VERSION: Final = 1
 _KEYS: Final = ("version", "stages", "files", "seeds", "epoch", "place")
 # What a description may have that has no influence on the examples, or is looked at elsewhere.
-_LEFT_OUT: Final = ("paths", "root", "seed", "parts")
+_LEFT_OUT: Final[tuple[str, ...]] = ("paths", "root", "seed", "parts")
 _ALLOWED: Final = ("epochs", "weights")
 # Longer descriptions of a stage are a digest.
 _MOST_LETTERS: Final = 40
@@ -228,17 +228,31 @@ def _shown(words: Words) -> str:
 
 def _words(chain: Sequence[Stage], allow: Collection[str]) -> list[Words]:
     """Returns what the stages are, in short, without what may differ."""
+    shards = (index for index, stage in enumerate(chain) if isinstance(stage, stages.Shard))
+    elastic = next((index for index in shards if _is_elastic(chain[index + 1 :])), len(chain))
     return [
-        _words_of(stage, _is_elastic(chain[index + 1 :]), allow)
+        _words_of(stage, index >= elastic, allow)
         for index, stage in enumerate(chain)
         if not isinstance(stage, stages.Prefetch)
     ]
 
 
 def _words_of(stage: Stage, is_elastic: bool, allow: Collection[str]) -> Words:
+    """Returns what a stage is.
+
+    Args:
+        stage: The stage.
+        is_elastic: Whether it is a `shard` of which there may be another number, or follows one:
+            then batches may have another size, too.
+        allow: What may differ.
+    """
+    left_out = _LEFT_OUT
     match stage:
         case stages.Shard() if is_elastic:
             return "shard"
+        case stages.Batch() | stages.PaddedBatch() if is_elastic:
+            left_out = (*_LEFT_OUT, "size")
+    match stage:
         case stages.Arrays():
             text = str(stage)
         case _:
@@ -247,7 +261,7 @@ def _words_of(stage: Stage, is_elastic: bool, allow: Collection[str]) -> Words:
                 for item in fields(cast("Any", stage))
                 if item.compare
                 and item.repr
-                and item.name not in _LEFT_OUT
+                and item.name not in left_out
                 and (value := getattr(stage, item.name)) != item.default
             ]
             text = f"{stage.name}({', '.join(shown)})"

@@ -293,8 +293,9 @@ impl Step {
                 behind(Box::new(Window::from_mark(from, restart, *size, *seed, pass)?), skip)
             }
             Self::Batch { size, drops_remainder } => {
-                let [next] = from.numbers()?.unwrap_or_default();
-                let input = restart(&from.input(0)?.behind(skip.saturating_mul(*size as u64)))?;
+                // Behind a shard, the batches may have had another size.
+                let [next, old_size] = from.numbers()?.unwrap_or([0, *size as u64]);
+                let input = restart(&from.input(0)?.behind(skip.saturating_mul(old_size)))?;
                 let batch = Batch::new(input, *size, *drops_remainder, settings.pass(pass));
                 Box::new(batch.numbered_from(next.saturating_add(skip)))
             }

@@ -51,7 +51,7 @@ impl Node for Batch {
             _ => {
                 let number = self.next;
                 self.next += 1;
-                let mark = Mark::new([number], [rows.mark(0)]);
+                let mark = Mark::new([number, self.size as u64], [rows.mark(0)]);
                 Ok(Poll::Ready(rows.in_group(Some((Arc::clone(&self.origin), number))).marked(mark)))
             }
         }

@@ -177,9 +177,9 @@ fn marks_of_other_plans_are_refused_or_give_something() {
     for mark in [
         Mark::new([1], []),
         Mark::new([1, 2], [Mark::default()]),
-        Mark::new([1], [Mark::new([1, 1, 0, 0, 9], [Mark::default()])]),
-        Mark::new([1], [Mark::new([9, 9, 4, 9, 0], [Mark::default()])]),
-        Mark::new([1], [Mark::new([0, 0, 0, 0, 0], [Mark::new([7, 0, 0], [])])]),
+        Mark::new([1, 10], [Mark::new([1, 1, 0, 0, 9], [Mark::default()])]),
+        Mark::new([1, 10], [Mark::new([9, 9, 4, 9, 0], [Mark::default()])]),
+        Mark::new([1, 10], [Mark::new([0, 0, 0, 0, 0], [Mark::new([7, 0, 0], [])])]),
     ] {
         let error = plan.start(0, Settings::new(1), 0, &mark).err().unwrap();
         assert!(error.message().starts_with("it says what no pipeline"), "{error}");
