@@ -20,10 +20,20 @@ __all__ = ["Resumed", "check_files", "identity_of", "resumed", "state_of"]
 
 # Of the form of states. Any change of what a place means needs another one.
 _VERSION: Final = 1
-_KEYS: Final = ("version", "stages", "files", "seeds", "epoch", "place")
+_KEYS: Final = (
+    "version",
+    "stages",
+    "files",
+    "seeds",
+    "epochs",
+    "weights",
+    "epoch",
+    "place",
+)
+# What may differ if that is said: a key of states, and what it is of which stages.
+_ALLOWED: Final = {"epochs": "the number of epochs", "weights": "the weights of mix"}
 # What a description may have that has no influence on the examples, or is looked at elsewhere.
-_LEFT_OUT: Final[tuple[str, ...]] = ("paths", "root", "seed", "parts")
-_ALLOWED: Final = ("epochs", "weights")
+_LEFT_OUT: Final[tuple[str, ...]] = ("paths", "root", "seed", "parts", "weights")
 # Longer descriptions of a stage are a digest.
 _MOST_LETTERS: Final = 40
 # Digests of the files of a source: one for each, or for each group of neighbours.
@@ -63,9 +73,10 @@ def identity_of(
     """
     return {
         "version": _VERSION,
-        "stages": _words(chain, ()),
+        "stages": _words(chain),
         "files": [_digests(paths) for paths in files],
         "seeds": [stage.seed for stage in _drawn(chain)],
+        **_numbers(chain),
         "epoch": epoch,
     }
 
@@ -99,7 +110,13 @@ def resumed(
         if what not in _ALLOWED:
             raise ValueError(f"resume: allow has {what!r}, expected 'epochs' and 'weights' alone.")
     _check_whole(state)
-    _check_alike(_words(chain, allow), _without(state["stages"], allow))
+    _check_alike(_words(chain), state["stages"])
+    for key, mine in _numbers(chain).items():
+        if key not in allow and mine != state[key]:
+            raise ValueError(
+                f"resume: {_ALLOWED[key]}: {_list(mine)}, but {_list(state[key])} in the pipeline "
+                f"that the state was taken with. If that is wanted, resume with allow={{{key!r}}}."
+            )
     seeds = list(state["seeds"])
     if len(seeds) != len(list(_drawn(chain))):
         raise _damaged()
@@ -226,25 +243,24 @@ def _shown(words: Words) -> str:
     return words if isinstance(words, str) else str(words[0])
 
 
-def _words(chain: Sequence[Stage], allow: Collection[str]) -> list[Words]:
-    """Returns what the stages are, in short, without what may differ."""
+def _words(chain: Sequence[Stage]) -> list[Words]:
+    """Returns what the stages are, in short."""
     shards = (index for index, stage in enumerate(chain) if isinstance(stage, stages.Shard))
     elastic = next((index for index in shards if _is_elastic(chain[index + 1 :])), len(chain))
     return [
-        _words_of(stage, index >= elastic, allow)
+        _words_of(stage, index >= elastic)
         for index, stage in enumerate(chain)
         if not isinstance(stage, stages.Prefetch)
     ]
 
 
-def _words_of(stage: Stage, is_elastic: bool, allow: Collection[str]) -> Words:
+def _words_of(stage: Stage, is_elastic: bool) -> Words:
     """Returns what a stage is.
 
     Args:
         stage: The stage.
         is_elastic: Whether it is a `shard` of which there may be another number, or follows one:
             then batches may have another size, too.
-        allow: What may differ.
     """
     left_out = _LEFT_OUT
     match stage:
@@ -252,6 +268,8 @@ def _words_of(stage: Stage, is_elastic: bool, allow: Collection[str]) -> Words:
             return "shard"
         case stages.Batch() | stages.PaddedBatch() if is_elastic:
             left_out = (*_LEFT_OUT, "size")
+        case stages.Epochs():
+            left_out = (*_LEFT_OUT, "count")
     match stage:
         case stages.Arrays():
             text = str(stage)
@@ -268,21 +286,7 @@ def _words_of(stage: Stage, is_elastic: bool, allow: Collection[str]) -> Words:
     if len(text) > _MOST_LETTERS:
         text = f"{stage.name}#{hashlib.sha256(text.encode()).hexdigest()[:8]}"
     parts = stages.parts_of(stage)
-    return _without([[text, *(_words(part, allow) for part in parts)] if parts else text], allow)[0]
-
-
-def _without(words: Sequence[Words], allow: Collection[str]) -> list[Words]:
-    """Returns descriptions of stages without what may differ."""
-    left_out = {"epochs": "epochs", "weights": "mix"}
-    names = [left_out[what] for what in allow]
-
-    def shortened(one: Words) -> Words:
-        if isinstance(one, list):
-            return [shortened(one[0]), *(_without(part, allow) for part in one[1:])]
-        name = one.split("(")[0].split("#")[0]
-        return name if name in names else one
-
-    return list(map(shortened, words))
+    return [text, *map(_words, parts)] if parts else text
 
 
 def _text(value: object) -> str:
@@ -311,11 +315,28 @@ def _is_elastic(after: Sequence[Stage]) -> bool:
     return all(isinstance(stage, kept) for stage in after)
 
 
-def _drawn(chain: Sequence[Stage]) -> Iterator[Any]:
-    """Yields the stages that have a seed, those of pipelines that are put together first."""
+def _all(chain: Sequence[Stage]) -> Iterator[Stage]:
+    """Yields all stages, those of pipelines that are put together first."""
     for part in stages.parts_of(chain[0]):
-        yield from _drawn(part)
-    yield from (stage for stage in chain if getattr(stage, "seed", None) is not None)
+        yield from _all(part)
+    yield from chain
+
+
+def _drawn(chain: Sequence[Stage]) -> Iterator[Any]:
+    """Yields the stages that have a seed."""
+    return (stage for stage in _all(chain) if getattr(stage, "seed", None) is not None)
+
+
+def _numbers(chain: Sequence[Stage]) -> dict[str, list[Any]]:
+    """Returns what may differ if that is said, by the keys of `_ALLOWED`."""
+    return {
+        "epochs": [stage.count for stage in _all(chain) if isinstance(stage, stages.Epochs)],
+        "weights": [list(stage.weights) for stage in _all(chain) if isinstance(stage, stages.Mix)],
+    }
+
+
+def _list(values: object) -> str:
+    return ", ".join(map(repr, values)) if isinstance(values, list) else repr(values)
 
 
 def _with_seeds(chain: tuple[Stage, ...], seeds: Iterator[int]) -> tuple[Stage, ...]:
