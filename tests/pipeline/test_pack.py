@@ -1,5 +1,7 @@
 """Lists packed into rows of one length."""
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -137,6 +139,14 @@ def test_it_resumes_exactly():
         assert_resumes(pipe.epochs(2).batch(4), every=9)
     ways = [list(pipe.options(**way)) for way in LARGE_WAYS]
     assert all(same(ways[0], other) for other in ways)
+
+
+def test_a_state_is_small():
+    lengths = np.random.default_rng(1).integers(1, 30, 20_000).tolist()
+    batches = iter(texts(lengths).pack(1000, ["tokens", "weights"], max_open=40))
+    # About 66 examples fit into a row.
+    sizes = [len(json.dumps(batches.state())) for _ in batches]
+    assert 600 < max(sizes) < 1000 + 16 * 66 * 40
 
 
 def test_the_share_of_padding_is_in_the_statistics():
