@@ -3,12 +3,14 @@
 import json
 import subprocess
 import sys
+import tarfile
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.archives import add_members
 from tests.pipeline.conftest import CACHE_WAYS, LARGE_WAYS, same
 from tests.pipeline.made_up import SOURCES, stages
 
@@ -491,3 +493,70 @@ class Repeating(Counting):
 
     def __call__(self, example):
         return [example] * (super().__call__(example)["call"] % 3)
+
+
+def lines(directory):
+    texts = [b"line %06d of a file that has several blocks" % number for number in range(20_000)]
+    (directory / "a").write_bytes(b"\n".join(texts))
+    return hr.text_lines(directory / "a")
+
+
+def table(directory):
+    rows = [f'{number},"two\nlines of {number}"\n\n' for number in range(20_000)]
+    (directory / "a.csv").write_text("text,number\n" + "".join(rows))
+    return hr.csv(directory / "a.csv", {"number": str, "text": int})
+
+
+def objects(directory):
+    rows = [
+        f'{{"number": {number}, "list": [{number}, 1, 2, 3, 4, 5, 6]}}\n\n'
+        for number in range(20_000)
+    ]
+    (directory / "a.jsonl").write_text("".join(rows))
+    return hr.json_lines(directory / "a.jsonl", {"number": int, "list": hr.Ragged(int)})
+
+
+def fixed(directory):
+    records = b"".join(b"%040d" % number for number in range(20_000))
+    (directory / "a").write_bytes(b"header" + records + b"end")
+    return hr.fixed_length_records(directory / "a", 40, 6, 3)
+
+
+def archive(directory):
+    members = [(f"{number:06}.txt", b"%d" % number * 40) for number in range(3000)]
+    with tarfile.open(directory / "a.tar", "w") as file:
+        add_members(file, members)
+    return hr.webdataset(directory / "a.tar")
+
+
+def compressed(compression):
+    def made(directory):
+        options = hr.TFRecordOptions(compression)
+        with TFRecordWriter(directory / "a", options) as writer:
+            for number in range(20_000):
+                writer.write(b"record %06d" % number * 5)
+        return hr.tfrecords(directory / "a", compression.lower())
+
+    return made
+
+
+SEVERAL_BLOCKS = {
+    "lines": lines,
+    "table": table,
+    "objects": objects,
+    "fixed": fixed,
+    "archive": archive,
+    "gzip": compressed("GZIP"),
+    "zlib": compressed("ZLIB"),
+}
+
+
+@pytest.mark.parametrize("source", SEVERAL_BLOCKS)
+def test_each_format_goes_on_within_a_file(source, tmp_path):
+    pipeline = SEVERAL_BLOCKS[source](tmp_path).with_origin().padded_batch(100)
+    whole, states = run(iter(pipeline))
+    places = sorted({state["place"][2][0][1][1] for state in states[1:]})
+    assert len(places) > 1, "all in one block"
+    for place in (1, len(whole) // 3, len(whole) - 3):
+        again = list(pipeline.resume(copied(states[place])))
+        assert same(again, whole[place:]), place

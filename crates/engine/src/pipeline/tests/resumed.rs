@@ -176,7 +176,7 @@ fn marks_of_other_plans_are_refused_or_give_something() {
     let plan = batches(then(directory.lines(&[40]), Step::Window { size: 5, seed: 3 }), 10);
     for mark in [
         Mark::new([1], []),
-        Mark::new([1, 2], [Mark::default()]),
+        Mark::new([1, 2, 3], [Mark::default()]),
         Mark::new([1, 10], [Mark::new([1, 1, 0, 0, 9], [Mark::default()])]),
         Mark::new([1, 10], [Mark::new([9, 9, 4, 9, 0], [Mark::default()])]),
         Mark::new([1, 10], [Mark::new([0, 0, 0, 0, 0], [Mark::new([7, 0, 0], [])])]),
