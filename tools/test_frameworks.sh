@@ -13,4 +13,4 @@ if [ "$(cat $venv/installed 2>/dev/null)" != "${requirements[*]}" ]; then
     $venv/bin/python -m pip install --quiet "${requirements[@]}"
     printf '%s\n' "${requirements[*]}" >$venv/installed
 fi
-PYTHONPATH=python $venv/bin/python -m pytest -k 'jax or torch' tests/test_examples.py
+PYTHONPATH=$PWD/python $venv/bin/python -m pytest -k 'jax or torch or resume' tests/test_examples.py tests/test_readme.py
