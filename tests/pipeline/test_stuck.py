@@ -92,6 +92,22 @@ def test_a_pipe_that_nobody_writes_to_is_named(tmp_path, warnings):
         assert time.monotonic() - begin < 0.2
 
 
+def test_closing_waits_for_a_call_and_not_for_its_block():
+    has_begun, num_calls = threading.Event(), [0]
+
+    def slow(example):
+        num_calls[0] += 1
+        if num_calls[0] > 1:  # The first one tells the components.
+            has_begun.set()
+            time.sleep(0.05)
+        return example
+
+    with iter(hr.arrays({"number": np.arange(1000)}).map(slow)):
+        assert has_begun.wait(20)
+    assert not [thread for thread in threading.enumerate() if "function" in thread.name]
+    assert num_calls[0] < 20
+
+
 def test_what_does_not_hang_is_not_named(records, caplog):
     pipe = hr.tfrecords(records).parse({"number": int}).map(dict).options(stuck_after_s=20)
     assert len(list(pipe)) == 1000

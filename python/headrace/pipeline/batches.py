@@ -8,7 +8,7 @@ import weakref
 from collections import deque
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 from headrace import engine
 from headrace.errors import FailedPreconditionError
@@ -95,7 +95,8 @@ class Batches:
             threads.append(
                 threading.Thread(target=watch, args=watched, name="headrace-watch", daemon=True)
             )
-        self._end = weakref.finalize(self, _close, self._execution, threads, is_over, self._process)
+        ending = _Ending(self._execution, planned.lanes, threads, is_over)
+        self._end = weakref.finalize(self, _close, ending, self._process)
         for thread in threads:
             thread.start()
 
@@ -212,22 +213,37 @@ def _serve(execution: engine.Execution, number: int, lane: Lane) -> None:
         lane.process(job)
 
 
-def _close(
-    execution: engine.Execution,
-    threads: list[threading.Thread],
-    is_over: threading.Event,
-    process: int,
-) -> None:
+class _Ending(NamedTuple):
+    """What has to end with an iteration."""
+
+    execution: engine.Execution
+    lanes: list[Lane]
+    threads: list[threading.Thread]
+    is_over: threading.Event
+
+    def call_of(self, thread: threading.Thread) -> tuple[object, int] | None:
+        """Returns the call that a thread is in, and its number; None if it is in none."""
+        found = [calls for lane in self.lanes if (calls := lane.running.get(thread.ident or 0))]
+        return (found[0], found[0].number) if found else None
+
+
+def _close(ending: _Ending, process: int) -> None:
     if process != os.getpid():
         return
-    is_over.set()
-    execution.close()
+    ending.is_over.set()
+    for lane in ending.lanes:
+        lane.is_over = True
+    calls = [ending.call_of(thread) for thread in ending.threads]
+    ending.execution.close()
     deadline = time.monotonic() + _PATIENCE_S
-    for thread in threads:
-        # A function that ends the iteration it belongs to cannot wait for itself. Nor is one waited
-        # for that does not return: its thread ends with it.
-        if thread is not threading.current_thread() and thread.ident is not None:
-            thread.join(max(0.0, deadline - time.monotonic()))
+    for thread, call in zip(ending.threads, calls, strict=True):
+        # A function that ends the iteration it belongs to cannot wait for itself.
+        if thread is threading.current_thread() or thread.ident is None:
+            continue
+        thread.join(max(0.0, deadline - time.monotonic()))
+        # Nor is a call waited for that does not return: its thread ends with it.
+        while thread.is_alive() and (call is None or ending.call_of(thread) != call):
+            thread.join(_PATIENCE_S)
 
 
 def _num_cores() -> int:

@@ -59,10 +59,12 @@ class Lane(Protocol):
         is_sequential: Whether the blocks have to be done one after the other. Others are, too,
             unless Python is free-threaded.
         running: What each thread that works on a block does, by the number of the thread.
+        is_over: Set at the end of the iteration: what is not begun need not be done.
     """
 
     is_sequential: bool
     running: "dict[int, Running]"
+    is_over: bool
 
     def process(self, job: engine.Job) -> None:
         """Works on one block and gives the result, with what the function raised."""
@@ -83,11 +85,11 @@ class _Calls:
         state: What the function had before the first call, as text; None if it keeps no state.
     """
 
-    def __init__(self, job: engine.Job, specs: Specs, function: object, where: str) -> None:
+    def __init__(self, job: engine.Job, specs: Specs, lane: "_Function") -> None:
         self._job = job
         self._specs = specs
-        self._function = function
-        self.where = where
+        self._lane = lane
+        self.where = lane.where
         self.number = 0
         self.error: BaseException | None = None
         self.state: str | None = None
@@ -104,9 +106,11 @@ class _Calls:
         ]
         number = -1
         try:
-            restore(self._function, self._job)
-            self.state = kept(self._function)
+            restore(self._lane.function, self._job)
+            self.state = kept(self._lane.function)
             for number, values in enumerate(zip(*columns, strict=True)):
+                if self._lane.is_over:
+                    return
                 self.number = number
                 yield number, call(dict(zip(self._specs, values, strict=True)))
         except BaseException as error:
@@ -131,18 +135,22 @@ class _Function(ABC):
     Attributes:
         is_sequential: See `Lane`.
         running: See `Lane`.
+        is_over: See `Lane`.
+        function: What is called.
+        where: The stage and the function, in words.
     """
 
     def __init__(self, function: Callable[..., Any], given: Specs, stage: str) -> None:
         self.is_sequential = keeps_state(function)
         self.running: dict[int, Running] = {}
-        self._function = function
+        self.is_over = False
+        self.function = function
+        self.where = f"{stage}({name_of(function)})"
         self._given = given
-        self._where = f"{stage}({name_of(function)})"
 
     def process(self, job: engine.Job) -> None:
         """Calls the function for each row."""
-        calls = _Calls(job, self._given, self._function, self._where)
+        calls = _Calls(job, self._given, self)
         self.running[get_ident()] = calls
         try:
             self._call_all(job, calls)
@@ -173,10 +181,10 @@ class MapFunction(_Function):
     def _call_all(self, job: engine.Job, calls: _Calls) -> None:
         call = self._call if self._draws is None else self._drawing(self._draws, job)
         rows = [row for _, row in calls.of(call)]
-        _finish(job, self._where, self._made, rows, None, calls, self._is_batched)
+        _finish(job, self.where, self._made, rows, None, calls, self._is_batched)
 
     def _call(self, example: dict[str, Any], *draws: np.random.Generator) -> list[Any]:
-        return as_values(self._where, self._function(example, *draws), self._made)
+        return as_values(self.where, self.function(example, *draws), self._made)
 
     def _drawing(self, draws: Draws, job: engine.Job) -> Callable[[dict[str, Any]], list[Any]]:
         generators = draws.of(job.places())
@@ -191,7 +199,7 @@ class FilterFunction(_Function):
 
     def _call_all(self, job: engine.Job, calls: _Calls) -> None:
         kept = [
-            number for number, is_kept in calls.of(lambda row: bool(self._function(row))) if is_kept
+            number for number, is_kept in calls.of(lambda row: bool(self.function(row))) if is_kept
         ]
         job.keep(kept, calls.error, calls.state)
 
@@ -211,10 +219,10 @@ class FlatMapFunction(_Function):
     def _call_all(self, job: engine.Job, calls: _Calls) -> None:
         made = [rows for _, rows in calls.of(self._call)]
         rows = [row for group in made for row in group]
-        _finish(job, self._where, self._made, rows, [len(group) for group in made], calls)
+        _finish(job, self.where, self._made, rows, [len(group) for group in made], calls)
 
     def _call(self, example: dict[str, Any]) -> list[list[Any]]:
-        return [as_values(self._where, made, self._made) for made in self._function(example)]
+        return [as_values(self.where, made, self._made) for made in self.function(example)]
 
 
 class IterableFunction:
@@ -224,6 +232,7 @@ class IterableFunction:
 
     def __init__(self, factory: Callable[[], Iterable[Mapping[str, Any]]], made: Specs) -> None:
         self.running: dict[int, Running] = {}
+        self.is_over = False
         self._factory = factory
         self._made = made
         self._passes: dict[int, Iterator[Mapping[str, Any]]] = {}
@@ -243,11 +252,14 @@ class IterableFunction:
         rows: list[list[Any]] = []
         num_bytes = 0
         try:
+            if self.is_over:
+                return rows
             iterator, result.state = self._iterator(job)
             for result.number, example in enumerate(iterator):
                 rows.append(as_values(self._where, example, self._made))
                 num_bytes += sum(map(_num_bytes, rows[-1]))
-                if len(rows) == _BLOCK_ROWS or num_bytes >= job.wanted_bytes:
+                is_full = len(rows) == _BLOCK_ROWS or num_bytes >= job.wanted_bytes
+                if is_full or self.is_over:
                     break
         except BaseException as raised:
             result.error = _noted(raised, self._where)

@@ -102,6 +102,7 @@ class _Reading:
 
     def __init__(self, paths: list[str], specs: dict[str, Spec]) -> None:
         self.running: dict[int, Running] = {}
+        self.is_over = False
         self.number = 0
         self._paths = paths
         self._specs = specs
@@ -117,7 +118,8 @@ class _Reading:
         self.number += 1
         self.running[get_ident()] = self
         try:
-            columns, num_rows = next(self._passes[number], ([], 0))
+            blocks = iter(()) if self.is_over else self._passes[number]
+            columns, num_rows = next(blocks, ([], 0))
         except BaseException as error:
             if not isinstance(error, InvalidArgumentError):
                 error.add_note(f"in parquet, at {self._path}")
