@@ -10,6 +10,7 @@ from headrace.pipeline import stages
 from headrace.pipeline.batches import Batches
 from headrace.pipeline.elements import Feature, Ragged, Spec, element_type
 from headrace.pipeline.inference import chain_specs
+from headrace.pipeline.lengths import length_of
 from headrace.pipeline.reach import check_reachable, needs_scan
 from headrace.pipeline.source import InferredSource, Source
 from headrace.pipeline.specs import (
@@ -551,7 +552,7 @@ class Pipeline:
         return self._start(0)
 
     def __len__(self) -> int:
-        return _length(self.stages)
+        return length_of(self.stages)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Pipeline):
@@ -612,50 +613,3 @@ def _checked(where: str, name: str, value: object, least: int) -> int:
 def _check_remainder(where: str, remainder: object) -> None:
     if remainder not in _REMAINDERS:
         raise ValueError(f"{where}: remainder is {remainder!r}, expected 'keep', 'drop' or 'pad'.")
-
-
-def _length(chain: tuple[Stage, ...]) -> int:
-    match chain[0]:
-        case stages.Arrays(arrays=arrays):
-            length = len(next(iter(arrays.values())))
-        case stages.Concat(parts=parts) | stages.Mix(parts=parts, stop="all"):
-            length = sum(_length(part) for part in parts)
-        case stages.Zip(parts=parts):
-            length = min(_length(part) for part in parts)
-        case source:
-            raise TypeError(
-                f"len: how many examples {source.name} has is not known before it is read."
-            )
-    for stage in chain[1:]:
-        length = _length_after(stage, length)
-    return length
-
-
-def _length_after(stage: Stage, length: int) -> int:
-    match stage:
-        case stages.Take(count=count):
-            return min(length, count)
-        case stages.Skip(count=count):
-            return max(length - count, 0)
-        case stages.Shard(index=index, count=count):
-            return max(0, -((index - length) // count))
-        case (
-            stages.Batch(size=size, remainder=remainder)
-            | stages.PaddedBatch(size=size, remainder=remainder)
-        ):
-            return length // size if remainder == "drop" else -(-length // size)
-        case stages.Epochs(count=count):
-            if count is None:
-                raise TypeError("len: the pipeline has no end, since epochs() has no count.")
-            return length * count
-        case (
-            stages.Filter()
-            | stages.FlatMap()
-            | stages.Unbatch()
-            | stages.BucketByLength()
-            | stages.Pack()
-        ):
-            raise TypeError(
-                f"len: how many examples {stage.name} leaves is not known before it runs."
-            )
-    return length

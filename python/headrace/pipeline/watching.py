@@ -4,7 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from typing import Final, Protocol
+from typing import Final
 
 from headrace import engine
 from headrace.pipeline.functions import Lane
@@ -16,12 +16,8 @@ _LOGGER: Final = logging.getLogger("headrace.pipeline")
 _LOOKS: Final = 4
 
 
-class _Reads(Protocol):
-    def reads(self) -> Sequence[tuple[int, int, str]]: ...
-
-
 def watch(
-    execution: "engine.Execution | _Reads",
+    execution: engine.Execution,
     lanes: Sequence[Lane],
     names: Sequence[str],
     seconds: float,
@@ -50,7 +46,7 @@ def watch(
 
 
 def _under_way(
-    execution: "engine.Execution | _Reads", lanes: Sequence[Lane], names: Sequence[str]
+    execution: engine.Execution, lanes: Sequence[Lane], names: Sequence[str]
 ) -> Iterator[tuple[object, str]]:
     """Yields what is under way: something that differs from all else, and what it is in words."""
     for number, stage, text in execution.reads():
