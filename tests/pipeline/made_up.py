@@ -1,13 +1,16 @@
 """Pipelines that hypothesis makes up: sources, and stages that may stand anywhere."""
 
 import time
+from dataclasses import dataclass
 from importlib.util import find_spec
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
-from tests.pipeline.conftest import NUM_EXAMPLES
+from tests.pipeline.conftest import CACHE_WAYS, LARGE_WAYS, NUM_EXAMPLES
 
 import headrace as hr
+from headrace import errors
 from headrace import pipeline as hp
 
 
@@ -140,3 +143,41 @@ def slow(values):
     if values["number"] % 50 == 0:
         time.sleep(0.001)
     return values
+
+
+@dataclass(frozen=True)
+class Program:
+    """A pipeline of numbers in batches, which can be made any number of times."""
+
+    source: str
+    chain: list[Any]
+    size: int
+    remainder: str
+    epochs: int
+
+    def pipeline(self, records, tables):
+        """Makes it anew, or None if it has no example to learn components from."""
+        made = SOURCES[self.source](records, tables)
+        for add in self.chain:
+            made = add(made)
+        made = made.select("number").batch(self.size, self.remainder).epochs(self.epochs)
+        try:
+            made.spec  # noqa: B018
+        except errors.OutOfRangeError:
+            return None
+        return made
+
+
+PROGRAMS = st.builds(
+    Program,
+    source=st.sampled_from(sorted(SOURCES)),
+    chain=st.lists(stages(), max_size=4),
+    size=st.integers(1, 300),
+    remainder=st.sampled_from(["keep", "drop", "pad"]),
+    epochs=st.integers(1, 3),
+)
+
+
+def ways_of(pipeline):
+    """Options under which a pipeline gives the same."""
+    return CACHE_WAYS if "cache()" in pipeline.describe().lower() else LARGE_WAYS

@@ -160,7 +160,7 @@ def test_the_share_of_padding_is_in_the_statistics():
 def test_a_list_that_is_too_long_names_its_example():
     batches = iter(texts([3, 2, 9, 1]).pack(5, ["tokens", "weights"]))
     assert next(batches)["tokens"].tolist() == [1, 2, 3, 101, 102]
-    message = "example 2: pack: an example has 9 elements, expected at most 5. Use split=True"
+    message = r"pack: an example has 9 elements, expected at most 5. Use split=.*example 2\]"
     with pytest.raises(errors.InvalidArgumentError, match=message):
         next(batches)
 
@@ -168,7 +168,7 @@ def test_a_list_that_is_too_long_names_its_example():
 @pytest.mark.parametrize("split", [False, True])
 def test_unequal_lengths_are_refused(split):
     pipe = hr.iterable(lambda: ({"a": range(n), "b": range(3)} for n in (3, 2)))
-    message = "pack: one component of an example has 2 elements, another 3, expected equal lengths"
+    message = r"pack: one component of an example has 2 elements, another 3, .*example 1\]"
     with pytest.raises(errors.InvalidArgumentError, match=message):
         list(pipe.pack(5, ["a", "b"], split))
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.archives import add_members
-from tests.pipeline.conftest import CACHE_WAYS, LARGE_WAYS, same
-from tests.pipeline.made_up import SOURCES, stages
+from tests.pipeline.conftest import same
+from tests.pipeline.made_up import PROGRAMS, ways_of
 
 import headrace as hr
 from headrace import errors
@@ -43,28 +43,16 @@ def numbers_of(batches):
     max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(
-    source=st.sampled_from(sorted(SOURCES)),
-    chain=st.lists(stages(), max_size=4),
-    size=st.integers(1, 300),
-    remainder=st.sampled_from(["keep", "drop", "pad"]),
-    epochs=st.integers(1, 3),
+    program=PROGRAMS,
     places=st.lists(st.integers(0, 10_000), min_size=2, max_size=4),
 )
-def test_what_follows_a_resume_is_what_would_have_followed(
-    records, tables, source, chain, size, remainder, epochs, places
-):
+def test_what_follows_a_resume_is_what_would_have_followed(records, tables, program, places):
     def pipeline():
-        made = SOURCES[source](records, tables)
-        for add in chain:
-            made = add(made)
-        return made.select("number").batch(size, remainder).epochs(epochs)
+        return program.pipeline(records, tables)
 
-    # Python functions learn their components from the first example, if there is one.
-    try:
-        pipeline().spec  # noqa: B018
-    except errors.OutOfRangeError:
+    if (made := pipeline()) is None:
         return
-    ways = CACHE_WAYS if "cache()" in pipeline().describe().lower() else LARGE_WAYS
+    ways = ways_of(made)
     whole, states = run(iter(pipeline().options(**ways[1])))
     for place in sorted({0, len(whole), *(place % (len(whole) + 1) for place in places)}):
         again, later = run(pipeline().options(**ways[place % 3]).resume(copied(states[place])))

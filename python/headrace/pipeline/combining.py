@@ -6,13 +6,12 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from headrace.pipeline import stages
+from headrace.pipeline.arguments import checked_int
 from headrace.pipeline.pipeline import Pipeline
 from headrace.pipeline.specs import batch_depth, static_specs, zipped
 from headrace.pipeline.stages import Stage
 
 __all__ = ["concat", "mix", "zip"]
-
-_MAX_SEED = 2**63 - 1
 
 
 def concat(pipelines: Iterable[Pipeline]) -> Pipeline:
@@ -57,9 +56,7 @@ def mix(
         raise ValueError(f"mix: weights are {chosen}, expected numbers above 0.")
     if stop not in ("first", "all"):
         raise ValueError(f"mix: stop is {stop!r}, expected 'first' or 'all'.")
-    if seed is not None and (not isinstance(seed, int) or not 0 <= seed <= _MAX_SEED):
-        raise ValueError(f"mix: seed is {seed!r}, expected an int from 0 up.")
-    drawn = secrets.randbits(63) if seed is None else seed
+    drawn = secrets.randbits(63) if seed is None else checked_int("mix", "seed", seed, 0)
     return Pipeline((stages.Mix(parts, chosen, drawn, stop, seed is not None),))
 
 

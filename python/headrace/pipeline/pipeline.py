@@ -1,12 +1,12 @@
 """The pipeline itself: an immutable description, which grows by its methods."""
 
 import math
-import operator
 import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any, Final, SupportsIndex
+from typing import Any, Final
 
 from headrace.pipeline import stages
+from headrace.pipeline.arguments import check_function, check_remainder, checked_int
 from headrace.pipeline.batches import Batches
 from headrace.pipeline.elements import Feature, Ragged, Spec, element_type
 from headrace.pipeline.inference import chain_specs
@@ -26,9 +26,6 @@ from headrace.pipeline.state import resumed
 from headrace.pipeline.strings import StringKind, checked_kind
 
 __all__ = ["Pipeline"]
-
-_REMAINDERS: Final = ("keep", "drop", "pad")
-_MAX_COUNT: Final = 2**63 - 1
 
 
 class Pipeline:
@@ -97,8 +94,8 @@ class Pipeline:
             TypeError: If the function cannot be called.
             ValueError: If `seed` is out of range.
         """
-        _check_function("map", function)
-        chosen = None if seed is None else _checked("map", "seed", seed, 0)
+        check_function("map", function)
+        chosen = None if seed is None else checked_int("map", "seed", seed, 0)
         return self._then(stages.Map(function, chosen))
 
     def with_origin(self) -> "Pipeline":
@@ -121,7 +118,7 @@ class Pipeline:
         Raises:
             TypeError: If it cannot be called.
         """
-        _check_function("filter", function)
+        check_function("filter", function)
         return self._then(stages.Filter(function))
 
     def flat_map(
@@ -133,7 +130,7 @@ class Pipeline:
             TypeError: If it cannot be called.
             ValueError: After `batch`.
         """
-        _check_function("flat_map", function)
+        check_function("flat_map", function)
         if batch_depth(self.stages):
             raise ValueError("flat_map: it follows a batch, expected examples. Use unbatch before.")
         return self._then(stages.FlatMap(function))
@@ -162,7 +159,7 @@ class Pipeline:
         Raises:
             ValueError: If `count` is negative.
         """
-        return self._then(stages.Take(_checked("take", "count", count, 0)))
+        return self._then(stages.Take(checked_int("take", "count", count, 0)))
 
     def skip(self, count: int) -> "Pipeline":
         """Leaves out the first `count` examples, or batches after `batch`.
@@ -170,7 +167,7 @@ class Pipeline:
         Raises:
             ValueError: If `count` is negative.
         """
-        return self._then(stages.Skip(_checked("skip", "count", count, 0)))
+        return self._then(stages.Skip(checked_int("skip", "count", count, 0)))
 
     def shard(self, index: int, count: int) -> "Pipeline":
         """Keeps every `count`-th example from number `index` on: one reader's share of `count`.
@@ -178,8 +175,8 @@ class Pipeline:
         Raises:
             ValueError: If `count` is not at least 1, or `index` not below it.
         """
-        _checked("shard", "count", count, 1)
-        if _checked("shard", "index", index, 0) >= count:
+        checked_int("shard", "count", count, 1)
+        if checked_int("shard", "index", index, 0) >= count:
             raise ValueError(
                 f"shard: index is {index}, expected one below count, which is {count}."
             )
@@ -211,8 +208,8 @@ class Pipeline:
         if window is None:
             check_reachable(self.stages)
         else:
-            _checked("shuffle", "window", window, 1)
-        chosen = secrets.randbits(63) if seed is None else _checked("shuffle", "seed", seed, 0)
+            checked_int("shuffle", "window", window, 1)
+        chosen = secrets.randbits(63) if seed is None else checked_int("shuffle", "seed", seed, 0)
         return self._then(stages.Shuffle(window, chosen, seed is not None))
 
     def epochs(self, count: int | None = None) -> "Pipeline":
@@ -222,7 +219,7 @@ class Pipeline:
             ValueError: If `count` is negative.
         """
         return self._then(
-            stages.Epochs(None if count is None else _checked("epochs", "count", count, 0))
+            stages.Epochs(None if count is None else checked_int("epochs", "count", count, 0))
         )
 
     def batch(self, size: int, remainder: Remainder = "keep") -> "Pipeline":
@@ -238,8 +235,8 @@ class Pipeline:
             ValueError: If `size` or `remainder` is none of these, or a component is a list of any
                 length.
         """
-        _checked("batch", "size", size, 1)
-        _check_remainder("batch", remainder)
+        checked_int("batch", "size", size, 1)
+        check_remainder("batch", remainder)
         return self._then(stages.Batch(size, remainder))
 
     def padded_batch(
@@ -261,9 +258,9 @@ class Pipeline:
         Raises:
             ValueError: If `size`, `multiple_of` or `remainder` is out of range.
         """
-        _checked("padded_batch", "size", size, 1)
-        _checked("padded_batch", "multiple_of", multiple_of, 1)
-        _check_remainder("padded_batch", remainder)
+        checked_int("padded_batch", "size", size, 1)
+        checked_int("padded_batch", "multiple_of", multiple_of, 1)
+        check_remainder("padded_batch", remainder)
         chosen = tuple(values.items()) if isinstance(values, Mapping) else values
         return self._then(stages.PaddedBatch(size, chosen, multiple_of, remainder))
 
@@ -301,15 +298,15 @@ class Pipeline:
         where = "bucket_by_length"
         limits = tuple(boundaries)
         for boundary in limits:
-            _checked(where, "a boundary", boundary, 1)
+            checked_int(where, "a boundary", boundary, 1)
         if not limits or list(limits) != sorted(set(limits)):
             raise ValueError(f"{where}: boundaries are {limits}, expected at least one, rising.")
         if size is None and max_elements is None:
             raise ValueError(f"{where}: no size given, expected size or max_elements or both.")
         for label, value in (("size", size), ("max_elements", max_elements)):
             if value is not None:
-                _checked(where, label, value, 1)
-        _check_remainder(where, remainder)
+                checked_int(where, label, value, 1)
+        check_remainder(where, remainder)
         if remainder == "pad" and (size is None or max_elements is not None):
             raise ValueError(
                 f"{where}: remainder is 'pad', expected size without max_elements then. Use 'keep'."
@@ -355,8 +352,8 @@ class Pipeline:
             ValueError: If a number is out of range, a component is missing or no list of numbers,
                 or there are others; or after `batch`.
         """
-        _checked("pack", "length", length, 1)
-        _checked("pack", "max_open", max_open, 1)
+        checked_int("pack", "length", length, 1)
+        checked_int("pack", "max_open", max_open, 1)
         if not isinstance(split, bool):
             raise TypeError(f"pack: split is {split!r}, expected a bool.")
         chosen = (names,) if isinstance(names, str) else tuple(names)
@@ -399,7 +396,7 @@ class Pipeline:
         Raises:
             ValueError: If `count` is not at least 1.
         """
-        return self._then(stages.Prefetch(_checked("prefetch", "count", count, 1)))
+        return self._then(stages.Prefetch(checked_int("prefetch", "count", count, 1)))
 
     def options(
         self,
@@ -439,7 +436,7 @@ class Pipeline:
         changed = dict(self._options)
         for name, value in (("num_threads", num_threads), ("memory_bytes", memory_bytes)):
             if value is not None:
-                changed[name] = _checked("options", name, value, 1)
+                changed[name] = checked_int("options", name, value, 1)
         if deterministic is not None:
             changed["deterministic"] = deterministic
         if strings is not None:
@@ -464,7 +461,7 @@ class Pipeline:
         Raises:
             ValueError: If `number` is negative, or the pipeline has `epochs` already.
         """
-        _checked("epoch", "number", number, 0)
+        checked_int("epoch", "number", number, 0)
         if any(isinstance(stage, stages.Epochs) for stage in self.stages):
             raise ValueError("epoch: the pipeline has epochs(...) already. Leave that out.")
         return self._start(number)
@@ -595,21 +592,3 @@ def _feature(name: str, feature: Any) -> Feature | Ragged:
             "bytes. Parse it as one of those and convert it in map."
         )
     return chosen
-
-
-def _check_function(where: str, function: object) -> None:
-    if not callable(function):
-        raise TypeError(f"{where}: got {function!r}, expected a function of a dict.")
-
-
-def _checked(where: str, name: str, value: object, least: int) -> int:
-    if isinstance(value, SupportsIndex) and not isinstance(value, bool):
-        number = operator.index(value)
-        if least <= number <= _MAX_COUNT:
-            return number
-    raise ValueError(f"{where}: {name} is {value!r}, expected an int from {least} up.")
-
-
-def _check_remainder(where: str, remainder: object) -> None:
-    if remainder not in _REMAINDERS:
-        raise ValueError(f"{where}: remainder is {remainder!r}, expected 'keep', 'drop' or 'pad'.")

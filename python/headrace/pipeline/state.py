@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final, TypeAlias, cast
 
+from headrace.os_errors import os_errors
 from headrace.pipeline import stages
 from headrace.pipeline.functions import name_of
 from headrace.pipeline.stages import Stage
@@ -377,7 +378,9 @@ def _digest(paths: Sequence[bytes]) -> str:
     digest = hashlib.sha256()
     for path in paths:
         name = os.path.basename(path)
-        digest.update(b"%d:%b%d;" % (len(name), name, os.stat(path).st_size))
+        with os_errors(os.fsdecode(path), ". A state tells its files by name and size."):
+            size = os.stat(path).st_size
+        digest.update(b"%d:%b%d;" % (len(name), name, size))
     return digest.digest()[:_DIGEST_BYTES].hex()
 
 

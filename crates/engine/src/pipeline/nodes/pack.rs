@@ -1,11 +1,11 @@
 //! Rows with lists in groups whose lists fill a given length.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::pipeline::block::Block;
 use crate::pipeline::mark::damaged;
 use crate::pipeline::meters::Meter;
 use crate::pipeline::nodes::grouped::{Group, Grouping, Waits};
-use crate::pipeline::stages::pack::unequal;
+use crate::pipeline::stages::pack::{misfit, unequal};
 use std::collections::VecDeque;
 
 /// How rows are packed.
@@ -66,14 +66,14 @@ impl Grouping for FirstFit {
         let length = |column: usize| block.columns[column].row_length(row);
         let first = length(0);
         if let Some(other) = (1..self.packing.num_columns).map(length).find(|other| *other != first) {
-            return Err(at(unequal(first, other), block, row));
+            return Err(unequal(first, other, block.origin(row)));
         }
         if first > self.packing.length {
             let text = format!(
                 "pack: an example has {first} elements, expected at most {}. Use split=True to cut it, or filter it out",
                 self.packing.length
             );
-            return Err(at(Error::invalid_argument(text), block, row));
+            return Err(misfit(text, block.origin(row)));
         }
         Ok((first > 0).then_some(first))
     }
@@ -109,14 +109,5 @@ impl Grouping for FirstFit {
 
     fn count(&self, group: &Group, meter: &Meter) {
         meter.note_padding(self.packing.length - group.length, self.packing.length);
-    }
-}
-
-/// The error with the place at which the row was read.
-#[cold]
-fn at(error: Error, block: &Block, row: usize) -> Error {
-    match block.origin(row) {
-        Some(origin) => Error::new(error.code(), format!("{origin}: {}", error.message())),
-        None => error,
     }
 }

@@ -1,7 +1,7 @@
 //! Lists packed into rows of one length, and lists cut into pieces before that.
 
 use crate::error::{Error, Result};
-use crate::pipeline::block::{Block, Origins};
+use crate::pipeline::block::{Block, Origins, RowOrigin};
 use crate::pipeline::column::{Column, Ragged};
 use crate::pipeline::nodes::map::Stage;
 use crate::pipeline::rows::Rows;
@@ -131,7 +131,7 @@ impl Stage for CutLists {
             });
             Column::Ragged(Ragged::new(lists.values().clone(), ends.collect()))
         };
-        check_lengths(&all)?;
+        check_lengths(&all, &rows)?;
         let mut columns: Vec<_> = all.iter().cloned().map(cut).collect();
         columns.push(Column::Dense(Tensor::from_values(Shape::new(&[num_pieces]), starts)?));
         let origins = rows.origins().made_of(pieces().map(|(row, piece, _)| (row, piece)));
@@ -139,20 +139,30 @@ impl Stage for CutLists {
     }
 }
 
-fn check_lengths(all: &[Ragged]) -> Result<()> {
+fn check_lengths(all: &[Ragged], rows: &Rows) -> Result<()> {
     let Some((first, others)) = all.split_first() else { return Ok(()) };
     for row in 0..first.len() {
         if let Some(other) = others.iter().find(|other| other.row_length(row) != first.row_length(row)) {
-            return Err(unequal(first.row_length(row), other.row_length(row)));
+            return Err(unequal(first.row_length(row), other.row_length(row), rows.origin(row)));
         }
     }
     Ok(())
 }
 
 /// The error for components of an example that are packed together and have different lengths.
-pub fn unequal(length: usize, other: usize) -> Error {
-    Error::invalid_argument(format!(
+pub fn unequal(length: usize, other: usize, origin: Option<RowOrigin>) -> Error {
+    let text = format!(
         "pack: one component of an example has {length} elements, another {other}, expected equal lengths. Pack them apart, \
          or make them equal in map"
-    ))
+    );
+    misfit(text, origin)
+}
+
+/// An error for an example, with the place at which it was read.
+pub fn misfit(text: String, origin: Option<RowOrigin>) -> Error {
+    let error = Error::invalid_argument(text);
+    match origin {
+        Some(origin) => error.while_reading(&origin),
+        None => error,
+    }
 }

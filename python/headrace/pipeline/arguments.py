@@ -1,0 +1,30 @@
+"""Arguments of pipelines, refused where they are written."""
+
+import operator
+from typing import Final, SupportsIndex
+
+__all__ = ["check_function", "check_remainder", "checked_int"]
+
+_REMAINDERS: Final = ("keep", "drop", "pad")
+_MAX_COUNT: Final = 2**63 - 1
+
+
+def check_function(where: str, function: object) -> None:
+    """Raises TypeError if something cannot be called."""
+    if not callable(function):
+        raise TypeError(f"{where}: got {function!r}, expected a function of a dict.")
+
+
+def checked_int(where: str, name: str, value: object, least: int) -> int:
+    """Returns an integer from `least` up, of any type; raises ValueError if it is none."""
+    if isinstance(value, SupportsIndex) and not isinstance(value, bool):
+        number = operator.index(value)
+        if least <= number <= _MAX_COUNT:
+            return number
+    raise ValueError(f"{where}: {name} is {value!r}, expected an int from {least} up.")
+
+
+def check_remainder(where: str, remainder: object) -> None:
+    """Raises ValueError if there is no such way to treat the last examples."""
+    if remainder not in _REMAINDERS:
+        raise ValueError(f"{where}: remainder is {remainder!r}, expected 'keep', 'drop' or 'pad'.")
