@@ -7,6 +7,7 @@ says where in a note (`add_note`); the message stays what the operation said.
 Source: `tf.errors` of TensorFlow 1.15; the codes are those of `google.rpc.Code`.
 """
 
+from collections.abc import Sequence
 from typing import Any, ClassVar, Final, Protocol
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "OutOfRangeError",
     "PermissionDeniedError",
     "ResourceExhaustedError",
+    "SkippedExamples",
     "UnauthenticatedError",
     "UnavailableError",
     "UnimplementedError",
@@ -65,6 +67,21 @@ INTERNAL: Final = 13
 UNAVAILABLE: Final = 14
 DATA_LOSS: Final = 15
 UNAUTHENTICATED: Final = 16
+
+
+class SkippedExamples(Exception):  # noqa: N818 (it says what happened, and is no mistake of its own)
+    """Examples were left out by `skip_errors`, raised at the end of the data.
+
+    Attributes:
+        skipped: Each of them, as `Batches.skipped` has it.
+    """
+
+    def __init__(self, message: str, skipped: Sequence[Any] = ()) -> None:
+        super().__init__(message, tuple(skipped))
+        self.skipped = tuple(skipped)
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class NamedNode(Protocol):

@@ -44,6 +44,22 @@ def records(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
+def write_damaged(path: Path, numbers: Sequence[int]) -> None:
+    """Writes examples, of which every 90th has a wrong checksum and every 77th is no `Example`."""
+    path.parent.mkdir(exist_ok=True)
+    with TFRecordWriter(path) as writer:
+        for number in numbers:
+            writer.write(b"nothing of this kind" if number % 77 == 5 else example(number))
+    raw = bytearray(path.read_bytes())
+    place = 0
+    for number in numbers:
+        length = int.from_bytes(raw[place : place + 8], "little")
+        if number % 90 == 7:
+            raw[place + 12] ^= 1
+        place += 12 + length + 4
+    path.write_bytes(raw)
+
+
 @pytest.fixture(scope="session")
 def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with the numbers of 1,000 examples in each format, in a directory of its own."""
@@ -57,6 +73,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
             image = directory / "images" / "ab"[index // 2] / f"{number:03}.png"
             image.parent.mkdir(parents=True, exist_ok=True)
             image.write_bytes(b"%d" % number)
+        write_damaged(directory / "damaged" / f"{index}.tfrecord", numbers)
         path.write_text("number,text\n" + "".join(f'{n},"a\n{n}"\n\n' for n in numbers))
         with tarfile.open(directory / f"{index}.tar", "w") as archive:
             for number in numbers:

@@ -72,7 +72,29 @@ def stages():
             lambda s: lambda p: fully_shuffled(p, s),
             st.integers(0, 2**63 - 1),
         ),
+        st.sampled_from(SKIPPING),
     )
+
+
+MANY = 10_000
+# Stages that fail at some examples, which are left out, there or behind other stages.
+SKIPPING = [
+    lambda p: p.map(failing).skip_errors(MANY),
+    lambda p: p.map(native_failing).skip_errors(0.99),
+    lambda p: p.map(native_failing).map(failing).take(500).batch(3).unbatch().skip_errors(MANY),
+    lambda p: (
+        p.map(native_failing).shuffle(20, 3).filter(failing).flat_map(twice).skip_errors(MANY)
+    ),
+    lambda p: hp.concat(
+        [p.map(native_failing).take(90), p.map(failing).skip_errors(MANY).skip(10)]
+    ).skip_errors(MANY),
+    lambda p: p.batch(5).map(failing_batch).skip_errors(MANY).unbatch(),
+    lambda p: (
+        hp.zip([p.map(failing), p.map(native_failing).rename(other="number")], False)
+        .select("number")
+        .skip_errors(MANY)
+    ),
+]
 
 
 PARQUET = {"parquet": lambda records, tables: hp.parquet(tables / "*.parquet", ["number"])}
@@ -88,6 +110,12 @@ SOURCES = {
     ),
     "webdataset": lambda records, tables: hp.webdataset(tables / "*.tar").map(
         lambda sample: {"number": int(sample["number"])}
+    ),
+    "damaged": lambda records, tables: (
+        hp.tfrecords(tables / "damaged").parse({"number": int}).skip_errors(MANY)
+    ),
+    "damaged, in another order": lambda records, tables: (
+        hp.tfrecords(tables / "damaged").shuffle(seed=7).parse({"number": int}).skip_errors(0.5)
     ),
     "arrays": lambda records, tables: hp.arrays({"number": np.arange(NUM_EXAMPLES)}),
     "parts": lambda records, tables: hp.concat(
@@ -117,6 +145,30 @@ def native_predicate(example):
 @hr.native
 def native_pair(example):
     return {"number": hr.ops.stack([example["number"], -example["number"]])}
+
+
+@hr.native
+def native_failing(example):
+    # There is no such element for every 41st example.
+    return {"number": hr.ops.gather(np.arange(40), example["number"] % 41) + example["number"]}
+
+
+def failing(example):
+    if example["number"] % 13 == 5:
+        raise LookupError(example["number"])
+    return example
+
+
+def failing_batch(batch):
+    if batch["number"][0] % 7 == 3:
+        raise LookupError(batch["number"])
+    return batch
+
+
+def twice(example):
+    if example["number"] % 17 == 5:
+        raise LookupError(example["number"])
+    return [example, example]
 
 
 def fully_shuffled(pipeline, seed):

@@ -86,8 +86,15 @@ def test_the_batches_depend_on_nothing_but_the_description(records, tables, prog
     ways = ways_of(cached)
     runs = [(program.pipeline(records, tables), way) for way in ways]
     runs += [(cached, way) for way in ways[:2]]
-    first, *others = (list(made.options(**way)) for made, way in runs)
-    assert all(same(first, other) for other in others)
+    (first, skipped), *others = (_given(made.options(**way)) for made, way in runs)
+    assert all(same(first, other) and skipped == left_out for other, left_out in others)
+
+
+def _given(pipeline):
+    """All batches, and how much was left out before each."""
+    with iter(pipeline) as batches:
+        given = [(batch, len(batches.skipped)) for batch in batches]
+        return [batch for batch, _ in given], ([number for _, number in given], batches.skipped)
 
 
 def test_a_window_that_does_not_fit_says_what_it_needs(tmp_path):

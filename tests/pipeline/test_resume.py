@@ -53,10 +53,15 @@ def test_what_follows_a_resume_is_what_would_have_followed(records, tables, prog
     if (made := pipeline()) is None:
         return
     ways = ways_of(made)
-    whole, states = run(iter(pipeline().options(**ways[1])))
+    batches = iter(pipeline().options(**ways[1]))
+    whole, states = run(batches)
     for place in sorted({0, len(whole), *(place % (len(whole) + 1) for place in places)}):
-        again, later = run(pipeline().options(**ways[place % 3]).resume(copied(states[place])))
+        resumed = pipeline().options(**ways[place % 3]).resume(copied(states[place]))
+        again, later = run(resumed)
         assert same(again, whole[place:]), place
+        assert resumed.skipped == batches.skipped, place
+        reports = [[state["skipped"] for state in found] for found in (later, states[place:])]
+        assert reports[0] == reports[1]
         middle = len(again) // 2
         twice = list(pipeline().options(**ways[0]).resume(copied(later[middle])))
         assert same(twice, whole[place + middle :]), (place, middle)

@@ -196,7 +196,9 @@ impl Error {
     /// Adds what the user can do about it.
     pub fn with_remedy(&self, remedy: &str) -> Self {
         let mut error = self.clone();
-        error.0.message.push_str(&format!(". {remedy}"));
+        let message = &mut error.0.message;
+        message.truncate(message.trim_end_matches('.').len());
+        message.push_str(&format!(". {remedy}"));
         error
     }
 

@@ -58,6 +58,7 @@ impl Node for Waves {
                             pass: 0,
                             first: 0,
                             state: None,
+                            skipper: None,
                             stage: 0,
                             charge,
                             wanted_bytes,
@@ -112,7 +113,7 @@ fn consume(executor: &Executor) -> (Vec<usize>, bool) {
     loop {
         match executor.next(Duration::MAX) {
             Ok(Output::Block(block, _)) => sizes.push(block.num_rows()),
-            Ok(Output::Timeout) => (),
+            Ok(Output::Timeout | Output::Note(_)) => (),
             Ok(Output::End) => return (sizes, false),
             Err(_) => return (sizes, true),
         }

@@ -4,6 +4,7 @@ use crate::column::{Column, arrow, owned};
 use crate::detach::detached;
 use crate::error::{IntoPython, from_python};
 use crate::mark;
+use crate::note::{Failure, Passed};
 use crate::pipeline::Plan;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::pipeline::block::{Block, RowOrigin};
@@ -13,10 +14,12 @@ use headrace_engine::pipeline::mark::Mark;
 use headrace_engine::pipeline::meters::{Meter, Read, Time};
 use headrace_engine::pipeline::plan::Settings;
 use headrace_engine::pipeline::rows::Rows;
+use headrace_engine::pipeline::skipped::{Note, Skipped};
 use headrace_engine::pipeline::task::{HostTask, Outcome};
 use headrace_engine::run::Run;
 use headrace_engine::sync::cancellation::Cancellation;
 use numpy::PyArray2;
+use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -36,10 +39,14 @@ pub struct Job {
     first: u64,
     state: Option<Arc<str>>,
     stage: usize,
+    skipper: Option<usize>,
     wanted_bytes: usize,
     begin: Instant,
     executor: Arc<Executor>,
 }
+
+/// The number of a row, and what the function raised for it.
+type Failed<'py> = (usize, Bound<'py, PyAny>);
 
 #[pymethods]
 impl Job {
@@ -58,6 +65,12 @@ impl Job {
     #[getter]
     fn state(&self) -> Option<&str> {
         self.state.as_deref()
+    }
+
+    /// Whether rows may be left out that the function failed at.
+    #[getter]
+    fn skips_errors(&self) -> bool {
+        self.skipper.is_some()
     }
 
     #[getter]
@@ -93,8 +106,9 @@ impl Job {
 
     /// Gives the result: columns of `num_rows` rows. `counts` says how many of them were made of each row that came; None
     /// for one of each. `error` is what happened at the row behind those; `state` what the function had before all of them, if
-    /// it keeps one.
-    #[pyo3(signature = (columns, num_rows, counts, error, state=None))]
+    /// it keeps one; `failed` are the rows that are left out, rising, of which nothing was made.
+    #[pyo3(signature = (columns, num_rows, counts, error, state=None, failed=Vec::new()))]
+    #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn finish(
         &self,
         py: Python<'_>,
@@ -103,27 +117,42 @@ impl Job {
         counts: Option<Vec<u64>>,
         error: Option<Bound<'_, PyAny>>,
         state: Option<&str>,
+        failed: Vec<Failed<'_>>,
     ) -> PyResult<()> {
         let columns = columns.into_iter().map(|column| column.get().0.clone()).collect();
-        let origins = match counts {
+        let (origins, notes) = match counts {
             Some(counts) => {
-                let numbers = counts.into_iter().enumerate();
-                self.block.origins().made_of(numbers.flat_map(|(row, count)| (0..count).map(move |sub| (row, sub))))
+                let before = |row: usize| counts.iter().take(row).sum::<u64>() as usize;
+                let notes = self.notes(py, &failed, before);
+                let numbers = counts.iter().enumerate();
+                let made = numbers.flat_map(|(row, count)| (0..*count).map(move |sub| (row, sub)));
+                (self.block.origins().made_of(made), notes)
             }
             None => {
+                let has_failed = |row: &usize| failed.binary_search_by_key(row, |(row, _)| *row).is_ok();
                 let mut rows = Rows::new();
-                rows.push(&self.block, 0, num_rows.min(self.block.num_rows()));
-                rows.origins()
+                let good = (0..self.block.num_rows()).filter(|row| !has_failed(row)).take(num_rows);
+                good.for_each(|row| rows.push(&self.block, row, 1));
+                let before = |row| row - failed.partition_point(|(failed, _)| *failed < row);
+                (rows.origins(), self.notes(py, &failed, before))
             }
         };
         let block = Block::new(columns, num_rows, origins).into_python(py)?;
-        self.end(Ok((Made::Block(block), error.map(|error| failure(py, &error)))), state);
+        self.end(Ok((Made::Block(block), error.map(|error| failure(py, &error)))), notes, state);
         Ok(())
     }
 
-    /// Gives the rows of these numbers as they came; `error` and `state` are as for `finish`.
-    #[pyo3(signature = (rows, error, state=None))]
-    fn keep(&self, py: Python<'_>, rows: Vec<usize>, error: Option<Bound<'_, PyAny>>, state: Option<&str>) {
+    /// Gives the rows of these numbers as they came; `error`, `state` and `failed` are as for `finish`.
+    #[pyo3(signature = (rows, error, state=None, failed=Vec::new()))]
+    fn keep(
+        &self,
+        py: Python<'_>,
+        rows: Vec<usize>,
+        error: Option<Bound<'_, PyAny>>,
+        state: Option<&str>,
+        failed: Vec<Failed<'_>>,
+    ) {
+        let notes = self.notes(py, &failed, |row| rows.partition_point(|kept| *kept < row));
         let mut kept = Rows::new();
         rows.into_iter().for_each(|row| kept.push(&self.block, row, 1));
         let made = match kept.are_few() && !kept.is_empty() {
@@ -131,7 +160,7 @@ impl Job {
             true => kept.copy().map(Made::Block),
             false => Ok(Made::Rows(kept)),
         };
-        self.end(made.map(|made| (made, error.map(|error| failure(py, &error)))), state);
+        self.end(made.map(|made| (made, error.map(|error| failure(py, &error)))), notes, state);
     }
 }
 
@@ -159,7 +188,21 @@ enum Made {
 }
 
 impl Job {
-    fn end(&self, result: Result<(Made, Option<Error>)>, state: Option<&str>) {
+    /// Word of rows that are left out, before each of which so many rows are given.
+    fn notes(&self, py: Python<'_>, failed: &[Failed<'_>], before: impl Fn(usize) -> usize) -> Vec<(usize, Note)> {
+        let Some(skipper) = self.skipper else { return Vec::new() };
+        let failed: Vec<_> =
+            failed.iter().map(|(row, error)| (*row, from_python(py, PyErr::from_value(error.clone())))).collect();
+        let places: Vec<_> = failed.iter().map(|(row, _)| before(*row)).collect();
+        // It may read the files again, to find out where the records begin.
+        let skipped = py.detach(|| {
+            let skipped = |(row, error)| Skipped::row(skipper, self.stage, self.block.origin(row), error);
+            failed.into_iter().map(skipped).collect::<Vec<_>>()
+        });
+        places.into_iter().zip(skipped.into_iter().map(Note::from)).collect()
+    }
+
+    fn end(&self, result: Result<(Made, Option<Error>)>, notes: Vec<(usize, Note)>, state: Option<&str>) {
         let Some(task) = self.task.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
         let HostTask { mut charge, expected, slot, .. } = task;
         let result = result.map(|(made, error)| {
@@ -175,7 +218,7 @@ impl Job {
                     rows
                 }
             };
-            Outcome { rows, error, state: state.map(Arc::from) }
+            Outcome { rows, notes, error, state: state.map(Arc::from) }
         });
         if let Some(meter) = self.executor.meters().stage(self.stage) {
             meter.busy.add(self.begin.elapsed());
@@ -189,7 +232,11 @@ impl Job {
 impl Drop for Job {
     fn drop(&mut self) {
         // Its thread is gone: nobody waits for it for ever.
-        self.end(Err(Error::cancelled("the thread of a Python function has ended before the function")), None);
+        self.end(
+            Err(Error::cancelled("the thread of a Python function has ended before the function")),
+            Vec::new(),
+            None,
+        );
     }
 }
 
@@ -246,16 +293,22 @@ impl Execution {
 
     /// The next rows: the number of them and a list with each component; None at the end. Those of one row that is a batch
     /// are the components of the batch. With `strings_as_arrow` strings are pairs of arrays: their bytes, and at which of them
-    /// each begins.
-    fn next<'py>(&self, py: Python<'py>, strings_as_arrow: bool) -> PyResult<Option<(usize, Bound<'py, PyList>)>> {
+    /// each begins. Or word of what was left out behind those before: a `Failure`, or a `Passed` at the end of a pass.
+    fn next<'py>(&self, py: Python<'py>, strings_as_arrow: bool) -> PyResult<Option<Bound<'py, PyAny>>> {
         let wait = |run: &Run| loop {
             match self.executor.next(INTERVAL)? {
-                Output::Block(block, mark) => return Ok(Some((block, mark))),
-                Output::End => return Ok(None),
                 Output::Timeout => run.check()?,
+                output => return Ok(output),
             }
         };
-        let Some((block, mark)) = detached(py, &self.cancellation, None, wait)? else { return Ok(None) };
+        let (block, mark) = match detached(py, &self.cancellation, None, wait)? {
+            Output::Block(block, mark) => (block, mark),
+            Output::Note(Note::Skipped(skipped)) => return Ok(Some(Bound::new(py, Failure(*skipped))?.into_any())),
+            Output::Note(Note::Passed { skipper, rows }) => {
+                return Ok(Some(Bound::new(py, Passed { skipper, rows })?.into_any()));
+            }
+            Output::End | Output::Timeout => return Ok(None),
+        };
         let num_rows = block.num_rows();
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = (mark, num_rows as u64);
         let columns = match Arc::try_unwrap(block) {
@@ -264,7 +317,7 @@ impl Execution {
         };
         let given = |column| if strings_as_arrow { arrow(py, column) } else { owned(py, column) };
         let columns = columns.into_iter().map(given).collect::<PyResult<Vec<_>>>()?;
-        Ok(Some((num_rows, PyList::new(py, columns)?)))
+        (num_rows, PyList::new(py, columns)?).into_bound_py_any(py).map(Some)
     }
 
     /// Where the rows go on behind those that were given, of which the last `num_left` count as not given: a list of numbers
@@ -284,8 +337,9 @@ impl Execution {
                 let (charge, wanted_bytes) = (2 * task.charge.num_bytes(), task.wanted_bytes);
                 task.charge.correct(charge);
                 let (pass, first, stage, begin) = (task.pass, task.first, task.stage, Instant::now());
+                let skipper = task.skipper;
                 let (state, task) = (task.state.take(), Mutex::new(Some(task)));
-                Ok(Some(Job { task, block, pass, first, state, stage, wanted_bytes, begin, executor }))
+                Ok(Some(Job { task, block, pass, first, state, stage, skipper, wanted_bytes, begin, executor }))
             }
             Err(error) => {
                 task.slot.set(Err(error));

@@ -13,6 +13,7 @@ mod exit;
 mod function;
 mod kept;
 mod mark;
+mod note;
 mod pipeline;
 mod program;
 mod queue;
@@ -46,6 +47,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<column::Column>()?;
     module.add_class::<execution::Execution>()?;
     module.add_class::<execution::Job>()?;
+    module.add_class::<note::Failure>()?;
+    module.add_class::<note::Passed>()?;
     module.add_class::<pipeline::Plan>()?;
     module.add_class::<pipeline::Stage>()?;
     module.add_class::<queue::Queue>()?;

@@ -10,11 +10,10 @@ use headrace_engine::files::compression::Compression;
 use headrace_engine::files::name::FileName;
 use headrace_engine::pipeline::arrays::Arrays;
 use headrace_engine::pipeline::block::FileOrigin;
-use headrace_engine::pipeline::formats::{Codec, FixedLength, Lines, TfRecords, Whole};
+use headrace_engine::pipeline::formats::{Codec, FixedLength, Format, Lines, TfRecords, Whole};
 use headrace_engine::pipeline::native::function::{Function, Segment};
 use headrace_engine::pipeline::nodes::bucket::Buckets;
 use headrace_engine::pipeline::nodes::expected::Expected;
-use headrace_engine::pipeline::nodes::files::Format;
 use headrace_engine::pipeline::nodes::map;
 use headrace_engine::pipeline::nodes::pack::Packing;
 use headrace_engine::pipeline::plan::{self, Mix, Shuffle, Step};
@@ -306,6 +305,11 @@ impl Plan {
 
     fn epochs(&self, count: Option<u64>) -> Self {
         self.then(Step::Epochs(count))
+    }
+
+    /// What fails before is left out. `number` is that of the stage.
+    fn skip_errors(&self, number: usize) -> Self {
+        self.then(Step::SkipErrors(number))
     }
 
     /// The plan, whose work is counted as that of stage `number` of the description, and its rows if `counts_rows`.

@@ -13,6 +13,7 @@ from headrace.pipeline.formats.json_lines import json_lines
 from headrace.pipeline.formats.parquet import parquet
 from headrace.pipeline.formats.webdataset import webdataset
 from headrace.pipeline.pipeline import Pipeline
+from headrace.pipeline.skipping import Skipped
 from headrace.pipeline.sources import (
     arrays,
     files,
@@ -28,6 +29,7 @@ __all__ = [
     "Feature",
     "Pipeline",
     "Ragged",
+    "Skipped",
     "Spec",
     "StageStatistics",
     "Statistics",

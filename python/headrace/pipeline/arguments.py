@@ -3,10 +3,24 @@
 import operator
 from typing import Final, SupportsIndex
 
-__all__ = ["check_function", "check_remainder", "checked_int"]
+__all__ = ["check_budget", "check_function", "check_remainder", "checked_int"]
 
 _REMAINDERS: Final = ("keep", "drop", "pad")
 _MAX_COUNT: Final = 2**63 - 1
+
+
+def check_budget(budget: object) -> None:
+    """Raises an error if this is neither a count nor a share of examples to be left out."""
+    if isinstance(budget, bool) or not isinstance(budget, (int, float)):
+        raise TypeError(
+            f"skip_errors: budget is {budget!r}, expected how many examples may be left out, or "
+            "which share of them, such as 0.001."
+        )
+    if not (0 <= budget <= _MAX_COUNT if isinstance(budget, int) else 0.0 < budget < 1.0):
+        raise ValueError(
+            f"skip_errors: budget is {budget!r}, expected an int from 0 up, or a float between 0.0 "
+            "and 1.0."
+        )
 
 
 def check_function(where: str, function: object) -> None:

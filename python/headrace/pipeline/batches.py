@@ -17,8 +17,9 @@ from headrace.pipeline.columns import decoded
 from headrace.pipeline.elements import Spec
 from headrace.pipeline.functions import Lane, has_gil
 from headrace.pipeline.planner import plan
+from headrace.pipeline.skipping import Report, Skipped
 from headrace.pipeline.specs import Known, batch_depth
-from headrace.pipeline.stages import Stage
+from headrace.pipeline.stages import SkipErrors, Stage
 from headrace.pipeline.state import Resumed, check_files, identity_of, state_of
 from headrace.pipeline.statistics import Readings, StageReadings, Statistics
 from headrace.pipeline.strings import arrow_array
@@ -60,6 +61,15 @@ class Batches:
         self._files = planned.files
         self._identity: dict[str, Any] | None = None
         self._counted = planned.stages
+        names = [StageReadings.name_of(counted) for counted in planned.stages]
+        judged = {
+            number: counted.stage
+            for number, counted in enumerate(planned.stages)
+            if isinstance(counted.stage, SkipErrors)
+        }
+        self._report = Report(judged, names)
+        if resumed is not None:
+            self._report.restore(resumed.skipped)
         self._num_threads = options.get("num_threads") or _num_cores()
         self._process = os.getpid()
         self._specs = known.specs[-1]
@@ -90,7 +100,6 @@ class Batches:
         self._end_time: float | None = None
         is_over = threading.Event()
         if seconds := options.get("stuck_after_s"):
-            names = [StageReadings.name_of(counted) for counted in planned.stages]
             watched = (self._execution, planned.lanes, names, seconds, is_over)
             threads.append(
                 threading.Thread(target=watch, args=watched, name="headrace-watch", daemon=True)
@@ -116,7 +125,7 @@ class Batches:
                 "the other process. Iterate over the pipeline anew in this one.",
             )
         try:
-            given = self._execution.next(self._has_arrow_strings)
+            given = self._next()
         except engine.EngineError as error:
             self.close()
             engine.raise_op_error(error)
@@ -125,7 +134,9 @@ class Batches:
             raise
         if given is None:
             self.close()
+            self._report.finish()
             raise StopIteration
+        self._report.settle()
         num_rows, columns = given
         components = {
             name: _component(name, spec, column)
@@ -137,6 +148,19 @@ class Batches:
             {name: column[row] for name, column in components.items()} for row in range(num_rows)
         )
         return self._examples.popleft()
+
+    def _next(self) -> tuple[int, list[Any]] | None:
+        """Returns the next batch or examples; what was left out before goes into the report."""
+        while True:
+            given = self._execution.next(self._has_arrow_strings)
+            if given is None or isinstance(given, tuple):
+                return given
+            self._report.add(given)
+
+    @property
+    def skipped(self) -> list[Skipped]:
+        """What `skip_errors` has left out so far, in order. Answers after `close`, too."""
+        return list(self._report.skipped)
 
     def close(self) -> None:
         """Ends the threads and waits for them. What was read ahead is dropped.
@@ -168,7 +192,8 @@ class Batches:
             )
         if self._identity is None:
             self._identity = identity_of(self._chain, self._files, self._epoch)
-        return state_of(copy.deepcopy(self._identity), self._execution.place(len(self._examples)))
+        place = self._execution.place(len(self._examples))
+        return state_of(copy.deepcopy(self._identity), place, self._report.state())
 
     def statistics(self) -> Statistics:
         """Returns what each stage has done so far. Answers after `close`, too."""

@@ -83,6 +83,7 @@ class _Calls:
         where: The stage and its function, in words.
         error: What the function raised, or what was wrong with what it returned; None if nothing.
         state: What the function had before the first call, as text; None if it keeps no state.
+        failed: The numbers of examples that are left out, with what the function raised for them.
     """
 
     def __init__(self, job: engine.Job, specs: Specs, lane: "_Function") -> None:
@@ -93,6 +94,7 @@ class _Calls:
         self.number = 0
         self.error: BaseException | None = None
         self.state: str | None = None
+        self.failed: list[tuple[int, BaseException]] = []
 
     def origin(self, number: int) -> str:
         """Returns where an example was read, in words."""
@@ -112,7 +114,15 @@ class _Calls:
                 if self._lane.is_over:
                     return
                 self.number = number
-                yield number, call(dict(zip(self._specs, values, strict=True)))
+                try:
+                    result = call(dict(zip(self._specs, values, strict=True)))
+                except Exception as error:
+                    if not self._job.skips_errors:
+                        raise
+                    noted = _noted(error, self.where, self._job.origin(number))
+                    self.failed.append((number, noted))
+                    continue
+                yield number, result
         except BaseException as error:
             origin = self._job.origin(number) if number >= 0 else None
             self.error = _noted(error, self.where, origin)
@@ -201,7 +211,7 @@ class FilterFunction(_Function):
         kept = [
             number for number, is_kept in calls.of(lambda row: bool(self.function(row))) if is_kept
         ]
-        job.keep(kept, calls.error, calls.state)
+        job.keep(kept, calls.error, calls.state, calls.failed)
 
 
 class FlatMapFunction(_Function):
@@ -217,9 +227,10 @@ class FlatMapFunction(_Function):
         self._made = made
 
     def _call_all(self, job: engine.Job, calls: _Calls) -> None:
-        made = [rows for _, rows in calls.of(self._call)]
-        rows = [row for group in made for row in group]
-        _finish(job, self.where, self._made, rows, [len(group) for group in made], calls)
+        made = dict(calls.of(self._call))
+        rows = [row for group in made.values() for row in group]
+        counts = [len(made.get(number, ())) for number in range(job.num_rows)]
+        _finish(job, self.where, self._made, rows, counts, calls)
 
     def _call(self, example: dict[str, Any]) -> list[list[Any]]:
         return [as_values(self.where, made, self._made) for made in self.function(example)]
@@ -294,6 +305,7 @@ class _Result:
     number: int = 0
     error: BaseException | None = None
     state: str | None = None
+    failed: tuple[tuple[int, BaseException], ...] = ()
 
     def origin(self, number: int) -> str:
         """Returns what is waited for, in words."""
@@ -311,7 +323,7 @@ def _finish(
 ) -> None:
     """Gives rows of values as the result: so many of each row that came, or one of each."""
     if not rows:
-        job.keep([], result.error, result.state)
+        job.keep([], result.error, result.state, result.failed)
         return
     try:
         values = zip(*rows, strict=True)
@@ -322,7 +334,7 @@ def _finish(
     except BaseException as raised:
         job.keep([], _noted(raised, where))
         return
-    job.finish(columns, len(rows), counts, result.error, result.state)
+    job.finish(columns, len(rows), counts, result.error, result.state, result.failed)
 
 
 def name_of(function: Callable[..., object]) -> str:

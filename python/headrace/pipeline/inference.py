@@ -1,9 +1,9 @@
 """The components after each stage, Python functions included: those are called once."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import islice
-from typing import Any
+from typing import Any, Final
 
 from headrace.errors import OutOfRangeError
 from headrace.pipeline import stages
@@ -17,31 +17,41 @@ from headrace.pipeline.stages import Stage
 
 __all__ = ["chain_specs"]
 
+# Where failures are left out, so many examples are tried.
+_MOST_TRIED: Final = 1000
 
-def chain_specs(chain: Sequence[Stage], before: Known | None = None) -> Known:
+
+def chain_specs(
+    chain: Sequence[Stage], before: Known | None = None, is_covered: bool = False
+) -> Known:
     """Returns the components after each stage.
 
     Args:
         chain: The stages.
         before: What is known of all stages but the last.
+        is_covered: Whether what fails is left out by a stage behind all of these: then the
+            components are learned from the first example that does not fail.
 
     Raises:
         OpError: If the first example cannot be read where that is needed.
         OutOfRangeError: If there is none.
     """
+    skippers = [n for n, stage in enumerate(chain) if isinstance(stage, stages.SkipErrors)]
+    covered = len(chain) if is_covered else max(skippers, default=0)
     if before is None:
-        known = Known([], [chain_specs(part) for part in stages.parts_of(chain[0])])
+        parts = stages.parts_of(chain[0])
+        known = Known([], [chain_specs(part, is_covered=covered > 0) for part in parts])
     else:
         known = Known(list(before.specs), before.parts)
     for index, stage in enumerate(chain[len(known.specs) :], len(known.specs)):
         specs = static_specs(chain[: index + 1])
         if specs is None:
-            specs = _next(chain[: index + 1], stage, known)
+            specs = _next(chain[: index + 1], stage, known, index < covered)
         known.specs.append(specs)
     return known
 
 
-def _next(chain: Sequence[Stage], stage: Stage, known: Known) -> Specs:
+def _next(chain: Sequence[Stage], stage: Stage, known: Known, is_covered: bool) -> Specs:
     if len(chain) > 1 and not gives_anything(stage):
         return after(stage, known.specs[-1])
     if known.parts and len(chain) == 1:
@@ -54,14 +64,22 @@ def _next(chain: Sequence[Stage], stage: Stage, known: Known) -> Specs:
             example = next(iter(islice(factory(), 1)), None)
             return _specs("iterable", example)
         case stages.Map(function=function, seed=seed):
-            example = _first(chain[:-1], known)
             draws = () if seed is None else (Draws(seed).at(0, 0, 0, 0),)
             with unchanged(function):
-                return _specs("map", function(example, *draws))
+                return _learned(
+                    lambda example: _specs("map", function(example, *draws)),
+                    _some(chain[:-1], known, is_covered, most=1),
+                    is_covered,
+                    chain[0].name,
+                )
         case stages.FlatMap(function=function):
-            found = (made for given in _some(chain[:-1], known) for made in function(given))
             with unchanged(function):
-                return _specs("flat_map", next(iter(found), None))
+                return _learned(
+                    lambda example: _made(function(example)),
+                    _some(chain[:-1], known, is_covered),
+                    is_covered,
+                    chain[0].name,
+                )
     raise AssertionError(f"the components of {stage!r} are known")
 
 
@@ -75,24 +93,54 @@ def _common(where: str, parts: Sequence[Specs]) -> Specs:
     return parts[0]
 
 
-def _first(chain: Sequence[Stage], known: Known) -> dict[str, Any]:
-    one = Known([*known.specs, known.specs[-1]], known.parts)
-    for example in _some((*chain, stages.Take(1)), one):
-        return example
+def _learned(
+    specs_of: Callable[[dict[str, Any]], Specs | None],
+    examples: Iterable[dict[str, Any]],
+    is_covered: bool,
+    source: str,
+) -> Specs:
+    """Returns the components that the first of some examples becomes; None are asked of the next.
+
+    So are those that fail, if that `is_covered`.
+    """
+    failure: Exception | None = None
+    for example in examples:
+        try:
+            specs = specs_of(example)
+        except Exception as error:
+            if not is_covered:
+                raise
+            failure = error
+            continue
+        if specs is not None:
+            return specs
+    if failure is not None:
+        raise failure
     raise OutOfRangeError(
         None,
         None,
-        f"{chain[0].name}: there is no example, from which the components behind a Python function "
-        "are learned. Check the files.",
+        f"{source}: there is no example, from which the components behind a Python function are "
+        "learned. Check the files.",
     )
 
 
-def _some(chain: Sequence[Stage], known: Known) -> Iterator[dict[str, Any]]:
+def _some(
+    chain: Sequence[Stage], known: Known, is_covered: bool, most: int | None = None
+) -> Iterator[dict[str, Any]]:
+    """Yields examples; if that `is_covered`, `_MOST_TRIED` at most, without those that fail."""
+    chain, specs = list(chain), list(known.specs)
+    if is_covered:
+        chain.append(stages.SkipErrors(_MOST_TRIED))
+        most = _MOST_TRIED
+    if most is not None:
+        chain.append(stages.Take(most))
+    specs.extend([specs[-1]] * (len(chain) - len(specs)))
     options = {"num_threads": 1}
     with ExitStack() as stack:
         for function in _functions(chain):
             stack.enter_context(unchanged(function))
-        yield from stack.enter_context(Batches(tuple(chain), options, known, 0))
+        batches = Batches(tuple(chain), options, Known(specs, known.parts), 0)
+        yield from stack.enter_context(batches)
 
 
 def _functions(chain: Sequence[Stage]) -> Iterator[object]:
@@ -101,6 +149,11 @@ def _functions(chain: Sequence[Stage]) -> Iterator[object]:
     for stage in chain:
         if isinstance(stage, (stages.Map, stages.Filter, stages.FlatMap)):
             yield stage.function
+
+
+def _made(made: Iterable[Any]) -> Specs | None:
+    example = next(iter(made), None)
+    return None if example is None else _specs("flat_map", example)
 
 
 def _specs(where: str, example: Any) -> Specs:

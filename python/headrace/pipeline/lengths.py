@@ -51,6 +51,7 @@ def _length_after(stage: Stage, length: int) -> int:
             | stages.Unbatch()
             | stages.BucketByLength()
             | stages.Pack()
+            | stages.SkipErrors()
         ):
             raise TypeError(
                 f"len: how many examples {stage.name} leaves is not known before it runs."

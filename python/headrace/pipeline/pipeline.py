@@ -6,12 +6,17 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Final
 
 from headrace.pipeline import stages
-from headrace.pipeline.arguments import check_function, check_remainder, checked_int
+from headrace.pipeline.arguments import (
+    check_budget,
+    check_function,
+    check_remainder,
+    checked_int,
+)
 from headrace.pipeline.batches import Batches
 from headrace.pipeline.elements import Feature, Ragged, Spec, element_type
 from headrace.pipeline.inference import chain_specs
 from headrace.pipeline.lengths import length_of
-from headrace.pipeline.reach import check_reachable, needs_scan
+from headrace.pipeline.reach import check_reachable, check_skippable, needs_scan
 from headrace.pipeline.source import InferredSource, Source
 from headrace.pipeline.specs import (
     Known,
@@ -390,6 +395,42 @@ class Pipeline:
         """
         return self._then(stages.Unbatch())
 
+    def skip_errors(self, budget: int | float, raises_at_end: bool = False) -> "Pipeline":
+        """Leaves out what fails in the stages before: damaged records, and examples at which a
+        function raises.
+
+        They stand in `Batches.skipped`, in order: the file, the number and the place of the record,
+        the stage and what happened. They are part of the state. Behind a record of a TFRecord file
+        whose data are damaged the next one is read; damage that hides where the next record begins
+        ends the file, and counts once. What is no fault of an example remains an error: a file that
+        cannot be opened or read, an iterator or a Parquet file that fails, an interrupt.
+
+        `take`, `skip`, `shard` and `batch` before this count what is not left out. A batch whose
+        examples do not fit together, or at which a function fails, is left out as a whole.
+
+        Args:
+            budget: How many examples may be left out in the whole iteration, at least 0; or which
+                share of those read so far, above 0.0 and below 1.0, which is judged whenever one is
+                left out, from 1,000 examples on, and at the end.
+            raises_at_end: Whether `errors.SkippedExamples` follows the last batch if anything was
+                left out. Its text counts them.
+
+        Raises:
+            TypeError: If `budget` is no number, or `raises_at_end` no bool.
+            ValueError: If `budget` is out of range, or a shuffle of all examples of `concat` is
+                before this.
+
+        While it is iterated, what has failed is raised if it is more than the budget, with how many
+        were left out before; at the end of the data a share raises `errors.SkippedExamples`.
+        """
+        check_budget(budget)
+        if not isinstance(raises_at_end, bool):
+            raise TypeError(
+                f"skip_errors: raises_at_end is {raises_at_end!r}, expected True or False."
+            )
+        check_skippable(self.stages)
+        return self._then(stages.SkipErrors(budget, raises_at_end))
+
     def prefetch(self, count: int) -> "Pipeline":
         """Lets up to `count` batches be ready before they are asked for; 2 without it.
 
@@ -578,9 +619,16 @@ class Pipeline:
 
     def _all_specs(self) -> Known:
         if self._known is None:
-            before = None if self._base is None else self._base._all_specs()
+            before = None if self._base is None else self._base._known
+            if before is None and self._base is not None and not _has_skipped(self.stages):
+                before = self._base._all_specs()
             self._known = chain_specs(self.stages, before)
         return self._known
+
+
+def _has_skipped(chain: tuple[Stage, ...]) -> bool:
+    """Whether failures are left out; then what is before must not fail alone."""
+    return any(isinstance(stage, stages.SkipErrors) for stage in chain)
 
 
 def _feature(name: str, feature: Any) -> Feature | Ragged:

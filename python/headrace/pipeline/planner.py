@@ -7,7 +7,7 @@ window is small, and whole batches are decoded at once.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, cast
+from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
 
@@ -29,6 +29,15 @@ from headrace.pipeline.specs import Known, Specs, batch_depth
 from headrace.pipeline.stages import Stage
 
 __all__ = ["Planned", "plan"]
+
+# Stages that count examples, so that it matters which of them were left out before.
+_COUNTING: Final = (
+    stages.Take,
+    stages.Skip,
+    stages.Shard,
+    stages.Batch,
+    stages.PaddedBatch,
+)
 
 
 @dataclass(frozen=True)
@@ -95,7 +104,10 @@ class _Shared(NamedTuple):
 class _Planning:
     """A plan in the making: `_plan`, and behind it the stages `_waiting` for each row."""
 
-    def __init__(self, chain: Sequence[Stage], known: Known, shared: _Shared) -> None:
+    def __init__(
+        self, chain: Sequence[Stage], known: Known, shared: _Shared, is_covered: bool = False
+    ) -> None:
+        """With `is_covered`, what fails is left out by a stage behind all of these."""
         self._shared = shared
         self.num_ready = 2
         self._chain = chain
@@ -104,6 +116,9 @@ class _Planning:
         self._waiting: list[engine.Stage] = []
         self._number = self._count(chain[0])
         self._is_fused = False
+        skippers = [n for n, stage in enumerate(chain) if isinstance(stage, stages.SkipErrors)]
+        # Failures of the stages before this one are left out.
+        self._covered = len(chain) if is_covered else max(skippers, default=0)
         self._plan = self._source().metered(self._number, counts_rows=True)
         for index in range(1, len(chain)):
             self._add(index)
@@ -139,7 +154,8 @@ class _Planning:
 
     def _combined(self, source: Stage) -> engine.Plan:
         pairs = zip(stages.parts_of(source), self._known.parts, strict=True)
-        parts = [_Planning(part, known, self._shared).whole() for part, known in pairs]
+        is_covered = self._covered > 0
+        parts = [_Planning(part, known, self._shared, is_covered).whole() for part, known in pairs]
         match source:
             case stages.Concat():
                 return engine.Plan.concat(parts)
@@ -170,6 +186,9 @@ class _Planning:
 
     def _extend(self, index: int) -> None:
         before, after = self._specs[index - 1], self._specs[index]
+        if index < self._covered and isinstance(self._chain[index], _COUNTING):
+            # It counts what is not left out, so that must be known.
+            self._finish_waiting()
         match self._chain[index]:
             case stages.Parse() as parse:
                 self._later(_parse(parse, before))
@@ -190,6 +209,9 @@ class _Planning:
                 self._batch(batch, before)
             case stages.Prefetch(count=count):
                 self.num_ready = count
+            case stages.SkipErrors():
+                self._finish_waiting()
+                self._plan = self._plan.skip_errors(self._number)
             case stages.Map() | stages.Filter() | stages.FlatMap() as function:
                 self._function(function, index, before, after)
             case stage:
@@ -280,8 +302,7 @@ class _Planning:
                 lane = FlatMapFunction(makes, before, after)
             case _:
                 raise AssertionError(f"{stage!r} cannot be planned")
-        if self._waiting:
-            self._finish_rows()
+        self._finish_waiting()
         self._plan = self._plan.map_hosted(self._lane(lane))
 
     def _native(
@@ -297,6 +318,11 @@ class _Planning:
         """Lets the stages that wait run here."""
         self._plan = self._plan.map(self._waiting)
         self._waiting = []
+
+    def _finish_waiting(self) -> None:
+        """The same, if there are any; else rows need not become blocks of their own."""
+        if self._waiting:
+            self._finish_rows()
 
     def _lane(self, lane: Lane) -> int:
         self._shared.lanes.append(lane)

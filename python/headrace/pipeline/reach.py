@@ -7,7 +7,7 @@ from headrace.pipeline import stages
 from headrace.pipeline.source import Source
 from headrace.pipeline.stages import Stage
 
-__all__ = ["check_reachable", "needs_scan"]
+__all__ = ["check_reachable", "check_skippable", "needs_scan"]
 
 # Files whose records are reached through an index, if they are not compressed.
 _INDEXED_KINDS: Final = ("tfrecords", "text_lines", "fixed_length_records", "files")
@@ -36,6 +36,23 @@ def check_reachable(chain: Sequence[Stage]) -> None:
         )
 
 
+def check_skippable(chain: Sequence[Stage]) -> None:
+    """Checks that what fails in these stages can be left out.
+
+    Raises:
+        ValueError: If not; the message says what is in its way.
+    """
+    for part in stages.parts_of(chain[0]):
+        check_skippable(part)
+    is_full = any(isinstance(stage, stages.Shuffle) and stage.window is None for stage in chain)
+    if is_full and isinstance(chain[0], stages.Concat):
+        raise ValueError(
+            "skip_errors: it cannot follow a shuffle of all examples of concat, whose order counts "
+            "each of them. Give the shuffle a window, such as shuffle(window=10_000), or shuffle "
+            "each part before concat."
+        )
+
+
 def needs_scan(chain: Sequence[Stage]) -> bool:
     """Returns whether files must be scanned before their examples are reached."""
     source = chain[0]
@@ -47,6 +64,8 @@ def needs_scan(chain: Sequence[Stage]) -> bool:
 
 def _obstacle(chain: Sequence[Stage]) -> str | None:
     for stage in chain[1:]:
+        if isinstance(stage, stages.SkipErrors):
+            return "skip_errors leaves some out; shuffle before it"
         if not isinstance(stage, _ONE_TO_ONE):
             return f"{stage.name} does not make one example of each"
     source = chain[0]

@@ -33,6 +33,7 @@ __all__ = [
     "Shard",
     "Shuffle",
     "Skip",
+    "SkipErrors",
     "Stage",
     "Take",
     "Unbatch",
@@ -397,6 +398,19 @@ class Unbatch(Stage):
 
 
 @dataclass(frozen=True)
+class SkipErrors(Stage):
+    """What fails before is left out.
+
+    Attributes:
+        budget: How many examples may be left out, or which share of them.
+        raises_at_end: Whether the end of the data is an error if any was left out.
+    """
+
+    budget: int | float
+    raises_at_end: bool = False
+
+
+@dataclass(frozen=True)
 class Prefetch(Stage):
     """How many batches may be ready before they are asked for."""
 
@@ -420,6 +434,7 @@ _METHODS: dict[type[Stage], str] = {
     Shard: "shard",
     Shuffle: "shuffle",
     Skip: "skip",
+    SkipErrors: "skip_errors",
     Take: "take",
     Unbatch: "unbatch",
     WithOrigin: "with_origin",

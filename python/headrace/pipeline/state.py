@@ -15,6 +15,7 @@ from typing import Any, Final, TypeAlias, cast
 from headrace.os_errors import os_errors
 from headrace.pipeline import stages
 from headrace.pipeline.functions import name_of
+from headrace.pipeline.skipping import is_report
 from headrace.pipeline.stages import Stage
 
 __all__ = ["Resumed", "check_files", "identity_of", "resumed", "state_of"]
@@ -30,11 +31,20 @@ _KEYS: Final = (
     "weights",
     "epoch",
     "place",
+    "skipped",
 )
 # What may differ if that is said: a key of states, and what it is of which stages.
 _ALLOWED: Final = {"epochs": "the number of epochs", "weights": "the weights of mix"}
 # What a description may have that has no influence on the examples, or is looked at elsewhere.
-_LEFT_OUT: Final[tuple[str, ...]] = ("paths", "root", "seed", "parts", "weights")
+_LEFT_OUT: Final[tuple[str, ...]] = (
+    "paths",
+    "root",
+    "seed",
+    "parts",
+    "weights",
+    "budget",
+    "raises_at_end",
+)
 # Longer descriptions of a stage are a digest.
 _MOST_LETTERS: Final = 40
 # Digests of the files of a source: one for each, or for each group of neighbours.
@@ -54,12 +64,14 @@ class Resumed:
         epoch: The number of the epoch that was begun.
         place: Where that goes on, for the engine.
         files: The digests of the files of each source.
+        skipped: What was left out before.
     """
 
     chain: tuple[Stage, ...]
     epoch: int
     place: list[Any]
     files: list[list[Any]]
+    skipped: list[Any]
 
 
 def identity_of(
@@ -82,14 +94,15 @@ def identity_of(
     }
 
 
-def state_of(identity: Mapping[str, Any], place: list[Any]) -> dict[str, Any]:
+def state_of(identity: Mapping[str, Any], place: list[Any], skipped: list[Any]) -> dict[str, Any]:
     """Returns the state of an iteration.
 
     Args:
         identity: What `identity_of` has returned for it.
         place: Where it goes on, as the engine says.
+        skipped: What was left out before, as `Report.state` says.
     """
-    state = {**identity, "place": place}
+    state = {**identity, "place": place, "skipped": skipped}
     return {**state, "checksum": _checksum(state)}
 
 
@@ -122,7 +135,7 @@ def resumed(
     if len(seeds) != len(list(_drawn(chain))):
         raise _damaged()
     drawn = _with_seeds(chain, iter(seeds))
-    return Resumed(drawn, state["epoch"], state["place"], state["files"])
+    return Resumed(drawn, state["epoch"], state["place"], state["files"], state["skipped"])
 
 
 def check_files(files: Sequence[Sequence[bytes]], expected: Sequence[list[Any]]) -> None:
@@ -179,6 +192,7 @@ def _has_types(content: Mapping[str, Any]) -> bool:
         and _are_words(content["stages"])
         and _is_number(content["epoch"])
         and all(map(_is_number, content["seeds"]))
+        and is_report(content["skipped"])
         and all(
             isinstance(source, list)
             and len(source) == 2

@@ -11,6 +11,7 @@ use super::mark::Mark;
 use super::meters::Meters;
 use super::node::{Context, Node, Poll};
 use super::rows::Rows;
+use super::skipped::Note;
 use super::task::{HostTask, Tasks};
 use crate::error::{Error, Result};
 use crate::sync::{Condvar, Mutex, MutexGuard};
@@ -44,7 +45,7 @@ struct State {
     num_idle: usize,
     /// Workers that were called and do not know it yet.
     num_called: usize,
-    outputs: VecDeque<Rows>,
+    outputs: VecDeque<Given>,
     is_consumer_waiting: bool,
     /// Comes after the outputs.
     error: Option<Error>,
@@ -53,6 +54,12 @@ struct State {
     is_refused: bool,
     /// Since when workers have nothing to do but what does not fit into the budget.
     refused_since: Option<Instant>,
+}
+
+/// What waits for the consumer.
+enum Given {
+    Rows(Rows),
+    Note(Note),
 }
 
 /// Where the nodes are.
@@ -82,6 +89,8 @@ impl State {
 pub enum Output {
     /// Some rows, and where the first of them can be taken up again.
     Block(Arc<Block>, Mark),
+    /// Word of what was left out behind them.
+    Note(Note),
     /// Nothing came in time.
     Timeout,
     /// There is no more.
@@ -223,12 +232,17 @@ impl Executor {
             state = self.wait_for_output(state, since.checked_add(timeout));
             self.meters.consumer_waiting.add(since.elapsed());
         }
-        if let Some(rows) = state.outputs.pop_front() {
+        if let Some(given) = state.outputs.pop_front() {
             // What the consumer has is charged to nobody: there is room for the next.
             self.note_change(&mut state);
             drop(state);
-            let mark = rows.mark(0);
-            return rows.gather().map(|block| Output::Block(block, mark)).inspect_err(|_| self.close());
+            return match given {
+                Given::Rows(rows) => {
+                    let mark = rows.mark(0);
+                    rows.gather().map(|block| Output::Block(block, mark)).inspect_err(|_| self.close())
+                }
+                Given::Note(note) => Ok(Output::Note(note)),
+            };
         }
         match (state.error.take(), state.is_over()) {
             (Some(error), _) => Err(error),
@@ -285,8 +299,11 @@ impl Executor {
             state.is_refused = is_refused;
             let is_over = match poll {
                 Ok(Poll::Ready(rows)) => {
-                    self.give(&mut state, rows);
-                    state.is_changed = true;
+                    self.give(&mut state, Given::Rows(rows));
+                    false
+                }
+                Ok(Poll::Note(note)) => {
+                    self.give(&mut state, Given::Note(note));
                     false
                 }
                 Ok(Poll::Pending) => {
@@ -318,12 +335,13 @@ impl Executor {
         state
     }
 
-    /// Lets rows wait for the consumer.
-    fn give(&self, state: &mut State, rows: Rows) {
+    /// Lets something wait for the consumer. The nodes may have more.
+    fn give(&self, state: &mut State, given: Given) {
+        state.is_changed = true;
         if state.is_closed {
             return;
         }
-        state.outputs.push_back(rows);
+        state.outputs.push_back(given);
         if state.is_consumer_waiting {
             self.has_output.notify_one();
         }

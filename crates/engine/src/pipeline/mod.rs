@@ -23,6 +23,7 @@ pub mod permutation;
 pub mod plan;
 pub mod rows;
 mod shuffle_plan;
+pub mod skipped;
 pub mod stages;
 pub mod task;
 

@@ -4,6 +4,7 @@ use super::block::Pass;
 use super::budget::{Budget, Charge};
 use super::meters::Meters;
 use super::rows::Rows;
+use super::skipped::Note;
 use super::task::{HostTask, Tasks, Work};
 use crate::error::Result;
 use std::cell::Cell;
@@ -24,12 +25,16 @@ pub struct Position {
     pub distance: usize,
     /// The number of its stage in the description.
     pub stage: usize,
+    /// The number of the stage that lets its failures be left out, if there is one.
+    pub skipper: Option<usize>,
 }
 
 /// What a node has.
 pub enum Poll {
     /// At least one row.
     Ready(Rows),
+    /// Word of what was left out behind the rows that were given.
+    Note(Note),
     /// Nothing before a task has ended.
     Pending,
     /// No more rows.

@@ -21,6 +21,15 @@ pub struct FileOrigin {
     pub pass: Pass,
     /// Of a table: where the columns are in its records. Set by whoever opens it.
     pub layout: OnceLock<Arc<Layout>>,
+    /// Finds where its records begin, if somebody may want to know.
+    pub locate: Option<Arc<dyn Locate>>,
+}
+
+/// Finds where records begin that were read before.
+pub trait Locate: fmt::Debug + Send + Sync {
+    /// The offset of the first byte of a record in its uncompressed file, with what frames it. May read the file again;
+    /// `None` if it is not as it was.
+    fn offset(&self, file: &Arc<FileOrigin>, record: u64) -> Option<u64>;
 }
 
 /// Where the wanted columns are among the fields of a record.
@@ -46,7 +55,7 @@ pub struct Pass {
 impl FileOrigin {
     /// File number `number` of a source.
     pub fn new(name: FileName, numbering: Numbering, number: u64) -> Self {
-        Self { name, numbering, number, pass: Pass::default(), layout: OnceLock::new() }
+        Self { name, numbering, number, pass: Pass::default(), layout: OnceLock::new(), locate: None }
     }
 
     /// The same file, opened anew.
@@ -59,17 +68,26 @@ impl FileOrigin {
         Arc::new(Self { layout: OnceLock::from(Arc::clone(layout)), ..self.clone() })
     }
 
+    /// The same file, whose records are found by `locate`.
+    pub fn located(&self, locate: Arc<dyn Locate>) -> Arc<Self> {
+        Arc::new(Self { locate: Some(locate), ..self.clone() })
+    }
+
     /// What has no files: rows called `word` in messages, counted from 0.
     pub fn unnamed(word: &'static str, pass: Pass) -> Arc<Self> {
         let numbering = Numbering { word, first: 0 };
         Arc::new(Self { pass, ..Self::new(FileName::new(""), numbering, 0) })
     }
 
-    /// The same file in another pass.
+    /// The same file in another pass. Pipelines that were put together before stay apart.
     pub fn in_pass(self: &Arc<Self>, pass: Pass) -> Arc<Self> {
+        let branch = match self.pass.branch {
+            0 => pass.branch,
+            branch => mix(pass.branch, branch),
+        };
         match self.pass == pass {
             true => Arc::clone(self),
-            false => Arc::new(Self { pass, ..Self::clone(self) }),
+            false => Arc::new(Self { pass: Pass { branch, ..pass }, ..Self::clone(self) }),
         }
     }
 }
@@ -184,6 +202,16 @@ pub fn mix(one: u64, other: u64) -> u64 {
 }
 
 impl RowOrigin {
+    /// The offset of the first byte of the record in its uncompressed file, with what frames it, if that can be found.
+    pub fn offset_bytes(&self) -> Option<u64> {
+        self.file.locate.as_ref().and_then(|locate| locate.offset(&self.file, self.record))
+    }
+
+    /// The same record in another pass.
+    pub fn in_pass(self, pass: Pass) -> Self {
+        Self { file: self.file.in_pass(pass), ..self }
+    }
+
     /// The place of the row.
     pub fn place(&self) -> Place {
         Place { pass: self.file.pass, file: self.file.number, record: self.record, sub: self.sub }

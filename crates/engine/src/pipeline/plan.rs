@@ -1,6 +1,7 @@
 //! The description of a pipeline as the engine takes it: a tree, from which each pass makes its nodes.
 
 use super::block::{FileOrigin, Pass};
+use super::formats::Format;
 use super::index::Kept;
 use super::mark::{Mark, damaged};
 use super::node::{Node, Position};
@@ -10,7 +11,7 @@ use super::nodes::cache::{Fill, Replay, Rest, Store};
 use super::nodes::counted::Counted;
 use super::nodes::epochs::Passes;
 use super::nodes::expected::Expected;
-use super::nodes::files::{Files, Format};
+use super::nodes::files::Files;
 use super::nodes::grouped::Grouped;
 use super::nodes::hosted::Hosted;
 use super::nodes::map::{Map, Stage, Worker};
@@ -18,11 +19,13 @@ use super::nodes::merge::{Drawn, Merge};
 use super::nodes::numbered::Restart;
 use super::nodes::pack::{FirstFit, Packing};
 use super::nodes::sampled::{Indexed, Order, Sampled};
+use super::nodes::skip_errors::SkipErrors;
 use super::nodes::take::{Shard, Skip, Take};
 use super::nodes::window::Window;
 use super::nodes::zip::Zip;
 use super::origin::mix;
 use super::shuffle_plan::shuffled;
+use super::skipped::PassedRows;
 use crate::error::{Error, Result};
 use std::sync::Arc;
 
@@ -115,6 +118,8 @@ pub enum Step {
     Cache(Arc<Store>),
     /// The passes `0..count`, or for ever.
     Epochs(Option<u64>),
+    /// What failed before is left out. Holds the number of the stage.
+    SkipErrors(usize),
 }
 
 /// What all passes have in common.
@@ -128,12 +133,14 @@ pub struct Settings {
     branch: u64,
     /// The number of the stage whose nodes are made.
     stage: usize,
+    /// The number of the stage behind them that lets failures be left out, if there is one.
+    skipper: Option<usize>,
 }
 
 impl Settings {
     /// For so many workers, in order. Nothing is counted outside of [`Plan::Metered`].
     pub fn new(num_threads: usize) -> Self {
-        Self { num_threads, in_any_order: false, branch: 0, stage: usize::MAX }
+        Self { num_threads, in_any_order: false, branch: 0, stage: usize::MAX, skipper: None }
     }
 
     /// With `in_any_order`, what is done first may come first.
@@ -146,9 +153,14 @@ impl Settings {
         Self { stage, ..self }
     }
 
+    /// For what comes before stage number `stage`, which lets failures be left out.
+    fn covered_by(self, stage: usize) -> Self {
+        Self { skipper: Some(stage), ..self }
+    }
+
     /// Where a node stands that belongs to pass `pass`, so many steps away from the consumer.
     pub(super) fn position(self, pass: u64, distance: usize) -> Position {
-        Position { pass: self.pass(pass), distance, stage: self.stage }
+        Position { pass: self.pass(pass), distance, stage: self.stage, skipper: self.skipper }
     }
 
     /// For part `index` of pipelines that are put together.
@@ -271,7 +283,7 @@ impl Step {
         let skip = from.skip();
         Ok(match self {
             Self::Map(..) | Self::MapHosted(..) => {
-                let node = restart(&self.before(from)?)?;
+                let node = restart(&self.before(from, settings)?)?;
                 return Ok(self.map(node, pass, settings, distance, from));
             }
             Self::Take(count) => {
@@ -307,6 +319,13 @@ impl Step {
                 let packing = FirstFit::new(packing.clone());
                 Box::new(Grouped::from_mark(from, restart, packing, settings.position(pass, distance))?)
             }
+            Self::SkipErrors(stage) => {
+                let [count] = from.numbers()?.unwrap_or_default();
+                let input =
+                    input.start(pass, settings.covered_by(*stage), distance + 1, &from.input(0)?.behind(skip))?;
+                let passed = PassedRows { pass, count: count.saturating_add(skip) };
+                Box::new(SkipErrors::new(input, *stage, passed))
+            }
             Self::Cache(store) => cached(input, store, pass, settings, distance, from)?,
             Self::Epochs(count) => {
                 behind(Box::new(epochs(input, *count, pass, settings, distance).from_mark(from)?), skip)
@@ -315,13 +334,13 @@ impl Step {
     }
 
     /// Where the input of a step that works on rows goes on.
-    pub(super) fn before(&self, from: &Mark) -> Result<Mark> {
-        if self.keeps_count() { Ok(from.clone()) } else { from.input(0) }
+    pub(super) fn before(&self, from: &Mark, settings: Settings) -> Result<Mark> {
+        if self.keeps_count(settings) { Ok(from.clone()) } else { from.input(0) }
     }
 
-    fn keeps_count(&self) -> bool {
+    fn keeps_count(&self, settings: Settings) -> bool {
         match self {
-            Self::Map(stages, _) => stages.iter().all(|stage| stage.keeps_count()),
+            Self::Map(stages, _) => settings.skipper.is_none() && stages.iter().all(|stage| stage.keeps_count()),
             _ => false,
         }
     }
@@ -343,7 +362,7 @@ impl Step {
         };
         let map = Map::new(node, worker, settings.ahead(), settings.position(pass, distance));
         let map = map.in_any_order(settings.in_any_order).expecting(expected.clone()).with_state(from.text());
-        behind(Box::new(map), if self.keeps_count() { 0 } else { from.skip() })
+        behind(Box::new(map), if self.keeps_count(settings) { 0 } else { from.skip() })
     }
 }
 
@@ -371,7 +390,8 @@ fn cached(
 ) -> Result<Box<dyn Node>> {
     let [first] = from.numbers()?.unwrap_or_default();
     let (next, pass) = (first.saturating_add(from.skip()), settings.pass(pass));
-    let start = |mark| input.start(0, settings, distance + 1, mark);
+    // All pipelines that the cache is part of share it, so what is before it cannot depend on which of them runs.
+    let start = |mark| input.start(0, Settings { branch: 0, ..settings }, distance + 1, mark);
     Ok(match store.get() {
         Some(cached) => Box::new(Replay::new(cached, next, pass)),
         None if next == 0 => Box::new(Fill::new(start(&Mark::default())?, Arc::clone(store), pass)),

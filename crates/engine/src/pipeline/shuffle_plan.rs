@@ -101,7 +101,7 @@ impl Leaf {
         for behind in self.behind.iter().rev() {
             let mark = &marks[marks.len() - 1];
             marks.push(match behind {
-                Behind::Step(step, _) => step.before(mark)?,
+                Behind::Step(step, settings) => step.before(mark, *settings)?,
                 Behind::Counted(_) => mark.clone(),
             });
         }

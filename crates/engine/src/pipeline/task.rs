@@ -4,6 +4,7 @@ use super::budget::Charge;
 use super::mark::Mark;
 use super::nodes::expected::Expected;
 use super::rows::Rows;
+use super::skipped::Note;
 use crate::error::{Error, Result};
 use crate::sync::Mutex;
 use std::collections::{BTreeMap, VecDeque};
@@ -30,6 +31,8 @@ pub struct HostTask {
     pub wanted_bytes: usize,
     /// Where it is noted what the result takes.
     pub expected: Expected,
+    /// The number of the stage that lets failures be left out, if there is one.
+    pub skipper: Option<usize>,
     /// Where the result belongs.
     pub slot: Slot<Outcome>,
 }
@@ -42,12 +45,19 @@ pub struct Outcome {
     pub error: Option<Error>,
     /// The state that a Python function had before.
     pub state: Option<Arc<str>>,
+    /// What was left out, each with the number of rows before it, rising.
+    pub notes: Vec<(usize, Note)>,
 }
 
 impl Outcome {
     /// Of work that keeps no state.
     pub fn new(rows: Rows, error: Option<Error>) -> Self {
-        Self { rows, error, state: None }
+        Self { rows, error, state: None, notes: Vec::new() }
+    }
+
+    /// No rows, but word for those who follow.
+    pub fn of_note(note: Note) -> Self {
+        Self { notes: vec![(0, note)], ..Self::from(Rows::new()) }
     }
 }
 

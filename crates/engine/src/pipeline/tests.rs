@@ -92,6 +92,7 @@ fn consume(plan: &Arc<Plan>, pass: u64, settings: Settings, budget: &Arc<Budget>
             match executor.next(PATIENCE) {
                 Ok(Output::Block(block, _)) => rows.extend(strings(&block.columns[0])),
                 Ok(Output::End) => break None,
+                Ok(Output::Note(note)) => panic!("{note:?}"),
                 Ok(Output::Timeout) => panic!("nothing came"),
                 Err(error) => break Some(error),
             }

@@ -1,5 +1,6 @@
 //! A file in chunks that end between two records.
 
+use super::format::Scan;
 use super::source::{Codec, Source};
 use crate::error::{Error, Result};
 use crate::files::compression::Compression;
@@ -7,7 +8,6 @@ use crate::pipeline::block::{Block, FileOrigin, Origins};
 use crate::pipeline::budget::Charge;
 use crate::pipeline::column::{Column, Span, Text};
 use crate::pipeline::index::Scanned;
-use crate::pipeline::nodes::files::Scan;
 use crate::tensor::allocate::{self, Unread};
 use std::sync::Arc;
 
@@ -19,6 +19,11 @@ pub trait Split: Send {
     /// Finds the whole records at the beginning of `chunk`, whose first byte is that number `offset_bytes` of the file and
     /// whose first record is that number `record`.
     fn split(&mut self, chunk: &[u8], at: Place, is_last: bool) -> Found;
+
+    /// How many bytes are before the span of a record that belong to it.
+    fn header_bytes(&self) -> usize {
+        0
+    }
 }
 
 /// A place in a file, uncompressed.
@@ -37,9 +42,23 @@ pub struct Found {
     /// So many bytes were these records.
     pub used: usize,
     /// What is wrong with the record that follows.
-    pub error: Option<Error>,
+    pub fault: Option<Fault>,
     /// `None` if the records are numbered one after the other.
     pub numbers: Option<Numbers>,
+}
+
+/// What is wrong with a record.
+pub struct Fault {
+    pub error: Error,
+    /// How many bytes it has, if that is known: then the next record can be found.
+    pub num_bytes: Option<usize>,
+}
+
+impl From<Error> for Fault {
+    /// Nobody can tell where the next record begins.
+    fn from(error: Error) -> Self {
+        Self { error, num_bytes: None }
+    }
 }
 
 /// The numbers of records of which some are left out, or take more than one number.
@@ -48,6 +67,19 @@ pub struct Numbers {
     pub of_records: Vec<u64>,
     /// That of the record that follows.
     pub next: u64,
+}
+
+impl Found {
+    /// The number of record `index`, where the first byte of the chunk is `at`.
+    fn number(&self, index: usize, at: Place) -> u64 {
+        self.numbers.as_ref().map_or(at.record + index as u64, |numbers| numbers.of_records[index])
+    }
+
+    /// Where the record begins that follows.
+    fn behind(&self, at: Place) -> Place {
+        let record = self.numbers.as_ref().map_or(at.record + self.spans.len() as u64, |numbers| numbers.next);
+        Place { offset_bytes: at.offset_bytes + self.used as u64, record }
+    }
 }
 
 /// The chunks of a file.
@@ -59,9 +91,11 @@ pub struct Chunks<S> {
     rest: Vec<u8>,
     at: Place,
     is_last: bool,
-    error: Option<Error>,
+    fault: Option<Fault>,
     /// Nothing more can be read. The records before it come first.
     failure: Option<Error>,
+    /// Set after an error: nothing follows, unless it goes on behind a record of so many bytes.
+    stopped_at: Option<Option<usize>>,
 }
 
 impl<S: Split> Chunks<S> {
@@ -70,7 +104,7 @@ impl<S: Split> Chunks<S> {
         let mut source = Source::open(file, codec)?;
         source.skip_to(file, at.offset_bytes)?;
         let (file, rest) = (Arc::clone(file), Vec::new());
-        Ok(Self { file, source, split, rest, at, is_last: false, error: None, failure: None })
+        Ok(Self { file, source, split, rest, at, is_last: false, fault: None, failure: None, stopped_at: None })
     }
 
     /// Reads until there are `wanted` bytes, or the file ends.
@@ -117,24 +151,25 @@ impl<S: Split> Chunks<S> {
     fn next_chunk(&mut self) -> Result<Option<(Vec<u8>, Found)>> {
         let mut wanted = CHUNK_BYTES;
         loop {
-            if let Some(error) = self.error.take() {
-                self.is_last = true;
-                self.rest.clear();
+            if self.stopped_at.is_some() {
+                return Ok(None);
+            }
+            if let Some(Fault { error, num_bytes }) = self.fault.take() {
+                self.stopped_at = Some(num_bytes);
                 return Err(error);
             }
             if !self.is_last && self.failure.is_none() {
                 self.fill(wanted)?;
             }
             let mut found = self.split.split(&self.rest, self.at, self.is_last);
-            self.error = found.error.take();
+            self.fault = found.fault.take();
             if found.spans.is_empty() {
-                if self.error.is_some() {
+                if self.fault.is_some() {
                     continue;
                 }
                 if let Some(failure) = self.failure.take() {
-                    self.is_last = true;
-                    self.rest.clear();
-                    return Err(failure);
+                    self.fault = Some(failure.into());
+                    continue;
                 }
                 if self.is_last {
                     return Ok(None);
@@ -156,6 +191,34 @@ impl<S: Split> Scan for Chunks<S> {
         self.at
     }
 
+    fn go_on(&mut self) -> bool {
+        let Some(Some(num_bytes)) = self.stopped_at else { return false };
+        self.rest.drain(..num_bytes);
+        self.at.offset_bytes += num_bytes as u64;
+        self.at.record += 1;
+        self.stopped_at = None;
+        true
+    }
+
+    fn find(&mut self, record: u64) -> Result<Option<u64>> {
+        loop {
+            let found = match self.next_chunk() {
+                Ok(Some((_, found))) => found,
+                Ok(None) => return Ok(None),
+                Err(_) if self.go_on() => continue,
+                Err(error) => return Err(error),
+            };
+            let at = self.at;
+            for (index, span) in found.spans.iter().enumerate() {
+                if found.number(index, at) == record {
+                    let begin = at.offset_bytes + span.start as u64;
+                    return Ok(Some(begin - self.split.header_bytes() as u64));
+                }
+            }
+            self.at = found.behind(at);
+        }
+    }
+
     fn next(&mut self, charge: Charge) -> Result<Option<Block>> {
         let Some((chunk, found)) = self.next_chunk()? else { return Ok(None) };
         let num_rows = found.spans.len();
@@ -172,15 +235,22 @@ impl<S: Split> Scan for Chunks<S> {
 pub fn scan(file: &Arc<FileOrigin>, split: impl Split, len: u64) -> Result<Scanned> {
     let mut chunks = Chunks::open(file, Codec::Known(Compression::None), split, Place::default())?;
     let mut scanned = Scanned::default();
-    while let Some((_, found)) = chunks.next_chunk()? {
-        let at = chunks.at;
+    let mut last = len;
+    loop {
+        let (at, found) = match chunks.next_chunk() {
+            Ok(Some((_, found))) => (chunks.at, found),
+            Ok(None) => break,
+            Err(error) => {
+                last = chunks.at.offset_bytes;
+                scanned.fault = Some((chunks.at, error));
+                break;
+            }
+        };
         for (index, span) in found.spans.iter().enumerate() {
-            let number = found.numbers.as_ref().map_or(at.record + index as u64, |numbers| numbers.of_records[index]);
-            scanned.push(at.offset_bytes + span.start as u64, number)?;
+            scanned.push(at.offset_bytes + span.start as u64, found.number(index, at))?;
         }
-        let next = found.numbers.map_or(at.record + found.spans.len() as u64, |numbers| numbers.next);
-        chunks.at = Place { offset_bytes: at.offset_bytes + found.used as u64, record: next };
+        chunks.at = found.behind(at);
     }
-    scanned.offsets.push(len)?;
+    scanned.offsets.push(last)?;
     Ok(scanned)
 }

@@ -6,6 +6,7 @@
 //! Source: RFC 4180. Blank lines and a byte order mark are left out, and a line may end with a line feed alone.
 
 use super::chunks::{CHUNK_BYTES, Chunks, Found, Numbers, Place, Split, scan};
+use super::format::{Format, Scan};
 use super::lines::line;
 use super::source::Codec;
 use crate::error::{Error, Result};
@@ -13,7 +14,6 @@ use crate::kernels::records::decode_csv::split::Dialect;
 use crate::pipeline::budget::Budget;
 use crate::pipeline::column::{Column, Span, Text};
 use crate::pipeline::index::{Hops, RandomAccess, Scanned};
-use crate::pipeline::nodes::files::{Format, Scan};
 use crate::pipeline::origin::{FileOrigin, Layout};
 use crate::text::excerpt::excerpt;
 use memchr::{memchr, memchr_iter};
@@ -151,7 +151,7 @@ impl Splitter {
                 true
             }
             Err(error) => {
-                found.error = Some(error);
+                found.fault = Some(error.into());
                 false
             }
         }

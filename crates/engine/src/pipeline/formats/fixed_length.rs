@@ -1,12 +1,12 @@
 //! Files of records that all have the same length.
 
 use super::chunks::{CHUNK_BYTES, Chunks, Found, Place, Split};
+use super::format::{Format, Scan};
 use super::source::Codec;
 use crate::error::{Error, Result};
 use crate::pipeline::block::FileOrigin;
 use crate::pipeline::column::Span;
 use crate::pipeline::index::{Hops, Offsets, RandomAccess, Scanned};
-use crate::pipeline::nodes::files::{Format, Scan};
 use std::sync::Arc;
 
 /// Files of a header, records of `record_bytes` (at least 1) and a footer.
@@ -61,8 +61,9 @@ impl RandomAccess for FixedLength {
         match rest == self.footer_bytes as u64 {
             true => Ok(offsets.into()),
             false => {
-                let at = Place { offset_bytes: 0, record: records / length };
-                Err(self.splitter(file).uneven(at, 0, usize::try_from(rest).unwrap_or(usize::MAX)))
+                let at = Place { offset_bytes: used, record: records / length };
+                let error = self.splitter(file).uneven(at, 0, usize::try_from(rest).unwrap_or(usize::MAX));
+                Ok(Scanned { fault: Some((at, error)), ..offsets.into() })
             }
         }
     }
@@ -91,7 +92,7 @@ impl Split for Splitter {
         found.used = start.min(chunk.len());
         let rest = chunk.len() - found.used;
         if is_last && rest != self.footer_bytes {
-            found.error = Some(self.uneven(at, found.spans.len(), rest));
+            found.fault = Some(self.uneven(at, found.spans.len(), rest).into());
         }
         found
     }

@@ -2,12 +2,12 @@
 
 use super::chunks::Place;
 use super::csv_inference::Inferred;
+use super::format::Format;
 use super::lines::Lines;
 use super::source::Codec;
 use crate::error::{Error, Result};
 use crate::pipeline::budget::Budget;
 use crate::pipeline::column::{Column, Text};
-use crate::pipeline::nodes::files::Format;
 use crate::pipeline::origin::FileOrigin;
 use crate::tensor::dtype::DType;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};

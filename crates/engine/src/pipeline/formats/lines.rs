@@ -1,12 +1,12 @@
 //! Text files: bytes between line feeds, in no particular encoding. A carriage return before a line feed is dropped.
 
 use super::chunks::{CHUNK_BYTES, Chunks, Found, Numbers, Place, Split, scan};
+use super::format::{Format, Scan};
 use super::source::Codec;
 use crate::error::Result;
 use crate::pipeline::block::FileOrigin;
 use crate::pipeline::column::Span;
 use crate::pipeline::index::{Hops, Offsets, RandomAccess, Scanned};
-use crate::pipeline::nodes::files::{Format, Scan};
 use memchr::{memchr, memchr_iter};
 use std::sync::Arc;
 

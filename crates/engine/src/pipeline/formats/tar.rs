@@ -3,6 +3,7 @@
 //! Source: POSIX.1-2017, pax interchange format, with GNU's long names; the grouping of the library `webdataset`.
 
 use super::chunks::{CHUNK_BYTES, Place};
+use super::format::{Format, Scan};
 use super::source::{Codec, Source};
 use super::tar_input::Input;
 use super::tar_samples::Samples;
@@ -10,7 +11,6 @@ use crate::error::{Error, Result};
 use crate::pipeline::block::FileOrigin;
 use crate::pipeline::column::Span;
 use crate::pipeline::index::RandomAccess;
-use crate::pipeline::nodes::files::{Format, Scan};
 use crate::tensor::allocate::{self, Unread};
 use bytes::Bytes;
 use std::io::Read;

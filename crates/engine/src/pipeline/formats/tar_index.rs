@@ -23,14 +23,22 @@ impl RandomAccess for Tar {
         let mut archive = Archive::new(file, Hopping::new(input), 0);
         let mut offsets = Offsets::new();
         let mut key = None;
-        while let Some(member) = archive.next()? {
-            if key.as_ref() != Some(&member.key) {
-                offsets.push(archive.begin)?;
-                key = Some(member.key);
+        let fault = loop {
+            match archive.next() {
+                Ok(Some(member)) if key.as_ref() == Some(&member.key) => {}
+                Ok(Some(member)) => {
+                    offsets.push(archive.begin)?;
+                    key = Some(member.key);
+                }
+                Ok(None) => break None,
+                Err(error) => {
+                    let at = Place { offset_bytes: archive.begin, record: offsets.num_pushed() };
+                    break Some((at, error));
+                }
             }
-        }
+        };
         offsets.push(archive.begin)?;
-        Ok(offsets.into())
+        Ok(Scanned { fault, ..offsets.into() })
     }
 
     fn unframe(&self, _file: &Arc<FileOrigin>, frame: &[u8], _at: Place) -> Result<Span> {

@@ -1,13 +1,13 @@
 //! The samples of tar archives: neighbouring files with one key.
 
 use super::chunks::{CHUNK_BYTES, Place};
+use super::format::Scan;
 use super::tar::{Archive, Member};
 use super::tar_input::Input;
 use crate::error::{Error, Result};
 use crate::pipeline::block::{Block, Origins};
 use crate::pipeline::budget::Charge;
 use crate::pipeline::column::{Column, Span, Text};
-use crate::pipeline::nodes::files::Scan;
 use crate::tensor::allocate;
 use crate::text::excerpt::excerpt;
 use bytes::Bytes;
@@ -23,20 +23,30 @@ pub(super) struct Samples<I> {
     sample: u64,
     is_over: bool,
     error: Option<Error>,
+    /// Where the sample begins that was read last.
+    begin: u64,
+    /// The key of that sample if it is at fault, and not the archive.
+    at_fault: Option<Vec<u8>>,
+    /// After an error: where the sample begins that it is about.
+    stopped_at: Option<u64>,
 }
 
 impl<I: Input> Samples<I> {
     /// The first sample of `archive` has number `sample`.
     pub fn new(archive: Archive<I>, extensions: Arc<[(String, Option<Bytes>)]>, sample: u64) -> Self {
-        Self { archive, extensions, next: None, sample, is_over: false, error: None }
+        let begin = archive.begin;
+        let (next, error, at_fault, stopped_at) = (None, None, None, None);
+        Self { archive, extensions, next, sample, is_over: false, error, begin, at_fault, stopped_at }
     }
 
     /// Reads a sample: the places of its key and of its files. `None` at the end of the archive.
     pub fn read(&mut self, bytes: &mut Vec<u8>) -> Result<Option<Vec<Span>>> {
         let first = match self.next.take() {
-            Some(member) => Some(member),
-            None => self.archive.next()?,
+            Some(member) => Ok(Some(member)),
+            None => self.archive.next(),
         };
+        self.begin = self.archive.begin;
+        let first = first?;
         let Some(mut member) = first else { return Ok(None) };
         let key = member.key.clone();
         let mut spans: Vec<Option<Span>> = self.extensions.iter().map(|_| None).collect();
@@ -44,7 +54,9 @@ impl<I: Input> Samples<I> {
             if let Some(column) = self.extensions.iter().position(|(name, _)| *name == member.extension) {
                 if spans[column].is_some() {
                     let text = format!("has two files '{}', expected one. Rename one of them.", member.extension);
-                    return Err(self.wrong(&key, &text));
+                    let error = self.wrong(&key, &text);
+                    self.at_fault = Some(key);
+                    return Err(error);
                 }
                 spans[column] = Some(self.archive.contents(member.num_bytes, bytes)?);
             }
@@ -61,7 +73,11 @@ impl<I: Input> Samples<I> {
             all.push(match (span, default) {
                 (Some(span), _) => span,
                 (None, Some(default)) => place(default, bytes)?,
-                (None, None) => return Err(self.lacking(&key, extension)),
+                (None, None) => {
+                    let error = self.lacking(&key, extension);
+                    self.at_fault = Some(key);
+                    return Err(error);
+                }
             });
         }
         self.sample += 1;
@@ -97,7 +113,41 @@ fn place(added: &[u8], bytes: &mut Vec<u8>) -> Result<Span> {
 
 impl<I: Input + Send> Scan for Samples<I> {
     fn place(&self) -> Place {
-        Place { offset_bytes: self.archive.begin, record: self.sample }
+        Place { offset_bytes: self.stopped_at.unwrap_or(self.archive.begin), record: self.sample }
+    }
+
+    fn go_on(&mut self) -> bool {
+        let Some(key) = self.at_fault.take() else { return false };
+        while self.next.is_none() {
+            match self.archive.next() {
+                Ok(Some(member)) if member.key == key => {}
+                Ok(Some(member)) => self.next = Some(member),
+                Ok(None) => break,
+                Err(error) => {
+                    self.error = Some(error);
+                    break;
+                }
+            }
+        }
+        self.sample += 1;
+        (self.is_over, self.stopped_at) = (false, None);
+        true
+    }
+
+    fn find(&mut self, record: u64) -> Result<Option<u64>> {
+        loop {
+            let number = self.sample;
+            let read = self.read(&mut Vec::new());
+            if number == record && !matches!(read, Ok(None)) {
+                return Ok(Some(self.begin));
+            }
+            match read {
+                Ok(Some(_)) => {}
+                Ok(None) => return Ok(None),
+                Err(error) if !self.go_on() => return Err(error),
+                Err(_) => {}
+            }
+        }
     }
 
     fn next(&mut self, charge: Charge) -> Result<Option<Block>> {
@@ -114,7 +164,9 @@ impl<I: Input + Send> Scan for Samples<I> {
         let num_rows = columns.first().map_or(0, Vec::len);
         if num_rows == 0 {
             self.is_over = true;
-            return self.error.take().map_or(Ok(None), Err);
+            let Some(error) = self.error.take() else { return Ok(None) };
+            self.stopped_at = Some(self.begin);
+            return Err(error);
         }
         let beside = columns.iter().map(|spans| size_of_val(&**spans)).sum();
         let bytes = charge.over(bytes, beside);

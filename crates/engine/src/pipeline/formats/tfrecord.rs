@@ -1,13 +1,13 @@
 //! TFRecord files, with every checksum checked. The format is that of [`crate::tfrecord`].
 
-use super::chunks::{CHUNK_BYTES, Chunks, Found, Place, Split};
+use super::chunks::{CHUNK_BYTES, Chunks, Fault, Found, Place, Split};
+use super::format::{Format, Scan};
 use super::source::Codec;
 use crate::error::{Error, Result};
 use crate::files::compression::Compression;
 use crate::pipeline::block::FileOrigin;
 use crate::pipeline::column::Span;
 use crate::pipeline::index::{Hops, Offsets, RandomAccess, Scanned};
-use crate::pipeline::nodes::files::{Format, Scan};
 use crate::tfrecord::{FOOTER_BYTES, HEADER_BYTES, masked_crc32c};
 use std::sync::Arc;
 
@@ -42,21 +42,27 @@ impl RandomAccess for TfRecords {
         let mut offsets = Offsets::new();
         let mut at = Place { offset_bytes: 0, record: 0 };
         let size = input.len();
+        let mut fault = None;
         while at.offset_bytes < size {
             let header = input.at(at.offset_bytes, HEADER_BYTES)?;
-            let Some(length) = length(header).map_err(|part| splitter.corrupted(part, header, at))? else {
-                return Err(splitter.truncated(header, at));
+            let framed = (HEADER_BYTES + FOOTER_BYTES) as u64;
+            let end = |length: u64| length.checked_add(framed).and_then(|framed| framed.checked_add(at.offset_bytes));
+            let end = match length(header) {
+                Ok(length) => length.and_then(end).filter(|end| *end <= size),
+                Err(part) => {
+                    fault = Some((at, splitter.corrupted(part, header, at)));
+                    break;
+                }
             };
-            let end = (HEADER_BYTES + FOOTER_BYTES) as u64;
-            let end = length.checked_add(end).and_then(|framed| framed.checked_add(at.offset_bytes));
-            let Some(end) = end.filter(|end| *end <= size) else {
-                return Err(splitter.truncated(header, at));
+            let Some(end) = end else {
+                fault = Some((at, splitter.truncated(header, at)));
+                break;
             };
             offsets.push(at.offset_bytes)?;
             at = Place { offset_bytes: end, record: at.record + 1 };
         }
         offsets.push(at.offset_bytes)?;
-        Ok(offsets.into())
+        Ok(Scanned { fault, ..offsets.into() })
     }
 
     fn unframe(&self, file: &Arc<FileOrigin>, frame: &[u8], at: Place) -> Result<Span> {
@@ -89,37 +95,62 @@ impl Split for Splitter {
                     found.used += HEADER_BYTES + length + FOOTER_BYTES;
                 }
                 Ok(None) => {
-                    found.error = (is_last && !rest.is_empty()).then(|| self.truncated(rest, place));
+                    found.fault = (is_last && !rest.is_empty()).then(|| self.truncated(rest, place).into());
                     return found;
                 }
                 Err(part) => {
-                    found.error = Some(self.corrupted(part, rest, place));
+                    let num_bytes = match part {
+                        Part::Length => None,
+                        Part::Data(length) => Some(HEADER_BYTES + length + FOOTER_BYTES),
+                    };
+                    found.fault = Some(Fault { error: self.corrupted(part, rest, place), num_bytes });
                     return found;
                 }
             }
         }
     }
+
+    fn header_bytes(&self) -> usize {
+        HEADER_BYTES
+    }
+}
+
+/// A part of a record with a checksum of its own.
+#[derive(Clone, Copy)]
+enum Part {
+    Length,
+    /// With how many bytes it has.
+    Data(usize),
+}
+
+impl Part {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Length => "length",
+            Self::Data(_) => "data",
+        }
+    }
 }
 
 /// The length that a header says, `None` if the header is cut short.
-fn length(header: &[u8]) -> std::result::Result<Option<u64>, &'static str> {
+fn length(header: &[u8]) -> std::result::Result<Option<u64>, Part> {
     let Some((length, rest)) = header.split_first_chunk::<8>() else { return Ok(None) };
     let Some(checksum) = rest.first_chunk::<4>() else { return Ok(None) };
     match masked_crc32c(length).to_le_bytes() == *checksum {
         true => Ok(Some(u64::from_le_bytes(*length))),
-        false => Err("length"),
+        false => Err(Part::Length),
     }
 }
 
-/// The length of the record at the beginning of `bytes`, `None` if its end is not there. Fails with the name of the part
-/// whose checksum is wrong.
-fn record(bytes: &[u8]) -> std::result::Result<Option<usize>, &'static str> {
+/// The length of the record at the beginning of `bytes`, `None` if its end is not there. Fails with the part whose
+/// checksum is wrong.
+fn record(bytes: &[u8]) -> std::result::Result<Option<usize>, Part> {
     let Some(length) = length(bytes)? else { return Ok(None) };
     let Ok(length) = usize::try_from(length) else { return Ok(None) };
     let Some((data, rest)) = bytes[HEADER_BYTES..].split_at_checked(length) else { return Ok(None) };
     let Some(checksum) = rest.first_chunk::<FOOTER_BYTES>() else { return Ok(None) };
     if masked_crc32c(data).to_le_bytes() != *checksum {
-        return Err("data");
+        return Err(Part::Data(length));
     }
     Ok(Some(length))
 }
@@ -136,7 +167,7 @@ impl Splitter {
         self.damage("truncated", place, &format!("{text}. The file is cut short; copy it again."))
     }
 
-    fn corrupted(&self, part: &str, rest: &[u8], place: Place) -> Error {
+    fn corrupted(&self, part: Part, rest: &[u8], place: Place) -> Error {
         let remedy = match (place.record, self.codec) {
             (0, Codec::Known(compression)) if Compression::guess(rest) != compression => {
                 format!(". {}", compression.remedy(rest))
@@ -144,9 +175,9 @@ impl Splitter {
             (0, _) => "; is it a TFRecord file? If it is, copy it again.".to_owned(),
             _ => "; copy the file again.".to_owned(),
         };
-        let data_bytes = if part == "data" { HEADER_BYTES as u64 } else { 0 };
+        let data_bytes = if matches!(part, Part::Data(_)) { HEADER_BYTES as u64 } else { 0 };
         let place = Place { offset_bytes: place.offset_bytes + data_bytes, ..place };
-        self.damage("corrupted", place, &format!("the checksum of its {part} does not match{remedy}"))
+        self.damage("corrupted", place, &format!("the checksum of its {} does not match{remedy}", part.word()))
     }
 
     /// `PATH: corrupted record at OFFSET (record N): TEXT`

@@ -1,6 +1,7 @@
 //! Files that are one record each.
 
 use super::chunks::Place;
+use super::format::{Format, Scan};
 use super::source::Codec;
 use crate::error::{Error, Result};
 use crate::files::compression::Compression;
@@ -8,7 +9,6 @@ use crate::pipeline::block::{Block, FileOrigin, Origins};
 use crate::pipeline::budget::Charge;
 use crate::pipeline::column::{Column, Span, Text};
 use crate::pipeline::index::{Hops, Offsets, RandomAccess, Scanned};
-use crate::pipeline::nodes::files::{Format, Scan};
 use crate::reader::read_whole_file;
 use crate::tensor::Tensor;
 use crate::tensor::shape::Shape;
@@ -134,6 +134,10 @@ struct WholeFile {
 impl Scan for WholeFile {
     fn place(&self) -> Place {
         Place::default()
+    }
+
+    fn find(&mut self, record: u64) -> Result<Option<u64>> {
+        Ok((record == 0).then_some(0))
     }
 
     fn next(&mut self, charge: Charge) -> Result<Option<Block>> {

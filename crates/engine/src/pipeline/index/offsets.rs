@@ -68,7 +68,7 @@ impl Offsets {
     }
 
     /// How many were added; of records of one length, none.
-    pub(super) fn num_pushed(&self) -> u64 {
+    pub fn num_pushed(&self) -> u64 {
         match self {
             Self::Even { .. } => 0,
             Self::Small(offsets) => offsets.len() as u64,

@@ -4,7 +4,7 @@ use super::super::block::{Block, FileOrigin};
 use super::super::column::{Span, Text};
 use super::super::formats::{Codec, MARK_BYTES, Place};
 use super::super::nodes::sampled::Indexed;
-use super::super::origin::Gathered;
+use super::super::origin::{Gathered, Locate, RowOrigin};
 use super::{Hops, RandomAccess, Scanned};
 use crate::error::{Error, Result};
 use crate::files::compression::Compression;
@@ -34,7 +34,7 @@ pub struct FileIndex {
 }
 
 impl FileIndex {
-    /// Scans a file, unless `known` is of the file as it is now.
+    /// Scans a file, unless `known` is of the file as it is now. What lies behind damage is left out.
     pub fn of(access: &dyn RandomAccess, file: &Arc<FileOrigin>, known: Option<Arc<Self>>) -> Result<Arc<Self>> {
         let (input, metadata) = Positioned::open(&file.name)?;
         if let Some(known) = known.filter(|known| known.is_of(&metadata) && known.fits(access)) {
@@ -55,9 +55,21 @@ impl FileIndex {
         self.found.layout.as_ref().is_none_or(|layout| access.fits(layout))
     }
 
+    /// Where and why nothing more of the file can be read.
+    pub fn fault(&self) -> Option<&(Place, Error)> {
+        self.found.fault.as_ref()
+    }
+
     /// How many bytes of memory it takes.
     pub fn memory_bytes(&self) -> usize {
         self.found.memory_bytes()
+    }
+}
+
+impl Locate for FileIndex {
+    fn offset(&self, _file: &Arc<FileOrigin>, record: u64) -> Option<u64> {
+        let offsets = &self.found.offsets;
+        self.found.numbers.find(record, offsets.len()).map(|index| offsets.range(index).start)
     }
 }
 
@@ -135,6 +147,7 @@ impl ReachedFiles {
                 Some(layout) => file.laid_out(layout),
                 None => file,
             };
+            let file = file.located(Arc::<FileIndex>::clone(&index));
             Reached { file, index, first, handle: OnceLock::new() }
         };
         let files = files.into_iter().map(reached).collect();
@@ -231,6 +244,12 @@ impl Indexed for ReachedFiles {
         let offsets: Vec<_> = wanted.iter().map(|wanted| wanted.start).collect();
         let columns = self.access.columns(Text::new(buffer.into(), spans), &offsets, &origins)?;
         Block::new(columns, numbers.len(), origins)
+    }
+
+    fn origin(&self, number: u64) -> Option<RowOrigin> {
+        let file = self.files.partition_point(|file| file.first <= number).checked_sub(1)?;
+        let Reached { file, index, first, .. } = &self.files[file];
+        Some(RowOrigin { file: Arc::clone(file), record: index.found.numbers.get(number - first), sub: 0 })
     }
 
     fn row_bytes(&self) -> usize {

@@ -1,8 +1,10 @@
 //! What a scan finds out about a file.
 
+use super::super::formats::Place;
 use super::super::origin::Layout;
 use super::Offsets;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use std::cmp::Ordering;
 use std::sync::Arc;
 
 /// The records of a file.
@@ -14,6 +16,8 @@ pub struct Scanned {
     pub numbers: Numbers,
     /// Of a table: where the columns are in them.
     pub layout: Option<Arc<Layout>>,
+    /// Where and why nothing more of the file can be read.
+    pub fault: Option<(Place, Error)>,
 }
 
 impl From<Offsets> for Scanned {
@@ -77,6 +81,20 @@ impl Numbers {
         }
     }
 
+    /// The index of record `number`, if that is one of the first `len`.
+    pub fn find(&self, number: u64, len: u64) -> Option<u64> {
+        let (mut first, mut end) = (0, len);
+        while first < end {
+            let middle = first + (end - first) / 2;
+            match self.get(middle).cmp(&number) {
+                Ordering::Less => first = middle + 1,
+                Ordering::Equal => return Some(middle),
+                Ordering::Greater => end = middle,
+            }
+        }
+        None
+    }
+
     /// That of record `index`.
     pub fn get(&self, index: u64) -> u64 {
         match self {
@@ -97,6 +115,11 @@ mod tests {
             numbers.iter().for_each(|number| scanned.push(number * 10, *number).unwrap());
             let found: Vec<_> = (0..numbers.len() as u64).map(|index| scanned.numbers.get(index)).collect();
             assert_eq!(found, numbers);
+            if numbers.is_sorted() {
+                let len = numbers.len() as u64;
+                assert!((0..len).all(|index| scanned.numbers.find(found[index as usize], len) == Some(index)));
+                assert_eq!(scanned.numbers.find(99, len), None);
+            }
             assert_eq!(matches!(scanned.numbers, Numbers::Each(_)), takes_memory);
         }
     }

@@ -40,6 +40,7 @@ impl Node for Batch {
             match self.input.pull(context)? {
                 Poll::Ready(rows) if self.waiting.is_empty() => self.waiting = rows,
                 Poll::Ready(rows) => self.waiting.append(&rows),
+                Poll::Note(note) => return Ok(Poll::Note(note)),
                 Poll::Pending => return Ok(Poll::Pending),
                 Poll::End => self.is_over = true,
             }

@@ -7,6 +7,7 @@ use crate::pipeline::mark::Mark;
 use crate::pipeline::node::{Context, Node, Poll};
 use crate::pipeline::nodes::sampled::Indexed;
 use crate::pipeline::rows::Rows;
+use crate::pipeline::skipped::Note;
 use crate::sync::Mutex;
 use std::sync::Arc;
 
@@ -36,6 +37,8 @@ struct Kept {
     ends: Vec<u64>,
     /// Where the rows of each block can be made again.
     marks: Vec<Mark>,
+    /// What was left out, each with the number of blocks before it.
+    notes: Vec<(usize, Note)>,
     num_bytes: usize,
 }
 
@@ -47,6 +50,11 @@ impl Kept {
 }
 
 impl Cached {
+    /// What was left out while the rows were kept.
+    pub fn notes(&self) -> impl Iterator<Item = &Note> {
+        self.kept.notes.iter().map(|(_, note)| note)
+    }
+
     /// Charges the rows to the budget of another iteration. Fails if they do not fit.
     pub fn charge(&self, budget: &Arc<Budget>) -> Result<Option<Charge>> {
         match Arc::ptr_eq(&self.budget, budget) {
@@ -109,6 +117,7 @@ impl Node for Fill {
                 let (kept, budget) = (std::mem::take(&mut self.kept), Arc::clone(context.budget));
                 *self.store.0.lock() = Some(Arc::new(Cached { kept, budget }));
             }
+            Poll::Note(note) => self.kept.notes.push((self.kept.blocks.len(), note.clone())),
             Poll::Pending => {}
         }
         Ok(poll)
@@ -155,6 +164,8 @@ pub struct Replay {
     cached: Arc<Cached>,
     /// The number of the next block.
     next: usize,
+    /// That of the next note.
+    next_note: usize,
     /// So many rows of it are left out.
     skip: usize,
     pass: Pass,
@@ -167,7 +178,8 @@ impl Replay {
     pub fn new(cached: Arc<Cached>, first: u64, pass: Pass) -> Self {
         let next = cached.kept.ends.partition_point(|end| *end <= first);
         let skip = (first - cached.kept.first(next)) as usize;
-        Self { cached, next, skip, pass, is_charged: false, charge: None }
+        let next_note = cached.kept.notes.partition_point(|(num_blocks, _)| *num_blocks < next);
+        Self { cached, next, next_note, skip, pass, is_charged: false, charge: None }
     }
 }
 
@@ -175,6 +187,12 @@ impl Node for Replay {
     fn pull(&mut self, context: &mut Context) -> Result<Poll> {
         if !std::mem::replace(&mut self.is_charged, true) {
             self.charge = self.cached.charge(context.budget)?;
+        }
+        if let Some((num_blocks, note)) = self.cached.kept.notes.get(self.next_note)
+            && *num_blocks == self.next
+        {
+            self.next_note += 1;
+            return Ok(Poll::Note(note.clone()));
         }
         if self.next == self.cached.kept.blocks.len() {
             return Ok(Poll::End);

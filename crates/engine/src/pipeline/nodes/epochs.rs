@@ -45,6 +45,7 @@ impl Node for Passes {
                         let mark = Mark::new([self.number - 1], [rows.mark(0)]);
                         return Ok(Poll::Ready(rows.marked(mark)));
                     }
+                    Poll::Note(note) => return Ok(Poll::Note(note)),
                     Poll::Pending => return Ok(Poll::Pending),
                     Poll::End => self.current = None,
                 }

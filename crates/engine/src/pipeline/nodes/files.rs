@@ -1,48 +1,19 @@
 //! The records of files, one file after the other. Some files are read at the same time.
 
 use crate::error::{Error, Result};
-use crate::pipeline::block::{Block, FileOrigin};
+use crate::pipeline::block::{Block, FileOrigin, RowOrigin};
 use crate::pipeline::budget::Charge;
-use crate::pipeline::formats::Place;
-use crate::pipeline::index::RandomAccess;
+use crate::pipeline::formats::{Format, Located, Place, Scan};
 use crate::pipeline::mark::{Mark, damaged};
 use crate::pipeline::meters::Stopwatch;
 use crate::pipeline::node::{Context, Node, Poll, Position};
 use crate::pipeline::nodes::expected::Expected;
 use crate::pipeline::rows::Rows;
+use crate::pipeline::skipped::{Note, Skipped, is_damage};
 use crate::pipeline::task::{Ring, Slot};
 use crate::run::catch_panic;
 use std::collections::VecDeque;
 use std::sync::Arc;
-
-/// How files of a kind are cut into blocks.
-pub trait Format: Send + Sync {
-    /// Opens a file at a place where a block begins.
-    fn open(&self, file: &Arc<FileOrigin>, at: Place) -> Result<Box<dyn Scan>>;
-
-    /// How many bytes a block may have, unless one record has more.
-    fn block_bytes(&self) -> usize;
-
-    /// How many bytes an open file takes beside its blocks.
-    fn open_bytes(&self) -> usize {
-        self.block_bytes()
-    }
-
-    /// How records are reached one by one; `None` if they are not.
-    fn random_access(self: Arc<Self>) -> Option<Arc<dyn RandomAccess>> {
-        None
-    }
-}
-
-/// A file that is read from its beginning to its end.
-pub trait Scan: Send {
-    /// Where the next block begins.
-    fn place(&self) -> Place;
-
-    /// The next records, `None` after the last one. Records before a damaged one come first; the error comes with the
-    /// next call, and nothing after it.
-    fn next(&mut self, charge: Charge) -> Result<Option<Block>>;
-}
 
 /// Blocks of a file that may wait: so many of the file whose records come next, and of each other one.
 const MAX_BLOCKS: usize = 4;
@@ -65,10 +36,16 @@ pub struct Files {
 
 /// What a task for a file gives back.
 struct Part {
+    /// `None` if no more can be read.
     scan: Option<Box<dyn Scan>>,
-    /// Where the block begins.
+    /// Where that begins which is given.
     place: Place,
-    block: Result<Option<Block>>,
+    given: Option<Given>,
+}
+
+enum Given {
+    Block(Block),
+    Note(Note),
 }
 
 struct Stream {
@@ -82,7 +59,9 @@ struct Stream {
     is_opened: bool,
     /// The task that has the file.
     reading: Ring<Part>,
-    ready: VecDeque<(Place, Block)>,
+    ready: VecDeque<(Place, Given)>,
+    /// Remembers where blocks begin, if damage may be left out.
+    located: Option<Arc<Located>>,
     /// What the open file takes beside its blocks; `None` if it is not open.
     open_charge: Option<Charge>,
     /// No more is read.
@@ -128,7 +107,13 @@ impl Files {
         {
             let (number, place) = (self.next_file, std::mem::take(&mut self.first_place));
             self.next_file += 1;
-            self.open.push_back(Stream::new(file.in_pass(self.position.pass), number, place));
+            let file = file.in_pass(self.position.pass);
+            let located = self.position.skipper.map(|_| Arc::new(Located::new(Arc::clone(&self.format))));
+            let file = match &located {
+                Some(located) => file.located(Arc::<Located>::clone(located)),
+                None => file,
+            };
+            self.open.push_back(Stream::new(file, number, place, located));
         }
     }
 
@@ -153,7 +138,7 @@ impl Files {
 }
 
 impl Stream {
-    fn new(file: Arc<FileOrigin>, number: usize, first_place: Place) -> Self {
+    fn new(file: Arc<FileOrigin>, number: usize, first_place: Place, located: Option<Arc<Located>>) -> Self {
         let (reading, ready) = (Ring::new(), VecDeque::new());
         Self {
             scan: None,
@@ -163,6 +148,7 @@ impl Stream {
             is_opened: false,
             reading,
             ready,
+            located,
             open_charge: None,
             is_over: false,
             error: None,
@@ -178,25 +164,34 @@ impl Stream {
         let slot: Slot<Part> = self.reading.start(Mark::default());
         let (format, file, first_place) = (Arc::clone(format), Arc::clone(&self.file), self.first_place);
         let (scan, is_opened) = (self.scan.take(), std::mem::replace(&mut self.is_opened, true));
-        let meters = Arc::clone(context.meters);
+        let (meters, located) = (Arc::clone(context.meters), self.located.clone());
         let work = move || {
             let meter = meters.stage(position.stage);
             let watch = Stopwatch::start_with_processor(meter);
             let read = || {
                 let first = scan.as_ref().map_or(first_place, |scan| scan.place()).record;
                 let reading = meters.begin_read(position.stage, &file, first);
-                let mut scan = match scan {
-                    Some(scan) => scan,
-                    None if !is_opened => format.open(&file, first_place)?,
+                let scan = match scan {
+                    Some(scan) => Ok(scan),
+                    None if !is_opened => format.open(&file, first_place),
                     None => return Err(Error::internal("a file is read after its end")),
                 };
+                let mut scan = match scan {
+                    Ok(scan) => scan,
+                    Err(error) => return left_out(None, error, &file, first_place, position),
+                };
                 let place = scan.place();
+                located.inspect(|located| located.note(place));
                 let block = scan.next(charge);
                 drop(reading);
-                if let (Some(meter), Ok(Some(block))) = (meter, &block) {
+                let block = match block {
+                    Ok(block) => block,
+                    Err(error) => return left_out(Some(scan), error, &file, place, position),
+                };
+                if let (Some(meter), Some(block)) = (meter, &block) {
                     meter.count(0, block.num_bytes());
                 }
-                Ok(Part { scan: Some(scan), place, block })
+                Ok(Part { scan: Some(scan), place, given: block.map(Given::Block) })
             };
             let part = catch_panic(read);
             drop(watch);
@@ -208,15 +203,15 @@ impl Stream {
     /// Takes what the task of this file has given.
     fn collect(&mut self, expected: &Expected) {
         let Some((_, part)) = self.reading.pop() else { return };
-        match part.and_then(|part| {
-            self.scan = part.scan;
-            part.block.map(|block| block.map(|block| (part.place, block)))
-        }) {
-            Ok(Some((place, block))) => {
-                expected.note(block.num_rows(), block.held_bytes());
-                self.ready.push_back((place, block));
+        match part {
+            Ok(Part { scan, place, given }) => {
+                self.is_over = scan.is_none() || given.is_none();
+                self.scan = scan;
+                if let Some(Given::Block(block)) = &given {
+                    expected.note(block.num_rows(), block.held_bytes());
+                }
+                self.ready.extend(given.map(|given| (place, given)));
             }
-            Ok(None) => self.is_over = true,
             Err(error) => {
                 self.is_over = true;
                 self.error = Some(error);
@@ -229,6 +224,22 @@ impl Stream {
     }
 }
 
+/// What is left out of a file because of an error, if that may be.
+fn left_out(
+    scan: Option<Box<dyn Scan>>,
+    error: Error,
+    file: &Arc<FileOrigin>,
+    place: Place,
+    position: Position,
+) -> Result<Part> {
+    let Some(skipper) = position.skipper.filter(|_| is_damage(&error)) else { return Err(error) };
+    let at = scan.as_ref().map_or(place, |scan| scan.place());
+    let scan = scan.and_then(|mut scan| scan.go_on().then_some(scan));
+    let origin = RowOrigin { file: Arc::clone(file), record: at.record, sub: 0 };
+    let skipped = Skipped::damage(skipper, position.stage, (origin, at.offset_bytes), error, scan.is_none());
+    Ok(Part { scan, place, given: Some(Given::Note(skipped.into())) })
+}
+
 impl Node for Files {
     fn pull(&mut self, context: &mut Context) -> Result<Poll> {
         loop {
@@ -237,11 +248,12 @@ impl Node for Files {
             let next = self.next_stream();
             let Some(first) = self.open.get_mut(next) else { return Ok(Poll::End) };
             match first.ready.pop_front() {
-                Some((place, block)) if block.num_rows() > 0 => {
+                Some((place, Given::Block(block))) if block.num_rows() > 0 => {
                     let mark = first.mark(place);
                     self.start_tasks(context);
                     return Ok(Poll::Ready(Rows::all(block).marked(mark)));
                 }
+                Some((_, Given::Note(note))) => return Ok(Poll::Note(note)),
                 Some(_) => {}
                 None if first.is_over => {
                     if let Some(error) = first.error.take() {

@@ -188,6 +188,7 @@ impl<G: Grouping> Node for Grouped<G> {
                     self.next_row = first;
                     self.incoming = Cursor::new(rows);
                 }
+                Given::Note(note) => return Ok(Poll::Note(note)),
                 Given::Pending => return Ok(Poll::Pending),
                 Given::End => {
                     self.is_over = true;

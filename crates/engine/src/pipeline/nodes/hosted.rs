@@ -67,13 +67,14 @@ impl Node for Hosted {
             let (slot, expected) = (self.ring.start(Mark::default()), self.expected.clone());
             let (pass, first, stage) = (self.start, self.first, self.stage);
             let (rows, state) = (Rows::new(), self.state.take());
-            let task = HostTask { rows, pass, first, state, stage, charge, wanted_bytes, expected, slot };
+            let skipper = None;
+            let task = HostTask { rows, pass, first, state, stage, charge, wanted_bytes, expected, skipper, slot };
             context.start_hosted(self.lane, task)?;
         }
         while self.error.is_none()
             && let Some((_, outcome)) = self.ring.pop()
         {
-            let Outcome { rows, error, state } = outcome?;
+            let Outcome { rows, error, state, .. } = outcome?;
             self.is_over |= rows.is_empty();
             self.error = error;
             if !rows.is_empty() {

@@ -1,15 +1,20 @@
 //! Work on rows in parallel, whose results come in the order of the rows.
 
 use crate::error::{Error, Result};
-use crate::pipeline::block::Block;
+use crate::pipeline::block::{Block, RowOrigin};
 use crate::pipeline::budget::Charge;
 use crate::pipeline::mark::Mark;
-use crate::pipeline::meters::{Meters, Stopwatch};
+use crate::pipeline::meters::{Meter, Meters, Stopwatch};
 use crate::pipeline::node::{Context, Node, Poll, Position};
+use crate::pipeline::nodes::apart::{Parts, polls, work_apart};
 use crate::pipeline::nodes::expected::Expected;
 use crate::pipeline::rows::Rows;
+use crate::pipeline::skipped::{Note, Skipped, is_of_example};
 use crate::pipeline::task::{HostTask, Outcome, Ring};
 use crate::run::catch_panic;
+use smallvec::SmallVec;
+use std::collections::VecDeque;
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -69,6 +74,8 @@ pub struct Map {
     expected: Expected,
     /// The state that the function of a lane has before the first task.
     state: Option<Arc<str>>,
+    /// What a task has given and is not given yet.
+    ready: VecDeque<Poll>,
 }
 
 enum Input {
@@ -93,6 +100,7 @@ impl Map {
             ring,
             expected,
             state: None,
+            ready: VecDeque::new(),
         }
     }
 
@@ -136,6 +144,11 @@ impl Map {
         let Input::Open(input) = &mut self.input else { return false };
         match input.pull(context) {
             Ok(Poll::Ready(rows)) => self.waiting = rows,
+            Ok(Poll::Note(note)) => {
+                // It takes its turn among the results.
+                self.ring.start(Mark::default()).set(Ok(Outcome::of_note(note)));
+                return self.ring.len() < self.ahead && self.fill(context);
+            }
             Ok(Poll::Pending) => {
                 if self.ring.is_empty() {
                     self.starving_since.get_or_insert_with(Instant::now);
@@ -157,7 +170,7 @@ impl Map {
 
     /// Where the result of a task can be made again that begins at a mark of the input.
     fn mark(&self, input: Mark) -> Mark {
-        match self.worker.keeps_count() {
+        match self.worker.keeps_count() && self.position.skipper.is_none() {
             true => input,
             false => Mark::new([], [input]),
         }
@@ -181,21 +194,23 @@ impl Map {
             Worker::Pool(stages) => Arc::clone(stages),
             Worker::Lane(lane) => {
                 let wanted_bytes = Expected::wanted_bytes(context.budget.limit_bytes());
-                let stage = self.position.stage;
+                let Position { stage, skipper, .. } = self.position;
                 let state = self.state.take();
-                let task = HostTask { rows, pass: 0, first: 0, state, stage, charge, wanted_bytes, expected, slot };
+                let task =
+                    HostTask { rows, pass: 0, first: 0, state, stage, charge, wanted_bytes, expected, skipper, slot };
                 return context.start_hosted(*lane, task);
             }
         };
-        let meters = Arc::clone(context.meters);
+        let (meters, position) = (Arc::clone(context.meters), self.position);
         let work = move || {
             let watch = Stopwatch::start_with_processor(Some(&meters.tasks));
             let result = catch_panic(|| {
                 let num_rows = rows.len();
-                let (block, error) = apply(&stages, rows, &meters)?;
+                let work = Work { stages: &stages, rows, meters: &meters, position };
+                let Applied { block, notes, error } = work.apply()?;
                 charge.correct(block.held_bytes());
                 expected.note(num_rows, block.held_bytes());
-                Ok(Outcome::new(Rows::all(block.charged(charge)), error))
+                Ok(Outcome { notes, ..Outcome::new(Rows::all(block.charged(charge)), error) })
             });
             drop(watch);
             slot.set(result);
@@ -214,55 +229,119 @@ impl Map {
     }
 }
 
-/// The rows after all stages, as a block that nobody else has; at an error those before it, if each row goes by itself.
-fn apply(stages: &[Arc<dyn Stage>], rows: Rows, meters: &Meters) -> Result<(Block, Option<Error>)> {
-    let error = match apply_all(stages, rows.clone(), meters) {
-        Ok(block) => return Ok((block, None)),
-        Err(error) => error,
-    };
-    if !stages.iter().all(|stage| stage.is_row_wise()) {
-        return Err(error);
-    }
-    let mut rest = rows;
-    let mut good = Rows::new();
-    let mut met = None;
-    while met.is_none() && !rest.is_empty() {
-        match apply_all(stages, rest.take_front(1), meters) {
-            Ok(block) => good.append(&Rows::all(block)),
-            Err(error) => met = Some(error),
+/// The stages that a task goes through, and its rows.
+struct Work<'a> {
+    stages: &'a [Arc<dyn Stage>],
+    rows: Rows,
+    meters: &'a Meters,
+    position: Position,
+}
+
+/// The rows after all stages, as a block that nobody else has.
+struct Applied {
+    block: Block,
+    /// What was left out, with the number of rows before it.
+    notes: Vec<(usize, Note)>,
+    /// What happened at the row behind the block's.
+    error: Option<Error>,
+}
+
+/// An error, and the number of the stage that it happened in, if that is counted.
+type Failure = (Error, Option<usize>);
+
+impl Work<'_> {
+    /// At an error, the rows before it if each row goes by itself; or all but those that failed, if they may be left out.
+    fn apply(mut self) -> Result<Applied> {
+        let failure = match self.apply_to(self.rows.clone()) {
+            Ok(block) => return Ok(Applied { block, notes: Vec::new(), error: None }),
+            Err(failure) => failure,
+        };
+        let is_row_wise = self.stages.iter().all(|stage| stage.is_row_wise());
+        match (is_row_wise, self.position.skipper) {
+            (true, None) => self.apply_before_error(failure.0),
+            (false, None) => Err(failure.0),
+            (_, Some(_)) => {
+                let num_parts = if is_row_wise { self.rows.len() } else { 1 };
+                let (good, notes) = work_apart(&mut self, num_parts, failure)?;
+                Ok(Applied { block: good.copy()?, notes, error: None })
+            }
         }
     }
-    match good.is_empty() {
-        true => Err(met.unwrap_or(error)),
-        false => Ok((good.copy()?, met.or(Some(error)))),
+
+    /// The rows before the first that fails.
+    fn apply_before_error(mut self, error: Error) -> Result<Applied> {
+        let mut good = Rows::new();
+        let mut met = None;
+        while met.is_none() && !self.rows.is_empty() {
+            let row = self.rows.take_front(1);
+            match self.apply_to(row) {
+                Ok(block) => good.append(&Rows::all(block)),
+                Err((error, _)) => met = Some(error),
+            }
+        }
+        match good.is_empty() {
+            true => Err(met.unwrap_or(error)),
+            false => Ok(Applied { block: good.copy()?, notes: Vec::new(), error: met.or(Some(error)) }),
+        }
+    }
+
+    /// Counts what the stages did if none of them failed.
+    fn apply_to(&self, mut rows: Rows) -> std::result::Result<Block, Failure> {
+        let mut counts: SmallVec<[(&Meter, usize, usize); 8]> = SmallVec::new();
+        for stage in self.stages {
+            let group = rows.group().cloned();
+            let meter = stage.number().and_then(|number| self.meters.stage(number));
+            let watch = Stopwatch::start(meter);
+            rows = stage.apply(rows).map_err(|error| (error, stage.number()))?.in_group(group);
+            drop(watch);
+            // What is put together here was counted one by one before.
+            let num_rows = if stage.is_row_wise() { rows.len() } else { 0 };
+            counts.extend(meter.map(|meter| (meter, num_rows, rows.num_bytes())));
+        }
+        let block = rows.gather().map_err(|error| (error, None))?;
+        drop(rows);
+        counts.iter().for_each(|(meter, num_rows, num_bytes)| meter.count(*num_rows, *num_bytes));
+        Ok(Arc::try_unwrap(block).unwrap_or_else(|shared| shared.share()).settled())
+    }
+
+    /// Where row `row` comes from: of rows that become a batch, the batch.
+    fn origin(&self, row: usize) -> Option<RowOrigin> {
+        match self.rows.group() {
+            Some((file, number)) => Some(RowOrigin { file: Arc::clone(file), record: *number, sub: 0 }),
+            None => self.rows.origin(row),
+        }
     }
 }
 
-fn apply_all(stages: &[Arc<dyn Stage>], rows: Rows, meters: &Meters) -> Result<Block> {
-    let rows = stages.iter().try_fold(rows, |rows, stage| {
-        let group = rows.group().cloned();
-        let meter = stage.number().and_then(|number| meters.stage(number));
-        let watch = Stopwatch::start(meter);
-        let rows = stage.apply(rows)?;
-        drop(watch);
-        meter.inspect(|meter| {
-            // What is put together here was counted one by one before.
-            let num_rows = if stage.is_row_wise() { rows.len() } else { 0 };
-            meter.count(num_rows, rows.num_bytes());
-        });
-        Ok::<_, Error>(rows.in_group(group))
-    })?;
-    let block = rows.gather()?;
-    drop(rows);
-    Ok(Arc::try_unwrap(block).unwrap_or_else(|shared| shared.share()).settled())
+impl Parts for Work<'_> {
+    type Failure = Failure;
+
+    fn work(&mut self, range: Range<usize>) -> std::result::Result<Block, Failure> {
+        let mut rows = self.rows.clone();
+        rows.take_front(range.start);
+        self.apply_to(rows.take_front(range.len()))
+    }
+
+    fn leave_out(&mut self, row: usize, (error, stage): Failure) -> Result<Skipped> {
+        match self.position.skipper.filter(|_| is_of_example(&error)) {
+            Some(skipper) => {
+                let stage = stage.unwrap_or(self.position.stage);
+                Ok(Skipped::row(skipper, stage, self.origin(row), error))
+            }
+            None => Err(error),
+        }
+    }
 }
 
 impl Node for Map {
     fn pull(&mut self, context: &mut Context) -> Result<Poll> {
         loop {
+            if let Some(poll) = self.ready.pop_front() {
+                return Ok(poll);
+            }
             self.start_tasks(context)?;
             let Some((mark, result)) = self.ring.pop() else { break };
-            let Outcome { rows, error, state } = result?;
+            let Outcome { rows, notes, error, state } = result?;
             if let Some(error) = error {
                 self.input = Input::Failed(error);
                 self.waiting = Rows::new();
@@ -271,10 +350,7 @@ impl Node for Map {
                 }
             }
             self.start_tasks(context)?;
-            // A filter may leave nothing.
-            if !rows.is_empty() {
-                return Ok(Poll::Ready(rows.marked(mark.with_text(state))));
-            }
+            self.ready.extend(polls(rows, notes, mark.with_text(state)));
         }
         if !self.ring.is_empty() {
             return Ok(Poll::Pending);

@@ -6,6 +6,7 @@ use crate::pipeline::mark::{Mark, damaged};
 use crate::pipeline::node::{Context, Node, Poll};
 use crate::pipeline::permutation::Permutation;
 use crate::pipeline::rows::{Cursor, Rows};
+use crate::pipeline::skipped::Note;
 use std::sync::Arc;
 
 /// Rows are given in groups of this size.
@@ -46,6 +47,8 @@ struct Input {
     has_come: bool,
     is_left_out: bool,
     error: Option<Error>,
+    /// Word of what was left out before its next row. It asks for no more before that is given.
+    note: Option<Note>,
 }
 
 impl Merge {
@@ -53,7 +56,7 @@ impl Merge {
     pub fn new(inputs: Vec<Box<dyn Node>>, choose: Box<dyn Choose>) -> Self {
         let input = |node| {
             let (node, rows, first) = (Some(node), Cursor::default(), Mark::default());
-            Input { node, rows, first, has_come: false, is_left_out: false, error: None }
+            Input { node, rows, first, has_come: false, is_left_out: false, error: None, note: None }
         };
         Self { inputs: inputs.into_iter().map(input).collect(), choose, chosen: None, is_over: false, error: None }
     }
@@ -101,6 +104,10 @@ impl Merge {
             if input.push_next(rows) {
                 continue;
             }
+            if input.note.is_some() {
+                self.chosen = Some(chosen);
+                return Ok(());
+            }
             if let Some(error) = input.error.take() {
                 return Err(error);
             }
@@ -132,8 +139,9 @@ impl Input {
 
     /// Asks for more rows.
     fn fill(&mut self, context: &mut Context) {
-        let Some(node) = &mut self.node else { return };
+        let Some(node) = self.node.as_mut().filter(|_| self.note.is_none()) else { return };
         match node.pull(context) {
+            Ok(Poll::Note(note)) => self.note = Some(note),
             Ok(Poll::Ready(rows)) => {
                 self.rows = Cursor::new(rows);
                 self.has_come = true;
@@ -159,6 +167,11 @@ impl Node for Merge {
         match self.take(&mut rows, context) {
             Err(error) if !rows.is_empty() => self.error = Some(error),
             result => result?,
+        }
+        if rows.is_empty()
+            && let Some(note) = self.chosen.and_then(|chosen| self.inputs.get_mut(chosen)?.note.take())
+        {
+            return Ok(Poll::Note(note));
         }
         match (rows.is_empty(), self.is_over) {
             (false, _) => Ok(Poll::Ready(rows.marked(mark))),

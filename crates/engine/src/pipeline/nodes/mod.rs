@@ -1,5 +1,6 @@
 //! The serial steps of pipelines.
 
+pub mod apart;
 pub mod batch;
 pub mod bucket;
 pub mod cache;
@@ -16,6 +17,7 @@ pub mod numbered;
 pub mod pack;
 pub mod sampled;
 pub mod shuffled;
+pub mod skip_errors;
 pub mod take;
 mod waiting;
 pub mod window;

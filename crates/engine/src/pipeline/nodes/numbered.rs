@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::pipeline::mark::{Mark, damaged};
 use crate::pipeline::node::{Context, Node, Poll};
 use crate::pipeline::rows::Rows;
+use crate::pipeline::skipped::Note;
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -28,6 +29,8 @@ pub struct Numbered {
 pub enum Given {
     /// Rows with consecutive numbers, the first of which has this one.
     Rows(u64, Rows),
+    /// Word of what was left out before the next row.
+    Note(Note),
     /// Nothing before a task has ended.
     Pending,
     /// No more rows.
@@ -76,6 +79,7 @@ impl Numbered {
                 self.go_to(wanted.start)?;
                 match self.node.pull(context)? {
                     Poll::Ready(rows) => self.rows = rows,
+                    Poll::Note(note) => return Ok(Given::Note(note)),
                     Poll::Pending => return Ok(Given::Pending),
                     Poll::End => return Ok(Given::End),
                 }

@@ -1,14 +1,17 @@
 //! Rows that can be had by their numbers, in a given order.
 
 use crate::error::{Error, Result};
-use crate::pipeline::block::Block;
+use crate::pipeline::block::{Block, RowOrigin};
 use crate::pipeline::mark::Mark;
 use crate::pipeline::meters::Stopwatch;
 use crate::pipeline::node::{Context, Node, Poll, Position};
+use crate::pipeline::nodes::apart::{Parts, polls, work_apart};
 use crate::pipeline::permutation::Permutation;
 use crate::pipeline::rows::Rows;
+use crate::pipeline::skipped::{Note, Skipped, is_damage};
 use crate::pipeline::task::{Outcome, Ring};
 use crate::run::catch_panic;
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -24,6 +27,11 @@ pub trait Indexed: Send + Sync {
 
     /// The rows of these numbers, in this order.
     fn read(&self, numbers: &[u64]) -> Result<Block>;
+
+    /// Where row `number` is read, if it comes from a file.
+    fn origin(&self, _number: u64) -> Option<RowOrigin> {
+        None
+    }
 
     /// How many bytes a row has, roughly.
     fn row_bytes(&self) -> usize;
@@ -80,6 +88,8 @@ pub struct Sampled {
     ring: Ring<Outcome>,
     /// Comes after the rows before it.
     error: Option<Error>,
+    /// What a task has given and is not given yet.
+    ready: VecDeque<Poll>,
 }
 
 impl Sampled {
@@ -91,8 +101,8 @@ impl Sampled {
         // So many places have so many rows, on average.
         let block_places = (block_rows * u128::from(num_places) / u128::from(len.max(1))) as u64;
         let block_places = block_places.max(1);
-        let (ring, error) = (Ring::new(), None);
-        Self { rows, order, next: 0, num_places, block_places, row_bytes, ahead, position, ring, error }
+        let (ring, error, ready) = (Ring::new(), None, VecDeque::new());
+        Self { rows, order, next: 0, num_places, block_places, row_bytes, ahead, position, ring, error, ready }
     }
 
     /// With `in_any_order`, blocks come as soon as they are there.
@@ -122,8 +132,18 @@ impl Sampled {
                 let meter = meters.stage(position.stage);
                 let watch = Stopwatch::start_with_processor(meter);
                 let read = || {
-                    let (block, error) = read(&*rows, &order.numbers(places, rows.len()))?;
-                    let Some(block) = block else { return Ok(Outcome::new(Rows::new(), error)) };
+                    let numbers = order.numbers(places, rows.len());
+                    let (block, notes, error) = match position.skipper {
+                        Some(skipper) => {
+                            let (block, notes) = Reading { rows: &*rows, numbers, skipper, position }.read()?;
+                            (block, notes, None)
+                        }
+                        None => {
+                            let (block, error) = read(&*rows, &numbers)?;
+                            (block, Vec::new(), error)
+                        }
+                    };
+                    let Some(block) = block else { return Ok(Outcome { notes, ..Outcome::new(Rows::new(), error) }) };
                     let num_bytes = block.num_bytes();
                     meter.inspect(|meter| meter.count(0, num_bytes));
                     let origins = block.origins().in_pass(position.pass);
@@ -131,7 +151,7 @@ impl Sampled {
                     // The records are kept with what frames them.
                     let frames = rows.row_bytes().saturating_mul(block.num_rows()).saturating_sub(num_bytes);
                     charge.correct(block.held_bytes().saturating_add(frames));
-                    Ok(Outcome::new(Rows::all(block.charged(charge)), error))
+                    Ok(Outcome { notes, ..Outcome::new(Rows::all(block.charged(charge)), error) })
                 };
                 let outcome = catch_panic(read);
                 drop(watch);
@@ -163,21 +183,63 @@ fn read(rows: &dyn Indexed, numbers: &[u64]) -> Result<(Option<Block>, Option<Er
     Err(error)
 }
 
+/// The rows of some numbers, of which those are left out that are damaged.
+struct Reading<'a> {
+    rows: &'a dyn Indexed,
+    numbers: Vec<u64>,
+    skipper: usize,
+    position: Position,
+}
+
+impl Reading<'_> {
+    /// The rows that can be read, and the others with their places.
+    fn read(mut self) -> Result<(Option<Block>, Vec<(usize, Note)>)> {
+        if self.numbers.is_empty() {
+            return Ok((None, Vec::new()));
+        }
+        let failure = match self.rows.read(&self.numbers) {
+            Ok(block) => return Ok((Some(block), Vec::new())),
+            Err(error) => error,
+        };
+        let num_rows = self.numbers.len();
+        let (good, notes) = work_apart(&mut self, num_rows, failure)?;
+        let block = (!good.is_empty()).then(|| good.copy()).transpose()?;
+        Ok((block, notes))
+    }
+}
+
+impl Parts for Reading<'_> {
+    type Failure = Error;
+
+    fn work(&mut self, range: Range<usize>) -> Result<Block> {
+        self.rows.read(&self.numbers[range])
+    }
+
+    fn leave_out(&mut self, row: usize, failure: Error) -> Result<Skipped> {
+        if !is_damage(&failure) {
+            return Err(failure);
+        }
+        let origin = self.rows.origin(self.numbers[row]).map(|origin| origin.in_pass(self.position.pass));
+        Ok(Skipped::row(self.skipper, self.position.stage, origin, failure))
+    }
+}
+
 impl Node for Sampled {
     fn pull(&mut self, context: &mut Context) -> Result<Poll> {
         loop {
+            if let Some(poll) = self.ready.pop_front() {
+                return Ok(poll);
+            }
             self.start_tasks(context);
             if let Some(error) = self.error.take() {
                 return Err(error);
             }
             match self.ring.pop() {
                 Some((mark, outcome)) => {
-                    let Outcome { rows, error, .. } = outcome?;
+                    let Outcome { rows, notes, error, .. } = outcome?;
                     self.error = error;
                     self.start_tasks(context);
-                    if !rows.is_empty() {
-                        return Ok(Poll::Ready(rows.marked(mark)));
-                    }
+                    self.ready.extend(polls(rows, notes, mark));
                 }
                 None if self.ring.is_empty() => return Ok(Poll::End),
                 None => return Ok(Poll::Pending),

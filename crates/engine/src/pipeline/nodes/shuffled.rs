@@ -1,7 +1,7 @@
 //! A shuffle of all rows: first it is found out where they are, then they are read in the order of a permutation.
 
 use crate::error::{Error, Result};
-use crate::pipeline::block::{Block, FileOrigin};
+use crate::pipeline::block::{Block, FileOrigin, RowOrigin};
 use crate::pipeline::budget::Charge;
 use crate::pipeline::index::{FileIndex, Kept, RandomAccess, ReachedFiles};
 use crate::pipeline::mark::Mark;
@@ -9,8 +9,10 @@ use crate::pipeline::meters::Stopwatch;
 use crate::pipeline::node::{Context, Node, Poll, Position};
 use crate::pipeline::nodes::cache::{CachedRows, Store};
 use crate::pipeline::nodes::sampled::Indexed;
+use crate::pipeline::skipped::{Note, Skipped, is_damage};
 use crate::pipeline::task::Ring;
 use crate::run::catch_panic;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Finds out how rows are reached.
@@ -26,12 +28,12 @@ pub enum Reach {
 }
 
 impl Reach {
-    /// The rows, `None` before a task has ended.
-    fn poll(&mut self, context: &mut Context) -> Result<Option<Arc<dyn Indexed>>> {
+    /// The rows, `None` before a task has ended. Adds word of what is left out.
+    fn poll(&mut self, context: &mut Context, notes: &mut Vec<Note>) -> Result<Option<Arc<dyn Indexed>>> {
         match self {
             Self::Known(_) => {}
             Self::Refused(error) => return Err(error.clone()),
-            Self::Files(scans) => match scans.poll(context)? {
+            Self::Files(scans) => match scans.poll(context, notes)? {
                 Some(rows) => *self = Self::Known(Arc::new(rows)),
                 None => return Ok(None),
             },
@@ -42,6 +44,7 @@ impl Reach {
                     }
                 }
                 let cached = store.get().ok_or_else(|| Error::internal("cache: nothing was kept"))?;
+                notes.extend(cached.notes().cloned());
                 *self = Self::Known(Arc::new(CachedRows::new(cached, context.budget)?));
             }
         }
@@ -90,10 +93,14 @@ impl Scans {
             self.next = end;
             let (access, kept, part) = (Arc::clone(&self.access), Arc::clone(&self.kept), self.part);
             let slot = self.ring.start(Mark::default());
+            let position = self.position;
             let scan = move |file: &Arc<FileOrigin>| {
                 let index = FileIndex::of(&*access, file, kept.get(part, file))?;
                 kept.put(part, &index);
-                Ok(index)
+                match index.fault() {
+                    Some((_, error)) if position.skipper.is_none() || !is_damage(error) => Err(error.clone()),
+                    _ => Ok(index),
+                }
             };
             let (meters, stage) = (Arc::clone(context.meters), self.position.stage);
             let work = move || {
@@ -106,8 +113,8 @@ impl Scans {
         }
     }
 
-    /// The records, `None` before all files were scanned.
-    fn poll(&mut self, context: &mut Context) -> Result<Option<Indexes>> {
+    /// The records, `None` before all files were scanned. Adds word of what cannot be read.
+    fn poll(&mut self, context: &mut Context, notes: &mut Vec<Note>) -> Result<Option<Indexes>> {
         loop {
             self.start_tasks(context);
             let Some((_, found)) = self.ring.pop() else { break };
@@ -119,7 +126,16 @@ impl Scans {
         if !self.ring.is_empty() {
             return Ok(None);
         }
-        let files = std::mem::take(&mut self.files).into_iter().zip(std::mem::take(&mut self.found)).collect();
+        let files: Vec<_> = std::mem::take(&mut self.files).into_iter().zip(std::mem::take(&mut self.found)).collect();
+        if let Some(skipper) = self.position.skipper {
+            let left_out = |(file, index): &(Arc<FileOrigin>, Arc<FileIndex>)| {
+                let (at, error) = index.fault()?;
+                let origin = RowOrigin { file: Arc::clone(file), record: at.record, sub: 0 };
+                let at = (origin, at.offset_bytes);
+                Some(Skipped::damage(skipper, self.position.stage, at, error.clone(), true).into())
+            };
+            notes.extend(files.iter().filter_map(left_out));
+        }
         let charges = std::mem::take(&mut self.charges);
         Ok(Some(Indexes { files: ReachedFiles::new(Arc::clone(&self.access), files), _charges: charges }))
     }
@@ -140,6 +156,10 @@ impl Indexed for Indexes {
         self.files.read(numbers)
     }
 
+    fn origin(&self, number: u64) -> Option<RowOrigin> {
+        self.files.origin(number)
+    }
+
     fn row_bytes(&self) -> usize {
         self.files.row_bytes()
     }
@@ -153,23 +173,35 @@ pub struct Shuffled {
     parts: Vec<Reach>,
     begin: Option<Begin>,
     node: Option<Box<dyn Node>>,
+    /// What each part leaves out before its first row.
+    notes: Vec<Vec<Note>>,
+    /// The same, in order, once all parts are reached.
+    left_out: VecDeque<Note>,
 }
 
 impl Shuffled {
     /// The rows of all parts, as `begin` gives them.
     pub fn new(parts: Vec<Reach>, begin: Begin) -> Self {
-        Self { parts, begin: Some(begin), node: None }
+        let notes = parts.iter().map(|_| Vec::new()).collect();
+        Self { parts, begin: Some(begin), node: None, notes, left_out: VecDeque::new() }
     }
 }
 
 impl Node for Shuffled {
     fn pull(&mut self, context: &mut Context) -> Result<Poll> {
         if let Some(begin) = self.begin.take() {
-            let reached: Vec<_> = self.parts.iter_mut().map(|part| part.poll(context)).collect::<Result<_>>()?;
+            let parts = self.parts.iter_mut().zip(&mut self.notes);
+            let reached: Vec<_> = parts.map(|(part, notes)| part.poll(context, notes)).collect::<Result<_>>()?;
             match reached.into_iter().collect() {
-                Some(reached) => self.node = Some(begin(reached)?),
+                Some(reached) => {
+                    self.node = Some(begin(reached)?);
+                    self.left_out.extend(self.notes.drain(..).flatten());
+                }
                 None => self.begin = Some(begin),
             }
+        }
+        if let Some(note) = self.left_out.pop_front() {
+            return Ok(Poll::Note(note));
         }
         match &mut self.node {
             Some(node) => node.pull(context),

@@ -9,6 +9,7 @@ use crate::pipeline::nodes::held::{Holding, Place};
 use crate::pipeline::nodes::numbered::{Given, Numbered, Restart};
 use crate::pipeline::nodes::window_draws::{Draws, accepted};
 use crate::pipeline::rows::Rows;
+use crate::pipeline::skipped::Note;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -42,6 +43,8 @@ pub struct Window {
     is_over: bool,
     /// Comes after the rows that were drawn before it.
     error: Option<Error>,
+    /// The same for word of what was left out. Nothing is drawn before it is given.
+    note: Option<Note>,
 }
 
 /// What the input gave and the window did not take yet.
@@ -99,6 +102,7 @@ impl Window {
             was_full: false,
             is_over: false,
             error: None,
+            note: None,
         }
     }
 
@@ -162,7 +166,11 @@ impl Window {
             if self.is_over {
                 return Ok(false);
             }
+            if self.note.is_some() {
+                return Ok(false);
+            }
             match self.input.pull(context)? {
+                Given::Note(note) => self.note = Some(note),
                 Given::Rows(first, rows) => {
                     self.holding.begin_arrival(first, rows.mark(0));
                     self.num_rows = self.num_rows.max(first + rows.len() as u64);
@@ -227,6 +235,11 @@ impl Node for Window {
         match self.draw_group(&mut rows, &mut mark, context) {
             Err(error) if !rows.is_empty() => self.error = Some(error),
             result => result?,
+        }
+        if rows.is_empty()
+            && let Some(note) = self.note.take()
+        {
+            return Ok(Poll::Note(note));
         }
         match (rows.is_empty(), self.is_over && self.num_waiting() == 0) {
             (false, _) => Ok(Poll::Ready(rows.marked(mark))),

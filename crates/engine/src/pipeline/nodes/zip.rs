@@ -6,7 +6,8 @@ use crate::pipeline::mark::Mark;
 use crate::pipeline::meters::Stopwatch;
 use crate::pipeline::node::{Context, Node, Poll, Position};
 use crate::pipeline::rows::Rows;
-use crate::pipeline::task::Ring;
+use crate::pipeline::skipped::Note;
+use crate::pipeline::task::{Outcome, Ring};
 use crate::run::catch_panic;
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ pub struct Zip {
     is_strict: bool,
     ahead: usize,
     position: Position,
-    ring: Ring<Rows>,
+    ring: Ring<Outcome>,
     num_rows: u64,
     end: Option<Ending>,
 }
@@ -32,6 +33,8 @@ struct Input {
     node: Box<dyn Node>,
     rows: Rows,
     state: State,
+    /// Word of what was left out before its next row.
+    notes: Vec<Note>,
 }
 
 enum State {
@@ -44,7 +47,7 @@ enum State {
 impl Zip {
     /// Up to `ahead` tasks are begun before their results are wanted.
     pub fn new(inputs: Vec<Box<dyn Node>>, is_strict: bool, ahead: usize, position: Position) -> Self {
-        let input = |node| Input { node, rows: Rows::new(), state: State::Open };
+        let input = |node| Input { node, rows: Rows::new(), state: State::Open, notes: Vec::new() };
         let inputs = inputs.into_iter().map(input).collect();
         Self { inputs, is_strict, ahead, position, ring: Ring::new(), num_rows: 0, end: None }
     }
@@ -60,6 +63,9 @@ impl Zip {
             self.inputs.iter_mut().for_each(|input| input.fill(context));
             if self.inputs.iter().any(|input| matches!(input.state, State::Waits)) {
                 return;
+            }
+            for note in self.inputs.iter_mut().flat_map(|input| input.notes.drain(..)) {
+                self.ring.start(Mark::default()).set(Ok(Outcome::of_note(note)));
             }
             let num_rows = self.inputs.iter().map(|input| input.rows.len()).min().unwrap_or(0);
             if num_rows == 0 {
@@ -79,7 +85,7 @@ impl Zip {
                 let rows = catch_panic(|| {
                     let block = side_by_side(parts)?;
                     charge.correct(block.held_bytes());
-                    Ok(Rows::all(block.charged(charge)))
+                    Ok(Rows::all(block.charged(charge)).into())
                 });
                 drop(watch);
                 slot.set(rows);
@@ -113,17 +119,23 @@ impl Zip {
 impl Input {
     /// Asks for rows if there are none.
     fn fill(&mut self, context: &mut Context) {
-        if !self.rows.is_empty() || !matches!(self.state, State::Open | State::Waits) {
-            return;
-        }
-        self.state = match self.node.pull(context) {
-            Ok(Poll::Ready(rows)) => {
-                self.rows = rows;
-                State::Open
+        while self.rows.is_empty() && matches!(self.state, State::Open | State::Waits) {
+            self.state = match self.node.pull(context) {
+                Ok(Poll::Ready(rows)) => {
+                    self.rows = rows;
+                    State::Open
+                }
+                Ok(Poll::Note(note)) => {
+                    self.notes.push(note);
+                    State::Open
+                }
+                Ok(Poll::Pending) => State::Waits,
+                Ok(Poll::End) => State::Ended,
+                Err(error) => State::Failed(error),
+            };
+            if matches!(self.state, State::Waits) {
+                return;
             }
-            Ok(Poll::Pending) => State::Waits,
-            Ok(Poll::End) => State::Ended,
-            Err(error) => State::Failed(error),
         }
     }
 }
@@ -141,10 +153,14 @@ fn side_by_side(mut parts: Vec<Rows>) -> Result<Block> {
 impl Node for Zip {
     fn pull(&mut self, context: &mut Context) -> Result<Poll> {
         self.start_tasks(context);
-        if let Some((mark, rows)) = self.ring.pop() {
-            let rows = rows?;
+        if let Some((mark, outcome)) = self.ring.pop() {
+            let Outcome { rows, notes, .. } = outcome?;
             self.start_tasks(context);
-            return Ok(Poll::Ready(rows.marked(mark)));
+            // A task has rows, and anything else a note.
+            return Ok(match notes.into_iter().next() {
+                Some((_, note)) => Poll::Note(note),
+                None => Poll::Ready(rows.marked(mark)),
+            });
         }
         if !self.ring.is_empty() {
             return Ok(Poll::Pending);

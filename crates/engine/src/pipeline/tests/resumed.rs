@@ -20,6 +20,7 @@ fn rows_from(plan: &Arc<Plan>, settings: Settings, limit_bytes: usize, from: &Ma
                     given.extend(rows.map(|(number, row)| (row, mark.behind(number as u64))));
                 }
                 Output::End => break,
+                Output::Note(note) => panic!("{note:?}"),
                 Output::Timeout => panic!("nothing came"),
             }
         }
