@@ -17,6 +17,7 @@ __all__ = [
     "Index",
     "Job",
     "Kernel",
+    "Passed",
     "Plan",
     "Program",
     "ProgramBuilder",
@@ -340,14 +341,14 @@ class Job:
         counts: Sequence[int] | None,
         error: BaseException | None,
         state: str | None = None,
-        failed: Sequence[tuple[int, BaseException]] = [],
+        failed: Sequence[tuple[int, BaseException]] | None = None,
     ) -> None: ...
     def keep(
         self,
         rows: Sequence[int],
         error: BaseException | None,
         state: str | None = None,
-        failed: Sequence[tuple[int, BaseException]] = [],
+        failed: Sequence[tuple[int, BaseException]] | None = None,
     ) -> None: ...
 
 @final

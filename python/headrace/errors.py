@@ -69,7 +69,7 @@ DATA_LOSS: Final = 15
 UNAUTHENTICATED: Final = 16
 
 
-class SkippedExamples(Exception):  # noqa: N818 (it says what happened, and is no mistake of its own)
+class SkippedExamples(Exception):
     """Examples were left out by `skip_errors`, raised at the end of the data.
 
     Attributes:

@@ -14,7 +14,7 @@ use headrace_engine::pipeline::mark::Mark;
 use headrace_engine::pipeline::meters::{Meter, Read, Time};
 use headrace_engine::pipeline::plan::Settings;
 use headrace_engine::pipeline::rows::Rows;
-use headrace_engine::pipeline::skipped::{Note, Skipped};
+use headrace_engine::pipeline::skipped::{Note, Notes, Skipped};
 use headrace_engine::pipeline::task::{HostTask, Outcome};
 use headrace_engine::run::Run;
 use headrace_engine::sync::cancellation::Cancellation;
@@ -107,7 +107,7 @@ impl Job {
     /// Gives the result: columns of `num_rows` rows. `counts` says how many of them were made of each row that came; None
     /// for one of each. `error` is what happened at the row behind those; `state` what the function had before all of them, if
     /// it keeps one; `failed` are the rows that are left out, rising, of which nothing was made.
-    #[pyo3(signature = (columns, num_rows, counts, error, state=None, failed=Vec::new()))]
+    #[pyo3(signature = (columns, num_rows, counts, error, state=None, failed=None))]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn finish(
         &self,
@@ -117,8 +117,9 @@ impl Job {
         counts: Option<Vec<u64>>,
         error: Option<Bound<'_, PyAny>>,
         state: Option<&str>,
-        failed: Vec<Failed<'_>>,
+        failed: Option<Vec<Failed<'_>>>,
     ) -> PyResult<()> {
+        let failed = failed.unwrap_or_default();
         let columns = columns.into_iter().map(|column| column.get().0.clone()).collect();
         let (origins, notes) = match counts {
             Some(counts) => {
@@ -143,15 +144,16 @@ impl Job {
     }
 
     /// Gives the rows of these numbers as they came; `error`, `state` and `failed` are as for `finish`.
-    #[pyo3(signature = (rows, error, state=None, failed=Vec::new()))]
+    #[pyo3(signature = (rows, error, state=None, failed=None))]
     fn keep(
         &self,
         py: Python<'_>,
         rows: Vec<usize>,
         error: Option<Bound<'_, PyAny>>,
         state: Option<&str>,
-        failed: Vec<Failed<'_>>,
+        failed: Option<Vec<Failed<'_>>>,
     ) {
+        let failed = failed.unwrap_or_default();
         let notes = self.notes(py, &failed, |row| rows.partition_point(|kept| *kept < row));
         let mut kept = Rows::new();
         rows.into_iter().for_each(|row| kept.push(&self.block, row, 1));
@@ -189,7 +191,7 @@ enum Made {
 
 impl Job {
     /// Word of rows that are left out, before each of which so many rows are given.
-    fn notes(&self, py: Python<'_>, failed: &[Failed<'_>], before: impl Fn(usize) -> usize) -> Vec<(usize, Note)> {
+    fn notes(&self, py: Python<'_>, failed: &[Failed<'_>], before: impl Fn(usize) -> usize) -> Notes {
         let Some(skipper) = self.skipper else { return Vec::new() };
         let failed: Vec<_> =
             failed.iter().map(|(row, error)| (*row, from_python(py, PyErr::from_value(error.clone())))).collect();
@@ -202,7 +204,7 @@ impl Job {
         places.into_iter().zip(skipped.into_iter().map(Note::from)).collect()
     }
 
-    fn end(&self, result: Result<(Made, Option<Error>)>, notes: Vec<(usize, Note)>, state: Option<&str>) {
+    fn end(&self, result: Result<(Made, Option<Error>)>, notes: Notes, state: Option<&str>) {
         let Some(task) = self.task.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
         let HostTask { mut charge, expected, slot, .. } = task;
         let result = result.map(|(made, error)| {

@@ -7,6 +7,7 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Mapping
+from dataclasses import replace
 from types import TracebackType
 from typing import Any, NamedTuple
 
@@ -61,13 +62,13 @@ class Batches:
         self._files = planned.files
         self._identity: dict[str, Any] | None = None
         self._counted = planned.stages
-        names = [StageReadings.name_of(counted) for counted in planned.stages]
+        whole = [replace(counted, part="") for counted in planned.stages]
         judged = {
             number: counted.stage
             for number, counted in enumerate(planned.stages)
             if isinstance(counted.stage, SkipErrors)
         }
-        self._report = Report(judged, names)
+        self._report = Report(judged, list(map(StageReadings.name_of, whole)))
         if resumed is not None:
             self._report.restore(resumed.skipped)
         self._num_threads = options.get("num_threads") or _num_cores()
@@ -100,6 +101,7 @@ class Batches:
         self._end_time: float | None = None
         is_over = threading.Event()
         if seconds := options.get("stuck_after_s"):
+            names = list(map(StageReadings.name_of, planned.stages))
             watched = (self._execution, planned.lanes, names, seconds, is_over)
             threads.append(
                 threading.Thread(target=watch, args=watched, name="headrace-watch", daemon=True)

@@ -396,14 +396,14 @@ class Pipeline:
         return self._then(stages.Unbatch())
 
     def skip_errors(self, budget: int | float, raises_at_end: bool = False) -> "Pipeline":
-        """Leaves out what fails in the stages before: damaged records, and examples at which a
-        function raises.
+        """Leaves out damaged records, and examples at which a function raises.
 
-        They stand in `Batches.skipped`, in order: the file, the number and the place of the record,
-        the stage and what happened. They are part of the state. Behind a record of a TFRecord file
-        whose data are damaged the next one is read; damage that hides where the next record begins
-        ends the file, and counts once. What is no fault of an example remains an error: a file that
-        cannot be opened or read, an iterator or a Parquet file that fails, an interrupt.
+        That holds for the stages before. What is left out stands in `Batches.skipped`, in order:
+        the file, the number and the place of the record, the stage and what happened. It is part of
+        the state. Behind a record of a TFRecord file whose data are damaged the next one is read;
+        damage that hides where the next record begins ends the file, and counts once. What is no
+        fault of an example remains an error: a file that cannot be opened or read, an iterator or a
+        Parquet file that fails, an interrupt.
 
         `take`, `skip`, `shard` and `batch` before this count what is not left out. A batch whose
         examples do not fit together, or at which a function fails, is left out as a whole.
@@ -420,8 +420,9 @@ class Pipeline:
             ValueError: If `budget` is out of range, or a shuffle of all examples of `concat` is
                 before this.
 
-        While it is iterated, what has failed is raised if it is more than the budget, with how many
-        were left out before; at the end of the data a share raises `errors.SkippedExamples`.
+        If more than the budget is left out, the failure that was too much is raised while the
+        pipeline is iterated, with how many were before; a share that is too large at the end of the
+        data raises `errors.SkippedExamples`.
         """
         check_budget(budget)
         if not isinstance(raises_at_end, bool):

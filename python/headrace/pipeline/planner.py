@@ -209,15 +209,12 @@ class _Planning:
                 self._batch(batch, before)
             case stages.Prefetch(count=count):
                 self.num_ready = count
-            case stages.SkipErrors():
-                self._finish_waiting()
-                self._plan = self._plan.skip_errors(self._number)
             case stages.Map() | stages.Filter() | stages.FlatMap() as function:
                 self._function(function, index, before, after)
             case stage:
                 self._plan = self._moved(stage)
 
-    def _moved(self, stage: Stage) -> engine.Plan:
+    def _moved(self, stage: Stage) -> engine.Plan:  # noqa: PLR0911 (one for each stage)
         """Returns the plan behind a stage that leaves each row as it is."""
         match stage:
             case stages.Take(count=count):
@@ -228,10 +225,14 @@ class _Planning:
                 return self._plan.shard(number, count)
             case stages.Epochs(count=count):
                 return self._plan.epochs(count)
+            case stages.SkipErrors():
+                self._finish_waiting()
+                return self._plan.skip_errors(self._number)
             case stages.Shuffle() as shuffle:
                 return self._shuffled(shuffle)
             case stages.Cache(kept=kept):
-                # Whole blocks are kept, after the work that waits.
+                # Whole blocks are kept, after the work that waits and may leave holes in them.
+                self._finish_waiting()
                 self._finish_rows()
                 return self._plan.cache(kept)
         raise AssertionError(f"{stage!r} cannot be planned")

@@ -64,10 +64,14 @@ def needs_scan(chain: Sequence[Stage]) -> bool:
 
 def _obstacle(chain: Sequence[Stage]) -> str | None:
     for stage in chain[1:]:
-        if isinstance(stage, stages.SkipErrors):
-            return "skip_errors leaves some out; shuffle before it"
         if not isinstance(stage, _ONE_TO_ONE):
-            return f"{stage.name} does not make one example of each"
+            is_mine = isinstance(stage, stages.SkipErrors)
+            what = (
+                "leaves some out; shuffle before it"
+                if is_mine
+                else "does not make one example of each"
+            )
+            return f"{stage.name} {what}"
     source = chain[0]
     match source:
         case stages.Arrays():

@@ -22,8 +22,8 @@ class Skipped(NamedTuple):
     """An example that was left out, or what could not be read of a file.
 
     Attributes:
-        file: The file, as the pipeline names it. None for what does not come from a file, such as
-            rows of arrays, and batches.
+        file: The file, or the word for another source, such as "arrays", as `with_origin` gives it.
+            None for what has no such name, such as batches.
         record_number: The number of the record in the file, from 0, as `with_origin` gives it; of
             the example in its source, or of the batch. None if it is not known.
         offset_bytes: Where the record begins in the uncompressed file, with what frames it. None if

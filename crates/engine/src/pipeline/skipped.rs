@@ -67,8 +67,11 @@ impl From<Skipped> for Note {
     }
 }
 
-/// Rows, and what was left out between them: each note with the number of rows before it, rising.
-pub type Noted = (Rows, Vec<(usize, Note)>);
+/// Notes, each with the number of rows before it, rising.
+pub type Notes = Vec<(usize, Note)>;
+
+/// Rows, and what was left out between them.
+pub type Noted = (Rows, Notes);
 
 /// Whether an error means that a file is damaged; others are of the system, or of the program.
 pub fn is_damage(error: &Error) -> bool {

@@ -4,7 +4,7 @@ use super::budget::Charge;
 use super::mark::Mark;
 use super::nodes::expected::Expected;
 use super::rows::Rows;
-use super::skipped::Note;
+use super::skipped::{Note, Notes};
 use crate::error::{Error, Result};
 use crate::sync::Mutex;
 use std::collections::{BTreeMap, VecDeque};
@@ -45,8 +45,8 @@ pub struct Outcome {
     pub error: Option<Error>,
     /// The state that a Python function had before.
     pub state: Option<Arc<str>>,
-    /// What was left out, each with the number of rows before it, rising.
-    pub notes: Vec<(usize, Note)>,
+    /// What was left out.
+    pub notes: Notes,
 }
 
 impl Outcome {

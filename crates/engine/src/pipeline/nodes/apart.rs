@@ -5,7 +5,7 @@ use crate::pipeline::block::Block;
 use crate::pipeline::mark::Mark;
 use crate::pipeline::node::Poll;
 use crate::pipeline::rows::Rows;
-use crate::pipeline::skipped::{Note, Noted, Skipped};
+use crate::pipeline::skipped::{Noted, Notes, Skipped};
 use std::collections::VecDeque;
 use std::ops::Range;
 
@@ -45,7 +45,7 @@ fn part<P: Parts>(parts: &mut P, range: Range<usize>, failure: P::Failure, noted
 }
 
 /// What a node gives of the result of a task: its rows, which begin at a mark, and the notes at their places.
-pub fn polls(rows: Rows, notes: Vec<(usize, Note)>, mark: Mark) -> impl Iterator<Item = Poll> {
+pub fn polls(rows: Rows, notes: Notes, mark: Mark) -> impl Iterator<Item = Poll> {
     let mut rest = rows.marked(mark);
     let mut polls = VecDeque::new();
     let mut num_given = 0;

@@ -9,7 +9,7 @@ use crate::pipeline::node::{Context, Node, Poll, Position};
 use crate::pipeline::nodes::apart::{Parts, polls, work_apart};
 use crate::pipeline::nodes::expected::Expected;
 use crate::pipeline::rows::Rows;
-use crate::pipeline::skipped::{Note, Skipped, is_of_example};
+use crate::pipeline::skipped::{Notes, Skipped, is_of_example};
 use crate::pipeline::task::{HostTask, Outcome, Ring};
 use crate::run::catch_panic;
 use smallvec::SmallVec;
@@ -240,8 +240,8 @@ struct Work<'a> {
 /// The rows after all stages, as a block that nobody else has.
 struct Applied {
     block: Block,
-    /// What was left out, with the number of rows before it.
-    notes: Vec<(usize, Note)>,
+    /// What was left out.
+    notes: Notes,
     /// What happened at the row behind the block's.
     error: Option<Error>,
 }

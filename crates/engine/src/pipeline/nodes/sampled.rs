@@ -8,7 +8,7 @@ use crate::pipeline::node::{Context, Node, Poll, Position};
 use crate::pipeline::nodes::apart::{Parts, polls, work_apart};
 use crate::pipeline::permutation::Permutation;
 use crate::pipeline::rows::Rows;
-use crate::pipeline::skipped::{Note, Skipped, is_damage};
+use crate::pipeline::skipped::{Notes, Skipped, is_damage};
 use crate::pipeline::task::{Outcome, Ring};
 use crate::run::catch_panic;
 use std::collections::VecDeque;
@@ -193,7 +193,7 @@ struct Reading<'a> {
 
 impl Reading<'_> {
     /// The rows that can be read, and the others with their places.
-    fn read(mut self) -> Result<(Option<Block>, Vec<(usize, Note)>)> {
+    fn read(mut self) -> Result<(Option<Block>, Notes)> {
         if self.numbers.is_empty() {
             return Ok((None, Vec::new()));
         }

@@ -1,0 +1,500 @@
+"""What `skip_errors` leaves out, what it says of it, and when it is too much."""
+
+import gzip
+import io
+import json
+import tarfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.archives import add_members
+from tests.pipeline.conftest import WAYS, example, write_damaged
+
+import headrace as hr
+from headrace import errors
+from headrace.pipeline import state as states_of
+from headrace.records import TFRecordWriter
+
+
+def run(pipeline):
+    """All numbers, and what was left out, which are the same for all ways to run it."""
+    first, *others = (once(pipeline.options(**way)) for way in WAYS)
+    assert all(other == first for other in others)
+    return first
+
+
+def once(pipeline):
+    with iter(pipeline) as batches:
+        numbers = [int(number) for batch in batches for number in np.ravel(batch["number"])]
+        return numbers, batches.skipped
+
+
+def places(skipped):
+    return [(Path(one.file).name, one.record_number, one.offset_bytes) for one in skipped]
+
+
+def numbered(path, numbers):
+    """Writes a TFRecord file of numbers as text; returns where each record begins."""
+    with TFRecordWriter(path) as writer:
+        for number in numbers:
+            writer.write(b"%d" % number)
+    lengths = [12 + len(b"%d" % number) + 4 for number in numbers]
+    return [sum(lengths[:index]) for index in range(len(lengths) + 1)]
+
+
+def damage(path, *offsets):
+    raw = bytearray(path.read_bytes())
+    for offset in offsets:
+        raw[offset] ^= 1
+    path.write_bytes(raw)
+
+
+def as_number(record):
+    return {"number": int(record["record"])}
+
+
+def text_as_number(line):
+    return {"number": int(line["text"])}
+
+
+class TestFormats:
+    def test_a_record_with_a_wrong_checksum_is_one_record(self, tmp_path):
+        begins = numbered(tmp_path / "a", range(2000))
+        damage(tmp_path / "a", begins[7] + 12, begins[8] + 12, begins[1500] + 13)
+        numbers, skipped = run(hr.tfrecords(tmp_path / "a").map(as_number).skip_errors(3))
+        assert numbers == [number for number in range(2000) if number not in (7, 8, 1500)]
+        assert places(skipped) == [("a", number, begins[number]) for number in (7, 8, 1500)]
+        assert all(one.stage == "tfrecords" for one in skipped)
+        assert "the checksum of its data does not match" in skipped[0].reason
+
+    @pytest.mark.parametrize("is_shuffled", [False, True])
+    def test_a_damaged_length_ends_the_file(self, tmp_path, is_shuffled):
+        begins = numbered(tmp_path / "a", range(500))
+        numbered(tmp_path / "b", range(500, 600))
+        damage(tmp_path / "a", begins[300], begins[30] + 12)
+        source = hr.tfrecords([tmp_path / "a", tmp_path / "b"])
+        source = source.shuffle(seed=3) if is_shuffled else source
+        numbers, skipped = run(source.map(as_number).skip_errors(2))
+        assert sorted(numbers) == [n for n in range(600) if n != 30 and not 300 <= n < 500]
+        assert sorted(places(skipped)) == [("a", 30, begins[30]), ("a", 300, begins[300])]
+        ended = next(one for one in skipped if one.record_number == 300)
+        assert "checksum of its length" in ended.reason
+        assert ended.reason.endswith("What follows in the file was not read.")
+
+    def test_a_file_that_is_cut_short(self, tmp_path):
+        begins = numbered(tmp_path / "a", range(50))
+        (tmp_path / "a").write_bytes((tmp_path / "a").read_bytes()[:-3])
+        numbers, skipped = run(hr.tfrecords(tmp_path / "a").map(as_number).skip_errors(1))
+        assert numbers == list(range(49))
+        assert places(skipped) == [("a", 49, begins[49])]
+
+    def test_compressed_data_that_end_too_soon(self, tmp_path):
+        lines = b"".join(b"%d\n" % number for number in range(90_000))
+        (tmp_path / "a").write_bytes(gzip.compress(lines)[:100_000])
+        (tmp_path / "b").write_bytes(b"7\n")
+        pipeline = hr.text_lines([tmp_path / "a", tmp_path / "b"]).map(text_as_number)
+        numbers, skipped = run(pipeline.skip_errors(1))
+        assert numbers == [*range(len(numbers) - 1), 7]
+        assert len(numbers) > 10_000
+        assert [one.record_number for one in skipped] == [len(numbers) - 1]
+        assert "end too soon" in skipped[0].reason
+
+    @pytest.mark.parametrize("is_shuffled", [False, True])
+    def test_examples_that_do_not_parse(self, tmp_path, is_shuffled):
+        write_damaged(tmp_path / "x" / "a", range(300))
+        source = hr.tfrecords(tmp_path / "x" / "a")
+        source = source.shuffle(seed=3) if is_shuffled else source
+        numbers, skipped = run(source.parse({"number": int}).skip_errors(20))
+        lost = {number for number in range(300) if number % 77 == 5 or number % 90 == 7}
+        assert sorted(numbers) == sorted(set(range(300)) - lost)
+        begins = [0]
+        for number in range(300):
+            length = 20 if number % 77 == 5 else len(example(number))
+            begins.append(begins[-1] + 12 + length + 4)
+        assert sorted(places(skipped)) == sorted(("a", n, begins[n]) for n in lost)
+        by_stage = {one.record_number: one.stage for one in skipped}
+        assert by_stage == {n: "parse" if n % 77 == 5 else "tfrecords" for n in lost}
+
+    @pytest.mark.parametrize("is_shuffled", [False, True])
+    def test_csv_records(self, tmp_path, is_shuffled):
+        path = tmp_path / "a.csv"
+        path.write_text('number,text\n1,"x\ny"\n2\n\n3,z\nfour,z\n5,"z\n')
+        source = hr.csv(path, {"number": int, "text": str})
+        source = source.shuffle(seed=3) if is_shuffled else source
+        numbers, skipped = run(source.select("number").skip_errors(5))
+        assert sorted(numbers) == [1, 3]
+        # The number is that of the line, from 0.
+        assert sorted(places(skipped)) == [("a.csv", 3, 20), ("a.csv", 6, 27), ("a.csv", 7, 34)]
+        assert {one.stage for one in skipped} == {"csv"}
+
+    def test_a_csv_file_with_another_header(self, tmp_path):
+        (tmp_path / "a").write_text("number\n1\n")
+        (tmp_path / "b").write_text("other\n2\n")
+        (tmp_path / "c").write_text("number\n3\n")
+        source = hr.csv([tmp_path / name for name in "abc"], {"number": int})
+        numbers, skipped = run(source.skip_errors(1))
+        assert numbers == [1, 3]
+        assert places(skipped) == [("b", 0, 0)]
+        assert "no column 'number'" in skipped[0].reason
+
+    def test_json_lines(self, tmp_path):
+        path = tmp_path / "a.jsonl"
+        path.write_text('{"number": 1}\n{"number": }\n\n{"number": "3"}\n{"number": 4}\n')
+        numbers, skipped = run(hr.json_lines(path, {"number": int}).skip_errors(2))
+        assert numbers == [1, 4]
+        assert places(skipped) == [("a.jsonl", 1, 14), ("a.jsonl", 3, 28)]
+
+    @pytest.mark.parametrize("is_shuffled", [False, True])
+    def test_samples_of_archives(self, tmp_path, is_shuffled):
+        with tarfile.open(tmp_path / "a.tar", "w") as archive:
+            for number in range(6):
+                files = [(f"{number}.number", b"%d" % number), (f"{number}.txt", b"x")]
+                if number == 2:
+                    files.pop(0)
+                if number == 4:
+                    files.insert(1, files[0])
+                add_members(archive, files)
+        source = hr.webdataset(tmp_path / "a.tar")
+        source = source.shuffle(seed=3) if is_shuffled else source
+        source = source.map(lambda sample: {"number": int(sample["number"])})
+        numbers, skipped = run(source.skip_errors(2))
+        assert sorted(numbers) == [0, 1, 3, 5]
+        # Each file has a header of 512 bytes and is filled up to 512.
+        assert sorted(places(skipped)) == [("a.tar", 2, 4096), ("a.tar", 4, 7168)]
+
+    def test_an_archive_that_is_cut_short(self, tmp_path):
+        with tarfile.open(tmp_path / "a.tar", "w") as archive:
+            add_members(archive, [(f"{number}.number", b"%d" % number) for number in range(6)])
+        (tmp_path / "a.tar").write_bytes((tmp_path / "a.tar").read_bytes()[: 4 * 1024 + 100])
+        source = hr.webdataset(tmp_path / "a.tar")
+        numbers, skipped = run(
+            source.map(lambda sample: {"number": int(sample["number"])}).skip_errors(2)
+        )
+        assert numbers == [0, 1, 2]
+        assert [one.record_number for one in skipped] == [3]
+        assert "ends within a file" in skipped[0].reason
+
+    def test_records_of_one_length(self, tmp_path):
+        (tmp_path / "a").write_bytes(b"0102x304050")
+        source = hr.fixed_length_records(tmp_path / "a", 2).map(as_number)
+        numbers, skipped = run(source.skip_errors(2))
+        assert numbers == [1, 2, 4, 5][: len(numbers)]
+        assert places(skipped) == [("a", 2, 4), ("a", 5, 10)]
+
+    def test_images(self, tmp_path):
+        image = pytest.importorskip("PIL.Image")
+        encoded = io.BytesIO()
+        image.new("RGB", (4, 4)).save(encoded, "PNG")
+        for number in range(5):
+            path = tmp_path / "class" / f"{number}.png"
+            path.parent.mkdir(exist_ok=True)
+            path.write_bytes(b"nothing" if number == 3 else encoded.getvalue())
+
+        @hr.native
+        def decode(example):
+            image = hr.ops.decode_png(example["data"], channels=3)
+            return {"number": hr.ops.reshape(image, [4, 4, 3])[0, 0, 0] + 1}
+
+        numbers, skipped = run(hr.image_folder(tmp_path).map(decode).skip_errors(1))
+        assert numbers == [1] * 4
+        assert places(skipped) == [("3.png", 0, 0)]
+        assert skipped[0].stage.startswith("map(")
+        assert "decode" in skipped[0].stage
+
+
+def odd(example):
+    if example["number"] % 100 == 3:
+        raise LookupError(f"no {example['number']}")
+    return example["number"] % 2 == 1
+
+
+def pair(example):
+    if example["number"] % 100 == 3:
+        raise LookupError(f"no {example['number']}")
+    return [example] * int(example["number"] % 3)
+
+
+class TestFunctions:
+    @pytest.fixture
+    def numbers(self):
+        return hr.arrays({"number": np.arange(1000)})
+
+    def test_filter_and_flat_map(self, numbers):
+        found, skipped = run(numbers.filter(odd).skip_errors(10))
+        assert found == [n for n in range(1000) if n % 2 == 1 and n % 100 != 3]
+        assert [one.record_number for one in skipped] == list(range(3, 1000, 100))
+        assert skipped[0] == hr.Skipped("arrays", 3, None, "filter(odd)", "LookupError: no 3")
+        found, skipped = run(numbers.flat_map(pair).skip_errors(10))
+        assert found == [n for n in range(1000) if n % 100 != 3 for _ in range(n % 3)]
+        assert len(skipped) == 10
+
+    def test_what_a_function_returns_is_wrong(self, numbers):
+        pipeline = numbers.map(lambda e: {"number": 7} if e["number"] == 500 else e)
+        numbers, skipped = run(
+            pipeline.map(lambda e: {"number": "x"} if e["number"] == 7 else e).skip_errors(9)
+        )
+        assert len(numbers) == 998
+        assert [one.record_number for one in skipped] == [7, 500]
+
+    def test_random_draws_are_those_of_the_others(self, numbers):
+        def drawn(example, rng):
+            return {"number": example["number"] * 1000 + rng.integers(1000)}
+
+        def failing(example):
+            if example["number"] % 100 == 3:
+                raise LookupError
+            return example
+
+        whole, _ = run(numbers.map(drawn, seed=5))
+        kept, _ = run(numbers.map(failing).skip_errors(10).map(drawn, seed=5))
+        assert kept == [number for number in whole if number // 1000 % 100 != 3]
+
+    def test_a_batch_is_left_out_as_a_whole(self, numbers):
+        def failing(batch):
+            if 500 in batch["number"]:
+                raise LookupError
+            return batch
+
+        found, skipped = run(numbers.batch(30).map(failing).skip_errors(1))
+        assert found == [*range(480), *range(510, 1000)]
+        assert [(one.file, one.record_number) for one in skipped] == [(None, 16)]
+
+    def test_stages_before_it_count_what_is_not_left_out(self, numbers):
+        def failing(example):
+            if example["number"] < 5:
+                raise LookupError
+            return example
+
+        before = numbers.map(failing)
+        assert run(before.take(3).skip_errors(9))[0] == [5, 6, 7]
+        assert run(before.skip(2).take(2).skip_errors(9))[0] == [7, 8]
+        assert run(before.shard(1, 2).take(2).skip_errors(9))[0] == [6, 8]
+        assert run(before.batch(2).take(1).skip_errors(9))[0] == [5, 6]
+
+    def test_the_first_example_need_not_be_good(self, numbers):
+        def failing(example):
+            if example["number"] < 5:
+                raise LookupError
+            return {"number": float(example["number"])}
+
+        pipeline = numbers.map(failing).skip_errors(9)
+        assert pipeline.spec == {"number": hr.Spec(np.dtype("float32"), ())}
+        with pytest.raises(LookupError):
+            numbers.map(failing).spec  # noqa: B018
+
+    def test_all_fail(self, numbers):
+        def failing(example):
+            raise LookupError(example["number"])
+
+        with pytest.raises(LookupError):
+            list(numbers.map(failing).skip_errors(9))
+
+    def test_what_is_no_fault_of_an_example_is_an_error(self):
+        def examples():
+            yield {"number": 1}
+            raise LookupError("an iterator")
+
+        batches = iter(hr.iterable(examples).skip_errors(9))
+        assert next(batches)["number"] == 1
+        with pytest.raises(LookupError, match="an iterator"):
+            next(batches)
+
+        def interrupted(example):
+            raise KeyboardInterrupt
+
+        pipeline = hr.arrays({"number": np.arange(3)}).filter(interrupted).skip_errors(9)
+        with pytest.raises(KeyboardInterrupt):
+            list(pipeline)
+        # A file that opens, and the system cannot read it.
+        with pytest.raises(errors.UnknownError, match="/proc/self/mem; "):
+            list(hr.tfrecords("/proc/self/mem").skip_errors(9))
+
+
+class TestBudgets:
+    @pytest.fixture
+    def pipeline(self):
+        def failing(example):
+            if example["number"] % 100 == 50:
+                raise LookupError("missing")
+            return example
+
+        return hr.arrays({"number": np.arange(5000)}).map(failing)
+
+    def until_error(self, pipeline, error):
+        given = []
+        with iter(pipeline) as batches:
+            with pytest.raises(error) as raised:
+                given.extend(int(example["number"]) for example in batches)
+            return given, batches.skipped, raised.value
+
+    @pytest.mark.parametrize("way", WAYS)
+    def test_more_than_a_count(self, pipeline, way):
+        given, skipped, error = self.until_error(
+            pipeline.skip_errors(3).options(**way), LookupError
+        )
+        assert given == [number for number in range(350) if number % 100 != 50]
+        assert len(skipped) == 4
+        assert error.__notes__[-1].startswith(
+            "skip_errors: 3 examples were left out before this one, and the budget is 3."
+        )
+        assert len(self.until_error(pipeline.skip_errors(0), LookupError)[0]) == 50
+
+    @pytest.mark.parametrize("way", WAYS)
+    def test_more_than_a_share(self, pipeline, way):
+        given, _, error = self.until_error(pipeline.skip_errors(0.0099).options(**way), LookupError)
+        # One in a hundred is judged from 1,000 examples on.
+        assert given[-1] == 1049
+        assert "10 of 1050 examples were left out before this one" in error.__notes__[-1]
+        assert len(list(pipeline.skip_errors(0.011))) == 4950
+
+    def test_a_share_of_few_is_judged_at_the_end(self, pipeline):
+        few = pipeline.take(100).skip_errors(0.005)
+        given, skipped, error = self.until_error(few, errors.SkippedExamples)
+        assert (len(given), len(skipped)) == (100, 1)
+        assert error.skipped == tuple(skipped)
+        assert str(error).startswith(
+            "skip_errors: of 101 examples 1 were left out, and the budget is 0.500%: 1 by "
+        )
+        assert len(list(pipeline.skip_errors(0.005).take(100))) == 100
+
+    def test_a_count_is_for_all_epochs_and_a_share_for_what_was_read(self, pipeline):
+        few = pipeline.take(200)
+        given, _, _ = self.until_error(few.skip_errors(5).epochs(10), LookupError)
+        # Two are left out in each epoch, and the sixth is the last of the third.
+        assert (len(given), given[-1]) == (2 * 200 + 149, 149)
+        assert len(list(few.skip_errors(0.02).epochs(10))) == 2000
+        given, _, _ = self.until_error(few.skip_errors(0.008).epochs(10), LookupError)
+        assert len(given) == 5 * 200 + 50
+
+    def test_the_error_of_a_record_says_it_too(self, tmp_path):
+        begins = numbered(tmp_path / "a", range(100))
+        damage(tmp_path / "a", *(begins[number] + 12 for number in (3, 5, 7)))
+        pipeline = hr.tfrecords(tmp_path / "a").map(as_number).skip_errors(2)
+        given, skipped, error = self.until_error(pipeline, errors.DataLossError)
+        assert given == [0, 1, 2, 4, 6]
+        assert len(skipped) == 3
+        assert "record 7" in str(error)
+        assert "copy the file again. skip_errors: 2 examples were left out before" in str(error)
+
+    def test_a_summary_at_the_end_where_it_is_wanted(self, pipeline):
+        wanted = pipeline.take(300).skip_errors(100, raises_at_end=True)
+        given, skipped, error = self.until_error(wanted, errors.SkippedExamples)
+        assert (len(given), len(skipped), len(error.skipped)) == (300, 3, 3)
+        assert "3 examples were left out: 3 by map(" in str(error)
+        assert "first arrays, record 50: map(" in str(error)
+        assert len(list(pipeline.take(40).skip_errors(100, raises_at_end=True))) == 40
+
+    def test_two_of_them_count_apart(self, pipeline):
+        def failing(example):
+            if example["number"] % 500 == 60:
+                raise ValueError("another")
+            return example
+
+        twice = pipeline.skip_errors(50).map(failing).skip_errors(10)
+        with iter(twice) as batches:
+            assert len(list(batches)) == 4940
+            assert len(batches.skipped) == 60
+        self.until_error(pipeline.skip_errors(50).map(failing).skip_errors(9), ValueError)
+        self.until_error(pipeline.skip_errors(49).map(failing).skip_errors(10), LookupError)
+
+    def test_what_is_no_budget_is_refused(self, pipeline):
+        for budget in (-1, 0.0, 1.0, 2.5, float("nan")):
+            with pytest.raises(ValueError, match="skip_errors: budget is"):
+                pipeline.skip_errors(budget)
+        for budget in (True, "1", None):
+            with pytest.raises(TypeError, match="skip_errors: budget is"):
+                pipeline.skip_errors(budget)
+        with pytest.raises(TypeError, match="raises_at_end is 1"):
+            pipeline.skip_errors(1, raises_at_end=1)
+
+    def test_what_it_cannot_follow_or_precede_is_refused(self, pipeline):
+        both = hr.concat([pipeline, pipeline])
+        with pytest.raises(ValueError, match="skip_errors: it cannot follow a shuffle of all"):
+            both.shuffle(seed=3).skip_errors(9)
+        with pytest.raises(ValueError, match="skip_errors leaves some out; shuffle before it"):
+            pipeline.skip_errors(9).shuffle(seed=3)
+        with pytest.raises(TypeError, match="len: how many examples skip_errors leaves"):
+            len(pipeline.skip_errors(9))
+
+
+class TestResume:
+    @pytest.fixture
+    def pipeline(self, tmp_path):
+        write_damaged(tmp_path / "x" / "a", range(2000))
+        return self.made(tmp_path, 1000)
+
+    def made(self, directory, budget):
+        examples = hr.tfrecords(directory / "x" / "a").parse({"number": int})
+        return examples.skip_errors(budget).shuffle(window=100, seed=3).epochs(2).batch(50)
+
+    def until_error(self, batches):
+        """The state before the first batch and behind each, and the error at the end."""
+        states = [batches.state()]
+        try:
+            for _ in batches:
+                states.append(batches.state())
+        except errors.OpError as error:
+            return states, error
+        pytest.fail("there was no error")
+
+    def test_the_report_is_part_of_the_state(self, pipeline):
+        whole = iter(pipeline)
+        for number, _ in enumerate(whole):
+            if number == 30:
+                at_30, state = whole.skipped, json.loads(json.dumps(whole.state()))
+        assert 0 < len(at_30) < len(whole.skipped)
+        resumed = pipeline.resume(state)
+        assert resumed.skipped == at_30
+        list(resumed)
+        assert resumed.skipped == whole.skipped
+        assert len(whole.skipped) == 2 * len(once(pipeline.take(10**6))[1]) / 2
+
+    def test_the_budget_ends_at_the_same_batch(self, pipeline, tmp_path):
+        small = self.made(tmp_path, 60)
+        states, error = self.until_error(iter(small))
+        assert "skip_errors: 60 examples were left out before" in str(error)
+        assert len(states) > 20
+        for place in (0, 15, len(states) - 1):
+            later, again = self.until_error(small.resume(states[place]))
+            assert len(later) == len(states) - place
+            assert (type(again), str(again)) == (type(error), str(error))
+        # What went before does not depend on the budget, so that may be another one.
+        assert len(list(pipeline.resume(states[-1]))) > 5
+
+    def test_what_is_cached_is_reported_in_each_iteration(self, tmp_path):
+        write_damaged(tmp_path / "x" / "a", range(500))
+        examples = hr.tfrecords(tmp_path / "x" / "a").parse({"number": int})
+        for cached in (
+            examples.skip_errors(100).cache().epochs(3),
+            examples.cache().skip_errors(100).epochs(3),
+            examples.cache().shuffle(seed=3).skip_errors(100).epochs(3),
+        ):
+            first, second = once(cached), once(cached)
+            assert first == second
+            # It was read once.
+            assert len(first[1]) == len({one.record_number for one in first[1]})
+
+    def test_a_state_with_a_report_that_was_edited(self, pipeline):
+        batches = iter(pipeline)
+        [next(batches) for _ in range(20)]
+        state = json.loads(json.dumps(batches.state()))
+        batches.close()
+        texts, entries, judges = state["skipped"]
+        assert entries
+        for edited in (
+            None,
+            7,
+            [[], entries, judges],
+            [texts, [entries[0][:-1]], judges],
+            [texts, [[9, *entries[0][1:]]], judges],
+            [texts, [[0, -1, *entries[0][2:]]], judges],
+            [texts, entries, [[-1, 0, True]]],
+            [texts, entries, []],
+            [],
+        ):
+            hostile = {key: value for key, value in state.items() if key != "checksum"}
+            hostile["skipped"] = edited
+            hostile["checksum"] = states_of._checksum(hostile)
+            with pytest.raises(ValueError, match=r"resume: |it says what no pipeline"):
+                pipeline.resume(hostile)
