@@ -66,3 +66,24 @@ def test_what_has_no_order_is_refused(numbers):
         assert_resumes(numbers, every=0)
     with pytest.raises(ValueError, match="num_threads is empty"):
         assert_same_order(numbers, [])
+
+
+class Failing:
+    """Not a function of its argument: it fails at another one in each run."""
+
+    def __init__(self):
+        self.count = 0
+
+    def __call__(self, example):
+        self.count += 1
+        if example["number"] in (3, 4):
+            raise LookupError(f"call {self.count // 200}")
+        return example
+
+
+def test_what_is_skipped_is_compared(numbers):
+    pipe = numbers.select("number").filter(lambda e: e["number"] != 7).skip_errors(5).batch(50)
+    assert_resumes(pipe)
+    failing = numbers.select("number").map(Failing()).skip_errors(5).batch(50)
+    with pytest.raises(AssertionError, match="number 0 of what is skipped is arrays, record 3: "):
+        assert_same_order(failing)

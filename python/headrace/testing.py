@@ -3,12 +3,12 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import islice, zip_longest
 from typing import Any, Final
 
 import numpy as np
 
-from headrace.pipeline import Batches, Pipeline
+from headrace.pipeline import Batches, Pipeline, Skipped
 
 __all__ = ["assert_resumes", "assert_same_order"]
 
@@ -39,6 +39,7 @@ def assert_resumes(pipe: Pipeline, every: int = 1) -> None:
     digests: list[str] = []
     states: list[tuple[int, str]] = []
     with iter(pipe) as batches:
+        whole = batches
         states.append((0, json.dumps(batches.state())))
         for number, batch in enumerate(batches, 1):
             digests.append(_digest(batch))
@@ -48,7 +49,7 @@ def assert_resumes(pipe: Pipeline, every: int = 1) -> None:
         _check(
             f"resumed behind {number} batches",
             pipe,
-            digests[number:],
+            (digests[number:], whole.skipped),
             number,
             lambda state=state: pipe.resume(json.loads(state)),  # type: ignore[misc]
         )
@@ -74,32 +75,47 @@ def assert_same_order(pipe: Pipeline, num_threads: Sequence[int] = (1, 2, 8)) ->
         raise ValueError("assert_same_order: num_threads is empty, expected at least one number.")
     first, *others = (pipe.options(num_threads=count) for count in num_threads)
     with iter(first) as batches:
-        digests = [_digest(batch) for batch in batches]
+        given = [_digest(batch) for batch in batches], batches.skipped
     for count, other in zip(num_threads[1:], others, strict=True):
         how = f"with {count} threads instead of {num_threads[0]}"
-        _check(how, first, digests, 0, lambda other=other: iter(other))  # type: ignore[misc]
+        _check(how, first, given, 0, lambda other=other: iter(other))  # type: ignore[misc]
 
 
 def _check(
-    how: str, pipe: Pipeline, digests: Sequence[str], first: int, start: Callable[[], Batches]
+    how: str,
+    pipe: Pipeline,
+    given: tuple[Sequence[str], Sequence[Skipped]],
+    first: int,
+    start: Callable[[], Batches],
 ) -> None:
-    """Raises AssertionError unless an iteration gives batches of these digests.
+    """Raises AssertionError unless an iteration gives these batches, and leaves out the same.
 
     Args:
         how: What is different in this iteration.
         pipe: Gives the batches that are expected.
-        digests: Theirs, from batch number `first` on.
+        given: The digests of the batches from number `first` on, and all that was left out.
         first: The number of the first batch.
         start: Starts the iteration.
     """
+    digests, skipped = given
     with start() as batches:
         differs = _first_difference(digests, map(_digest, batches))
     if differs is None:
+        _check_skipped(how, batches.skipped, skipped)
         return
     with start() as batches, iter(pipe) as expected:
         found = next(islice(batches, differs, None), _END)
         wanted = next(islice(expected, first + differs, None), _END)
     raise AssertionError(f"{how}: batch {first + differs} {_difference(found, wanted)}")
+
+
+def _check_skipped(how: str, found: Sequence[Skipped], wanted: Sequence[Skipped]) -> None:
+    for number, (one, other) in enumerate(zip_longest(found, wanted)):
+        if one != other:
+            raise AssertionError(
+                f"{how}: number {number} of what is skipped is {one or 'missing'}, expected "
+                f"{other or 'no more'}"
+            )
 
 
 def _first_difference(digests: Sequence[str], found: Iterable[str]) -> int | None:

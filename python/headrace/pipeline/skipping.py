@@ -89,7 +89,7 @@ class _Judge:
     def _throw(self, failure: engine.Failure, before: str, budget: str) -> None:
         text = (
             f"skip_errors: {before} were left out before this one, and the budget is {budget}. See "
-            "Batches.skipped; mend the data or the function, or raise the budget"
+            "Batches.skipped; mend the data or the function, or raise the budget."
         )
         try:
             failure.throw(text)
