@@ -251,6 +251,33 @@ class TestShards:
         assert {len(rank) for rank in ranks} == {10}
         assert [number for step in zip(*ranks, strict=True) for number in step] == whole[1000:]
 
+    @pytest.mark.parametrize("world", [4, 1000])
+    def test_a_rank_reads_its_share_of_a_shuffle_of_all_examples(self, tmp_path, world):
+        for index in range(4):
+            with TFRecordWriter(tmp_path / f"{index}.tfrecord") as writer:
+                for number in range(index * 10_000, (index + 1) * 10_000):
+                    writer.write(b"%06d" % number + b"." * (number % 7))
+
+        def of_record(example):
+            return {"number": int(example["record"][:6])}
+
+        shuffled = hr.tfrecords(tmp_path).shuffle(seed=3).skip(5).epochs(2)
+        whole, everything = self.read(shuffled.map(of_record))
+        assert len(whole) == 2 * 39_995
+        for rank in (0, 1, world - 1):
+            mine, num_bytes = self.read(shuffled.shard(rank, world).map(of_record))
+            assert mine == whole[rank::world]
+            assert num_bytes == pytest.approx(everything / world, rel=0.1)
+        # What has to be looked at is read: the order counts what is left.
+        even = shuffled.map(of_record).filter(lambda example: example["number"] % 2 == 0)
+        assert self.read(even.shard(1, world))[1] == everything
+
+    def read(self, pipeline):
+        """All numbers, and how many bytes the source has read."""
+        with iter(pipeline.options(num_threads=1)) as batches:
+            numbers = numbers_of(batches)
+            return numbers, batches.statistics().stages[0].bytes
+
     def test_what_does_not_divide_is_refused(self, pipeline):
         batches = iter(pipeline(2, 4))
         next(batches)

@@ -18,6 +18,7 @@ use headrace_engine::pipeline::nodes::map;
 use headrace_engine::pipeline::nodes::pack::Packing;
 use headrace_engine::pipeline::plan::{self, Mix, Shuffle, Step};
 use headrace_engine::pipeline::stages::collate::{Collate, Padding, Unbatch};
+use headrace_engine::pipeline::stages::fetch::{Fetch, Reached};
 use headrace_engine::pipeline::stages::metered::Metered;
 use headrace_engine::pipeline::stages::native::{FilterNative, FlatMapNative, MapNative, Source};
 use headrace_engine::pipeline::stages::pack::{CutLists, PackRows};
@@ -247,8 +248,14 @@ impl Plan {
 
     /// All rows in another order. Each step must make one row of each.
     fn shuffle_all(&self, index: &Index, seed: u64) -> Self {
-        let shuffle = Shuffle { seed, kept: Arc::clone(&index.0) };
-        Self(Arc::new(plan::Plan::Shuffled(Arc::clone(&self.0), shuffle)))
+        self.shuffled(Shuffle { seed, kept: Arc::clone(&index.0), reached: None })
+    }
+
+    /// The numbers of all rows of a source in another order, and the stage that reads the rows.
+    fn shuffle_numbers(&self, index: &Index, seed: u64) -> (Self, Stage) {
+        let reached = Arc::new(Reached::default());
+        let fetch = Stage(Arc::new(Fetch(Arc::clone(&reached))));
+        (self.shuffled(Shuffle { seed, kept: Arc::clone(&index.0), reached: Some(reached) }), fetch)
     }
 
     fn cache(&self, cache: &Cache) -> Self {
@@ -323,6 +330,10 @@ fn parts(plans: Vec<Bound<'_, Plan>>) -> Arc<[Arc<plan::Plan>]> {
 }
 
 impl Plan {
+    fn shuffled(&self, shuffle: Shuffle) -> Self {
+        Self(Arc::new(plan::Plan::Shuffled(Arc::clone(&self.0), shuffle)))
+    }
+
     fn then(&self, step: Step) -> Self {
         Self(Arc::new(plan::Plan::Then(Arc::clone(&self.0), step)))
     }

@@ -24,6 +24,7 @@ from headrace.pipeline.functions import (
 )
 from headrace.pipeline.native import NativeFunction
 from headrace.pipeline.paths import find_files
+from headrace.pipeline.reach import is_read_late
 from headrace.pipeline.source import Source
 from headrace.pipeline.specs import Known, Specs, batch_depth
 from headrace.pipeline.stages import Stage
@@ -114,7 +115,7 @@ class _Planning:
         self._known = known
         self._specs = known.specs
         self._waiting: list[engine.Stage] = []
-        self._number = self._count(chain[0])
+        self._number = self._source_number = self._count(chain[0])
         self._is_fused = False
         skippers = [n for n, stage in enumerate(chain) if isinstance(stage, stages.SkipErrors)]
         # Failures of the stages before this one are left out.
@@ -212,9 +213,9 @@ class _Planning:
             case stages.Map() | stages.Filter() | stages.FlatMap() as function:
                 self._function(function, index, before, after)
             case stage:
-                self._plan = self._moved(stage)
+                self._plan = self._moved(stage, index)
 
-    def _moved(self, stage: Stage) -> engine.Plan:  # noqa: PLR0911 (one for each stage)
+    def _moved(self, stage: Stage, index: int) -> engine.Plan:  # noqa: PLR0911 (one for each stage)
         """Returns the plan behind a stage that leaves each row as it is."""
         match stage:
             case stages.Take(count=count):
@@ -229,7 +230,7 @@ class _Planning:
                 self._finish_waiting()
                 return self._plan.skip_errors(self._number)
             case stages.Shuffle() as shuffle:
-                return self._shuffled(shuffle)
+                return self._shuffled(shuffle, index)
             case stages.Cache(kept=kept):
                 # Whole blocks are kept, after the work that waits and may leave holes in them.
                 self._finish_waiting()
@@ -237,10 +238,14 @@ class _Planning:
                 return self._plan.cache(kept)
         raise AssertionError(f"{stage!r} cannot be planned")
 
-    def _shuffled(self, shuffle: stages.Shuffle) -> engine.Plan:
+    def _shuffled(self, shuffle: stages.Shuffle, index: int) -> engine.Plan:
         if shuffle.window is not None:
             return self._plan.window(shuffle.window, shuffle.seed)
-        return self._plan.shuffle_all(shuffle.index, shuffle.seed)
+        if self._covered > index or not is_read_late(self._chain, index):
+            return self._plan.shuffle_all(shuffle.index, shuffle.seed)
+        plan, fetch = self._plan.shuffle_numbers(shuffle.index, shuffle.seed)
+        self._waiting.insert(0, fetch.metered(self._source_number))
+        return plan
 
     def _batch(self, batch: stages.Batch | stages.PaddedBatch, before: Specs) -> None:
         rows = self._plan.batch(batch.size, batch.remainder == "drop")

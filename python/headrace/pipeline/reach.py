@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from headrace.pipeline import stages
+from headrace.pipeline.native import NativeFunction
 from headrace.pipeline.source import Source
 from headrace.pipeline.stages import Stage
 
-__all__ = ["check_reachable", "check_skippable", "needs_scan"]
+__all__ = ["check_reachable", "check_skippable", "is_read_late", "needs_scan"]
 
 # Files whose records are reached through an index, if they are not compressed.
 _INDEXED_KINDS: Final = ("tfrecords", "text_lines", "fixed_length_records", "files")
@@ -51,6 +52,33 @@ def check_skippable(chain: Sequence[Stage]) -> None:
             "each of them. Give the shuffle a window, such as shuffle(window=10_000), or shuffle "
             "each part before concat."
         )
+
+
+def is_read_late(chain: Sequence[Stage], shuffle: int) -> bool:
+    """Returns whether a shuffle of all examples may give their numbers, to be read further on.
+
+    That is so where a `shard` leaves most of them out before anything looks at them.
+
+    Args:
+        chain: All stages.
+        shuffle: The index of the shuffle.
+    """
+    if isinstance(chain[0], stages.Concat) or not all(map(_waits, chain[1:shuffle])):
+        return False
+    behind = chain[shuffle + 1 :]
+    shard = next((n for n, stage in enumerate(behind) if isinstance(stage, stages.Shard)), None)
+    return shard is not None and all(
+        _waits(stage) or isinstance(stage, (stages.Take, stages.Skip, stages.Epochs))
+        for stage in behind[:shard]
+    )
+
+
+def _waits(stage: Stage) -> bool:
+    """Returns whether a stage can do its work when it is known which examples are wanted."""
+    if isinstance(stage, stages.Map):
+        return isinstance(stage.function, NativeFunction)
+    waiting = (stages.Parse, stages.Select, stages.Rename, stages.WithOrigin, stages.Prefetch)
+    return isinstance(stage, waiting)
 
 
 def needs_scan(chain: Sequence[Stage]) -> bool:

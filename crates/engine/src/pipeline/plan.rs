@@ -26,6 +26,7 @@ use super::nodes::zip::Zip;
 use super::origin::mix;
 use super::shuffle_plan::shuffled;
 use super::skipped::PassedRows;
+use super::stages::fetch::Reached;
 use crate::error::{Error, Result};
 use std::sync::Arc;
 
@@ -76,6 +77,9 @@ pub struct Shuffle {
     pub seed: u64,
     /// What is known of files from earlier passes.
     pub kept: Arc<Kept>,
+    /// Set if the shuffle gives the numbers of rows, which a stage reads that comes later. Then nothing may stand between it
+    /// and the source.
+    pub reached: Option<Arc<Reached>>,
 }
 
 /// What is done with rows.

@@ -33,11 +33,20 @@ pub(super) fn shuffled(
     distance: usize,
     from: Mark,
 ) -> Box<dyn Node> {
-    let leaves = leaves(input, settings);
+    let mut leaves = leaves(input, settings);
+    if shuffle.reached.is_some() {
+        // Rows are counted where they are read.
+        leaves.iter_mut().for_each(|leaf| leaf.behind.clear());
+    }
     let reach = |(part, leaf): (usize, &Leaf)| leaf.reach(shuffle, part, pass, distance + 1);
     let reached = leaves.iter().enumerate().map(reach).collect();
-    let seed = shuffle.seed;
-    let begin = move |rows: Vec<Arc<dyn Indexed>>| begin(&leaves, rows, (seed, pass), distance, &from);
+    let (seed, late) = (shuffle.seed, shuffle.reached.clone());
+    let begin = move |mut rows: Vec<Arc<dyn Indexed>>| {
+        if let Some(late) = &late {
+            rows.iter_mut().for_each(|rows| *rows = Arc::new(late.set(Arc::clone(rows))));
+        }
+        begin(&leaves, rows, (seed, pass), distance, &from)
+    };
     Box::new(Shuffled::new(reached, Box::new(begin)))
 }
 

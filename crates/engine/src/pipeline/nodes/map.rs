@@ -37,6 +37,11 @@ pub trait Stage: Send + Sync {
     fn keeps_count(&self) -> bool {
         false
     }
+
+    /// Whether it reads files.
+    fn waits_for_storage(&self) -> bool {
+        false
+    }
 }
 
 /// Who does the work.
@@ -291,7 +296,10 @@ impl Work<'_> {
         for stage in self.stages {
             let group = rows.group().cloned();
             let meter = stage.number().and_then(|number| self.meters.stage(number));
-            let watch = Stopwatch::start(meter);
+            let watch = match stage.waits_for_storage() {
+                true => Stopwatch::start_with_processor(meter),
+                false => Stopwatch::start(meter),
+            };
             rows = stage.apply(rows).map_err(|error| (error, stage.number()))?.in_group(group);
             drop(watch);
             // What is put together here was counted one by one before.

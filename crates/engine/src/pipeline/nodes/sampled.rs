@@ -35,6 +35,11 @@ pub trait Indexed: Send + Sync {
 
     /// How many bytes a row has, roughly.
     fn row_bytes(&self) -> usize;
+
+    /// How many bytes of a block count as read.
+    fn counted_bytes(&self, block: &Block) -> usize {
+        block.num_bytes()
+    }
 }
 
 /// The order in which rows are wanted.
@@ -145,7 +150,7 @@ impl Sampled {
                     };
                     let Some(block) = block else { return Ok(Outcome { notes, ..Outcome::new(Rows::new(), error) }) };
                     let num_bytes = block.num_bytes();
-                    meter.inspect(|meter| meter.count(0, num_bytes));
+                    meter.inspect(|meter| meter.count(0, rows.counted_bytes(&block)));
                     let origins = block.origins().in_pass(position.pass);
                     let block = block.with_origins(origins);
                     // The records are kept with what frames them.

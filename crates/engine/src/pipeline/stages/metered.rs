@@ -29,4 +29,8 @@ impl Stage for Metered {
     fn keeps_count(&self) -> bool {
         self.stage.keeps_count()
     }
+
+    fn waits_for_storage(&self) -> bool {
+        self.stage.waits_for_storage()
+    }
 }

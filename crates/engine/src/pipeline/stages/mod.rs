@@ -4,6 +4,7 @@ pub mod collate;
 pub mod component;
 pub mod csv;
 mod csv_values;
+pub mod fetch;
 pub mod json;
 mod json_objects;
 mod json_values;

@@ -13,7 +13,7 @@ fn sorted(mut rows: Vec<String>) -> Vec<String> {
 }
 
 fn shuffled(input: Arc<Plan>, seed: u64) -> Arc<Plan> {
-    let plan = Plan::Shuffled(input, Shuffle { seed, kept: Arc::new(Kept::default()) });
+    let plan = Plan::Shuffled(input, Shuffle { seed, kept: Arc::new(Kept::default()), reached: None });
     map(Arc::new(plan), vec![])
 }
 

@@ -106,7 +106,8 @@ fn shuffles_are_taken_up_again() {
     check(&|| batches(window(window(filtered(one.lines(&[4000, 37])), 100), 50), 10));
     check(&|| batches(then(window(filtered(one.lines(&[4000, 37])), 100), Step::Epochs(Some(2))), 10));
     let both = || Arc::new(Plan::Concat(Arc::new([map(one.lines(&[3000, 7]), vec![]), other.lines(&[500])])));
-    let shuffled = |input| Arc::new(Plan::Shuffled(input, Shuffle { seed: 3, kept: Arc::new(Kept::default()) }));
+    let shuffled =
+        |input| Arc::new(Plan::Shuffled(input, Shuffle { seed: 3, kept: Arc::new(Kept::default()), reached: None }));
     check(&|| batches(shuffled(both()), 10));
     check(&|| batches(then(shuffled(one.lines(&[3000, 7])), Step::Epochs(Some(2))), 10));
 }
