@@ -23,7 +23,7 @@ test: dev ## run the tests of the engine and of the package; model-check the que
 test-peers: dev ## run one table of programs under TensorFlow and under headrace, and compare
 	$(PY) -m peers
 
-test-frameworks: dev ## run the examples for PyTorch and JAX; installs both, several GB
+test-frameworks: dev ## run what needs PyTorch, JAX, Polars, DuckDB or pandas; installs them, several GB
 	@tools/test_frameworks.sh
 
 check: dev ## formats, lints, types, stub, layers

@@ -1,8 +1,7 @@
-"""A JAX training loop fed from headrace's queues.
+"""A JAX training loop fed from a pipeline.
 
-The threads read, parse and shuffle while the device computes: a batch is a NumPy array that nobody
-else holds, and `jax.device_put` takes it from there. Needs JAX; `convert_to_records.py` writes the
-files.
+Two batches are on their way to the device while it computes. Needs JAX; `convert_to_records.py`
+writes the files.
 """
 
 import argparse
@@ -11,10 +10,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-from digits import load
-from records_digits import read_and_decode
-
-import headrace.tf1 as tf
+from digits import load, records
 
 LEARNING_RATE = 0.2
 
@@ -53,27 +49,12 @@ def step(
 
 def main(directory: Path, num_epochs: int, batch_size: int) -> None:
     """Trains on the digits in a directory."""
-    names = tf.train.string_input_producer(
-        tf.train.match_filenames_once(str(directory / "train-*.tfrecords")), num_epochs=num_epochs
-    )
-    batch = tf.train.shuffle_batch(
-        read_and_decode(names), batch_size, capacity=3_000, min_after_dequeue=1_000, num_threads=2
-    )
+    train = records(directory).shuffle(seed=1).epochs(num_epochs).batch(batch_size, "drop")
     parameters = initial_parameters(jax.random.key(1))
     num_steps = 0
-    with tf.Session() as session:
-        session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
-        coord = tf.train.Coordinator()
-        threads = tf.train.start_queue_runners(session, coord)
-        try:
-            while not coord.should_stop():
-                parameters, _ = step(parameters, *jax.device_put(tuple(session.run(batch))))
-                num_steps += 1
-        except tf.errors.OutOfRangeError:
-            pass  # The epochs are over.
-        finally:
-            coord.request_stop()
-        coord.join(threads)
+    for batch in train.to_jax():
+        parameters, _ = step(parameters, batch["image"], batch["label"])
+        num_steps += 1
     _, (images, labels) = load(0)
     accuracy = (logits(parameters, images).argmax(axis=1) == labels).mean()
     print(f"{num_steps} steps, accuracy {accuracy:.3f}")

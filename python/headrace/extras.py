@@ -3,9 +3,11 @@
 from importlib.util import find_spec
 from typing import Final
 
-__all__ = ["missing_arrow", "missing_cli", "missing_parquet"]
+__all__ = ["missing_arrow", "missing_cli", "missing_jax", "missing_parquet", "missing_torch"]
 
 _CLI: Final = ("click", "tqdm")
+# Which build of it is right depends on the machine.
+_AS_ITS_PAGES_SAY: Final = "Install it in the way that its own pages say for your machine"
 
 
 def missing_cli() -> str | None:
@@ -21,6 +23,16 @@ def missing_arrow() -> str | None:
 def missing_parquet() -> str | None:
     """Returns what to install for Parquet files; None if nothing is missing."""
     return _missing(("pyarrow",), "which reads Parquet files", "parquet")
+
+
+def missing_torch() -> str | None:
+    """Returns what to install for tensors of PyTorch; None if nothing is missing."""
+    return None if find_spec("torch") else f"got no torch. {_AS_ITS_PAGES_SAY}"
+
+
+def missing_jax() -> str | None:
+    """Returns what to install for arrays of JAX; None if nothing is missing."""
+    return None if find_spec("jax") else f"got no jax. {_AS_ITS_PAGES_SAY}"
 
 
 def _missing(names: tuple[str, ...], what_for: str, extra: str) -> str | None:

@@ -53,7 +53,9 @@ class Batches:
         known: Known,
         epoch: int,
         resumed: Resumed | None = None,
+        in_columns: bool = False,
     ) -> None:
+        """With `in_columns`, it is asked for columns only, never for single examples."""
         planned = plan(chain, known)
         if resumed is not None:
             check_files(planned.files, resumed.files)
@@ -75,7 +77,9 @@ class Batches:
         self._process = os.getpid()
         self._specs = known.specs[-1]
         self._is_batched = batch_depth(chain) > 0
-        self._has_arrow_strings = self._is_batched and options.get("strings") == "arrow"
+        self._has_arrow_strings = options.get("strings") == "arrow" and (
+            self._is_batched or in_columns
+        )
         self._examples: deque[dict[str, Any]] = deque()
         self._is_deterministic = bool(options.get("deterministic", True))
         self._execution = engine.Execution(
@@ -117,8 +121,24 @@ class Batches:
     def __next__(self) -> dict[str, Any]:
         if self._examples:
             return self._examples.popleft()
-        if not self._end.alive:
+        given = self.next_columns()
+        if given is None:
             raise StopIteration
+        num_rows, components = given
+        if self._is_batched:
+            return components
+        self._examples.extend(
+            {name: column[row] for name, column in components.items()} for row in range(num_rows)
+        )
+        return self._examples.popleft()
+
+    def next_columns(self) -> tuple[int, dict[str, Any]] | None:
+        """Returns the next batch, or some examples in columns, with how many they are.
+
+        A column is an array, or a list where rows have shapes of their own. None at the end.
+        """
+        if not self._end.alive:
+            return None
         if self._process != os.getpid():
             raise FailedPreconditionError(
                 None,
@@ -137,19 +157,13 @@ class Batches:
         if given is None:
             self.close()
             self._report.finish()
-            raise StopIteration
+            return None
         self._report.settle()
         num_rows, columns = given
-        components = {
+        return num_rows, {
             name: _component(name, spec, column)
             for (name, spec), column in zip(self._specs.items(), columns, strict=True)
         }
-        if self._is_batched:
-            return components
-        self._examples.extend(
-            {name: column[row] for name, column in components.items()} for row in range(num_rows)
-        )
-        return self._examples.popleft()
 
     def _next(self) -> tuple[int, list[Any]] | None:
         """Returns the next batch or examples; what was left out before goes into the report."""
@@ -173,6 +187,11 @@ class Batches:
         self._examples.clear()
         self._end_time = self._end_time or time.monotonic()
         self._end()
+
+    @property
+    def is_deterministic(self) -> bool:
+        """Whether there is an order, which `state` can be asked for."""
+        return self._is_deterministic
 
     def state(self) -> dict[str, Any]:
         """Returns where the iteration stands: behind the batches that the program has taken.

@@ -48,6 +48,10 @@ class Spec(NamedTuple):
         """Returns the spec with one more leading axis."""
         return Spec(self.dtype, None if self.shape is None else (size, *self.shape))
 
+    def row(self) -> "Spec":
+        """Returns the spec without the leading axis."""
+        return Spec(self.dtype, None if self.shape is None else self.shape[1:])
+
     def __repr__(self) -> str:
         name = self.dtype.__name__ if isinstance(self.dtype, type) else self.dtype.name
         ragged = ", ragged" if self.is_ragged else ""

@@ -16,6 +16,9 @@ from headrace.pipeline.batches import Batches
 from headrace.pipeline.elements import Feature, Ragged, Spec, element_type
 from headrace.pipeline.inference import chain_specs
 from headrace.pipeline.lengths import length_of
+from headrace.pipeline.outputs.arrow import check_arrow, record_batches
+from headrace.pipeline.outputs.jax import JaxBatches, check_jax
+from headrace.pipeline.outputs.torch import TorchLoader, torch_loader
 from headrace.pipeline.reach import check_reachable, check_skippable, needs_scan
 from headrace.pipeline.source import InferredSource, Source
 from headrace.pipeline.specs import (
@@ -587,6 +590,59 @@ class Pipeline:
         found = resumed(self.stages, state, allow)
         return Batches(found.chain, self._options, self._all_specs(), found.epoch, found)
 
+    def to_torch(self, device: Any = None, pin_memory: bool | None = None) -> TorchLoader:
+        """Returns a loader of tensors for PyTorch, to be used as a `DataLoader` is.
+
+        Each `iter` of it is the next epoch, and `state_dict` and `load_state_dict` are those of
+        torchdata's `StatefulDataLoader`. Tensors of the CPU share their memory with the batch.
+
+        Args:
+            device: Where tensors go, as `torch.device` takes it, one batch ahead of the loop; on a
+                side stream if it is CUDA. None leaves them on the CPU.
+            pin_memory: Whether they are in pinned memory before; None if the device is CUDA.
+
+        Raises:
+            ModuleNotFoundError: If PyTorch is not installed.
+            RuntimeError: If there is no such device.
+            TypeError: If `pin_memory` is neither a bool nor None.
+        """
+        return torch_loader(self, self._start_at, device, pin_memory)
+
+    def to_jax(self, sharding: Any = None, state: Mapping[str, Any] | None = None) -> JaxBatches:
+        """Starts an iteration whose numbers are arrays of JAX, two batches ahead of the loop.
+
+        Args:
+            sharding: A `jax.sharding.Sharding`: arrays are global ones, and the batches of this
+                process are its part of them. None for the default device of JAX.
+            state: Where it goes on, as for `resume`; None for the beginning.
+
+        Raises:
+            ModuleNotFoundError: If JAX is not installed.
+            ValueError: If the state does not belong to the pipeline.
+        """
+        check_jax()
+        return JaxBatches(self.resume(state), sharding)
+
+    def to_arrow(self) -> Any:
+        """Starts an iteration as a `pyarrow.RecordBatchReader`.
+
+        Polars, DuckDB, pandas and others read it through Arrow's C stream interface. A record batch
+        is a batch, or without `batch` some examples. Axes become lists, of a fixed size where that
+        is known. Numbers and strings are not copied.
+
+        Raises:
+            ModuleNotFoundError: If pyarrow is not installed; the extra `headrace[arrow]` installs
+                it.
+            TypeError: If nobody knows how many axes a component has.
+        """
+        check_arrow()
+        known, options = self._all_specs(), {**self._options, "strings": "arrow"}
+        specs = known.specs[-1]
+        if batch_depth(self.stages) > 0:
+            specs = {name: spec.row() for name, spec in specs.items()}
+        batches = Batches(self.stages, options, known, 0, in_columns=True)
+        return record_batches(batches, specs)
+
     def __iter__(self) -> Batches:
         return self._start(0)
 
@@ -614,6 +670,9 @@ class Pipeline:
         if self._specs is not None and not gives_anything(stage):
             after(stage, self._specs)
         return Pipeline((*self.stages, stage), self._options, self)
+
+    def _start_at(self, epoch: int, state: Mapping[str, Any] | None) -> Batches:
+        return self._start(epoch) if state is None else self.resume(state)
 
     def _start(self, epoch: int) -> Batches:
         return Batches(self.stages, self._options, self._all_specs(), epoch)

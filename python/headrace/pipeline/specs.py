@@ -256,4 +256,4 @@ def _row(stage: Stage, name: str, spec: Spec) -> Spec:
             f"{stage.name}: the component {name!r} is a scalar, expected a leading axis. Use it "
             "after batch."
         )
-    return Spec(spec.dtype, None if spec.shape is None else spec.shape[1:])
+    return spec.row()

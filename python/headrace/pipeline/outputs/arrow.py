@@ -1,0 +1,107 @@
+"""Batches as record batches of Arrow."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
+from itertools import accumulate
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from headrace.extras import missing_arrow
+from headrace.pipeline.batches import Batches
+from headrace.pipeline.elements import Spec
+
+__all__ = ["check_arrow", "record_batches"]
+
+
+def check_arrow() -> None:
+    """Raises ModuleNotFoundError if pyarrow is not installed."""
+    missing = missing_arrow()
+    if missing is not None:
+        raise ModuleNotFoundError(f"to_arrow: {missing}")
+
+
+def record_batches(batches: Batches, specs: Mapping[str, Spec]) -> Any:
+    """Returns a `pyarrow.RecordBatchReader` that goes through an iteration, and ends it.
+
+    Args:
+        batches: The iteration.
+        specs: The components of an example.
+
+    Raises:
+        TypeError: If nobody knows how many axes a component has.
+    """
+    pa = import_module("pyarrow")
+    fields = [pa.field(name, _type(name, spec), nullable=False) for name, spec in specs.items()]
+    schema = pa.schema(fields)
+
+    def each() -> Iterator[Any]:
+        with batches:
+            while (given := batches.next_columns()) is not None:
+                arrays = [_array(specs[name], column) for name, column in given[1].items()]
+                yield pa.record_batch(arrays, schema)
+
+    return pa.RecordBatchReader.from_batches(schema, each())
+
+
+def _element_type(spec: Spec) -> Any:
+    pa = import_module("pyarrow")
+    if spec.dtype is str:
+        return pa.large_string()
+    return pa.large_binary() if spec.dtype is bytes else pa.from_numpy_dtype(spec.dtype)
+
+
+def _type(name: str, spec: Spec) -> Any:
+    """Returns the type of a component: lists for its axes, of one length where that is known."""
+    if spec.shape is None:
+        raise TypeError(
+            f"to_arrow: nobody knows how many axes the component {name!r} has, expected a shape. "
+            "Reshape it in map, or drop it with select."
+        )
+    pa = import_module("pyarrow")
+    made = _element_type(spec)
+    for size in reversed(spec.shape):
+        made = pa.large_list(made) if size is None else pa.list_(made, size)
+    return made
+
+
+def _array(spec: Spec, column: Any) -> Any:
+    """Returns the rows of a component as an array of Arrow's; numbers are not copied."""
+    shape = cast("tuple[int | None, ...]", spec.shape)
+    if not isinstance(column, (list, np.ndarray)):
+        return column  # Strings are Arrow's already.
+    if isinstance(column, np.ndarray):
+        return _nested(spec, column, shape)
+    if len(shape) != 1:
+        raise TypeError(
+            f"to_arrow: rows have the shapes {sorted({np.shape(row) for row in column})}, expected "
+            "one shape, or one axis. Reshape them in map, or use padded_batch."
+        )
+    values = np.concatenate(column) if column else np.empty(0, _numpy_type(spec))
+    ends = np.fromiter(accumulate(map(len, column), initial=0), np.int64, len(column) + 1)
+    pa = import_module("pyarrow")
+    return pa.LargeListArray.from_arrays(pa.array(ends), _flat(spec, values))
+
+
+def _numpy_type(spec: Spec) -> Any:
+    return object if isinstance(spec.dtype, type) else spec.dtype
+
+
+def _flat(spec: Spec, values: npt.NDArray[Any]) -> Any:
+    return import_module("pyarrow").array(values, _element_type(spec))
+
+
+def _nested(spec: Spec, rows: npt.NDArray[Any], shape: Sequence[int | None]) -> Any:
+    """Returns rows of one shape as lists: of a fixed size where `shape` knows it."""
+    pa = import_module("pyarrow")
+    array = _flat(spec, rows.ravel())
+    for axis in range(rows.ndim - 1, 0, -1):
+        size = rows.shape[axis]
+        if shape[axis - 1] is None:
+            num_lists = int(np.prod(rows.shape[:axis], dtype=np.int64))
+            ends = np.arange(num_lists + 1, dtype=np.int64) * size
+            array = pa.LargeListArray.from_arrays(pa.array(ends), array)
+        else:
+            array = pa.FixedSizeListArray.from_arrays(array, size)
+    return array

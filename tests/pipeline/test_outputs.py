@@ -1,0 +1,264 @@
+"""Batches as tensors of PyTorch, arrays of JAX and record batches of Arrow."""
+
+import json
+import subprocess
+import sys
+from importlib.util import find_spec
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import headrace as hr
+from headrace import errors
+
+
+def needs(name):
+    return pytest.mark.skipif(find_spec(name) is None, reason=f"{name} is not installed")
+
+
+@pytest.fixture
+def pipe():
+    """Components of all kinds, in batches."""
+    texts = np.array([f"ä{number}" for number in range(100)], object)
+    return (
+        hr.arrays(
+            {
+                "number": np.arange(100),
+                "image": np.arange(600, dtype=np.float32).reshape(100, 2, 3),
+                "is_odd": np.arange(100) % 2 == 1,
+                "text": texts,
+                "data": np.array([text.encode() for text in texts], object),
+            }
+        )
+        .shuffle(seed=3)
+        .batch(16)
+    )
+
+
+def numbers(batches):
+    return [np.asarray(batch["number"]).tolist() for batch in batches]
+
+
+@needs("torch")
+class TestTorch:
+    def test_tensors_share_their_memory_with_the_batch(self, pipe):
+        torch = pytest.importorskip("torch")
+        for tensors, batch in zip(pipe.to_torch(), pipe, strict=True):
+            assert list(tensors) == list(batch)
+            for name in ("number", "image", "is_odd"):
+                assert torch.equal(tensors[name], torch.from_numpy(batch[name]))
+            assert tensors["text"] == batch["text"].tolist()
+            assert tensors["data"] == batch["data"].tolist()
+            tensors["image"] += 1  # They are the program's own.
+
+    def test_each_iter_is_the_next_epoch(self, pipe):
+        loader = pipe.to_torch()
+        assert len(loader) == 7
+        assert numbers(loader) == numbers(pipe)
+        assert numbers(loader) == numbers(pipe.epoch(1))
+        assert numbers(loader) == numbers(pipe.epoch(2))
+
+    @pytest.mark.parametrize("device", [None, "cpu"])
+    def test_a_state_goes_on_where_the_loop_was(self, pipe, device):
+        loader = pipe.to_torch(device)
+        assert loader.state_dict() == {"epoch": 0, "batches": None}
+        numbers(loader)
+        assert loader.state_dict() == {"epoch": 1, "batches": None}
+        batches = iter(loader)
+        first = next(batches)["number"].tolist()
+        state = json.loads(json.dumps(loader.state_dict()))
+        rest = numbers(batches)
+        assert [first, *rest] == numbers(pipe.epoch(1))
+        for other in (None, "cpu"):
+            resumed = pipe.to_torch(other)
+            resumed.load_state_dict(state)
+            assert resumed.state_dict() == state
+            assert numbers(resumed) == rest
+            assert numbers(resumed) == numbers(pipe.epoch(2))
+
+    def test_a_state_behind_the_last_batch_gives_no_batch_twice(self, pipe):
+        loader = pipe.to_torch()
+        for _ in loader:
+            state = loader.state_dict()
+        resumed = pipe.to_torch()
+        resumed.load_state_dict(state)
+        assert numbers(resumed) == []
+        assert numbers(resumed) == numbers(pipe.epoch(1))
+
+    def test_within_a_data_loader(self, pipe, monkeypatch):
+        data = pytest.importorskip("torch.utils.data")
+        loader = data.DataLoader(pipe.to_torch(), batch_size=None)
+        assert numbers(loader) == numbers(pipe)
+        assert numbers(loader) == numbers(pipe.epoch(1))
+        # What a worker process sees.
+        monkeypatch.setattr(data, "get_worker_info", lambda: SimpleNamespace(num_workers=2))
+        with pytest.raises(ValueError, match="num_workers is 2, expected 0"):
+            iter(pipe.to_torch())
+
+    def test_a_loop_that_is_left_ends_the_threads(self, pipe):
+        loader = pipe.to_torch("cpu")
+        with iter(loader) as batches:
+            next(batches)
+        assert list(batches) == []
+
+    def test_examples_without_batches(self, pipe):
+        torch = pytest.importorskip("torch")
+        example = next(iter(pipe.unbatch().to_torch()))
+        assert example["number"].shape == ()
+        assert torch.is_tensor(example["image"])
+        assert isinstance(example["text"], str)
+
+    def test_no_order_has_no_state(self, pipe):
+        loader = pipe.options(deterministic=False).to_torch("cpu")
+        next(iter(loader))
+        with pytest.raises(errors.FailedPreconditionError, match="deterministic"):
+            loader.state_dict()
+
+    def test_wrong_arguments(self, pipe):
+        with pytest.raises(TypeError, match="to_torch: pin_memory is 'no', expected True, False"):
+            pipe.to_torch(pin_memory="no")
+        with pytest.raises(RuntimeError, match="device"):
+            pipe.to_torch("nowhere")
+
+    def test_ranks_of_a_process_group_have_equally_many_batches(self, tmp_path):
+        """Four processes of gloo, whose data do not divide, meet at each batch and at the end."""
+        command = [sys.executable, "-c", RANK, str(tmp_path / "meeting")]
+        ranks = [
+            subprocess.Popen([*command, str(rank)], stdout=subprocess.PIPE, text=True)
+            for rank in range(4)
+        ]
+        outputs = [rank.communicate(timeout=50)[0] for rank in ranks]
+        assert [rank.returncode for rank in ranks] == [0] * 4
+        seen = [json.loads(output) for output in outputs]
+        assert [len(batches) for batches in seen] == [4] * 4
+        assert len({number for batches in seen for batch in batches for number in batch}) == 96
+
+
+RANK = """
+import json, sys
+import numpy as np
+import torch
+import torch.distributed as dist
+import headrace as hr
+
+rank = int(sys.argv[2])
+dist.init_process_group("gloo", f"file://{sys.argv[1]}", rank=rank, world_size=4)
+pipe = hr.arrays({"number": np.arange(103)}).shuffle(seed=3).take(103 // 4 * 4).shard(rank, 4)
+seen = []
+for batch in pipe.batch(6, "drop").to_torch():
+    total = batch["number"].sum()
+    dist.all_reduce(total)
+    seen.append(batch["number"].tolist())
+dist.barrier()
+dist.destroy_process_group()
+print(json.dumps(seen))
+"""
+
+
+@needs("jax")
+class TestJax:
+    def test_arrays_on_the_default_device(self, pipe):
+        jax = pytest.importorskip("jax")
+        for arrays, batch in zip(pipe.to_jax(), pipe, strict=True):
+            for name in ("image", "is_odd"):
+                assert isinstance(arrays[name], jax.Array)
+                assert np.array_equal(arrays[name], batch[name])
+            assert arrays["text"].tolist() == batch["text"].tolist()
+
+    def test_a_state_is_that_of_the_loop(self, pipe):
+        batches = pipe.to_jax()
+        start = batches.state()
+        next(batches)
+        state = json.loads(json.dumps(batches.state()))
+        rest = numbers(batches)
+        assert numbers(pipe.to_jax(state=state)) == rest
+        assert numbers(pipe.resume(state)) == rest
+        assert numbers(pipe.to_jax(state=start)) == numbers(pipe)
+
+    def test_global_arrays_over_eight_devices(self):
+        command = [sys.executable, "-c", SHARDED]
+        output = subprocess.run(command, capture_output=True, text=True, check=True, timeout=50)
+        assert json.loads(output.stdout) == [[8, 16], [8, 16]]
+
+
+SHARDED = """
+import json, os
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
+os.environ["JAX_PLATFORMS"] = "cpu"
+import jax
+import numpy as np
+import headrace as hr
+
+mesh = jax.make_mesh((8,), ("batch",))
+sharding = jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("batch"))
+pipe = hr.arrays({"x": np.arange(32, dtype=np.float32)}).batch(16)
+found = []
+for batch, expected in zip(pipe.to_jax(sharding), pipe):
+    assert np.array_equal(batch["x"], expected["x"])
+    assert [shard.data.shape for shard in batch["x"].addressable_shards] == [(2,)] * 8
+    found.append([len(batch["x"].sharding.device_set), len(batch["x"])])
+print(json.dumps(found))
+"""
+
+
+@needs("pyarrow")
+class TestArrow:
+    def test_batches(self, pipe):
+        pa = pytest.importorskip("pyarrow")
+        table = pipe.to_arrow().read_all()
+        assert len(table.to_batches()) == 7
+        assert table.schema.field("image").type == pa.list_(pa.list_(pa.float32(), 3), 2)
+        assert table.schema.field("text").type == pa.large_string()
+        expected = list(pipe)
+        for name in ("number", "image", "is_odd", "text", "data"):
+            wanted = [row for batch in expected for row in batch[name].tolist()]
+            assert table[name].to_pylist() == wanted
+
+    def test_examples_and_lists(self):
+        def longer(example):
+            number = int(example["number"])
+            return {"list": np.arange(number % 4), "words": np.array([f"w{number}"], object)}
+
+        examples = hr.arrays({"number": np.arange(50)}).map(longer)
+        table = examples.to_arrow().read_all()
+        assert table["list"].to_pylist() == [list(range(number % 4)) for number in range(50)]
+        assert table["words"].to_pylist() == [[f"w{number}"] for number in range(50)]
+        padded = examples.padded_batch(10).to_arrow().read_all()
+        assert padded["list"].to_pylist()[3] == [0, 1, 2]
+        assert padded["list"].to_pylist()[1] == [0, 0, 0]
+
+    def test_what_has_no_columns_is_refused(self, tmp_path):
+        squares = hr.arrays({"number": np.arange(1, 9)}).map(
+            lambda example: {"square": np.zeros((int(example["number"]),) * 2)}
+        )
+        with pytest.raises(TypeError, match="to_arrow: rows have the shapes"):
+            squares.to_arrow().read_all()
+
+    def test_a_reader_that_is_left_ends_the_threads(self, pipe):
+        reader = pipe.to_arrow()
+        reader.read_next_batch()
+        del reader
+
+    @pytest.mark.parametrize("library", ["polars", "pandas", "duckdb"])
+    def test_other_libraries_read_it(self, pipe, library):
+        module = pytest.importorskip(library)
+        plain = pipe.select("number", "text", "is_odd")
+        match library:
+            case "polars":
+                total = module.DataFrame(plain.to_arrow())["number"].sum()
+            case "pandas":
+                total = plain.to_arrow().read_pandas()["number"].sum()
+            case "duckdb":
+                reader = plain.to_arrow()
+                found = module.sql("select sum(number) from reader").fetchall()
+                assert reader is not None
+                [(total,)] = found
+        assert int(total) == sum(range(100))
+
+
+def test_what_is_not_installed_is_named(pipe, monkeypatch):
+    monkeypatch.setattr("headrace.extras.find_spec", lambda name: None)
+    for name, library in (("torch", "torch"), ("jax", "jax"), ("arrow", "pyarrow")):
+        with pytest.raises(ModuleNotFoundError, match=f"to_{name}: got no {library}"):
+            getattr(pipe, f"to_{name}")()
