@@ -89,6 +89,13 @@ def test_epochs_go_over_all_before(numbers, given):
     assert numbers_of(next(forever) for _ in range(5)) == [0, 1, 0, 1, 0]
 
 
+def test_examples_with_an_axis_of_their_own_are_taken_apart_and_batched():
+    rows = hp.arrays({"x": np.arange(12).reshape(4, 3)}).unbatch()
+    assert [batch["x"].tolist() for batch in rows.batch(7)] == [list(range(7)), list(range(7, 12))]
+    sums = rows.batch(7).map(lambda batch: {"sum": batch["x"].sum()})
+    assert [int(batch["sum"]) for batch in sums] == [21, 45]
+
+
 def test_unbatch_gives_the_examples_back(numbers, given):
     assert numbers_of(given(numbers.batch(7).unbatch())) == list(range(NUM_EXAMPLES))
 

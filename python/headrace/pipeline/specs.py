@@ -128,9 +128,12 @@ def batch_depth(chain: Sequence[Stage]) -> int:
     parts = stages.parts_of(first)
     depth = batch_depth(parts[0]) if parts else 0
     for stage in chain[1:]:
-        depth += isinstance(stage, BATCHES)
-        depth -= isinstance(stage, stages.Unbatch)
-    return max(depth, 0)
+        if isinstance(stage, BATCHES):
+            depth += 1
+        elif isinstance(stage, stages.Unbatch):
+            # Examples that have a leading axis of their own are no batches.
+            depth = max(depth - 1, 0)
+    return depth
 
 
 def check_names(stage: Stage, names: Sequence[str], specs: Specs) -> None:
