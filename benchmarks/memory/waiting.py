@@ -58,7 +58,7 @@ has in its file. Records are counted before they are floats."""
 
 WAYS = ("one", "many")
 
-HELD = {"MIMALLOC_PURGE_DELAY": "0"}
+HELD = {"_RJEM_MALLOC_CONF": "dirty_decay_ms:0"}
 """An environment in which the allocator keeps nothing that was freed for later use."""
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 from benchmarks.memory import watching
-from benchmarks.memory.waiting import HELD
 
 MIB = 1 << 20
 FILE_BYTES = 10 * 10**9
@@ -81,8 +80,7 @@ def grown(tmp_path):
 
     def run(what, memory_bytes, num_batches):
         arguments = map(str, (path, what, memory_bytes, num_batches))
-        variables = {**os.environ, **HELD}
-        most, line = watching.growth("-c", PROGRAM, *arguments, variables=variables, directory=ROOT)
+        most, line = watching.growth("-c", PROGRAM, *arguments, directory=ROOT)
         return most, *json.loads(line)
 
     return run

@@ -1,7 +1,6 @@
 """Large files need no more memory than small ones, and states outlive a process."""
 
 import gzip
-import os
 import re
 import subprocess
 import sys
@@ -13,8 +12,6 @@ from tests.readers.reading import COMPRESS, frame_length, tfrecords
 from headrace import engine
 
 MEBIBYTE = 2**20
-# Or the allocator reserves a gibibyte of addresses, which then are no matter of limits.
-SMALL_ARENAS = {"MIMALLOC_ARENA_RESERVE": "16M"}
 RECORD_BYTES = 4 * MEBIBYTE
 NUM_RECORDS = 64
 MAX_GROWTH_BYTES = 64 * MEBIBYTE
@@ -109,7 +106,6 @@ def run(program: str, *arguments: str) -> str:
         capture_output=True,
         text=True,
         timeout=60,
-        env={**os.environ, **SMALL_ARENAS},
         check=False,
     )
     assert not done.returncode, done.stderr

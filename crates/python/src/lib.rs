@@ -1,5 +1,6 @@
 //! The native module `headrace._native`: a thin Python layer over the engine. This file only registers it.
 
+mod allocator;
 mod array;
 mod atomic_file;
 mod attrs;
@@ -24,11 +25,6 @@ mod view;
 mod watch;
 
 use pyo3::prelude::*;
-
-// Batches are megabytes large and short-lived, and elements are freed by other threads than allocated them. The C
-// library would return such memory to the system and fault it in again page by page, which costs more than copying it.
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 // All that threads share is behind locks and atomics of its own; a free-threaded Python needs no lock around the module.
 #[pymodule(gil_used = false)]
