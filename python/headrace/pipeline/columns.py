@@ -98,13 +98,13 @@ def column_of(name: str, values: Sequence[Any]) -> engine.Column:
     code = _code(arrays[0])
     if len({array.shape for array in arrays}) == 1:
         return engine.Column.dense(np.ascontiguousarray(np.stack(arrays)), code)
-    return engine.Column.each([np.ascontiguousarray(array) for array in arrays], code)
+    return engine.Column.each([np.asarray(array, order="C") for array in arrays], code)
 
 
 def batch_column(value: Any) -> engine.Column:
     """Makes the column of one batch of a value as `as_value` gives it."""
     array = np.asarray(value, object) if isinstance(value, bytes) else value
-    return engine.Column.batch(np.ascontiguousarray(array), _code(array))
+    return engine.Column.batch(np.asarray(array, order="C"), _code(array))
 
 
 def as_values(where: str, given: object, specs: Specs) -> list[Any]:
