@@ -46,7 +46,7 @@ TABLE = (
     row("ops"),
     row("session"),
     row(
-        *("coordinator", "queue_runner", "upstream", "input", "saver", "events"),
+        *("coordinator", "queue_runner", "upstream", "input", "saver", "checkpoint", "events"),
         queue_runner="coordinator",
         upstream="queue_runner",
         input="queue_runner",

@@ -10,6 +10,7 @@ are there.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from headrace import (
+        checkpoint,
         dtypes,
         errors,
         events,
@@ -82,6 +83,7 @@ __all__ = [
     "TensorShape",
     "__version__",
     "arrays",
+    "checkpoint",
     "concat",
     "csv",
     "dtypes",

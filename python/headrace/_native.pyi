@@ -19,6 +19,7 @@ __all__ = [
     "Kernel",
     "Passed",
     "Plan",
+    "Prepared",
     "Program",
     "ProgramBuilder",
     "PythonCall",
@@ -27,6 +28,7 @@ __all__ = [
     "Reader",
     "RecordIterator",
     "RecordWriter",
+    "SavedChunks",
     "SparseTable",
     "Stage",
     "StopFlag",
@@ -44,6 +46,9 @@ __all__ = [
     "labelled_files",
     "linger_at_exit",
     "memory_limit",
+    "prepare_resource",
+    "save_resource",
+    "settle_queue",
     "tar_samples",
     "wait_for_python_functions",
 ]
@@ -91,6 +96,7 @@ class Cancellation:
 class StopFlag:
     def __new__(cls) -> StopFlag: ...
     def set(self) -> None: ...
+    def clear(self) -> None: ...
     def is_set(self) -> bool: ...
 
 @final
@@ -108,6 +114,7 @@ class Queue:
     def dequeue(self, timeout: float | None = None) -> Any: ...
     def dequeue_many(self, count: int, is_up_to: bool, timeout: float | None = None) -> Any: ...
     def close(self, cancel_pending_enqueues: bool, timeout: float | None = None) -> None: ...
+    def accept(self, is_accepting: bool) -> None: ...
     def size(self) -> int: ...
     def is_closed(self) -> bool: ...
     def stats(self) -> dict[str, Any]: ...
@@ -131,6 +138,22 @@ class SparseTable:
 class Variable:
     def __new__(cls, name: str) -> Variable: ...
     def assign(self, value: _Array, code: int) -> None: ...
+
+@final
+class SavedChunks:
+    def __iter__(self) -> SavedChunks: ...
+    def __next__(self) -> bytes: ...
+
+@final
+class Prepared:
+    @staticmethod
+    def apply_all(all: Sequence[Prepared]) -> None: ...
+
+_Resource = Queue | RandomGenerator | Reader | SparseTable | Variable
+
+def save_resource(resource: _Resource) -> SavedChunks: ...
+def prepare_resource(resource: _Resource, chunks: Iterable[bytes], code: int) -> Prepared: ...
+def settle_queue(queue: Queue, cancellation: Cancellation) -> None: ...
 
 @final
 class AtomicFile:

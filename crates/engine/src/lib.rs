@@ -14,6 +14,7 @@ pub mod queue;
 pub mod random_generator;
 pub mod reader;
 pub mod run;
+pub mod saved;
 pub mod sparse;
 pub mod sync;
 pub mod tensor;

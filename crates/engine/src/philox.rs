@@ -3,6 +3,8 @@
 //! Source: Salmon, Moraes, Dror and Shaw, "Parallel Random Numbers: As Easy as 1, 2, 3" (SC 2011), with the keys and
 //! counters of TensorFlow 1.15.
 
+use crate::error::Result;
+use crate::saved::{Content, Reading, damaged};
 use std::hash::{BuildHasher, Hasher, RandomState};
 
 const ROUNDS: usize = 10;
@@ -63,6 +65,29 @@ impl Philox {
         for _ in 0..used {
             self.next_u32();
         }
+    }
+
+    /// Writes down where the stream is.
+    pub fn save(&self, content: &mut Content) {
+        let numbers =
+            [u64::from(self.key[0]), u64::from(self.key[1]), self.counter as u64, (self.counter >> 64) as u64];
+        numbers.into_iter().chain([self.used as u64]).for_each(|number| content.number(number));
+    }
+
+    /// The stream that was written down.
+    pub fn restored(reading: &mut Reading) -> Result<Self> {
+        let mut word = || u32::try_from(reading.number()?).map_err(|_| damaged());
+        let key = [word()?, word()?];
+        let counter = u128::from(reading.number()?) | u128::from(reading.number()?) << 64;
+        let used = reading.size()?;
+        if used > BLOCK {
+            return Err(damaged());
+        }
+        let mut stream = Self { key, counter, block: [0; BLOCK], used };
+        if used < BLOCK {
+            stream.block = stream.generate(counter.wrapping_sub(1));
+        }
+        Ok(stream)
     }
 
     /// The four numbers from number `4 * block` on of the stream of a pair of seeds.
@@ -139,6 +164,18 @@ mod tests {
             generate([0xa409_3822, 0x299f_31d0], 0x0370_7344_1319_8a2e_85a3_08d3_243f_6a88),
             [0xd16c_fe09, 0x94fd_cceb, 0x5001_e420, 0x2412_6ea1]
         );
+    }
+
+    #[test]
+    fn a_stream_that_was_written_down_goes_on() {
+        for count in 0..9 {
+            let mut stream = Philox::new(7, -8);
+            (0..count).for_each(|_| drop(stream.next_u32()));
+            let mut content = Content::default();
+            stream.save(&mut content);
+            let bytes = content.into_bytes();
+            assert_eq!(numbers(Philox::restored(&mut Reading::new(&bytes)).unwrap(), 9), numbers(stream, 9));
+        }
     }
 
     #[test]

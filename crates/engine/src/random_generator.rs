@@ -1,10 +1,12 @@
 //! Random generators: the position in its stream of numbers of each operation with random results.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::philox::Philox;
 use crate::pipeline::origin::mix;
 use crate::run::Run;
+use crate::saved::{self, Chunks, Content, Given, Reading, Restore};
 use crate::sync::Mutex;
+use std::sync::Arc;
 
 /// What one operation draws its numbers from.
 pub enum RandomGenerator {
@@ -25,6 +27,29 @@ impl RandomGenerator {
         Self::Rows(mix(seed, number))
     }
 
+    /// Where the stream is; see [`crate::saved`].
+    pub fn save(&self) -> Result<Chunks> {
+        let Self::Stream(stream) = self else { return Err(stateless()) };
+        let mut content = Content::default();
+        stream.lock().save(&mut content);
+        Ok(saved::one(content))
+    }
+
+    /// Goes to where the stream was when it was saved, also if it was another one.
+    pub fn prepare(self: &Arc<Self>, chunks: Given) -> Result<Restore> {
+        let chunk = saved::only(chunks)?;
+        let mut reading = Reading::new(&chunk);
+        let restored = Philox::restored(&mut reading)?;
+        reading.end()?;
+        let Self::Stream(_) = **self else { return Err(stateless()) };
+        let generator = Arc::clone(self);
+        Ok(Box::new(move || {
+            if let Self::Stream(stream) = &*generator {
+                *stream.lock() = restored;
+            }
+        }))
+    }
+
     /// Takes the next `count` numbers.
     pub fn take(&self, run: &Run, count: usize) -> Result<Philox> {
         match self {
@@ -40,4 +65,8 @@ impl RandomGenerator {
             Self::Rows(_) => self.take(run, 0),
         }
     }
+}
+
+fn stateless() -> Error {
+    Error::internal("a generator for the rows of a pipeline has no state")
 }

@@ -1,12 +1,14 @@
 //! Sparse tensors, and a table that holds them while handles for them go through a queue.
 
 use crate::error::{Error, Result};
+use crate::saved::{self, Chunks, Content, Given, Reading, Restore};
 use crate::sync::Mutex;
 use crate::tensor::Tensor;
 use crate::tensor::allocate::{self, Refusal};
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// A sparse tensor: the indices and values of its elements, and its dense shape.
 #[derive(Clone, Debug, PartialEq)]
@@ -201,6 +203,39 @@ impl SparseTable {
         parked.next_handle += 1;
         parked.tensors.insert(handle, tensor);
         handle
+    }
+
+    /// The tensors and their handles; see [`crate::saved`].
+    pub fn save(&self) -> Result<Chunks> {
+        let parked = self.0.lock();
+        let mut content = Content::default();
+        content.number(parked.next_handle.cast_unsigned());
+        let mut handles: Vec<_> = parked.tensors.keys().copied().collect();
+        handles.sort_unstable();
+        for handle in handles {
+            content.number(handle.cast_unsigned());
+            let parts = parked.tensors[&handle].clone().into_parts()?;
+            parts.iter().try_for_each(|part| content.tensor(part))?;
+        }
+        Ok(saved::one(content))
+    }
+
+    /// Takes the tensors that were saved in place of those that it has.
+    pub fn prepare(self: &Arc<Self>, chunks: Given) -> Result<Restore> {
+        let chunk = saved::only(chunks)?;
+        let mut reading = Reading::new(&chunk);
+        let next_handle = reading.number()?.cast_signed();
+        let mut tensors = HashMap::new();
+        while !reading.is_at_end() {
+            let handle = reading.number()?.cast_signed();
+            let (indices, values, dense_shape) = (reading.tensor()?, reading.tensor()?, reading.tensor()?);
+            let tensor = SparseTensor::new(&indices, values, &dense_shape).map_err(|_| saved::damaged())?;
+            if handle >= next_handle || tensors.insert(handle, tensor).is_some() {
+                return Err(saved::damaged());
+            }
+        }
+        let table = Arc::clone(self);
+        Ok(Box::new(move || *table.0.lock() = Parked { next_handle, tensors }))
     }
 
     /// Removes tensors and returns them in the order of the handles.

@@ -1,8 +1,11 @@
 //! Variables: named tensors that belong to a session and change.
 
 use crate::error::{Error, Result};
+use crate::saved::{self, Chunks, Content, Given, Reading, Restore};
 use crate::sync::Mutex;
 use crate::tensor::Tensor;
+use crate::tensor::dtype::DType;
+use std::sync::Arc;
 
 /// A tensor that can be replaced; without a value until it is first assigned.
 pub struct Variable {
@@ -55,6 +58,30 @@ impl Variable {
         value.unshare();
         *current = Some(value);
         Ok(result)
+    }
+
+    /// The value, or that there is none; see [`crate::saved`].
+    pub fn save(&self) -> Result<Chunks> {
+        let mut content = Content::default();
+        let value = self.get();
+        content.flag(value.is_some());
+        if let Some(value) = value {
+            content.tensor(&value)?;
+        }
+        Ok(saved::one(content))
+    }
+
+    /// Takes the value that was saved, which must be of type `dtype`.
+    pub fn prepare(self: &Arc<Self>, chunks: Given, dtype: DType) -> Result<Restore> {
+        let chunk = saved::only(chunks)?;
+        let mut reading = Reading::new(&chunk);
+        let value = if reading.flag()? { Some(reading.tensor()?) } else { None };
+        reading.end()?;
+        if value.as_ref().is_some_and(|value| value.dtype() != dtype) {
+            return Err(saved::damaged());
+        }
+        let variable = Arc::clone(self);
+        Ok(Box::new(move || *variable.value.lock() = value))
     }
 
     fn uninitialized(&self) -> Error {

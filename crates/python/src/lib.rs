@@ -20,6 +20,7 @@ mod program;
 mod queue;
 mod records;
 mod resource;
+mod saved;
 mod sources;
 mod view;
 mod watch;
@@ -52,6 +53,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<resource::RandomGenerator>()?;
     module.add_class::<resource::SparseTable>()?;
     module.add_class::<resource::Variable>()?;
+    module.add_class::<saved::SavedChunks>()?;
+    module.add_class::<saved::Prepared>()?;
     module.add_class::<atomic_file::AtomicFile>()?;
     module.add_class::<records::RecordWriter>()?;
     module.add_class::<records::RecordIterator>()?;
@@ -69,5 +72,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(exit::wait_for_python_functions, module)?)?;
     module.add_function(wrap_pyfunction!(exit::linger_at_exit, module)?)?;
     module.add_function(wrap_pyfunction!(resource::memory_limit, module)?)?;
+    module.add_function(wrap_pyfunction!(saved::prepare_resource, module)?)?;
+    module.add_function(wrap_pyfunction!(saved::save_resource, module)?)?;
+    module.add_function(wrap_pyfunction!(saved::settle_queue, module)?)?;
     Ok(())
 }

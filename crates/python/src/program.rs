@@ -35,6 +35,10 @@ impl StopFlag {
         self.0.set();
     }
 
+    fn clear(&self) {
+        self.0.clear();
+    }
+
     fn is_set(&self) -> bool {
         self.0.is_set()
     }

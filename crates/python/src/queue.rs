@@ -138,6 +138,11 @@ impl Queue {
         call.make(py, |parker| self.0.close(cancel_pending_enqueues, parker), |_| Ok(()))
     }
 
+    /// Whether enqueues do not wait for room from now on.
+    fn accept(&self, is_accepting: bool) {
+        self.0.accept(is_accepting);
+    }
+
     fn size(&self) -> usize {
         self.0.size()
     }

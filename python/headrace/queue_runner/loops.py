@@ -11,14 +11,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
-from headrace import engine
 from headrace.graph import Tensor
-from headrace.session import Life, Session
+from headrace.session import Life, Loop, Session
 
 __all__ = [
     "CoordinatorLike",
     "FindSession",
     "SupportsRun",
+    "has_native_loops",
     "make_loop",
     "request_stop",
     "run_ignoring_errors",
@@ -70,16 +70,23 @@ def weakly(sess: SupportsRun) -> FindSession:
     return weakref.ref(sess) if isinstance(sess, Session) else lambda: sess
 
 
+def has_native_loops(sess: object, coord: CoordinatorLike | None) -> bool:
+    """Returns whether `make_loop` returns a loop that can pause."""
+    return isinstance(sess, Session) and (coord is None or isinstance(coord, _CallsBack))
+
+
 def make_loop(sess: SupportsRun, op: Any, coord: CoordinatorLike | None) -> Callable[[], None]:
     """Returns a function that runs an operation until it raises or the coordinator stops."""
-    if not (isinstance(sess, Session) and (coord is None or isinstance(coord, _CallsBack))):
+    if not isinstance(sess, Session) or not (coord is None or isinstance(coord, _CallsBack)):
         return partial(_repeat, sess, op, coord)
     op = sess.graph.as_graph_element(op)
     if isinstance(op, Tensor):
         op = op.op
     flag = sess.make_stop_flag()
-    loop = sess.make_loop(op, flag)
-    return loop if coord is None else partial(_repeat_natively, loop, flag, coord)
+    runners, term = sess.runners, sess.runners.life.term
+    run = sess.make_loop(op, flag)
+    loop = Loop(op, run, flag, runners.pausing, runners.life, term.cancellation.is_cancelled)
+    return loop if coord is None else partial(_repeat_natively, loop, coord)
 
 
 def _repeat(sess: SupportsRun, op: object, coord: CoordinatorLike | None) -> None:
@@ -87,13 +94,12 @@ def _repeat(sess: SupportsRun, op: object, coord: CoordinatorLike | None) -> Non
         sess.run(op)
 
 
-def _repeat_natively(loop: Callable[[], None], flag: engine.StopFlag, coord: _CallsBack) -> None:
-    coord.add_stop_callback(flag.set)
+def _repeat_natively(loop: Loop, coord: _CallsBack) -> None:
+    coord.add_stop_callback(loop.stop)
     try:
-        if not flag.is_set():
-            loop()
+        loop()
     finally:
-        coord.remove_stop_callback(flag.set)
+        coord.remove_stop_callback(loop.stop)
 
 
 def wait_for_stop(coord: CoordinatorLike, life: Life | None) -> None:

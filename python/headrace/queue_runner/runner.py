@@ -29,6 +29,7 @@ from headrace.queue_runner.loops import (
     CoordinatorLike,
     FindSession,
     SupportsRun,
+    has_native_loops,
     make_loop,
     request_stop,
     run_ignoring_errors,
@@ -113,6 +114,8 @@ class QueueRunner:
         self._census = Census()
         # Where the closing operation has run.
         self._closed_in: weakref.WeakSet[Any] = weakref.WeakSet()
+        # Where the loops of its threads can pause.
+        self._pausable_in: weakref.WeakSet[Any] = weakref.WeakSet()
         register_producer(self)
 
     def _init_from_args(
@@ -217,6 +220,7 @@ class QueueRunner:
             self._runs_per_session[sess] = len(self._enqueue_ops)
             self._exceptions_raised = []
             self._closed_in.discard(sess)
+            self._note_pausable(sess, coord)
             threads = self._make_threads(sess, coord)
         if isinstance(sess, Session):
             sess.runners.add(self)
@@ -228,6 +232,11 @@ class QueueRunner:
         if start:
             self._start(threads, weakly(sess), coord)
         return threads
+
+    def _note_pausable(self, sess: SupportsRun, coord: CoordinatorLike | None) -> None:
+        self._pausable_in.discard(sess)
+        if type(self)._run is QueueRunner._run and has_native_loops(sess, coord):
+            self._pausable_in.add(sess)
 
     def _make_threads(
         self, sess: SupportsRun, coord: CoordinatorLike | None
@@ -267,6 +276,17 @@ class QueueRunner:
         """Returns how far the runner has come in a session: headrace's own, for messages."""
         # Without the lock: a subclass may close the queue under it, and wait there for room.
         return self._census.progress(session, self._runs_per_session.get(session))
+
+    def can_pause_in(self, session: object) -> bool:
+        """Returns whether its threads in a session run loops that can pause: headrace's own."""
+        return session in self._pausable_in
+
+    def filling_threads(self, session: object) -> list[threading.Thread]:
+        """Returns the threads that fill the queue of a session and have not ended.
+
+        Headrace's own, for checkpoints. Threads that were made and not started are left out.
+        """
+        return self._census.filling(session)
 
     def to_proto(self, export_scope: str | None = None) -> QueueRunnerDef | None:
         """Describes the runner by names.

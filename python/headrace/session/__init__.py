@@ -1,5 +1,6 @@
 """Sessions: they run graphs and own the state of a run: queues, variables, readers."""
 
+from headrace.session.flows import Flow, flow_of, needed_by
 from headrace.session.options import (
     ConfigProto,
     GraphOptions,
@@ -7,18 +8,29 @@ from headrace.session.options import (
     RunMetadata,
     RunOptions,
 )
-from headrace.session.runners import Life, Progress, register_producer
+from headrace.session.pausing import Loop, Pausing
+from headrace.session.resources import Resource, Resources, make_fresh
+from headrace.session.runners import Life, Producer, Progress, register_producer
 from headrace.session.session import InteractiveSession, Session
 
 __all__ = [
     "ConfigProto",
+    "Flow",
     "GraphOptions",
     "InteractiveSession",
     "Life",
+    "Loop",
     "OptimizerOptions",
+    "Pausing",
+    "Producer",
     "Progress",
+    "Resource",
+    "Resources",
     "RunMetadata",
     "RunOptions",
     "Session",
+    "flow_of",
+    "make_fresh",
+    "needed_by",
     "register_producer",
 ]

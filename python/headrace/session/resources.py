@@ -13,7 +13,7 @@ from headrace.dtypes import DType, int64, kernel_name
 from headrace.graph import Operation, Role
 from headrace.shapes import TensorShape, bracketed
 
-__all__ = ["Resource", "Resources"]
+__all__ = ["Resource", "Resources", "make_fresh"]
 
 Resource: TypeAlias = (
     engine.Queue | engine.RandomGenerator | engine.Reader | engine.SparseTable | engine.Variable
@@ -48,9 +48,19 @@ class Resources:
         with self._lock:
             generator = self._generators.get(op)
             if generator is None:
-                generator = engine.RandomGenerator(*_seeds(op.attrs))
-                self._generators[op] = generator
+                generator = self._generators[op] = _make_generator(op)
             return generator
+
+    def held(self, op: Operation) -> Resource:
+        """Returns what the session holds for an operation, made if it is not there yet."""
+        return self.generator(op) if op.definition.is_random else self.get(op)
+
+    def made(self) -> dict[Operation, Resource]:
+        """Returns all that was made so far, each once, by the first operation it belongs to."""
+        with self._lock:
+            by_op: dict[Operation, Resource] = {**self._by_op, **self._generators}
+        first = {id(resource): op for op, resource in reversed(by_op.items())}
+        return {op: resource for op, resource in by_op.items() if first[id(resource)] is op}
 
     def _find_or_make(self, op: Operation) -> Resource:
         shared_name = op.attrs.get("shared_name")
@@ -64,6 +74,17 @@ class Resources:
         resource = _make(op, shared_name)
         self._shared[key] = (op, resource)
         return resource
+
+
+def make_fresh(op: Operation) -> Resource:
+    """Returns what an operation stands for, as it is in a session that has not run."""
+    if op.definition.is_random:
+        return _make_generator(op)
+    return _make(op, op.name)
+
+
+def _make_generator(op: Operation) -> engine.RandomGenerator:
+    return engine.RandomGenerator(*_seeds(op.attrs))
 
 
 def _make(op: Operation, name: str) -> Resource:

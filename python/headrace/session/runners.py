@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from headrace import engine
 from headrace.graph import GraphElementLike, Operation
 from headrace.ops.queues import QueueBase
+from headrace.session.pausing import Pausing
 
 __all__ = ["Life", "Producer", "Progress", "Runners", "Term", "register_producer"]
 
@@ -40,8 +41,18 @@ class Producer(Protocol):
     def cancel_op(self) -> GraphElementLike:
         """The operation that closes the queue at once."""
 
+    @property
+    def enqueue_ops(self) -> list[Any]:
+        """The operations that its threads repeat."""
+
     def progress_in(self, session: object) -> Progress:
         """Returns how far it has come in a session."""
+
+    def can_pause_in(self, session: object) -> bool:
+        """Returns whether its threads in a session run loops that can pause."""
+
+    def filling_threads(self, session: object) -> list[threading.Thread]:
+        """Returns its threads that fill the queue of a session and have not ended."""
 
 
 class Term:
@@ -114,11 +125,13 @@ class Runners:
 
     Attributes:
         life: How long they live.
+        pausing: Lets their loops pause.
         collections: Keys of the collections that `start_queue_runners` has started.
     """
 
     def __init__(self, cancellation: engine.Cancellation) -> None:
         self.life = Life(cancellation)
+        self.pausing = Pausing()
         self.collections: set[Hashable] = set()
         self._lock = threading.Lock()
         # Guarded by the lock. Runners are kept alive, since their errors are read after they end.

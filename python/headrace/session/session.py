@@ -34,6 +34,7 @@ from headrace.queues import QueueStatistics
 from headrace.session.cache import RecentlyUsed
 from headrace.session.feeding import as_array, convert_feeds
 from headrace.session.fetching import Fetches, FetchPlan
+from headrace.session.flows import flow_of
 from headrace.session.lowering import Lowering
 from headrace.session.options import ConfigProto, RunOptions
 from headrace.session.resources import Resources
@@ -127,6 +128,11 @@ class Session:
     def runners(self) -> Runners:
         """The queue runners of this session: headrace's own, for `QueueRunner`."""
         return self._runners
+
+    @property
+    def resources(self) -> Resources:
+        """What this session holds: headrace's own, for checkpoints."""
+        return self._resources
 
     @property
     def graph_def(self) -> "GraphDef":
@@ -279,6 +285,7 @@ class Session:
 
         The function does not keep the session alive. It returns when `stop_flag` is set, between
         two runs; what blocks in a run has to be woken. It raises an OpError as soon as a run fails.
+        It begins when all elements are in its queues that a pause has let in beyond their capacity.
 
         Raises:
             RuntimeError: If the session is closed.
@@ -286,9 +293,13 @@ class Session:
         self._check_usable()
         program = self._program(((), (op,), ()))
         cancellation, waits = self._runners.life.term.cancellation, self._waits
+        filled = [self._resources.get(queue) for queue in flow_of([op]).filled]
+        queues = [queue for queue in filled if isinstance(queue, engine.Queue)]
 
         def run_loop() -> None:
             try:
+                for queue in queues:
+                    engine.settle_queue(queue, cancellation)
                 engine.call_functions(program.run_loop(stop_flag, cancellation))
             except engine.EngineError as error:
                 waits.raise_op_error(error)

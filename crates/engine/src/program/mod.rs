@@ -39,6 +39,11 @@ impl StopFlag {
         self.0.store(true, Ordering::Release);
     }
 
+    /// Takes it back, before another loop.
+    pub fn clear(&self) {
+        self.0.store(false, Ordering::Release);
+    }
+
     /// Whether the loop is to end.
     pub fn is_set(&self) -> bool {
         self.0.load(Ordering::Acquire)

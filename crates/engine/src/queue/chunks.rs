@@ -21,6 +21,10 @@ impl Chunks {
         self.len
     }
 
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Element> {
+        self.chunks.iter().flatten()
+    }
+
     pub(super) fn push_back(&mut self, element: Element) {
         self.len += 1;
         match self.chunks.back_mut() {

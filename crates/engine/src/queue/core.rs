@@ -1,10 +1,12 @@
 //! The state machine of a queue: sequential code, run under the queue's lock.
 
+use super::accepted::Accepted;
 use super::packing::Packing;
 use super::rows::Rows;
+use super::saved::Holding;
 use super::store::Store;
 use super::waiter::{WaitQueue, Waiter, Woken};
-use super::{Elements, QueueSpec, QueueStats};
+use super::{Element, Elements, QueueSpec, QueueStats};
 use crate::error::{Error, Result};
 use crate::sync::parker::Parker;
 use std::collections::VecDeque;
@@ -64,6 +66,10 @@ pub(super) struct Core {
     packing: Arc<Packing>,
     store: Store,
     is_closed: bool,
+    /// A cancelling close has ended something.
+    was_cancelled: bool,
+    accepted: Accepted,
+    is_accepting: bool,
     enqueues: VecDeque<(Request, Arc<Waiter>)>,
     dequeues: VecDeque<(Request, Arc<Waiter>)>,
     woken: Woken,
@@ -77,6 +83,9 @@ impl Core {
             packing: Arc::clone(packing),
             store: Store::new(spec.order),
             is_closed: false,
+            was_cancelled: false,
+            accepted: Accepted::default(),
+            is_accepting: false,
             enqueues: VecDeque::new(),
             dequeues: VecDeque::new(),
             woken: Woken::default(),
@@ -90,6 +99,44 @@ impl Core {
 
     pub(super) fn is_closed(&self) -> bool {
         self.is_closed
+    }
+
+    pub(super) fn was_cancelled(&self) -> bool {
+        self.was_cancelled
+    }
+
+    pub(super) fn store(&self) -> &Store {
+        &self.store
+    }
+
+    pub(super) fn accepted(&self) -> &Accepted {
+        &self.accepted
+    }
+
+    /// Whether a call that waits holds elements.
+    pub(super) fn is_busy(&self) -> bool {
+        let holds = |(request, _): &(Request, _)| !matches!(request, Request::Dequeue { held, .. } if held.is_empty());
+        !self.enqueues.is_empty() || self.dequeues.iter().any(holds)
+    }
+
+    /// Holds something else from now on.
+    pub(super) fn replace(&mut self, holding: Holding) {
+        let Holding { store, accepted, is_closed } = holding;
+        (self.store, self.accepted, self.is_closed, self.was_cancelled) = (store, accepted, is_closed, false);
+        self.flush();
+    }
+
+    /// Sets whether enqueues do not wait for room. If so, ends those that do.
+    pub(super) fn accept(&mut self, is_accepting: bool) {
+        self.is_accepting = is_accepting;
+        if !is_accepting {
+            return;
+        }
+        for (request, waiter) in std::mem::take(&mut self.enqueues) {
+            let outcome = self.accepted.take(request, &self.spec, &self.packing);
+            self.complete(WaitQueue::Enqueue, &waiter, outcome);
+        }
+        self.flush();
     }
 
     pub(super) fn stats(&self) -> QueueStats {
@@ -119,7 +166,9 @@ impl Core {
         mut request: Request,
         parker: &Arc<Parker>,
     ) -> std::result::Result<Result<Elements>, Arc<Waiter>> {
-        if self.waiters(wait_queue).is_empty() {
+        let is_first = self.waiters(wait_queue).is_empty();
+        let is_behind = wait_queue == WaitQueue::Enqueue && !self.accepted.is_empty();
+        if is_first && !is_behind {
             match self.attempt(&mut request) {
                 Attempt::Complete(result) => {
                     self.flush();
@@ -127,6 +176,11 @@ impl Core {
                 }
                 Attempt::Partial | Attempt::Stuck => {}
             }
+        }
+        if self.is_accepting && wait_queue == WaitQueue::Enqueue {
+            let outcome = self.accepted.take(request, &self.spec, &self.packing);
+            self.flush();
+            return Ok(outcome);
         }
         let waiter = Waiter::new(parker);
         self.waiters(wait_queue).push_back((request, Arc::clone(&waiter)));
@@ -136,8 +190,14 @@ impl Core {
     }
 
     /// Closes now. Every waiting enqueue and plain close fails.
+    ///
+    /// Elements that were taken without room come in: their enqueues have ended.
     pub(super) fn close_and_cancel(&mut self) {
+        self.was_cancelled |= !self.is_closed || !self.enqueues.is_empty();
         self.is_closed = true;
+        for element in std::mem::take(&mut self.accepted).elements {
+            self.push(element);
+        }
         for (request, waiter) in std::mem::take(&mut self.enqueues) {
             self.complete(WaitQueue::Enqueue, &waiter, Err(request.cancelled()));
         }
@@ -190,7 +250,10 @@ impl Core {
 
     /// Serves one wait queue as far as possible. Returns whether anything moved.
     fn serve(&mut self, wait_queue: WaitQueue) -> bool {
-        let mut has_moved = false;
+        let mut has_moved = wait_queue == WaitQueue::Enqueue && self.serve_accepted();
+        if wait_queue == WaitQueue::Enqueue && !self.accepted.is_empty() {
+            return has_moved;
+        }
         while let Some((mut request, waiter)) = self.waiters(wait_queue).pop_front() {
             match self.attempt(&mut request) {
                 Attempt::Complete(result) => {
@@ -204,6 +267,31 @@ impl Core {
             }
         }
         has_moved
+    }
+
+    /// Lets in elements that were taken without room. Returns whether anything moved.
+    fn serve_accepted(&mut self) -> bool {
+        let mut has_moved = false;
+        while self.has_room()
+            && let Some(element) = self.accepted.elements.pop_front()
+        {
+            self.push(element);
+            has_moved = true;
+        }
+        if self.accepted.elements.is_empty() && std::mem::take(&mut self.accepted.is_close_due) {
+            self.is_closed = true;
+            has_moved = true;
+        }
+        has_moved
+    }
+
+    fn has_room(&self) -> bool {
+        self.spec.capacity.is_none_or(|capacity| self.store.len() < capacity)
+    }
+
+    fn push(&mut self, element: Element) {
+        self.store.push(element);
+        self.stats.num_enqueued += 1;
     }
 
     fn complete(&mut self, wait_queue: WaitQueue, waiter: &Waiter, result: Result<Elements>) {
@@ -232,13 +320,12 @@ impl Core {
             return Attempt::Complete(Err(self.spec.closed()));
         }
         let mut attempt = Attempt::Stuck;
-        while self.spec.capacity.is_none_or(|capacity| self.store.len() < capacity) {
+        while self.has_room() {
             match rows.pop(&self.packing) {
-                Ok(Some(element)) => self.store.push(element),
+                Ok(Some(element)) => self.push(element),
                 Ok(None) => return Attempt::Complete(Ok(Elements::new())),
                 Err(error) => return Attempt::Complete(Err(error)),
             }
-            self.stats.num_enqueued += 1;
             attempt = Attempt::Partial;
         }
         if rows.is_empty() { Attempt::Complete(Ok(Elements::new())) } else { attempt }

@@ -14,6 +14,11 @@ impl Heap {
         self.0.len()
     }
 
+    /// The elements in the order of the heap. Added one after the other in this order, none moves up.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Element> {
+        self.0.iter().map(|(_, element)| element)
+    }
+
     pub(super) fn push(&mut self, element: Element) {
         self.0.push((element.priority(), element));
         self.sift_up(self.0.len() - 1);

@@ -8,6 +8,7 @@
 //! Source of the rules: `tensorflow/core/kernels/queue_base.cc`, `fifo_queue.cc` and `random_shuffle_queue_op.cc`
 //! of TensorFlow 1.15, as documented for `tf.QueueBase`.
 
+mod accepted;
 mod batch;
 mod chunks;
 mod column;
@@ -15,6 +16,7 @@ mod core;
 mod heap;
 mod packing;
 mod rows;
+mod saved;
 mod spec;
 mod stats;
 mod store;
@@ -176,6 +178,20 @@ impl Queue {
     /// It does so even if the queue is full or closed.
     pub fn give_back(&self, elements: Elements) {
         self.change(|core| core.give_back(elements));
+    }
+
+    /// From now on, or until then, an enqueue that finds no room does not wait: the queue takes its elements all the same,
+    /// and they come in before all others as room appears. This ends the enqueues and plain closes that wait now.
+    pub fn accept(&self, is_accepting: bool) {
+        self.change(|core| core.accept(is_accepting));
+    }
+
+    /// Waits until all elements are in that were taken without room.
+    pub fn settle(self: &Arc<Self>, parker: &Arc<Parker>) -> Result<Progress> {
+        if self.core.lock().accepted().is_empty() {
+            return Ok(Progress::Done(Elements::new()));
+        }
+        self.request(WaitQueue::Enqueue, Request::Enqueue(Rows::made(VecDeque::new())), parker)
     }
 
     /// The number of elements in the queue, without those that a waiting dequeue has taken.

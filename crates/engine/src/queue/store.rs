@@ -3,7 +3,9 @@
 use super::chunks::Chunks;
 use super::heap::Heap;
 use super::{Element, Elements, Order};
+use crate::error::Result;
 use crate::philox::Philox;
+use crate::saved::{Content, Reading};
 
 pub(super) enum Store {
     Fifo(Chunks),
@@ -55,6 +57,29 @@ impl Store {
             Self::Shuffle(shuffle) if is_closed => shuffle.elements.len(),
             Self::Shuffle(shuffle) => shuffle.elements.len().saturating_sub(shuffle.min_after_dequeue),
         }
+    }
+
+    /// The elements, so that a store to which they are added in this order does the same.
+    pub(super) fn elements(&self) -> Box<dyn Iterator<Item = &Element> + '_> {
+        match self {
+            Self::Fifo(elements) => Box::new(elements.iter()),
+            Self::Priority(heap) => Box::new(heap.iter()),
+            Self::Shuffle(shuffle) => Box::new(shuffle.elements.iter()),
+        }
+    }
+
+    /// Writes down where the random numbers are, if there are any.
+    pub(super) fn save_random(&self, content: &mut Content) {
+        if let Self::Shuffle(shuffle) = self {
+            shuffle.random.save(content);
+        }
+    }
+
+    pub(super) fn restore_random(&mut self, reading: &mut Reading) -> Result<()> {
+        if let Self::Shuffle(shuffle) = self {
+            shuffle.random = Philox::restored(reading)?;
+        }
+        Ok(())
     }
 
     /// Adds an element.

@@ -26,6 +26,11 @@ impl<'a> Cursor<'a> {
         Some(taken)
     }
 
+    /// How many bytes are left.
+    pub fn num_left(&self) -> usize {
+        self.0.len()
+    }
+
     pub fn byte(&mut self) -> Option<u8> {
         let (first, rest) = self.0.split_first()?;
         self.0 = rest;

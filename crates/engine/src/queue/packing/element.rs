@@ -3,10 +3,10 @@
 use crate::tensor::Tensor;
 
 /// One element, as it lies in a queue. Only `packing` knows its form.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Element(pub(super) Packed);
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) enum Packed {
     /// A few bytes, in place.
     Short {

@@ -1,0 +1,116 @@
+//! What the resources of a session hold, as bytes, and back.
+
+use crate::cancellation::Cancellation;
+use crate::detach::detached;
+use crate::error::IntoPython;
+use crate::queue::Queue;
+use crate::resource::{RandomGenerator, Reader, SparseTable, Variable};
+use headrace_engine::error::{Code, Error};
+use headrace_engine::queue::Progress;
+use headrace_engine::saved::{Chunks, Restore};
+use headrace_engine::tensor::dtype::DType;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::sync::{Mutex, PoisonError};
+
+/// The chunks of bytes of one resource.
+#[pyclass(frozen, module = "headrace._native")]
+pub struct SavedChunks(Mutex<Chunks>);
+
+#[pymethods]
+impl SavedChunks {
+    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    fn __next__<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyBytes>>> {
+        let next = self.0.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let chunk = next.transpose().into_python(py)?;
+        Ok(chunk.map(|chunk| PyBytes::new(py, &chunk)))
+    }
+}
+
+/// What was read for a resource, which has not taken it yet.
+#[pyclass(frozen, module = "headrace._native")]
+pub struct Prepared(Mutex<Option<Restore>>);
+
+#[pymethods]
+impl Prepared {
+    /// Lets each resource take what was read for it. Cannot fail, and nothing comes between.
+    #[staticmethod]
+    #[expect(clippy::needless_pass_by_value, reason = "the form of a Python function")]
+    fn apply_all(all: Vec<Bound<'_, Self>>) {
+        let take = |one: &Bound<'_, Self>| one.get().0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        all.iter().filter_map(take).for_each(|restore| restore());
+    }
+}
+
+/// A resource of a session.
+#[derive(FromPyObject)]
+pub enum Resource<'py> {
+    Queue(Bound<'py, Queue>),
+    Reader(Bound<'py, Reader>),
+    Variable(Bound<'py, Variable>),
+    SparseTable(Bound<'py, SparseTable>),
+    RandomGenerator(Bound<'py, RandomGenerator>),
+}
+
+/// What a resource holds.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "the form of a Python function")]
+pub fn save_resource(py: Python<'_>, resource: Resource<'_>) -> PyResult<SavedChunks> {
+    let chunks = match &resource {
+        Resource::Queue(queue) => queue.get().0.save(),
+        Resource::Reader(reader) => reader.get().0.save(),
+        Resource::Variable(variable) => variable.get().0.save(),
+        Resource::SparseTable(table) => table.get().0.save(),
+        Resource::RandomGenerator(generator) => generator.get().0.save(),
+    };
+    Ok(SavedChunks(Mutex::new(chunks.into_python(py)?)))
+}
+
+/// Reads what a resource is to hold from chunks. `code` is the number of the type of a variable. An exception of the
+/// iterator is raised as it is.
+#[pyfunction]
+#[expect(clippy::needless_pass_by_value, reason = "the form of a Python function")]
+pub fn prepare_resource(resource: Resource<'_>, chunks: &Bound<'_, PyAny>, code: u8) -> PyResult<Prepared> {
+    let py = chunks.py();
+    let (mut raised, mut iterator) = (None, chunks.try_iter()?);
+    let mut given = std::iter::from_fn(|| {
+        let chunk = iterator.next()?.and_then(|chunk| Ok(chunk.cast_into::<PyBytes>()?.as_bytes().to_vec()));
+        Some(chunk.map_err(|error| {
+            raised = Some(error);
+            Error::internal("the chunks could not be read")
+        }))
+    });
+    let prepared = match &resource {
+        Resource::Queue(queue) => queue.get().0.prepare(&mut given),
+        Resource::Reader(reader) => reader.get().0.prepare(&mut given),
+        Resource::Variable(variable) => {
+            DType::from_code(code).and_then(|dtype| variable.get().0.prepare(&mut given, dtype))
+        }
+        Resource::SparseTable(table) => table.get().0.prepare(&mut given),
+        Resource::RandomGenerator(generator) => generator.get().0.prepare(&mut given),
+    };
+    match raised {
+        Some(error) => Err(error),
+        None => Ok(Prepared(Mutex::new(Some(prepared.into_python(py)?)))),
+    }
+}
+
+/// Waits until all elements are in a queue that were taken without room, or it is closed.
+#[pyfunction]
+pub fn settle_queue(py: Python<'_>, queue: &Bound<'_, Queue>, cancellation: &Cancellation) -> PyResult<()> {
+    let queue = &queue.get().0;
+    detached(py, &cancellation.0, None, |run| {
+        let settled = match queue.settle(run.parker()) {
+            Ok(Progress::Waiting(waiting)) => waiting.wait(run).map(drop).map_err(|unfinished| unfinished.error),
+            settled => settled.map(drop),
+        };
+        match settled {
+            // The queue is closed: whoever enqueues next will be told.
+            Err(error) if error.code() == Code::Cancelled && run.check().is_ok() => Ok(()),
+            settled => settled,
+        }
+    })
+}
