@@ -170,7 +170,9 @@ mod tests {
     fn a_stream_that_was_written_down_goes_on() {
         for count in 0..9 {
             let mut stream = Philox::new(7, -8);
-            (0..count).for_each(|_| drop(stream.next_u32()));
+            for _ in 0..count {
+                stream.next_u32();
+            }
             let mut content = Content::default();
             stream.save(&mut content);
             let bytes = content.into_bytes();
