@@ -4,8 +4,8 @@
     python -m tests.checkpoint.programs PROGRAM DIRECTORY save 0 3 7
     python -m tests.checkpoint.programs PROGRAM DIRECTORY resume 3
 
-prints what the program has fetched, as JSON. `save` saves before the steps of these numbers and goes
-on; `resume` goes on from such a checkpoint.
+prints what the program has fetched, as JSON. `save` saves before the steps of these numbers and
+goes on; `resume` goes on from such a checkpoint.
 """
 
 import json
@@ -139,7 +139,9 @@ def ranges(directory: Path) -> Program:
     number = tf.train.range_input_producer(7, num_epochs=4, seed=SEED, capacity=3).dequeue()
     table = tf.constant(np.arange(24).reshape(12, 2))
     row, square = tf.train.slice_input_producer([table, table**2], seed=SEED, num_epochs=3)
-    return Program(tf.train.batch([number, row, square], 2, capacity=5), at_end=tf.local_variables())
+    return Program(
+        tf.train.batch([number, row, square], 2, capacity=5), at_end=tf.local_variables()
+    )
 
 
 def padded(directory: Path) -> Program:

@@ -35,7 +35,9 @@ def outputs(*arguments):
 def test_a_program_goes_on_in_another_process(name, directory):
     [whole] = outputs(name, directory, "whole")
     # The borders of epochs are at different steps of these programs.
-    steps = sorted({1, 2, 3, 5, 8, 13, 20, len(whole) // 2, len(whole) - 2} & set(range(len(whole))))
+    steps = sorted(
+        {1, 2, 3, 5, 8, 13, 20, len(whole) // 2, len(whole) - 2} & set(range(len(whole)))
+    )
     [saved] = outputs(name, directory, "save", *steps)
     assert saved == whole
     resumed = outputs(name, directory, "resume", *steps)

@@ -16,7 +16,7 @@ from headrace.session import Resource, Session, make_fresh
 
 __all__ = ["restore", "save"]
 
-_Path: TypeAlias = "str | os.PathLike[str]"
+_Path: TypeAlias = "str | bytes | os.PathLike[str]"
 
 
 def save(session: Session, path: _Path) -> None:
@@ -78,7 +78,7 @@ def restore(session: Session, path: _Path) -> None:
             f"restore: the runner of queue '{name}' runs. Restore before the runners "
             "are started, or when their threads have ended.",
         )
-    engine.Prepared.apply_all(_prepare(session, os.fspath(path)))
+    engine.Prepared.apply_all(_prepare(session, os.fsdecode(path)))
 
 
 def _check_session(what: str, session: object) -> None:

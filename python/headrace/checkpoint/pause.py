@@ -36,8 +36,10 @@ def paused(session: Session) -> Iterator[None]:
     pausing = session.runners.pausing
     with pausing.turn:
         try:
-            waiting = [Runner(session, producer) for producer in running(session)]
+            waiting, idle = _runners(session)
             _check(waiting)
+            # Threads that are started meanwhile pause before their first step.
+            pausing.ask(op for runner in idle for op in runner.ops)
             while waiting:
                 group = _next_group(waiting)
                 waiting = [runner for runner in waiting if runner not in group]
@@ -45,6 +47,13 @@ def paused(session: Session) -> Iterator[None]:
             yield
         finally:
             pausing.release()
+
+
+def _runners(session: Session) -> tuple[list[Runner], list[Runner]]:
+    """The runners of a session that run, and the others."""
+    busy = running(session)
+    idle = [one for one in session.runners.of_graph(session.graph) if one not in busy]
+    return [Runner(session, one) for one in busy], [Runner(session, one) for one in idle]
 
 
 def _check(runners: Collection[Runner]) -> None:
@@ -86,13 +95,13 @@ def _wait(pausing: Pausing, group: list[Runner], feeding: list[Runner]) -> None:
                 return
             pausing.changed.wait(look_secs)
             look_secs = min(2 * look_secs, _LONGEST_LOOK_SECS)
-            if time.monotonic() - begin >= _PATIENCE_SECS and not has_warned:
+            if time.monotonic() - begin < _PATIENCE_SECS:
+                continue
+            _check_feed(busy, feeding)
+            if not has_warned:
                 has_warned = True
-                _check_feed(busy, feeding)
-                _log.warning(
-                    "the checkpoint waits until a step of the runner of queue '%s' ends",
-                    busy[0].name,
-                )
+                text = "the checkpoint waits until a step of the runner of queue '%s' ends"
+                _log.warning(text, busy[0].name)
 
 
 def _is_at_entry(runner: Runner, busy: list[Runner], feeding: list[Runner]) -> bool:
