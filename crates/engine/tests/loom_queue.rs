@@ -195,3 +195,19 @@ fn cancelling_always_wakes_whoever_waits() {
         waiter.join().unwrap();
     });
 }
+
+#[test]
+fn an_enqueue_ends_without_room_if_the_queue_accepts() {
+    loom::model(|| {
+        let queue = queue(Order::Fifo, 1);
+        let producer = {
+            let queue = Arc::clone(&queue);
+            thread::spawn(move || enqueue(&queue, &[1, 2]))
+        };
+        queue.accept(true);
+        producer.join().unwrap().unwrap();
+        queue.accept(false);
+        assert_eq!(queue.size(), 1);
+        assert_eq!(dequeue(&queue, 2).unwrap(), [1, 2]);
+    });
+}
