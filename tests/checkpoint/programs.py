@@ -205,11 +205,29 @@ def fed(directory: Path) -> Program:
     return Program(batch, feed=feed)
 
 
+def fed_names(directory: Path) -> Program:
+    """A reader that waits for a name of the training loop most of the time."""
+    value = tf.placeholder(tf.string, [])
+    queue = tf.FIFOQueue(9, [tf.string], [[]])
+    enqueue, close = queue.enqueue(value), queue.close()
+    reader = tf.TextLineReader(skip_header_lines=1)
+    _, line = reader.read(queue)
+    batch = tf.train.batch([line], 5, capacity=8)
+
+    def feed(session: tf.Session, step: int) -> None:
+        if step == 12:
+            session.run(close)
+        elif step < 12:
+            session.run(enqueue, {value: str(directory / f"{step % 4}.csv")})
+
+    return Program(batch, feed=feed, at_end=reader.num_work_units_completed())
+
+
 PROGRAMS: dict[str, Callable[[Path], Program]] = {
     make.__name__: make
     for make in (
         *(records, shuffled, lines, fixed_length, whole_files, ranges),
-        *(padded, images, priorities, counted, fed),
+        *(padded, images, priorities, counted, fed, fed_names),
     )
 }
 

@@ -4,8 +4,9 @@
 //! same, so that the runner comes to the end of its step and holds nothing. They come in before all others as room
 //! appears, so the queue never has more elements than its capacity, and which ones are drawn at random does not change.
 
-use super::core::{Close, Request};
+use super::core::{Close, Core, Request};
 use super::packing::Packing;
+use super::waiter::WaitQueue;
 use super::{Element, Elements, QueueSpec};
 use crate::error::Result;
 use std::collections::VecDeque;
@@ -37,5 +38,36 @@ impl Accepted {
             Request::Dequeue { held, .. } => return Ok(held),
         }
         Ok(Elements::new())
+    }
+}
+
+impl Core {
+    /// Sets whether enqueues do not wait for room. If so, ends those that do.
+    pub(super) fn accept(&mut self, is_accepting: bool) {
+        self.is_accepting = is_accepting;
+        if !is_accepting {
+            return;
+        }
+        for (request, waiter) in std::mem::take(&mut self.enqueues) {
+            let outcome = self.accepted.take(request, &self.spec, &self.packing);
+            self.complete(WaitQueue::Enqueue, &waiter, outcome);
+        }
+        self.flush();
+    }
+
+    /// Lets in elements that were taken without room. Returns whether anything moved.
+    pub(super) fn serve_accepted(&mut self) -> bool {
+        let mut has_moved = false;
+        while self.has_room()
+            && let Some(element) = self.accepted.elements.pop_front()
+        {
+            self.push(element);
+            has_moved = true;
+        }
+        if self.accepted.elements.is_empty() && std::mem::take(&mut self.accepted.is_close_due) {
+            self.is_closed = true;
+            has_moved = true;
+        }
+        has_moved
     }
 }

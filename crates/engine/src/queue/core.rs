@@ -3,7 +3,6 @@
 use super::accepted::Accepted;
 use super::packing::Packing;
 use super::rows::Rows;
-use super::saved::Holding;
 use super::store::Store;
 use super::waiter::{WaitQueue, Waiter, Woken};
 use super::{Element, Elements, QueueSpec, QueueStats};
@@ -62,16 +61,16 @@ enum Attempt {
 }
 
 pub(super) struct Core {
-    spec: QueueSpec,
-    packing: Arc<Packing>,
-    store: Store,
-    is_closed: bool,
+    pub(super) spec: QueueSpec,
+    pub(super) packing: Arc<Packing>,
+    pub(super) store: Store,
+    pub(super) is_closed: bool,
     /// A cancelling close has ended something.
-    was_cancelled: bool,
-    accepted: Accepted,
-    is_accepting: bool,
-    enqueues: VecDeque<(Request, Arc<Waiter>)>,
-    dequeues: VecDeque<(Request, Arc<Waiter>)>,
+    pub(super) was_cancelled: bool,
+    pub(super) accepted: Accepted,
+    pub(super) is_accepting: bool,
+    pub(super) enqueues: VecDeque<(Request, Arc<Waiter>)>,
+    pub(super) dequeues: VecDeque<(Request, Arc<Waiter>)>,
     woken: Woken,
     stats: QueueStats,
 }
@@ -99,44 +98,6 @@ impl Core {
 
     pub(super) fn is_closed(&self) -> bool {
         self.is_closed
-    }
-
-    pub(super) fn was_cancelled(&self) -> bool {
-        self.was_cancelled
-    }
-
-    pub(super) fn store(&self) -> &Store {
-        &self.store
-    }
-
-    pub(super) fn accepted(&self) -> &Accepted {
-        &self.accepted
-    }
-
-    /// Whether a call that waits holds elements.
-    pub(super) fn is_busy(&self) -> bool {
-        let holds = |(request, _): &(Request, _)| !matches!(request, Request::Dequeue { held, .. } if held.is_empty());
-        !self.enqueues.is_empty() || self.dequeues.iter().any(holds)
-    }
-
-    /// Holds something else from now on.
-    pub(super) fn replace(&mut self, holding: Holding) {
-        let Holding { store, accepted, is_closed } = holding;
-        (self.store, self.accepted, self.is_closed, self.was_cancelled) = (store, accepted, is_closed, false);
-        self.flush();
-    }
-
-    /// Sets whether enqueues do not wait for room. If so, ends those that do.
-    pub(super) fn accept(&mut self, is_accepting: bool) {
-        self.is_accepting = is_accepting;
-        if !is_accepting {
-            return;
-        }
-        for (request, waiter) in std::mem::take(&mut self.enqueues) {
-            let outcome = self.accepted.take(request, &self.spec, &self.packing);
-            self.complete(WaitQueue::Enqueue, &waiter, outcome);
-        }
-        self.flush();
     }
 
     pub(super) fn stats(&self) -> QueueStats {
@@ -244,15 +205,18 @@ impl Core {
     }
 
     /// Serves both wait queues from the front until neither can go on.
-    fn flush(&mut self) {
+    pub(super) fn flush(&mut self) {
         while self.serve(WaitQueue::Enqueue) | self.serve(WaitQueue::Dequeue) {}
     }
 
     /// Serves one wait queue as far as possible. Returns whether anything moved.
     fn serve(&mut self, wait_queue: WaitQueue) -> bool {
-        let mut has_moved = wait_queue == WaitQueue::Enqueue && self.serve_accepted();
+        let mut has_moved = false;
         if wait_queue == WaitQueue::Enqueue && !self.accepted.is_empty() {
-            return has_moved;
+            has_moved = self.serve_accepted();
+            if !self.accepted.is_empty() {
+                return has_moved;
+            }
         }
         while let Some((mut request, waiter)) = self.waiters(wait_queue).pop_front() {
             match self.attempt(&mut request) {
@@ -269,32 +233,16 @@ impl Core {
         has_moved
     }
 
-    /// Lets in elements that were taken without room. Returns whether anything moved.
-    fn serve_accepted(&mut self) -> bool {
-        let mut has_moved = false;
-        while self.has_room()
-            && let Some(element) = self.accepted.elements.pop_front()
-        {
-            self.push(element);
-            has_moved = true;
-        }
-        if self.accepted.elements.is_empty() && std::mem::take(&mut self.accepted.is_close_due) {
-            self.is_closed = true;
-            has_moved = true;
-        }
-        has_moved
-    }
-
-    fn has_room(&self) -> bool {
+    pub(super) fn has_room(&self) -> bool {
         self.spec.capacity.is_none_or(|capacity| self.store.len() < capacity)
     }
 
-    fn push(&mut self, element: Element) {
+    pub(super) fn push(&mut self, element: Element) {
         self.store.push(element);
         self.stats.num_enqueued += 1;
     }
 
-    fn complete(&mut self, wait_queue: WaitQueue, waiter: &Waiter, result: Result<Elements>) {
+    pub(super) fn complete(&mut self, wait_queue: WaitQueue, waiter: &Waiter, result: Result<Elements>) {
         self.count_blocked(wait_queue, waiter);
         waiter.put(result);
         self.woken.push(waiter);

@@ -188,7 +188,7 @@ impl Queue {
 
     /// Waits until all elements are in that were taken without room.
     pub fn settle(self: &Arc<Self>, parker: &Arc<Parker>) -> Result<Progress> {
-        if self.core.lock().accepted().is_empty() {
+        if self.core.lock().accepted.is_empty() {
             return Ok(Progress::Done(Elements::new()));
         }
         self.request(WaitQueue::Enqueue, Request::Enqueue(Rows::made(VecDeque::new())), parker)

@@ -1,7 +1,7 @@
 //! The elements of a queue as bytes, and back; see [`crate::saved`].
 
 use super::accepted::Accepted;
-use super::core::Core;
+use super::core::{Core, Request};
 use super::packing::Packing;
 use super::store::Store;
 use super::{Element, Queue};
@@ -15,10 +15,25 @@ use std::sync::Arc;
 const CHUNK_BYTES: usize = 1 << 20;
 
 /// What a queue holds besides its statistics.
-pub(super) struct Holding {
-    pub(super) store: Store,
-    pub(super) accepted: Accepted,
-    pub(super) is_closed: bool,
+struct Holding {
+    store: Store,
+    accepted: Accepted,
+    is_closed: bool,
+}
+
+impl Core {
+    /// Whether a call that waits holds elements.
+    fn is_busy(&self) -> bool {
+        let holds = |(request, _): &(Request, _)| !matches!(request, Request::Dequeue { held, .. } if held.is_empty());
+        !self.enqueues.is_empty() || self.dequeues.iter().any(holds)
+    }
+
+    /// Holds something else from now on.
+    fn replace(&mut self, holding: Holding) {
+        let Holding { store, accepted, is_closed } = holding;
+        (self.store, self.accepted, self.is_closed, self.was_cancelled) = (store, accepted, is_closed, false);
+        self.flush();
+    }
 }
 
 impl Queue {
@@ -30,12 +45,11 @@ impl Queue {
             let core = self.core.lock();
             self.check_quiet(&core)?;
             let mut head = Content::default();
-            head.flag(core.is_closed());
-            head.flag(core.accepted().is_close_due);
+            head.flag(core.is_closed);
+            head.flag(core.accepted.is_close_due);
             head.number(core.size() as u64);
-            core.store().save_random(&mut head);
-            let elements: VecDeque<Element> =
-                core.store().elements().chain(&core.accepted().elements).cloned().collect();
+            core.store.save_random(&mut head);
+            let elements: VecDeque<Element> = core.store.elements().chain(&core.accepted.elements).cloned().collect();
             (head, elements)
         };
         let encoding = Encoding { elements, packing: Arc::clone(&self.packing) };
@@ -44,7 +58,7 @@ impl Queue {
 
     fn check_quiet(&self, core: &Core) -> Result<()> {
         let (class, name) = (self.spec.class(), &self.spec.name);
-        if core.was_cancelled() {
+        if core.was_cancelled {
             return Err(Error::failed_precondition(format!(
                 "{class} '{name}' was closed by a stop, which drops what enqueues have in hand. Save before \
                  coord.request_stop(), or before the queue is closed with cancel_pending_enqueues."

@@ -11,6 +11,7 @@ mod identity;
 mod interrupted;
 mod keys;
 mod open_file;
+mod saved;
 mod state;
 mod text_line;
 mod tfrecord;
@@ -29,7 +30,6 @@ use crate::error::{Error, Result};
 use crate::files::name::FileName;
 use crate::queue::{Progress, Queue, Waiting};
 use crate::run::{Origin, Run};
-use crate::saved::{self, Chunks, Content, Given, Reading, Restore};
 use crate::sync::Mutex;
 use crate::sync::fair_lock::{Acquisition, FairLock};
 use crate::tensor::Tensor;
@@ -162,36 +162,6 @@ impl Reader {
     pub fn read_at_once(self: &Arc<Self>, wants_key: bool, run: &Run) -> Result<Option<(Bytes, Bytes)>> {
         let Some(_acquisition) = FairLock::try_acquire(self) else { return Ok(None) };
         self.state.lock().read_one(wants_key, run)
-    }
-
-    /// The state, and how long the file is that is being read; see [`crate::saved`]. Fails if that is a pipe, which
-    /// cannot be read again.
-    pub fn save(&self) -> Result<Chunks> {
-        let state = self.state.lock();
-        let mut content = Content::default();
-        content.bytes(&state.saved().encode());
-        if let Some(file) = &state.file {
-            content.number(length_bytes(file.name())?);
-        }
-        Ok(saved::one(content))
-    }
-
-    /// Goes on where the reader with this state was. Fails if its file has another length now.
-    pub fn prepare(self: &Arc<Self>, chunks: Given) -> Result<Restore> {
-        let chunk = saved::only(chunks)?;
-        let mut reading = Reading::new(&chunk);
-        let bytes = reading.bytes()?;
-        let expected = if reading.is_at_end() { None } else { Some(reading.number()?) };
-        reading.end()?;
-        let saved = SavedState::decode(bytes).ok_or_else(saved::damaged)?;
-        if saved.contradiction().is_some() || saved.position.is_some() != expected.is_some() {
-            return Err(saved::damaged());
-        }
-        if let Some(expected) = expected {
-            check_length(&FileName::new(saved.work.clone()), expected)?;
-        }
-        let (reader, state) = (Arc::clone(self), self.restored(bytes)?);
-        Ok(Box::new(move || *reader.state.lock() = state))
     }
 
     /// Decodes a state and opens its file at the same position.
@@ -359,30 +329,6 @@ pub fn check_names(queue: &Queue) -> Result<()> {
         [_] => Err(Error::invalid_argument("Expected queue with single string component")),
         _ => Err(Error::invalid_argument("Expected single component queue")),
     }
-}
-
-/// How long a file is that can be read twice.
-fn length_bytes(name: &FileName) -> Result<u64> {
-    let metadata = std::fs::metadata(name.path()).map_err(|error| Error::io(name.text(), &error))?;
-    match metadata.is_file() {
-        true => Ok(metadata.len()),
-        false => Err(Error::failed_precondition(format!(
-            "{}: no regular file, so it cannot be read again from where the reader is in it. Save between two files.",
-            name.text()
-        ))),
-    }
-}
-
-fn check_length(name: &FileName, expected: u64) -> Result<()> {
-    let length = length_bytes(name)?;
-    if length == expected {
-        return Ok(());
-    }
-    Err(Error::invalid_argument(format!(
-        "{}: has {length} bytes, but had {expected} when the state was saved. Restore it with the files it was saved \
-         with.",
-        name.text()
-    )))
 }
 
 fn work_item(components: &[Tensor]) -> Result<Bytes> {

@@ -1,0 +1,64 @@
+//! The state of a reader as bytes, with the length of its file, and back; see [`crate::saved`].
+
+use super::Reader;
+use super::state::SavedState;
+use crate::error::{Error, Result};
+use crate::files::name::FileName;
+use crate::saved::{self, Chunks, Content, Given, Reading, Restore};
+use std::sync::Arc;
+
+impl Reader {
+    /// The state, and how long the file is that is being read; see [`crate::saved`]. Fails if that is a pipe, which
+    /// cannot be read again.
+    pub fn save(&self) -> Result<Chunks> {
+        let state = self.state.lock();
+        let mut content = Content::default();
+        content.bytes(&state.saved().encode());
+        if let Some(file) = &state.file {
+            content.number(length_bytes(file.name())?);
+        }
+        Ok(saved::one(content))
+    }
+
+    /// Goes on where the reader with this state was. Fails if its file has another length now.
+    pub fn prepare(self: &Arc<Self>, chunks: Given) -> Result<Restore> {
+        let chunk = saved::only(chunks)?;
+        let mut reading = Reading::new(&chunk);
+        let bytes = reading.bytes()?;
+        let expected = if reading.is_at_end() { None } else { Some(reading.number()?) };
+        reading.end()?;
+        let saved = SavedState::decode(bytes).ok_or_else(saved::damaged)?;
+        if saved.contradiction().is_some() || saved.position.is_some() != expected.is_some() {
+            return Err(saved::damaged());
+        }
+        if let Some(expected) = expected {
+            check_length(&FileName::new(saved.work.clone()), expected)?;
+        }
+        let (reader, state) = (Arc::clone(self), self.restored(bytes)?);
+        Ok(Box::new(move || *reader.state.lock() = state))
+    }
+}
+
+/// How long a file is that can be read twice.
+fn length_bytes(name: &FileName) -> Result<u64> {
+    let metadata = std::fs::metadata(name.path()).map_err(|error| Error::io(name.text(), &error))?;
+    match metadata.is_file() {
+        true => Ok(metadata.len()),
+        false => Err(Error::failed_precondition(format!(
+            "{}: no regular file, so it cannot be read again from where the reader is in it. Save between two files.",
+            name.text()
+        ))),
+    }
+}
+
+fn check_length(name: &FileName, expected: u64) -> Result<()> {
+    let length = length_bytes(name)?;
+    if length == expected {
+        return Ok(());
+    }
+    Err(Error::invalid_argument(format!(
+        "{}: has {length} bytes, but had {expected} when the state was saved. Restore it with the files it was saved \
+         with.",
+        name.text()
+    )))
+}
