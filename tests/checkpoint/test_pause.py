@@ -173,3 +173,12 @@ def test_a_pause_keeps_no_session_alive(lines, path):
     assert alive() is None
     for thread in threads:
         thread.join()
+
+
+def test_a_runner_made_twice_pauses_as_one(lines, session, path):
+    for runner in tf.get_collection(tf.GraphKeys.QUEUE_RUNNERS):
+        tf.train.QueueRunner.from_proto(runner.to_proto())
+    with running(session):
+        for _ in range(20):
+            session.run(lines.line)
+            checkpoint.save(session, path)

@@ -8,7 +8,8 @@ from collections.abc import Collection, Iterator
 from typing import Final
 
 from headrace import engine, errors
-from headrace.checkpoint.runners import Runner, running
+from headrace.checkpoint.runners import Runner, repeated_ops, running
+from headrace.graph import Operation
 from headrace.session import Pausing, Session
 
 __all__ = ["paused"]
@@ -36,10 +37,10 @@ def paused(session: Session) -> Iterator[None]:
     pausing = session.runners.pausing
     with pausing.turn:
         try:
-            waiting, idle = _runners(session)
+            waiting = [Runner(session, producer) for producer in running(session)]
             _check(waiting)
             # Threads that are started meanwhile pause before their first step.
-            pausing.ask(op for runner in idle for op in runner.ops)
+            pausing.ask(_idle_ops(session, waiting))
             while waiting:
                 group = _next_group(waiting)
                 waiting = [runner for runner in waiting if runner not in group]
@@ -49,11 +50,11 @@ def paused(session: Session) -> Iterator[None]:
             pausing.release()
 
 
-def _runners(session: Session) -> tuple[list[Runner], list[Runner]]:
-    """The runners of a session that run, and the others."""
-    busy = running(session)
-    idle = [one for one in session.runners.of_graph(session.graph) if one not in busy]
-    return [Runner(session, one) for one in busy], [Runner(session, one) for one in idle]
+def _idle_ops(session: Session, runners: Collection[Runner]) -> set[Operation]:
+    """The operations of runners that do not run; a running one may have some of them too."""
+    producers = session.runners.of_graph(session.graph)
+    ops = {op for producer in producers for op in repeated_ops(session, producer)}
+    return ops.difference(*(runner.ops for runner in runners))
 
 
 def _check(runners: Collection[Runner]) -> None:

@@ -8,7 +8,7 @@ from headrace import engine
 from headrace.graph import Operation, Role, Tensor
 from headrace.session import Producer, Progress, Session, flow_of, needed_by
 
-__all__ = ["Runner", "running"]
+__all__ = ["Runner", "repeated_ops", "running"]
 
 
 def running(session: Session) -> list[Producer]:
@@ -18,6 +18,12 @@ def running(session: Session) -> list[Producer]:
         for producer in session.runners.of_graph(session.graph)
         if producer.progress_in(session) is Progress.RUNNING
     ]
+
+
+def repeated_ops(session: Session, producer: Producer) -> list[Operation]:
+    """Returns the operations that the threads of a runner repeat."""
+    elements = [session.graph.as_graph_element(op) for op in producer.enqueue_ops]
+    return [element.op if isinstance(element, Tensor) else element for element in elements]
 
 
 class Runner:
@@ -38,7 +44,7 @@ class Runner:
         self._session = session
         self._producer = producer
         self.name = str(getattr(producer.queue, "name", producer.queue))
-        self.ops = _operations(session, producer)
+        self.ops = repeated_ops(session, producer)
         flow = flow_of(self.ops)
         self.filled = self._queues(flow.filled)
         self.drained = self._queues(flow.drained)
@@ -75,11 +81,6 @@ class Runner:
     def _queues(self, ops: Collection[Operation]) -> frozenset[engine.Queue]:
         found = [self._session.resources.get(op) for op in ops]
         return frozenset(queue for queue in found if isinstance(queue, engine.Queue))
-
-
-def _operations(session: Session, producer: Producer) -> list[Operation]:
-    elements = [session.graph.as_graph_element(op) for op in producer.enqueue_ops]
-    return [element.op if isinstance(element, Tensor) else element for element in elements]
 
 
 def _takes_elements(op: Operation) -> bool:
