@@ -37,7 +37,7 @@ def save(session: Session, path: _Path) -> None:
     Raises:
         FailedPreconditionError: If a stop has cancelled a queue, a thread waits in one, a runner
             cannot pause, or a reader reads a pipe. Names it; the old file stays.
-        NotFoundError: If there is no such directory.
+        NotFoundError: If there is no such directory, or a reader is in a file that is gone.
         RuntimeError: If the session is closed.
         TypeError: If `session` is no session.
     """

@@ -35,10 +35,10 @@ class Census:
         self._filling[sess] = tuple(left)
         return not left and bool(before)
 
-    def filling(self, sess: object) -> list[threading.Thread]:
+    def filling(self, sess: object) -> tuple[threading.Thread, ...]:
         """Returns the threads that have begun and not ended."""
         threads = [thread for ref in self._filling.get(sess, ()) if (thread := ref()) is not None]
-        return list(filter(threading.Thread.is_alive, threads))
+        return tuple(filter(threading.Thread.is_alive, threads))
 
     def progress(self, sess: object, num_running: int | None) -> Progress:
         """Returns how far the threads have come.

@@ -281,7 +281,7 @@ class QueueRunner:
         """Returns whether its threads in a session run loops that can pause: headrace's own."""
         return session in self._pausable_in
 
-    def filling_threads(self, session: object) -> list[threading.Thread]:
+    def filling_threads(self, session: object) -> tuple[threading.Thread, ...]:
         """Returns the threads that fill the queue of a session and have not ended.
 
         Headrace's own, for checkpoints. Threads that were made and not started are left out.

@@ -51,7 +51,7 @@ class Producer(Protocol):
     def can_pause_in(self, session: object) -> bool:
         """Returns whether its threads in a session run loops that can pause."""
 
-    def filling_threads(self, session: object) -> list[threading.Thread]:
+    def filling_threads(self, session: object) -> tuple[threading.Thread, ...]:
         """Returns its threads that fill the queue of a session and have not ended."""
 
 
