@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Installs PyTorch, JAX and libraries that read Arrow into an environment of their own (several GB), and runs what needs them.
+# Installs PyTorch, JAX, their training loops and libraries that read Arrow into an environment of their own (several GB), and runs what needs them.
 # Skips what is installed. The package is taken as it is built in this directory.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 venv=.frameworks
-requirements=(torch jax polars duckdb pandas pyarrow pytest pytest-timeout hypothesis mlxtend 'numpy>=1.26' 'protobuf>=5.26' 'click>=8.1' 'tqdm>=4.66')
+requirements=(torch lightning accelerate jax keras polars duckdb pandas pyarrow pytest pytest-timeout hypothesis mlxtend 'numpy>=1.26' 'protobuf>=5.26' 'click>=8.1' 'tqdm>=4.66')
 
 if [ "$(cat $venv/installed 2>/dev/null)" != "${requirements[*]}" ]; then
     printf '== installing PyTorch and JAX into %s\n' $venv
@@ -13,5 +13,5 @@ if [ "$(cat $venv/installed 2>/dev/null)" != "${requirements[*]}" ]; then
     $venv/bin/python -m pip install --quiet "${requirements[@]}"
     printf '%s\n' "${requirements[*]}" >$venv/installed
 fi
-PYTHONPATH=$PWD/python $venv/bin/python -m pytest -k 'jax or torch or resume or frameworks or outputs' \
-    tests/test_examples.py tests/test_readme.py tests/pipeline/test_outputs.py
+PYTHONPATH=$PWD/python $venv/bin/python -m pytest -k 'jax or torch or resume or frameworks or outputs or loops' \
+    tests/test_examples.py tests/test_readme.py tests/pipeline/test_outputs.py tests/pipeline/test_loops.py
