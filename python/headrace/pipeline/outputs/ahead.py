@@ -1,12 +1,88 @@
-"""States of iterations that are ahead of the loop of the program."""
+"""Batches that are converted, some of them ahead of the loop of the program."""
 
-from typing import Any
+from abc import ABC, abstractmethod
+from collections import deque
+from types import TracebackType
+from typing import Any, Final, NamedTuple
 
 from headrace.pipeline.batches import Batches
 
-__all__ = ["state_of"]
+__all__ = ["Converted"]
 
 
-def state_of(batches: Batches) -> dict[str, Any] | None:
-    """Returns where an iteration stands; None if it has no order, and so no state."""
-    return batches.state() if batches.is_deterministic else None
+class Ready(NamedTuple):
+    """A batch that the loop has not taken.
+
+    Attributes:
+        batch: What it was converted to.
+        state: Where the iteration goes on behind it; None if it has no order, and so no state.
+    """
+
+    batch: Any
+    state: dict[str, Any] | None
+
+
+class Converted(ABC):
+    """The batches of an iteration, each converted to what another library takes.
+
+    Attributes:
+        batches: The same as they are. They are ahead of the loop: ask this for a state.
+        is_over: Whether the loop has come to the end, or was ended.
+    """
+
+    def __init__(self, batches: Batches, num_ahead: int) -> None:
+        """`num_ahead` batches are converted while the program has the one before."""
+        self.batches: Final = batches
+        self._num_ahead: Final = num_ahead
+        self._ready: deque[Ready] = deque()
+        self._state = self._state_now()
+        self._is_read = False
+        self.is_over = False
+
+    @abstractmethod
+    def _convert(self, batch: dict[str, Any]) -> Any:
+        """Begins to convert a batch; what is returned goes to `_give`."""
+
+    def _give(self, converted: Any) -> dict[str, Any]:
+        """Returns a batch for the loop."""
+        return dict(converted)
+
+    def __next__(self) -> dict[str, Any]:
+        while not self._is_read and len(self._ready) <= self._num_ahead:
+            batch = next(self.batches, None)
+            if batch is None:
+                self._is_read = True
+            else:
+                self._ready.append(Ready(self._convert(batch), self._state_now()))
+        if not self._ready:
+            self.is_over = True
+            raise StopIteration
+        converted, self._state = self._ready.popleft()
+        return self._give(converted)
+
+    def _state_now(self) -> dict[str, Any] | None:
+        # What is not ahead is asked for when somebody wants to know.
+        is_wanted = self._num_ahead > 0 and self.batches.is_deterministic
+        return self.batches.state() if is_wanted else None
+
+    def state(self) -> dict[str, Any]:
+        """Returns where the loop stands: behind the batches that it has taken.
+
+        Raises:
+            FailedPreconditionError: If the pipeline has `options(deterministic=False)`.
+        """
+        return self.batches.state() if self._state is None else self._state
+
+    def close(self) -> None:
+        """Ends the threads of the pipeline."""
+        self._ready.clear()
+        self._is_read = True
+        self.batches.close()
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()

@@ -1,15 +1,13 @@
 """Batches as arrays of JAX."""
 
-from collections import deque
 from importlib import import_module
-from types import TracebackType
 from typing import Any, Final
 
 import numpy as np
 
 from headrace.extras import missing_jax
 from headrace.pipeline.batches import Batches
-from headrace.pipeline.outputs.ahead import state_of
+from headrace.pipeline.outputs.ahead import Converted
 
 __all__ = ["JaxBatches", "check_jax"]
 
@@ -17,44 +15,27 @@ __all__ = ["JaxBatches", "check_jax"]
 _AHEAD: Final = 2
 
 
-class JaxBatches:
+class JaxBatches(Converted):
     """The batches of one iteration as arrays of JAX, two of them on their way to the devices.
 
     A batch is a dict. Numbers are arrays of JAX: on its default device, or global arrays if there
-    is a sharding; strings stay arrays of NumPy.
-
-    Attributes:
-        batches: The same without JAX. Its `state` is ahead of the loop.
+    is a sharding; strings stay arrays of NumPy. `Pipeline.to_jax`, and `Pipeline.resume`, go on
+    with what `state` returns.
     """
 
     def __init__(self, batches: Batches, sharding: Any) -> None:
-        self.batches: Final = batches
+        super().__init__(batches, _AHEAD)
         self._jax: Final = import_module("jax")
         self._sharding: Final = sharding
-        self._ahead: deque[tuple[dict[str, Any], dict[str, Any] | None]] = deque()
-        self._state = state_of(batches)
-        self._is_over = False
 
     def __iter__(self) -> "JaxBatches":
         return self
 
-    def __next__(self) -> dict[str, Any]:
-        while not self._is_over and len(self._ahead) <= _AHEAD:
-            self._fetch()
-        if not self._ahead:
-            raise StopIteration
-        batch, self._state = self._ahead.popleft()
-        return batch
+    def __enter__(self) -> "JaxBatches":
+        return self
 
-    def _fetch(self) -> None:
-        """Takes the next batch, and begins to copy it."""
-        try:
-            batch = next(self.batches)
-        except StopIteration:
-            self._is_over = True
-            return
-        arrays = {name: self._array(value) for name, value in batch.items()}
-        self._ahead.append((arrays, state_of(self.batches)))
+    def _convert(self, batch: dict[str, Any]) -> dict[str, Any]:
+        return {name: self._array(value) for name, value in batch.items()}
 
     def _array(self, value: Any) -> Any:
         is_number = isinstance(value, (np.ndarray, np.generic)) and value.dtype != object
@@ -63,33 +44,6 @@ class JaxBatches:
         if self._sharding is None:
             return self._jax.device_put(value)
         return self._jax.make_array_from_process_local_data(self._sharding, np.asarray(value))
-
-    def state(self) -> dict[str, Any]:
-        """Returns where the loop stands: behind the batches that it has taken.
-
-        `Pipeline.to_jax`, and `Pipeline.resume`, go on there.
-
-        Raises:
-            FailedPreconditionError: If the pipeline has `options(deterministic=False)`.
-        """
-        return self.batches.state() if self._state is None else self._state
-
-    def close(self) -> None:
-        """Ends the threads of the pipeline."""
-        self._ahead.clear()
-        self._is_over = True
-        self.batches.close()
-
-    def __enter__(self) -> "JaxBatches":
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
 
 
 def check_jax() -> None:

@@ -1,16 +1,14 @@
 """Batches as tensors of PyTorch."""
 
-from collections import deque
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from types import TracebackType
 from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from headrace.extras import missing_torch
 from headrace.pipeline.batches import Batches
-from headrace.pipeline.outputs.ahead import state_of
+from headrace.pipeline.outputs.ahead import Converted
 
 __all__ = ["TorchBatches", "TorchLoader", "torch_loader"]
 
@@ -18,17 +16,15 @@ __all__ = ["TorchBatches", "TorchLoader", "torch_loader"]
 Start = Callable[[int, Mapping[str, Any] | None], Batches]
 
 
-class Given(NamedTuple):
-    """A batch as tensors.
+class Moved(NamedTuple):
+    """A batch on its way to a device.
 
     Attributes:
         batch: Its components.
-        state: Where the iteration goes on behind it; None if nobody has asked in time.
         copied: An event of a CUDA stream, after which the tensors are there; None if they are.
     """
 
     batch: dict[str, Any]
-    state: dict[str, Any] | None
     copied: Any
 
 
@@ -91,63 +87,41 @@ class TorchLoader:
         self.batches = None
 
 
-class TorchBatches:
-    """The batches of one epoch as tensors.
-
-    Attributes:
-        batches: The same without PyTorch; its `state` is ahead of the loop where batches are copied
-            to a device.
-    """
+class TorchBatches(Converted):
+    """The batches of one epoch as tensors; on a device, one of them ahead of the loop."""
 
     def __init__(self, batches: Batches, epoch: int, device: Any, pins: bool) -> None:
-        self.batches: Final = batches
+        super().__init__(batches, 0 if device is None else 1)
         self._torch: Final = import_module("torch")
         self._epoch: Final = epoch
         self._device: Final = device
         self._pins: Final = pins
         is_cuda = device is not None and device.type == "cuda"
         self._stream: Final = self._torch.cuda.Stream(device) if is_cuda else None
-        # What is being copied to the device while the program has the batch before.
-        self._ahead: deque[Given] = deque()
-        self._state = None if device is None else state_of(batches)
-        self._is_over = False
 
     def __iter__(self) -> "TorchBatches":
         return self
 
-    def __next__(self) -> dict[str, Any]:
-        while not self._is_over and len(self._ahead) < (1 if self._device is None else 2):
-            self._fetch()
-        if not self._ahead:
-            raise StopIteration
-        given = self._ahead.popleft()
-        self._state = given.state
-        if given.copied is not None:
-            stream = self._torch.cuda.current_stream(self._device)
-            stream.wait_event(given.copied)
-            for value in given.batch.values():
-                if isinstance(value, self._torch.Tensor):
-                    value.record_stream(stream)
-        return given.batch
+    def __enter__(self) -> "TorchBatches":
+        return self
 
-    def _fetch(self) -> None:
-        """Takes the next batch, and begins to copy it."""
-        try:
-            batch = next(self.batches)
-        except StopIteration:
-            self._is_over = True
-            return
+    def _convert(self, batch: dict[str, Any]) -> Moved:
         tensors = {name: self._tensor(value) for name, value in batch.items()}
         if self._device is None:
-            self._ahead.append(Given(tensors, None, None))
-            return
-        state = state_of(self.batches)
+            return Moved(tensors, None)
         if self._stream is None:
-            self._ahead.append(Given(self._moved(tensors), state, None))
-            return
+            return Moved(self._moved(tensors), None)
         with self._torch.cuda.stream(self._stream):
-            moved = self._moved(tensors)
-            self._ahead.append(Given(moved, state, self._stream.record_event()))
+            return Moved(self._moved(tensors), self._stream.record_event())
+
+    def _give(self, converted: Moved) -> dict[str, Any]:
+        if converted.copied is not None:
+            stream = self._torch.cuda.current_stream(self._device)
+            stream.wait_event(converted.copied)
+            for value in converted.batch.values():
+                if isinstance(value, self._torch.Tensor):
+                    value.record_stream(stream)
+        return converted.batch
 
     def _tensor(self, value: Any) -> Any:
         if isinstance(value, np.ndarray):
@@ -170,26 +144,9 @@ class TorchBatches:
 
     def state_dict(self) -> dict[str, Any]:
         """As that of `TorchLoader`, for this epoch."""
-        if self._is_over and not self._ahead:
+        if self.is_over:
             return {"epoch": self._epoch + 1, "batches": None}
-        return {"epoch": self._epoch, "batches": self._state or self.batches.state()}
-
-    def close(self) -> None:
-        """Ends the threads of the pipeline."""
-        self._ahead.clear()
-        self._is_over = True
-        self.batches.close()
-
-    def __enter__(self) -> "TorchBatches":
-        return self
-
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
+        return {"epoch": self._epoch, "batches": self.state()}
 
 
 def torch_loader(pipeline: Any, start: Start, device: Any, pin_memory: bool | None) -> TorchLoader:
