@@ -1,6 +1,6 @@
 //! A file in chunks that end between two records.
 
-use super::format::Scan;
+use super::format::{Place, Scan};
 use super::source::{Codec, Source};
 use crate::error::{Error, Result};
 use crate::files::compression::Compression;
@@ -24,15 +24,6 @@ pub trait Split: Send {
     fn header_bytes(&self) -> usize {
         0
     }
-}
-
-/// A place in a file, uncompressed.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Place {
-    /// Its offset.
-    pub offset_bytes: u64,
-    /// The number of the record that begins there.
-    pub record: u64,
 }
 
 /// What was found in a chunk.

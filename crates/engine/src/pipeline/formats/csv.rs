@@ -5,8 +5,8 @@
 //!
 //! Source: RFC 4180. Blank lines and a byte order mark are left out, and a line may end with a line feed alone.
 
-use super::chunks::{CHUNK_BYTES, Chunks, Found, Numbers, Place, Split, scan};
-use super::format::{Format, Scan};
+use super::chunks::{CHUNK_BYTES, Chunks, Found, Numbers, Split, scan};
+use super::format::{Format, Place, Scan};
 use super::lines::line;
 use super::source::Codec;
 use crate::error::{Error, Result};

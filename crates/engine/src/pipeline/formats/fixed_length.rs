@@ -1,7 +1,7 @@
 //! Files of records that all have the same length.
 
-use super::chunks::{CHUNK_BYTES, Chunks, Found, Place, Split};
-use super::format::{Format, Scan};
+use super::chunks::{CHUNK_BYTES, Chunks, Found, Split};
+use super::format::{Format, Place, Scan};
 use super::source::Codec;
 use crate::error::{Error, Result};
 use crate::pipeline::block::FileOrigin;

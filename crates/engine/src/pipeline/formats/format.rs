@@ -1,11 +1,19 @@
 //! What a format has to say: how its files are cut into blocks of records.
 
-use super::chunks::Place;
 use crate::error::Result;
 use crate::pipeline::block::{Block, FileOrigin};
 use crate::pipeline::budget::Charge;
 use crate::pipeline::index::RandomAccess;
 use std::sync::Arc;
+
+/// A place in a file, uncompressed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Place {
+    /// Its offset.
+    pub offset_bytes: u64,
+    /// The number of the record that begins there.
+    pub record: u64,
+}
 
 /// How files of a kind are cut into blocks.
 pub trait Format: Send + Sync {

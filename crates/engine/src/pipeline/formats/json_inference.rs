@@ -1,8 +1,7 @@
 //! What the keys of JSON lines hold, from the first block of a file.
 
-use super::chunks::Place;
 use super::csv_inference::Inferred;
-use super::format::Format;
+use super::format::{Format, Place};
 use super::lines::Lines;
 use super::source::Codec;
 use crate::error::{Error, Result};

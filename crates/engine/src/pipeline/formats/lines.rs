@@ -1,7 +1,7 @@
 //! Text files: bytes between line feeds, in no particular encoding. A carriage return before a line feed is dropped.
 
-use super::chunks::{CHUNK_BYTES, Chunks, Found, Numbers, Place, Split, scan};
-use super::format::{Format, Scan};
+use super::chunks::{CHUNK_BYTES, Chunks, Found, Numbers, Split, scan};
+use super::format::{Format, Place, Scan};
 use super::source::Codec;
 use crate::error::Result;
 use crate::pipeline::block::FileOrigin;

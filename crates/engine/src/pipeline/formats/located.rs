@@ -1,7 +1,6 @@
 //! Where records begin that are asked for after their file was read: for reports of what was left out.
 
-use super::chunks::Place;
-use super::format::Format;
+use super::format::{Format, Place};
 use crate::pipeline::origin::{FileOrigin, Locate};
 use crate::sync::Mutex;
 use std::fmt;

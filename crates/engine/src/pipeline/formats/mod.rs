@@ -16,11 +16,10 @@ mod tar_samples;
 mod tfrecord;
 mod whole;
 
-pub use chunks::Place;
 pub use csv::{Columns, Csv};
 pub use csv_inference::{Inferred, infer_csv};
 pub use fixed_length::FixedLength;
-pub use format::{Format, Scan};
+pub use format::{Format, Place, Scan};
 pub use json_inference::infer_json;
 pub use lines::Lines;
 pub use located::Located;

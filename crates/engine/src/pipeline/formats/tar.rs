@@ -2,8 +2,8 @@
 //!
 //! Source: POSIX.1-2017, pax interchange format, with GNU's long names; the grouping of the library `webdataset`.
 
-use super::chunks::{CHUNK_BYTES, Place};
-use super::format::{Format, Scan};
+use super::chunks::CHUNK_BYTES;
+use super::format::{Format, Place, Scan};
 use super::source::{Codec, Source};
 use super::tar_input::Input;
 use super::tar_samples::Samples;

@@ -1,7 +1,7 @@
 //! The samples of tar archives one by one. The bytes from the first header of a sample to that of the next one are a small
 //! archive.
 
-use super::chunks::Place;
+use super::format::Place;
 use super::source::Codec;
 use super::tar::{Archive, Tar};
 use super::tar_input::Hopping;

@@ -1,7 +1,7 @@
 //! The samples of tar archives: neighbouring files with one key.
 
-use super::chunks::{CHUNK_BYTES, Place};
-use super::format::Scan;
+use super::chunks::CHUNK_BYTES;
+use super::format::{Place, Scan};
 use super::tar::{Archive, Member};
 use super::tar_input::Input;
 use crate::error::{Error, Result};

@@ -1,7 +1,7 @@
 //! TFRecord files, with every checksum checked. The format is that of [`crate::tfrecord`].
 
-use super::chunks::{CHUNK_BYTES, Chunks, Fault, Found, Place, Split};
-use super::format::{Format, Scan};
+use super::chunks::{CHUNK_BYTES, Chunks, Fault, Found, Split};
+use super::format::{Format, Place, Scan};
 use super::source::Codec;
 use crate::error::{Error, Result};
 use crate::files::compression::Compression;

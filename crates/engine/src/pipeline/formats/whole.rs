@@ -1,7 +1,6 @@
 //! Files that are one record each.
 
-use super::chunks::Place;
-use super::format::{Format, Scan};
+use super::format::{Format, Place, Scan};
 use super::source::Codec;
 use crate::error::{Error, Result};
 use crate::files::compression::Compression;
