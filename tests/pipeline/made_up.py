@@ -174,7 +174,7 @@ def twice(example):
 def skipping(pipeline, add):
     """Adds stages that leave failures out, where they may stand."""
     try:
-        return add(pipeline)
+        return add(pipeline.select("number"))
     except ValueError as error:
         if "cannot follow a shuffle of all examples of concat" not in str(error):
             raise
