@@ -130,10 +130,14 @@ impl Job {
                 (self.block.origins().made_of(made), notes)
             }
             None => {
-                let has_failed = |row: &usize| failed.binary_search_by_key(row, |(row, _)| *row).is_ok();
                 let mut rows = Rows::new();
-                let good = (0..self.block.num_rows()).filter(|row| !has_failed(row)).take(num_rows);
-                good.for_each(|row| rows.push(&self.block, row, 1));
+                let mut next = 0;
+                for (row, _) in &failed {
+                    rows.push(&self.block, next, row.saturating_sub(next));
+                    next = row + 1;
+                }
+                rows.push(&self.block, next, self.block.num_rows().saturating_sub(next));
+                let rows = rows.take_front(num_rows);
                 let before = |row| row - failed.partition_point(|(failed, _)| *failed < row);
                 (rows.origins(), self.notes(py, &failed, before))
             }

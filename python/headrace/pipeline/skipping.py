@@ -82,13 +82,13 @@ class _Judge:
         budget = self.stage.budget
         if isinstance(budget, int):
             if self.count > budget:
-                self._throw(failure, f"{self.count - 1} examples", str(budget))
+                self._throw(failure, _left_out(self.count - 1), str(budget))
         elif total >= _LEAST_EXAMPLES and self.count > budget * total:
-            self._throw(failure, f"{self.count - 1} of {total - 1} examples", f"{budget:.3%}")
+            self._throw(failure, _left_out(self.count - 1, total - 1), f"{budget:.3%}")
 
     def _throw(self, failure: engine.Failure, before: str, budget: str) -> None:
         text = (
-            f"skip_errors: {before} were left out before this one, and the budget is {budget}. See "
+            f"skip_errors: {before} before this one, and the budget is {budget}. See "
             "Batches.skipped; mend the data or the function, or raise the budget."
         )
         try:
@@ -101,7 +101,15 @@ class _Judge:
         total, budget = self.rows + self.count, self.stage.budget
         if isinstance(budget, int) or self.is_open or self.count <= budget * total:
             return None
-        return f"of {total} examples {self.count} were left out, and the budget is {budget:.3%}"
+        return f"{_left_out(self.count, total)}, and the budget is {budget:.3%}"
+
+
+def _left_out(count: int, total: int | None = None) -> str:
+    """Returns in words how many examples were left out, of how many if that is said."""
+    whole = count if total is None else total
+    examples = "example" if whole == 1 else "examples"
+    of = "" if total is None else f" of {total}"
+    return f"{count}{of} {examples} {'was' if count == 1 else 'were'} left out"
 
 
 class Report:
@@ -209,7 +217,7 @@ class Report:
         for judge in self._judges.values():
             excess = judge.excess()
             if excess is None and judge.stage.raises_at_end and judge.count:
-                excess = f"{judge.count} examples were left out"
+                excess = _left_out(judge.count)
             if excess is not None:
                 raise SkippedExamples(f"skip_errors: {excess}: {self._summary()}", self.skipped)
 
