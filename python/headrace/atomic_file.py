@@ -54,6 +54,11 @@ class AtomicFile:
         with _op_errors():
             self._file.sync()
 
+    def upload(self) -> None:
+        """Puts what was written so far into a remote file of its name; more may be written."""
+        with _op_errors():
+            self._file.upload()
+
     def publish(self) -> None:
         """Gives the file its name. Nothing can be written after that."""
         with _op_errors():

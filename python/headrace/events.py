@@ -9,6 +9,7 @@ writes from a thread of its own; here the caller does, since an event costs micr
 """
 
 import itertools
+import os
 import socket
 import sys
 import threading
@@ -17,7 +18,6 @@ import warnings
 import weakref
 from collections.abc import Iterator
 from os import PathLike, fspath
-from pathlib import Path
 from types import TracebackType
 from typing import Final, SupportsInt
 
@@ -243,9 +243,9 @@ def _create(logdir: str, suffix: str) -> engine.RecordWriter:
     """Makes an event file named by the time in seconds; by a later second if that is taken."""
     host = socket.gethostname()
     for second in itertools.count(int(time.time())):
-        path = Path(logdir, f"events.out.tfevents.{second:010d}.{host}{suffix}")
+        path = os.path.join(logdir, f"events.out.tfevents.{second:010d}.{host}{suffix}")
         try:
-            return engine.RecordWriter.create_new(bytes(path))
+            return engine.RecordWriter.create_new(os.fsencode(path))
         except engine.EngineError as error:
             try:
                 engine.raise_op_error(error)

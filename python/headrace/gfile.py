@@ -8,12 +8,11 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from io import BufferedWriter
 from types import TracebackType
-from typing import IO, Any, Final, NoReturn
+from typing import IO, Any, Final, NoReturn, Protocol
 
-from headrace import errors
-from headrace.atomic_file import replacing
+from headrace import errors, storage
+from headrace.atomic_file import AtomicFile
 from headrace.glob import matching_paths
 from headrace.memory import check_bytes
 from headrace.os_errors import os_errors
@@ -45,8 +44,19 @@ _CHUNK_BYTES: Final = 1 << 20
 _MODES: Final = ("r", "w", "a", "r+", "w+", "a+")
 
 
+class _Writer(Protocol):
+    """A file that is open for writing."""
+
+    def write(self, data: bytes, /) -> object: ...
+    def tell(self) -> int: ...
+    def flush(self) -> None: ...
+    def close(self) -> None: ...
+
+
 class GFile:
     """A file, opened when it is first used, for reading and writing at separate positions.
+
+    A remote file is written to this machine first. `flush` and `close` upload it, as a whole.
 
     Args:
         name: Its name.
@@ -68,14 +78,13 @@ class GFile:
         self.name = os.fsdecode(name)
         self.mode = mode
         self._reader: IO[bytes] | None = None
-        self._writer: BufferedWriter | None = None
+        self._writer: _Writer | None = None
         # Why what was written since the file was opened is incomplete.
         self._failure: errors.OpError | None = None
 
     def size(self) -> int:
         """Returns the size of the file in bytes."""
-        with os_errors(self.name):
-            return os.path.getsize(self.name)
+        return storage.status(self.name).length
 
     def read(self, n: int = -1) -> Any:
         """Returns the next `n` bytes, or all that are left, as bytes or text.
@@ -85,7 +94,7 @@ class GFile:
         """
         with os_errors(self.name):
             reader = self._reading()
-            num_left = os.fstat(reader.fileno()).st_size
+            num_left = storage.size_of(reader)
             check_bytes(num_left if n < 0 else min(n, num_left), self.name)
             return self._as_given(_read(reader, n) if n > _CHUNK_BYTES else reader.read(max(n, -1)))
 
@@ -115,7 +124,7 @@ class GFile:
         """
         with os_errors(self.name):
             reader = self._reading()
-            size = os.fstat(reader.fileno()).st_size
+            size = storage.size_of(reader)
             start = {os.SEEK_SET: 0, os.SEEK_CUR: reader.tell(), os.SEEK_END: size}[whence]
             if start + offset < 0:
                 text = f"{self.name}: cannot go to byte {start + offset}. Give one from 0 on."
@@ -143,7 +152,7 @@ class GFile:
         if reader is not None:
             reader.close()
         if writer is not None and failure is not None:
-            writer.raw.close()  # without what is still in the buffer
+            _abandon(writer)
             raise failure
         if writer is not None:
             with os_errors(self.name, _INCOMPLETE):
@@ -185,14 +194,14 @@ class GFile:
         if self._reader is None:
             if not self._is_for("r+"):
                 self._refuse("reading")
-            self._reader = open(self.name, "rb")  # noqa: SIM115
+            self._reader = storage.open_file(self.name)
         return self._reader
 
-    def _writing(self) -> BufferedWriter:
+    def _writing(self) -> _Writer:
         if self._writer is None:
             if not self._is_for("wa+"):
                 self._refuse("writing")
-            self._writer = open(self.name, "ab" if "a" in self.mode else "wb")  # noqa: SIM115
+            self._writer = _open_for_writing(self.name, appends="a" in self.mode)
         return self._writer
 
     def _is_for(self, letters: str) -> bool:
@@ -207,6 +216,48 @@ class GFile:
 
 
 Open = FastGFile = GFile
+
+
+class _Upload:
+    """A remote file that is written."""
+
+    def __init__(self, url: str, appends: bool) -> None:
+        self._file = AtomicFile(url)
+        if appends and storage.exists(url):
+            with storage.open_file(url) as before:
+                shutil.copyfileobj(before, self._file, _CHUNK_BYTES)
+
+    def write(self, data: bytes, /) -> int:
+        return self._file.write(data)
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def flush(self) -> None:
+        self._file.upload()
+
+    def close(self) -> None:
+        try:
+            self._file.publish()
+        finally:
+            self._file.discard()
+
+    def discard(self) -> None:
+        self._file.discard()
+
+
+def _open_for_writing(name: str, appends: bool) -> _Writer:
+    if storage.is_remote(name):
+        return _Upload(name, appends)
+    return open(storage.local_path(name), "ab" if appends else "wb")
+
+
+def _abandon(writer: _Writer) -> None:
+    """Closes a file without what is still in its buffer."""
+    if isinstance(writer, _Upload):
+        writer.discard()
+    else:
+        writer.raw.close()  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,19 +281,18 @@ def Stat(filename: _Path) -> FileStatistics:
     Raises:
         NotFoundError: If there is none of that name.
     """
-    with os_errors(filename):
-        found = os.stat(filename)
-    return FileStatistics(found.st_size, found.st_mtime_ns, os.path.isdir(filename))
+    found = storage.status(os.fsdecode(filename))
+    return FileStatistics(found.length, found.modified_ns, found.is_directory)
 
 
 def Exists(filename: _Path) -> bool:
     """Returns whether there is a file or directory of that name."""
-    return os.path.exists(filename)
+    return storage.exists(os.fsdecode(filename))
 
 
 def IsDirectory(dirname: _Path) -> bool:
     """Returns whether there is a directory of that name."""
-    return os.path.isdir(dirname)
+    return storage.is_directory(os.fsdecode(dirname))
 
 
 def Glob(filename: _Path | Sequence[_Path]) -> list[str]:
@@ -264,8 +314,11 @@ def ListDirectory(dirname: _Path) -> list[str]:
     if not IsDirectory(dirname):
         text = f"Could not find directory {os.fsdecode(dirname)}"
         raise errors.NotFoundError(None, None, text)
-    with os_errors(dirname):
-        return sorted(os.fsdecode(name) for name in os.listdir(dirname))
+    directory = os.fsdecode(dirname)
+    if storage.is_remote(directory):
+        return [entry.path.rpartition("/")[2] for entry in storage.entries(directory)]
+    with os_errors(directory):
+        return sorted(os.listdir(storage.local_path(directory)))
 
 
 def Walk(top: _Path, in_order: bool = True) -> Iterator[tuple[str, list[str], list[str]]]:
@@ -288,7 +341,26 @@ def Walk(top: _Path, in_order: bool = True) -> Iterator[tuple[str, list[str], li
             with os_errors(error.filename):
                 raise error
 
-    yield from os.walk(os.fsdecode(top), topdown=in_order, onerror=fail)
+    directory = os.fsdecode(top)
+    if storage.is_remote(directory):
+        yield from _walk_remote(directory, in_order)
+    else:
+        yield from os.walk(storage.local_path(directory), topdown=in_order, onerror=fail)
+
+
+def _walk_remote(top: str, in_order: bool) -> Iterator[tuple[str, list[str], list[str]]]:
+    inside = storage.entries(top)
+    if not inside:
+        return
+    directories = [entry.path for entry in inside if entry.is_directory]
+    files = [entry.path.rpartition("/")[2] for entry in inside if not entry.is_directory]
+    here = (top, [path.rpartition("/")[2] for path in directories], files)
+    if in_order:
+        yield here
+    for path in directories:
+        yield from _walk_remote(path, in_order)
+    if not in_order:
+        yield here
 
 
 def MakeDirs(dirname: _Path) -> None:
@@ -298,11 +370,14 @@ def MakeDirs(dirname: _Path) -> None:
         FailedPreconditionError: If one of them is a file.
         PermissionDeniedError: If it may not be made.
     """
-    if os.path.isfile(dirname):
-        text = f"{os.fsdecode(dirname)} is not a directory"
+    path = os.fsdecode(dirname)
+    if storage.is_remote(path):
+        return  # There are none: what names of files have in common counts as a directory.
+    if os.path.isfile(storage.local_path(path)):
+        text = f"{path} is not a directory"
         raise errors.FailedPreconditionError(None, None, text)
-    with os_errors(dirname):
-        os.makedirs(dirname, exist_ok=True)
+    with os_errors(path):
+        os.makedirs(storage.local_path(path), exist_ok=True)
 
 
 def MkDir(dirname: _Path) -> None:
@@ -311,8 +386,11 @@ def MkDir(dirname: _Path) -> None:
     Raises:
         NotFoundError: If there is no directory to make it in.
     """
-    with os_errors(dirname), suppress(FileExistsError):
-        os.mkdir(dirname)
+    path = os.fsdecode(dirname)
+    if storage.is_remote(path):
+        return
+    with os_errors(path), suppress(FileExistsError):
+        os.mkdir(storage.local_path(path))
 
 
 def Remove(filename: _Path) -> None:
@@ -322,8 +400,7 @@ def Remove(filename: _Path) -> None:
         FailedPreconditionError: If it is a directory.
         NotFoundError: If there is no such file.
     """
-    with os_errors(filename):
-        os.remove(filename)
+    storage.remove(os.fsdecode(filename))
 
 
 def DeleteRecursively(dirname: _Path) -> None:
@@ -332,11 +409,19 @@ def DeleteRecursively(dirname: _Path) -> None:
     Raises:
         NotFoundError: If there is no such directory.
     """
-    with os_errors(dirname):
-        if os.path.isdir(dirname):
-            shutil.rmtree(dirname)
+    path = os.fsdecode(dirname)
+    if storage.is_remote(path):
+        inside = storage.files_below(path)
+        for entry in inside:
+            storage.remove(entry.path)
+        if inside:
+            return
+    local = storage.local_path(path)
+    with os_errors(path):
+        if not storage.is_remote(path) and os.path.isdir(local):
+            shutil.rmtree(local)
         else:
-            os.remove(dirname)
+            storage.remove(path)
 
 
 def Rename(oldname: _Path, newname: _Path, overwrite: bool = False) -> None:
@@ -347,8 +432,13 @@ def Rename(oldname: _Path, newname: _Path, overwrite: bool = False) -> None:
         NotFoundError: If there is no such file.
     """
     _check_free(newname, overwrite)
-    with os_errors(newname), os_errors(oldname):
-        os.replace(oldname, newname)
+    old, new = os.fsdecode(oldname), os.fsdecode(newname)
+    if storage.is_remote(old) or storage.is_remote(new):
+        storage.copy(old, new)
+        storage.remove(old)
+        return
+    with os_errors(new), os_errors(old):
+        os.replace(storage.local_path(old), storage.local_path(new))
 
 
 def Copy(oldpath: _Path, newpath: _Path, overwrite: bool = False) -> None:
@@ -360,8 +450,7 @@ def Copy(oldpath: _Path, newpath: _Path, overwrite: bool = False) -> None:
         NotFoundError: If there is no such file.
     """
     _check_free(newpath, overwrite)
-    with os_errors(oldpath), open(oldpath, "rb") as source, replacing(newpath) as target:
-        shutil.copyfileobj(source, target, _CHUNK_BYTES)
+    storage.copy(os.fsdecode(oldpath), os.fsdecode(newpath))
 
 
 def _check_free(path: _Path, overwrite: bool) -> None:

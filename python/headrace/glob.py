@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 
 from headrace.os_errors import os_errors
+from headrace.storage import entries, exists, is_remote, local_path
 
 __all__ = ["matching_paths"]
 
@@ -38,7 +39,8 @@ def matching_paths(pattern: str | bytes) -> list[bytes]:
     text = os.fsdecode(pattern)
     first = _SPECIAL.search(text)
     if first is None:
-        return [os.fsencode(text)] if _looked_up(os.lstat, text) else []
+        is_there = exists(text) if is_remote(text) else _looked_up(_lstat, text) is not None
+        return [os.fsencode(text)] if is_there else []
     directory, slash, _ = text[: first.start()].rpartition("/")
     found = [directory + slash if slash else "./"]
     for part in text[len(directory + slash) :].split("/"):
@@ -49,9 +51,20 @@ def matching_paths(pattern: str | bytes) -> list[bytes]:
 
 def _matching_children(parent: str, pattern: str) -> list[str]:
     matcher = re.compile(_as_regex(pattern), re.DOTALL)
-    names = _looked_up(os.listdir, parent) or []
     start = parent if parent.endswith("/") else f"{parent}/"
+    if is_remote(parent):
+        names = [entry.path.rpartition("/")[2] for entry in entries(parent)]
+    else:
+        names = _looked_up(_listdir, parent) or []
     return [start + name for name in names if matcher.fullmatch(name)]
+
+
+def _lstat(path: str) -> os.stat_result:
+    return os.lstat(local_path(path))
+
+
+def _listdir(path: str) -> list[str]:
+    return os.listdir(local_path(path))
 
 
 def _looked_up(look: Callable[[str], _T], path: str) -> _T | None:

@@ -128,6 +128,9 @@ impl Error {
     /// The failure of a file operation, in TensorFlow's words: `PATH; No such file or directory`.
     pub fn io(path: &str, error: &std::io::Error) -> Self {
         use std::io::ErrorKind as Kind;
+        if let Some(inner) = error.get_ref().and_then(|inner| inner.downcast_ref::<Self>()) {
+            return inner.named(path);
+        }
         let (code, text) = match error.kind() {
             Kind::NotFound => (Code::NotFound, "No such file or directory".to_owned()),
             Kind::PermissionDenied => (Code::PermissionDenied, "Permission denied".to_owned()),
@@ -147,6 +150,13 @@ impl Error {
             _ => (Code::Unknown, error.to_string()),
         };
         Self::new(code, format!("{path}; {text}"))
+    }
+
+    /// The same error with the name of the file before its text.
+    pub fn named(&self, path: &str) -> Self {
+        let mut error = self.clone();
+        error.0.message = format!("{path}; {}", self.message());
+        error
     }
 
     /// Attaches the error of a foreign function, such as a Python exception, so that it can be raised again as it was.

@@ -1,10 +1,12 @@
 //! Atomic replacement of files: the engine's `AtomicFile` for Python.
 
+use crate::detach::detached;
 use crate::error::IntoPython;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::atomic_file;
 use headrace_engine::files::name::FileName;
 use headrace_engine::files::output::Output;
+use headrace_engine::sync::cancellation::Cancellation;
 use pyo3::prelude::*;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -28,7 +30,7 @@ impl AtomicFile {
     #[new]
     fn new(py: Python<'_>, path: &[u8]) -> PyResult<Self> {
         let name = FileName::new(path.to_vec());
-        let create = || atomic_file::AtomicFile::create(name.path()).map_err(|error| Error::io(name.text(), &error));
+        let create = || atomic_file::AtomicFile::create(&name).map_err(|error| Error::io(name.text(), &error));
         let (file, output) = py.detach(create).into_python(py)?;
         let open = Mutex::new(Some(Open { file, output: BufWriter::new(output) }));
         Ok(Self { name, open })
@@ -45,6 +47,12 @@ impl AtomicFile {
         py.detach(|| self.with_open(sync)).into_python(py)
     }
 
+    /// Puts what was written so far into a remote file. Of a local one, nothing can be written after that.
+    fn upload(&self, py: Python<'_>) -> PyResult<()> {
+        let upload = || self.with_open(|open| open.output.flush().and_then(|()| open.file.publish()));
+        detached(py, &Cancellation::new(), None, |run| run.while_current(upload))
+    }
+
     /// Renames the file to its final name. Nothing can be written after that.
     fn publish(&self, py: Python<'_>) -> PyResult<()> {
         let publish = || {
@@ -52,7 +60,7 @@ impl AtomicFile {
             self.discard();
             Ok(())
         };
-        py.detach(publish).into_python(py)
+        detached(py, &Cancellation::new(), None, |run| run.while_current(publish))
     }
 
     /// Removes the file, unless it is published.

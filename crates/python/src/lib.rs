@@ -19,6 +19,7 @@ mod pipeline;
 mod program;
 mod queue;
 mod records;
+mod remote;
 mod resource;
 mod saved;
 mod sources;
@@ -31,6 +32,7 @@ use pyo3::prelude::*;
 #[pymodule(gil_used = false)]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     detach::remember_main_thread(module.py())?;
+    headrace_remote::register();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("EngineError", module.py().get_type::<error::EngineError>())?;
     module.add_class::<cancellation::Cancellation>()?;
@@ -58,6 +60,11 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<atomic_file::AtomicFile>()?;
     module.add_class::<records::RecordWriter>()?;
     module.add_class::<records::RecordIterator>()?;
+    module.add_class::<remote::RemoteFile>()?;
+    module.add_function(wrap_pyfunction!(remote::remote_copy, module)?)?;
+    module.add_function(wrap_pyfunction!(remote::remote_list, module)?)?;
+    module.add_function(wrap_pyfunction!(remote::remote_remove, module)?)?;
+    module.add_function(wrap_pyfunction!(remote::remote_statuses, module)?)?;
     module.add_function(wrap_pyfunction!(sources::csv_fields, module)?)?;
     module.add_function(wrap_pyfunction!(sources::csv_records, module)?)?;
     module.add_function(wrap_pyfunction!(sources::infer_csv, module)?)?;

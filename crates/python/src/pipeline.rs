@@ -8,6 +8,7 @@ use crate::program::Program;
 use crate::view::to_tensor;
 use headrace_engine::files::compression::Compression;
 use headrace_engine::files::name::FileName;
+use headrace_engine::files::storage;
 use headrace_engine::pipeline::arrays::Arrays;
 use headrace_engine::pipeline::block::FileOrigin;
 use headrace_engine::pipeline::formats::{Codec, FixedLength, Format, Lines, TfRecords, Whole};
@@ -31,6 +32,7 @@ use numpy::PyUntypedArray;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// A scalar or an array, and the number of its type.
@@ -206,6 +208,18 @@ impl Plan {
         };
         let files = paths.into_iter().enumerate().map(origin).collect();
         Ok(Self(Arc::new(plan::Plan::Files(format, files))))
+    }
+
+    /// The same files, of which parts are kept in a directory if they are remote: up to `num_bytes` of all files.
+    fn cached(&self, directory: PathBuf, num_bytes: u64) -> Self {
+        let cache = Arc::new(storage::Cache { directory, num_bytes });
+        match &*self.0 {
+            plan::Plan::Files(format, files) => {
+                let files = files.iter().map(|file| file.cached(&cache)).collect();
+                Self(Arc::new(plan::Plan::Files(Arc::clone(format), files)))
+            }
+            _ => Self(Arc::clone(&self.0)),
+        }
     }
 
     /// The rows of C-contiguous arrays, given with their types. Numbers are not copied.

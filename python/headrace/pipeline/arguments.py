@@ -1,7 +1,10 @@
 """Arguments of pipelines, refused where they are written."""
 
 import operator
+import os
 from typing import Final, SupportsIndex
+
+from headrace import storage
 
 __all__ = ["check_budget", "check_function", "check_remainder", "checked_int"]
 
@@ -36,6 +39,18 @@ def checked_int(where: str, name: str, value: object, least: int) -> int:
         if least <= number <= _MAX_COUNT:
             return number
     raise ValueError(f"{where}: {name} is {value!r}, expected an int from {least} up.")
+
+
+def checked_directory(path: object) -> str:
+    """Returns the path of a directory of this machine; raises TypeError or ValueError if it is none."""
+    if not isinstance(path, (str, os.PathLike)) or isinstance(os.fspath(path), bytes):
+        raise TypeError(f"options: cache_directory is {path!r}, expected a str or a pathlib.Path.")
+    text = storage.local_path(os.fspath(path))
+    if not text or storage.is_remote(text):
+        raise ValueError(
+            f"options: cache_directory is {text!r}, expected a directory of this machine."
+        )
+    return text
 
 
 def check_remainder(where: str, remainder: object) -> None:

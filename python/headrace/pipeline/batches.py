@@ -30,6 +30,8 @@ from headrace.pipeline.watching import watch
 __all__ = ["Batches"]
 
 _LEAST_MEMORY_BYTES = 64 << 20
+# What is kept of remote files in a cache_directory, unless cache_bytes says otherwise.
+_CACHE_BYTES = 16 << 30
 # So long a Python function that is under way may keep the end of an iteration waiting.
 _PATIENCE_S = 0.15
 
@@ -56,7 +58,7 @@ class Batches:
         in_columns: bool = False,
     ) -> None:
         """With `in_columns`, it is asked for columns only, never for single examples."""
-        planned = plan(chain, known)
+        planned = plan(chain, known, _kept(options))
         if resumed is not None:
             check_files(planned.files, resumed.files)
         self._chain = chain
@@ -294,6 +296,12 @@ def _close(ending: _Ending, process: int) -> None:
 
 def _num_cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _kept(options: Mapping[str, Any]) -> tuple[str, int] | None:
+    """Returns where parts of remote files are kept, and how many bytes of them."""
+    directory = options.get("cache_directory")
+    return None if directory is None else (directory, options.get("cache_bytes") or _CACHE_BYTES)
 
 
 def _default_memory_bytes() -> int:

@@ -2,9 +2,10 @@
 
 import glob
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Final, TypeAlias
 
+from headrace import storage
 from headrace.errors import NotFoundError
 
 __all__ = ["Paths", "as_paths", "check_compression", "find_files"]
@@ -49,10 +50,37 @@ def find_files(where: str, paths: Iterable[str]) -> list[bytes]:
     Anything else is a pattern: `*`, `?` and `[…]` stand for parts of a name, `**` for directories.
     The files of a directory or a pattern are sorted.
 
+    So do URLs of storages, whose names may be shared by a file and a directory: then the file is
+    meant. A URL of HTTP is taken as it is.
+
     Raises:
         NotFoundError: If a path does not exist, or nothing matches a pattern.
     """
-    return [os.fsencode(file) for path in paths for file in _files_of(where, path)]
+    paths = list(map(storage.local_path, paths))
+    remote = [path for path in paths if storage.is_remote(path)]
+    found = dict(_remote_files(where, remote)) if remote else {}
+    files = (found[path] if path in found else _files_of(where, path) for path in paths)
+    return [os.fsencode(file) for of_path in files for file in of_path]
+
+
+def _remote_files(where: str, urls: list[str]) -> Iterator[tuple[str, list[str]]]:
+    # All files that are named are looked for at once.
+    named = [url for url in urls if storage.can_be_listed(url) and not storage.has_pattern(url)]
+    known = dict(zip(named, storage.statuses(named), strict=True))
+    for url in urls:
+        if storage.has_pattern(url):
+            found, what = storage.matching(url), "no file matches this pattern"
+        elif url not in known or known[url] is not None:
+            found, what = [url], ""
+        else:
+            inside = [entry.path for entry in storage.entries(url) if not entry.is_directory]
+            found = [path for path in inside if not path.rpartition("/")[2].startswith(".")]
+            what = "there is no such file, and no directory with files"
+        if not found:
+            raise NotFoundError(
+                None, None, f"{where}: {url}: {what}. Check the bucket and the name."
+            )
+        yield url, found
 
 
 def _files_of(where: str, path: str) -> list[str]:

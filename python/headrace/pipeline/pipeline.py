@@ -1,6 +1,7 @@
 """The pipeline itself: an immutable description, which grows by its methods."""
 
 import math
+import os
 import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any, Final
@@ -10,6 +11,7 @@ from headrace.pipeline.arguments import (
     check_budget,
     check_function,
     check_remainder,
+    checked_directory,
     checked_int,
 )
 from headrace.pipeline.batches import Batches
@@ -450,6 +452,8 @@ class Pipeline:
         deterministic: bool | None = None,
         strings: StringKind | None = None,
         stuck_after_s: float | None = None,
+        cache_directory: str | os.PathLike[str] | None = None,
+        cache_bytes: int | None = None,
     ) -> "Pipeline":
         """Says what the pipeline may use, whether it keeps the order, and how strings come.
 
@@ -468,11 +472,17 @@ class Pipeline:
             stuck_after_s: A call of a Python function, and a read of a file from its beginning to
                 its end, that takes more seconds is named in a warning of the logger
                 `headrace.pipeline`, with the example it is for: once, while it goes on.
+            cache_directory: Where parts of remote files are kept. Several processes may use it, and
+                one that is killed leaves nothing there that another would mistake for data.
+            cache_bytes: How many bytes are kept at most; what was not used for the longest time is
+                removed. Each process may exceed it by a sixteenth. None for 16 GiB.
 
         Raises:
-            TypeError: If `deterministic` is no bool, or `stuck_after_s` no number.
+            TypeError: If `deterministic` is no bool, `stuck_after_s` no number, or
+                `cache_directory` no path.
             ValueError: If a number is not at least 1, `strings` is neither of these, or
-                `stuck_after_s` is not above 0.
+                `stuck_after_s` is not above 0; if `cache_bytes` is less than a MiB, or given
+                without a `cache_directory`, or that is a URL.
             ModuleNotFoundError: If `strings` is "arrow" and pyarrow is not installed; the extra
                 `headrace[arrow]` installs it.
         """
@@ -486,6 +496,12 @@ class Pipeline:
             changed["deterministic"] = deterministic
         if strings is not None:
             changed["strings"] = checked_kind(strings)
+        if cache_directory is not None:
+            changed["cache_directory"] = checked_directory(cache_directory)
+        if cache_bytes is not None:
+            changed["cache_bytes"] = checked_int("options", "cache_bytes", cache_bytes, 1 << 20)
+            if "cache_directory" not in changed:
+                raise ValueError("options: cache_bytes is given without a cache_directory.")
         if stuck_after_s is not None:
             if not isinstance(stuck_after_s, (int, float)) or isinstance(stuck_after_s, bool):
                 raise TypeError(

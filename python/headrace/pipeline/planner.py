@@ -7,7 +7,7 @@ window is small, and whole batches are decoded at once.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple, cast
+from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
@@ -60,6 +60,10 @@ class Counted:
     part: str = ""
 
 
+# A directory, and how many bytes are kept in it.
+Kept: TypeAlias = tuple[str, int]
+
+
 @dataclass
 class Planned:
     """A plan, and what runs beside the engine for it.
@@ -79,19 +83,20 @@ class Planned:
     num_ready: int = 2
 
 
-def plan(chain: Sequence[Stage], known: Known) -> Planned:
+def plan(chain: Sequence[Stage], known: Known, kept: Kept | None = None) -> Planned:
     """Plans a pipeline.
 
     Args:
         chain: Its stages.
         known: The components after each of them.
+        kept: Where parts of remote files are kept, and how many bytes of them.
 
     Raises:
         NotFoundError: If a path does not exist, or nothing matches a pattern.
     """
-    shared = _Shared([], [], [])
+    shared = _Shared([], [], [], kept)
     planning = _Planning(chain, known, shared)
-    return Planned(planning.whole(), *shared, planning.num_ready)
+    return Planned(planning.whole(), shared.lanes, shared.counted, shared.files, planning.num_ready)
 
 
 class _Shared(NamedTuple):
@@ -100,6 +105,11 @@ class _Shared(NamedTuple):
     lanes: list[Lane]
     counted: list[Counted]
     files: list[Sequence[bytes]]
+    kept: Kept | None
+
+    def keeping(self, source: engine.Plan) -> engine.Plan:
+        """Returns the plan of a source, whose remote files are kept if they are to be."""
+        return source if self.kept is None else source.cached(*self.kept)
 
 
 class _Planning:
@@ -134,7 +144,10 @@ class _Planning:
                 paths = find_files(files.kind, files.paths)
                 self._shared.files.append(paths)
                 self._shared.counted[self._number] = Counted(files, len(paths), reads_files=True)
-                return engine.Plan.files(files.kind, paths, files.compression or "", files.lengths)
+                compression = files.compression or ""
+                return self._shared.keeping(
+                    engine.Plan.files(files.kind, paths, compression, files.lengths)
+                )
             case Source() as source:
                 planned = source.planned(self._specs[0], self._lane)
                 self._shared.files.append(planned.files)
@@ -146,7 +159,7 @@ class _Planning:
                     self._shared.counted.append(Counted(source, part="fields"))
                     number = len(self._shared.counted) - 1
                     self._waiting.extend(stage.metered(number) for stage in planned.stages)
-                return planned.plan
+                return self._shared.keeping(planned.plan)
             case stages.Arrays() as arrays:
                 return _rows(arrays)
             case stages.Iterable_(factory=factory):

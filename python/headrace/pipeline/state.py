@@ -12,11 +12,11 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Final, TypeAlias, cast
 
-from headrace.os_errors import os_errors
 from headrace.pipeline import stages
 from headrace.pipeline.functions import name_of
 from headrace.pipeline.skipping import is_report
 from headrace.pipeline.stages import Stage
+from headrace.storage import sizes
 
 __all__ = ["Resumed", "check_files", "identity_of", "resumed", "state_of"]
 
@@ -390,10 +390,8 @@ def _group(paths: Sequence[bytes], number: int) -> Sequence[bytes]:
 
 def _digest(paths: Sequence[bytes]) -> str:
     digest = hashlib.sha256()
-    for path in paths:
+    for path, size in zip(paths, sizes(map(os.fsdecode, paths)), strict=True):
         name = os.path.basename(path)
-        with os_errors(os.fsdecode(path), ". A state tells its files by name and size."):
-            size = os.stat(path).st_size
         digest.update(b"%d:%b%d;" % (len(name), name, size))
     return digest.digest()[:_DIGEST_BYTES].hex()
 

@@ -9,6 +9,7 @@ from typing import Any
 from headrace import errors
 from headrace.dtypes import DType, as_dtype, kernel_name
 from headrace.saver.state import checkpoint_exists, latest_checkpoint
+from headrace.storage import is_directory
 from headrace.tensor_bundle import BundleReader
 
 __all__ = [
@@ -91,7 +92,7 @@ def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> CheckpointReade
         ValueError: If there is none in the directory.
     """
     path = os.fspath(ckpt_dir_or_file)
-    if os.path.isdir(path):
+    if is_directory(path):
         latest = latest_checkpoint(path)
         if latest is None:
             raise ValueError(

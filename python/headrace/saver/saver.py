@@ -30,6 +30,7 @@ from headrace.saver.state import (
 )
 from headrace.session import Session
 from headrace.shapes import bracketed
+from headrace.storage import is_directory, is_remote
 from headrace.tensor_bundle import BundleReader, write_bundle
 
 __all__ = ["Saver"]
@@ -202,7 +203,7 @@ class Saver:
             )
         _check_session(sess)
         directory = os.path.dirname(path)
-        if directory and not os.path.isdir(directory):
+        if directory and not is_remote(path) and not is_directory(directory):
             raise ValueError(f"Parent directory of {path} doesn't exist, can't save.")
         prefix = path + self._suffix(sess, global_step)
         with self._saving:

@@ -9,13 +9,11 @@ import os
 import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from pathlib import Path
 
 from google.protobuf import text_format
 
-from headrace import errors
+from headrace import errors, storage
 from headrace.atomic_file import replacing
-from headrace.os_errors import os_errors
 from headrace.protos.checkpoint import CheckpointState
 
 __all__ = [
@@ -36,15 +34,15 @@ _REMEDY = (
 
 def checkpoint_exists(checkpoint_prefix: str | os.PathLike[str]) -> bool:
     """Whether there is a checkpoint of a prefix."""
-    return os.path.exists(f"{os.fspath(checkpoint_prefix)}.index")
+    return storage.exists(f"{os.fspath(checkpoint_prefix)}.index")
 
 
 def get_checkpoint_mtimes(checkpoint_prefixes: Iterable[str]) -> list[float]:
     """Returns when checkpoints were written, in seconds since 1970; ignores missing ones."""
     times = []
     for prefix in checkpoint_prefixes:
-        with suppress(FileNotFoundError):
-            times.append(os.path.getmtime(f"{prefix}.index"))
+        with suppress(errors.NotFoundError):
+            times.append(storage.status(f"{prefix}.index").modified_ns / 1e9)
     return times
 
 
@@ -89,10 +87,10 @@ def get_checkpoint_state(
         ValueError: If it is empty.
     """
     directory = os.fspath(checkpoint_dir)
-    path = Path(directory, latest_filename or _LIST)
+    path = os.path.join(directory, latest_filename or _LIST)
     try:
-        with os_errors(path):
-            text = path.read_bytes()
+        with storage.open_file(path) as file:
+            text = file.read()
     except errors.NotFoundError:
         return None
     state = CheckpointState()
@@ -145,12 +143,12 @@ def update_checkpoint_state(
     paths = [os.fsdecode(path) for path in all_model_checkpoint_paths or ()]
     if not paths or paths[-1] != model_checkpoint_path:
         paths.append(model_checkpoint_path)
-    is_relative = save_relative_paths or not os.path.isabs(directory)
+    is_relative = save_relative_paths or not _is_absolute(directory)
 
     def written(path: str) -> str:
         return os.path.relpath(path, directory or ".") if is_relative else path
 
-    path = Path(directory, latest_filename or _LIST)
+    path = os.path.join(directory, latest_filename or _LIST)
     try:
         state = CheckpointState(
             model_checkpoint_path=written(model_checkpoint_path),
@@ -181,14 +179,23 @@ def remove_checkpoint(
     """
     prefix = os.fspath(checkpoint_prefix)
     for path in [f"{prefix}.index", f"{prefix}.{meta_graph_suffix}", *_data_files(prefix)]:
-        with suppress(FileNotFoundError):
-            os.remove(path)
+        with suppress(errors.NotFoundError):
+            storage.remove(path)
 
 
 def _data_files(prefix: str) -> list[str]:
     pattern = re.compile(r"\.data-\d{5}-of-\d{5}$")
-    return [path for path in glob.glob(f"{glob.escape(prefix)}.data-*") if pattern.search(path)]
+    if storage.is_remote(prefix):
+        directory, _, name = prefix.rpartition("/")
+        paths = [entry.path for entry in storage.entries(directory)]
+        return [path for path in paths if path.startswith(f"{directory}/{name}.data-")]
+    found = glob.glob(f"{glob.escape(storage.local_path(prefix))}.data-*")
+    return [path for path in found if pattern.search(path)]
 
 
 def _from(directory: str, path: str) -> str:
-    return path if os.path.isabs(path) else os.path.join(directory, path)
+    return path if _is_absolute(path) else os.path.join(directory, path)
+
+
+def _is_absolute(path: str) -> bool:
+    return os.path.isabs(path) or "://" in path

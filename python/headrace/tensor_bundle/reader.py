@@ -12,6 +12,7 @@ from headrace.errors import DataLossError, NotFoundError, UnimplementedError
 from headrace.memory import check_bytes
 from headrace.os_errors import os_errors
 from headrace.protos import BundleEntryProto, BundleHeaderProto
+from headrace.storage import open_file, size_of
 from headrace.tensor_bundle.elements import decode
 from headrace.tensor_bundle.sorted_table import read_table
 
@@ -113,8 +114,8 @@ class BundleReader:
 
     def _read_bytes(self, path: str, name: str, entry: BundleEntryProto) -> bytes:
         try:
-            with os_errors(path), open(path, "rb") as file:
-                num_file_bytes = os.fstat(file.fileno()).st_size
+            with os_errors(path), open_file(path) as file:
+                num_file_bytes = size_of(file)
                 if min(entry.offset, entry.size) < 0 or (
                     entry.offset + entry.size > num_file_bytes
                 ):

@@ -8,7 +8,6 @@ its compression and a checksum.
 Source: `doc/table_format.md` of LevelDB.
 """
 
-import os
 import struct
 from collections.abc import Iterable, Iterator
 from typing import Final, Protocol
@@ -16,6 +15,7 @@ from typing import Final, Protocol
 from headrace.errors import DataLossError, UnimplementedError
 from headrace.memory import check_bytes
 from headrace.os_errors import os_errors
+from headrace.storage import open_file, size_of
 from headrace.tensor_bundle.encoding import masked_crc32c, read_varint, write_varint
 
 __all__ = ["read_table", "write_table"]
@@ -142,8 +142,8 @@ def read_table(path: str) -> Iterator[tuple[bytes, bytes]]:
         ResourceExhaustedError: If memory can never hold the file.
         UnimplementedError: If a block is compressed.
     """
-    with os_errors(path), open(path, "rb") as file:
-        check_bytes(os.fstat(file.fileno()).st_size, path)
+    with os_errors(path), open_file(path) as file:
+        check_bytes(size_of(file), path)
         data = file.read()
     if len(data) < _FOOTER.size:
         raise _damage(path, f"got {len(data)} bytes, expected at least {_FOOTER.size}")

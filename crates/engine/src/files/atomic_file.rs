@@ -1,15 +1,19 @@
 //! Atomic replacement of files: a file gets its name when it is complete. The package replaces files in no other way.
 //!
 //! The data are written to a temporary file in the same directory, which is then renamed. So a reader finds the old
-//! file or the new one, and a writer that fails or is killed leaves the old one.
+//! file or the new one, and a writer that fails or is killed leaves the old one. The temporary file of a remote file is
+//! on this machine, and is uploaded; storages replace a file as a whole.
 
+use crate::files::name::FileName;
 use crate::files::output::Output;
+use crate::files::storage;
 use std::collections::hash_map::RandomState;
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, Metadata};
 use std::hash::BuildHasher;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// The longest chain of symbolic links that is followed, as in Linux.
 const MOST_LINKS: usize = 40;
@@ -21,17 +25,41 @@ pub const INCOMPLETE: &str = "The file is incomplete and takes nothing more. Wri
 
 /// A file that is being written. Dropping it before it is published removes it.
 pub struct AtomicFile {
-    path: PathBuf,
+    target: Target,
     /// Where the file is until it is published; `None` afterwards.
     temporary: Option<PathBuf>,
 }
 
+enum Target {
+    Path(PathBuf),
+    Url {
+        url: Arc<str>,
+        /// How many bytes were uploaded.
+        uploaded: Option<u64>,
+    },
+}
+
 impl AtomicFile {
-    /// A new file that will replace `path`, with the mode of the old file, and the handle to write it.
+    /// A new file that will replace that of this name, with the mode of the old file, and the handle to write it.
     ///
     /// Pipes and devices are written directly, and so is a file in a directory where no files may be created. A
     /// symbolic link stays and its target is replaced.
-    pub fn create(path: &Path) -> io::Result<(Self, Output<File>)> {
+    pub fn create(name: &FileName) -> io::Result<(Self, Output<File>)> {
+        match name.url() {
+            Some(url) => Self::to_upload(url),
+            None => Self::at(&name.path()),
+        }
+    }
+
+    /// A file on this machine that will be uploaded each time it is published.
+    fn to_upload(url: &str) -> io::Result<(Self, Output<File>)> {
+        storage::storage().and_then(|storage| storage.check_writable(url)).map_err(storage::as_io)?;
+        let (temporary, file) = create_temporary(&std::env::temp_dir().join("headrace-upload"))?;
+        let target = Target::Url { url: url.into(), uploaded: None };
+        Ok((Self { target, temporary: Some(temporary) }, Output::new(file)))
+    }
+
+    fn at(path: &Path) -> io::Result<(Self, Output<File>)> {
         let path = without_links(path)?;
         if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
             return Err(ErrorKind::IsADirectory.into());
@@ -45,7 +73,7 @@ impl AtomicFile {
         }
         match create_temporary(&path) {
             Ok((temporary, file)) => {
-                let this = Self { path, temporary: Some(temporary) };
+                let this = Self { target: Target::Path(path), temporary: Some(temporary) };
                 existing.map_or(Ok(()), |metadata| file.set_permissions(metadata.permissions()))?;
                 Ok((this, Output::new(file)))
             }
@@ -56,7 +84,7 @@ impl AtomicFile {
 
     fn in_place(path: PathBuf) -> io::Result<(Self, Output<File>)> {
         let file = File::create(&path)?;
-        Ok((Self { path, temporary: None }, Output::new(file)))
+        Ok((Self { target: Target::Path(path), temporary: None }, Output::new(file)))
     }
 
     /// The state of the file after a failed write, and what the user can do.
@@ -67,11 +95,22 @@ impl AtomicFile {
         }
     }
 
-    /// Renames the file to its final name, unless that was done.
+    /// Renames the file to its final name, unless that was done. A remote file is uploaded as far as it is written; more
+    /// may be written then, and published again.
     pub fn publish(&mut self) -> io::Result<()> {
-        if let Some(temporary) = &self.temporary {
-            fs::rename(temporary, &self.path)?;
-            self.temporary = None;
+        let Some(temporary) = &self.temporary else { return Ok(()) };
+        match &mut self.target {
+            Target::Path(path) => {
+                fs::rename(temporary, path)?;
+                self.temporary = None;
+            }
+            Target::Url { url, uploaded } => {
+                let length = fs::metadata(temporary)?.len();
+                if *uploaded != Some(length) {
+                    storage::storage().map_err(storage::as_io)?.upload(temporary, url)?;
+                    *uploaded = Some(length);
+                }
+            }
         }
         Ok(())
     }
@@ -150,7 +189,7 @@ mod tests {
         }
 
         fn write(&self, name: &str, data: &str) -> io::Result<()> {
-            let (mut file, mut output) = AtomicFile::create(&self.0.join(name))?;
+            let (mut file, mut output) = AtomicFile::at(&self.0.join(name))?;
             output.write_all(data.as_bytes())?;
             file.publish()
         }
@@ -207,7 +246,7 @@ mod tests {
     #[test]
     fn temporary_names_cannot_be_foreseen_and_differ() {
         let directory = Directory::new("names");
-        let files: Vec<_> = (0..20).map(|_| AtomicFile::create(&directory.0.join("file")).unwrap()).collect();
+        let files: Vec<_> = (0..20).map(|_| AtomicFile::at(&directory.0.join("file")).unwrap()).collect();
         let names = directory.names();
         assert_eq!(names.len(), 20);
         assert!(names.iter().all(|name| name.to_str().unwrap().starts_with("file.tmp") && name.len() == 24));
@@ -233,7 +272,7 @@ mod tests {
         for name in ["", "new/", "..", "."] {
             assert_eq!(directory.write(name, "").unwrap_err().kind(), ErrorKind::IsADirectory, "{name:?}");
         }
-        assert_eq!(AtomicFile::create(Path::new("")).err().unwrap().kind(), ErrorKind::NotFound);
+        assert_eq!(AtomicFile::at(Path::new("")).err().unwrap().kind(), ErrorKind::NotFound);
         assert_eq!(directory.write("no/such", "").unwrap_err().kind(), ErrorKind::NotFound);
         assert!(directory.names().is_empty());
     }

@@ -1,6 +1,7 @@
-//! Input of files and pipes. Reading a pipe may have to wait, and that wait must end with its run.
+//! Input of files, pipes and remote files. Reading a pipe may have to wait, and that wait must end with its run.
 
 use crate::error::{Error, Wait};
+use crate::files::storage::{Status, Stream, Version};
 use crate::run::check_current;
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
@@ -11,7 +12,14 @@ use std::time::Duration;
 const INTERVAL: Duration = Duration::from_millis(50);
 
 /// An open file of any kind.
-pub struct Input {
+pub struct Input(Source);
+
+enum Source {
+    Local(LocalFile),
+    Remote(Box<dyn Stream>, Status),
+}
+
+struct LocalFile {
     file: File,
     kind: Kind,
 }
@@ -28,27 +36,58 @@ enum Kind {
 
 impl Input {
     /// Opens a file for reading. Does not wait for the writer of a pipe; only reading does.
-    pub fn open(path: &Path) -> io::Result<(Self, Metadata)> {
+    pub fn open(path: &Path) -> io::Result<(Self, Status)> {
         let file = open(path)?;
         let metadata = file.metadata()?;
-        Ok((Self { kind: kind(&metadata), file }, metadata))
+        if metadata.is_dir() {
+            return Err(ErrorKind::IsADirectory.into());
+        }
+        let file = LocalFile { kind: kind(&metadata), file };
+        Ok((Self(Source::Local(file)), status(&metadata)))
     }
 
-    /// Whether reading may have to wait.
+    /// A file that is not on this machine, and can be read from any offset if its status says so.
+    pub fn of_stream((stream, status): (Box<dyn Stream>, Status)) -> (Self, Status) {
+        (Self(Source::Remote(stream, status.clone())), status)
+    }
+
+    /// Whether reading may have to wait for whoever writes at the same time. A remote file only takes its time.
     pub fn may_wait(&self) -> bool {
-        self.kind != Kind::Regular
+        matches!(&self.0, Source::Local(file) if file.kind != Kind::Regular)
     }
 
-    /// The file itself, if it can be read from any offset.
+    /// Whether it can be read from any offset.
+    pub fn can_seek(&self) -> bool {
+        match &self.0 {
+            Source::Local(file) => file.kind == Kind::Regular,
+            Source::Remote(_, status) => status.is_regular,
+        }
+    }
+
+    /// The file itself, if it is on this machine and can be read from any offset.
     pub fn into_regular(self) -> Option<File> {
-        (self.kind == Kind::Regular).then_some(self.file)
+        match self.0 {
+            Source::Local(LocalFile { file, kind: Kind::Regular }) => Some(file),
+            _ => None,
+        }
     }
 
-    /// What the system knows of the file now.
-    pub fn metadata(&self) -> io::Result<Metadata> {
-        self.file.metadata()
+    /// How long the file is now. That of a remote file does not change while it is open.
+    pub fn len(&self) -> io::Result<u64> {
+        match &self.0 {
+            Source::Local(file) => file.file.metadata().map(|metadata| metadata.len()),
+            Source::Remote(_, status) => Ok(status.len),
+        }
     }
+}
 
+/// What is known of a local file.
+pub fn status(metadata: &Metadata) -> Status {
+    let version = metadata.modified().ok().map(Version::Modified);
+    Status { len: metadata.len(), is_regular: metadata.is_file(), version }
+}
+
+impl LocalFile {
     /// Reads what is available, or waits until something is.
     fn read_waiting(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
@@ -70,34 +109,38 @@ impl Input {
     /// Reads up to `count` bytes, fewer only at the end, behind those that are there. There must be room for them.
     #[expect(clippy::disallowed_methods, reason = "whoever calls this has made room")]
     pub fn read_full(&mut self, bytes: &mut Vec<u8>, count: usize) -> io::Result<usize> {
-        match self.kind {
+        match &mut self.0 {
             // A file itself fills the room without zeros in it first.
-            Kind::Regular => self.file.by_ref().take(count as u64).read_to_end(bytes),
-            Kind::Pipe | Kind::Device => self.take(count as u64).read_to_end(bytes),
+            Source::Local(LocalFile { file, kind: Kind::Regular }) => file.take(count as u64).read_to_end(bytes),
+            _ => self.take(count as u64).read_to_end(bytes),
         }
     }
 }
 
 impl Read for Input {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self.kind {
-            Kind::Regular => self.file.read(buffer),
-            Kind::Pipe | Kind::Device => self.read_waiting(buffer),
+        match &mut self.0 {
+            Source::Local(LocalFile { file, kind: Kind::Regular }) => file.read(buffer),
+            Source::Local(file) => file.read_waiting(buffer),
+            Source::Remote(stream, _) => stream.read(buffer),
         }
     }
 
     #[expect(clippy::disallowed_methods, reason = "whoever calls this has looked whether there is room")]
     fn read_to_end(&mut self, bytes: &mut Vec<u8>) -> io::Result<usize> {
-        match self.kind {
-            Kind::Regular => self.file.read_to_end(bytes),
-            Kind::Pipe | Kind::Device => self.take(u64::MAX).read_to_end(bytes),
+        match &mut self.0 {
+            Source::Local(LocalFile { file, kind: Kind::Regular }) => file.read_to_end(bytes),
+            _ => self.take(u64::MAX).read_to_end(bytes),
         }
     }
 }
 
 impl Seek for Input {
     fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
-        self.file.seek(position)
+        match &mut self.0 {
+            Source::Local(file) => file.file.seek(position),
+            Source::Remote(stream, _) => stream.seek(position),
+        }
     }
 }
 
@@ -164,5 +207,10 @@ fn wait(file: &File) -> io::Result<Readiness> {
 
 /// The error of a run that ended while it waited in a read.
 pub fn error_of_wait(error: &io::Error) -> Option<&Error> {
+    inner(error).filter(|error| error.wait().is_some())
+}
+
+/// The error of the engine that passed through a reader.
+pub fn inner(error: &io::Error) -> Option<&Error> {
     error.get_ref()?.downcast_ref::<Error>()
 }

@@ -1,4 +1,4 @@
-//! Files: their names, compression, and replacing one as a whole.
+//! Files, on this machine and elsewhere: their names, compression, and replacing one as a whole.
 
 pub mod atomic_file;
 pub mod compression;
@@ -7,3 +7,4 @@ pub mod name;
 pub mod numbering;
 pub mod output;
 pub mod positioned;
+pub mod storage;

@@ -2,9 +2,10 @@
 
 use crate::error::{Error, Result};
 use crate::files::input::Input;
+use crate::files::storage::{self, Ahead, Status, local_path, scheme};
 use bytes::Bytes;
-use std::fs::Metadata;
-use std::io::ErrorKind;
+use std::borrow::Cow;
+use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -13,6 +14,18 @@ use std::sync::Arc;
 pub struct FileName {
     bytes: Bytes,
     text: Arc<str>,
+    place: Place,
+}
+
+/// Where the file is.
+#[derive(Clone, Debug)]
+enum Place {
+    /// On this machine, its path being the name.
+    Local,
+    /// On this machine; the name is a URL with this path.
+    At(Arc<Path>),
+    /// Elsewhere; the name is a URL.
+    Remote,
 }
 
 impl FileName {
@@ -20,7 +33,12 @@ impl FileName {
     pub fn new(bytes: impl Into<Bytes>) -> Self {
         let bytes = bytes.into();
         let text = String::from_utf8_lossy(&bytes).into();
-        Self { bytes, text }
+        let place = match scheme(&bytes) {
+            None => Place::Local,
+            Some(scheme) if scheme.eq_ignore_ascii_case("file") => Place::At(as_path(&local_path(&bytes)).into()),
+            Some(_) => Place::Remote,
+        };
+        Self { bytes, text, place }
     }
 
     /// The bytes of the name.
@@ -34,23 +52,47 @@ impl FileName {
     }
 
     /// The name as a path of the system.
-    pub fn path(&self) -> &Path {
-        #[cfg(unix)]
-        return Path::new(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(&self.bytes));
-        #[cfg(not(unix))]
-        return Path::new(&*self.text);
+    pub fn path(&self) -> Cow<'_, Path> {
+        match &self.place {
+            Place::At(path) => Cow::Borrowed(path),
+            _ => as_path(&self.bytes),
+        }
+    }
+
+    /// The URL of a file that is not on this machine.
+    pub fn url(&self) -> Option<&str> {
+        matches!(self.place, Place::Remote).then_some(&*self.text)
     }
 
     /// Opens the file for reading. The error has TensorFlow's words and says what the user can do.
-    pub fn open(&self) -> Result<(Input, Metadata)> {
-        let open = || {
-            let (file, metadata) = Input::open(self.path())?;
-            if metadata.is_dir() {
-                return Err(ErrorKind::IsADirectory.into());
-            }
-            Ok((file, metadata))
+    pub fn open(&self) -> Result<(Input, Status)> {
+        let opened = match self.url() {
+            None => Input::open(&self.path()),
+            Some(url) => storage::storage()?.begin(url, &Ahead::default()).wait().map(Input::of_stream),
         };
-        open().map_err(|error| Error::io(&self.text, &error).with_remedy(remedy(error.kind())))
+        opened.map_err(|error| self.not_opened(&error))
+    }
+
+    /// The error for a file that cannot be opened.
+    pub fn not_opened(&self, error: &io::Error) -> Error {
+        let failure = Error::io(&self.text, error);
+        match self.url() {
+            None => failure.with_remedy(remedy(error.kind())),
+            Some(_) => failure,
+        }
+    }
+}
+
+#[cfg(unix)]
+fn as_path(bytes: &[u8]) -> Cow<'_, Path> {
+    Cow::Borrowed(Path::new(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(bytes)))
+}
+
+#[cfg(not(unix))]
+fn as_path(bytes: &[u8]) -> Cow<'_, Path> {
+    match String::from_utf8_lossy(bytes) {
+        Cow::Borrowed(text) => Cow::Borrowed(Path::new(text)),
+        Cow::Owned(text) => Cow::Owned(text.into()),
     }
 }
 

@@ -2,38 +2,91 @@
 
 use crate::error::{Error, Result};
 use crate::files::name::FileName;
-use std::fs::{File, Metadata};
+use crate::files::storage::{self, Cache, Coming, Opening, Parts, Status};
+use std::fs::File;
 use std::io::{self, ErrorKind};
+use std::ops::Range;
+use std::sync::Arc;
 
 /// An open file without a place where the next read begins.
 #[derive(Debug)]
-pub struct Positioned(File);
+pub struct Positioned(Kind);
 
-impl Positioned {
-    /// Opens a file, which must be a regular one: others have no places.
-    pub fn open(name: &FileName) -> Result<(Self, Metadata)> {
-        let (input, metadata) = name.open()?;
+#[derive(Debug)]
+enum Kind {
+    Local(File),
+    Remote(Arc<dyn Parts>),
+}
+
+/// A file that is being opened.
+pub struct Begun<'a> {
+    name: &'a FileName,
+    /// `None` for a local file, which is opened at once when somebody waits for it.
+    remote: Option<Box<dyn Opening<Arc<dyn Parts>>>>,
+}
+
+impl<'a> Begun<'a> {
+    /// Begins to open a file. Parts of a remote one are kept in `cache`; if it is `known`, nobody looks at it before it is read.
+    pub fn new(name: &'a FileName, cache: Option<&Arc<Cache>>, known: Option<&Status>) -> Result<Self> {
+        let begin = |url| storage::storage().map(|storage| storage.begin_parts(url, cache, known));
+        Ok(Self { name, remote: name.url().map(begin).transpose()? })
+    }
+
+    /// The open file, which must be a regular one: others have no places.
+    pub fn wait(self) -> Result<(Positioned, Status)> {
+        let name = self.name;
         let irregular = || {
-            let text = "it is no regular file, so its records cannot be reached one by one. Use shuffle(window=...)";
+            let text = "its records cannot be reached one by one, as it cannot be read from any place. Use \
+                        shuffle(window=...)";
             Error::invalid_argument(format!("{}: {text}", name.text()))
         };
+        if let Some(remote) = self.remote {
+            let (parts, status) = remote.wait().map_err(|error| name.not_opened(&error))?;
+            return if status.is_regular { Ok((Positioned(Kind::Remote(parts)), status)) } else { Err(irregular()) };
+        }
+        let (input, status) = name.open()?;
         let file = input.into_regular().ok_or_else(irregular)?;
-        Ok((Self(file), metadata))
+        Ok((Positioned(Kind::Local(file)), status))
+    }
+}
+
+impl Positioned {
+    /// Whether reading one more place costs far more than reading a larger one.
+    pub fn is_remote(&self) -> bool {
+        matches!(self.0, Kind::Remote(_))
     }
 
-    /// Fills `buffer` with the bytes from `offset` on; returns how many there were before the end of the file.
-    pub fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-        let mut filled = 0;
-        while filled < buffer.len() {
-            match read_at(&self.0, &mut buffer[filled..], offset + filled as u64) {
-                Ok(0) => break,
-                Ok(count) => filled += count,
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
+    /// Begins to read ranges of a remote file, without waiting. `None` for a local one.
+    pub fn begin(&self, ranges: impl Iterator<Item = Range<u64>>) -> Option<Box<dyn Coming>> {
+        match &self.0 {
+            Kind::Remote(parts) => Some(parts.begin(ranges.collect())),
+            Kind::Local(_) => None,
         }
-        Ok(filled)
     }
+
+    /// Fills `buffer` with the bytes from `offset` on. Fails with [`ErrorKind::UnexpectedEof`] if the file ends before.
+    pub fn read(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        match &self.0 {
+            Kind::Remote(parts) => {
+                let range = offset..offset + buffer.len() as u64;
+                parts.begin(vec![range]).wait(&mut [buffer])
+            }
+            Kind::Local(file) => fill(file, buffer, offset),
+        }
+    }
+}
+
+fn fill(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match read_at(file, &mut buffer[filled..], offset + filled as u64) {
+            Ok(0) => return Err(ErrorKind::UnexpectedEof.into()),
+            Ok(count) => filled += count,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 #[cfg(unix)]

@@ -1,9 +1,14 @@
 //! Where rows come from: for messages, and as the key of what is drawn at random for a row.
 
 use super::rows::Rows;
+use crate::error::Result;
+use crate::files::input::Input;
 use crate::files::name::FileName;
+use crate::files::positioned;
+use crate::files::storage::{self, Ahead, Cache, Opening, Status, Stream};
 use crate::philox::Philox;
 use crate::reader::Numbering;
+use crate::sync::Mutex;
 use crate::tensor::allocate;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -23,6 +28,27 @@ pub struct FileOrigin {
     pub layout: OnceLock<Arc<Layout>>,
     /// Finds where its records begin, if somebody may want to know.
     pub locate: Option<Arc<dyn Locate>>,
+    /// Of a remote file: where parts of it are kept, if somewhere.
+    pub cache: Option<Arc<Cache>>,
+    /// Of a remote file: what has begun to open it.
+    pub begun: Arc<Begun>,
+}
+
+/// A remote file that is being opened, if it is.
+#[derive(Default)]
+pub struct Begun(Mutex<Option<Box<dyn Opening<Box<dyn Stream>>>>>);
+
+impl Begun {
+    /// Whether the file that is being opened can be read at once. True if none is.
+    pub fn is_ready(&self) -> bool {
+        self.0.lock().as_mut().is_none_or(|opening| opening.is_ready())
+    }
+}
+
+impl fmt::Debug for Begun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Begun")
+    }
 }
 
 /// Finds where records begin that were read before.
@@ -55,12 +81,50 @@ pub struct Pass {
 impl FileOrigin {
     /// File number `number` of a source.
     pub fn new(name: FileName, numbering: Numbering, number: u64) -> Self {
-        Self { name, numbering, number, pass: Pass::default(), layout: OnceLock::new(), locate: None }
+        Self {
+            name,
+            numbering,
+            number,
+            pass: Pass::default(),
+            layout: OnceLock::new(),
+            locate: None,
+            cache: None,
+            begun: Arc::default(),
+        }
     }
 
     /// The same file, opened anew.
     pub fn reopened(&self) -> Arc<Self> {
-        Arc::new(Self { layout: OnceLock::new(), ..self.clone() })
+        Arc::new(Self { layout: OnceLock::new(), begun: Arc::default(), ..self.clone() })
+    }
+
+    /// The same file; if it is remote, parts of it are kept in `cache`.
+    pub fn cached(&self, cache: &Arc<Cache>) -> Arc<Self> {
+        Arc::new(Self { cache: Some(Arc::clone(cache)), ..self.clone() })
+    }
+
+    /// Begins to open a remote file, and to read up to so many bytes of it. What is opened next is that. Does not wait.
+    pub fn begin(&self, num_bytes: usize) {
+        if let Some(url) = self.name.url()
+            && let Ok(storage) = storage::storage()
+        {
+            let ahead = Ahead { num_bytes, cache: self.cache.clone() };
+            *self.begun.0.lock() = Some(storage.begin(url, &ahead));
+        }
+    }
+
+    /// Opens the file to read it from its beginning to its end. Goes on with what [`FileOrigin::begin`] has begun.
+    pub fn open(&self) -> Result<(Input, Status)> {
+        let begun = self.begun.0.lock().take();
+        match begun {
+            Some(begun) => begun.wait().map(Input::of_stream).map_err(|error| self.name.not_opened(&error)),
+            None => self.name.open(),
+        }
+    }
+
+    /// Begins to open the file to read parts of it. A remote file that is `known` is not looked at before.
+    pub fn begin_parts(&self, known: Option<&Status>) -> Result<positioned::Begun<'_>> {
+        positioned::Begun::new(&self.name, self.cache.as_ref(), known)
     }
 
     /// The same file, whose records have their columns at these places.

@@ -60,12 +60,10 @@ impl Read for Source {
 
 impl BlockFile {
     pub fn open(name: &FileName, compression: Compression, numbering: Numbering) -> Result<Self> {
-        let (file, metadata) = name.open()?;
+        let (file, status) = name.open()?;
         let may_wait = file.may_wait();
         let opened = match compression {
-            Compression::None if metadata.is_file() => {
-                Self::new(name, Source::Regular(file), metadata.len(), numbering)
-            }
+            Compression::None if status.is_regular => Self::new(name, Source::Regular(file), status.len, numbering),
             _ => Self::of_stream(name, Box::new(file), compression, numbering),
         };
         Ok(Self { may_wait, ..opened })
@@ -99,7 +97,7 @@ impl BlockFile {
     /// The size of the file now, if it can be known.
     pub fn length_bytes(&self) -> Result<Option<u64>> {
         match &self.source {
-            Source::Regular(file) => file.metadata().map(|metadata| Some(metadata.len())).map_err(|e| self.failed(&e)),
+            Source::Regular(file) => file.len().map(Some).map_err(|e| self.failed(&e)),
             _ => Ok(None),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::block::{BlockFile, Stream};
 use super::format::{Format, RecordFile};
-use super::whole_file::read_to_end;
+use super::whole_file::read_rest;
 use super::{FixedLengthFormat, TextLineFormat, TfRecordFormat};
 use crate::error::Result;
 use crate::files::compression::{Compression, Deflate};
@@ -113,7 +113,7 @@ proptest! {
     #[test]
     fn signals_and_short_reads_change_no_whole_file(plan in plans(), data: Vec<u8>) {
         let mut file = Interrupted { plan: plan.into(), data: io::Cursor::new(data.clone()) };
-        prop_assert_eq!(read_to_end(&FileName::new("file"), &mut file, 0).unwrap(), data);
+        prop_assert_eq!(read_rest(&FileName::new("file"), &mut file, 0).unwrap(), data);
     }
 }
 

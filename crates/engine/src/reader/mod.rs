@@ -24,7 +24,7 @@ pub use identity::IdentityFormat;
 pub use open_file::OpenFile;
 pub use text_line::TextLineFormat;
 pub use tfrecord::TfRecordFormat;
-pub use whole_file::{WholeFileFormat, read_whole_file};
+pub use whole_file::{WholeFileFormat, read_to_end, read_whole_file};
 
 use crate::error::{Error, Result};
 use crate::files::name::FileName;

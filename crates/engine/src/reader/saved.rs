@@ -3,6 +3,7 @@
 use super::Reader;
 use super::state::SavedState;
 use crate::error::{Error, Result};
+use crate::files::input::status;
 use crate::files::name::FileName;
 use crate::saved::{self, Chunks, Content, Given, Reading, Restore};
 use std::sync::Arc;
@@ -41,9 +42,12 @@ impl Reader {
 
 /// How long a file is that can be read twice.
 fn length_bytes(name: &FileName) -> Result<u64> {
-    let metadata = std::fs::metadata(name.path()).map_err(|error| Error::io(name.text(), &error))?;
-    match metadata.is_file() {
-        true => Ok(metadata.len()),
+    let status = match name.url() {
+        Some(_) => name.open()?.1,
+        None => status(&std::fs::metadata(name.path()).map_err(|error| Error::io(name.text(), &error))?),
+    };
+    match status.is_regular {
+        true => Ok(status.len),
         false => Err(Error::failed_precondition(format!(
             "{}: no regular file, so it cannot be read again from where the reader is in it. Save between two files.",
             name.text()

@@ -6,6 +6,7 @@ use super::format::{Format, Position, Record, RecordFile};
 use crate::error::{Error, Result, Wait};
 use crate::files::input::{Input, error_of_wait};
 use crate::files::name::FileName;
+use crate::files::storage::Status;
 use crate::tensor::allocate::{self, Unread};
 use bytes::Bytes;
 use std::io::Read;
@@ -19,8 +20,8 @@ impl Format for WholeFileFormat {
     }
 
     fn open(&self, name: &FileName, _at: Option<Position>) -> Result<Box<dyn RecordFile>> {
-        let (file, metadata) = name.open()?;
-        Ok(Box::new(WholeFile { name: name.clone(), file, length_bytes: metadata.len() }))
+        let (file, status) = name.open()?;
+        Ok(Box::new(WholeFile { name: name.clone(), file, length_bytes: status.len }))
     }
 }
 
@@ -32,7 +33,7 @@ struct WholeFile {
 
 impl RecordFile for WholeFile {
     fn next(&mut self, _number: u64) -> Result<Option<Record>> {
-        let value = read_to_end(&self.name, &mut self.file, self.length_bytes)?;
+        let value = read_rest(&self.name, &mut self.file, self.length_bytes)?;
         let next_bytes = value.len() as u64;
         Ok(Some(Record { number: None, value, offset_bytes: 0, next_bytes }))
     }
@@ -48,13 +49,17 @@ impl RecordFile for WholeFile {
 
 /// All bytes of a file.
 pub fn read_whole_file(name: &FileName) -> Result<Bytes> {
-    let (mut file, metadata) = name.open()?;
-    read_to_end(name, &mut file, metadata.len())
+    read_to_end(name, name.open()?)
+}
+
+/// All bytes of an open file.
+pub fn read_to_end(name: &FileName, (mut file, status): (Input, Status)) -> Result<Bytes> {
+    read_rest(name, &mut file, status.len)
 }
 
 /// `length_bytes` is how many bytes are expected: 0 for a pipe.
 #[expect(clippy::disallowed_methods, reason = "there is room for a file of this length")]
-pub(super) fn read_to_end(name: &FileName, file: &mut impl Read, length_bytes: u64) -> Result<Bytes> {
+pub(super) fn read_rest(name: &FileName, file: &mut impl Read, length_bytes: u64) -> Result<Bytes> {
     let mut bytes = Vec::new();
     let read = match usize::try_from(length_bytes).unwrap_or(usize::MAX) {
         0 => allocate::read_to_end(file, &mut bytes),

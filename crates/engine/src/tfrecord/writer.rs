@@ -1,7 +1,7 @@
 //! Writing TFRecord files: under a temporary name first, then renamed.
 
 use super::{BLOCK_BYTES, masked_crc32c};
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::files::atomic_file::{AtomicFile, INCOMPLETE};
 use crate::files::compression::{Compression, Deflate};
 use crate::files::name::FileName;
@@ -46,12 +46,20 @@ pub struct TfRecordWriter<W: Write = Output<File>> {
 impl TfRecordWriter {
     /// Writes a file that replaces one of that name; `level` is that of [`Deflate::new`].
     pub fn create(name: FileName, compression: Compression, level: Option<i64>) -> Result<Self> {
-        let (file, output) = AtomicFile::create(name.path()).map_err(|error| Error::io(name.text(), &error))?;
+        let (file, output) = AtomicFile::create(&name).map_err(|error| Error::io(name.text(), &error))?;
         Self::new(name, output, Some(file), compression, level)
     }
 
-    /// Writes a new file that can be read while it grows, up to the last flush. Fails if there is one of that name.
+    /// Writes a new file that can be read while it grows, up to the last flush. Fails if there is one of that name. A remote
+    /// file is uploaded anew at each flush.
     pub fn create_new(name: FileName) -> Result<Self> {
+        if name.url().is_some() {
+            return match name.open() {
+                Ok(_) => Err(Error::io(name.text(), &io::ErrorKind::AlreadyExists.into())),
+                Err(error) if error.code() == Code::NotFound => Self::create(name, Compression::None, None),
+                Err(error) => Err(error),
+            };
+        }
         let output = File::create_new(name.path()).map_err(|error| Error::io(name.text(), &error))?;
         Self::new(name, Output::new(output), None, Compression::None, None)
     }

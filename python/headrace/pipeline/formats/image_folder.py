@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final
 
 import numpy as np
 
-from headrace import engine
+from headrace import engine, storage
 from headrace.errors import NotFoundError
 from headrace.os_errors import os_errors
 from headrace.pipeline.elements import Spec
@@ -52,8 +52,12 @@ class ImageFolder(Source):
         Raises:
             NotFoundError: If there are none.
         """
-        with os_errors(self.root, ". Give the directory that has a directory for each class."):
-            found = [entry.name for entry in os.scandir(self.root) if entry.is_dir()]
+        if storage.is_remote(self.root):
+            inside = storage.entries(self.root)
+            found = [entry.path.rpartition("/")[2] for entry in inside if entry.is_directory]
+        else:
+            with os_errors(self.root, ". Give the directory that has a directory for each class."):
+                found = [entry.name for entry in os.scandir(self.root) if entry.is_dir()]
         names = tuple(sorted(name for name in found if not name.startswith(".")))
         if not names:
             raise NotFoundError(
@@ -92,7 +96,8 @@ def image_folder(root: str | os.PathLike[str]) -> Pipeline:
     """
     if not isinstance(root, (str, os.PathLike)) or isinstance(os.fspath(root), bytes):
         raise TypeError(f"image_folder: {root!r} is no path, expected a str or a pathlib.Path.")
-    return Pipeline((ImageFolder(os.fspath(root)),))
+    path = storage.local_path(os.fspath(root))
+    return Pipeline((ImageFolder(path.rstrip("/") if storage.is_remote(path) else path),))
 
 
 def _images_of(root: str, name: str) -> list[str]:
@@ -109,8 +114,23 @@ def _images_of(root: str, name: str) -> list[str]:
 
 
 def _walk(directory: str) -> Iterator[str]:
+    if storage.is_remote(directory):
+        yield from _remote_images(directory)
+        return
     for path, names, files in os.walk(directory, followlinks=True):
         names[:] = sorted(name for name in names if not name.startswith("."))
         for file in sorted(files):
-            if file.lower().endswith(_EXTENSIONS) and not file.startswith("."):
+            if _is_image(file):
                 yield os.path.join(path, file)
+
+
+def _remote_images(directory: str) -> Iterator[str]:
+    for entry in storage.files_below(directory):
+        *directories, file = entry.path[len(directory) + 1 :].split("/")
+        is_hidden = any(name.startswith(".") for name in directories)
+        if not is_hidden and _is_image(file):
+            yield entry.path
+
+
+def _is_image(file: str) -> bool:
+    return file.lower().endswith(_EXTENSIONS) and not file.startswith(".")

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from headrace import engine
+from headrace import engine, storage
 from headrace.errors import InvalidArgumentError
 from headrace.extras import missing_parquet
 from headrace.os_errors import os_errors
@@ -190,7 +190,8 @@ def _opened(path: str) -> Any:
     arrow = _arrow()
     try:
         with os_errors(path, ". Check the file names."):
-            return import_module("pyarrow.parquet").ParquetFile(path, buffer_size=_BUFFER_BYTES)
+            source = storage.open_file(path) if storage.is_remote(path) else path
+            return import_module("pyarrow.parquet").ParquetFile(source, buffer_size=_BUFFER_BYTES)
     except arrow.ArrowInvalid as error:
         raise InvalidArgumentError(
             None, None, f"{path}: {error}. Is it a Parquet file? If it is, copy it again."

@@ -13,7 +13,6 @@ use crate::tensor::Tensor;
 use bytes::Bytes;
 use std::fs;
 use std::io::{self, ErrorKind, Write};
-use std::path::Path;
 
 /// The contents of a file.
 pub struct ReadFile;
@@ -34,19 +33,21 @@ impl Kernel for WriteFile {
         let [name, contents] = expect_inputs(&inputs)?;
         let name = FileName::new(scalar(name, "Input filename")?.clone());
         let contents = scalar(contents, "Contents")?;
-        write_file(name.path(), contents).map_err(|error| Error::io(name.text(), &error))?;
+        write_file(&name, contents).map_err(|error| Error::io(name.text(), &error))?;
         Ok(Step::none())
     }
 }
 
-fn write_file(path: &Path, contents: &[u8]) -> io::Result<()> {
-    if let Some(directory) = path.parent().filter(|directory| !directory.as_os_str().is_empty()) {
+fn write_file(name: &FileName, contents: &[u8]) -> io::Result<()> {
+    let path = name.path();
+    let directory = path.parent().filter(|directory| name.url().is_none() && !directory.as_os_str().is_empty());
+    if let Some(directory) = directory {
         fs::create_dir_all(directory).map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => ErrorKind::NotADirectory.into(),
             _ => error,
         })?;
     }
-    let (mut file, mut output) = AtomicFile::create(path)?;
+    let (mut file, mut output) = AtomicFile::create(name)?;
     output.write_all(contents)?;
     file.publish()
 }

@@ -28,6 +28,11 @@ pub trait Format: Send + Sync {
         self.block_bytes()
     }
 
+    /// Whether each file is one record.
+    fn is_one_record(&self) -> bool {
+        false
+    }
+
     /// How records are reached one by one; `None` if they are not.
     fn random_access(self: Arc<Self>) -> Option<Arc<dyn RandomAccess>> {
         None

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::files::compression::{Compression, Inflate};
-use crate::files::input::{Input, error_of_wait};
+use crate::files::input::{Input, inner};
 use crate::files::output::retried;
 use crate::pipeline::block::FileOrigin;
 use crate::tensor::allocate::{self, Unread};
@@ -38,7 +38,7 @@ enum Kind {
 impl Source {
     /// Opens a file at its beginning.
     pub fn open(file: &FileOrigin, codec: Codec) -> Result<Self> {
-        let (mut input, _) = file.name.open()?;
+        let (mut input, _) = file.open()?;
         let failed = |error: io::Error| Error::io(file.name.text(), &error);
         let mut start = Vec::new();
         let codec = match codec {
@@ -60,7 +60,7 @@ impl Source {
     /// The error for a read that has failed `at` this place.
     pub fn error(&self, file: &FileOrigin, error: &io::Error, at: &str) -> Error {
         let name = file.name.text();
-        let is_damage = error.raw_os_error().is_none() && error_of_wait(error).is_none();
+        let is_damage = error.raw_os_error().is_none() && inner(error).is_none();
         match &self.0 {
             Kind::Inflate(_) | Kind::Zstd(_) | Kind::Bzip2(_) if is_damage => {
                 let remedy = match (error.kind(), &self.0) {
@@ -82,7 +82,7 @@ impl Source {
             return Ok(());
         }
         let skipped = match &mut self.0 {
-            Kind::Plain(plain) if !plain.get_ref().1.may_wait() => {
+            Kind::Plain(plain) if plain.get_ref().1.can_seek() => {
                 let (start, input) = plain.get_mut();
                 *start = Cursor::default();
                 let size = input.seek(SeekFrom::End(0));

@@ -8,7 +8,7 @@ use crate::pipeline::block::{Block, FileOrigin, Origins};
 use crate::pipeline::budget::Charge;
 use crate::pipeline::column::{Column, Span, Text};
 use crate::pipeline::index::{Hops, Offsets, RandomAccess, Scanned};
-use crate::reader::read_whole_file;
+use crate::reader::read_to_end;
 use crate::tensor::Tensor;
 use crate::tensor::shape::Shape;
 use std::collections::HashMap;
@@ -31,6 +31,10 @@ impl Format for Whole {
 
     fn open_bytes(&self) -> usize {
         0
+    }
+
+    fn is_one_record(&self) -> bool {
+        true
     }
 
     fn random_access(self: Arc<Self>) -> Option<Arc<dyn RandomAccess>> {
@@ -58,6 +62,10 @@ impl Format for Labelled {
 
     fn open_bytes(&self) -> usize {
         0
+    }
+
+    fn is_one_record(&self) -> bool {
+        true
     }
 
     fn random_access(self: Arc<Self>) -> Option<Arc<dyn RandomAccess>> {
@@ -141,7 +149,7 @@ impl Scan for WholeFile {
 
     fn next(&mut self, charge: Charge) -> Result<Option<Block>> {
         let Some(file) = self.file.take() else { return Ok(None) };
-        let bytes = read_whole_file(&file.name)?;
+        let bytes = read_to_end(&file.name, file.open()?)?;
         let span = Span { start: 0, length: bytes.len() };
         let path = Tensor::strings(Shape::new(&[1]), vec![file.name.bytes().clone()])?;
         let data = Column::Text(Text::new(charge.over(bytes.into(), 0), vec![span]));

@@ -4,6 +4,7 @@ use super::super::block::FileOrigin;
 use crate::error::{Error, Result};
 use crate::files::positioned::Positioned;
 use crate::tensor::allocate;
+use std::io::{self, ErrorKind};
 use std::sync::Arc;
 
 /// What is read at a time where the places are near each other.
@@ -12,6 +13,8 @@ const WINDOW_BYTES: usize = 256 * 1024;
 const SMALL_WINDOW_BYTES: usize = 4 * 1024;
 /// Places that are so far from each other are read one by one.
 const FAR_BYTES: u64 = 64 * 1024;
+/// What is read at a time of a remote file: a request takes as long as many bytes do.
+const REMOTE_WINDOW_BYTES: usize = 4 * 1024 * 1024;
 
 /// The file.
 pub struct Hops {
@@ -29,7 +32,8 @@ pub struct Hops {
 impl Hops {
     /// `len` is the size of the file.
     pub fn new(file: Positioned, name: &Arc<FileOrigin>, len: u64) -> Result<Self> {
-        let window = allocate::zeros(WINDOW_BYTES).map_err(|refusal| refusal.at(name.name.text()))?;
+        let window_bytes = if file.is_remote() { REMOTE_WINDOW_BYTES } else { WINDOW_BYTES };
+        let window = allocate::zeros(window_bytes).map_err(|refusal| refusal.at(name.name.text()))?;
         Ok(Self { file, name: Arc::clone(name), len, window, filled: 0, start: 0, last: 0 })
     }
 
@@ -45,22 +49,29 @@ impl Hops {
 
     /// The bytes from `offset` on, as many as there are in the window: at least `least`, unless the file ends before.
     pub fn at(&mut self, offset: u64, least: usize) -> Result<&[u8]> {
-        let is_far = offset.saturating_sub(self.last) > FAR_BYTES;
+        let far_bytes = if self.file.is_remote() { REMOTE_WINDOW_BYTES as u64 } else { FAR_BYTES };
+        let is_far = offset.saturating_sub(self.last) > far_bytes;
         self.last = offset;
         let end = self.start + self.filled as u64;
         let wanted = self.len.min(offset.saturating_add(least as u64));
         if offset < self.start || wanted > end {
-            let length = if is_far { SMALL_WINDOW_BYTES } else { WINDOW_BYTES };
-            self.start = offset;
+            let length = if is_far { SMALL_WINDOW_BYTES } else { self.window.len() };
+            let length = length.min(usize::try_from(self.len - offset).unwrap_or(usize::MAX));
+            (self.start, self.filled) = (offset, 0);
             let read = self.file.read(&mut self.window[..length], offset);
-            self.filled = read.map_err(|error| Error::io(self.name.name.text(), &error))?;
-            if self.filled as u64 + offset < wanted {
-                return Err(Error::data_loss(format!(
-                    "{}: the file became shorter while it was read. Write the files before they are read",
-                    self.name.name.text()
-                )));
-            }
+            read.map_err(|error| self.failed(&error))?;
+            self.filled = length;
         }
         Ok(&self.window[(offset - self.start) as usize..self.filled])
+    }
+
+    fn failed(&self, error: &io::Error) -> Error {
+        let name = self.name.name.text();
+        match error.kind() {
+            ErrorKind::UnexpectedEof => Error::data_loss(format!(
+                "{name}: the file became shorter while it was read. Write the files before they are read"
+            )),
+            _ => Error::io(name, error),
+        }
     }
 }

@@ -8,47 +8,54 @@ use super::super::origin::{Gathered, Locate, RowOrigin};
 use super::{Hops, RandomAccess, Scanned};
 use crate::error::{Error, Result};
 use crate::files::compression::Compression;
-use crate::files::positioned::Positioned;
+use crate::files::positioned::{Begun, Positioned};
+use crate::files::storage::Status;
 use crate::sync::Mutex;
 use crate::tensor::allocate;
 use bytes::Bytes;
+use smallvec::SmallVec;
 use std::collections::HashMap;
-use std::fs::Metadata;
+use std::io::{self, ErrorKind};
 use std::sync::Arc;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::SystemTime;
 
 /// Files that stay open while their records are read. Others are opened for each read.
 const MAX_OPEN: usize = 256;
 /// What lies between two records is read too if it is not longer than this, or than the first of them.
 const SMALL_GAP_BYTES: u64 = 512;
+/// The same in a remote file, where a request takes as long as many bytes do.
+const REMOTE_GAP_BYTES: u64 = 64 * 1024;
 
 /// Where the records of one file begin.
 #[derive(Debug)]
 pub struct FileIndex {
     file: Arc<FileOrigin>,
     found: Scanned,
-    size: u64,
-    modified: Option<SystemTime>,
+    status: Status,
 }
 
 impl FileIndex {
     /// Scans a file, unless `known` is of the file as it is now. What lies behind damage is left out.
-    pub fn of(access: &dyn RandomAccess, file: &Arc<FileOrigin>, known: Option<Arc<Self>>) -> Result<Arc<Self>> {
-        let (input, metadata) = Positioned::open(&file.name)?;
-        if let Some(known) = known.filter(|known| known.is_of(&metadata) && known.fits(access)) {
+    pub fn of(
+        access: &dyn RandomAccess,
+        file: &Arc<FileOrigin>,
+        begun: Begun,
+        known: Option<Arc<Self>>,
+    ) -> Result<Arc<Self>> {
+        let (input, status) = begun.wait()?;
+        if let Some(known) = known.filter(|known| known.is_of(&status) && known.fits(access)) {
             return Ok(known);
         }
-        let size = metadata.len();
-        let mut hops = Hops::new(input, file, size)?;
-        check_uncompressed(access.codec(), file, hops.at(0, MARK_BYTES)?)?;
+        let mut hops = Hops::new(input, file, status.len)?;
+        check_uncompressed(access.codec(), file, &mut hops)?;
         let found = access.scan(file, &mut hops)?;
-        Ok(Arc::new(Self { file: Arc::clone(file), found, size, modified: metadata.modified().ok() }))
+        Ok(Arc::new(Self { file: Arc::clone(file), found, status }))
     }
 
-    fn is_of(&self, metadata: &Metadata) -> bool {
-        self.size == metadata.len() && self.modified.is_some() && self.modified == metadata.modified().ok()
+    fn is_of(&self, status: &Status) -> bool {
+        let was = &self.status;
+        was.len == status.len && was.version.is_some() && was.version == status.version
     }
 
     fn fits(&self, access: &dyn RandomAccess) -> bool {
@@ -73,9 +80,9 @@ impl Locate for FileIndex {
     }
 }
 
-fn check_uncompressed(codec: Codec, file: &FileOrigin, start: &[u8]) -> Result<()> {
+fn check_uncompressed(codec: Codec, file: &FileOrigin, hops: &mut Hops) -> Result<()> {
     let codec = match codec {
-        Codec::ByContent => Codec::of(start),
+        Codec::ByContent => Codec::of(hops.at(0, MARK_BYTES)?),
         codec => codec,
     };
     match codec {
@@ -171,6 +178,7 @@ impl ReachedFiles {
 
     /// Reads what is wanted into one buffer.
     fn fetch(&self, wanted: &mut [Wanted]) -> Result<Vec<u8>> {
+        let is_near = |one: &Wanted, other: &Wanted| self.is_near(one, other);
         let mut num_bytes = 0;
         for run in wanted.chunk_by_mut(is_near) {
             let start = run[0].start;
@@ -178,36 +186,50 @@ impl ReachedFiles {
             num_bytes += (run[run.len() - 1].end - start) as usize;
         }
         let mut buffer = allocate::zeros(num_bytes).map_err(|refusal| refusal.at("records of files"))?;
+        let mut coming = Vec::new();
         let mut rest = &mut buffer[..];
-        for run in wanted.chunk_by(is_near) {
-            let (first, last) = (&run[0], &run[run.len() - 1]);
-            let (bytes, behind) = rest.split_at_mut((last.end - first.start) as usize);
-            rest = behind;
-            self.read_run(first, bytes)?;
+        for of_file in wanted.chunk_by(|one, other| one.file == other.file) {
+            let (first, reached) = (&of_file[0], &self.files[of_file[0].file]);
+            let ranges = || of_file.chunk_by(is_near).map(|run| run[0].start..run[run.len() - 1].end);
+            let mut parts = SmallVec::<[&mut [u8]; 8]>::new();
+            for range in ranges() {
+                let (bytes, behind) = rest.split_at_mut((range.end - range.start) as usize);
+                rest = behind;
+                parts.push(bytes);
+            }
+            let read = self.with_handle(reached, |handle| {
+                // All remote files are asked before anybody waits for one of them.
+                if let Some(begun) = handle.begin(ranges()) {
+                    coming.push((first, begun, parts));
+                    return Ok(());
+                }
+                ranges().zip(&mut parts).try_for_each(|(range, bytes)| handle.read(bytes, range.start))
+            });
+            read?.map_err(|error| failed(&reached.file, first, &error))?;
+        }
+        for (first, begun, mut parts) in coming {
+            begun.wait(&mut parts).map_err(|error| failed(&self.files[first.file].file, first, &error))?;
         }
         Ok(buffer)
     }
 
-    fn read_run(&self, first: &Wanted, bytes: &mut [u8]) -> Result<()> {
-        let reached = &self.files[first.file];
-        let name = reached.file.name.text();
-        let read = self.with_handle(reached, |handle| handle.read(bytes, first.start))?;
-        match read.map_err(|error| Error::io(name, &error))? {
-            count if count == bytes.len() => Ok(()),
-            _ => Err(Error::data_loss(format!(
-                "{name}: {} at {} ends behind the end of the file, which became shorter while it was read. Write the \
-                 files before they are read",
-                reached.file.numbering.of(first.record),
-                first.start
-            ))),
+    /// Whether two records, the first of which is before the second or the same, are read at once.
+    fn is_near(&self, one: &Wanted, other: &Wanted) -> bool {
+        if one.file != other.file {
+            return false;
         }
+        let small = match self.files[one.file].file.name.url() {
+            Some(_) => REMOTE_GAP_BYTES,
+            None => SMALL_GAP_BYTES,
+        };
+        other.start.saturating_sub(one.end) <= small.max(one.end - one.start)
     }
 
     fn with_handle<T>(&self, reached: &Reached, work: impl FnOnce(&Positioned) -> T) -> Result<T> {
         if let Some(handle) = reached.handle.get() {
             return Ok(work(handle));
         }
-        let (handle, _) = Positioned::open(&reached.file.name)?;
+        let (handle, _) = reached.file.begin_parts(Some(&reached.index.status))?.wait()?;
         if reached.index.found.offsets.len() <= 1 || self.num_open.fetch_add(1, Ordering::Relaxed) >= MAX_OPEN {
             return Ok(work(&handle));
         }
@@ -215,10 +237,17 @@ impl ReachedFiles {
     }
 }
 
-/// Whether two records, the first of which is before the second or the same, are read at once.
-fn is_near(one: &Wanted, other: &Wanted) -> bool {
-    let gap = other.start.saturating_sub(one.end);
-    one.file == other.file && gap <= SMALL_GAP_BYTES.max(one.end - one.start)
+fn failed(file: &FileOrigin, first: &Wanted, error: &io::Error) -> Error {
+    let name = file.name.text();
+    match error.kind() {
+        ErrorKind::UnexpectedEof => Error::data_loss(format!(
+            "{name}: {}, at {}, or one behind it ends behind the end of the file, which became shorter while it was \
+             read. Write the files before they are read",
+            file.numbering.of(first.record),
+            first.start
+        )),
+        _ => Error::io(name, error),
+    }
 }
 
 impl Indexed for ReachedFiles {

@@ -17,6 +17,10 @@ use std::sync::Arc;
 
 /// Blocks of a file that may wait: so many of the file whose records come next, and of each other one.
 const MAX_BLOCKS: usize = 4;
+/// Remote files that are read at the same time, at least: of those that are one record each, and of others.
+const MIN_REMOTE_FILES: [usize; 2] = [32, 4];
+/// How much is read ahead of a remote file: an eighth of the memory of the pipeline for all of them, within these limits.
+const AHEAD_BYTES: [usize; 2] = [256 << 10, 32 << 20];
 
 /// The node.
 pub struct Files {
@@ -72,7 +76,9 @@ struct Stream {
 impl Files {
     /// Up to `max_open` files are read at the same time.
     pub fn new(format: Arc<dyn Format>, files: Arc<[Arc<FileOrigin>]>, max_open: usize, position: Position) -> Self {
-        let (open, max_open) = (VecDeque::new(), max_open.max(1));
+        let is_remote = files.iter().any(|file| file.name.url().is_some());
+        let least = if is_remote { MIN_REMOTE_FILES[usize::from(!format.is_one_record())] } else { 1 };
+        let (open, max_open) = (VecDeque::new(), max_open.max(least));
         let (expected, first_place) = (Expected::default(), Place::default());
         Self { format, files, next_file: 0, first_place, open, max_open, position, expected, in_any_order: false }
     }
@@ -113,6 +119,7 @@ impl Files {
                 Some(located) => file.located(Arc::<Located>::clone(located)),
                 None => file,
             };
+            let file = if file.name.url().is_some() { file.reopened() } else { file };
             self.open.push_back(Stream::new(file, number, place, located));
         }
     }
@@ -125,10 +132,16 @@ impl Files {
                 continue;
             }
             if stream.open_charge.is_none() {
-                stream.open_charge = context.charge(self.format.open_bytes(), is_needed);
+                let ahead_bytes =
+                    (context.budget.limit_bytes() / (8 * self.max_open)).clamp(AHEAD_BYTES[0], AHEAD_BYTES[1]);
+                stream.open_charge = stream.begin(self.format.open_bytes(), ahead_bytes, context, is_needed);
             }
             if stream.open_charge.is_none() {
                 return;
+            }
+            // A worker that waited for it could not do what others wait for.
+            if !is_needed && !stream.file.begun.is_ready() {
+                continue;
             }
             let num_bytes = self.expected.task_bytes().unwrap_or_else(|| self.format.block_bytes());
             let Some(charge) = context.charge(num_bytes, is_needed) else { return };
@@ -153,6 +166,14 @@ impl Stream {
             is_over: false,
             error: None,
         }
+    }
+
+    /// Charges what an open file takes, and begins to open it if it is remote.
+    fn begin(&self, open_bytes: usize, ahead_bytes: usize, context: &Context, is_needed: bool) -> Option<Charge> {
+        let is_remote = self.file.name.url().is_some();
+        let charge = context.charge(open_bytes + if is_remote { ahead_bytes } else { 0 }, is_needed)?;
+        self.file.begin(ahead_bytes);
+        Some(charge)
     }
 
     /// Where a block can be read again.

@@ -1,6 +1,7 @@
 //! A shuffle of all rows: first it is found out where they are, then they are read in the order of a permutation.
 
 use crate::error::{Error, Result};
+use crate::files::positioned::Begun;
 use crate::pipeline::block::{Block, FileOrigin, RowOrigin};
 use crate::pipeline::budget::Charge;
 use crate::pipeline::index::{FileIndex, Kept, RandomAccess, ReachedFiles};
@@ -94,8 +95,8 @@ impl Scans {
             let (access, kept, part) = (Arc::clone(&self.access), Arc::clone(&self.kept), self.part);
             let slot = self.ring.start(Mark::default());
             let position = self.position;
-            let scan = move |file: &Arc<FileOrigin>| {
-                let index = FileIndex::of(&*access, file, kept.get(part, file))?;
+            let scan = move |file: &Arc<FileOrigin>, begun: Begun<'_>| {
+                let index = FileIndex::of(&*access, file, begun, kept.get(part, file))?;
                 kept.put(part, &index);
                 match index.fault() {
                     Some((_, error)) if position.skipper.is_none() || !is_damage(error) => Err(error.clone()),
@@ -105,7 +106,10 @@ impl Scans {
             let (meters, stage) = (Arc::clone(context.meters), self.position.stage);
             let work = move || {
                 let watch = Stopwatch::start_with_processor(meters.stage(stage));
-                let found = catch_panic(|| files.iter().map(scan).collect());
+                let found = catch_panic(|| {
+                    let begun = files.iter().map(|file| file.begin_parts(None)).collect::<Result<Vec<_>>>()?;
+                    files.iter().zip(begun).map(|(file, begun)| scan(file, begun)).collect()
+                });
                 drop(watch);
                 slot.set(found);
             };

@@ -1,0 +1,94 @@
+//! Files as Python reads them, wherever they are, and what remote storages have.
+
+use crate::detach::detached;
+use headrace_engine::error::{Error, Result};
+use headrace_engine::files::input::Input;
+use headrace_engine::files::name::FileName;
+use headrace_engine::sync::cancellation::Cancellation;
+use headrace_engine::tensor::allocate;
+use headrace_remote::Entry;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::io::{Read, Seek, SeekFrom};
+use std::sync::{Mutex, PoisonError};
+
+/// A remote file: its URL, how many bytes it has, when it was written in nanoseconds since 1970, whether it is a directory.
+type Found = (String, u64, u64, bool);
+
+fn found(entry: Entry) -> Found {
+    (entry.url, entry.len, entry.modified_ns, entry.is_directory)
+}
+
+fn waiting<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
+    detached(py, &Cancellation::new(), None, |run| run.while_current(work))
+}
+
+/// What the storages have of these URLs, None where there is no file.
+#[pyfunction]
+pub fn remote_statuses(py: Python<'_>, urls: Vec<String>) -> PyResult<Vec<Option<Found>>> {
+    let entries = waiting(py, || headrace_remote::statuses(urls))?;
+    Ok(entries.into_iter().map(|entry| entry.map(found)).collect())
+}
+
+/// What is in a directory, by name; if `is_deep`, all files below it and no directories.
+#[pyfunction]
+pub fn remote_list(py: Python<'_>, url: String, is_deep: bool) -> PyResult<Vec<Found>> {
+    Ok(waiting(py, || headrace_remote::list(url, is_deep))?.into_iter().map(found).collect())
+}
+
+/// Removes a file.
+#[pyfunction]
+pub fn remote_remove(py: Python<'_>, url: String) -> PyResult<()> {
+    waiting(py, || headrace_remote::remove(url))
+}
+
+/// Copies a file within a storage.
+#[pyfunction]
+pub fn remote_copy(py: Python<'_>, source: String, target: String) -> PyResult<()> {
+    waiting(py, || headrace_remote::copy(source, target))
+}
+
+/// A remote file that is open for reading.
+#[pyclass(frozen, module = "headrace._native")]
+pub struct RemoteFile {
+    name: FileName,
+    /// How many bytes it has.
+    #[pyo3(get)]
+    size: u64,
+    /// Whether it can be read from any place.
+    #[pyo3(get)]
+    seekable: bool,
+    input: Mutex<Input>,
+}
+
+#[pymethods]
+impl RemoteFile {
+    #[new]
+    fn new(py: Python<'_>, url: &[u8]) -> PyResult<Self> {
+        let name = FileName::new(url.to_vec());
+        let (input, status) = waiting(py, || name.open())?;
+        Ok(Self { name, size: status.len, seekable: status.is_regular, input: Mutex::new(input) })
+    }
+
+    /// Up to `count` bytes, fewer at the end.
+    fn read<'py>(&self, py: Python<'py>, count: usize) -> PyResult<Bound<'py, PyBytes>> {
+        let read = || {
+            let count = count.min(usize::try_from(self.size).unwrap_or(usize::MAX));
+            let mut bytes = allocate::room(count).map_err(|refusal| refusal.at(self.name.text()))?;
+            let mut input = self.input.lock().unwrap_or_else(PoisonError::into_inner);
+            let read = input.by_ref().take(count as u64).read_to_end(&mut bytes);
+            read.map_err(|error| Error::io(self.name.text(), &error))?;
+            Ok(bytes)
+        };
+        waiting(py, read).map(|bytes: Vec<u8>| PyBytes::new(py, &bytes))
+    }
+
+    /// The next read begins at byte `offset`.
+    fn seek(&self, py: Python<'_>, offset: u64) -> PyResult<()> {
+        let seek = || {
+            let mut input = self.input.lock().unwrap_or_else(PoisonError::into_inner);
+            input.seek(SeekFrom::Start(offset)).map(drop).map_err(|error| Error::io(self.name.text(), &error))
+        };
+        waiting(py, seek)
+    }
+}

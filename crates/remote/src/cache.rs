@@ -1,0 +1,207 @@
+//! Parts of remote files that are kept on this machine. Several processes may use one directory.
+//!
+//! Each part is a file, which gets its name when it is whole and ends with a checksum of its bytes. So a process that is
+//! killed leaves nothing that another would take for a part. Its name says of which file and content it is: nothing in the
+//! directory gets stale, it is only used less and less, and removed when there is no room.
+
+use crate::fetch;
+use crate::file::File;
+use bytes::Bytes;
+use futures_util::stream::{self, StreamExt, TryStreamExt};
+use headrace_engine::error::{Error, Result};
+use headrace_engine::files::storage::{Cache, Version};
+use headrace_engine::sync::Mutex;
+use ring::digest::{Context, SHA256};
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock};
+use std::time::SystemTime;
+
+/// The size of a part.
+pub const PART_BYTES: u64 = 1 << 20;
+/// Behind the bytes of a part: their checksum and how many they are.
+const TRAILER_BYTES: usize = 8;
+/// How many parts are read or asked for at the same time for one call.
+const MAX_PARTS: usize = 16;
+/// After so much of its limit was written, a process looks at what all have written.
+const SHARE_WRITTEN: u64 = 16;
+
+/// What of a file is kept.
+pub struct Kept {
+    cache: Arc<Cache>,
+    /// Of the URL and the content of the file.
+    name: String,
+}
+
+impl Kept {
+    /// What is kept of a file. Nothing if nobody can tell whether it is what it was.
+    pub fn of(url: &str, size: u64, version: Option<&Version>, cache: Option<&Arc<Cache>>) -> Option<Self> {
+        let version = match version? {
+            Version::Tag(tag) => tag.to_string(),
+            Version::Modified(time) => format!("{time:?}"),
+        };
+        let mut digest = Context::new(&SHA256);
+        for part in [url, &version, &size.to_string()] {
+            digest.update(&(part.len() as u64).to_le_bytes());
+            digest.update(part.as_bytes());
+        }
+        let name = digest.finish().as_ref().iter().take(16).fold(String::new(), |mut name, byte| {
+            // Writing to a string does not fail.
+            write!(name, "{byte:02x}").unwrap_or(());
+            name
+        });
+        Some(Self { cache: Arc::clone(cache?), name })
+    }
+
+    /// The bytes of a range of the file; what is not kept is asked for, and kept.
+    pub async fn range(&self, file: &File, range: Range<u64>) -> Result<Bytes> {
+        let (first, last) = (range.start / PART_BYTES, range.end.saturating_sub(1) / PART_BYTES);
+        let parts = (first..=last).map(|number| self.part(file, number));
+        let parts: Vec<_> = stream::iter(parts).buffered(MAX_PARTS).try_collect().await?;
+        let within = |number: u64, part: &Bytes| {
+            let start = number * PART_BYTES;
+            let (from, to) = (range.start.max(start) - start, range.end.min(start + part.len() as u64) - start);
+            part.slice(from as usize..to.max(from) as usize)
+        };
+        if let [part] = &parts[..] {
+            return Ok(within(first, part));
+        }
+        let mut bytes = fetch::room(range.end - range.start)?;
+        for (number, part) in (first..).zip(&parts) {
+            bytes.extend_from_slice(&within(number, part));
+        }
+        Ok(bytes.into())
+    }
+
+    async fn part(&self, file: &File, number: u64) -> Result<Bytes> {
+        let range = number * PART_BYTES..file.size.min((number + 1) * PART_BYTES);
+        if range.is_empty() {
+            return Ok(Bytes::new());
+        }
+        let path = self.cache.directory.join(&self.name[..2]).join(format!("{}-{number}", self.name));
+        let length = (range.end - range.start) as usize;
+        if let Some(bytes) = blocking(&path, move |path| read(path, length)).await? {
+            return Ok(bytes);
+        }
+        let bytes = fetch::part(file, range).await?;
+        let (given, cache) = (bytes.clone(), Arc::clone(&self.cache));
+        blocking(&path, move |path| keep(path, &given, &cache)).await?;
+        Ok(bytes)
+    }
+}
+
+/// Does something that waits for a disk on a thread of its own.
+async fn blocking<T: Send + 'static>(
+    path: &Path,
+    work: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
+) -> Result<T> {
+    let owned = path.to_owned();
+    let done = tokio::task::spawn_blocking(move || work(&owned)).await;
+    let done = done.map_err(|error| Error::internal(format!("a task of the cache has ended: {error}")))?;
+    let remedy = "This is the directory of options(cache_directory=...). Name one that can be written, or set a smaller cache_bytes.";
+    done.map_err(|error| Error::io(&path.to_string_lossy(), &error).with_remedy(remedy))
+}
+
+/// A part that is kept, `None` if it is not or is damaged.
+fn read(path: &Path, length: usize) -> io::Result<Option<Bytes>> {
+    let mut bytes = match fs::read(path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    if bytes.len() != length + TRAILER_BYTES || bytes[length..] != trailer(&bytes[..length]) {
+        return Ok(None);
+    }
+    bytes.truncate(length);
+    touch(path);
+    Ok(Some(bytes.into()))
+}
+
+/// Notes that a part was used. It does not matter if somebody has removed it meanwhile.
+fn touch(path: &Path) {
+    let set = fs::File::options().write(true).open(path).and_then(|file| file.set_modified(SystemTime::now()));
+    set.unwrap_or(());
+}
+
+fn trailer(bytes: &[u8]) -> [u8; TRAILER_BYTES] {
+    let mut trailer = [0; TRAILER_BYTES];
+    trailer[..4].copy_from_slice(&crc32c::crc32c(bytes).to_le_bytes());
+    trailer[4..].copy_from_slice(&(bytes.len() as u32).to_le_bytes());
+    trailer
+}
+
+/// Keeps a part, and removes others if there are too many.
+fn keep(path: &Path, bytes: &[u8], cache: &Cache) -> io::Result<()> {
+    static NUMBER: AtomicU64 = AtomicU64::new(0);
+    let Some(directory) = path.parent() else { return Ok(()) };
+    fs::create_dir_all(directory)?;
+    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+    let temporary = directory.join(format!(".{}-{number}", std::process::id()));
+    let mut file = fs::File::create(&temporary)?;
+    let written =
+        io::Write::write_all(&mut file, bytes).and_then(|()| io::Write::write_all(&mut file, &trailer(bytes)));
+    if let Err(error) = written.and_then(|()| fs::rename(&temporary, path)) {
+        // The first error counts; what is left is removed like parts that nobody uses.
+        fs::remove_file(&temporary).unwrap_or(());
+        return Err(error);
+    }
+    note_written((bytes.len() + TRAILER_BYTES) as u64, cache)
+}
+
+/// What this process has written into each directory since it has looked.
+static WRITTEN: LazyLock<Mutex<Option<HashMap<PathBuf, u64>>>> = LazyLock::new(|| Mutex::new(None));
+
+fn note_written(num_bytes: u64, cache: &Cache) -> io::Result<()> {
+    {
+        let mut written = WRITTEN.lock();
+        // The first time, the directory may be full already.
+        let written = written.get_or_insert_default().entry(cache.directory.clone()).or_insert(cache.num_bytes);
+        *written = written.saturating_add(num_bytes);
+        if *written < cache.num_bytes / SHARE_WRITTEN {
+            return Ok(());
+        }
+        *written = 0;
+    }
+    shrink(cache)
+}
+
+/// Removes the parts that were not used for the longest time, until the limit is kept with some room.
+fn shrink(cache: &Cache) -> io::Result<()> {
+    let mut kept = Vec::new();
+    let mut num_bytes = 0;
+    for directory in entries(&cache.directory)? {
+        if !directory.file_type()?.is_dir() || directory.file_name().len() != 2 {
+            continue;
+        }
+        for entry in entries(&directory.path())? {
+            // Another process may have removed it.
+            let Ok(metadata) = entry.metadata() else { continue };
+            num_bytes += metadata.len();
+            kept.push((metadata.modified()?, metadata.len(), entry.path()));
+        }
+    }
+    kept.sort_unstable();
+    let limit = cache.num_bytes - cache.num_bytes / SHARE_WRITTEN;
+    for (_, length, path) in kept {
+        if num_bytes <= limit {
+            break;
+        }
+        match fs::remove_file(&path) {
+            Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+            _ => num_bytes -= length,
+        }
+    }
+    Ok(())
+}
+
+fn entries(directory: &Path) -> io::Result<Vec<fs::DirEntry>> {
+    match fs::read_dir(directory) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        entries => entries?.collect(),
+    }
+}

@@ -1,0 +1,69 @@
+//! What went wrong, in words that help.
+
+use headrace_engine::error::{Code, Error};
+use headrace_engine::files::storage::changed;
+use object_store::Error as Failure;
+use std::error::Error as _;
+
+/// The error for a request that has failed for good.
+pub fn failed(failure: &Failure) -> Error {
+    let error = match failure {
+        Failure::NotFound { .. } => {
+            return Error::new(
+                Code::NotFound,
+                "No such file or directory. Check the bucket, the name and the endpoint.",
+            );
+        }
+        Failure::Precondition { .. } | Failure::NotModified { .. } => return changed("its ETag is another one"),
+        Failure::AlreadyExists { .. } => Code::AlreadyExists,
+        Failure::PermissionDenied { .. } => Code::PermissionDenied,
+        Failure::Unauthenticated { .. } => Code::Unauthenticated,
+        Failure::NotSupported { .. } | Failure::NotImplemented { .. } => Code::Unimplemented,
+        Failure::InvalidPath { .. } | Failure::UnknownConfigurationKey { .. } => Code::InvalidArgument,
+        _ => Code::Unavailable,
+    };
+    let text = without_markup(&chain(failure));
+    if text.contains("NoSuchBucket") {
+        return Error::new(Code::NotFound, "there is no such bucket. Check its name and the endpoint.");
+    }
+    let error = Error::new(error, text.trim_end_matches('.'));
+    match error.code() {
+        Code::PermissionDenied | Code::Unauthenticated => error.with_remedy(
+            "Check the credentials, which are those of the command line tools of the storage, and what they may do.",
+        ),
+        Code::Unavailable if text.contains("169.254.169.254") || text.contains("metadata.google.internal") => error
+            .with_remedy(
+                "No credentials were found. Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or \
+                 GOOGLE_APPLICATION_CREDENTIALS; or AWS_SKIP_SIGNATURE=true, or GOOGLE_SKIP_SIGNATURE=true, for what is public.",
+            ),
+        Code::Unavailable => error.with_remedy("Check the network and the endpoint, and try again."),
+        _ => error,
+    }
+}
+
+/// Says what an answer in XML says in two words: its code and its message.
+fn without_markup(text: &str) -> String {
+    let within = |tag: &str| {
+        let (_, rest) = text.split_once(&format!("<{tag}>"))?;
+        rest.split_once(&format!("</{tag}>")).map(|(inside, _)| inside)
+    };
+    match (text.find('<'), within("Code"), within("Message")) {
+        (Some(start), Some(code), Some(message)) => format!("{}{code}: {message}", &text[..start]),
+        _ => text.to_owned(),
+    }
+}
+
+/// An error and its causes. One that the text before it says already is left out.
+fn chain(failure: &Failure) -> String {
+    let mut text = failure.to_string();
+    let mut cause = failure.source();
+    while let Some(next) = cause {
+        let words = next.to_string();
+        if !text.contains(&words) {
+            text.push_str(": ");
+            text.push_str(&words);
+        }
+        cause = next.source();
+    }
+    text
+}

@@ -1,0 +1,111 @@
+//! Requests: a part of a file, which is taken up where it broke off, and a whole one that is uploaded.
+
+use crate::failure::failed;
+use crate::file::{File, broken};
+use crate::store::{self, backoff, retries};
+use bytes::Bytes;
+use futures_util::StreamExt;
+use futures_util::stream::{self, TryStreamExt};
+use headrace_engine::error::{Code, Error, Result};
+use headrace_engine::tensor::allocate;
+use object_store::{GetRange, ObjectStoreExt, PutPayload, WriteMultipart};
+use std::ops::Range;
+use std::path::Path;
+
+/// Longer ranges are read in parts of this size.
+const PART_BYTES: u64 = 1 << 20;
+/// How many requests are made at the same time for one call.
+pub const MAX_REQUESTS: usize = 64;
+/// What is read of a local file at a time, and sent in a request.
+const UPLOAD_BYTES: usize = 8 << 20;
+const MAX_UPLOADS: usize = 4;
+
+/// The bytes of a range, which must be in the file. Several requests are made for a long one.
+pub async fn range(file: &File, range: Range<u64>) -> Result<Bytes> {
+    if let Some(kept) = &file.kept {
+        return kept.range(file, range).await;
+    }
+    if range.end - range.start <= 2 * PART_BYTES {
+        return part(file, range).await;
+    }
+    let starts = (range.start..range.end).step_by(PART_BYTES as usize);
+    let parts = starts.map(|start| part(file, start..range.end.min(start + PART_BYTES)));
+    let parts: Vec<_> = stream::iter(parts).buffered(MAX_REQUESTS).try_collect().await?;
+    let mut bytes = room(range.end - range.start)?;
+    parts.iter().for_each(|part| bytes.extend_from_slice(part));
+    Ok(bytes.into())
+}
+
+/// The bytes of a range, by one request at a time. What has come before a connection breaks is not asked for again.
+pub async fn part(file: &File, range: Range<u64>) -> Result<Bytes> {
+    let mut bytes = room(range.end - range.start)?;
+    for failures in 1.. {
+        let rest = range.start + bytes.len() as u64..range.end;
+        let why = match receive(file, rest, &mut bytes).await? {
+            None => return Ok(bytes.into()),
+            Some(why) => why,
+        };
+        if failures > retries() {
+            return Err(broken(failures, &why));
+        }
+        tokio::time::sleep(backoff(failures)).await;
+    }
+    Err(Error::internal("a request was tried for ever"))
+}
+
+/// Adds the bytes of a range. Says why if not all of them came and the rest can be asked for.
+async fn receive(file: &File, range: Range<u64>, bytes: &mut Vec<u8>) -> Result<Option<String>> {
+    if range.is_empty() {
+        return Ok(None);
+    }
+    let wanted = range.end - range.start;
+    let options = file.options().with_range(Some(GetRange::Bounded(range)));
+    let answer = file.store.get_opts(&file.path, options).await.map_err(|error| failed(&error))?;
+    file.check(&answer.meta)?;
+    let before = bytes.len();
+    let mut body = answer.into_stream();
+    while let Some(chunk) = body.next().await {
+        match chunk {
+            Ok(chunk) => bytes.extend_from_slice(&chunk),
+            Err(error) => return Ok(Some(failed(&error).message().to_owned())),
+        }
+    }
+    match (bytes.len() - before) as u64 {
+        count if count == wanted => Ok(None),
+        count if count < wanted => Ok(Some(format!("{count} of {wanted} bytes came"))),
+        _ => Err(Error::new(Code::Unavailable, "the server sent more bytes than were asked for. Check the server.")),
+    }
+}
+
+/// Room for so many bytes.
+pub fn room(num_bytes: u64) -> Result<Vec<u8>> {
+    let num_bytes = usize::try_from(num_bytes).unwrap_or(usize::MAX);
+    allocate::room(num_bytes).map_err(|refusal| refusal.at("a part of a file"))
+}
+
+/// Makes a file with the contents of a local one.
+pub async fn upload(from: &Path, url: &str) -> Result<()> {
+    let (store, path) = store::find(url)?;
+    let size = std::fs::metadata(from).map_err(|error| local(from, &error))?.len();
+    if size <= UPLOAD_BYTES as u64 {
+        let bytes = std::fs::read(from).map_err(|error| local(from, &error))?;
+        return store.put(&path, PutPayload::from(bytes)).await.map(drop).map_err(|error| failed(&error));
+    }
+    let mut file = std::fs::File::open(from).map_err(|error| local(from, &error))?;
+    let upload = store.put_multipart(&path).await.map_err(|error| failed(&error))?;
+    let mut upload = WriteMultipart::new_with_chunk_size(upload, UPLOAD_BYTES);
+    loop {
+        upload.wait_for_capacity(MAX_UPLOADS).await.map_err(|error| failed(&error))?;
+        let mut chunk = room(UPLOAD_BYTES as u64)?;
+        let read = std::io::Read::read_to_end(&mut std::io::Read::take(&mut file, UPLOAD_BYTES as u64), &mut chunk);
+        if read.map_err(|error| local(from, &error))? == 0 {
+            break;
+        }
+        upload.put(chunk.into());
+    }
+    upload.finish().await.map(drop).map_err(|error| failed(&error))
+}
+
+fn local(path: &Path, error: &std::io::Error) -> Error {
+    Error::io(&path.to_string_lossy(), error)
+}

@@ -1,0 +1,95 @@
+//! A remote file: what is known of it, and whether it is still that.
+
+use crate::cache::Kept;
+use crate::failure::failed;
+use crate::store;
+use headrace_engine::error::{Code, Error, Result};
+use headrace_engine::files::storage::{Cache, Status, Version, changed};
+use object_store::path::Path;
+use object_store::{GetOptions, ObjectMeta, ObjectStore, ObjectStoreExt};
+use std::fmt;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+/// A file of known size and content.
+pub struct File {
+    pub store: Arc<dyn ObjectStore>,
+    pub path: Path,
+    pub size: u64,
+    pub version: Option<Version>,
+    /// Whether the server gives parts of it.
+    pub has_ranges: bool,
+    /// Where parts of it are kept.
+    pub kept: Option<Kept>,
+}
+
+impl File {
+    /// What the storage has of this name now. Asks it, unless that is known.
+    pub async fn look_up(url: &str, cache: Option<&Arc<Cache>>, known: Option<&Status>) -> Result<Self> {
+        let (store, path) = store::find(url)?;
+        if let Some(Status { len, version, is_regular }) = known.cloned() {
+            let kept = Kept::of(url, len, version.as_ref(), cache);
+            return Ok(Self { store, path, size: len, version, has_ranges: is_regular, kept });
+        }
+        let meta = store.head(&path).await.map_err(|error| failed(&error))?;
+        Ok(Self::new((store, path), &meta, url, cache))
+    }
+
+    /// A file of which the storage has said this.
+    pub fn new(
+        (store, path): (Arc<dyn ObjectStore>, Path),
+        meta: &ObjectMeta,
+        url: &str,
+        cache: Option<&Arc<Cache>>,
+    ) -> Self {
+        let version = version(meta);
+        let kept = Kept::of(url, meta.size, version.as_ref(), cache);
+        Self { store, path, size: meta.size, version, has_ranges: true, kept }
+    }
+
+    pub fn status(&self) -> Status {
+        Status { len: self.size, is_regular: self.has_ranges, version: self.version.clone() }
+    }
+
+    /// What a request says, so that the storage does not give another content.
+    pub fn options(&self) -> GetOptions {
+        let tag = match &self.version {
+            // A weak one never matches.
+            Some(Version::Tag(tag)) if !tag.starts_with("W/") => Some(tag.to_string()),
+            _ => None,
+        };
+        GetOptions { if_match: tag, ..GetOptions::default() }
+    }
+
+    /// Fails if what the storage gives is not of this content.
+    pub fn check(&self, meta: &ObjectMeta) -> Result<()> {
+        if meta.size != self.size {
+            return Err(changed(format_args!("it has {} bytes and had {}", meta.size, self.size)));
+        }
+        match version(meta) == self.version {
+            true => Ok(()),
+            false => Err(changed("its ETag or its time is another one")),
+        }
+    }
+}
+
+impl fmt::Debug for File {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "File({})", self.path)
+    }
+}
+
+fn version(meta: &ObjectMeta) -> Option<Version> {
+    // What the crate puts where a server gives no time.
+    let epoch = SystemTime::UNIX_EPOCH;
+    match &meta.e_tag {
+        Some(tag) => Some(Version::Tag(tag.as_str().into())),
+        None => Some(SystemTime::from(meta.last_modified)).filter(|time| *time != epoch).map(Version::Modified),
+    }
+}
+
+/// The error for a body that breaks off again and again.
+pub fn broken(times: usize, why: &str) -> Error {
+    let text = format!("the connection broke off {times} times while a part was read, the last time: {why}");
+    Error::new(Code::Unavailable, text).with_remedy("Check the network, and try again.")
+}

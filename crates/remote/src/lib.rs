@@ -1,0 +1,57 @@
+//! Remote storage for headrace's engine: S3, Google Cloud Storage, Azure and HTTP, through the crate `object_store`.
+//!
+//! Requests are made by one thread of their own, which is started by the first of them. Whoever needs an answer waits for it
+//! on its own thread, and that wait ends with its run.
+
+mod cache;
+mod failure;
+mod fetch;
+mod file;
+mod listing;
+mod parts;
+mod profile;
+mod runtime;
+mod store;
+mod stream;
+
+pub use listing::{Entry, copy, list, remove, statuses};
+
+use headrace_engine::error::Result;
+use headrace_engine::files::storage::{
+    Ahead, Cache, Opening, Parts, Status, Storage, Stream, as_io, register as serve,
+};
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+/// The storage of all URLs.
+struct Remote;
+
+/// Makes the engine read and write URLs.
+pub fn register() {
+    serve(Box::new(Remote));
+}
+
+impl Storage for Remote {
+    fn begin(&self, url: &str, ahead: &Ahead) -> Box<dyn Opening<Box<dyn Stream>>> {
+        Box::new(stream::Begun::new(url, ahead))
+    }
+
+    fn begin_parts(
+        &self,
+        url: &str,
+        cache: Option<&Arc<Cache>>,
+        known: Option<&Status>,
+    ) -> Box<dyn Opening<Arc<dyn Parts>>> {
+        Box::new(parts::Begun::new(url, cache, known))
+    }
+
+    fn check_writable(&self, url: &str) -> Result<()> {
+        store::check_writable(url)
+    }
+
+    fn upload(&self, from: &Path, url: &str) -> io::Result<()> {
+        let (from, url) = (from.to_owned(), url.to_owned());
+        runtime::wait(async move { fetch::upload(&from, &url).await }).map_err(as_io)
+    }
+}

@@ -1,0 +1,107 @@
+//! What a storage has, and changes of it.
+
+use crate::failure::failed;
+use crate::runtime;
+use crate::store::{self, can_list};
+use futures_util::stream::{self, StreamExt, TryStreamExt};
+use headrace_engine::error::{Code, Error, Result};
+use object_store::path::Path;
+use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// How many requests are made at the same time.
+const MAX_REQUESTS: usize = 64;
+
+/// A file of a storage, or what is a directory by its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// Its URL.
+    pub url: String,
+    /// How many bytes it has; 0 for a directory.
+    pub len: u64,
+    /// When it was written, in nanoseconds since 1970; 0 for a directory, or if the server does not say.
+    pub modified_ns: u64,
+    /// Whether other names begin with its name and a slash.
+    pub is_directory: bool,
+}
+
+/// Files of these names, `None` where there is none. Asks for all of them at the same time.
+pub fn statuses(urls: Vec<String>) -> Result<Vec<Option<Entry>>> {
+    runtime::wait(async move {
+        let looks = urls.into_iter().map(|url| async move {
+            match look(&url).await {
+                Err(error) if error.code() == Code::NotFound => Ok(None),
+                found => found.map(Some),
+            }
+        });
+        stream::iter(looks).buffered(MAX_REQUESTS).try_collect().await
+    })
+}
+
+async fn look(url: &str) -> Result<Entry> {
+    let (store, path) = find(url)?;
+    let meta = store.head(&path).await.map_err(|error| failed(&error).named(url))?;
+    Ok(entry(url.to_owned(), &meta))
+}
+
+/// What is in a directory, in the order of the names; with `is_deep`, all files below it and no directories. None if there is
+/// nothing.
+pub fn list(url: String, is_deep: bool) -> Result<Vec<Entry>> {
+    if !can_list(&url).map_err(|error| error.named(&url))? {
+        let text = "an HTTP server gives no list of its files. Name each file.";
+        return Err(Error::unimplemented(text).named(&url));
+    }
+    runtime::wait(async move {
+        let (store, path) = find(&url)?;
+        let failed = |error| failed(&error).named(&url);
+        let root = root(&url);
+        let of = |meta: &ObjectMeta| entry(format!("{root}/{}", meta.location), meta);
+        let mut entries: Vec<_> = if is_deep {
+            store.list(Some(&path)).map_ok(|meta| of(&meta)).try_collect().await.map_err(failed)?
+        } else {
+            let listed = store.list_with_delimiter(Some(&path)).await.map_err(failed)?;
+            let directories = listed.common_prefixes.iter().map(|path| {
+                let url = format!("{root}/{path}");
+                Entry { url, len: 0, modified_ns: 0, is_directory: true }
+            });
+            listed.objects.iter().map(of).chain(directories).collect()
+        };
+        entries.sort_by(|one, other| one.url.cmp(&other.url));
+        Ok(entries)
+    })
+}
+
+fn find(url: &str) -> Result<(Arc<dyn ObjectStore>, Path)> {
+    store::find(url).map_err(|error| error.named(url))
+}
+
+/// What all URLs of a storage begin with: scheme and bucket.
+fn root(url: &str) -> &str {
+    let host = url.find("://").map_or(0, |place| place + 3);
+    url[host..].find('/').map_or(url, |slash| &url[..host + slash])
+}
+
+/// Removes a file.
+pub fn remove(url: String) -> Result<()> {
+    runtime::wait(async move {
+        let (store, path) = find(&url)?;
+        // Storages do not say whether there was one.
+        look(&url).await?;
+        store.delete(&path).await.map_err(|error| failed(&error).named(&url))
+    })
+}
+
+/// Copies a file within a storage.
+pub fn copy(from: String, to: String) -> Result<()> {
+    runtime::wait(async move {
+        let ((store, source), (_, target)) = (find(&from)?, find(&to)?);
+        store.copy(&source, &target).await.map_err(|error| failed(&error).named(&from))
+    })
+}
+
+fn entry(url: String, meta: &ObjectMeta) -> Entry {
+    let since = SystemTime::from(meta.last_modified).duration_since(UNIX_EPOCH).unwrap_or_default();
+    let modified_ns = u64::try_from(since.as_nanos()).unwrap_or(0);
+    Entry { url, len: meta.size, modified_ns, is_directory: false }
+}

@@ -1,0 +1,66 @@
+//! Parts of a file, read where somebody wants them.
+
+use crate::fetch::{self, MAX_REQUESTS};
+use crate::file::File;
+use crate::runtime::Task;
+use bytes::Bytes;
+use futures_util::stream::{self, StreamExt, TryStreamExt};
+use headrace_engine::error::Result;
+use headrace_engine::files::storage::{Cache, Coming, Opening, Parts, Status, as_io};
+use std::io;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// A file that is being opened.
+pub struct Begun(Task<File>);
+
+impl Begun {
+    pub fn new(url: &str, cache: Option<&Arc<Cache>>, known: Option<&Status>) -> Self {
+        let (url, cache, known) = (url.to_owned(), cache.cloned(), known.cloned());
+        Self(Task::start(async move { File::look_up(&url, cache.as_ref(), known.as_ref()).await }))
+    }
+}
+
+impl Opening<Arc<dyn Parts>> for Begun {
+    fn is_ready(&mut self) -> bool {
+        self.0.is_ready()
+    }
+
+    fn wait(mut self: Box<Self>) -> io::Result<(Arc<dyn Parts>, Status)> {
+        let file = self.0.wait().map_err(as_io)?;
+        let status = file.status();
+        Ok((Arc::new(Open(Arc::new(file))), status))
+    }
+}
+
+#[derive(Debug)]
+struct Open(Arc<File>);
+
+impl Parts for Open {
+    fn begin(&self, ranges: Vec<Range<u64>>) -> Box<dyn Coming> {
+        let file = Arc::clone(&self.0);
+        Box::new(Ranges(Task::start(async move { read(&file, ranges).await })))
+    }
+}
+
+/// The bytes of each range, fewer where the file ends before.
+async fn read(file: &File, ranges: Vec<Range<u64>>) -> Result<Vec<Bytes>> {
+    let within = |range: Range<u64>| range.start.min(file.size)..range.end.min(file.size);
+    let reads = ranges.into_iter().map(|range| fetch::range(file, within(range)));
+    stream::iter(reads).buffered(MAX_REQUESTS).try_collect().await
+}
+
+struct Ranges(Task<Vec<Bytes>>);
+
+impl Coming for Ranges {
+    fn wait(mut self: Box<Self>, buffers: &mut [&mut [u8]]) -> io::Result<()> {
+        let parts = self.0.wait().map_err(as_io)?;
+        for (buffer, part) in buffers.iter_mut().zip(&parts) {
+            if buffer.len() != part.len() {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            buffer.copy_from_slice(part);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,108 @@
+//! The thread that makes requests, and waiting for what it is asked for.
+
+use headrace_engine::error::{Code, Error, Result, Wait};
+use headrace_engine::run::check_current;
+use headrace_engine::sync::Mutex;
+use std::future::Future;
+use std::sync::LazyLock;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::time::Duration;
+use tokio::runtime::{Builder, Handle};
+use tokio::task::AbortHandle;
+
+/// How often a wait checks whether its run has to end.
+const INTERVAL: Duration = Duration::from_millis(50);
+
+/// The runtime, and the process it belongs to: a forked child has none of its parent's threads.
+static RUNTIME: LazyLock<Mutex<Option<(u32, Handle)>>> = LazyLock::new(|| Mutex::new(None));
+
+/// The process whose runtime and connections may be used.
+pub fn process() -> u32 {
+    std::process::id()
+}
+
+fn handle() -> Result<Handle> {
+    let mut runtime = RUNTIME.lock();
+    if let Some((owner, handle)) = &*runtime
+        && *owner == process()
+    {
+        return Ok(handle.clone());
+    }
+    let handle = start().map_err(|error| Error::new(Code::Unavailable, format!("no thread for requests: {error}")))?;
+    *runtime = Some((process(), handle.clone()));
+    Ok(handle)
+}
+
+fn start() -> std::io::Result<Handle> {
+    // Somebody else in this process may have chosen one; then that serves.
+    rustls::crypto::ring::default_provider().install_default().unwrap_or(());
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let handle = runtime.handle().clone();
+    let run = move || runtime.block_on(std::future::pending::<()>());
+    std::thread::Builder::new().name("headrace-io".to_owned()).spawn(run)?;
+    Ok(handle)
+}
+
+/// Something that the thread does. Dropping it ends that.
+pub struct Task<T> {
+    result: Receiver<Result<T>>,
+    /// What came, if somebody has looked.
+    seen: Option<Result<T>>,
+    abort: Option<AbortHandle>,
+}
+
+impl<T: Send + 'static> Task<T> {
+    /// Begins with it.
+    pub fn start(work: impl Future<Output = Result<T>> + Send + 'static) -> Self {
+        let (sender, result) = sync_channel(1);
+        let handle = match handle() {
+            Ok(handle) => handle,
+            Err(error) => return Self { result, seen: Some(Err(error)), abort: None },
+        };
+        let task = handle.spawn(async move {
+            let done = work.await;
+            // Nobody waits any more if this fails.
+            sender.try_send(done).unwrap_or(());
+        });
+        Self { result, seen: None, abort: Some(task.abort_handle()) }
+    }
+
+    /// Whether [`Task::wait`] would not wait.
+    pub fn is_ready(&mut self) -> bool {
+        if self.seen.is_none() {
+            self.seen = self.result.try_recv().ok();
+        }
+        self.seen.is_some()
+    }
+
+    /// What came of it. Fails if the current run has to end; see [`check_current`]. May be called again then.
+    pub fn wait(&mut self) -> Result<T> {
+        if let Some(seen) = self.seen.take() {
+            return seen;
+        }
+        loop {
+            match self.result.recv_timeout(INTERVAL) {
+                Ok(result) => return result,
+                Err(RecvTimeoutError::Timeout) => {
+                    check_current().map_err(|error| error.of_wait(Wait::Repeatable))?;
+                }
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(Error::internal("a request ended without an answer"));
+                }
+            }
+        }
+    }
+}
+
+impl<T> Drop for Task<T> {
+    fn drop(&mut self) {
+        if let Some(abort) = &self.abort {
+            abort.abort();
+        }
+    }
+}
+
+/// Does something on the thread and waits for it.
+pub fn wait<T: Send + 'static>(work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
+    Task::start(work).wait()
+}

@@ -1,0 +1,163 @@
+//! Which storage serves a URL, with which credentials.
+
+use crate::failure::failed;
+use crate::profile;
+use crate::runtime::process;
+use headrace_engine::error::{Code, Error, Result};
+use headrace_engine::sync::Mutex;
+use object_store::aws::AmazonS3Builder;
+use object_store::azure::MicrosoftAzureBuilder;
+use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
+use object_store::http::HttpBuilder;
+use object_store::path::Path;
+use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
+use std::collections::HashMap;
+use std::env;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+use url::{Position, Url};
+
+/// How often a request is tried again, unless the environment says otherwise.
+const RETRIES: usize = 8;
+/// The environment variable that does.
+const RETRIES_VARIABLE: &str = "HEADRACE_STORAGE_RETRIES";
+const FIRST_BACKOFF: Duration = Duration::from_millis(100);
+const LONGEST_BACKOFF: Duration = Duration::from_secs(10);
+/// After so much time no request is tried again.
+const RETRY_TIMEOUT: Duration = Duration::from_secs(180);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+/// A body of which nothing comes for so long is given up, and taken up again.
+const READ_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The storages of this process, by what is the same in all URLs of one.
+type Stores = HashMap<String, Arc<dyn ObjectStore>>;
+static STORES: LazyLock<Mutex<Option<(u32, Stores)>>> = LazyLock::new(|| Mutex::new(None));
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    S3,
+    Google,
+    Azure,
+    Http,
+}
+
+/// How often a request is tried again.
+pub fn retries() -> usize {
+    env::var(RETRIES_VARIABLE).ok().and_then(|text| text.parse().ok()).unwrap_or(RETRIES)
+}
+
+/// How long to wait before try number `failures`, from 1.
+pub fn backoff(failures: usize) -> Duration {
+    let doubled = 1_u32.checked_shl(failures.saturating_sub(1) as u32).unwrap_or(u32::MAX);
+    FIRST_BACKOFF.saturating_mul(doubled).min(LONGEST_BACKOFF)
+}
+
+/// The storage of a URL, and the path in it.
+pub fn find(text: &str) -> Result<(Arc<dyn ObjectStore>, Path)> {
+    let (kind, url) = parse(text)?;
+    let path = Path::from_url_path(url.path()).map_err(|error| invalid(&error.to_string()))?;
+    let key = match kind {
+        // What follows the path belongs to each request, such as the signature of a link.
+        Kind::Http => format!("{}{}", &url[..Position::BeforePath], &url[Position::AfterPath..Position::AfterQuery]),
+        _ => url[..Position::BeforePath].to_owned(),
+    };
+    let mut stores = STORES.lock();
+    if stores.as_ref().is_none_or(|(owner, _)| *owner != process()) {
+        *stores = Some((process(), Stores::new()));
+    }
+    let (_, known) = stores.get_or_insert_default();
+    if let Some(store) = known.get(&key) {
+        return Ok((Arc::clone(store), path));
+    }
+    let store = make(kind, &url, &key).map_err(|error| failed(&error))?;
+    known.insert(key, Arc::clone(&store));
+    Ok((store, path))
+}
+
+/// Whether the storage of a URL can say which files it has.
+pub fn can_list(text: &str) -> Result<bool> {
+    Ok(parse(text)?.0 != Kind::Http)
+}
+
+/// Fails if files of this name cannot be written at all.
+pub fn check_writable(text: &str) -> Result<()> {
+    match parse(text)?.0 {
+        Kind::Http => Err(Error::unimplemented("files are not written over HTTP. Write to s3://, gs:// or az://")),
+        _ => Ok(()),
+    }
+}
+
+fn parse(text: &str) -> Result<(Kind, Url)> {
+    let url = Url::parse(text).map_err(|error| invalid(&error.to_string()))?;
+    let kind = match url.scheme() {
+        "s3" | "s3a" => Kind::S3,
+        "gs" => Kind::Google,
+        "az" | "azure" | "abfs" | "abfss" | "adl" => Kind::Azure,
+        "http" | "https" => Kind::Http,
+        scheme => {
+            let text = format!("{scheme}:// is no storage that headrace reads");
+            let remedy = "Expected s3://, gs://, az://, https://, http:// or file://. Copy the file to one of these, or to this machine.";
+            return Err(Error::unimplemented(text).with_remedy(remedy));
+        }
+    };
+    match url.host_str() {
+        Some(host) if !host.is_empty() => Ok((kind, url)),
+        _ => Err(invalid("it names no bucket or host")),
+    }
+}
+
+fn invalid(why: &str) -> Error {
+    Error::new(
+        Code::InvalidArgument,
+        format!("this is no URL of a file: {why}. Expected s3://BUCKET/NAME, for example."),
+    )
+}
+
+fn make(kind: Kind, url: &Url, key: &str) -> object_store::Result<Arc<dyn ObjectStore>> {
+    let retry = RetryConfig {
+        backoff: BackoffConfig { init_backoff: FIRST_BACKOFF, max_backoff: LONGEST_BACKOFF, base: 2.0 },
+        max_retries: retries(),
+        retry_timeout: RETRY_TIMEOUT,
+    };
+    let client = ClientOptions::new()
+        .with_connect_timeout(CONNECT_TIMEOUT)
+        .with_read_timeout(READ_TIMEOUT)
+        // A part may take long on a slow line; what counts is that something comes.
+        .with_timeout_disabled()
+        .with_allow_http(kind == Kind::Http || is_plain(kind));
+    Ok(match kind {
+        Kind::S3 => {
+            let builder = profile::completed(AmazonS3Builder::from_env().with_url(url.as_str()));
+            Arc::new(builder.with_retry(retry).with_client_options(client).build()?)
+        }
+        Kind::Google => {
+            let builder = GoogleCloudStorageBuilder::from_env().with_url(url.as_str());
+            let builder = match env::var("STORAGE_EMULATOR_HOST") {
+                Ok(host) if !host.is_empty() => {
+                    let base = if host.contains("://") { host } else { format!("http://{host}") };
+                    builder.with_config(GoogleConfigKey::BaseUrl, base).with_skip_signature(true)
+                }
+                _ => builder,
+            };
+            Arc::new(builder.with_retry(retry).with_client_options(client).build()?)
+        }
+        Kind::Azure => {
+            let builder = MicrosoftAzureBuilder::from_env().with_url(url.as_str());
+            Arc::new(builder.with_retry(retry).with_client_options(client).build()?)
+        }
+        Kind::Http => Arc::new(HttpBuilder::new().with_url(key).with_retry(retry).with_client_options(client).build()?),
+    })
+}
+
+/// Whether the environment names an endpoint without encryption, as servers for tests have.
+fn is_plain(kind: Kind) -> bool {
+    let variables: &[&str] = match kind {
+        Kind::S3 => &["AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"],
+        Kind::Google => &["STORAGE_EMULATOR_HOST"],
+        Kind::Azure => &["AZURITE_BLOB_STORAGE_URL", "AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT"],
+        Kind::Http => &[],
+    };
+    let set = |name: &&str| env::var(name).is_ok_and(|value| value.starts_with("http://") || !value.contains("://"));
+    variables.iter().any(set)
+        || kind == Kind::Azure && env::var("AZURE_STORAGE_USE_EMULATOR").is_ok_and(|on| on == "true")
+}

@@ -1,0 +1,323 @@
+//! A file from its beginning to its end, of which parts are asked for before they are wanted.
+
+use crate::failure::failed;
+use crate::fetch;
+use crate::file::{File, broken};
+use crate::runtime::Task;
+use crate::store::{self, backoff, retries};
+use bytes::{Buf, Bytes};
+use futures_util::StreamExt;
+use futures_util::stream::BoxStream;
+use headrace_engine::error::{Error, Result};
+use headrace_engine::files::storage::{Ahead, Opening, Status, Stream, as_io};
+use object_store::{GetOptions, GetRange, ObjectStore, ObjectStoreExt};
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The limits of the size of a part.
+const MIN_PART_BYTES: usize = 128 << 10;
+const MAX_PART_BYTES: usize = 4 << 20;
+/// Parts that are asked for at most, of one file.
+const MAX_PARTS: usize = 16;
+/// How many are asked for at first. Each time somebody has to wait, twice as many.
+const FIRST_PARTS: usize = 2;
+
+/// A file that is being opened.
+pub struct Begun {
+    task: Task<Opened>,
+    ahead: Parts,
+}
+
+/// How much is asked for at a time.
+#[derive(Clone, Copy)]
+struct Parts {
+    part_bytes: u64,
+    max_parts: usize,
+}
+
+impl Parts {
+    fn of(ahead: &Ahead) -> Self {
+        let part_bytes = match &ahead.cache {
+            Some(_) => crate::cache::PART_BYTES as usize,
+            None => (ahead.num_bytes / MAX_PARTS).next_power_of_two().clamp(MIN_PART_BYTES, MAX_PART_BYTES),
+        };
+        Self { part_bytes: part_bytes as u64, max_parts: (ahead.num_bytes / part_bytes).clamp(1, MAX_PARTS) }
+    }
+}
+
+/// An open file and its beginning.
+enum Opened {
+    Ranges(File, Bytes),
+    /// Of a server that gives no parts.
+    Whole(Body),
+}
+
+impl Begun {
+    pub fn new(url: &str, ahead: &Ahead) -> Self {
+        let (url, given, ahead) = (url.to_owned(), ahead.clone(), Parts::of(ahead));
+        Self { task: Task::start(async move { open(&url, &given, ahead.part_bytes).await }), ahead }
+    }
+}
+
+impl Opening<Box<dyn Stream>> for Begun {
+    fn is_ready(&mut self) -> bool {
+        self.task.is_ready()
+    }
+
+    fn wait(mut self: Box<Self>) -> io::Result<(Box<dyn Stream>, Status)> {
+        Ok(match self.task.wait().map_err(as_io)? {
+            Opened::Ranges(file, first) => {
+                let status = file.status();
+                (Box::new(Ranges::new(file, first, self.ahead)), status)
+            }
+            Opened::Whole(body) => {
+                let status = body.file.status();
+                (Box::new(Whole::new(body, self.ahead.part_bytes)), status)
+            }
+        })
+    }
+}
+
+/// Opens a file by asking for its first part, which says how large it is: one request for a small file.
+async fn open(url: &str, ahead: &Ahead, part_bytes: u64) -> Result<Opened> {
+    if ahead.cache.is_some() {
+        let file = File::look_up(url, ahead.cache.as_ref(), None).await?;
+        let first = fetch::range(&file, 0..part_bytes.min(file.size)).await?;
+        return Ok(Opened::Ranges(file, first));
+    }
+    let (store, path) = store::find(url)?;
+    let options = GetOptions { range: Some(GetRange::Bounded(0..part_bytes)), ..GetOptions::default() };
+    let answer = match store.get_opts(&path, options).await {
+        Ok(answer) => answer,
+        Err(object_store::Error::NotSupported { .. }) => return Body::open(store, path, url).await.map(Opened::Whole),
+        Err(error @ object_store::Error::NotFound { .. }) => return Err(failed(&error)),
+        // An empty file has no first byte. Then its size can be asked for.
+        Err(error) => match store.head(&path).await {
+            Ok(meta) if meta.size == 0 => {
+                return Ok(Opened::Ranges(File::new((store, path), &meta, url, None), Bytes::new()));
+            }
+            _ => return Err(failed(&error)),
+        },
+    };
+    let file = File::new((store, path), &answer.meta, url, None);
+    let end = part_bytes.min(file.size);
+    let mut first = fetch::room(end)?;
+    let mut body = answer.into_stream();
+    while let Some(Ok(chunk)) = body.next().await {
+        first.extend_from_slice(&chunk);
+    }
+    if (first.len() as u64) < end {
+        let rest = fetch::part(&file, first.len() as u64..end).await?;
+        first.extend_from_slice(&rest);
+    }
+    Ok(Opened::Ranges(file, first.into()))
+}
+
+/// A file of which any part can be had.
+struct Ranges {
+    file: Arc<File>,
+    ahead: Parts,
+    /// Where the next read begins.
+    at: u64,
+    /// The bytes from `start` on.
+    current: Bytes,
+    start: u64,
+    /// Parts that were asked for, one behind the other.
+    coming: VecDeque<(Range<u64>, Task<Bytes>)>,
+    /// How many of them there may be now.
+    num_parts: usize,
+}
+
+impl Ranges {
+    fn new(file: File, first: Bytes, ahead: Parts) -> Self {
+        let num_parts = FIRST_PARTS.min(ahead.max_parts);
+        let (file, coming) = (Arc::new(file), VecDeque::new());
+        Self { file, ahead, at: 0, current: first, start: 0, coming, num_parts }
+    }
+
+    /// Asks for as many parts as there may be.
+    fn ask(&mut self) {
+        let behind_current = self.start + self.current.len() as u64;
+        let mut next = self.coming.back().map_or(behind_current.max(self.at), |(range, _)| range.end);
+        while self.coming.len() < self.num_parts && next < self.file.size {
+            // Parts end at multiples of their size, so that those of a cache are found again.
+            let end = (next / self.ahead.part_bytes + 1) * self.ahead.part_bytes;
+            let range = next..end.min(self.file.size);
+            next = range.end;
+            let (file, wanted) = (Arc::clone(&self.file), range.clone());
+            let task = Task::start(async move { fetch::range(&file, wanted).await });
+            self.coming.push_back((range, task));
+        }
+    }
+
+    /// Gets the part with the next byte.
+    fn fill(&mut self) -> Result<()> {
+        while self.coming.front().is_some_and(|(range, _)| range.end <= self.at) {
+            self.coming.pop_front();
+        }
+        if self.coming.front().is_some_and(|(range, _)| self.at < range.start) {
+            self.coming.clear();
+        }
+        if self.coming.is_empty() {
+            (self.current, self.start) = (Bytes::new(), self.at);
+        }
+        self.ask();
+        let is_late = |(_, task): &mut (_, Task<Bytes>)| !task.is_ready();
+        if self.coming.front_mut().is_some_and(is_late) {
+            self.num_parts = (2 * self.num_parts).min(self.ahead.max_parts);
+            self.ask();
+        }
+        let Some((range, task)) = self.coming.front_mut() else { return Err(Error::internal("no part is coming")) };
+        let (part, start) = (task.wait()?, range.start);
+        self.coming.pop_front();
+        (self.current, self.start) = (part, start);
+        self.ask();
+        Ok(())
+    }
+}
+
+impl Read for Ranges {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if buffer.is_empty() || self.at >= self.file.size {
+            return Ok(0);
+        }
+        if !(self.start..self.start + self.current.len() as u64).contains(&self.at) {
+            self.fill().map_err(as_io)?;
+        }
+        let rest = &self.current[(self.at - self.start) as usize..];
+        let count = rest.len().min(buffer.len());
+        buffer[..count].copy_from_slice(&rest[..count]);
+        self.at += count as u64;
+        Ok(count)
+    }
+}
+
+impl Seek for Ranges {
+    fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
+        let at = match position {
+            SeekFrom::Start(at) => Some(at),
+            SeekFrom::Current(moved) => self.at.checked_add_signed(moved),
+            SeekFrom::End(moved) => self.file.size.checked_add_signed(moved),
+        };
+        self.at = at.ok_or(ErrorKind::InvalidInput)?;
+        Ok(self.at)
+    }
+}
+
+impl Stream for Ranges {}
+
+/// The one answer of a server that gives no parts.
+struct Body {
+    file: File,
+    chunks: BoxStream<'static, object_store::Result<Bytes>>,
+    /// How many bytes were taken of it.
+    at: u64,
+    failures: usize,
+}
+
+impl Body {
+    async fn open(store: Arc<dyn ObjectStore>, path: object_store::path::Path, url: &str) -> Result<Self> {
+        let answer = store.get(&path).await.map_err(|error| failed(&error))?;
+        let file = File { has_ranges: false, ..File::new((store, path), &answer.meta, url, None) };
+        Ok(Self { file, chunks: answer.into_stream(), at: 0, failures: 0 })
+    }
+
+    /// About so many bytes more, none at the end.
+    async fn next(mut self, num_bytes: u64) -> Result<(Bytes, Self)> {
+        let mut bytes = fetch::room(num_bytes.min(self.file.size - self.at))?;
+        while (bytes.len() as u64) < num_bytes && self.at < self.file.size {
+            let why = match self.chunks.next().await {
+                Some(Ok(chunk)) => {
+                    self.at += chunk.len() as u64;
+                    bytes.extend_from_slice(&chunk);
+                    continue;
+                }
+                Some(Err(error)) => failed(&error).message().to_owned(),
+                None => format!("{} of {} bytes came", self.at, self.file.size),
+            };
+            self.resume(&why).await?;
+        }
+        Ok((bytes.into(), self))
+    }
+
+    /// Asks for the file again and leaves out what has come, if it is surely the same.
+    async fn resume(&mut self, why: &str) -> Result<()> {
+        self.failures += 1;
+        if self.failures > retries() || self.file.version.is_none() {
+            return Err(broken(self.failures, why));
+        }
+        tokio::time::sleep(backoff(self.failures)).await;
+        let answer = self.file.store.get(&self.file.path).await.map_err(|error| failed(&error))?;
+        self.file.check(&answer.meta)?;
+        let mut chunks = answer.into_stream();
+        let mut missing = self.at;
+        while missing > 0 {
+            let Some(Ok(mut chunk)) = chunks.next().await else { break };
+            let known = missing.min(chunk.len() as u64);
+            missing -= known;
+            chunk.advance(known as usize);
+            if !chunk.is_empty() {
+                let rest = futures_util::stream::once(async move { Ok(chunk) });
+                self.chunks = rest.chain(chunks).boxed();
+                return Ok(());
+            }
+        }
+        // If it broke off again before the place, the next chunk is an error and leads here again.
+        self.chunks = match missing {
+            0 => chunks,
+            _ => futures_util::stream::empty().boxed(),
+        };
+        Ok(())
+    }
+}
+
+/// A file that is read once, from its beginning to its end.
+struct Whole {
+    file_size: u64,
+    at: u64,
+    current: Bytes,
+    part_bytes: u64,
+    /// `None` at the end, and after an error.
+    coming: Option<Task<(Bytes, Body)>>,
+}
+
+impl Whole {
+    fn new(body: Body, part_bytes: u64) -> Self {
+        let file_size = body.file.size;
+        let coming = Some(Task::start(body.next(part_bytes)));
+        Self { file_size, at: 0, current: Bytes::new(), part_bytes, coming }
+    }
+}
+
+impl Read for Whole {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if buffer.is_empty() || self.at == self.file_size {
+            return Ok(0);
+        }
+        if self.current.is_empty() {
+            let Some(coming) = &mut self.coming else {
+                return Err(io::Error::other("nothing more is read after an error"));
+            };
+            let (bytes, body) = coming.wait().map_err(as_io)?;
+            self.current = bytes;
+            self.coming = Some(Task::start(body.next(self.part_bytes)));
+        }
+        let count = self.current.len().min(buffer.len());
+        self.current.copy_to_slice(&mut buffer[..count]);
+        self.at += count as u64;
+        Ok(count)
+    }
+}
+
+impl Seek for Whole {
+    fn seek(&mut self, position: SeekFrom) -> io::Result<u64> {
+        match position {
+            SeekFrom::Current(0) => Ok(self.at),
+            _ => Err(ErrorKind::NotSeekable.into()),
+        }
+    }
+}
+
+impl Stream for Whole {}
