@@ -183,7 +183,8 @@ class RemoteFile:
     def read(self, count: int) -> bytes: ...
     def seek(self, offset: int) -> None: ...
 
-# Its URL, how many bytes it has, when it was written in nanoseconds since 1970, whether it is a directory.
+# Its URL, how many bytes it has, when it was written in nanoseconds since 1970, and whether it is a
+# directory.
 _RemoteEntry = tuple[str, int, int, bool]
 
 def remote_statuses(urls: Sequence[str]) -> list[_RemoteEntry | None]: ...

@@ -1,8 +1,8 @@
 """Files and directories, on this machine or behind URLs.
 
-`s3://`, `gs://`, `az://`, `http://` and `https://` URLs are read by the engine; a `file://` URL is a
-path of this machine. A remote storage has no directories: the names of its files have slashes, and
-what comes before one counts as a directory. With plain HTTP, names cannot be listed.
+The engine reads `s3://`, `gs://`, `az://`, `http://` and `https://` URLs; a `file://` URL is a path
+of this machine. A remote storage has no directories: the names of its files have slashes, and what
+comes before one counts as a directory. With plain HTTP, names cannot be listed.
 """
 
 import io

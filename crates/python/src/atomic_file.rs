@@ -1,12 +1,11 @@
 //! Atomic replacement of files: the engine's `AtomicFile` for Python.
 
-use crate::detach::detached;
+use crate::detach::waiting;
 use crate::error::IntoPython;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::atomic_file;
 use headrace_engine::files::name::FileName;
 use headrace_engine::files::output::Output;
-use headrace_engine::sync::cancellation::Cancellation;
 use pyo3::prelude::*;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -50,7 +49,7 @@ impl AtomicFile {
     /// Puts what was written so far into a remote file. Of a local one, nothing can be written after that.
     fn upload(&self, py: Python<'_>) -> PyResult<()> {
         let upload = || self.with_open(|open| open.output.flush().and_then(|()| open.file.publish()));
-        detached(py, &Cancellation::new(), None, |run| run.while_current(upload))
+        waiting(py, upload)
     }
 
     /// Renames the file to its final name. Nothing can be written after that.
@@ -60,7 +59,7 @@ impl AtomicFile {
             self.discard();
             Ok(())
         };
-        detached(py, &Cancellation::new(), None, |run| run.while_current(publish))
+        waiting(py, publish)
     }
 
     /// Removes the file, unless it is published.

@@ -60,6 +60,11 @@ pub fn detached<T: Send>(
     py.detach(|| with_run(None, cancellation, deadline, work)).into_python(py)
 }
 
+/// As [`detached`], for input and output, whose waits ask for the current run.
+pub fn waiting<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
+    detached(py, &Cancellation::new(), None, |run| run.while_current(work))
+}
+
 /// As [`detached`], for runs of a session, which end with the interpreter. `parker` is needed only for a run that is
 /// resumed later.
 pub fn detached_run<T: Send>(

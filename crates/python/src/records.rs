@@ -1,13 +1,12 @@
 //! TFRecord files without a graph: writing, iterating, checksums.
 
-use crate::detach::detached;
+use crate::detach::waiting;
 use crate::error::IntoPython;
 use bytes::Bytes;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::compression::Compression;
 use headrace_engine::files::name::FileName;
 use headrace_engine::reader::{OpenFile, Records, TfRecordFormat};
-use headrace_engine::sync::cancellation::Cancellation;
 use headrace_engine::tfrecord::{self, TfRecordWriter};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -32,46 +31,39 @@ impl RecordWriter {
     fn new(py: Python<'_>, path: &[u8], compression: &str, level: Option<i64>) -> PyResult<Self> {
         let name = FileName::new(path.to_vec());
         let create = || TfRecordWriter::create(name, self::compression(compression)?, level);
-        Ok(Self(Mutex::new(Some(py.detach(create).into_python(py)?))))
+        Ok(Self(Mutex::new(Some(waiting(py, create)?))))
     }
 
     /// Writes a new file that can be read while it grows; see the engine's writer.
     #[staticmethod]
     fn create_new(py: Python<'_>, path: &[u8]) -> PyResult<Self> {
         let name = FileName::new(path.to_vec());
-        let writer = py.detach(|| TfRecordWriter::create_new(name)).into_python(py)?;
+        let writer = waiting(py, || TfRecordWriter::create_new(name))?;
         Ok(Self(Mutex::new(Some(writer))))
     }
 
     /// Appends a record. Returns whether the writer was open.
     fn write(&self, py: Python<'_>, record: &[u8]) -> PyResult<bool> {
-        self.with_writer(py, |writer| writer.write(record))
+        let result = py.detach(|| self.lock().as_mut().map(|writer| writer.write(record)).transpose());
+        Ok(result.into_python(py)?.is_some())
     }
 
     /// Flushes everything written so far to the file. Returns whether the writer was open.
     fn flush(&self, py: Python<'_>) -> PyResult<bool> {
-        self.with_writer(py, TfRecordWriter::flush)
+        let flush = || self.lock().as_mut().map(TfRecordWriter::flush).transpose();
+        Ok(waiting(py, flush)?.is_some())
     }
 
     /// Completes the file. Returns whether the writer was open.
     fn close(&self, py: Python<'_>) -> PyResult<bool> {
         let close = || self.lock().take().map(TfRecordWriter::finish).transpose();
-        Ok(py.detach(close).into_python(py)?.is_some())
+        Ok(waiting(py, close)?.is_some())
     }
 }
 
 impl RecordWriter {
     fn lock(&self) -> std::sync::MutexGuard<'_, Option<TfRecordWriter>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn with_writer(
-        &self,
-        py: Python<'_>,
-        work: impl FnOnce(&mut TfRecordWriter) -> Result<()> + Send,
-    ) -> PyResult<bool> {
-        let result = py.detach(|| self.lock().as_mut().map(work).transpose());
-        Ok(result.into_python(py)?.is_some())
     }
 }
 
@@ -106,7 +98,7 @@ impl RecordIterator {
             let format = TfRecordFormat { compression: self::compression(compression)? };
             OpenFile::open(&format, name, None)
         };
-        let file = detached(py, &Cancellation::new(), None, |run| run.while_current(open))?;
+        let file = waiting(py, open)?;
         Ok(Self(Mutex::new(Iteration { file, ready: VecDeque::new() })))
     }
 
@@ -118,9 +110,7 @@ impl RecordIterator {
         let ready = self.0.try_lock().ok().and_then(|mut iteration| iteration.ready.pop_front());
         let record = match ready {
             Some(record) => Some(record),
-            None => detached(py, &Cancellation::new(), None, |run| {
-                run.while_current(|| self.0.lock().unwrap_or_else(PoisonError::into_inner).next())
-            })?,
+            None => waiting(py, || self.0.lock().unwrap_or_else(PoisonError::into_inner).next())?,
         };
         Ok(record.map(|record| PyBytes::new(py, &record)))
     }

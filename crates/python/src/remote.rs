@@ -1,10 +1,9 @@
 //! Files as Python reads them, wherever they are, and what remote storages have.
 
-use crate::detach::detached;
-use headrace_engine::error::{Error, Result};
+use crate::detach::waiting;
+use headrace_engine::error::Error;
 use headrace_engine::files::input::Input;
 use headrace_engine::files::name::FileName;
-use headrace_engine::sync::cancellation::Cancellation;
 use headrace_engine::tensor::allocate;
 use headrace_remote::Entry;
 use pyo3::prelude::*;
@@ -17,10 +16,6 @@ type Found = (String, u64, u64, bool);
 
 fn found(entry: Entry) -> Found {
     (entry.url, entry.len, entry.modified_ns, entry.is_directory)
-}
-
-fn waiting<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
-    detached(py, &Cancellation::new(), None, |run| run.while_current(work))
 }
 
 /// What the storages have of these URLs, None where there is no file.

@@ -1,7 +1,7 @@
 //! What the resources of a session hold, as bytes, and back.
 
 use crate::cancellation::Cancellation;
-use crate::detach::detached;
+use crate::detach::{detached, waiting};
 use crate::error::IntoPython;
 use crate::queue::Queue;
 use crate::resource::{RandomGenerator, Reader, SparseTable, Variable};
@@ -61,7 +61,11 @@ pub enum Resource<'py> {
 pub fn save_resource(py: Python<'_>, resource: Resource<'_>) -> PyResult<SavedChunks> {
     let chunks = match &resource {
         Resource::Queue(queue) => queue.get().0.save(),
-        Resource::Reader(reader) => reader.get().0.save(),
+        // Asks a storage for the length of its file.
+        Resource::Reader(reader) => {
+            let reader = &reader.get().0;
+            Ok(waiting(py, || reader.save())?)
+        }
         Resource::Variable(variable) => variable.get().0.save(),
         Resource::SparseTable(table) => table.get().0.save(),
         Resource::RandomGenerator(generator) => generator.get().0.save(),
@@ -85,7 +89,13 @@ pub fn prepare_resource(resource: Resource<'_>, chunks: &Bound<'_, PyAny>, code:
     });
     let prepared = match &resource {
         Resource::Queue(queue) => queue.get().0.prepare(&mut given),
-        Resource::Reader(reader) => reader.get().0.prepare(&mut given),
+        Resource::Reader(reader) => {
+            let reader = &reader.get().0;
+            match given.by_ref().collect::<Result<Vec<_>, _>>() {
+                Ok(chunks) => Ok(waiting(py, || reader.prepare(&mut chunks.into_iter().map(Ok)))?),
+                Err(error) => Err(error),
+            }
+        }
         Resource::Variable(variable) => {
             DType::from_code(code).and_then(|dtype| variable.get().0.prepare(&mut given, dtype))
         }

@@ -145,10 +145,15 @@ fn keep(path: &Path, bytes: &[u8], cache: &Cache) -> io::Result<()> {
     let mut file = fs::File::create(&temporary)?;
     let written =
         io::Write::write_all(&mut file, bytes).and_then(|()| io::Write::write_all(&mut file, &trailer(bytes)));
-    if let Err(error) = written.and_then(|()| fs::rename(&temporary, path)) {
-        // The first error counts; what is left is removed like parts that nobody uses.
-        fs::remove_file(&temporary).unwrap_or(());
-        return Err(error);
+    match written.and_then(|()| fs::rename(&temporary, path)) {
+        Ok(()) => {}
+        // Another process has needed the room.
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(error) => {
+            // The first error counts; what is left is removed like parts that nobody uses.
+            fs::remove_file(&temporary).unwrap_or(());
+            return Err(error);
+        }
     }
     note_written((bytes.len() + TRAILER_BYTES) as u64, cache)
 }

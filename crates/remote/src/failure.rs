@@ -7,6 +7,12 @@ use std::error::Error as _;
 
 /// The error for a request that has failed for good.
 pub fn failed(failure: &Failure) -> Error {
+    if let Failure::NotSupported { source } = failure
+        && source.to_string().contains("Range request")
+    {
+        let text = "the server gives whole files only, so its records cannot be reached one by one";
+        return Error::unimplemented(text).with_remedy("Use shuffle(window=...), or copy the file to this machine.");
+    }
     let error = match failure {
         Failure::NotFound { .. } => {
             return Error::new(

@@ -13,6 +13,8 @@ use object_store::path::Path;
 use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
 use std::collections::HashMap;
 use std::env;
+use std::ffi::OsString;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 use url::{Position, Url};
@@ -29,8 +31,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// A body of which nothing comes for so long is given up, and taken up again.
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The storages of this process, by what is the same in all URLs of one.
-type Stores = HashMap<String, Arc<dyn ObjectStore>>;
+/// The storages of this process, by what is the same in all URLs of one and what the environment said then.
+type Stores = HashMap<(String, u64), Arc<dyn ObjectStore>>;
 static STORES: LazyLock<Mutex<Option<(u32, Stores)>>> = LazyLock::new(|| Mutex::new(None));
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -61,17 +63,30 @@ pub fn find(text: &str) -> Result<(Arc<dyn ObjectStore>, Path)> {
         Kind::Http => format!("{}{}", &url[..Position::BeforePath], &url[Position::AfterPath..Position::AfterQuery]),
         _ => url[..Position::BeforePath].to_owned(),
     };
+    let known_as = (key.clone(), environment());
     let mut stores = STORES.lock();
     if stores.as_ref().is_none_or(|(owner, _)| *owner != process()) {
         *stores = Some((process(), Stores::new()));
     }
     let (_, known) = stores.get_or_insert_default();
-    if let Some(store) = known.get(&key) {
+    if let Some(store) = known.get(&known_as) {
         return Ok((Arc::clone(store), path));
     }
     let store = make(kind, &url, &key).map_err(|error| failed(&error))?;
-    known.insert(key, Arc::clone(&store));
+    known.insert(known_as, Arc::clone(&store));
     Ok((store, path))
+}
+
+/// A number for all variables that say where storages are and who may use them.
+fn environment() -> u64 {
+    const PREFIXES: [&str; 5] = ["AWS_", "AZUR", "GOOGLE_", "STORAGE_", "HEADRACE_"];
+    let is_ours =
+        |name: &OsString| PREFIXES.iter().any(|prefix| name.as_encoded_bytes().starts_with(prefix.as_bytes()));
+    let mut ours: Vec<_> = env::vars_os().filter(|(name, _)| is_ours(name)).collect();
+    ours.sort_unstable();
+    let mut hasher = DefaultHasher::new();
+    ours.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// Whether the storage of a URL can say which files it has.

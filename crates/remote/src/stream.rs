@@ -19,8 +19,10 @@ use std::sync::Arc;
 /// The limits of the size of a part.
 const MIN_PART_BYTES: usize = 128 << 10;
 const MAX_PART_BYTES: usize = 4 << 20;
-/// Parts that are asked for at most, of one file.
+/// Parts that are asked for at most, of one file, unless the environment says otherwise.
 const MAX_PARTS: usize = 16;
+/// The environment variable that does.
+const PARTS_VARIABLE: &str = "HEADRACE_STORAGE_PARTS";
 /// How many are asked for at first. Each time somebody has to wait, twice as many.
 const FIRST_PARTS: usize = 2;
 
@@ -43,7 +45,9 @@ impl Parts {
             Some(_) => crate::cache::PART_BYTES as usize,
             None => (ahead.num_bytes / MAX_PARTS).next_power_of_two().clamp(MIN_PART_BYTES, MAX_PART_BYTES),
         };
-        Self { part_bytes: part_bytes as u64, max_parts: (ahead.num_bytes / part_bytes).clamp(1, MAX_PARTS) }
+        let most = std::env::var(PARTS_VARIABLE).ok().and_then(|text| text.parse().ok()).unwrap_or(MAX_PARTS);
+        let max_parts = (ahead.num_bytes / part_bytes).clamp(1, most.max(1));
+        Self { part_bytes: part_bytes as u64, max_parts }
     }
 }
 

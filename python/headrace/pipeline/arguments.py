@@ -42,7 +42,7 @@ def checked_int(where: str, name: str, value: object, least: int) -> int:
 
 
 def checked_directory(path: object) -> str:
-    """Returns the path of a directory of this machine; raises TypeError or ValueError if it is none."""
+    """Returns the path of a directory of this machine; raises an error if it is none."""
     if not isinstance(path, (str, os.PathLike)) or isinstance(os.fspath(path), bytes):
         raise TypeError(f"options: cache_directory is {path!r}, expected a str or a pathlib.Path.")
     text = storage.local_path(os.fspath(path))

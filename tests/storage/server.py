@@ -1,0 +1,323 @@
+"""A server of files for tests: HTTP, and as much of S3's, Google's and Azure's protocols as reading
+and writing whole files needs. It does what a test tells it to do wrong.
+
+Source of the protocols: "Amazon S3 API Reference", "XML API" of Cloud Storage, "Blob service REST
+API" of Azure Storage; RFC 9110 for ranges and conditions.
+"""
+
+import hashlib
+import socket
+import struct
+import threading
+from collections.abc import Callable
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from urllib.parse import parse_qs, unquote, urlsplit
+from xml.sax.saxutils import escape
+
+AZURE_ACCOUNT = "devstoreaccount1"
+_TIME = "Sun, 01 Nov 2026 00:00:00 GMT"
+
+Fault = Callable[["Handler", bytes], None]
+"""Answers a request for these bytes in its own way."""
+
+
+class Server:
+    """The server, on a port of its own.
+
+    Attributes:
+        files: The files by their paths, without a slash at the beginning.
+        faults: What goes wrong with the next requests for data, the first of them first; None for a
+            request that is answered well.
+        requests: Method, path and range of each request so far.
+        has_ranges: Whether parts of files are given.
+        has_tags: Whether files have ETags.
+        has_times: Whether it says when they were written.
+    """
+
+    def __init__(self) -> None:
+        self.files: dict[str, bytes] = {}
+        self.faults: list[Fault | None] = []
+        self.requests: list[tuple[str, str, str | None]] = []
+        self.has_ranges = True
+        self.has_tags = True
+        self.has_times = True
+        self.lock = threading.Lock()
+        self._http = _Http(("127.0.0.1", 0), Handler)
+        self._http.owner = self
+        self.address = f"127.0.0.1:{self._http.server_port}"
+        self.url = f"http://{self.address}"
+        self._thread = threading.Thread(target=self._http.serve_forever, args=(0.01,))
+
+    def __enter__(self) -> "Server":
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._http.shutdown()
+        self._thread.join()
+        self._http.close_connections()
+        self._http.server_close()
+
+    def tag_of(self, data: bytes) -> str:
+        return f'"{hashlib.md5(data).hexdigest()}"'
+
+    def data_requests(self) -> list[tuple[str, str, str | None]]:
+        """Returns the requests for bytes of files."""
+        return [
+            request for request in self.requests if request[0] == "GET" and "?" not in request[1]
+        ]
+
+
+class _Http(ThreadingHTTPServer):
+    owner: Server
+    daemon_threads = True
+    block_on_close = True
+    request_queue_size = 128
+
+    def __init__(self, *args: object) -> None:
+        super().__init__(*args)  # type: ignore[arg-type]
+        self._connections: set[socket.socket] = set()
+
+    def get_request(self) -> tuple[socket.socket, object]:
+        connection, address = super().get_request()
+        self._connections.add(connection)
+        return connection, address
+
+    def close_connections(self) -> None:
+        """Ends connections that are kept open, so that their threads end."""
+        for connection in self._connections:
+            try:
+                connection.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass  # It is closed already.
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Says nothing: clients leave, and faults break connections."""
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers the requests of one connection."""
+
+    protocol_version = "HTTP/1.1"
+    server: _Http
+    # Otherwise the body waits for the other side to have seen the header.
+    wbufsize = -1
+
+    @property
+    def owner(self) -> Server:
+        return self.server.owner
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Says nothing."""
+
+    def do_HEAD(self) -> None:
+        self._note()
+        self._file(with_body=False)
+
+    def do_GET(self) -> None:
+        self._note()
+        query = parse_qs(urlsplit(self.path).query)
+        if "list-type" in query:
+            self._list(query)
+        else:
+            self._file(with_body=True)
+
+    def do_PUT(self) -> None:
+        self._note()
+        data = self.rfile.read(int(self.headers["Content-Length"] or 0))
+        source = self.headers.get("x-amz-copy-source")
+        if source is not None:
+            data = self.owner.files[unquote(source).lstrip("/")]
+        with self.owner.lock:
+            self.owner.files[self._name()] = data
+        body = b""
+        if source is not None:
+            tag = self.owner.tag_of(data)
+            body = f"<CopyObjectResult><ETag>{tag}</ETag></CopyObjectResult>".encode()
+        self.send_response(HTTPStatus.OK)
+        self.send_header("ETag", self.owner.tag_of(data))
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_DELETE(self) -> None:
+        self._note()
+        with self.owner.lock:
+            self.owner.files.pop(self._name(), None)
+        self.empty(HTTPStatus.NO_CONTENT)
+
+    def do_POST(self) -> None:
+        """Removes several files, as S3 does."""
+        self._note()
+        text = self.rfile.read(int(self.headers["Content-Length"])).decode()
+        bucket = self._name()
+        for part in text.split("<Key>")[1:]:
+            self.owner.files.pop(f"{bucket}/{part.split('</Key>')[0]}", None)
+        self._xml("<DeleteResult></DeleteResult>")
+
+    def _note(self) -> None:
+        wanted = self.headers.get("Range") or self.headers.get("x-ms-range")
+        with self.owner.lock:
+            self.owner.requests.append((self.command, self.path, wanted))
+
+    def _name(self) -> str:
+        name = unquote(urlsplit(self.path).path).strip("/")
+        return name.removeprefix(f"{AZURE_ACCOUNT}/")
+
+    def _file(self, with_body: bool) -> None:
+        data = self.owner.files.get(self._name())
+        if data is None:
+            self.empty(HTTPStatus.NOT_FOUND)
+            return
+        tag = self.owner.tag_of(data)
+        if self.owner.has_tags and self.headers.get("If-Match") not in (None, tag):
+            self.empty(HTTPStatus.PRECONDITION_FAILED)
+            return
+        status, start, end = HTTPStatus.OK, 0, len(data)
+        wanted = self.headers.get("Range") or self.headers.get("x-ms-range")
+        if wanted is not None and self.owner.has_ranges:
+            first, _, last = wanted.removeprefix("bytes=").partition("-")
+            status, start = HTTPStatus.PARTIAL_CONTENT, int(first)
+            end = min(len(data), int(last) + 1) if last else len(data)
+            if start >= len(data):
+                self.empty(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE)
+                return
+        body = data[start:end]
+        fault = None
+        with self.owner.lock:
+            if with_body and self.owner.faults:
+                fault = self.owner.faults.pop(0)
+        self._answer = (status, len(body), data, start)
+        if fault is not None:
+            fault(self, body)
+            return
+        self.begin()
+        if with_body:
+            self.wfile.write(body)
+
+    def begin(self) -> None:
+        """Sends the header of the answer to a request for a file."""
+        status, length, data, start = self._answer
+        self.send_response(status)
+        self.send_header("Content-Length", str(length))
+        if self.owner.has_times:
+            self.send_header("Last-Modified", _TIME)
+        self.send_header("x-ms-blob-type", "BlockBlob")
+        if status is HTTPStatus.PARTIAL_CONTENT:
+            self.send_header("Content-Range", f"bytes {start}-{start + length - 1}/{len(data)}")
+        if self.owner.has_tags:
+            self.send_header("ETag", self.owner.tag_of(data))
+        self.end_headers()
+
+    def _list(self, query: dict[str, list[str]]) -> None:
+        bucket, prefix = self._name(), query.get("prefix", [""])[0]
+        found, directories = [], set()
+        for name, data in sorted(self.owner.files.items()):
+            key = name.removeprefix(f"{bucket}/")
+            if key == name or not key.startswith(prefix):
+                continue
+            rest = key[len(prefix) :]
+            if "delimiter" in query and "/" in rest:
+                directories.add(f"{prefix}{rest.split('/')[0]}/")
+                continue
+            found.append(
+                f"<Contents><Key>{escape(key)}</Key><Size>{len(data)}</Size>"
+                f"<ETag>{escape(self.owner.tag_of(data))}</ETag>"
+                "<LastModified>2026-11-01T00:00:00.000Z</LastModified></Contents>"
+            )
+        shared = [
+            f"<CommonPrefixes><Prefix>{escape(name)}</Prefix></CommonPrefixes>"
+            for name in sorted(directories)
+        ]
+        self._xml(f"<ListBucketResult>{''.join(found + shared)}</ListBucketResult>")
+
+    def _xml(self, text: str) -> None:
+        body = text.encode()
+        self.send_response(HTTPStatus.OK)
+        self.send_header("Content-Type", "application/xml")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def empty(self, status: HTTPStatus) -> None:
+        """Answers without a body."""
+        self.send_response(status)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+
+def answers(status: HTTPStatus) -> Fault:
+    """The server refuses."""
+
+    def fault(handler: Handler, body: bytes) -> None:
+        handler.empty(status)
+
+    return fault
+
+
+def reset(handler: Handler, body: bytes) -> None:
+    """The connection is reset before anything comes."""
+    _reset(handler)
+
+
+def reset_halfway(handler: Handler, body: bytes) -> None:
+    """The connection is reset in the middle of the body."""
+    handler.begin()
+    handler.wfile.write(body[: len(body) // 2])
+    handler.wfile.flush()
+    _reset(handler)
+
+
+def cut_short(handler: Handler, body: bytes) -> None:
+    """The connection is closed in the middle of the body, as if that were all."""
+    handler.begin()
+    handler.wfile.write(body[: len(body) // 2])
+    handler.wfile.flush()
+    handler.close_connection = True
+
+
+def _reset(handler: Handler) -> None:
+    linger = struct.pack("ii", 1, 0)
+    handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+    handler.close_connection = True
+    handler.connection.close()
+
+
+def stalls(until: threading.Event) -> Fault:
+    """Half of the body comes, and the rest only when the test says so."""
+
+    def fault(handler: Handler, body: bytes) -> None:
+        handler.begin()
+        handler.wfile.write(body[: len(body) // 2])
+        handler.wfile.flush()
+        until.wait()
+        handler.wfile.write(body[len(body) // 2 :])
+
+    return fault
+
+
+def drips(handler: Handler, body: bytes) -> None:
+    """The body comes in many small pieces."""
+    handler.begin()
+    for start in range(0, len(body), 1000):
+        handler.wfile.write(body[start : start + 1000])
+        handler.wfile.flush()
+
+
+def changes(name: str, data: bytes) -> Fault:
+    """The file has another content after this answer."""
+
+    def fault(handler: Handler, body: bytes) -> None:
+        handler.begin()
+        handler.wfile.write(body)
+        handler.wfile.flush()
+        handler.owner.files[name] = data
+
+    return fault
