@@ -18,13 +18,15 @@ use std::sync::Arc;
 
 /// The limits of the size of a part.
 const MIN_PART_BYTES: usize = 128 << 10;
-const MAX_PART_BYTES: usize = 4 << 20;
+const MAX_PART_BYTES: usize = 1 << 20;
 /// Parts that are asked for at most, of one file, unless the environment says otherwise.
-const MAX_PARTS: usize = 16;
+const MAX_PARTS: usize = 32;
 /// The environment variable that does.
 const PARTS_VARIABLE: &str = "HEADRACE_STORAGE_PARTS";
-/// How many are asked for at first. Each time somebody has to wait, twice as many.
+/// How many are asked for at first, if not all that there may be. Each time somebody has to wait, twice as many.
 const FIRST_PARTS: usize = 2;
+/// A part is this part of what may be read ahead, within its limits.
+const PARTS_AHEAD: usize = 16;
 
 /// A file that is being opened.
 pub struct Begun {
@@ -36,6 +38,8 @@ pub struct Begun {
 #[derive(Clone, Copy)]
 struct Parts {
     part_bytes: u64,
+    /// How many parts are asked for at first.
+    num_parts: usize,
     max_parts: usize,
 }
 
@@ -43,17 +47,18 @@ impl Parts {
     fn of(ahead: &Ahead) -> Self {
         let part_bytes = match &ahead.cache {
             Some(_) => crate::cache::PART_BYTES as usize,
-            None => (ahead.num_bytes / MAX_PARTS).next_power_of_two().clamp(MIN_PART_BYTES, MAX_PART_BYTES),
+            None => (ahead.num_bytes / PARTS_AHEAD).next_power_of_two().clamp(MIN_PART_BYTES, MAX_PART_BYTES),
         };
         let most = std::env::var(PARTS_VARIABLE).ok().and_then(|text| text.parse().ok()).unwrap_or(MAX_PARTS);
         let max_parts = (ahead.num_bytes / part_bytes).clamp(1, most.max(1));
-        Self { part_bytes: part_bytes as u64, max_parts }
+        let num_parts = if ahead.is_eager { max_parts } else { FIRST_PARTS.min(max_parts) };
+        Self { part_bytes: part_bytes as u64, num_parts, max_parts }
     }
 }
 
 /// An open file and its beginning.
 enum Opened {
-    Ranges(File, Bytes),
+    Ranges(Ranges),
     /// Of a server that gives no parts.
     Whole(Body),
 }
@@ -61,7 +66,7 @@ enum Opened {
 impl Begun {
     pub fn new(url: &str, ahead: &Ahead) -> Self {
         let (url, given, ahead) = (url.to_owned(), ahead.clone(), Parts::of(ahead));
-        Self { task: Task::start(async move { open(&url, &given, ahead.part_bytes).await }), ahead }
+        Self { task: Task::start(async move { open(&url, &given, ahead).await }), ahead }
     }
 }
 
@@ -72,9 +77,9 @@ impl Opening<Box<dyn Stream>> for Begun {
 
     fn wait(mut self: Box<Self>) -> io::Result<(Box<dyn Stream>, Status)> {
         Ok(match self.task.wait().map_err(as_io)? {
-            Opened::Ranges(file, first) => {
-                let status = file.status();
-                (Box::new(Ranges::new(file, first, self.ahead)), status)
+            Opened::Ranges(ranges) => {
+                let status = ranges.file.status();
+                (Box::new(ranges), status)
             }
             Opened::Whole(body) => {
                 let status = body.file.status();
@@ -85,11 +90,13 @@ impl Opening<Box<dyn Stream>> for Begun {
 }
 
 /// Opens a file by asking for its first part, which says how large it is: one request for a small file.
-async fn open(url: &str, ahead: &Ahead, part_bytes: u64) -> Result<Opened> {
+async fn open(url: &str, ahead: &Ahead, parts: Parts) -> Result<Opened> {
+    let part_bytes = parts.part_bytes;
     if ahead.cache.is_some() {
-        let file = File::look_up(url, ahead.cache.as_ref(), None).await?;
-        let first = fetch::range(&file, 0..part_bytes.min(file.size)).await?;
-        return Ok(Opened::Ranges(file, first));
+        let file = Arc::new(File::look_up(url, ahead.cache.as_ref(), None).await?);
+        let mut ranges = Ranges::new(Arc::clone(&file), part_bytes, parts);
+        ranges.current = fetch::range(&file, 0..part_bytes.min(file.size)).await?;
+        return Ok(Opened::Ranges(ranges));
     }
     let (store, path) = store::find(url)?;
     let options = GetOptions { range: Some(GetRange::Bounded(0..part_bytes)), ..GetOptions::default() };
@@ -100,13 +107,15 @@ async fn open(url: &str, ahead: &Ahead, part_bytes: u64) -> Result<Opened> {
         // An empty file has no first byte. Then its size can be asked for.
         Err(error) => match store.head(&path).await {
             Ok(meta) if meta.size == 0 => {
-                return Ok(Opened::Ranges(File::new((store, path), &meta, url, None), Bytes::new()));
+                let file = File::new((store, path), &meta, url, None);
+                return Ok(Opened::Ranges(Ranges::new(Arc::new(file), 0, parts)));
             }
             _ => return Err(failed(&error)),
         },
     };
-    let file = File::new((store, path), &answer.meta, url, None);
+    let file = Arc::new(File::new((store, path), &answer.meta, url, None));
     let end = part_bytes.min(file.size);
+    let mut ranges = Ranges::new(Arc::clone(&file), end, parts);
     let mut first = fetch::room(end)?;
     let mut body = answer.into_stream();
     while let Some(Ok(chunk)) = body.next().await {
@@ -116,7 +125,8 @@ async fn open(url: &str, ahead: &Ahead, part_bytes: u64) -> Result<Opened> {
         let rest = fetch::part(&file, first.len() as u64..end).await?;
         first.extend_from_slice(&rest);
     }
-    Ok(Opened::Ranges(file, first.into()))
+    ranges.current = first.into();
+    Ok(Opened::Ranges(ranges))
 }
 
 /// A file of which any part can be had.
@@ -135,16 +145,23 @@ struct Ranges {
 }
 
 impl Ranges {
-    fn new(file: File, first: Bytes, ahead: Parts) -> Self {
-        let num_parts = FIRST_PARTS.min(ahead.max_parts);
-        let (file, coming) = (Arc::new(file), VecDeque::new());
-        Self { file, ahead, at: 0, current: first, start: 0, coming, num_parts }
+    /// Asks for the parts behind the first bytes, which whoever opens the file adds as `current`.
+    fn new(file: Arc<File>, first_bytes: u64, ahead: Parts) -> Self {
+        let (current, coming) = (Bytes::new(), VecDeque::new());
+        let mut ranges = Self { file, ahead, at: 0, current, start: 0, coming, num_parts: ahead.num_parts };
+        ranges.ask_behind(first_bytes);
+        ranges
     }
 
     /// Asks for as many parts as there may be.
     fn ask(&mut self) {
         let behind_current = self.start + self.current.len() as u64;
-        let mut next = self.coming.back().map_or(behind_current.max(self.at), |(range, _)| range.end);
+        self.ask_behind(behind_current.max(self.at));
+    }
+
+    /// The same, from `next` on if none is coming.
+    fn ask_behind(&mut self, next: u64) {
+        let mut next = self.coming.back().map_or(next, |(range, _)| range.end);
         while self.coming.len() < self.num_parts && next < self.file.size {
             // Parts end at multiples of their size, so that those of a cache are found again.
             let end = (next / self.ahead.part_bytes + 1) * self.ahead.part_bytes;

@@ -36,13 +36,15 @@ pub enum Version {
 pub struct Ahead {
     /// How many bytes may be on their way, or wait to be read.
     pub num_bytes: usize,
+    /// Whether so many are asked for at once. Otherwise as many as whoever reads turns out to need.
+    pub is_eager: bool,
     /// Where what was read is kept, if somewhere.
     pub cache: Option<Arc<Cache>>,
 }
 
 impl Default for Ahead {
     fn default() -> Self {
-        Self { num_bytes: DEFAULT_AHEAD_BYTES, cache: None }
+        Self { num_bytes: DEFAULT_AHEAD_BYTES, is_eager: false, cache: None }
     }
 }
 

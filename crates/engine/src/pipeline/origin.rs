@@ -108,7 +108,7 @@ impl FileOrigin {
         if let Some(url) = self.name.url()
             && let Ok(storage) = storage::storage()
         {
-            let ahead = Ahead { num_bytes, cache: self.cache.clone() };
+            let ahead = Ahead { num_bytes, is_eager: true, cache: self.cache.clone() };
             *self.begun.0.lock() = Some(storage.begin(url, &ahead));
         }
     }
