@@ -52,15 +52,14 @@ def rate(url: str, num_parts: int) -> float:
 def main(latency: float, bandwidth: float, rounds: int) -> None:
     """Prints the share of the bandwidth that W1 gets, for each number of parts in flight a file.
 
-    The server limits all connections together. Time counts from the first request to the last batch.
+    The server limits all connections together. Time counts from the first request on.
     """
     with serving(latency, bandwidth) as url:
         rates = {n: [rate(url, n) for _ in range(rounds)] for n in NUM_PARTS}
     for num_parts, found in rates.items():
         shares = sorted(one / bandwidth for one in found)
-        click.echo(
-            f"{num_parts} parts: {statistics.median(shares):.0%} ({shares[0]:.0%} to {shares[-1]:.0%})"
-        )
+        spread = f"{shares[0]:.0%} to {shares[-1]:.0%}"
+        click.echo(f"{num_parts} parts: {statistics.median(shares):.0%} ({spread})")
 
 
 if __name__ == "__main__":
