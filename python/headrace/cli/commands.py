@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import click
 
+from headrace.cli.convert import convert
 from headrace.cli.demo import demo
 from headrace.cli.failing import Commands
 from headrace.cli.inspect import inspect
@@ -19,5 +20,5 @@ def headrace() -> None:
     """Feeds training loops: file names go in, shuffled batches come out."""
 
 
-for command in (inspect, verify, demo):
+for command in (inspect, verify, convert, demo):
     headrace.add_command(command)

@@ -14,7 +14,8 @@ from tempfile import TemporaryDirectory
 
 import click
 
-from headrace.cli.foreground import Foreground, Interrupted, ProgramFailed
+from headrace.cli.foreground import Foreground, ProgramFailed
+from headrace.cli.interrupts import Interrupted
 
 
 @click.command()
