@@ -10,6 +10,7 @@ import click
 from headrace.cli.convert import convert
 from headrace.cli.demo import demo
 from headrace.cli.failing import Commands
+from headrace.cli.index import index
 from headrace.cli.inspect import inspect
 from headrace.cli.verify import verify
 
@@ -20,5 +21,5 @@ def headrace() -> None:
     """Feeds training loops: file names go in, shuffled batches come out."""
 
 
-for command in (inspect, verify, convert, demo):
+for command in (inspect, verify, convert, index, demo):
     headrace.add_command(command)

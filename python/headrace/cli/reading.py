@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from headrace import ops, pipeline
 from headrace.cli.content.kind import Content, Kind
 from headrace.cli.showing import Bar
 from headrace.pipeline import Pipeline, Skipped
 from headrace.pipeline.tracing import native
 
-__all__ = ["ALL", "Count", "counted", "source_of"]
+__all__ = ["ALL", "Count", "counted", "record_sizes", "source_of"]
 
 # More than any file has.
 ALL: Final = 1 << 62
 _BATCH: Final = 1 << 16
+_TEXTS: Final = (Kind.TEXT, Kind.UNKNOWN, Kind.STATE)
 
 
 class Count(NamedTuple):
@@ -53,7 +57,7 @@ def source_of(content: Content) -> Pipeline:  # noqa: PLR0911 (one for each kind
             return pipeline.webdataset(path, compression=compression)
         case Kind.PARQUET:
             return pipeline.parquet(path)
-        case Kind.TEXT | Kind.UNKNOWN | Kind.STATE | Kind.EMPTY:
+        case Kind.TEXT | Kind.UNKNOWN | Kind.STATE:
             return pipeline.text_lines(path, compression=compression)
         case Kind.IMAGE:
             return pipeline.files(path)
@@ -77,22 +81,32 @@ def counted(content: Content, is_shown: bool = True) -> Count:
         content: The file.
         is_shown: Whether a terminal shows how far it is.
     """
-    source = source_of(content)
-    match content.kind:
-        case Kind.TEXT | Kind.UNKNOWN | Kind.STATE | Kind.EMPTY:
-            return _sized(content, source.map(_line_bytes), is_shown)
-        case Kind.TFRECORD | Kind.EVENTS | Kind.SESSION:
-            return _sized(content, source.map(_record_bytes), is_shown)
-    return _numbered(content, source, is_shown)
+    if content.kind in (*_TEXTS, Kind.TFRECORD, Kind.EVENTS, Kind.SESSION, Kind.EMPTY):
+        return _sized(content, is_shown)
+    return _numbered(content, source_of(content), is_shown)
 
 
-def _sized(content: Content, source: Pipeline, is_shown: bool) -> Count:
+def record_sizes(
+    content: Content, damage: list[Skipped], is_shown: bool = True
+) -> Iterator[npt.NDArray[np.int32]]:
+    """Yields the sizes of records or lines, many at a time.
+
+    Args:
+        content: The file.
+        damage: What cannot be read is added to it, at the end.
+        is_shown: Whether a terminal shows how far it is.
+    """
+    size = _line_bytes if content.kind in _TEXTS else _record_bytes
+    for batch in _batches(content, source_of(content).map(size), is_shown, damage):
+        yield batch["bytes"]
+
+
+def _sized(content: Content, is_shown: bool) -> Count:
     number, total = 0, 0
     least: int | None = None
     most: int | None = None
     damage: list[Skipped] = []
-    for batch in _batches(content, source, is_shown, damage):
-        sizes = batch["bytes"]
+    for sizes in record_sizes(content, damage, is_shown):
         number, total = number + len(sizes), total + int(sizes.sum(dtype="int64"))
         shortest, longest = int(sizes.min()), int(sizes.max())
         least = shortest if least is None else min(least, shortest)
