@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import click
 
+from headrace.cli.bench import bench
 from headrace.cli.convert import convert
 from headrace.cli.demo import demo
 from headrace.cli.failing import Commands
@@ -21,5 +22,5 @@ def headrace() -> None:
     """Feeds training loops: file names go in, shuffled batches come out."""
 
 
-for command in (inspect, verify, convert, index, demo):
+for command in (inspect, verify, convert, index, bench, demo):
     headrace.add_command(command)
