@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["bench"]
 
 
-@click.command()
+@click.command(short_help="How quick a pipeline is, and why not quicker.")
 @click.argument("program", metavar="FILE.py:NAME")
 @click.option(
     "--seconds",

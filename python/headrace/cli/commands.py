@@ -13,6 +13,7 @@ from headrace.cli.demo import demo
 from headrace.cli.failing import Commands
 from headrace.cli.index import index
 from headrace.cli.inspect import inspect
+from headrace.cli.state import state
 from headrace.cli.verify import verify
 
 
@@ -22,5 +23,5 @@ def headrace() -> None:
     """Feeds training loops: file names go in, shuffled batches come out."""
 
 
-for command in (inspect, verify, convert, index, bench, demo):
+for command in (inspect, verify, convert, index, bench, state, demo):
     headrace.add_command(command)

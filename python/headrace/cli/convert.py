@@ -37,7 +37,7 @@ _COMPRESSIONS: Final = {
 _MOST_SKIPPED: Final = 20
 
 
-@click.command()
+@click.command(short_help="To TFRecords, or from them.")
 @click.argument("sources", nargs=-1, required=True, metavar="SOURCE...")
 @click.argument("output", metavar="OUTPUT")
 @click.option("--to", type=click.Choice(_FORMATS), help="Format of the output, else by its name.")

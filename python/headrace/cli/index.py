@@ -12,7 +12,7 @@ from headrace.cli.wording import count_of, echo_json
 __all__ = ["index"]
 
 
-@click.command()
+@click.command(short_help="Where the records of TFRecords are.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option(
     "--output",

@@ -9,7 +9,7 @@ import click
 __all__ = ["inspect"]
 
 
-@click.command()
+@click.command(short_help="What is in files.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option(
     "--records",

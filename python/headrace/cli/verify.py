@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["verify"]
 
 
-@click.command()
+@click.command(short_help="Whether files are damaged.")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--threads", type=click.IntRange(min=1), help="Threads that read; one a core.")
 @click.option("--verbose", "-v", is_flag=True, help="Name the files that are whole, too.")
