@@ -126,6 +126,17 @@ class TestShards:
         assert sorted(map(str, Path().glob("b*"))) == names
         assert [numbers_of(name) for name in names] == [[0, 1, 2], [3, 4, 5], [6, 7, 8, 9]]
 
+    @pytest.mark.parametrize(
+        "line", ['{"ids": [1, 2]}', '{"row": "a"}', '{"t": "a", "ids": []}', '{"row": 1, "t": "a"}']
+    )
+    def test_examples_of_any_kind_are_counted(self, line):
+        Path("a.jsonl").write_text(f"{line}\n" * 5)
+        if line.endswith("[]}"):
+            Path("a.jsonl").write_text('{"t": "b", "ids": [1]}\n' + f"{line}\n" * 4)
+        converted("a.jsonl", "b.tfrecord", "--shards", 2)
+        counts = [len(read_examples(path)) for path in sorted(Path().glob("b-*"))]
+        assert counts == [2, 3]
+
     def test_a_shard_ends_with_the_example_that_reaches_its_size(self):
         write_records("a", [bytes(400)] * 10)
         converted("a", "b.tfrecord", "--shard-bytes", "1K")
@@ -338,6 +349,7 @@ class TestRefusals:
             (["a", "b.csv", "--shard-bytes", "many"], "'many' is no size"),
             (["a", "b.csv", "--rename", "x"], "'x' is no pair"),
             (["a", "b.csv", "--skip-errors", "1.5"], "neither a number nor a share"),
+            (["a", "s3://bucket/b.csv"], "expected a local path"),
             (["a"], "Missing argument"),
         ],
     )

@@ -118,6 +118,8 @@ def convert(
     if compression is None and output.endswith(".gz"):
         compression = "gzip"
     compression = None if compression == "none" else compression
+    if "://" in output:
+        raise click.UsageError(f"{output}: expected a local path. Write there, and copy the files.")
     _check_usage(to, compression, options)
     from headrace.cli.converting.request import Request  # noqa: PLC0415 (see commands.py)
     from headrace.cli.converting.run import convert as run  # noqa: PLC0415

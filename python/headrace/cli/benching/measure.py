@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, Final, NamedTuple
 
+from headrace import storage
 from headrace.cli.benching.limit import Limit, measured_limit
 from headrace.cli.content.start import start_of
 from headrace.cli.failing import Failure
@@ -92,7 +93,9 @@ def measured(pipe: Pipeline, most_seconds: float, most_batches: int | None) -> M
     """
     with iter(pipe) as batches:
         files, num_threads = batches.files, batches.num_threads
-    limit = measured_limit(files, num_threads, min(most_seconds, _LIMIT_SECONDS)) if files else None
+    is_measured = bool(files) and not any(map(storage.is_remote, files))
+    most = min(most_seconds, _LIMIT_SECONDS)
+    limit = measured_limit(files, num_threads, most) if is_measured else None
     is_batched = batch_depth(pipe.stages) > 0
     times: list[float] = []
     sizes: list[int] = []
@@ -134,6 +137,8 @@ def _bytes_read(
     """Returns how many bytes of the files were read; None if that is not known, and why."""
     if not files:
         return None, "it reads no files"
+    if any(map(storage.is_remote, files)):
+        return None, "it reads files that are not on this machine"
     if has_ended and _reads_all(chain):
         return sum(map(os.path.getsize, files)), ""
     if any(start_of(path).compression for path in files):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, Final, NamedTuple
 
-from headrace import ops, pipeline
+from headrace import ops, pipeline, storage
 from headrace.cli.failing import Failure
 from headrace.os_errors import os_errors
 from headrace.pipeline.tracing import native
@@ -48,11 +48,12 @@ def start_of(path: str) -> Start:
         Failure: If it is no regular file.
         OpError: If it cannot be read.
     """
-    if os.path.lexists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+    is_remote = storage.is_remote(path)
+    if not is_remote and os.path.exists(path) and not os.path.isfile(path):
         raise Failure(f"{path}: no file that can be read twice. Give a regular file.")
-    with os_errors(path), open(path, "rb") as file:
+    with os_errors(path), storage.open_file(path) as file:
         head = file.read(_START_BYTES)
-        size_bytes = os.fstat(file.fileno()).st_size
+        size_bytes = storage.size_of(file)
         file.seek(max(0, size_bytes - _END_BYTES))
         end = file.read(_END_BYTES)
     compression = next((name for mark, name in _MARKS.items() if head.startswith(mark)), None)

@@ -32,14 +32,14 @@ class Source(NamedTuple):
     Attributes:
         format: A `Format`.
         pipeline: Its examples, in the order of the output; of TFRecords the records.
+        plain: The same examples in the order in which they are stored.
         root: The directory of an image folder, else None.
-        size_bytes: Of all files; None for an image folder.
     """
 
     format: str
     pipeline: Pipeline
+    plain: Pipeline
     root: str | None
-    size_bytes: int | None
 
 
 def source_of(request: Request) -> Source:
@@ -52,14 +52,14 @@ def source_of(request: Request) -> Source:
     """
     root = _image_folder(request)
     if root is not None:
-        source = Source(Format.IMAGE_FOLDER, pipeline.image_folder(root), root, None)
+        found, examples = Format.IMAGE_FOLDER, pipeline.image_folder(root)
     else:
         contents = _contents(request)
         found = _format(contents, request)
-        size = sum(content.size_bytes for content in contents)
-        source = Source(found, _files(found, contents, request), None, size)
-    _check_options(source.format, request)
-    return source._replace(pipeline=_ordered(source.pipeline, request))
+        examples = _files(found, contents, request)
+    _check_options(found, request)
+    ordered = _shuffled(examples, request)
+    return Source(found, _skipping(ordered, request), _skipping(examples, request), root)
 
 
 def _image_folder(request: Request) -> str | None:
@@ -212,12 +212,14 @@ def _check_options(found: str, request: Request) -> None:
         raise Failure(f"--default: the source is {found}, expected csv, json-lines or tar.")
 
 
-def _ordered(source: Pipeline, request: Request) -> Pipeline:
-    if request.seed is not None:
-        try:
-            source = source.shuffle(request.window, seed=request.seed)
-        except ValueError as error:
-            raise Failure(f"{error} Here: --window 10000") from error
-    if request.skip_errors is not None:
-        source = source.skip_errors(request.skip_errors)
-    return source
+def _shuffled(source: Pipeline, request: Request) -> Pipeline:
+    if request.seed is None:
+        return source
+    try:
+        return source.shuffle(request.window, seed=request.seed)
+    except ValueError as error:
+        raise Failure(f"{error} Here: --window 10000") from error
+
+
+def _skipping(source: Pipeline, request: Request) -> Pipeline:
+    return source if request.skip_errors is None else source.skip_errors(request.skip_errors)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
+from headrace import ops
 from headrace.cli.converting.folder import FolderPlan, folder_plan
 from headrace.cli.converting.request import Format, Request
 from headrace.cli.converting.rows import Row
@@ -16,6 +17,8 @@ from headrace.cli.examples.values import values_of_record
 from headrace.cli.failing import Failure
 from headrace.cli.interrupts import Interrupts
 from headrace.cli.showing import Bar
+from headrace.pipeline import Pipeline
+from headrace.pipeline.tracing import native
 
 __all__ = ["Survey", "checked_names", "surveyed"]
 
@@ -71,7 +74,7 @@ def _names(source: Source) -> list[str]:
         extra = ["class"] if source.format == Format.IMAGE_FOLDER else []
         return [*source.pipeline.spec, *extra]
     names: dict[str, None] = {}
-    with iter(source.pipeline.take(_LOOKED_AT)) as examples:
+    with iter(source.plain.take(_LOOKED_AT)) as examples:
         for example in examples:
             names.update(dict.fromkeys(values_of_record(example["record"]) or ()))
     return list(names)
@@ -104,7 +107,7 @@ def _schema(
     source: Source, make_row: Callable[[dict[str, Any], int], Row], interrupts: Interrupts
 ) -> Schema:
     schema = Schema()
-    with iter(source.pipeline) as examples, Bar("look at all examples", None, " examples") as bar:
+    with iter(source.plain) as examples, Bar("look at all examples", None, " examples") as bar:
         for number, example in enumerate(examples):
             schema.add(make_row(example, number))
             interrupts.check()
@@ -113,15 +116,29 @@ def _schema(
 
 
 def _count(source: Source, interrupts: Interrupts) -> int:
-    """Returns how many examples there are, without making any."""
-    name = "label" if source.format == Format.IMAGE_FOLDER else next(iter(source.pipeline.spec))
+    """Returns how many examples there are, without making them where that can be spared."""
     number = 0
-    with (
-        iter(source.pipeline.select(name).batch(_BATCH)) as batches,
-        Bar("count", None, " examples") as bar,
-    ):
-        for batch in batches:
-            number += len(batch[name])
+    with iter(_small(source.plain)) as batches, Bar("count", None, " examples") as bar:
+        while (given := batches.next_columns()) is not None:
+            num_rows, columns = given
+            number += len(columns["row"]) if "row" in columns else num_rows
             interrupts.check()
             bar.move_to(number)
     return number
+
+
+@native
+def _length(example: dict[str, Any]) -> dict[str, Any]:
+    return {"row": ops.string_length(example["row"])}
+
+
+def _small(plain: Pipeline) -> Pipeline:
+    """Returns a pipeline that gives as little as can be for each example."""
+    scalars = {name: spec for name, spec in plain.spec.items() if spec.shape == ()}
+    scalars = {name: spec for name, spec in scalars.items() if not spec.is_ragged}
+    numbers = [name for name, spec in scalars.items() if not isinstance(spec.dtype, type)]
+    if not scalars:
+        return plain
+    name = (numbers or list(scalars))[0]
+    row = plain.select(name) if name == "row" else plain.select(name).rename(row=name)
+    return (row if numbers else row.map(_length)).batch(_BATCH)
