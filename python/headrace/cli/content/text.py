@@ -17,7 +17,7 @@ _CONTROLS: Final = bytes(set(range(32)) - set(b"\t\n\r\f\x0b\x1b\x08"))
 
 def is_text(data: bytes) -> bool:
     """Returns whether bytes look like a text, in whatever encoding."""
-    return bool(data) and not data.translate(None, bytes(set(range(256)) - set(_CONTROLS)))
+    return bool(data) and len(data.translate(None, _CONTROLS)) == len(data)
 
 
 def is_json_lines(data: bytes, is_whole: bool) -> bool:

@@ -109,10 +109,13 @@ def serialized(row: Row, number: int) -> bytes:
 
 def _fill(feature: Any, values: Values) -> None:
     kind = values.kind or "bytes"
-    if kind in ("bytes", "str"):
-        texts = (item.encode() if isinstance(item, str) else item for item in values.items)
-        feature.bytes_list.value.extend(texts)
+    if kind == "bytes":
+        feature.bytes_list.value.extend(values.items)
+    elif kind == "str":
+        feature.bytes_list.value.extend([item.encode() for item in values.items])
     elif kind.startswith("float"):
         feature.float_list.value.extend(values.items)
-    else:
+    elif kind == "bool":
         feature.int64_list.value.extend(map(int, values.items))
+    else:
+        feature.int64_list.value.extend(values.items)

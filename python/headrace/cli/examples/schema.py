@@ -24,7 +24,7 @@ class FeatureSummary:
 
     Attributes:
         count: How many examples have it.
-        kinds: How many examples have it of which kind.
+        kinds: The kinds that it has.
         lengths: The fewest and the most values in an example.
         shapes: All shapes that it has, if it has shapes.
         least: The smallest value; of strings, the smallest length.
@@ -36,7 +36,7 @@ class FeatureSummary:
     """
 
     count: int = 0
-    kinds: Counter[str | None] = field(default_factory=Counter)
+    kinds: set[str | None] = field(default_factory=set)
     lengths: tuple[int, int] | None = None
     shapes: set[tuple[int, ...] | None] = field(default_factory=set)
     least: float | int | None = None
@@ -71,11 +71,12 @@ class FeatureSummary:
     def add(self, values: Values) -> None:
         """Adds what an example has."""
         self.count += 1
-        self.kinds[values.kind] += 1
+        self.kinds.add(values.kind)
+        self.shapes.add(values.shape)
         number = len(values.items)
         fewest, most = self.lengths or (number, number)
-        self.lengths = (min(fewest, number), max(most, number))
-        self.shapes.add(values.shape)
+        if self.lengths is None or not fewest <= number <= most:
+            self.lengths = (min(fewest, number), max(most, number))
         if not number:
             return
         if values.kind in ("bytes", "str"):
@@ -101,8 +102,10 @@ class FeatureSummary:
             self._widen(min(items), max(items))
 
     def _widen(self, least: float, most: float) -> None:
-        self.least = least if self.least is None else min(self.least, least)
-        self.most = most if self.most is None else max(self.most, most)
+        if self.least is None or least < self.least:
+            self.least = least
+        if self.most is None or most > self.most:
+            self.most = most
 
 
 class Schema:
@@ -128,7 +131,7 @@ class Schema:
 
     def add_missing(self, name: str, kind: str) -> None:
         """Adds a feature of a known kind that none of the examples has."""
-        self.features[name] = FeatureSummary(kinds=Counter({kind: 0}))
+        self.features[name] = FeatureSummary(kinds={kind})
 
     def share(self, name: str) -> float:
         """Returns in which share of the examples a feature is."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -71,11 +72,19 @@ def _values_of_component(value: Any) -> Values:
         return Values("bytes", [value], ())
     if isinstance(value, str):
         return Values("str", [value], ())
+    if isinstance(value, np.generic):
+        return Values(_name_of(value.dtype), (value.item(),), ())
     array = np.asarray(value)
     if array.dtype == object:
         kind = "str" if array.size and isinstance(array.flat[0], str) else "bytes"
         return Values(kind, array.ravel().tolist(), array.shape)
     return Values(array.dtype.name, array.ravel().tolist(), array.shape)
+
+
+@functools.cache
+def _name_of(dtype: np.dtype[Any]) -> str:
+    """Returns the name of a type of NumPy's, which is dear to find out."""
+    return dtype.name
 
 
 def values_of_example(example: Mapping[str, Any]) -> dict[str, Values]:

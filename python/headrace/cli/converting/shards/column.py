@@ -29,25 +29,30 @@ class Column(NamedTuple):
     kind: str
     is_list: bool
 
-    def value(self, values: Values) -> Any:
-        """Returns the value of an example, as Python and its `json` have it."""
-        items = self._items(values)
+    def value(self, values: Values, is_short: bool = True) -> Any:
+        """Returns the value of an example, as Python has it.
+
+        Args:
+            values: Those of the example.
+            is_short: Whether numbers are to have as few digits as they need.
+        """
+        items = self._items(values, is_short)
         return items if self.is_list else items[0]
 
-    def _items(self, values: Values) -> list[Any]:
+    def _items(self, values: Values, is_short: bool) -> list[Any]:
         match self.kind:
             case "text":
                 return [item.decode() for item in values.items]
             case "base64":
                 return [base64.b64encode(item).decode() for item in values.items]
-            case "float":
+            case "float" if is_short:
                 return shortest(values.items)
         return list(values.items)
 
 
 def shortest(items: Sequence[float]) -> list[float]:
     """Returns float32 numbers as those with the fewest digits that mean the same."""
-    return [float(str(item)) for item in np.asarray(items, np.float32)]
+    return [float(str(np.float32(item))) for item in items]
 
 
 def columns_of(schema: Schema, request: Request) -> list[Column]:

@@ -48,7 +48,7 @@ class ParquetShard(Shard):
         size = 0
         for column, values in zip(self._columns, self._values, strict=True):
             one = row.get(column.name)
-            values.append(None if one is None else column.value(one))
+            values.append(None if one is None else column.value(one, is_short=False))
             size += 0 if one is None else _size(one.items)
         self._num_rows += 1
         self._num_bytes += size
