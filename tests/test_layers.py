@@ -57,6 +57,7 @@ TABLE = (
     row("testing"),
     row("demo"),
     row("integrations", "cli"),
+    row("__main__"),
 )
 NATIVE = "_native"
 # `memory` reads one number, which operations need; they stand above the engine.

@@ -50,6 +50,30 @@ class TestWriter:
         assert read(path, compression) == [b"one", b"two"]
         assert os.listdir(tmp_path) == ["a"]
 
+    @pytest.mark.parametrize("compression", [NONE, GZIP, ZLIB])
+    def test_leaves_nothing_if_it_is_discarded(self, tmp_path, compression):
+        path = tmp_path / "a"
+        write(path, [b"old"], compression)
+        writer = TFRecordWriter(path, compression)
+        writer.write(b"new" * 100_000)
+        writer.discard()
+        writer.discard()
+        del writer
+        assert read(path, compression) == [b"old"]
+        assert os.listdir(tmp_path) == ["a"]
+
+    def test_a_discarded_one_refuses_records_and_a_closed_one_keeps_its_file(self, tmp_path):
+        writer = TFRecordWriter(tmp_path / "a")
+        writer.discard()
+        with pytest.raises(tf.errors.FailedPreconditionError, match=r"Writer is closed\."):
+            writer.write(b"x")
+        write(tmp_path / "b", [b"x"])
+        writer = TFRecordWriter(tmp_path / "b")
+        writer.write(b"y")
+        writer.close()
+        writer.discard()
+        assert read(tmp_path / "b") == [b"y"]
+
     def test_closes_once_and_then_refuses_records(self, tmp_path):
         writer = TFRecordWriter(tmp_path / "a")
         writer.close()

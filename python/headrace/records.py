@@ -95,6 +95,14 @@ class TFRecordWriter:
         except engine.EngineError as error:
             engine.raise_op_error(error)
 
+    def discard(self) -> None:
+        """Closes the writer without completing the file. Does nothing after `close`.
+
+        No file appears, and an older one stays. After a `flush` the file has its name already: it
+        stays, and may lack what was written since.
+        """
+        self._writer.discard()
+
     def _check_open(self, is_open: bool) -> None:
         if not is_open:
             raise FailedPreconditionError(None, None, "Writer is closed.")

@@ -97,6 +97,28 @@ def test_a_slow_python_function(lines, function, stage):
     assert helped.busy_seconds < there.busy_seconds / 2
 
 
+def keeps_the_interpreter(example):
+    sum(range(3_000))
+    return example
+
+
+def test_a_python_function_that_keeps_the_interpreter_is_not_the_training_loop(lines):
+    pipeline = hr.text_lines(lines).map(keeps_the_interpreter).batch(10).prefetch(8)
+    batches = iter(pipeline)
+    for _ in batches:
+        pass
+    assert "map(keeps_the_interpreter) (Python) limits" in batches.verdict()
+
+
+def test_a_shuffle_of_all_examples_reads_a_file_by_all_threads(lines):
+    ordered = hr.text_lines(lines / "0.txt")
+    for pipeline, expected in ((ordered, 1), (ordered.shuffle(seed=1), None)):
+        batches = run(pipeline.batch(100))
+        source, *_ = batches._readings().stages
+        assert source.counted.num_parallel == expected
+        assert expected or "one thread" not in batches.verdict()
+
+
 def test_a_slow_iterable(lines):
     batches = run(hr.iterable(slow_numbers).batch(20))
     assert batches.verdict().startswith("iterable(slow_numbers) (Python) limits")

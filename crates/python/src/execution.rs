@@ -304,10 +304,13 @@ impl Execution {
         let wait = |run: &Run| loop {
             match self.executor.next(INTERVAL)? {
                 Output::Timeout => run.check()?,
-                output => return Ok(output),
+                output => return Ok((output, Instant::now())),
             }
         };
-        let (block, mark) = match detached(py, &self.cancellation, None, wait)? {
+        let (output, since) = detached(py, &self.cancellation, None, wait)?;
+        // A Python function may hold the GIL by now: that is no work of the consumer's.
+        self.executor.waited_behind_next(since.elapsed());
+        let (block, mark) = match output {
             Output::Block(block, mark) => (block, mark),
             Output::Note(Note::Skipped(skipped)) => return Ok(Some(Bound::new(py, Failure(*skipped))?.into_any())),
             Output::Note(Note::Passed { skipper, rows }) => {

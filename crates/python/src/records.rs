@@ -54,6 +54,11 @@ impl RecordWriter {
         Ok(waiting(py, flush)?.is_some())
     }
 
+    /// Closes the writer and removes what was written, unless it has its name by now.
+    fn discard(&self, py: Python<'_>) {
+        py.detach(|| drop(self.lock().take()));
+    }
+
     /// Completes the file. Returns whether the writer was open.
     fn close(&self, py: Python<'_>) -> PyResult<bool> {
         let close = || self.lock().take().map(TfRecordWriter::finish).transpose();

@@ -1,16 +1,27 @@
-"""The group of all commands."""
+"""The group of all commands.
+
+What a command imports beyond click is imported when it runs, so that ``--help`` is there at once.
+"""
 
 from __future__ import annotations
 
 import click
 
+from headrace.cli.bench import bench
+from headrace.cli.convert import convert
 from headrace.cli.demo import demo
+from headrace.cli.failing import Commands
+from headrace.cli.index import index
+from headrace.cli.inspect import inspect
+from headrace.cli.state import state
+from headrace.cli.verify import verify
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="headrace", prog_name="headrace")
 def headrace() -> None:
     """Feeds training loops: file names go in, shuffled batches come out."""
 
 
-headrace.add_command(demo)
+for command in (inspect, verify, convert, index, bench, state, demo):
+    headrace.add_command(command)

@@ -14,10 +14,11 @@ from tempfile import TemporaryDirectory
 
 import click
 
-from headrace.cli.foreground import Foreground, Interrupted, ProgramFailed
+from headrace.cli.foreground import Foreground, ProgramFailed
+from headrace.cli.interrupts import Interrupted
 
 
-@click.command()
+@click.command(short_help="Trains a network to read digits.")
 @click.option(
     "--epochs", type=click.IntRange(min=1), default=12, show_default=True, help="Epochs to train."
 )

@@ -17,21 +17,11 @@ from typing import Final, Self
 
 import click
 
+from headrace.cli.interrupts import Interrupted, ending_signals
+
 # NumPy's threads spin while they wait for each other. Beside a pipeline's busy threads, on a matrix
 # this small, that makes training several times slower; who wants it sets the variable.
 _ONE_BLAS_THREAD: Final = {"OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
-
-
-class Interrupted(Exception):
-    """Somebody asked the command to end.
-
-    Attributes:
-        exit_code: What the process should exit with, 130 for SIGINT.
-    """
-
-    def __init__(self, signal_number: int) -> None:
-        super().__init__(f"interrupted by {signal.Signals(signal_number).name}")
-        self.exit_code = 128 + signal_number
 
 
 class ProgramFailed(Exception):
@@ -58,7 +48,7 @@ class Foreground:
         os.set_blocking(self._writer, False)
         self._old_writer = signal.set_wakeup_fd(self._writer, warn_on_full_buffer=False)
         self._old_handlers = {
-            number: signal.signal(number, _note) for number in (signal.SIGCHLD, *_ending_signals())
+            number: signal.signal(number, _note) for number in (signal.SIGCHLD, *ending_signals())
         }
         return self
 
@@ -106,14 +96,6 @@ class Foreground:
         for number in numbers:
             if number != signal.SIGCHLD:
                 raise Interrupted(number)
-
-
-def _ending_signals() -> list[signal.Signals]:
-    # SIGINT always: a shell script starts its background jobs with SIGINT ignored, and yet
-    # `kill -INT` is meant. SIGHUP only if `nohup` does not have it ignored.
-    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
-        return [signal.SIGINT, signal.SIGTERM]
-    return [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
 
 def _note(_number: int, _frame: FrameType | None) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -15,6 +16,10 @@ def main() -> None:
     that Ctrl-C ends the process there and then, without a traceback out of some import.
     """
     signal.signal(signal.SIGINT, _leave_at_once)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # Names and values are shown as far as the terminal has letters for them.
+            stream.reconfigure(errors="replace")
     # Imported here, after the line above: on a cold disk the imports are most of the start-up time.
     from headrace.extras import missing_cli  # noqa: PLC0415
 
@@ -22,9 +27,10 @@ def main() -> None:
         sys.exit(f"headrace: {missing}")
     from headrace.cli.commands import headrace  # noqa: PLC0415
 
-    headrace()
+    headrace(prog_name="headrace")
 
 
 def _leave_at_once(number: int, _frame: FrameType | None) -> None:
-    os.write(2, b"Interrupted.\n")
+    # What runs may have left the cursor at the end of a progress bar.
+    os.write(2, b"\nInterrupted.\n" if os.isatty(2) else b"Interrupted.\n")
     os._exit(128 + number)

@@ -180,6 +180,16 @@ class Batches:
         """What `skip_errors` has left out so far, in order. Answers after `close`, too."""
         return list(self._report.skipped)
 
+    @property
+    def files(self) -> list[str]:
+        """The files that are read, source by source, in order. Answers after `close`, too."""
+        return [os.fsdecode(path) for paths in self._files for path in paths]
+
+    @property
+    def num_threads(self) -> int:
+        """How many threads of the engine work for the iteration."""
+        return self._num_threads
+
     def close(self) -> None:
         """Ends the threads and waits for them. What was read ahead is dropped.
 

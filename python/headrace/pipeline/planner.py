@@ -6,7 +6,7 @@ window is small, and whole batches are decoded at once.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, NamedTuple, TypeAlias, cast
 
 import numpy as np
@@ -254,6 +254,9 @@ class _Planning:
     def _shuffled(self, shuffle: stages.Shuffle, index: int) -> engine.Plan:
         if shuffle.window is not None:
             return self._plan.window(shuffle.window, shuffle.seed)
+        # Its records are read one by one, by all threads.
+        counted = self._shared.counted
+        counted[self._source_number] = replace(counted[self._source_number], num_parallel=None)
         if self._covered > index or not is_read_late(self._chain, index):
             return self._plan.shuffle_all(shuffle.index, shuffle.seed)
         plan, fetch = self._plan.shuffle_numbers(shuffle.index, shuffle.seed)

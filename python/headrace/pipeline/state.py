@@ -18,7 +18,7 @@ from headrace.pipeline.skipping import is_report
 from headrace.pipeline.stages import Stage
 from headrace.storage import sizes
 
-__all__ = ["Resumed", "check_files", "identity_of", "resumed", "state_of"]
+__all__ = ["Resumed", "check_files", "check_state", "identity_of", "resumed", "state_of"]
 
 # Of the form of states. Any change of what a place means needs another one.
 _VERSION: Final = 1
@@ -123,7 +123,7 @@ def resumed(
     for what in allow:
         if what not in _ALLOWED:
             raise ValueError(f"resume: allow has {what!r}, expected 'epochs' and 'weights' alone.")
-    _check_whole(state)
+    check_state(state)
     _check_alike(_words(chain), state["stages"])
     for key, mine in _numbers(chain).items():
         if key not in allow and mine != state[key]:
@@ -161,7 +161,13 @@ def check_files(files: Sequence[Sequence[bytes]], expected: Sequence[list[Any]])
                 )
 
 
-def _check_whole(state: Mapping[str, Any]) -> None:
+def check_state(state: Mapping[str, Any]) -> None:
+    """Raises unless a state is whole, and of a version that this package reads.
+
+    Raises:
+        TypeError: If it is no dict.
+        ValueError: If it is damaged, or newer than this package.
+    """
     if not isinstance(state, Mapping):
         raise TypeError(f"resume: got {state!r}, expected a state, as Batches.state() gives it.")
     version = state.get("version")

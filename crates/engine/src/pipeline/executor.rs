@@ -251,6 +251,11 @@ impl Executor {
         }
     }
 
+    /// Says that the consumer could not use rows that were ready, since it waited for the interpreter.
+    pub fn waited_behind_next(&self, time: Duration) {
+        self.meters.consumer_waiting.add(time);
+    }
+
     /// Waits until there are rows, or the pipeline is over, or it is late. Asks the nodes if nobody else does.
     fn wait_for_output<'a>(&'a self, mut state: Guard<'a>, deadline: Option<Instant>) -> Guard<'a> {
         while state.outputs.is_empty() && !state.is_over() {

@@ -1,0 +1,1 @@
+"""How ``headrace bench`` measures a pipeline."""

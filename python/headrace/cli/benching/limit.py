@@ -1,0 +1,107 @@
+"""What the machine gives: the bytes of files, read by threads that do nothing else."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from typing import Final, NamedTuple
+
+from headrace.os_errors import os_errors
+
+__all__ = ["Limit", "measured_limit"]
+
+# What a thread reads before it takes the next piece, and what it reads at a time.
+_PIECE_BYTES: Final = 8 << 20
+_READ_BYTES: Final = 1 << 20
+
+
+class Limit(NamedTuple):
+    """How quickly the bytes of files can be had.
+
+    Attributes:
+        bytes_per_second: Of all threads together.
+        num_bytes: How many were read.
+        num_threads: By how many threads.
+    """
+
+    bytes_per_second: float
+    num_bytes: int
+    num_threads: int
+
+
+def measured_limit(files: Sequence[str], num_threads: int, most_seconds: float) -> Limit | None:
+    """Reads files twice, and measures the second time; returns None if they have no bytes.
+
+    The first time brings the files into the page cache, as far as they fit into it and into the
+    time. So the limit is that of memory for files that fit, and else that of storage. What is read
+    in the second time is what was read in the first.
+
+    Args:
+        files: The files, in the order in which they are read.
+        num_threads: How many threads read.
+        most_seconds: How long one time takes at most.
+    """
+    warm, num_pieces = _read(_pieces(files), num_threads, most_seconds)
+    if not warm.num_bytes:
+        return None
+    # Each piece that was begun was read to its end, so these are the same bytes.
+    again = itertools.islice(_pieces(files), num_pieces)
+    return _read(again, num_threads, math.inf)[0]
+
+
+def _pieces(files: Sequence[str]) -> Iterator[tuple[str, int]]:
+    """Yields the files and offsets of pieces."""
+    for path in files:
+        with os_errors(path):
+            size = os.path.getsize(path)
+        yield from ((path, offset) for offset in range(0, size, _PIECE_BYTES))
+
+
+def _read(
+    pieces: Iterator[tuple[str, int]], num_threads: int, most_seconds: float
+) -> tuple[Limit, int]:
+    """Reads pieces, and returns how many there were, too."""
+    lock = threading.Lock()
+    errors: list[BaseException] = []
+    counts = [[0, 0] for _ in range(num_threads)]
+    begin = time.monotonic()
+
+    def work(count: list[int]) -> None:
+        buffer = bytearray(_READ_BYTES)
+        try:
+            while time.monotonic() - begin < most_seconds and not errors:
+                with lock:
+                    piece = next(pieces, None)
+                if piece is None:
+                    return
+                count[0] += _read_piece(*piece, buffer)
+                count[1] += 1
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=work, args=(count,), daemon=True) for count in counts]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+    seconds = max(time.monotonic() - begin, 1e-9)
+    num_bytes, num_pieces = map(sum, zip(*counts, strict=True))
+    return Limit(num_bytes / seconds, num_bytes, num_threads), num_pieces
+
+
+def _read_piece(path: str, offset: int, buffer: bytearray) -> int:
+    number = 0
+    with os_errors(path), open(path, "rb", buffering=0) as file:
+        file.seek(offset)
+        while number < _PIECE_BYTES:
+            count = file.readinto(buffer)
+            if not count:
+                break
+            number += count
+    return number

@@ -1,0 +1,201 @@
+"""The kind of a file."""
+
+from __future__ import annotations
+
+import json
+import os
+import tarfile
+from typing import Final, NamedTuple
+
+from headrace import engine
+from headrace.cli.content.start import Start, start_of
+from headrace.cli.content.text import delimiter_of, is_json_lines, is_text
+
+__all__ = ["Content", "Kind", "content_of", "image_kind"]
+
+
+class Kind:
+    """The kinds that are told apart, by the words that stand in reports."""
+
+    TFRECORD: Final = "tfrecord"
+    EVENTS: Final = "events"
+    SESSION: Final = "session checkpoint"
+    CSV: Final = "csv"
+    JSON_LINES: Final = "json lines"
+    TAR: Final = "tar"
+    PARQUET: Final = "parquet"
+    IMAGE: Final = "image"
+    BUNDLE: Final = "checkpoint"
+    STATE: Final = "state"
+    TEXT: Final = "text"
+    EMPTY: Final = "empty"
+    UNKNOWN: Final = "unknown"
+
+
+class Content(NamedTuple):
+    """What a file is.
+
+    Attributes:
+        path: The file.
+        kind: One of `Kind`.
+        compression: "gzip", "zlib", "zstd", "bzip2" or None.
+        size_bytes: Of the file.
+        detail: What else is known: the format of an image, the delimiter of a table, what an
+            unknown file seems to be.
+    """
+
+    path: str
+    kind: str
+    compression: str | None
+    size_bytes: int
+    detail: str | None = None
+
+
+_IMAGES: Final = {
+    b"\xff\xd8\xff": "JPEG",
+    b"\x89PNG\r\n\x1a\n": "PNG",
+    b"GIF87a": "GIF",
+    b"GIF89a": "GIF",
+    b"II*\0": "TIFF",
+    b"MM\0*": "TIFF",
+}
+_STRANGERS: Final = {
+    b"PK\x03\x04": "a zip archive, such as an .npz",
+    b"\x93NUMPY": "an array of NumPy",
+    b"\x89HDF\r\n\x1a\n": "HDF5",
+    b"ARROW1": "an Arrow file",
+    b"Obj\x01": "Avro",
+    b"\x80\x04": "a pickle",
+    b"%PDF": "a PDF",
+}
+_TABLE_END: Final = bytes.fromhex("57fb808b247547db")
+_LENGTH_BYTES: Final = 8
+_HEADER_BYTES: Final = 12
+_EVENT_VERSION: Final = b"brain.Event:"
+_SESSION: Final = b'"format": "headrace checkpoint"'
+_STATE_KEYS: Final = {"version", "stages", "place", "checksum"}
+# A table of one column is a text as any other, but for its name.
+_TEXTS: Final = {
+    ".csv": (Kind.CSV, ","),
+    ".tsv": (Kind.CSV, "\t"),
+    ".jsonl": (Kind.JSON_LINES, None),
+    ".ndjson": (Kind.JSON_LINES, None),
+}
+# Where the content says nothing, since its first bytes are damaged, the name does.
+_NAMES: Final = {
+    ".tfrecord": Kind.TFRECORD,
+    ".tfrecords": Kind.TFRECORD,
+    ".parquet": Kind.PARQUET,
+    ".tar": Kind.TAR,
+}
+
+
+def content_of(path: str) -> Content:
+    """Returns what a file is.
+
+    Raises:
+        OpError: If it cannot be read.
+    """
+    start = start_of(path)
+    kind, detail = _kind(start)
+    if kind == Kind.UNKNOWN:
+        # zlib has no sure mark: what is nothing else was not compressed by it.
+        compression = start.compression if start.compression != "zlib" else None
+        named = _NAMES.get(_named(path))
+        kind, detail = (named, None) if named else (kind, detail)
+        return Content(path, kind, compression, start.size_bytes, detail)
+    if kind == Kind.TEXT:
+        kind, detail = _TEXTS.get(_named(path), (kind, detail))
+    return Content(path, kind, start.compression, start.size_bytes, detail)
+
+
+def image_kind(data: bytes) -> str | None:
+    """Returns the format of an image by its first bytes; None if it is none."""
+    if data.startswith(b"RIFF") and data[8:12] == b"WEBP":
+        return "WebP"
+    if (
+        data.startswith(b"BM")
+        and len(data) > 26
+        and data[14:15] in (b"\x0c", b"\x28", b"\x6c", b"\x7c")
+    ):
+        return "BMP"
+    return next((name for mark, name in _IMAGES.items() if data.startswith(mark)), None)
+
+
+def _kind(start: Start) -> tuple[str, str | None]:  # noqa: PLR0911 (one for each kind)
+    data = start.data
+    if not data:
+        return (Kind.UNKNOWN if start.size_bytes else Kind.EMPTY), None
+    if _is_record(data):
+        return _kind_of_records(data), None
+    if data.startswith(b"PAR1"):
+        return Kind.PARQUET, None
+    if image := image_kind(data):
+        return Kind.IMAGE, image
+    if _is_tar(data):
+        return Kind.TAR, None
+    if start.end == _TABLE_END and start.compression is None:
+        return Kind.BUNDLE, None
+    if is_text(data):
+        return _kind_of_text(start)
+    return Kind.UNKNOWN, next(
+        (one for mark, one in _STRANGERS.items() if data.startswith(mark)), None
+    )
+
+
+def _is_record(data: bytes) -> bool:
+    """Returns whether this begins with the length of a TFRecord's record and its checksum."""
+    if len(data) < _HEADER_BYTES:
+        return False
+    crc = engine.crc32c(data[:_LENGTH_BYTES])
+    masked = ((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF
+    return data[_LENGTH_BYTES:_HEADER_BYTES] == masked.to_bytes(4, "little")
+
+
+def _kind_of_records(data: bytes) -> str:
+    length = int.from_bytes(data[:_LENGTH_BYTES], "little")
+    first = data[_HEADER_BYTES : _HEADER_BYTES + length]
+    # The file version is the first thing that an event file says, behind the time.
+    if _EVENT_VERSION in first[:32]:
+        return Kind.EVENTS
+    if first.startswith(b"{") and _SESSION in first:
+        return Kind.SESSION
+    return Kind.TFRECORD
+
+
+def _is_tar(data: bytes) -> bool:
+    if len(data) < tarfile.BLOCKSIZE:
+        return False
+    if data[257:262] == b"ustar":
+        return True
+    try:
+        tarfile.TarInfo.frombuf(data[: tarfile.BLOCKSIZE], "utf-8", "surrogateescape")
+    except tarfile.HeaderError:
+        return False
+    return True
+
+
+def _kind_of_text(start: Start) -> tuple[str, str | None]:
+    if start.is_whole and _is_state(start.data):
+        return Kind.STATE, None
+    if is_json_lines(start.data, start.is_whole):
+        return Kind.JSON_LINES, None
+    delimiter = delimiter_of(start.data, start.is_whole)
+    return (Kind.TEXT, None) if delimiter is None else (Kind.CSV, delimiter)
+
+
+def _named(path: str) -> str:
+    """Returns the last extension of a name, but for that of a compression."""
+    stem = path.lower()
+    for extension in (".gz", ".zst", ".bz2", ".zlib"):
+        stem = stem.removesuffix(extension)
+    return os.path.splitext(stem)[1]
+
+
+def _is_state(data: bytes) -> bool:
+    try:
+        document = json.loads(data)
+    except (ValueError, RecursionError):
+        return False
+    found = [document, *(document.values() if isinstance(document, dict) else ())]
+    return any(isinstance(one, dict) and set(one) >= _STATE_KEYS for one in found)

@@ -1,0 +1,85 @@
+"""The beginning of a file, decompressed."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Final, NamedTuple
+
+from headrace import ops, pipeline, storage
+from headrace.cli.failing import Failure
+from headrace.os_errors import os_errors
+from headrace.pipeline.tracing import native
+
+__all__ = ["Start", "start_of"]
+
+# How much of a file says what it is.
+_START_BYTES: Final = 64 * 1024
+_END_BYTES: Final = 8
+_MARKS: Final = {
+    b"\x1f\x8b\x08": "gzip",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"BZh": "bzip2",
+}
+_MORE_THAN_ANY: Final = 1 << 62
+
+
+class Start(NamedTuple):
+    """What is looked at.
+
+    Attributes:
+        data: The first bytes, decompressed.
+        is_whole: Whether there are no more.
+        end: The last few bytes of the file, as they are.
+        compression: "gzip", "zlib", "zstd", "bzip2" or None.
+        size_bytes: Of the file.
+    """
+
+    data: bytes
+    is_whole: bool
+    end: bytes
+    compression: str | None
+    size_bytes: int
+
+
+def start_of(path: str) -> Start:
+    """Reads the beginning of a file.
+
+    Raises:
+        Failure: If it is no regular file.
+        OpError: If it cannot be read.
+    """
+    is_remote = storage.is_remote(path)
+    if not is_remote and os.path.exists(path) and not os.path.isfile(path):
+        raise Failure(f"{path}: no file that can be read twice. Give a regular file.")
+    with os_errors(path), storage.open_file(path) as file:
+        head = file.read(_START_BYTES)
+        size_bytes = storage.size_of(file)
+        file.seek(max(0, size_bytes - _END_BYTES))
+        end = file.read(_END_BYTES)
+    compression = next((name for mark, name in _MARKS.items() if head.startswith(mark)), None)
+    if compression is None and _may_be_zlib(head):
+        compression = "zlib"
+    if compression is None:
+        return Start(head, size_bytes <= _START_BYTES, end, None, size_bytes)
+    data = _decompressed(path, compression)
+    if compression == "zlib" and not data:
+        # Two bytes of anything else may look like zlib.
+        return Start(head, size_bytes <= _START_BYTES, end, None, size_bytes)
+    return Start(data, len(data) < _START_BYTES, end, compression, size_bytes)
+
+
+def _may_be_zlib(head: bytes) -> bool:
+    return len(head) > 2 and head[0] == 0x78 and int.from_bytes(head[:2], "big") % 31 == 0
+
+
+@native
+def _byte(example: dict[str, Any]) -> dict[str, Any]:
+    return {"byte": ops.decode_raw(example["record"], "uint8")}
+
+
+def _decompressed(path: str, compression: str) -> bytes:
+    """Returns the first bytes of what was compressed, as far as it is not damaged."""
+    records = pipeline.fixed_length_records(path, record_bytes=1, compression=compression)
+    start = records.map(_byte).skip_errors(_MORE_THAN_ANY).batch(_START_BYTES).take(1)
+    with iter(start) as batches:
+        return b"".join(batch["byte"].tobytes() for batch in batches)

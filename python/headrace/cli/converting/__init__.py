@@ -1,0 +1,1 @@
+"""How ``headrace convert`` goes from files of one format to those of another."""

@@ -1,0 +1,63 @@
+"""The names of the files that are written."""
+
+from __future__ import annotations
+
+import os
+import re
+
+__all__ = ["Names"]
+
+_NUMBER = r"\d{5,}"
+
+
+class Names:
+    """The names of shards: `train.tfrecord` becomes `train-00000-of-00004.tfrecord`.
+
+    Args:
+        output: The name that was given.
+        num_shards: How many there will be; None if nobody knows.
+        is_divided: Whether there are shards at all.
+    """
+
+    def __init__(self, output: str, num_shards: int | None, is_divided: bool) -> None:
+        self._output = output
+        self._num_shards = num_shards
+        self._is_divided = is_divided
+        self.directory, self._base = os.path.split(output)
+        self._stem, self._extension = _divided(self._base)
+
+    def shard(self, number: int) -> str:
+        """Returns the path of shard `number`."""
+        if not self._is_divided:
+            return self._output
+        of = "" if self._num_shards is None else f"-of-{self._num_shards:05d}"
+        return os.path.join(self.directory, f"{self._stem}-{number:05d}{of}{self._extension}")
+
+    def existing(self) -> list[str]:
+        """Returns the files that have such names already, whatever their number is."""
+        pattern = rf"{re.escape(self._stem)}-{_NUMBER}(-of-{_NUMBER})?{re.escape(self._extension)}"
+        return self._matching(pattern if self._is_divided else re.escape(self._base))
+
+    def leftovers(self) -> list[str]:
+        """Returns temporary files of writers that were killed."""
+        pattern = (
+            rf"{re.escape(self._stem)}(-{_NUMBER}(-of-{_NUMBER})?)?{re.escape(self._extension)}"
+            r"\.tmp[0-9a-f]{16}"
+        )
+        return self._matching(pattern)
+
+    def _matching(self, pattern: str) -> list[str]:
+        expected = re.compile(pattern)
+        names = sorted(
+            name for name in os.listdir(self.directory or ".") if expected.fullmatch(name)
+        )
+        return [os.path.join(self.directory, name) for name in names]
+
+
+def _divided(base: str) -> tuple[str, str]:
+    """Returns a name without its extension, and that; `.tar.gz` is one extension."""
+    stem, extension = os.path.splitext(base)
+    if extension in (".gz", ".zst", ".bz2"):
+        stem, inner = os.path.splitext(stem)
+        extension = inner + extension
+    return stem, extension

@@ -1,0 +1,1 @@
+"""The files that are written: one module for each format."""

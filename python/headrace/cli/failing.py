@@ -1,0 +1,66 @@
+"""How commands fail: one line on stderr and an exit code, never a traceback for a user's mistake.
+
+Exit codes: 0 for success, 1 for failures of data, 2 for wrong usage (click's), 128 and the number
+of the signal for an end from outside, as shells have it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from typing import IO, Any, Final
+
+import click
+
+__all__ = ["Commands", "Failure", "failure_of"]
+
+_BROKEN_PIPE: Final = 128 + signal.SIGPIPE
+
+
+class Failure(click.ClickException):
+    """A command cannot do its work: the data are at fault, or the machine.
+
+    The message names the file and a remedy.
+    """
+
+    exit_code = 1
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        """Says it in one line."""
+        click.echo(f"headrace: {self.format_message()}", file=file, err=file is None)
+
+
+class Commands(click.Group):
+    """A group of commands in which known errors become a line, and a closed pipe is no error."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Runs a command."""
+        try:
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+        except BrokenPipeError:
+            # Whoever read has seen enough. The interpreter must not flush into the pipe again.
+            sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+            ctx.exit(_BROKEN_PIPE)
+        except Exception as error:
+            failure = failure_of(error)
+            if failure is None:
+                raise
+            raise failure from error
+        return result
+
+
+def failure_of(error: Exception) -> Failure | None:
+    """Returns what to say of an error that is no fault of the program; None for others."""
+    from headrace.errors import OpError, SkippedExamples  # noqa: PLC0415 (loads NumPy)
+
+    if isinstance(error, OpError):
+        first, *_ = error.message.splitlines() or [type(error).__name__]
+        return Failure(" ".join([first, *getattr(error, "__notes__", ())]))
+    if isinstance(error, SkippedExamples):
+        return Failure(str(error))
+    if isinstance(error, OSError) and error.strerror:
+        where = f"{error.filename}: " if error.filename else ""
+        return Failure(f"{where}{error.strerror}")
+    return None

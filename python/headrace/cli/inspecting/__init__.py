@@ -1,0 +1,1 @@
+"""What ``headrace inspect`` finds out of files, and how it shows it."""

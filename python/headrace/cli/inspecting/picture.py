@@ -1,0 +1,102 @@
+"""Images: their sizes, small previews for a terminal, PNG files."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from headrace import ops
+from headrace.cli.content.kind import image_kind
+from headrace.errors import OpError
+from headrace.pipeline.tracing import native
+
+__all__ = ["DECODED", "Picture", "as_png", "decoded", "drawn"]
+
+# The engine decodes these.
+DECODED: Final = ("JPEG", "PNG", "GIF", "BMP")
+_MODES: Final = {1: "grey", 2: "grey with alpha", 3: "RGB", 4: "RGB with alpha"}
+_UPPER_HALF: Final = "▀"
+
+
+class Picture(NamedTuple):
+    """An image that was decoded.
+
+    Attributes:
+        format: "JPEG", "PNG", "GIF" or "BMP".
+        pixels: uint8, (height, width, channels), 0-255; of an animation the first frame.
+    """
+
+    format: str
+    pixels: npt.NDArray[np.uint8]
+
+    def __str__(self) -> str:
+        height, width, channels = self.pixels.shape
+        return f"{self.format}, {width} x {height}, {_MODES[channels]}"
+
+
+@native
+def _decode(example: dict[str, Any]) -> dict[str, Any]:
+    return {"image": ops.decode_image(example["data"])}
+
+
+@native
+def _encode(example: dict[str, Any]) -> dict[str, Any]:
+    return {"png": ops.encode_png(example["image"])}
+
+
+def decoded(data: bytes) -> Picture | str | None:
+    """Decodes an image.
+
+    Returns:
+        The image; or why it cannot be decoded; or None if it is none that the engine knows.
+    """
+    kind = image_kind(data)
+    if kind not in DECODED:
+        return None
+    try:
+        pixels = _decode({"data": data})["image"]
+    except OpError as error:
+        return error.message
+    return Picture(kind, pixels[0] if pixels.ndim == 4 else pixels)
+
+
+def as_png(picture: Picture) -> bytes:
+    """Returns an image as a PNG file, with all of its pixels."""
+    return bytes(_encode({"image": picture.pixels})["png"])
+
+
+def drawn(picture: Picture, most_columns: int, most_lines: int) -> list[str]:
+    """Returns the lines of a preview for a terminal that has 24-bit colours.
+
+    Each letter is a half block: its foreground is the upper pixel, its background the lower one.
+    """
+    height, width = picture.pixels.shape[:2]
+    scale = min(most_columns / width, 2 * most_lines / height, 1.0)
+    columns, lines = max(round(width * scale), 1), max(round(height * scale / 2), 1)
+    pixels = _resized(_coloured(picture.pixels), 2 * lines, columns)
+    return [
+        "".join(map(_half_block, pixels[row], pixels[row + 1])) + "\x1b[0m"
+        for row in range(0, 2 * lines, 2)
+    ]
+
+
+def _half_block(upper: npt.NDArray[np.uint8], lower: npt.NDArray[np.uint8]) -> str:
+    (red, green, blue), (red2, green2, blue2) = upper.tolist(), lower.tolist()
+    return f"\x1b[38;2;{red};{green};{blue};48;2;{red2};{green2};{blue2}m{_UPPER_HALF}"
+
+
+def _coloured(pixels: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+    """Returns RGB, without alpha."""
+    channels = pixels.shape[-1]
+    return np.repeat(pixels[..., :1], 3, axis=-1) if channels < 3 else pixels[..., :3]
+
+
+def _resized(pixels: npt.NDArray[np.uint8], height: int, width: int) -> npt.NDArray[np.uint8]:
+    @native
+    def resize(example: dict[str, Any]) -> dict[str, Any]:
+        image = ops.resize(example["image"], [height, width], antialias=True)
+        return {"image": ops.saturate_cast(ops.round(image), "uint8")}
+
+    return np.asarray(resize({"image": pixels})["image"], np.uint8)

@@ -1,0 +1,160 @@
+"""Reports as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from headrace.cli.wording import count_of, percent, shortened, size, table
+
+__all__ = ["damage_lines", "lines_of", "place_of"]
+
+_NAMES: Final = {"tfrecord": "TFRecord", "csv": "CSV", "json lines": "JSON lines"}
+_MOST_LETTERS: Final = 40
+_MOST_DAMAGE: Final = 20
+_MOST_TENSORS: Final = 50
+
+
+def lines_of(report: dict[str, Any]) -> Iterator[str]:
+    """Yields the lines of a report, but for the examples and the damage."""
+    yield report["file"]
+    kind = _NAMES.get(report["kind"], report["kind"])
+    packing = report["compression"]
+    packed = f"compressed with {packing}" if packing else "not compressed"
+    yield f"  {kind}, {packed}, {size(report['size_bytes'])}"
+    if report["kind"] == "unknown":
+        yield f"  {_unknown(report)}"
+    if "count" in report:
+        yield f"  {_counts(report)}"
+    yield from _features(report)
+    yield from _others(report)
+
+
+def damage_lines(report: dict[str, Any]) -> Iterator[str]:
+    """Yields what is damaged."""
+    damage = report["damage"]
+    if not damage:
+        return
+    yield f"  damage, {count_of(len(damage), 'place')}:"
+    for one in damage[:_MOST_DAMAGE]:
+        yield f"    {place_of(one)}: {shortened(one['reason'], 400)}"
+    if len(damage) > _MOST_DAMAGE:
+        yield f"    and {len(damage) - _MOST_DAMAGE:,} more; --json has all of them"
+
+
+def place_of(damage: dict[str, Any]) -> str:
+    """Returns where something is damaged: "record 3 at byte 90"."""
+    where = [] if damage["record"] is None else [f"record {damage['record']:,}"]
+    where += [] if damage["offset_bytes"] is None else [f"at byte {damage['offset_bytes']}"]
+    return " ".join(where) or "the whole file"
+
+
+def _unknown(report: dict[str, Any]) -> str:
+    if report["looks_like"]:
+        return f"it looks like {report['looks_like']}, which no source of headrace reads"
+    return "nothing that headrace knows: no TFRecord, tar, Parquet, image, CSV, JSON or other text"
+
+
+def _counts(report: dict[str, Any]) -> str:
+    unit = report["unit"]
+    text = count_of(report["count"], unit.removesuffix("s"), unit)
+    if report.get("values") is not None:
+        text += f" of {count_of(report['values'], 'value')}"
+    found = report.get("bytes")
+    if found and report["count"]:
+        text += f" of {_sizes(found, report['count'])}"
+    if report.get("row_groups") is not None:
+        groups = count_of(report["row_groups"], "row group")
+        text += f" in {groups}, {', '.join(report['codecs']) or 'empty'}"
+    if report.get("damage"):
+        text += f"; {len(report['damage']):,} damaged"
+    return text
+
+
+def _sizes(found: dict[str, int], count: int) -> str:
+    least, most = found["least"], found["most"]
+    if least == most:
+        return count_of(most, "byte")
+    return f"{least:,} to {count_of(most, 'byte')}, {found['total'] / count:,.1f} on average"
+
+
+def _features(report: dict[str, Any]) -> Iterator[str]:
+    looked = report.get("looked_at", 0)
+    if not looked or report["kind"] == "events":
+        return
+    seen = (
+        f"all {report['unit']}"
+        if looked >= report["count"]
+        else f"the first {looked:,}; --records N looks at more"
+    )
+    what = report.get("examples")
+    if what == "bytes":
+        yield f"  no Examples ({seen}): records of bytes"
+        return
+    others = report.get("no_examples")
+    others = f"; {others:,} are none" if others else ""
+    yield f"  {f'{what}s' if what else 'columns'} ({seen}{others}):"
+    yield from table([_HEADER, *map(_row, report["features"])], "    ")
+    if report.get("feature_lists"):
+        yield "  feature lists:"
+        yield from table([_HEADER, *map(_row, report["feature_lists"])], "    ")
+
+
+_HEADER: Final = ("name", "type", "shape", "in", "values", "content")
+
+
+def _row(feature: dict[str, Any]) -> tuple[str, ...]:
+    return (
+        shortened(feature["name"], _MOST_LETTERS),
+        feature["type"],
+        _shape(feature),
+        percent(feature["share"]),
+        _values(feature),
+        feature["format"] or "",
+    )
+
+
+def _shape(feature: dict[str, Any]) -> str:
+    if feature["shape"] is not None:
+        return f"[{', '.join(map(str, feature['shape']))}]"
+    least, most = feature["lengths"]
+    return f"[{least:,}…{most:,}]" if least != most else "[varies]"
+
+
+def _values(feature: dict[str, Any]) -> str:
+    if feature["bytes"]:
+        least, most = feature["bytes"]
+        return count_of(most, "byte") if least == most else f"{least:,} … {count_of(most, 'byte')}"
+    if feature["least"] is None:
+        text = ""
+    elif feature["least"] == feature["most"]:
+        text = _number(feature["least"])
+    else:
+        text = f"{_number(feature['least'])} … {_number(feature['most'])}"
+    if feature["not_finite"]:
+        text += f"{', ' if text else ''}{feature['not_finite']:,} not finite"
+    return text
+
+
+def _number(value: float) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _others(report: dict[str, Any]) -> Iterator[str]:
+    if report["kind"] == "image" and "height" in report:
+        shape = f"{report['width']} x {report['height']}"
+        yield f"  {report['format']}, {shape}, {count_of(report['channels'], 'channel')}"
+    elif report["kind"] == "image":
+        yield f"  {report['format']}"
+    if report["kind"] == "state":
+        yield f"  the state of an iteration: headrace state {report['file']} says what it means"
+    tensors = report.get("tensors", ())
+    for tensor in tensors[:_MOST_TENSORS]:
+        yield f"    {shortened(tensor['name'], 80)}  {tensor['type']}  {tensor['shape']}"
+    if len(tensors) > _MOST_TENSORS:
+        yield f"    and {len(tensors) - _MOST_TENSORS:,} more; --json has all of them"
+    for resource in report.get("resources", ()):
+        yield f"    {shortened(resource['name'], 80)}  {resource['type']}"
+    if report.get("steps"):
+        first, last = report["steps"]
+        yield f"  steps {first:,} to {last:,}, tags: {shortened(', '.join(report['tags']), 400)}"

@@ -1,0 +1,64 @@
+"""Signals that ask a writing command to end, looked at only where nothing is left half done."""
+
+from __future__ import annotations
+
+import os
+import signal
+from types import FrameType, TracebackType
+from typing import Self
+
+__all__ = ["Interrupted", "Interrupts", "ending_signals"]
+
+
+class Interrupted(Exception):
+    """Somebody asked the command to end.
+
+    Attributes:
+        exit_code: What the process should exit with, 130 for SIGINT.
+    """
+
+    def __init__(self, signal_number: int) -> None:
+        super().__init__(f"interrupted by {signal.Signals(signal_number).name}")
+        self.exit_code = 128 + signal_number
+
+
+class Interrupts:
+    """Notes SIGINT, SIGTERM and SIGHUP within ``with``. For the main thread only.
+
+    The second signal ends the process there and then.
+    """
+
+    def __enter__(self) -> Self:
+        self._number: int | None = None
+        self._old = {number: signal.signal(number, self._note) for number in ending_signals()}
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for number, handler in self._old.items():
+            signal.signal(number, handler)
+
+    def check(self) -> None:
+        """Raises Interrupted if there was a signal."""
+        if self._number is not None:
+            raise Interrupted(self._number)
+
+    def _note(self, number: int, _frame: FrameType | None) -> None:
+        if self._number is not None:
+            os._exit(128 + number)
+        self._number = number
+
+
+def ending_signals() -> list[signal.Signals]:
+    """Returns the signals that ask for the end.
+
+    SIGINT always: a shell script starts its background jobs with SIGINT ignored, and yet
+    `kill -INT` is meant. SIGHUP only if `nohup` does not have it ignored.
+    """
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        return [signal.SIGINT, signal.SIGTERM]
+    return [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]

@@ -1,0 +1,50 @@
+"""Values of options that click has no type for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+import click
+
+__all__ = ["budget", "pairs", "size"]
+
+_UNITS: Final = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
+
+
+def size(_context: click.Context, _option: click.Parameter, value: str | None) -> int | None:
+    """Returns a number of bytes, given as 100M or 1.5GiB. A callback of click, as the others."""
+    if value is None:
+        return None
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?b)?", value.lower())
+    number = int(float(found[1]) * _UNITS[found[2]]) if found else 0
+    if number < 1:
+        raise click.BadParameter(f"{value!r} is no size, expected one such as 100M or 1.5GiB.")
+    return number
+
+
+def pairs(
+    _context: click.Context, _option: click.Parameter, values: Iterable[str]
+) -> tuple[tuple[str, str], ...]:
+    """Returns names and values, given as NAME=VALUE."""
+    found = []
+    for value in values:
+        name, mark, text = value.rpartition("=")
+        if not mark or not name:
+            raise click.BadParameter(f"{value!r} is no pair, expected NAME=VALUE.")
+        found.append((name, text))
+    return tuple(found)
+
+
+def budget(_context: click.Context, _option: click.Parameter, value: str | None) -> float | None:
+    """Returns how many examples, or which share of them."""
+    if value is None or re.fullmatch(r"\d+", value):
+        return None if value is None else int(value)
+    try:
+        share = float(value)
+    except ValueError:
+        share = -1.0
+    if not 0 < share < 1:
+        raise click.BadParameter(f"{value!r} is neither a number nor a share such as 0.001.")
+    return share

@@ -1,0 +1,69 @@
+"""Progress on a terminal; nothing where stderr is none."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import threading
+from types import TracebackType
+from typing import NoReturn, Self
+
+from tqdm import tqdm
+
+__all__ = ["Bar"]
+
+
+class Bar:
+    """A progress bar, on stderr if that is a terminal.
+
+    Args:
+        what: What is done, in a word or two.
+        total: How many units there are; None if that is not known.
+        unit: What they are: "B" for bytes.
+        is_wanted: Whether to show it at all.
+    """
+
+    def __init__(
+        self, what: str, total: int | None, unit: str = " records", is_wanted: bool = True
+    ) -> None:
+        self._bar = _bar(what, total, unit) if is_wanted and sys.stderr.isatty() else None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def move_to(self, number: int) -> None:
+        """Shows that so many units are done."""
+        if self._bar is not None:
+            self._bar.update(number - self._bar.n)
+
+    def advance(self, number: int = 1) -> None:
+        """Shows that so many more units are done."""
+        if self._bar is not None:
+            self._bar.update(number)
+
+
+def _bar(what: str, total: int | None, unit: str) -> tqdm[NoReturn]:
+    # Without these, tqdm starts a thread that outlives the bar and makes a lock between processes.
+    tqdm.monitor_interval = 0
+    tqdm.set_lock(threading.RLock())
+    terminal = shutil.get_terminal_size()  # Unlike tqdm's, it has a guess for one of 0 x 0.
+    return tqdm(
+        desc=what,
+        total=total,
+        unit=unit,
+        unit_scale=True,
+        unit_divisor=1024 if unit == "B" else 1000,
+        ncols=terminal.columns,
+        nrows=terminal.lines,
+        file=sys.stderr,
+        leave=False,
+    )

@@ -1,0 +1,1 @@
+"""What ``headrace state`` says of saved states."""

@@ -1,0 +1,136 @@
+"""The place of a state in words: what the marks of its stages say, from the last one to the first.
+
+Source: `crates/engine/src/pipeline/mark.rs`, and what each of the nodes there writes into a mark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Final, NamedTuple
+
+from headrace.cli.wording import count_of
+
+__all__ = ["Mark", "name_of", "num_batches", "place_lines"]
+
+_FILES: Final = (
+    "tfrecords",
+    "text_lines",
+    "csv",
+    "json_lines",
+    "fixed_length_records",
+    "files",
+    "image_folder",
+    "webdataset",
+)
+_BATCHES: Final = ("batch", "padded_batch")
+_TOGETHER: Final = ("concat", "mix", "zip")
+# What stages say, if they have so many numbers. `total` is the first one and what comes behind it.
+_SAYINGS: Final = {
+    **{(name, 2): "{total:,} batches were taken; the last one began at" for name in _BATCHES},
+    ("epochs", 1): "pass {first}, counted from 0",
+    ("take", 1): "{total:,} were given",
+    ("shard", 2): "{total:,} places of {second} shards were given",
+    ("skip_errors", 1): "{total:,} came through",
+    ("cache", 1): "number {total:,} of those that are kept",
+    ("shuffle", 1): "place {total:,} of the order of this pass",
+    ("shuffle", 5): "{total:,} were drawn; what waits in the window is read from here on",
+    ("arrays", 1): "row {total:,}",
+    ("iterable", 1): "{total:,} were yielded",
+    ("parquet", 1): "row {total:,} of all files",
+    **{(name, 3): "file {first}, counted from 0, record {record:,}" for name in _FILES},
+}
+# Behind these, an example of the stage is one of the stage before it.
+_ONE_TO_ONE: Final = ("take", "epochs", "skip_errors", "cache")
+
+
+class Mark(NamedTuple):
+    """A mark, as `[skip, numbers, inputs, text]` of a state says it.
+
+    Attributes:
+        skip: How many examples behind a state of the stage.
+        numbers: Those of that state.
+        inputs: The marks of the stages before.
+    """
+
+    skip: int
+    numbers: list[int]
+    inputs: list[Any]
+
+    @staticmethod
+    def of(value: Sequence[Any]) -> Mark:
+        """Returns the mark that plain data say."""
+        skip, *rest = value
+        return Mark(skip, rest[0] if rest else [], rest[1] if len(rest) > 1 else [])
+
+
+def num_batches(words: Sequence[Any], place: Sequence[Any]) -> int | None:
+    """Returns how many batches were taken; None where the last stage is no batch."""
+    mark = Mark.of(place)
+    if name_of(words[-1]) not in _BATCHES:
+        return None
+    return mark.skip + (mark.numbers[0] if mark.numbers else 0)
+
+
+def place_lines(words: Sequence[Any], place: Sequence[Any], behind: int = 0) -> Iterator[str]:
+    """Yields what a place says, the last stage first.
+
+    Args:
+        words: The stages, as a state has them.
+        place: The mark of the last one, as plain data.
+        behind: How many examples behind that.
+    """
+    mark = Mark.of(place)
+    for index in range(len(words) - 1, -1, -1):
+        name = name_of(words[index])
+        if not mark.numbers and not mark.inputs:
+            yield f"{name}: {_beginning(mark.skip + behind)}"
+            return
+        if not mark.numbers:
+            # Functions that make more or fewer examples have no numbers of their own.
+            total = mark.skip + behind
+            if name in ("map", "filter", "flat_map", "unbatch"):
+                yield f"{name}: {count_of(total, 'result')} behind what is made from"
+                yield from place_lines(words[:index], mark.inputs[0])
+                return
+            if index == 0:  # The fields of a source, which are parsed by a step of their own.
+                yield from place_lines(words[:1], mark.inputs[0], total)
+                return
+            continue
+        if name in _TOGETHER and mark.inputs:
+            yield f"{name}: {mark.skip + behind:,} behind these places of its parts"
+            yield from _lines_of_parts(words[index], mark.inputs)
+            return
+        saying = _SAYINGS.get((name, len(mark.numbers)))
+        if saying is not None:
+            yield f"{name}: {_said(saying, mark, behind)}"
+            if mark.inputs:
+                rest = mark.skip + behind if name in _ONE_TO_ONE else 0
+                yield from place_lines(words[:index], mark.inputs[0], rest)
+            return
+        if name in ("bucket_by_length", "pack"):
+            yield f"{name}: {mark.skip + behind:,} behind a state with examples that wait"
+            return
+
+
+def _said(saying: str, mark: Mark, behind: int) -> str:
+    first, *others = mark.numbers
+    total = first + mark.skip + behind
+    record = others[-1] + mark.skip if len(others) == 2 else 0
+    text = saying.format(first=first, total=total, second=(others or [0])[0], record=record)
+    return f"{text}, and {behind:,} on" if behind and "{record" in saying else text
+
+
+def _lines_of_parts(words: Any, inputs: Sequence[Any]) -> Iterator[str]:
+    for number, (part, mark) in enumerate(zip(words[1:], inputs, strict=False)):
+        for line in place_lines(part, mark):
+            yield f"  part {number}: {line}"
+
+
+def name_of(words: Any) -> str:
+    """Returns the name of a stage, from what a state has of it."""
+    text = words if isinstance(words, str) else words[0]
+    return str(text).partition("(")[0].partition("#")[0]
+
+
+def _beginning(skip: int) -> str:
+    return f"{skip:,} behind the beginning" if skip else "at the beginning"

@@ -1,0 +1,1 @@
+"""What ``headrace verify`` reads, and what it reports."""

@@ -1,0 +1,73 @@
+"""All files that ``headrace verify`` was given."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import NamedTuple
+
+from headrace.cli.content.kind import Content, Kind, content_of
+from headrace.cli.failing import Failure
+from headrace.cli.inspecting.picture import DECODED
+from headrace.cli.verifying.alone import verified_alone
+from headrace.cli.verifying.result import Result
+from headrace.cli.verifying.together import TOGETHER, verified_together
+from headrace.errors import OpError
+from headrace.pipeline.paths import find_files
+
+__all__ = ["Verified", "verified"]
+
+
+class Verified(NamedTuple):
+    """What is known of all files.
+
+    Attributes:
+        results: Of each file, in the order in which they were given.
+        unreadable: Why some could not be opened.
+    """
+
+    results: list[Result]
+    unreadable: list[str]
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all files were read, and none is damaged."""
+        return not self.unreadable and not any(result.damage for result in self.results)
+
+
+def verified(arguments: Iterable[str], num_threads: int | None) -> Verified:
+    """Reads all records of files, and checks them.
+
+    Args:
+        arguments: Files, directories and patterns.
+        num_threads: How many threads read; None for one for each core.
+    """
+    contents: dict[str, Content] = {}
+    unreadable = []
+    for argument in arguments:
+        try:
+            for path in map(os.fsdecode, find_files("verify", [argument])):
+                contents[path] = content_of(path)
+        except (OpError, Failure) as error:
+            unreadable.append(error.message.splitlines()[0])
+    found = {one.content.path: one for one in _read(list(contents.values()), num_threads)}
+    return Verified([found[path] for path in contents], unreadable)
+
+
+def _read(contents: list[Content], num_threads: int | None) -> Iterator[Result]:
+    ordered = sorted(contents, key=_group)
+    for group, members in groupby(ordered, key=_group):
+        if group:
+            yield from verified_together(list(members), num_threads)
+        else:
+            yield from map(verified_alone, members)
+
+
+def _group(content: Content) -> str:
+    """Returns what tells files that are read together from others; "" if it is read alone."""
+    if content.kind not in TOGETHER:
+        return ""
+    if content.kind == Kind.IMAGE:
+        return "images" if content.detail in DECODED else ""
+    return "zlib" if content.compression == "zlib" else "records"

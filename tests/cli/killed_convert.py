@@ -1,0 +1,56 @@
+"""Runs `headrace` with a signal to itself at a moment that the first two arguments say.
+
+A program of its own, since it kills itself: `killed_convert.py MOMENT NUMBER SIGNAL arguments...`
+ends when MOMENT has come NUMBER times.
+"""
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from headrace.cli.converting.folder import Folder
+from headrace.cli.converting.journal import Journal
+from headrace.cli.converting.run import _Conversion
+from headrace.cli.converting.shards.make import RecordShard
+from headrace.cli.main import main
+
+MOMENTS = {
+    "example": (_Conversion, "_write_example"),
+    "publish": (RecordShard, "publish"),
+    "journal": (Journal, "add"),
+    "begin": (Journal, "begin"),
+    "end": (Journal, "remove"),
+    "folder": (Folder, "publish"),
+}
+
+
+def with_signal(function: Callable[..., Any], number: int, sent: int) -> Callable[..., Any]:
+    calls = 0
+
+    def counting(*arguments: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == number:
+            os.kill(os.getpid(), sent)
+        return function(*arguments)
+
+    return counting
+
+
+def torn(journal: Journal, line: dict[str, Any]) -> None:
+    """Writes half of a line, and ends."""
+    os.write(journal._file, b'0123abcd {"path":"b-0000')
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    moment, number, sent = sys.argv[1], int(sys.argv[2]), signal.Signals[sys.argv[3]]
+    sys.argv[1:4] = []
+    if moment == "torn":
+        Journal.add = torn
+    else:
+        place, name = MOMENTS[moment]
+        setattr(place, name, with_signal(getattr(place, name), number, sent))
+    main()

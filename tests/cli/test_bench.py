@@ -1,0 +1,128 @@
+"""`headrace bench`: what it says of pipelines, and of programs that have none."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.files import call, run, write_numbers, write_records
+
+PROGRAM = """
+import headrace as hr
+
+train = hr.tfrecords("a").batch(10)
+packed = hr.tfrecords("a.gz").batch(10)
+single = hr.tfrecords("a")
+endless = hr.tfrecords("a").epochs().batch(10)
+numbers = hr.arrays({"n": [1, 0]})
+nothing = numbers.take(0)
+number = 3
+
+
+def make():
+    return train
+
+
+def fails():
+    return numbers.map(lambda example: {"n": 1 // int(example["n"])})
+
+
+def raises():
+    return 1 / 0
+
+
+def missing():
+    return hr.tfrecords("nowhere")
+"""
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_numbers("a", 95)
+    write_records("a.gz", [b"x"] * 20, "GZIP")
+    Path("pipes.py").write_text(PROGRAM)
+    return tmp_path
+
+
+def benched(name, *arguments):
+    done = run("bench", f"pipes.py:{name}", "--json", *arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("name", ["train", "make"])
+def test_a_pipeline_is_read_to_its_end(name):
+    found = benched(name)
+    assert (found["batches"], found["examples"], found["has_ended"]) == (10, 95, True)
+    assert found["first_batch_seconds"] <= found["seconds"]
+    size = Path("a").stat().st_size
+    assert found["limit"]["num_bytes"] == size
+    assert found["bytes_per_second"] == pytest.approx(size / found["seconds"])
+    assert found["share_of_limit"] == pytest.approx(
+        found["bytes_per_second"] / found["limit"]["bytes_per_second"]
+    )
+    assert [stage["name"] for stage in found["stages"]] == ["tfrecords", "batch"]
+    assert found["verdict"]
+
+
+def test_it_ends_after_so_many_batches_or_seconds():
+    assert benched("endless", "--batches", "25")["batches"] == 25
+    found = benched("endless", "--seconds", "0.05")
+    assert found["seconds"] >= 0.05
+    assert not found["has_ended"]
+    assert found["share_of_limit"] is not None
+
+
+def test_compressed_files_have_a_share_if_they_were_read_to_the_end():
+    assert benched("packed")["share_of_limit"] is not None
+    found = benched("packed", "--batches", "1")
+    assert found["share_of_limit"] is None
+
+
+def test_people_read_the_same():
+    done = run("bench", "pipes.py:single")
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert lines[0] == "pipes.py:single"
+    assert lines[1].startswith("  95 examples in ")
+    assert any(line.startswith("  share of the limit: ") for line in lines)
+    assert any(line.startswith("  verdict: ") for line in lines)
+    assert lines[-1].split()[:2] == ["tfrecords", "95"]
+    done = run("bench", "pipes.py:numbers")
+    assert "  share of the limit: not known, since it reads no files" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ("pipes.py", "pipes.py: expected a file and a name"),
+        ("nowhere.py:train", "nowhere.py: there is no such file"),
+        ("pipes.py:x", "pipes.py: there is no x; its pipelines are train, packed"),
+        ("pipes.py:number", "pipes.py:number: it is 3, expected a pipeline"),
+        ("pipes.py:raises", "pipes.py, line 22: ZeroDivisionError: division by zero"),
+        ("pipes.py:fails", "ZeroDivisionError: integer division or modulo by zero"),
+        ("pipes.py:missing", "tfrecords: nowhere: there is no such file"),
+        ("pipes.py:nothing", "the pipeline gave nothing"),
+        ("broken.py:x", "broken.py, line 1: "),
+        ("failing.py:x", "failing.py, line 2: ValueError: no"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_one_line(where, expected):
+    Path("broken.py").write_text("def (:\n")
+    Path("failing.py").write_text("\nraise ValueError('no')\n")
+    done = run("bench", where)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert expected in done.stderr
+    assert done.stderr.startswith("headrace: ")
+    assert "Traceback" not in done.stderr
+
+
+def test_what_lies_beside_the_program_is_found():
+    Path("deep").mkdir()
+    Path("deep/parts.py").write_text("import headrace as hr\npipe = hr.arrays({'n': [1]})\n")
+    Path("deep/program.py").write_text("from parts import pipe\n")
+    assert run("bench", "deep/program.py:pipe").returncode == 0
+
+
+def test_a_usage_error_exits_with_2():
+    assert call("bench", "pipes.py:train", "--seconds", "0").exit_code == 2

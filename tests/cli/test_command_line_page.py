@@ -1,0 +1,45 @@
+"""The shell sessions of docs/command_line.md run as they stand, one after the other."""
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+PAGE = Path(__file__).parents[2] / "docs" / "command_line.md"
+
+
+def test_the_sessions_run(tmp_path):
+    blocks = re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 6
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    outputs = []
+    for block in blocks:
+        done = subprocess.run(
+            ["bash", "-euo", "pipefail", "-c", block],
+            cwd=tmp_path,
+            env=os.environ | {"PATH": path},
+            capture_output=True,
+            text=True,
+            timeout=50,
+            check=False,
+        )
+        assert (done.returncode, done.stderr) == (0, ""), block
+        outputs.append(done.stdout)
+    inspected, verified, converted, indexed, benched, state = outputs
+    assert "2 records of " in inspected
+    assert "exit code 1" in verified
+    assert '"name":"bee"' in converted
+    assert converted.endswith("000000001.cls\n")
+    assert indexed.splitlines()[1].startswith("0 ")
+    assert "share of the limit: " in benched
+    assert "batches taken: 2" in state
+
+
+def test_every_command_has_a_row(tmp_path):
+    commands = re.findall(r"^\| \[`(\w+)", PAGE.read_text("utf-8"), re.MULTILINE)
+    program = "from headrace.cli.commands import headrace; print(*headrace.commands)"
+    listed = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=50, check=True
+    )
+    assert commands == listed.stdout.split()

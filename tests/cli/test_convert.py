@@ -1,0 +1,405 @@
+"""`headrace convert` between formats: what comes out, round trips, what is refused."""
+
+import csv
+import gzip
+import json
+import math
+import tarfile
+from pathlib import Path
+
+import pyarrow.parquet
+import pytest
+from tests.cli.files import (
+    call,
+    example,
+    image,
+    numbers_of,
+    read_examples,
+    write_numbers,
+    write_records,
+)
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def converted(*arguments):
+    """Converts, and says that it went well."""
+    done = call("convert", *arguments)
+    assert (done.exit_code, done.stderr) == (0, ""), done.stderr
+    return done.stdout
+
+
+def refused(*arguments, code=1):
+    """Converts, and returns why that was refused."""
+    done = call("convert", *arguments)
+    assert (done.exit_code, done.stdout) == (code, "")
+    assert not list(Path().glob(".*")), "nothing is left behind"
+    return done.stderr
+
+
+def make_images():
+    for name, kind in (("cat/a.png", "PNG"), ("cat/deep/b.jpg", "JPEG"), ("dog/a.png", "PNG")):
+        path = Path("photos", name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(image(kind, seed=len(name)))
+
+
+class TestToTFRecords:
+    def test_csv_columns_become_features(self):
+        Path("a.csv").write_text('n,x,name\n1,0.5,"a, b"\n2,,c\n')
+        assert converted("a.csv", "a.tfrecord") == "2 examples in 1 file: a.tfrecord\n"
+        first, second = read_examples("a.tfrecord")
+        assert first == {"n": [1], "name": [b"a, b"], "x": [0.5]}
+        assert math.isnan(second["x"][0])
+
+    def test_types_and_defaults_of_columns_can_be_given(self):
+        Path("a.csv").write_text("zip,n\n01234,\n99999,4\n")
+        converted("a.csv", "a.tfrecord", "--column", "zip=str", "--column", "n=int",
+                  "--default", "n=-1")  # fmt: skip
+        assert read_examples("a.tfrecord") == [
+            {"n": [-1], "zip": [b"01234"]},
+            {"n": [4], "zip": [b"99999"]},
+        ]
+
+    def test_lists_of_json_lines_stay_lists(self):
+        Path("a.jsonl").write_text(
+            '{"n": 1, "ids": [1, 2], "t": ["a"]}\n{"n": 2, "ids": [], "t": []}\n'
+        )
+        converted("a.jsonl", "a.tfrecord")
+        assert read_examples("a.tfrecord") == [
+            {"ids": [1, 2], "n": [1], "t": [b"a"]},
+            {"ids": [], "n": [2], "t": []},
+        ]
+
+    def test_an_image_folder_has_labels_classes_and_paths_within_it(self):
+        make_images()
+        converted("photos", "photos.tfrecord")
+        examples = read_examples("photos.tfrecord")
+        assert [one["path"] for one in examples] == [
+            [b"cat/a.png"],
+            [b"cat/deep/b.jpg"],
+            [b"dog/a.png"],
+        ]
+        assert [one["label"] for one in examples] == [[0], [0], [1]]
+        assert [one["class"] for one in examples] == [[b"cat"], [b"cat"], [b"dog"]]
+        assert examples[0]["data"] == [Path("photos/cat/a.png").read_bytes()]
+
+    def test_images_without_classes_have_their_names(self):
+        Path("a.png").write_bytes(image())
+        converted("a.png", "a.tfrecord")
+        assert read_examples("a.tfrecord") == [{"data": [image()], "path": [b"a.png"]}]
+
+    def test_lines_of_a_text_become_examples(self):
+        Path("a.txt").write_text("one\ntwo\n")
+        converted("a.txt", "a.tfrecord")
+        assert read_examples("a.tfrecord") == [{"text": [b"one"]}, {"text": [b"two"]}]
+
+    def test_records_are_carried_over_whatever_they_are(self):
+        write_records("a", [b"", b"no example", b"\xff" * 100], "GZIP")
+        converted("a", "b.tfrecord")
+        converted("b.tfrecord", "c.tfrecord", "--compression", "zlib")
+        write_records("expected", [b"", b"no example", b"\xff" * 100])
+        assert Path("b.tfrecord").read_bytes() == Path("expected").read_bytes()
+        converted("c.tfrecord", "d.tfrecord")
+        assert Path("d.tfrecord").read_bytes() == Path("expected").read_bytes()
+
+    def test_features_are_selected_and_renamed(self):
+        write_numbers("a", 2, m=7)
+        converted("a", "b.tfrecord", "--select", "n", "--rename", "n=count")
+        assert read_examples("b.tfrecord") == [{"count": [0]}, {"count": [1]}]
+
+    def test_the_content_says_what_a_source_is(self):
+        Path("a.tfrecord").write_text('{"n": 1}\n{"n": 2}\n')
+        converted("a.tfrecord", "b.tfrecord")
+        assert numbers_of("b.tfrecord") == [1, 2]
+
+
+class TestShards:
+    def test_shards_are_even_and_in_order(self):
+        write_numbers("a", 10)
+        converted("a", "b.tfrecord", "--shards", 3)
+        names = [f"b-0000{shard}-of-00003.tfrecord" for shard in range(3)]
+        assert sorted(map(str, Path().glob("b*"))) == names
+        assert [numbers_of(name) for name in names] == [[0, 1, 2], [3, 4, 5], [6, 7, 8, 9]]
+
+    @pytest.mark.parametrize(
+        "line", ['{"ids": [1, 2]}', '{"row": "a"}', '{"t": "a", "ids": []}', '{"row": 1, "t": "a"}']
+    )
+    def test_examples_of_any_kind_are_counted(self, line):
+        Path("a.jsonl").write_text(f"{line}\n" * 5)
+        if line.endswith("[]}"):
+            Path("a.jsonl").write_text('{"t": "b", "ids": [1]}\n' + f"{line}\n" * 4)
+        converted("a.jsonl", "b.tfrecord", "--shards", 2)
+        counts = [len(read_examples(path)) for path in sorted(Path().glob("b-*"))]
+        assert counts == [2, 3]
+
+    def test_a_shard_ends_with_the_example_that_reaches_its_size(self):
+        write_records("a", [bytes(400)] * 10)
+        converted("a", "b.tfrecord", "--shard-bytes", "1K")
+        sizes = [path.stat().st_size for path in sorted(Path().glob("b-*.tfrecord"))]
+        assert sizes == [3 * 416, 3 * 416, 3 * 416, 416]
+
+    def test_a_shuffle_has_each_example_once_and_depends_on_the_seed(self):
+        write_numbers("a", 100)
+        found = {}
+        for seed in (1, 1, 2):
+            name = f"{seed}-{len(found)}.tfrecord"
+            converted("a", name, "--shuffle", seed)
+            found[name] = numbers_of(name)
+            assert sorted(found[name]) == list(range(100))
+        first, second, third = found.values()
+        assert first == second != third
+
+    def test_a_compressed_source_is_shuffled_over_a_window_only(self):
+        write_records("a", [example(n=n) for n in range(50)], "GZIP")
+        message = refused("a", "b.tfrecord", "--shuffle", 1)
+        assert "a: the file is compressed" in message
+        converted("a", "b.tfrecord", "--shuffle", 1, "--window", 20)
+        numbers = numbers_of("b.tfrecord")
+        assert sorted(numbers) == list(range(50)) != numbers
+
+    def test_more_shards_than_examples_are_refused(self):
+        write_numbers("a", 2)
+        assert "there are 2 examples for 3 shards" in refused("a", "b.tfrecord", "--shards", 3)
+
+    def test_several_sources_follow_each_other(self):
+        write_numbers("a", 2)
+        write_numbers("b", 1)
+        converted("b", "a", "c.tfrecord")
+        assert numbers_of("c.tfrecord") == [0, 0, 1]
+
+
+class TestFromTFRecords:
+    def write(self):
+        write_records(
+            "a",
+            [
+                example(n=1, x=0.1, text=b'say "a",\n\xc3\xa9', ids=[1, 2], raw=b"\xff\0"),
+                example(n=-2, x=1e30, text=b"", ids=[3], raw=b"\xfe"),
+            ],
+        )
+
+    def test_csv_quotes_what_needs_it_and_comes_back(self):
+        self.write()
+        converted("a", "a.csv", "--select", "n", "--select", "x", "--select", "text")
+        assert Path("a.csv").read_text() == 'n,x,text\n1,0.1,"say ""a"",\né"\n-2,1e+30,""\n'
+        with open("a.csv", newline="") as file:
+            assert [row["text"] for row in csv.DictReader(file)] == ['say "a",\né', ""]
+        converted("a.csv", "b.tfrecord")
+        converted("a", "c.tfrecord", "--select", "n", "--select", "x", "--select", "text")
+        assert read_examples("b.tfrecord") == read_examples("c.tfrecord")
+
+    def test_json_lines_come_back_with_lists_and_bytes(self):
+        self.write()
+        converted("a", "a.jsonl", "--base64", "raw")
+        first, _ = map(json.loads, Path("a.jsonl").read_text().splitlines())
+        assert first == {"n": 1, "x": 0.1, "text": 'say "a",\né', "ids": [1, 2], "raw": "/wA="}
+        converted("a.jsonl", "b.tfrecord", "--base64", "raw")
+        assert Path("b.tfrecord").read_bytes() == Path("a").read_bytes()
+
+    def test_parquet_has_types_and_checksums_and_comes_back(self):
+        self.write()
+        converted("a", "a.parquet", "--compression", "zstd")
+        table = pyarrow.parquet.read_table("a.parquet", page_checksum_verification=True)
+        assert {field.name: str(field.type) for field in table.schema} == {
+            "n": "int64",
+            "x": "float",
+            "text": "string",
+            "ids": "list<element: int64>",
+            "raw": "binary",
+        }
+        converted("a.parquet", "b.tfrecord")
+        assert Path("b.tfrecord").read_bytes() == Path("a").read_bytes()
+
+    def test_a_tar_has_a_sample_for_each_example_and_comes_back(self):
+        self.write()
+        converted("a", "a.tar", "--rename", "raw=seg.bin")
+        with tarfile.open("a.tar") as archive:
+            contents = {one.name: archive.extractfile(one).read() for one in archive}
+        assert list(contents) == [
+            f"00000000{number}.{extension}"
+            for number in range(2)
+            for extension in ("ids", "n", "seg.bin", "text", "x")
+        ]
+        assert contents["000000000.seg.bin"] == b"\xff\0"
+        assert contents["000000000.ids"] == b"[1, 2]"
+        assert contents["000000001.x"] == b"1e+30"
+        converted("a.tar", "b.tfrecord")
+        first, _ = read_examples("b.tfrecord")
+        assert first["__key__"] == [b"000000000"]
+        assert (first["n"], first["seg.bin"]) == ([b"1"], [b"\xff\0"])
+        converted("b.tfrecord", "b.tar")
+        assert Path("b.tar").read_bytes() == Path("a.tar").read_bytes()
+
+    def test_an_image_folder_comes_back_as_it_was(self):
+        make_images()
+        converted("photos", "a.tfrecord")
+        converted("a.tfrecord", "again/")
+        before, after = (
+            {str(path.relative_to(root)): path.read_bytes() for path in Path(root).rglob("*.*")}
+            for root in ("photos", "again")
+        )
+        assert before == after
+        assert len(before) == 3
+
+    def test_numbers_of_classes_sort_as_numbers(self):
+        write_records("a", [example(image=image(seed=n), label=n) for n in (2, 10)])
+        converted("a", "b", "--to", "image-folder")
+        names = sorted(str(path.relative_to("b")) for path in Path("b").rglob("*.png"))
+        assert names == ["02/000000000.png", "10/000000001.png"]
+
+    def test_csv_and_json_lines_are_compressed_if_their_name_says_so(self):
+        write_numbers("a", 3)
+        converted("a", "a.csv.gz", "--shards", 1)
+        with gzip.open("a-00000-of-00001.csv.gz") as file:
+            assert file.read() == b"n\n0\n1\n2\n"
+
+    def test_what_some_examples_lack_is_left_out(self):
+        write_records("a", [example(n=1, m=2), example(n=3)])
+        converted("a", "a.csv")
+        assert Path("a.csv").read_text() == "m,n\n2,1\n,3\n"
+        converted("a", "a.jsonl")
+        assert Path("a.jsonl").read_text() == '{"m":2,"n":1}\n{"n":3}\n'
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("features", "output", "expected"),
+        [
+            ({"x": [1, 2]}, "b.csv", "feature 'x' is a list, which no field of CSV holds"),
+            ({"x": b"\xff"}, "b.csv", "feature 'x' holds bytes that are no text. Give --base64 x"),
+            ({"x": b"\xff"}, "b.jsonl", "feature 'x' holds bytes that are no text"),
+            ({"x": float("nan")}, "b.jsonl", "example 0 has a number that is infinite"),
+            ({"a/B": b"x"}, "b.tar", "feature 'a/B' cannot be an extension"),
+            ({"__key__": b"a.b", "x": 1}, "b.tar", "the key 'a.b', expected a name without points"),
+            ({"__key__": b"../b", "x": 1}, "b.tar", "the key '../b'"),
+            ({"x": 1}, "b/", "no feature is known to hold the image"),
+            ({"image": image(), "n": 1}, "b/", "no feature is known to hold the label"),
+        ],
+    )
+    def test_what_a_format_cannot_hold_is_named(self, features, output, expected):
+        write_records("a", [example(**features)])
+        message = refused("a", output)
+        assert message.startswith("headrace: ")
+        assert expected in message
+        assert message.count("\n") == 1
+        assert [path.name for path in Path().iterdir()] == ["a"]
+
+    @pytest.mark.parametrize("name", [b"../../evil.png", b"..", b"a/../../evil.png"])
+    def test_no_image_is_written_outside_of_the_folder(self, name):
+        write_records("a", [example(image=image(), label=1, path=name)])
+        done = call("convert", "a", "b/")
+        if done.exit_code == 0:
+            assert [str(path) for path in Path("b").rglob("*.png")] == ["b/1/evil.png"]
+        else:
+            assert "is no name of a file" in done.stderr
+        assert not list(Path("..").glob("*.png"))
+
+    @pytest.mark.parametrize("name", [b"..", b"a/b", b".hidden", b""])
+    def test_no_class_is_outside_of_the_folder(self, name):
+        write_records("a", [example(image=image(), label=name)])
+        assert "which no directory can be called" in call("convert", "a", "b/").stderr
+
+    def test_two_images_of_one_name_are_refused(self):
+        write_records("a", [example(image=image(), label=1, path=b"x/1.png")] * 2)
+        assert (
+            "example 1 is 1/1.png, which another one is already"
+            in call("convert", "a", "b/").stderr
+        )
+
+    def test_samples_of_one_key_are_refused(self):
+        write_records("a", [example(__key__=b"k", x=1)] * 2)
+        assert "example 1 has the key 'k', as the one before it" in refused("a", "b.tar")
+
+    def test_records_that_are_no_examples_have_no_columns(self):
+        write_records("a", [b"\xff\xff"])
+        assert "example 0 is no Example" in refused("a", "b.csv")
+
+    def test_what_exists_is_replaced_only_if_that_is_wanted(self):
+        write_numbers("a", 3)
+        Path("b.tfrecord").write_text("precious")
+        assert "b.tfrecord: it exists already" in refused("a", "b.tfrecord")
+        assert Path("b.tfrecord").read_text() == "precious"
+        converted("a", "b.tfrecord", "--overwrite")
+        assert numbers_of("b.tfrecord") == [0, 1, 2]
+        Path("c").mkdir()
+        write_records("d", [example(image=image(), label=1)])
+        assert "c: it exists already. Remove it" in refused("d", "c/", "--overwrite")
+
+    def test_overwriting_shards_removes_those_of_another_number(self):
+        write_numbers("a", 6)
+        converted("a", "b.tfrecord", "--shards", 3)
+        assert "it exists already" in refused("a", "b.tfrecord", "--shards", 2)
+        converted("a", "b.tfrecord", "--shards", 2, "--overwrite")
+        assert len(list(Path().glob("b-*"))) == 2
+
+    @pytest.mark.parametrize(
+        ("arguments", "expected"),
+        [
+            (["a", "b"], "b: the name does not say the format"),
+            (["a", "b.csv", "--compression", "zlib"], "expected gzip, none for csv"),
+            (["a", "b.csv", "--shards", "2", "--shard-bytes", "1M"], "expected one of them"),
+            (["a", "b.csv", "--window", "2"], "expected --shuffle SEED with it"),
+            (["a", "b/", "--shards", "2"], "an image folder has no shards"),
+            (["a", "b.csv", "--key", "x"], "--key: expected --to tar"),
+            (["a", "b.csv", "--shard-bytes", "many"], "'many' is no size"),
+            (["a", "b.csv", "--rename", "x"], "'x' is no pair"),
+            (["a", "b.csv", "--skip-errors", "1.5"], "neither a number nor a share"),
+            (["a", "s3://bucket/b.csv"], "expected a local path"),
+            (["a"], "Missing argument"),
+        ],
+    )
+    def test_wrong_usage_exits_with_2(self, arguments, expected):
+        write_numbers("a", 2)
+        done = call("convert", *arguments)
+        assert done.exit_code == 2
+        assert expected in done.stderr
+
+    @pytest.mark.parametrize(
+        ("arguments", "expected"),
+        [
+            (["nowhere", "b.csv"], "nowhere: there is no such file"),
+            (["a", "b.csv", "--select", "x"], "--select x: there is no such feature, expected n"),
+            (["a", "b.csv", "--rename", "x=y"], "--rename x=y: there is no such feature"),
+            (["a", "b.csv", "--column", "n=int"], "--column: the source is tfrecord"),
+            (["a", "b.csv", "--default", "n=1"], "--default: the source is tfrecord"),
+            (["t.csv", "b.tfrecord", "--column", "n=complex"], "--column n=complex: no such type"),
+            (["t.csv", "b.tfrecord", "--default", "n=x"], "--default n=x: expected a number"),
+            (["t.csv", "b.tfrecord", "--select", "x"], "no such column, expected n, m"),
+            (["t.csv", "b.jsonl"], "expected TFRecords as one of them"),
+            (["a", "t.csv", "b.tfrecord"], "a is tfrecord, but t.csv is csv"),
+            (["empty", "b.tfrecord"], "empty: its kind is empty"),
+        ],
+    )  # fmt: skip
+    def test_what_cannot_be_done_exits_with_1(self, arguments, expected):
+        write_numbers("a", 2)
+        Path("t.csv").write_text("n,m\n1,2\n")
+        Path("empty").touch()
+        message = refused(*arguments)
+        assert expected in message
+        assert message.count("\n") == 1
+
+    def test_damaged_records_are_left_out_if_that_is_wanted(self):
+        write_numbers("a", 5)
+        data = bytearray(Path("a").read_bytes())
+        data[len(data) // 2] ^= 1
+        Path("a").write_bytes(data)
+        assert "corrupted record" in refused("a", "b.tfrecord")
+        done = call("convert", "a", "b.tfrecord", "--skip-errors", 1)
+        assert done.exit_code == 0
+        assert "1 example left out" in done.stderr
+        assert len(numbers_of("b.tfrecord")) < 5
+
+    def test_json_says_what_was_written(self):
+        write_numbers("a", 4)
+        document = json.loads(converted("a", "b.tfrecord", "--shards", 2, "--json"))
+        assert document == {
+            "files": ["b-00000-of-00002.tfrecord", "b-00001-of-00002.tfrecord"],
+            "examples": 4,
+            "parts_of_earlier_run": 0,
+            "skipped": [],
+        }

@@ -1,0 +1,178 @@
+"""Conversions that are killed or interrupted: nothing half-written has a name, and they go on."""
+
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.cli.files import call, example, image, run, write_numbers, write_records
+
+COMMAND = ("convert", "a", "b.tfrecord", "--shards", "4", "--shuffle", "5")
+PLACES = [
+    *[("example", number, 0) for number in (1, 2)],
+    ("example", 100, 3),
+    ("publish", 1, 0),
+    ("publish", 3, 2),
+    ("journal", 1, 0),
+    ("journal", 3, 2),
+    ("journal", 4, 3),
+    ("begin", 1, 0),
+    ("end", 1, 4),
+]
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def ended_at(moment, number, sent, *arguments):
+    """Runs a conversion that sends itself a signal."""
+    program = Path(__file__).with_name("killed_convert.py")
+    return subprocess.run(
+        [sys.executable, program, moment, str(number), sent, *arguments],
+        env=os.environ | {"PYTHONPATH": str(Path(__file__).parents[2])},
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+    )
+
+
+def contents(pattern="b*"):
+    return {path.name: path.read_bytes() for path in sorted(Path().glob(pattern))}
+
+
+@pytest.fixture
+def whole(here):
+    """What an undisturbed conversion writes."""
+    write_numbers("a", 120)
+    assert call(*COMMAND).exit_code == 0
+    found = contents()
+    assert len(found) == 4
+    for name in found:
+        Path(name).unlink()
+    return found
+
+
+@pytest.mark.parametrize(("moment", "number", "num_whole"), PLACES)
+def test_a_killed_conversion_has_whole_files_only_and_goes_on(whole, moment, number, num_whole):
+    done = ended_at(moment, number, "SIGKILL", *COMMAND)
+    assert done.returncode == -signal.SIGKILL
+    named = {name: data for name, data in contents().items() if ".tmp" not in name}
+    assert named.items() <= whole.items()
+    again = run(*COMMAND)
+    assert again.returncode == 0
+    if num_whole:
+        assert f"went on behind {num_whole} part" in again.stderr
+    assert contents("*") == {**whole, "a": Path("a").read_bytes()}
+    assert not list(Path().glob(".*"))
+
+
+def test_a_line_of_the_journal_that_was_cut_counts_for_nothing(whole):
+    assert ended_at("torn", 1, "SIGKILL", *COMMAND).returncode == -signal.SIGKILL
+    assert run(*COMMAND).returncode == 0
+    assert contents() == whole
+
+
+def test_it_may_be_killed_again_and_again(whole):
+    for _ in range(3):
+        assert ended_at("journal", 2, "SIGKILL", *COMMAND).returncode == -signal.SIGKILL
+    assert run(*COMMAND).returncode == 0
+    assert contents() == whole
+
+
+@pytest.mark.parametrize(("sent", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
+@pytest.mark.parametrize("moment", ["example", "publish", "journal"])
+def test_a_signal_ends_it_cleanly_and_it_goes_on(whole, sent, code, moment):
+    done = ended_at(moment, 2, sent, *COMMAND)
+    assert done.returncode == code
+    assert done.stderr == "Interrupted. The same command again goes on.\n"
+    assert contents().items() <= whole.items(), "there are no temporary files"
+    assert run(*COMMAND).returncode == 0
+    assert contents() == whole
+
+
+def test_a_signal_while_all_examples_are_looked_at_leaves_nothing(here):
+    write_numbers("a", 20)
+    program = (
+        "import os, signal\n"
+        "from headrace.cli.converting import survey\n"
+        "add = survey.Schema.add\n"
+        "survey.Schema.add = lambda *a: (os.kill(os.getpid(), signal.SIGINT), add(*a))\n"
+        "from headrace.cli.main import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, "convert", "a", "b.csv"],
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+    )
+    assert done.returncode == 130
+    assert [path.name for path in Path().iterdir()] == ["a"]
+
+
+class TestTheSecondRun:
+    @pytest.fixture(autouse=True)
+    def begun(self, whole):
+        assert ended_at("journal", 3, "SIGKILL", *COMMAND).returncode == -signal.SIGKILL
+
+    def test_must_be_asked_for_the_same(self):
+        done = call("convert", "a", "b.tfrecord", "--shards", "4", "--shuffle", "6")
+        assert done.exit_code == 1
+        assert "b.tfrecord: seed is 6, but 5 in the run that has begun it" in done.stderr
+        assert "--overwrite to start anew" in done.stderr
+
+    def test_must_find_the_same_source(self):
+        write_numbers("a", 121)
+        done = call(*COMMAND)
+        assert done.exit_code == 1
+        assert "a is not what the state was taken with" in done.stderr
+
+    def test_must_find_what_the_first_has_written(self):
+        os.truncate("b-00000-of-00004.tfrecord", 10)
+        done = call(*COMMAND)
+        assert done.exit_code == 1
+        assert "b-00000-of-00004.tfrecord: the run that has begun this wrote" in done.stderr
+
+    def test_may_start_anew(self, whole):
+        done = call("convert", "a", "b.tfrecord", "--shards", "2", "--overwrite")
+        assert done.exit_code == 0
+        names = [f"b-0000{number}-of-00002.tfrecord" for number in range(2)]
+        assert [path for path in contents() if not path.endswith("-of-00004.tfrecord")] == names
+
+    def test_is_refused_while_the_first_one_writes(self):
+        with open(".b.tfrecord.headrace-convert") as journal:
+            fcntl.flock(journal, fcntl.LOCK_EX)
+            done = call(*COMMAND)
+        assert done.exit_code == 1
+        assert "another headrace convert is writing it" in done.stderr
+
+
+class TestImageFolders:
+    @pytest.fixture(autouse=True)
+    def images(self, here, monkeypatch):
+        records = [example(image=image(seed=n, size=(2, 2)), label=n % 2) for n in range(1300)]
+        write_records("a", records)
+
+    def files(self):
+        return {str(path.relative_to("b")): path.read_bytes() for path in Path("b").rglob("*.png")}
+
+    @pytest.mark.parametrize(
+        ("moment", "number"),
+        [("example", 10), ("example", 1200), ("journal", 2), ("folder", 1), ("end", 1)],
+    )
+    def test_a_folder_has_its_name_when_all_images_are_there(self, moment, number):
+        done = ended_at(moment, number, "SIGKILL", "convert", "a", "b/")
+        assert done.returncode == -signal.SIGKILL
+        assert Path("b").exists() == (moment == "end")
+        again = run("convert", "a", "b/")
+        assert again.returncode == 0, again.stderr
+        assert len(self.files()) == 1300
+        assert self.files()["1/000001299.png"] == image(seed=1299, size=(2, 2))
+        assert sorted(path.name for path in Path().iterdir()) == ["a", "b"]

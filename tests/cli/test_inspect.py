@@ -1,0 +1,320 @@
+"""`headrace inspect`: what it says of each kind of file."""
+
+import bz2
+import gzip
+import json
+import os
+import struct
+import tarfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from PIL import Image
+from tests.archives import add_members
+from tests.cli.files import call, damage, example, image, write_numbers, write_records
+
+import headrace.tf1 as tf
+from headrace.events import FileWriter
+from headrace.protos import SequenceExample
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def inspected(*arguments, code=0):
+    """The reports of files."""
+    done = call("inspect", "--json", *arguments)
+    assert done.exit_code == code, done.output
+    return json.loads(done.stdout)["files"]
+
+
+def features_of(report):
+    return {feature["name"]: feature for feature in report["features"]}
+
+
+class TestTFRecords:
+    def test_features_have_types_shapes_ranges_and_shares(self):
+        write_records(
+            "a",
+            [
+                example(n=-3, x=[0.5, 1.5], ids=[1], text=b"abc", image=image("JPEG")),
+                example(n=7, x=[2.5, float("nan")], ids=[4, 5], text=b"\xc3\xa9", image=image()),
+                example(n=1, x=[0.0, 0.0], text=b"ab", image=image()),
+                example(n=1, x=[0.0, 0.0], text=b"ab", image=image()),
+            ],
+        )
+        [report] = inspected("a")
+        assert (report["kind"], report["compression"], report["count"]) == ("tfrecord", None, 4)
+        assert report["examples"] == "Example"
+        found = features_of(report)
+        assert (found["n"]["type"], found["n"]["shape"]) == ("int64", [])
+        assert (found["n"]["least"], found["n"]["most"], found["n"]["share"]) == (-3, 7, 1.0)
+        assert (found["x"]["type"], found["x"]["shape"]) == ("float", [2])
+        assert (found["x"]["least"], found["x"]["most"], found["x"]["not_finite"]) == (0.0, 2.5, 1)
+        assert (found["ids"]["shape"], found["ids"]["lengths"]) == (None, [1, 2])
+        assert found["ids"]["share"] == 0.5
+        assert (found["text"]["bytes"], found["text"]["format"]) == ([2, 3], "text")
+        assert found["image"]["format"] == "JPEG, PNG"
+        assert report["first"][0]["values"]["n"] == [-3]
+
+    def test_people_read_the_same(self):
+        write_records(
+            "a.gz", [example(n=n, text=b"word", image=image(seed=n)) for n in range(3)], "GZIP"
+        )
+        done = call("inspect", "a.gz")
+        assert done.exit_code == 0
+        lines = done.stdout.splitlines()
+        assert lines[0] == "a.gz"
+        assert lines[1].startswith("  TFRecord, compressed with gzip, ")
+        assert lines[2].startswith("  3 records of ")
+        assert lines[3] == "  Examples (all records):"
+        assert [line.split() for line in lines[4:8]][2] == [
+            "n",
+            "int64",
+            "[]",
+            "100",
+            "%",
+            "0",
+            "…",
+            "2",
+        ]
+        assert lines[8:] == [
+            "  record 0:",
+            "    image: PNG, 6 x 4, RGB",
+            "    n: 0",
+            '    text: "word"',
+        ]
+
+    def test_features_are_learned_from_the_first_records_and_all_are_counted(self):
+        write_numbers("a", 50)
+        [report] = inspected("a", "--records", 10)
+        assert (report["count"], report["looked_at"]) == (50, 10)
+        assert features_of(report)["n"]["most"] == 9
+        assert (
+            "the first 10; --records N looks at more"
+            in call("inspect", "a", "--records", 10).stdout
+        )
+
+    def test_damage_is_shown_with_its_place_and_the_rest_is_read(self):
+        path = write_numbers("a", 20)
+        length = path.stat().st_size // 20
+        damage(path, 5 * length + 14)
+        os.truncate(path, 19 * length + 8)
+        [report] = inspected("a", code=1)
+        assert report["count"] == 18
+        assert [(one["record"], one["offset_bytes"]) for one in report["damage"]] == [
+            (5, 5 * length),
+            (19, 19 * length),
+        ]
+        text = call("inspect", "a").stdout
+        assert f"record 5 at byte {5 * length}: corrupted record" in text
+        assert "copy the file again" in text
+        assert "2 damaged" in text
+
+    def test_a_damaged_first_header_is_a_damaged_tfrecord_file_by_its_name(self):
+        damage(write_numbers("a.tfrecord", 3), 0)
+        [report] = inspected("a.tfrecord", code=1)
+        assert (report["kind"], report["count"]) == ("tfrecord", 0)
+        assert report["damage"][0]["record"] == 0
+
+    def test_sequence_examples_have_feature_lists(self):
+        made = SequenceExample()
+        made.context.feature["id"].int64_list.value.append(3)
+        for step in range(4):
+            made.feature_lists.feature_list["x"].feature.add().float_list.value.append(step)
+        write_records("a", [made.SerializeToString()])
+        [report] = inspected("a")
+        assert report["examples"] == "SequenceExample"
+        assert features_of(report).keys() == {"id"}
+        [steps] = report["feature_lists"]
+        assert (steps["name"], steps["lengths"], steps["most"]) == ("x", [4, 4], 3.0)
+
+    def test_records_of_anything_else_are_bytes(self):
+        write_records("a", [b"", b"\xff\xff\xff"])
+        [report] = inspected("a")
+        assert (report["examples"], report["no_examples"]) == ("bytes", 2)
+        assert report["bytes"] == {"total": 3, "least": 0, "most": 3}
+
+    def test_images_are_written_as_png(self):
+        write_records("a", [example(**{"x/../y": image("JPEG", seed=3)})])
+        [report] = inspected("a", "--png", "out")
+        assert report["pictures"] == ["out/a-0-x_.._y.png"]
+        with Image.open("out/a-0-x_.._y.png") as picture:
+            assert (picture.format, picture.size) == ("PNG", (6, 4))
+
+    def test_texts_cannot_command_the_terminal(self):
+        write_records("a", [example(text=b"\x1b[31mred\x1b[0m \xe2\x80\xae")])
+        done = call("inspect", "a")
+        assert done.exit_code == 0
+        assert "\x1b" not in done.stdout
+        assert "\u202e" not in done.stdout
+
+
+class TestOtherKinds:
+    def test_csv(self):
+        Path("a").write_text("n,x,name\n1,0.5,a\n2,,bb\n")
+        [report] = inspected("a")
+        assert (report["kind"], report["unit"], report["count"]) == ("csv", "rows", 2)
+        found = features_of(report)
+        assert [found[name]["type"] for name in ("n", "x", "name")] == ["int64", "float32", "str"]
+        assert found["x"]["not_finite"] == 1
+
+    @pytest.mark.parametrize("delimiter", [";", "\t", "|"])
+    def test_other_delimiters_of_csv(self, delimiter):
+        Path("a").write_text("n,x\n1,2\n3,4\n".replace(",", delimiter))
+        [report] = inspected("a")
+        assert (report["kind"], report["count"]) == ("csv", 2)
+        assert features_of(report).keys() == {"n", "x"}
+
+    def test_a_line_that_does_not_fit_is_damage(self):
+        Path("a").write_text("n,x\n1,2\n3,4\n5\n7,8\n9,10\n")
+        [report] = inspected("a", code=1)
+        assert (report["count"], report["damage"][0]["record"]) == (4, 3)
+        assert "line 4: there are 1 fields" in report["damage"][0]["reason"]
+
+    def test_json_lines(self):
+        Path("a").write_text('{"n": 1, "ids": [1, 2]}\n{"n": 2, "ids": []}\n')
+        [report] = inspected("a")
+        assert (report["kind"], report["count"]) == ("json lines", 2)
+        assert features_of(report)["ids"]["lengths"] == [0, 2]
+
+    def test_tar(self):
+        with tarfile.open("a", "w") as archive:
+            add_members(archive, [("k/1.png", image()), ("k/1.cls", b"3")])
+        [report] = inspected("a")
+        assert (report["kind"], report["unit"], report["count"]) == ("tar", "samples", 1)
+        assert features_of(report)["png"]["format"] == "PNG"
+        assert report["first"][0]["values"]["__key__"] == "k/1"
+
+    def test_parquet_shows_columns_of_any_type(self):
+        table = pa.table(
+            {
+                "n": pa.array([1, None], pa.int32()),
+                "when": pa.array([0, 1], pa.timestamp("ms")),
+                "ids": [[1, 2], []],
+                "none": pa.array([None, None], pa.string()),
+            }
+        )
+        pyarrow.parquet.write_table(table, "a", compression="zstd")
+        [report] = inspected("a")
+        assert (report["kind"], report["count"], report["codecs"]) == ("parquet", 2, ["zstd"])
+        found = features_of(report)
+        assert found["n"]["share"] == 0.5
+        assert found["when"]["type"] == "timestamp[ms]"
+        assert found["ids"]["lengths"] == [0, 2]
+        assert (found["none"]["type"], found["none"]["share"]) == ("string", 0.0)
+        assert call("inspect", "a").exit_code == 0
+
+    def test_an_image(self):
+        Path("a").write_bytes(image("JPEG", (30, 20)))
+        [report] = inspected("a")
+        assert (report["format"], report["width"], report["height"]) == ("JPEG", 30, 20)
+        Path("a").write_bytes(image("JPEG", (30, 20))[:300])
+        [report] = inspected("a", code=1)
+        assert report["damage"]
+
+    def test_texts_of_any_encoding(self):
+        Path("a").write_bytes("eins\nzwölf\n".encode("latin-1"))
+        [report] = inspected("a")
+        assert (report["kind"], report["count"]) == ("text", 2)
+
+    def test_a_checkpoint_of_variables(self):
+        with tf.Graph().as_default(), tf.Session() as session:
+            tf.get_variable("weights", initializer=np.zeros((2, 3), np.float32))
+            session.run(tf.global_variables_initializer())
+            tf.train.Saver().save(session, "model.ckpt")
+        [report] = inspected("model.ckpt.index")
+        assert report["kind"] == "checkpoint"
+        assert report["tensors"] == [{"name": "weights", "type": "float32", "shape": [2, 3]}]
+        damage(Path("model.ckpt.index"), 4)
+        [report] = inspected("model.ckpt.index", code=1)
+        assert report["damage"]
+
+    def test_an_event_file(self):
+        with FileWriter("logs") as writer:
+            summary = tf.Summary()
+            summary.value.add(tag="loss", simple_value=1.0)
+            writer.add_summary(summary, 5)
+        [report] = inspected("logs")
+        assert (report["kind"], report["steps"], report["tags"]) == ("events", [5, 5], ["loss"])
+
+    @pytest.mark.parametrize(
+        ("data", "expected"),
+        [
+            (b"PK\x03\x04" + bytes(40), "a zip archive"),
+            (b"\x93NUMPY\x01" + bytes(40), "an array of NumPy"),
+            (bytes(100), None),
+        ],
+    )
+    def test_what_nobody_knows(self, data, expected):
+        Path("a").write_bytes(data)
+        [report] = inspected("a")
+        assert report["kind"] == "unknown"
+        assert (report["looks_like"] or "").startswith(expected or "")
+        assert call("inspect", "a").exit_code == 0
+
+    def test_an_empty_file(self):
+        Path("a").touch()
+        [report] = inspected("a")
+        assert (report["kind"], report["size_bytes"]) == ("empty", 0)
+
+    @pytest.mark.parametrize("pack", [gzip.compress, bz2.compress])
+    def test_compressed_files_are_what_is_in_them(self, pack):
+        Path("a").write_bytes(pack(b"n,x\n1,2\n3,4\n"))
+        [report] = inspected("a")
+        assert (report["kind"], report["count"]) == ("csv", 2)
+
+    def test_compressed_data_that_were_cut_short(self):
+        Path("a").write_bytes(gzip.compress(b"n,x\n" + b"1,2\n" * 10_000)[:-20])
+        [report] = inspected("a", code=1)
+        assert report["kind"] == "csv"
+        assert "the compressed data end too soon" in report["damage"][0]["reason"]
+
+    def test_a_number_that_json_has_not_is_null(self):
+        write_records("a", [example(x=float("inf"))])
+        text = call("inspect", "--json", "a").stdout
+        assert "Infinity" not in text
+        assert json.loads(text)["files"][0]["first"][0]["values"] == {"x": [None]}
+
+
+class TestSeveralFiles:
+    def test_one_that_cannot_be_read_does_not_end_it(self):
+        write_numbers("a", 1)
+        write_numbers("b", 2)
+        done = call("inspect", "a", "nowhere", "b")
+        assert done.exit_code == 1
+        assert done.stderr.startswith("headrace: inspect: nowhere: there is no such file")
+        assert "\n\nb\n" in done.stdout
+
+    def test_patterns_and_directories(self):
+        Path("d").mkdir()
+        write_numbers("d/a", 1)
+        write_numbers("d/b", 2)
+        assert [one["file"] for one in inspected("d")] == ["d/a", "d/b"]
+        assert [one["count"] for one in inspected("d/*", "d/a")] == [1, 2, 1]
+
+    def test_a_pipe_is_refused(self):
+        os.mkfifo("pipe")
+        done = call("inspect", "pipe")
+        assert done.exit_code == 1
+        assert "pipe: no file that can be read twice" in done.stderr
+
+    def test_a_file_that_may_not_be_read(self):
+        path = write_numbers("a", 1)
+        path.chmod(0)
+        if os.access("a", os.R_OK):
+            pytest.skip("root reads everything")
+        assert "a; Permission denied" in call("inspect", "a").stderr
+
+
+def test_a_record_that_claims_to_be_huge_is_no_trouble(here):
+    length = struct.pack("<Q", 1 << 62)
+    Path("a.tfrecord").write_bytes(length + bytes(4))
+    [report] = inspected("a.tfrecord", code=1)
+    assert report["count"] == 0

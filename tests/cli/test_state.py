@@ -1,0 +1,209 @@
+"""`headrace state`: what it says of states, whole and damaged."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.cli.files import call, write_numbers
+
+import headrace as hr
+import headrace.tf1 as tf
+from headrace import checkpoint
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_numbers("a", 50)
+    write_numbers("b", 50)
+    return tmp_path
+
+
+def state_of(pipe, number):
+    """The state behind so many batches."""
+    with iter(pipe) as batches:
+        for _ in range(number):
+            next(batches)
+        return batches.state()
+
+
+def said(state):
+    """What is said of a state."""
+    Path("state.json").write_text(json.dumps(state))
+    done = call("state", "state.json")
+    assert (done.exit_code, done.stderr) == (0, "")
+    return [line.strip() for line in done.stdout.splitlines()]
+
+
+def reads():
+    return hr.tfrecords(["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("pipe", "number", "expected"),
+    [
+        (lambda: reads().batch(4), 0, ["batch: at the beginning"]),
+        (
+            lambda: reads().batch(4),
+            14,
+            [
+                "batch: 14 batches were taken; the last one began at",
+                "tfrecords: file 1, counted from 0, record 2",
+            ],
+        ),
+        (
+            lambda: reads().shuffle(seed=1).epochs(3).batch(10),
+            25,
+            [
+                "batch: 25 batches were taken; the last one began at",
+                "epochs: pass 2, counted from 0",
+                "shuffle: place 40 of the order of this pass",
+            ],
+        ),
+        (
+            lambda: reads().shuffle(window=10, seed=1).batch(4),
+            3,
+            [
+                "batch: 3 batches were taken; the last one began at",
+                "shuffle: 8 were drawn; what waits in the window is read from here on",
+                "tfrecords: file 0, counted from 0, record 0",
+            ],
+        ),
+        (reads, 7, ["tfrecords: file 0, counted from 0, record 7"]),
+        (
+            lambda: reads().parse({"n": int}).filter(lambda e: e["n"] % 2).take(20).batch(5),
+            2,
+            ["batch: 2 batches were taken; the last one began at", "take: 5 were given"],
+        ),
+        (
+            lambda: hr.concat([reads(), reads()]).batch(30),
+            4,
+            ["batch: 4 batches were taken; the last one began at"],
+        ),
+    ],
+)
+def test_a_place_is_said_in_words(pipe, number, expected):
+    lines = said(state_of(pipe(), number))
+    begin = lines.index("place, from the last stage to the source:") + 1
+    assert lines[begin : begin + len(expected)] == expected
+
+
+def test_the_pipeline_is_said_with_its_seeds_and_files():
+    lines = said(state_of(reads().shuffle(seed=77).epochs(3).batch(10), 5))
+    assert lines[:7] == [
+        "state.json",
+        "the state of an iteration, version 1",
+        "of the pipeline:",
+        "tfrecords('auto')",
+        "shuffle(None)",
+        "epochs()",
+        "batch(10, 'keep')",
+    ]
+    for line in (
+        "files of its sources: 2",
+        "seeds: 77",
+        "numbers of epochs: 3",
+        "batches taken: 5; it goes on with batch 5, counted from 0",
+    ):
+        assert line in lines
+
+
+def test_what_was_left_out_is_said():
+    Path("t.txt").write_text("1\n2\nthree\n4\n")
+    numbers = hr.text_lines("t.txt").map(lambda example: {"n": int(example["text"])})
+    lines = said(state_of(numbers.skip_errors(5).batch(1), 3))
+    assert "1 example left out:" in lines
+    assert any(line.startswith("t.txt, record 2") for line in lines)
+
+
+@pytest.mark.parametrize(
+    "pipe",
+    [
+        lambda: hr.mix([reads(), reads()], seed=1).batch(3),
+        lambda: hr.zip([reads(), hr.arrays({"n": np.arange(100)})]).batch(3),
+        lambda: hr.concat([reads(), reads()]).shuffle(seed=3).batch(3),
+        lambda: reads().cache().epochs(2).batch(3),
+        lambda: reads().shuffle(seed=3).shard(1, 2).batch(3),
+        lambda: reads().parse({"n": hr.Ragged(int)}).pack(4, "n"),
+        lambda: reads().parse({"n": hr.Ragged(int)}).bucket_by_length("n", [3], size=4),
+        lambda: reads().parse({"n": int}).flat_map(lambda e: [e, e]).batch(3),
+        lambda: hr.iterable(lambda: ({"n": n} for n in range(50))).skip(2).take(30).batch(3),
+        lambda: reads().batch(4).map(lambda e: e).unbatch().batch(3),
+        lambda: reads().skip_errors(4).shuffle(window=5, seed=1).batch(3),
+    ],
+)
+@pytest.mark.parametrize("number", [0, 1, 8])
+def test_states_of_all_stages_can_be_said(pipe, number):
+    lines = said(state_of(pipe(), number))
+    begin = lines.index("place, from the last stage to the source:") + 1
+    assert lines[begin:]
+    assert not any("no stage has" in line for line in lines)
+
+
+def test_states_are_found_within_a_checkpoint():
+    states = [state_of(reads().batch(2), number) for number in (3, 4)]
+    Path("checkpoint.json").write_text(
+        json.dumps({"weight": 1.5, "ranks": states, "data": states[0]})
+    )
+    document = json.loads(call("state", "checkpoint.json", "--json").stdout)
+    assert [(one["where"], one["batches"]) for one in document["states"]] == [
+        ("ranks[0]", 3),
+        ("ranks[1]", 4),
+        ("data", 3),
+    ]
+    assert "checkpoint.json: ranks[1]\n" in call("state", "checkpoint.json").stdout
+
+
+def test_stdin_is_read():
+    text = json.dumps(state_of(reads().batch(2), 3))
+    done = subprocess.run(
+        [sys.executable, "-m", "headrace", "state", "-"],
+        input=text,
+        capture_output=True,
+        text=True,
+        timeout=50,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "batches taken: 3" in done.stdout
+
+
+def test_a_checkpoint_of_a_session_names_its_resources():
+    with tf.Graph().as_default(), tf.Session() as session:
+        queue = tf.FIFOQueue(5, [tf.int32], [()], name="numbers")
+        session.run(queue.enqueue([1]))
+        checkpoint.save(session, "session.ckpt")
+    done = call("state", "session.ckpt")
+    assert done.exit_code == 0
+    assert "numbers  FIFOQueueV2" in done.stdout
+    assert json.loads(call("state", "session.ckpt", "--json").stdout)["session"]["resources"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (lambda state: json.dumps({**state, "epoch": 1}), "the state is damaged: it was cut short"),
+        (lambda state: json.dumps({**state, "version": 99}), "the state has version 99"),
+        (lambda state: json.dumps(state)[:-10], "the JSON is damaged"),
+        (lambda state: '{"weight": 1}', "it holds no state of an iteration"),
+        (lambda state: "PK\x03\x04", "it is no JSON. States in files of PyTorch"),
+        (lambda state: "", "it is no JSON"),
+        (lambda state: "[" * 100_000, "it is no JSON"),
+    ],
+)
+def test_what_is_damaged_or_no_state_is_said(text, expected):
+    Path("state.json").write_text(text(state_of(reads().batch(2), 3)))
+    done = call("state", "state.json")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert done.stderr.startswith("headrace: state.json: ")
+    assert expected in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_file_that_is_missing_is_named():
+    done = call("state", "nowhere")
+    assert done.exit_code == 1
+    assert "nowhere; No such file or directory" in done.stderr

@@ -1,0 +1,143 @@
+"""`headrace verify`: what it finds, and what it exits with."""
+
+import gzip
+import json
+import os
+import tarfile
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from tests.archives import add_members
+from tests.cli.files import call, damage, image, write_numbers
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def verified(*arguments):
+    """The exit code, and what is said of each file by its name."""
+    done = call("verify", "--json", *arguments)
+    document = json.loads(done.stdout)
+    assert document["whole"] == (done.exit_code == 0)
+    return done.exit_code, {one["file"]: one for one in document["files"]}
+
+
+def test_whole_files_exit_with_0():
+    write_numbers("a", 10)
+    write_numbers("b", 20)
+    code, found = verified("a", "b")
+    assert code == 0
+    assert [(one["records"], one["damage"]) for one in found.values()] == [(10, []), (20, [])]
+    done = call("verify", "a", "b")
+    assert done.stdout.startswith("2 files, 30 records are whole, ")
+    assert done.stdout.endswith(": no damage\n")
+    assert "a: whole, 10 records\n" in call("verify", "-v", "a").stdout
+
+
+def test_each_damaged_record_is_named_and_what_follows_is_read():
+    for name in ("a", "b", "c"):
+        length = write_numbers(name, 100).stat().st_size // 100
+    damage(Path("b"), 7 * length + 13)
+    damage(Path("b"), 40 * length + 13)
+    damage(Path("c"), 90 * length)
+    code, found = verified("a", "b", "c")
+    assert code == 1
+    places = {
+        name: [(one["record"], one["offset_bytes"]) for one in result["damage"]]
+        for name, result in found.items()
+    }
+    assert places == {"a": [], "b": [(7, 7 * length), (40, 40 * length)], "c": [(90, 90 * length)]}
+    assert [one["records"] for one in found.values()] == [100, 98, 90]
+    text = call("verify", "a", "b", "c").stdout
+    assert f"b: record 7 at byte {7 * length}: corrupted record" in text
+    assert "3 damaged places in 2 files" in text
+    assert "What follows in the file was not read." in text
+
+
+def test_one_thread_finds_the_same():
+    write_numbers("a", 5000)
+    for offset in (100, 5000, 90_000):
+        damage(Path("a"), offset)
+    assert verified("a", "--threads", 1) == verified("a", "--threads", 3)
+
+
+@pytest.mark.parametrize("cut", [1, 30])
+def test_compressed_files_that_are_cut_short(cut):
+    write_numbers("plain", 1000)
+    Path("a").write_bytes(gzip.compress(Path("plain").read_bytes())[:-cut])
+    code, found = verified("a")
+    assert code == 1
+    assert "compressed data end too soon" in found["a"]["damage"][0]["reason"]
+
+
+def test_a_compressed_file_whose_checksum_differs():
+    write_numbers("plain", 1000)
+    Path("a").write_bytes(gzip.compress(Path("plain").read_bytes()))
+    damage(Path("a"), -6)
+    assert verified("a")[0] == 1
+
+
+def test_images_are_decoded():
+    Path("a.png").write_bytes(image(size=(40, 30)))
+    Path("b.jpg").write_bytes(image("JPEG", size=(40, 30)))
+    Path("c.png").write_bytes(image(size=(40, 30))[:-400])
+    code, found = verified("a.png", "b.jpg", "c.png")
+    assert code == 1
+    assert [len(one["damage"]) for one in found.values()] == [0, 0, 1]
+    assert "DecodeImage" not in found["c.png"]["damage"][0]["reason"]
+
+
+def test_rows_lines_and_samples_are_parsed():
+    Path("a.csv").write_text("n,m\n" + "1,2\n" * 10 + "3\n")
+    Path("a.jsonl").write_text('{"n": 1}\n' * 10 + '{"n": \n')
+    with tarfile.open("a.tar", "w") as archive:
+        add_members(archive, [("1.x", b""), ("1.y", b""), ("2.x", b"")])
+    code, found = verified("a.csv", "a.jsonl", "a.tar")
+    assert code == 1
+    assert [(one["records"], len(one["damage"])) for one in found.values()] == [
+        (10, 1),
+        (10, 1),
+        (1, 1),
+    ]
+
+
+def test_pages_of_parquet_are_checked():
+    table = pa.table({"n": list(range(1000))})
+    pyarrow.parquet.write_table(
+        table, "a", compression="none", use_dictionary=False, write_page_checksum=True
+    )
+    assert verified("a")[0] == 0
+    damage(Path("a"), 2000)
+    code, found = verified("a")
+    assert code == 1
+    assert "Copy the file again." in found["a"]["damage"][0]["reason"]
+    os.truncate("a", 3000)
+    assert verified("a")[0] == 1
+
+
+def test_what_cannot_be_read_exits_with_1_and_the_rest_is_read():
+    write_numbers("a", 3)
+    done = call("verify", "nowhere", "a")
+    assert done.exit_code == 1
+    assert "headrace: verify: nowhere: there is no such file" in done.stderr
+    assert "1 file, 3 records are whole" in done.stdout
+
+
+def test_a_file_of_no_known_kind_cannot_be_checked():
+    Path("a").write_bytes(bytes(100))
+    code, found = verified("a")
+    assert code == 1
+    assert found["a"]["damage"][0]["reason"].startswith("its kind is unknown")
+
+
+def test_an_empty_file_and_one_that_is_given_twice():
+    Path("a").touch()
+    write_numbers("b", 2)
+    code, found = verified("a", "b", "b")
+    assert code == 0
+    assert [one["records"] for one in found.values()] == [0, 2]
