@@ -411,6 +411,19 @@ mod tests {
     }
 
     #[test]
+    fn blocks_of_rows_that_were_taken_do_not_pile_up_behind_others() {
+        let mut rows = Rows::new();
+        for value in 0..1000 {
+            rows.append(&Rows::all(block(&[value, -value, value])));
+            if value > 9 {
+                rows.take_front(3);
+            }
+            assert!(rows.blocks.len() <= 20, "{} blocks for {} rows", rows.blocks.len(), rows.len());
+        }
+        assert_eq!(values(&rows.take_front(4)), [990, -990, 990, 991]);
+    }
+
+    #[test]
     fn a_whole_block_is_not_copied() {
         let (one, other) = (block(&[1, 2, 3]), block(&[7]));
         assert!(Arc::ptr_eq(&Rows::all(Arc::clone(&one)).gather().unwrap(), &one));
