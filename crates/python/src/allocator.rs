@@ -10,6 +10,8 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 /// - `narenas`: All threads share one store of free pages, so what one of them frees serves the others. By default there
 ///   are four for each processor, and each keeps pages of its own.
 /// - `dirty_decay_ms`: Pages that nobody uses go back to the system within a second.
+/// - `tcache_max`: A thread keeps what it freed for itself only if that is small. Kept pieces of some pages lie between free
+///   ones, which are no use for what is large: 8 to 12 % of the memory of a pipeline.
 /// - `thp`: No huge pages, which cost 20 MB and save next to no time.
 ///
 /// The environment's variable `_RJEM_MALLOC_CONF` overrides it.
@@ -17,4 +19,4 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 // pointer to characters that end with a zero; so it is a thin pointer, to an array, and there is one.
 #[allow(unsafe_code)]
 #[unsafe(export_name = "_rjem_malloc_conf")]
-static CONFIGURATION: &[u8; 40] = b"narenas:1,dirty_decay_ms:1000,thp:never\0";
+static CONFIGURATION: &[u8; 56] = b"narenas:1,dirty_decay_ms:1000,tcache_max:4096,thp:never\0";

@@ -8,7 +8,7 @@ use crate::note::{Failure, Passed};
 use crate::pipeline::Plan;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::pipeline::block::{Block, RowOrigin};
-use headrace_engine::pipeline::budget::Budget;
+use headrace_engine::pipeline::budget::{Budget, Charge};
 use headrace_engine::pipeline::executor::{Executor, Output};
 use headrace_engine::pipeline::mark::Mark;
 use headrace_engine::pipeline::meters::{Meter, Read, Time};
@@ -255,8 +255,16 @@ pub struct Execution {
     executor: Arc<Executor>,
     cancellation: Cancellation,
     workers: Mutex<Vec<JoinHandle<()>>>,
-    /// Where what was given last can be taken up again, and how many rows it has.
-    last: Mutex<(Mark, u64)>,
+    last: Mutex<Last>,
+}
+
+/// What was given last.
+struct Last {
+    /// Where it can be taken up again.
+    mark: Mark,
+    num_rows: u64,
+    /// It is charged until something else is given: the program still has it when it asks for that.
+    _charge: Option<Charge>,
 }
 
 #[pymethods]
@@ -278,14 +286,15 @@ impl Execution {
         let first = place.map_or_else(|| Ok(Mark::default()), |place| mark::from_python(&place))?;
         let root = plan.0.start(pass_number, settings, 0, &first);
         let root = root.map_err(|error| PyValueError::new_err(error.message().to_owned()))?;
-        let executor = Executor::new(root, num_lanes, Budget::new(memory_bytes), max_outputs).metered(num_stages);
+        let budget = Budget::of_process(memory_bytes, num_threads + num_lanes);
+        let executor = Executor::new(root, num_lanes, budget, max_outputs).metered(num_stages);
         let executor = Arc::new(executor);
         let cancellation = Cancellation::new();
         let execution = Self {
             executor: Arc::clone(&executor),
             cancellation: cancellation.clone(),
             workers: Mutex::default(),
-            last: Mutex::new((first, 0)),
+            last: Mutex::new(Last { mark: first, num_rows: 0, _charge: None }),
         };
         for number in 0..num_threads {
             let (executor, cancellation) = (Arc::clone(&executor), cancellation.clone());
@@ -319,11 +328,13 @@ impl Execution {
             Output::End | Output::Timeout => return Ok(None),
         };
         let num_rows = block.num_rows();
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = (mark, num_rows as u64);
-        let columns = match Arc::try_unwrap(block) {
-            Ok(block) => block.columns,
-            Err(block) => block.columns.clone(),
+        let (columns, charge) = match Arc::try_unwrap(block) {
+            Ok(block) => block.into_columns(),
+            Err(block) => (block.columns.clone(), None),
         };
+        let last = Last { mark, num_rows: num_rows as u64, _charge: charge };
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = last;
+        self.executor.note_room();
         let given = |column| if strings_as_arrow { arrow(py, column) } else { owned(py, column) };
         let columns = columns.into_iter().map(given).collect::<PyResult<Vec<_>>>()?;
         (num_rows, PyList::new(py, columns)?).into_bound_py_any(py).map(Some)
@@ -332,8 +343,11 @@ impl Execution {
     /// Where the rows go on behind those that were given, of which the last `num_left` count as not given: a list of numbers
     /// and lists.
     fn place<'py>(&self, py: Python<'py>, num_left: u64) -> PyResult<Bound<'py, PyList>> {
-        let (mark, num_rows) = self.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        mark::to_python(py, &mark.behind(num_rows.saturating_sub(num_left)))
+        let behind = {
+            let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+            last.mark.behind(last.num_rows.saturating_sub(num_left))
+        };
+        mark::to_python(py, &behind)
     }
 
     /// The next task of a lane, or None once this is closed. Waits.

@@ -32,6 +32,11 @@ impl Block {
         self
     }
 
+    /// The components, and what they are charged with beside their buffers.
+    pub fn into_columns(self) -> (Vec<Column>, Option<Charge>) {
+        (self.columns, self._charge)
+    }
+
     /// How many examples there are.
     pub fn num_rows(&self) -> usize {
         self.num_rows

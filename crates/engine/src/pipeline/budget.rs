@@ -4,22 +4,50 @@ use crate::sync::atomic::{AtomicUsize, Ordering};
 use bytes::Bytes;
 use std::sync::Arc;
 
+/// Of the memory of a process, this part is left for what the allocator keeps beside what is in use.
+const KEPT_PART: usize = 8;
+/// So much is left for each thread, and for what there is once: stacks, what is freed and a thread uses again, open files.
+const THREAD_BYTES: usize = 512 << 10;
+
 /// How many bytes a pipeline may hold, and how many it holds.
 #[derive(Debug)]
 pub struct Budget {
     limit_bytes: usize,
+    /// What of the limit is not charged, but left for what nobody counts.
+    beside_bytes: usize,
     used_bytes: AtomicUsize,
 }
 
 impl Budget {
     /// A budget of which nothing is used.
     pub fn new(limit_bytes: usize) -> Arc<Self> {
-        Arc::new(Self { limit_bytes, used_bytes: AtomicUsize::new(0) })
+        Self::with(limit_bytes, 0)
+    }
+
+    /// A budget by which a process with so many threads is to grow: something is left for what it takes beside what is charged.
+    pub fn of_process(limit_bytes: usize, num_threads: usize) -> Arc<Self> {
+        let fixed = (num_threads.saturating_add(2)).saturating_mul(THREAD_BYTES);
+        let kept = limit_bytes / KEPT_PART;
+        Self::with(limit_bytes, kept + fixed.min(kept))
+    }
+
+    fn with(limit_bytes: usize, beside_bytes: usize) -> Arc<Self> {
+        Arc::new(Self { limit_bytes, beside_bytes, used_bytes: AtomicUsize::new(0) })
+    }
+
+    /// How many bytes were given to the pipeline.
+    pub fn limit_bytes(&self) -> usize {
+        self.limit_bytes
     }
 
     /// How many bytes may be held.
-    pub fn limit_bytes(&self) -> usize {
-        self.limit_bytes
+    pub fn room_bytes(&self) -> usize {
+        self.limit_bytes - self.beside_bytes
+    }
+
+    /// How many bytes would have to be given so that so many may be held.
+    pub fn limit_for(&self, room_bytes: u128) -> u128 {
+        room_bytes * self.limit_bytes as u128 / (self.room_bytes() as u128).max(1)
     }
 
     /// How many bytes are held.
@@ -29,7 +57,7 @@ impl Budget {
 
     /// Charges `num_bytes` if there is room for them.
     pub fn try_charge(self: &Arc<Self>, num_bytes: usize) -> Option<Charge> {
-        let fits = |used: usize| used.checked_add(num_bytes).filter(|sum| *sum <= self.limit_bytes);
+        let fits = |used: usize| used.checked_add(num_bytes).filter(|sum| *sum <= self.room_bytes());
         let update = self.used_bytes.fetch_update(Ordering::AcqRel, Ordering::Acquire, fits);
         update.ok().map(|_| Charge { budget: Arc::clone(self), num_bytes })
     }
@@ -107,6 +135,17 @@ mod tests {
         drop(first);
         assert!(budget.try_charge(10).is_some());
         assert_eq!(budget.used_bytes(), 0);
+    }
+
+    #[test]
+    fn a_budget_of_a_process_has_room_for_less_than_its_limit() {
+        let small = Budget::of_process(16 << 20, 2);
+        assert_eq!((small.limit_bytes(), small.room_bytes()), (16 << 20, 12 << 20));
+        assert!(small.try_charge(small.room_bytes() + 1).is_none());
+        assert_eq!(small.limit_for(24 << 20), 32 << 20);
+        let large = Budget::of_process(1 << 30, 6);
+        assert_eq!(large.room_bytes(), (1 << 30) - (128 << 20) - (4 << 20));
+        assert_eq!(Budget::of_process(0, 2).limit_for(5), 0);
     }
 
     #[test]

@@ -256,6 +256,15 @@ impl Executor {
         self.meters.consumer_waiting.add(time);
     }
 
+    /// Says that the consumer has let go of something that was charged.
+    pub fn note_room(&self) {
+        let mut state = self.state.lock();
+        // Whoever asks the nodes now may have looked before.
+        if state.is_refused || matches!(state.nodes, Nodes::Asked) {
+            self.note_change(&mut state);
+        }
+    }
+
     /// Waits until there are rows, or the pipeline is over, or it is late. Asks the nodes if nobody else does.
     fn wait_for_output<'a>(&'a self, mut state: Guard<'a>, deadline: Option<Instant>) -> Guard<'a> {
         while state.outputs.is_empty() && !state.is_over() {
@@ -295,9 +304,11 @@ impl Executor {
         let mut tasks = Tasks::new(self.has_hosted.len());
         while !state.is_closed && state.is_changed && state.outputs.len() < enough {
             state.is_changed = false;
+            let is_starving = state.outputs.is_empty();
             drop(state);
-            let mut context =
-                Context { tasks: &mut tasks, budget: &self.budget, meters: &self.meters, is_refused: Cell::new(false) };
+            let is_refused = Cell::new(false);
+            let (budget, meters) = (&self.budget, &self.meters);
+            let mut context = Context { tasks: &mut tasks, budget, meters, is_starving, is_refused };
             let poll = root.pull(&mut context);
             let is_refused = context.is_refused.get();
             state = self.state.lock();
@@ -312,8 +323,9 @@ impl Executor {
                     false
                 }
                 Ok(Poll::Pending) => {
-                    let is_stuck = state.num_running == 0 && state.tasks.is_empty() && tasks.is_empty();
-                    if is_stuck && !state.is_changed && !state.is_closed {
+                    let is_idle = state.num_running == 0 && state.tasks.is_empty() && tasks.is_empty();
+                    // While something waits for the consumer, room is made when that is taken.
+                    if is_idle && is_starving && !state.is_changed && !state.is_closed {
                         state.error = Some(Error::internal("a pipeline waits for tasks that nobody has started"));
                     }
                     state.error.is_some()

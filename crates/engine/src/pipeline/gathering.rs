@@ -6,6 +6,7 @@ use crate::tensor::Tensor;
 use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// The number of a column, and that of a row of it.
@@ -102,11 +103,32 @@ pub(super) fn gather_ragged(columns: &[&Column], rows: impl ExactSizeIterator<It
         num_values += lists[column].row_length(row);
         ends.push(num_values);
     }
-    let values: Vec<_> = lists.iter().map(|ragged| Column::Dense(ragged.values().clone())).collect();
-    let values: Vec<_> = values.iter().collect();
-    let places: Vec<_> =
-        rows.flat_map(|(column, row)| lists[column].range(row).map(move |place| (column, place))).collect();
-    Ok(Ragged::new(gather_dense(&values, places.into_iter())?, ends))
+    let values: Vec<_> = lists.iter().map(|ragged| ragged.values()).collect();
+    let parts = rows.map(|(column, row)| (column, lists[column].range(row)));
+    Ok(Ragged::new(gather_parts(&values, parts, num_values)?, ends))
+}
+
+/// Parts of vectors behind each other: of each the number of its vector, and where it is in it; `num_values` in all.
+fn gather_parts(
+    vectors: &[&Tensor],
+    parts: impl Iterator<Item = (usize, Range<usize>)>,
+    num_values: usize,
+) -> Result<Tensor> {
+    let Some(first) = vectors.first() else { return Err(unlike()) };
+    check_alike(vectors.iter().map(|vector| (vector.dtype(), vector.shape().row())))?;
+    let shape = Shape::new(&[num_values]);
+    let room = allocate::elements(first.dtype(), &shape);
+    if first.dtype() == DType::String {
+        let strings = parts.flat_map(|(vector, part)| &vectors[vector].string_values()[part]);
+        let strings = room.collect(strings.cloned())?;
+        return Tensor::strings(shape, strings);
+    }
+    let size = first.dtype().size();
+    let mut bytes = room.room()?;
+    parts.for_each(|(vector, part)| {
+        bytes.extend_from_slice(&vectors[vector].bytes()[part.start * size..part.end * size]);
+    });
+    Tensor::from_bytes(first.dtype(), shape, bytes.into())
 }
 
 pub(super) fn gather_each(columns: &[&Column], mut rows: impl Iterator<Item = Place>) -> Result<Arc<[Tensor]>> {

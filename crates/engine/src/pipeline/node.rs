@@ -49,14 +49,17 @@ pub struct Context<'a> {
     pub budget: &'a Arc<Budget>,
     /// What the stages have done.
     pub meters: &'a Arc<Meters>,
+    /// Nothing waits for the consumer.
+    pub is_starving: bool,
     /// Set when something did not fit into the budget.
     pub is_refused: Cell<bool>,
 }
 
 impl Context<'_> {
-    /// Charges `num_bytes` to the budget; `None` if they do not fit, unless nothing would go on without them.
+    /// Charges `num_bytes` to the budget; `None` if they do not fit, unless the node cannot go on without them and nothing
+    /// waits for the consumer, who would make room otherwise. So it may be `None` in any case.
     pub fn charge(&self, num_bytes: usize, is_needed: bool) -> Option<Charge> {
-        match is_needed {
+        match is_needed && self.is_starving {
             true => Some(self.budget.charge(num_bytes)),
             false => {
                 let charge = self.budget.try_charge(num_bytes);

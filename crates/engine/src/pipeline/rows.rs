@@ -112,7 +112,8 @@ impl Rows {
         } else if Arc::ptr_eq(&self.blocks, &other.blocks) {
             other.runs.iter().for_each(|run| self.push_run(run.block, run.start, run.length));
         } else {
-            self.forget_blocks();
+            // Those of rows that were taken from the front would pile up.
+            self.forget_blocks(0);
             // Blocks that both have at the border are one.
             let is_shared =
                 matches!((self.blocks.last(), other.blocks.first()), (Some(a), Some(b)) if Arc::ptr_eq(a, b));
@@ -143,21 +144,23 @@ impl Rows {
         self.num_rows -= count;
         let trail = self.trail.take_front(count);
         let mut front = Self { blocks: Arc::clone(&self.blocks), runs, num_rows: count, group: None, trail };
-        front.forget_blocks();
+        let num_runs = front.runs.len();
+        front.forget_blocks(2 * num_runs);
         front
     }
 
-    /// Lets go of blocks of which there are no rows, if there are many.
-    fn forget_blocks(&mut self) {
+    /// Lets go of blocks of which there are no rows, if there are more than `enough` blocks, and some.
+    fn forget_blocks(&mut self, enough: usize) {
         const SPARE: usize = 8;
-        if self.blocks.len() <= 2 * self.runs.len() + SPARE {
+        if self.blocks.len() <= enough + SPARE {
             return;
         }
-        let mut used: Vec<_> = self.runs.iter().map(|run| run.block).collect();
-        used.sort_unstable();
-        used.dedup();
-        self.runs.iter_mut().for_each(|run| run.block = used.partition_point(|block| *block < run.block));
-        self.blocks = Arc::new(used.into_iter().map(|block| Arc::clone(&self.blocks[block])).collect());
+        let mut numbers: Vec<_> = std::iter::repeat_n(None, self.blocks.len()).collect();
+        self.runs.iter().for_each(|run| numbers[run.block] = Some(0));
+        numbers.iter_mut().flatten().enumerate().for_each(|(number, used)| *used = number);
+        self.runs.iter_mut().for_each(|run| run.block = numbers[run.block].unwrap_or_default());
+        let used = self.blocks.iter().zip(&numbers).filter(|(_, number)| number.is_some());
+        self.blocks = Arc::new(used.map(|(block, _)| Arc::clone(block)).collect());
     }
 
     /// Each row: its block and its number there.
@@ -405,6 +408,19 @@ mod tests {
         rows.take_front(74);
         rows.append(&front);
         assert_eq!((rows.blocks.len(), values(&rows)), (6, vec![37, 38, 39, 0, -1, -2]));
+    }
+
+    #[test]
+    fn blocks_of_rows_that_were_taken_do_not_pile_up_behind_others() {
+        let mut rows = Rows::new();
+        for value in 0..1000 {
+            rows.append(&Rows::all(block(&[value, -value, value])));
+            if value > 9 {
+                rows.take_front(3);
+            }
+            assert!(rows.blocks.len() <= 20, "{} blocks for {} rows", rows.blocks.len(), rows.len());
+        }
+        assert_eq!(values(&rows.take_front(4)), [990, -990, 990, 991]);
     }
 
     #[test]

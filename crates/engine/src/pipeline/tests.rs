@@ -22,6 +22,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 mod combined;
+mod limited;
 mod resumed;
 
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -282,7 +282,7 @@ impl Holding {
     pub fn look_at(&mut self, budget: &Arc<Budget>, num_bytes: usize) -> Result<()> {
         let num_bytes = num_bytes + self.blocks.capacity() * size_of::<Held>();
         self.charge.get_or_insert_with(|| budget.charge(0)).correct(num_bytes);
-        if self.is_tight || budget.used_bytes() <= budget.limit_bytes() / 2 {
+        if self.is_tight || budget.used_bytes() <= budget.room_bytes() / 2 {
             return Ok(());
         }
         self.is_tight = true;

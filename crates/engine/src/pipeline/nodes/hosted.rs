@@ -61,7 +61,7 @@ impl Hosted {
 impl Node for Hosted {
     fn pull(&mut self, context: &mut Context) -> Result<Poll> {
         while !self.is_over && self.error.is_none() && self.ring.len() < self.ahead() {
-            let wanted_bytes = Expected::wanted_bytes(context.budget.limit_bytes());
+            let wanted_bytes = Expected::wanted_bytes(context.budget.room_bytes());
             let num_bytes = self.expected.task_bytes().unwrap_or(wanted_bytes);
             let Some(charge) = context.charge(num_bytes, self.ring.is_empty()) else { break };
             let (slot, expected) = (self.ring.start(Mark::default()), self.expected.clone());
@@ -87,6 +87,6 @@ impl Node for Hosted {
         if let Some(error) = self.error.take() {
             return Err(error);
         }
-        Ok(if self.ring.is_empty() { Poll::End } else { Poll::Pending })
+        Ok(if self.is_over && self.ring.is_empty() { Poll::End } else { Poll::Pending })
     }
 }

@@ -130,9 +130,9 @@ impl Map {
     /// Starts as many tasks as there may be.
     fn start_tasks(&mut self, context: &mut Context) -> Result<()> {
         while self.ring.len() < self.ahead && self.fill(context) {
-            let (num_rows, num_bytes) = self.next_part(context.budget.limit_bytes());
+            let (num_rows, num_bytes) = self.next_part(context.budget.room_bytes());
             // A guess may be more than there is; then nothing else fits.
-            let num_bytes = num_bytes.min(context.budget.limit_bytes());
+            let num_bytes = num_bytes.min(context.budget.room_bytes());
             let Some(charge) = context.charge(num_bytes, self.ring.is_empty()) else { return Ok(()) };
             self.note_start(context.meters);
             let rows = self.waiting.take_front(num_rows);
@@ -198,7 +198,7 @@ impl Map {
         let stages = match &self.worker {
             Worker::Pool(stages) => Arc::clone(stages),
             Worker::Lane(lane) => {
-                let wanted_bytes = Expected::wanted_bytes(context.budget.limit_bytes());
+                let wanted_bytes = Expected::wanted_bytes(context.budget.room_bytes());
                 let Position { stage, skipper, .. } = self.position;
                 let state = self.state.take();
                 let task =
@@ -360,7 +360,8 @@ impl Node for Map {
             self.start_tasks(context)?;
             self.ready.extend(polls(rows, notes, mark.with_text(state)));
         }
-        if !self.ring.is_empty() {
+        // What waits did not fit.
+        if !self.ring.is_empty() || !self.waiting.is_empty() {
             return Ok(Poll::Pending);
         }
         match std::mem::replace(&mut self.input, Input::Ended) {

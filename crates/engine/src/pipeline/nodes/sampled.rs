@@ -246,7 +246,7 @@ impl Node for Sampled {
                     self.start_tasks(context);
                     self.ready.extend(polls(rows, notes, mark));
                 }
-                None if self.ring.is_empty() => return Ok(Poll::End),
+                None if self.ring.is_empty() && self.next >= self.num_places => return Ok(Poll::End),
                 None => return Ok(Poll::Pending),
             }
         }

@@ -195,7 +195,7 @@ impl Window {
     fn check_budget(&self, budget: &Budget) -> Result<()> {
         let row_bytes = self.holding.row_bytes() as u128 * SPREAD_PERCENT / 100;
         let needed = (row_bytes + size_of::<Place>() as u128) * self.size as u128;
-        match needed > budget.limit_bytes() as u128 {
+        match needed > budget.room_bytes() as u128 {
             false => Ok(()),
             true => Err(Error::new(
                 Code::ResourceExhausted,
@@ -204,7 +204,7 @@ impl Window {
                      window, shuffle before the examples are decoded, or raise options(memory_bytes=...)",
                     self.size,
                     // What comes may be larger, and something is left for what is before and behind the window.
-                    needed + needed / 5,
+                    budget.limit_for(needed + needed / 5),
                     budget.limit_bytes()
                 ),
             )),
@@ -217,7 +217,7 @@ impl Window {
         let is_full = self.waiting.len() == self.size && !self.is_over;
         let is_first = is_full && !self.was_full;
         self.was_full |= is_full;
-        let is_used_up = budget.used_bytes() > budget.limit_bytes() && !self.is_over && !self.waiting.is_empty();
+        let is_used_up = budget.used_bytes() > budget.room_bytes() && !self.is_over && !self.waiting.is_empty();
         match is_first || is_used_up {
             true => self.check_budget(budget),
             false => Ok(()),

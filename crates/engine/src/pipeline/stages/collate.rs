@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::pipeline::block::{Block, Origins};
-use crate::pipeline::column::{Column, Ragged};
+use crate::pipeline::column::Column;
 use crate::pipeline::nodes::map::Stage;
 use crate::pipeline::rows::Rows;
 use crate::tensor::Tensor;
@@ -10,6 +10,7 @@ use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::Shape;
 use bytes::Bytes;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Makes a batch of the rows: one row, whose components have a leading axis.
@@ -77,8 +78,14 @@ impl Stage for Collate {
 
 impl Collate {
     fn column(&self, rows: &Rows, index: usize) -> Result<Column> {
+        let name =
+            |error: Error| Error::new(error.code(), format!("component '{}': {}", self.names[index], error.message()));
+        if let Some(padding) = &self.padding
+            && let Some(lists) = lists(rows, index)
+        {
+            return pad_lists(&lists, padding, index).map(Column::Dense).map_err(name);
+        }
         let column = match (rows.gather_column(index)?, &self.padding) {
-            (Column::Ragged(ragged), Some(padding)) => pad_lists(&ragged, padding, index).map(Column::Dense),
             (Column::Each(rows), Some(padding)) => pad_tensors(&rows, padding, index).map(Column::Dense),
             (Column::Dense(rows), Some(padding)) if padding.is_bounded(index) && rows.shape().len() > 1 => {
                 let rows = (0..rows.shape()[0]).map(|row| rows.row(row)).collect::<Result<Vec<_>>>()?;
@@ -87,37 +94,47 @@ impl Collate {
             (Column::Text(text), _) => Ok(Column::Text(text)),
             (column, _) => column.to_tensor().map(Column::Dense),
         };
-        let name =
-            |error: Error| Error::new(error.code(), format!("component '{}': {}", self.names[index], error.message()));
         column.map_err(name)
     }
 }
 
+/// Column `index` of the rows, if they are lists: where each of them is.
+fn lists<'a>(rows: &'a Rows, index: usize) -> Option<Vec<List<'a>>> {
+    let list = |(block, row): (&'a Arc<Block>, usize)| match &block.columns[index] {
+        Column::Ragged(ragged) => Some((ragged.values(), ragged.range(row))),
+        _ => None,
+    };
+    rows.iter().map(list).collect()
+}
+
+/// The values of some lists, and which of them are those of one.
+type List<'a> = (&'a Tensor, Range<usize>);
+
 /// The lists as rows of one length.
-fn pad_lists(ragged: &Ragged, padding: &Padding, index: usize) -> Result<Tensor> {
+fn pad_lists(lists: &[List<'_>], padding: &Padding, index: usize) -> Result<Tensor> {
     let filler = padding.value(index)?;
-    let num_rows = ragged.len();
-    let longest = (0..num_rows).map(|row| ragged.row_length(row)).max().unwrap_or(0);
+    if let Some((other, _)) = lists.iter().find(|(values, _)| values.dtype() != filler.dtype()) {
+        return Err(Error::internal(format!("lists of {} are filled up with {}", other.dtype(), filler.dtype())));
+    }
+    let longest = lists.iter().map(|(_, range)| range.len()).max().unwrap_or(0);
     let width = padding.width(index, longest);
-    let shape = Shape::new(&[num_rows, width]);
-    let values = ragged.values();
-    let room = allocate::elements(values.dtype(), &shape);
-    if values.dtype() == DType::String {
+    let shape = Shape::new(&[lists.len(), width]);
+    let room = allocate::elements(filler.dtype(), &shape);
+    if filler.dtype() == DType::String {
         let filler = string(filler)?;
-        let strings = (0..num_rows).flat_map(|row| {
-            let list = &values.string_values()[ragged.range(row)];
+        let strings = lists.iter().flat_map(|(values, range)| {
+            let list = &values.string_values()[range.clone()];
             list.iter().chain(std::iter::repeat_n(filler, width - list.len()))
         });
         return Tensor::strings(shape.clone(), room.collect(strings.cloned())?);
     }
-    let size = values.dtype().size();
+    let size = filler.dtype().size();
     let mut bytes: Vec<u8> = room.room()?;
-    for row in 0..num_rows {
-        let list = ragged.range(row);
+    for (values, list) in lists {
         bytes.extend_from_slice(&values.bytes()[list.start * size..list.end * size]);
         (list.len()..width).for_each(|_| bytes.extend_from_slice(filler.bytes()));
     }
-    Tensor::from_bytes(values.dtype(), shape.clone(), bytes.into())
+    Tensor::from_bytes(filler.dtype(), shape.clone(), bytes.into())
 }
 
 fn string(filler: &Tensor) -> Result<&Bytes> {

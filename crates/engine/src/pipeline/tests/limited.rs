@@ -1,0 +1,73 @@
+//! What nodes do while there is no memory, and something waits for the consumer.
+
+use super::*;
+use crate::pipeline::index::Kept;
+use crate::pipeline::meters::Meters;
+use crate::pipeline::node::{Context, Node, Poll};
+use crate::pipeline::plan::Shuffle;
+use crate::pipeline::task::Tasks;
+use std::cell::Cell;
+
+/// Nodes without any memory, and what they have started.
+struct Limited {
+    root: Box<dyn Node>,
+    tasks: Tasks,
+    budget: Arc<Budget>,
+    meters: Arc<Meters>,
+}
+
+impl Limited {
+    fn new(plan: &Arc<Plan>) -> Self {
+        let root = plan.start(0, Settings::new(2), 0, &Mark::default()).unwrap();
+        Self { root, tasks: Tasks::new(1), budget: Budget::new(0), meters: Arc::new(Meters::new(0)) }
+    }
+
+    fn pull(&mut self, is_starving: bool) -> Poll {
+        let (budget, meters, is_refused) = (&self.budget, &self.meters, Cell::new(false));
+        let mut context = Context { tasks: &mut self.tasks, budget, meters, is_starving, is_refused };
+        self.root.pull(&mut context).unwrap()
+    }
+
+    /// All rows. Nodes are asked while something seems to wait for the consumer, and once more when they have nothing then.
+    fn drain(mut self) -> Vec<String> {
+        let mut rows = Vec::new();
+        loop {
+            let mut poll = self.pull(false);
+            // What takes no memory that is charged may be under way.
+            if matches!(poll, Poll::Pending) && self.tasks.is_empty() {
+                poll = self.pull(true);
+            }
+            match poll {
+                Poll::Ready(given) => rows.extend(strings(&given.gather().unwrap().columns[0])),
+                Poll::Pending => {
+                    assert!(!self.tasks.is_empty(), "nothing can go on");
+                    while let Some(work) = self.tasks.pop() {
+                        work();
+                    }
+                }
+                Poll::Note(note) => panic!("{note:?}"),
+                Poll::End => return rows,
+            }
+        }
+    }
+}
+
+#[test]
+fn rows_that_do_not_fit_while_others_wait_are_made_later() {
+    let directory = Directory::new();
+    let lines = map(directory.lines(&LENGTHS), vec![]);
+    assert_eq!(Limited::new(&lines).drain(), expected(&LENGTHS));
+    let shuffle = Shuffle { seed: 3, kept: Arc::new(Kept::default()), reached: None };
+    let shuffled = map(Arc::new(Plan::Shuffled(directory.lines(&LENGTHS), shuffle)), vec![]);
+    assert_eq!(Limited::new(&shuffled).drain(), result(&shuffled, 0));
+    assert_eq!(Limited::new(&batches(lines, 1000)).drain().len(), 71);
+}
+
+#[test]
+fn python_is_asked_for_rows_once_nothing_waits() {
+    let mut limited = Limited::new(&Arc::new(Plan::Hosted(0)));
+    assert!(matches!(limited.pull(false), Poll::Pending));
+    assert!(limited.tasks.is_empty());
+    assert!(matches!(limited.pull(true), Poll::Pending));
+    assert_eq!(limited.tasks.num_hosted(0), 1);
+}
