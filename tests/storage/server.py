@@ -31,6 +31,7 @@ class Server:
         faults: What goes wrong with the next requests for data, the first of them first; None for a
             request that is answered well.
         requests: Method, path and range of each request so far.
+        asked: Set by the first request.
         has_ranges: Whether parts of files are given.
         has_tags: Whether files have ETags.
         has_times: Whether it says when they were written.
@@ -44,6 +45,7 @@ class Server:
         self.has_tags = True
         self.has_times = True
         self.lock = threading.Lock()
+        self.asked = threading.Event()
         self._http = _Http(("127.0.0.1", 0), Handler)
         self._http.owner = self
         self.address = f"127.0.0.1:{self._http.server_port}"
@@ -126,6 +128,8 @@ class Handler(BaseHTTPRequestHandler):
         query = parse_qs(urlsplit(self.path).query)
         if "list-type" in query:
             self._list(query)
+        elif query.get("comp") == ["list"]:
+            self._list_azure(query)
         else:
             self._file(with_body=True)
 
@@ -166,6 +170,7 @@ class Handler(BaseHTTPRequestHandler):
         wanted = self.headers.get("Range") or self.headers.get("x-ms-range")
         with self.owner.lock:
             self.owner.requests.append((self.command, self.path, wanted))
+        self.owner.asked.set()
 
     def _name(self) -> str:
         name = unquote(urlsplit(self.path).path).strip("/")
@@ -217,8 +222,35 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def _list(self, query: dict[str, list[str]]) -> None:
+        files, directories = self._found(query)
+        found = [
+            f"<Contents><Key>{escape(key)}</Key><Size>{len(data)}</Size>"
+            f"<ETag>{escape(self.owner.tag_of(data))}</ETag>"
+            "<LastModified>2026-11-01T00:00:00.000Z</LastModified></Contents>"
+            for key, data in files
+        ]
+        shared = [
+            f"<CommonPrefixes><Prefix>{escape(name)}</Prefix></CommonPrefixes>"
+            for name in directories
+        ]
+        self._xml(f"<ListBucketResult>{''.join(found + shared)}</ListBucketResult>")
+
+    def _list_azure(self, query: dict[str, list[str]]) -> None:
+        files, directories = self._found(query)
+        found = [
+            f"<Blob><Name>{escape(key)}</Name><Properties>"
+            f"<Content-Length>{len(data)}</Content-Length><Last-Modified>{_TIME}</Last-Modified>"
+            f"<Etag>{escape(self.owner.tag_of(data))}</Etag><Content-Type>x/y</Content-Type>"
+            "<BlobType>BlockBlob</BlobType></Properties></Blob>"
+            for key, data in files
+        ]
+        shared = [f"<BlobPrefix><Name>{escape(name)}</Name></BlobPrefix>" for name in directories]
+        blobs = f"<Blobs>{''.join(found + shared)}</Blobs>"
+        self._xml(f"<EnumerationResults>{blobs}<NextMarker/></EnumerationResults>")
+
+    def _found(self, query: dict[str, list[str]]) -> tuple[list[tuple[str, bytes]], list[str]]:
         bucket, prefix = self._name(), query.get("prefix", [""])[0]
-        found, directories = [], set()
+        files, directories = [], set()
         for name, data in sorted(self.owner.files.items()):
             key = name.removeprefix(f"{bucket}/")
             if key == name or not key.startswith(prefix):
@@ -226,17 +258,9 @@ class Handler(BaseHTTPRequestHandler):
             rest = key[len(prefix) :]
             if "delimiter" in query and "/" in rest:
                 directories.add(f"{prefix}{rest.split('/')[0]}/")
-                continue
-            found.append(
-                f"<Contents><Key>{escape(key)}</Key><Size>{len(data)}</Size>"
-                f"<ETag>{escape(self.owner.tag_of(data))}</ETag>"
-                "<LastModified>2026-11-01T00:00:00.000Z</LastModified></Contents>"
-            )
-        shared = [
-            f"<CommonPrefixes><Prefix>{escape(name)}</Prefix></CommonPrefixes>"
-            for name in sorted(directories)
-        ]
-        self._xml(f"<ListBucketResult>{''.join(found + shared)}</ListBucketResult>")
+            else:
+                files.append((key, data))
+        return files, sorted(directories)
 
     def _xml(self, text: str) -> None:
         body = text.encode()

@@ -2,13 +2,16 @@
 
 import gzip
 import io
+import signal
+import subprocess
+import sys
 import tarfile
 import threading
 
 import numpy as np
 import pytest
 from tests.archives import add_members
-from tests.storage.server import Server
+from tests.storage.server import Server, stalls
 
 import headrace as hr
 import headrace.tf1 as tf
@@ -139,22 +142,23 @@ def test_many_small_files_are_asked_for_before_they_are_wanted(server: Server):
     assert len(server.data_requests()) == 40
 
 
-def test_patterns_and_directories(server: Server):
+@pytest.mark.parametrize("root", ROOTS)
+def test_patterns_and_directories(server: Server, root):
     for name in ("a/1.x", "a/2.x", "a/3.y", "a/.4.x", "b/1.x", "b/c/1.x", "b/.d/1.x", "[z].x"):
         server.files[f"bucket/{name}"] = b"1"
 
     def found(path):
-        return [example["path"].removeprefix("s3://bucket/") for example in hr.files(path)]
+        return [example["path"].removeprefix(f"{root}/") for example in hr.files(path)]
 
-    assert found("s3://bucket/a") == found("s3://bucket/a/") == ["a/1.x", "a/2.x", "a/3.y"]
-    assert found("s3://bucket/a/*.x") == ["a/1.x", "a/2.x"]
-    assert found("s3://bucket/*/[12].x") == ["a/1.x", "a/2.x", "b/1.x"]
-    assert found("s3://bucket/**/1.x") == ["a/1.x", "b/1.x", "b/c/1.x"]
-    assert found(["s3://bucket/b/c", "s3://bucket/a/3.y"]) == ["b/c/1.x", "a/3.y"]
+    assert found(f"{root}/a") == found(f"{root}/a/") == ["a/1.x", "a/2.x", "a/3.y"]
+    assert found(f"{root}/a/*.x") == ["a/1.x", "a/2.x"]
+    assert found(f"{root}/*/[12].x") == ["a/1.x", "a/2.x", "b/1.x"]
+    assert found(f"{root}/**/1.x") == ["a/1.x", "b/1.x", "b/c/1.x"]
+    assert found([f"{root}/b/c", f"{root}/a/3.y"]) == ["b/c/1.x", "a/3.y"]
     for path, why in [
-        ("s3://bucket/none", "no such file, and no directory"),
-        ("s3://bucket/none*", "no file matches"),
-        ("s3://bucket/a/*/x", "no file matches"),
+        (f"{root}/none", "no such file, and no directory"),
+        (f"{root}/none*", "no file matches"),
+        (f"{root}/a/*/x", "no file matches"),
     ]:
         with pytest.raises(errors.NotFoundError, match=why):
             found(path)
@@ -226,3 +230,46 @@ def test_a_url_that_cannot_be_served_says_why(server: Server, url, error, why):
 def test_names_over_http_are_not_listed(server: Server):
     with pytest.raises(errors.UnimplementedError, match="gives no list of its files"):
         storage.entries(f"{server.url}/directory")
+
+
+@pytest.mark.parametrize("root", ["gs://bucket", "az://bucket"])
+def test_files_are_written_to_other_storages(server: Server, root):
+    with tf.python_io.TFRecordWriter(f"{root}/a") as writer:
+        writer.write(b"one")
+    assert list(tf.python_io.tf_record_iterator(f"{root}/a")) == [b"one"]
+    if root == "gs://bucket":  # The server does not speak Azure's way to remove files.
+        tf.gfile.Remove(f"{root}/a")
+        assert not tf.gfile.Exists(f"{root}/a")
+
+
+def test_ctrl_c_ends_a_wait_for_a_storage(server: Server):
+    """Of a program whose main thread reads."""
+    goes_on = threading.Event()
+    server.files["bucket/a"] = bytes(100_000)
+    server.faults = [stalls(goes_on)]
+    program = "import headrace.tf1 as tf; tf.gfile.GFile('s3://bucket/a', 'rb').read()"
+    with subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.PIPE) as process:
+        try:
+            while not server.data_requests():
+                assert process.poll() is None
+                server.asked.wait(30)
+            process.send_signal(signal.SIGINT)
+            _, said = process.communicate(timeout=30)
+        finally:
+            goes_on.set()
+    assert b"KeyboardInterrupt" in said
+
+
+def test_a_forked_child_reads_with_connections_of_its_own(server: Server):
+    server.files["bucket/a"] = b"data"
+    program = """
+import os, headrace.tf1 as tf
+read = lambda: tf.gfile.GFile("s3://bucket/a", "rb").read()
+assert read() == b"data"
+child = os.fork()
+if child == 0:
+    os._exit(0 if read() == b"data" else 1)
+assert os.waitpid(child, 0)[1] == 0
+assert read() == b"data"
+"""
+    subprocess.run([sys.executable, "-c", program], check=True, timeout=50)
