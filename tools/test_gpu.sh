@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# Runs what needs a GPU, with the environment of test_frameworks.sh or another Python that has PyTorch and JAX for it: PYTHON=/path/to/python3.
+# JAX for CUDA is installed by its extra: pip install 'jax[cuda12]'.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+python=${PYTHON:-.frameworks/bin/python}
+[ -x "$(command -v "$python")" ] || {
+    printf 'test-gpu: there is no %s. Run make test-frameworks, or name a Python with PyTorch: make test-gpu PYTHON=python3\n' "$python" >&2
+    exit 1
+}
+HEADRACE_TEST_GPU=1 PYTHONPATH=$PWD/python "$python" -m pytest tests/gpu

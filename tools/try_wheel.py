@@ -1,0 +1,59 @@
+"""Uses an installed headrace in several ways: what is wrong with a wheel shows here.
+
+`--without-licences` is for wheels without the licences of what is linked.
+"""
+
+import os
+import sys
+import tempfile
+from importlib.metadata import files
+from pathlib import Path
+
+import numpy as np
+
+import headrace as hr
+import headrace.tf1 as tf
+from headrace.demo.data import write_digits  # noqa: F401 - the demo is in the wheel
+
+
+@hr.native
+def doubled(example):
+    """Returns twice the number of a line."""
+    return {"number": hr.ops.string_to_number(example["text"], "int64") * 2}
+
+
+def main() -> None:
+    """Reads, shuffles, decodes, and asks a server that is not there."""
+    os.environ["HEADRACE_STORAGE_RETRIES"] = "0"
+    package = Path(hr.__file__).parent
+    assert "site-packages" in str(package), f"{package} is no installed package"
+    licences = [str(path) for path in files("headrace") or [] if "licenses" in str(path)]
+    if "--without-licences" not in sys.argv:
+        assert any(path.endswith("LINKED.txt") for path in licences), licences
+    with tempfile.TemporaryDirectory() as directory:
+        path = Path(directory, "lines.txt")
+        path.write_text("".join(f"{number}\n" for number in range(1000)))
+        pipeline = hr.text_lines(path).map(doubled).shuffle(seed=1).batch(100)
+        found = np.concatenate([batch["number"] for batch in pipeline])
+        assert sorted(found.tolist()) == list(range(0, 2000, 2))
+        _, line = tf.TextLineReader().read(tf.train.string_input_producer([str(path)]))
+        with tf.Session() as session:
+            tf.train.start_queue_runners(session)
+            assert session.run(line).isdigit()
+        picture = tf.image.decode_png(tf.image.encode_png(np.zeros([2, 3, 3], np.uint8)))
+        photo = tf.image.decode_jpeg(tf.image.encode_jpeg(np.zeros([8, 8, 3], np.uint8)))
+        with tf.Session() as session:
+            assert [array.shape for array in session.run([picture, photo])] == [
+                (2, 3, 3),
+                (8, 8, 3),
+            ]
+    try:
+        list(hr.text_lines("https://localhost:1/none"))
+    except hr.errors.UnavailableError:
+        print(f"headrace {hr.__version__} works")
+    else:
+        raise AssertionError("nobody answers there")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Builds a wheel for Linux in dist/: abi3 for CPython 3.11 and newer, for every system with glibc 2.28 or newer. zig compiles and links, so that no
+# container is needed. auditwheel looks whether the name is right. The wheel is tried in a fresh environment of each Python that is found.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+say() { printf '== %s\n' "$*"; }
+fail() {
+    printf 'wheel: %s\n' "$*" >&2
+    exit 1
+}
+tools=.wheel
+platform=manylinux_2_28
+most_bytes=5000000
+machine=$(uname -m)
+requirements=('maturin>=1.14,<2' 'ziglang>=0.13,<0.16' 'auditwheel>=6,<7' 'wheel>=0.45' 'cmake>=3.20,<5')
+# Wheels for these also run where pages have 64 KiB.
+[ "$machine" != aarch64 ] || export JEMALLOC_SYS_WITH_LG_PAGE=16
+
+if [ "$(cat $tools/installed 2>/dev/null)" != "${requirements[*]}" ]; then
+    say "installing what builds wheels into $tools"
+    .venv/bin/python -m venv --clear $tools
+    $tools/bin/python -m pip install --quiet "${requirements[@]}"
+    printf '%s\n' "${requirements[*]}" >$tools/installed
+fi
+export PATH=$PWD/$tools/bin:$PATH
+
+say "building"
+rm -rf dist build/wheel
+maturin build --release --strip --zig --compatibility $platform --out build/wheel
+say "adding the licences of what is linked"
+wheel unpack --dest build/wheel build/wheel/headrace-*.whl
+directory=(build/wheel/headrace-*/)
+python tools/licences.py "$machine-unknown-linux-gnu" "${directory[0]}"headrace-*.dist-info/licenses/LINKED.txt
+mkdir -p dist
+wheel pack --dest-dir dist "${directory[0]}"
+file=(dist/headrace-*.whl)
+
+say "auditwheel"
+auditwheel show "${file[0]}" | tee build/wheel/audit
+grep -q "\"${platform}_$machine\"" build/wheel/audit || fail "auditwheel does not agree with $platform"
+size=$(stat -c %s "${file[0]}")
+say "${file[0]}: $size bytes"
+[ "$size" -le $most_bytes ] || fail "the wheel has more than $most_bytes bytes"
+
+tried=0
+for version in 3.11 3.12 3.13 3.14; do
+    python=$(command -v "python$version" || true)
+    if [ -z "$python" ] || ! "$python" -c '' 2>/dev/null; then
+        say "no Python $version here: not tried"
+        continue
+    fi
+    say "trying it with $("$python" --version)"
+    environment=build/wheel/python$version
+    "$python" -m venv --clear "$environment"
+    "$environment/bin/python" -m pip install --quiet "${file[0]}[cli]"
+    (cd build/wheel && "../../$environment/bin/python" ../../tools/try_wheel.py && "../../$environment/bin/headrace" --version)
+    tried=$((tried + 1))
+done
+[ $tried -gt 0 ] || fail "no Python found to try it with"
