@@ -29,7 +29,7 @@ def tfrecords(paths: Paths, compression: str | None = "auto") -> Pipeline:
     Args:
         paths: A path, a pattern, a directory or several of them; see `find_files`.
         compression: None, "gzip", "zlib", "zstd", "bzip2", or "auto" to go by the first bytes of
-            each file, which tell all of these but zlib.
+            each file, which tell all of these apart; not zlib at its levels 2 to 5.
 
     Raises:
         TypeError: If a path is none.

@@ -37,19 +37,29 @@ def texts(pipeline):
 
 
 # zlib has no sure mark, and must be named.
-@pytest.mark.parametrize(
-    ("name", "how"),
-    [
-        (name, how)
-        for name in COMPRESS
-        for how in ("auto", "named")
-        if (name, how) != ("zlib", "auto")
-    ],
-)
+@pytest.mark.parametrize("how", ["auto", "named"])
+@pytest.mark.parametrize("name", COMPRESS)
 def test_lines_of_compressed_files(tmp_path, name, how):
     path = tmp_path / "a"
     path.write_bytes(COMPRESS[name](TEXT))
     assert texts(hp.text_lines(path, "auto" if how == "auto" else name)) == TEXT.splitlines()
+
+
+@pytest.mark.parametrize("level", [0, 1, 6, 7, 8, 9, -1])
+def test_zlib_is_known_by_its_first_bytes(tmp_path, level):
+    (tmp_path / "a").write_bytes(zlib.compress(TEXT, level))
+    assert texts(hp.text_lines(tmp_path / "a")) == TEXT.splitlines()
+
+
+def test_what_begins_like_zlib_is_not_taken_for_it(tmp_path):
+    for text in (b"x^2 + y^2\n", b"x\x01\n", b"x\xda\x80 is a letter\n", b"x\x9c\xff\xff\xff\n"):
+        (tmp_path / "a").write_bytes(text)
+        assert texts(hp.text_lines(tmp_path / "a")) == text.splitlines(), text
+    for length in (0x0178, 0x9C78, 0xDA78):
+        with TFRecordWriter(tmp_path / "b") as writer:
+            writer.write(bytes(length))
+        (example,) = hp.tfrecords(tmp_path / "b")
+        assert example["record"] == bytes(length)
 
 
 @pytest.mark.parametrize("name", ["gzip", "zstd", "bzip2"])

@@ -7,6 +7,7 @@ use crate::files::output::retried;
 use crate::pipeline::block::FileOrigin;
 use crate::tensor::allocate::{self, Unread};
 use bzip2::read::MultiBzDecoder;
+use flate2::{Decompress, FlushDecompress, Status};
 use std::io::{self, BufReader, Chain, Cursor, ErrorKind, Read, Seek, SeekFrom};
 
 /// How a file is compressed.
@@ -134,16 +135,30 @@ impl Read for Source {
 pub const MARK_BYTES: usize = 10;
 
 impl Codec {
-    /// How a file with this beginning is compressed; zlib has no sure mark.
+    /// How a file with this beginning is compressed. A zlib stream is known by its first two bytes as zlib itself writes them,
+    /// but for its levels 2 to 5, whose bytes are the text `x^`.
     pub fn of(start: &[u8]) -> Self {
         match start {
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Self::Zstd,
             [b'B', b'Z', b'h', b'1'..=b'9', 0x31, 0x41, 0x59, 0x26, 0x53, 0x59, ..]
             | [b'B', b'Z', b'h', b'1'..=b'9', 0x17, 0x72, 0x45, 0x38, 0x50, 0x90, ..] => Self::Bzip2,
             _ if Compression::guess(start) == Compression::Gzip => Self::Known(Compression::Gzip),
+            _ if begins_zlib(start) => Self::Known(Compression::Zlib),
             _ => Self::Known(Compression::None),
         }
     }
+}
+
+fn begins_zlib(start: &[u8]) -> bool {
+    // The length of a TFRecord may begin in the same way, but then it ends with zeros.
+    let is_length = start.get(4..8) == Some(&[0; 4]);
+    // Fewer bytes than were asked for are the whole file.
+    let is_whole = start.len() < MARK_BYTES;
+    let is_inflated = |start: &[u8]| {
+        let done = Decompress::new(true).decompress(start, &mut [0; 64], FlushDecompress::None);
+        done.is_ok_and(|status| !is_whole || status == Status::StreamEnd)
+    };
+    matches!(start, [0x78, 0x01 | 0x9c | 0xda, ..]) && !is_length && is_inflated(start)
 }
 
 /// Reads the first bytes of a file, fewer if it has not as many.
