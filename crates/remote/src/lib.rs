@@ -18,7 +18,7 @@ pub use listing::{Entry, copy, list, remove, statuses};
 
 use headrace_engine::error::Result;
 use headrace_engine::files::storage::{
-    Ahead, Cache, Opening, Parts, Status, Storage, Stream, as_io, register as serve,
+    Ahead, Cache, Opening, OpeningStream, Parts, Status, Storage, as_io, register as serve,
 };
 use std::io;
 use std::path::Path;
@@ -33,7 +33,7 @@ pub fn register() {
 }
 
 impl Storage for Remote {
-    fn begin(&self, url: &str, ahead: &Ahead) -> Box<dyn Opening<Box<dyn Stream>>> {
+    fn begin(&self, url: &str, ahead: &Ahead) -> OpeningStream {
         Box::new(stream::Begun::new(url, ahead))
     }
 

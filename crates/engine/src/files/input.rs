@@ -73,7 +73,7 @@ impl Input {
     }
 
     /// How long the file is now. That of a remote file does not change while it is open.
-    pub fn len(&self) -> io::Result<u64> {
+    pub fn length_bytes(&self) -> io::Result<u64> {
         match &self.0 {
             Source::Local(file) => file.file.metadata().map(|metadata| metadata.len()),
             Source::Remote(_, status) => Ok(status.len),

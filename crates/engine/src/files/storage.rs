@@ -60,7 +60,7 @@ pub struct Cache {
 /// A storage of files that have URLs as their names.
 pub trait Storage: Send + Sync {
     /// Begins to open a file that will be read from its beginning to its end. Does not wait.
-    fn begin(&self, url: &str, ahead: &Ahead) -> Box<dyn Opening<Box<dyn Stream>>>;
+    fn begin(&self, url: &str, ahead: &Ahead) -> OpeningStream;
 
     /// Begins to open a file of which parts will be read. Does not wait. If it is `known`, nobody asks for its status, and
     /// reading fails if it is not that any more.
@@ -86,6 +86,9 @@ pub trait Opening<T>: Send {
     /// The open file. Ends with the current run; see [`crate::run::check_current`].
     fn wait(self: Box<Self>) -> io::Result<(T, Status)>;
 }
+
+/// A file that is being opened to be read from its beginning to its end.
+pub type OpeningStream = Box<dyn Opening<Box<dyn Stream>>>;
 
 /// An open file that is read from its beginning to its end. It can be moved, at the cost of what was read ahead.
 pub trait Stream: Read + Seek + Send {}

@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::files::input::Input;
 use crate::files::name::FileName;
 use crate::files::positioned;
-use crate::files::storage::{self, Ahead, Cache, Opening, Status, Stream};
+use crate::files::storage::{self, Ahead, Cache, OpeningStream, Status};
 use crate::philox::Philox;
 use crate::reader::Numbering;
 use crate::sync::Mutex;
@@ -36,7 +36,7 @@ pub struct FileOrigin {
 
 /// A remote file that is being opened, if it is.
 #[derive(Default)]
-pub struct Begun(Mutex<Option<Box<dyn Opening<Box<dyn Stream>>>>>);
+pub struct Begun(Mutex<Option<OpeningStream>>);
 
 impl Begun {
     /// Whether the file that is being opened can be read at once. True if none is.

@@ -97,7 +97,7 @@ impl BlockFile {
     /// The size of the file now, if it can be known.
     pub fn length_bytes(&self) -> Result<Option<u64>> {
         match &self.source {
-            Source::Regular(file) => file.len().map(Some).map_err(|e| self.failed(&e)),
+            Source::Regular(file) => file.length_bytes().map(Some).map_err(|e| self.failed(&e)),
             _ => Ok(None),
         }
     }
