@@ -13,26 +13,24 @@ const THREAD_BYTES: usize = 512 << 10;
 #[derive(Debug)]
 pub struct Budget {
     limit_bytes: usize,
-    /// What of the limit is not charged, but left for what nobody counts.
-    beside_bytes: usize,
+    /// What of the limit is left for threads and for what there is once. `None` if nothing at all is left for what nobody counts.
+    fixed_bytes: Option<usize>,
     used_bytes: AtomicUsize,
 }
 
 impl Budget {
     /// A budget of which nothing is used.
     pub fn new(limit_bytes: usize) -> Arc<Self> {
-        Self::with(limit_bytes, 0)
+        Self::with(limit_bytes, None)
     }
 
     /// A budget by which a process with so many threads is to grow: something is left for what it takes beside what is charged.
     pub fn of_process(limit_bytes: usize, num_threads: usize) -> Arc<Self> {
-        let fixed = (num_threads.saturating_add(2)).saturating_mul(THREAD_BYTES);
-        let kept = limit_bytes / KEPT_PART;
-        Self::with(limit_bytes, kept + fixed.min(kept))
+        Self::with(limit_bytes, Some(num_threads.saturating_add(2).saturating_mul(THREAD_BYTES)))
     }
 
-    fn with(limit_bytes: usize, beside_bytes: usize) -> Arc<Self> {
-        Arc::new(Self { limit_bytes, beside_bytes, used_bytes: AtomicUsize::new(0) })
+    fn with(limit_bytes: usize, fixed_bytes: Option<usize>) -> Arc<Self> {
+        Arc::new(Self { limit_bytes, fixed_bytes, used_bytes: AtomicUsize::new(0) })
     }
 
     /// How many bytes were given to the pipeline.
@@ -42,12 +40,15 @@ impl Budget {
 
     /// How many bytes may be held.
     pub fn room_bytes(&self) -> usize {
-        self.limit_bytes - self.beside_bytes
+        let kept = self.limit_bytes / KEPT_PART;
+        self.limit_bytes - self.fixed_bytes.map_or(0, |fixed| kept + fixed.min(kept))
     }
 
     /// How many bytes would have to be given so that so many may be held.
     pub fn limit_for(&self, room_bytes: u128) -> u128 {
-        room_bytes * self.limit_bytes as u128 / (self.room_bytes() as u128).max(1)
+        const PART: u128 = KEPT_PART as u128;
+        let with = |fixed| (room_bytes * PART / (PART - 2)).min((room_bytes + fixed as u128) * PART / (PART - 1));
+        self.fixed_bytes.map_or(room_bytes, with)
     }
 
     /// How many bytes are held.
@@ -142,10 +143,11 @@ mod tests {
         let small = Budget::of_process(16 << 20, 2);
         assert_eq!((small.limit_bytes(), small.room_bytes()), (16 << 20, 12 << 20));
         assert!(small.try_charge(small.room_bytes() + 1).is_none());
-        assert_eq!(small.limit_for(24 << 20), 32 << 20);
+        assert_eq!([9 << 20, 26 << 20].map(|room| small.limit_for(room)), [12 << 20, 32 << 20]);
+        assert_eq!(Budget::of_process(32 << 20, 2).room_bytes(), 26 << 20);
         let large = Budget::of_process(1 << 30, 6);
         assert_eq!(large.room_bytes(), (1 << 30) - (128 << 20) - (4 << 20));
-        assert_eq!(Budget::of_process(0, 2).limit_for(5), 0);
+        assert_eq!((Budget::new(9).room_bytes(), Budget::new(9).limit_for(20)), (9, 20));
     }
 
     #[test]
