@@ -107,7 +107,7 @@ WAYS = (
 LARGE_WAYS = (
     {"num_threads": 1},
     {"num_threads": 2, "memory_bytes": 500_000},
-    {"num_threads": 8, "memory_bytes": 250_000},
+    {"num_threads": 8, "memory_bytes": 400_000},
 )
 # For pipelines that keep all their rows.
 CACHE_WAYS = (
