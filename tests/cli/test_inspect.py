@@ -101,6 +101,20 @@ class TestTFRecords:
             in call("inspect", "a", "--records", 10).stdout
         )
 
+    def test_a_quick_look_reads_the_first_records_only(self):
+        path = write_numbers("a", 20)
+        length = path.stat().st_size // 20
+        damage(path, 2 * length + 13)
+        damage(path, 15 * length + 13)
+        [report] = inspected("a", "--quick", "--records", 5, code=1)
+        assert (report["count"], report["looked_at"]) == (None, 5)
+        assert features_of(report)["n"]["most"] == 5
+        assert [one["record"] for one in report["damage"]] == [2]
+        assert "records that were not counted" in call("inspect", "a", "--quick").stdout
+        Path("b").write_text("n,m\n1,2\n3,4\n")
+        Path("c").write_text("a text\n")
+        assert [one["count"] for one in inspected("b", "c", "--quick")] == [None, None]
+
     def test_damage_is_shown_with_its_place_and_the_rest_is_read(self):
         path = write_numbers("a", 20)
         length = path.stat().st_size // 20
@@ -298,6 +312,14 @@ class TestSeveralFiles:
         write_numbers("d/b", 2)
         assert [one["file"] for one in inspected("d")] == ["d/a", "d/b"]
         assert [one["count"] for one in inspected("d/*", "d/a")] == [1, 2, 1]
+
+    def test_directories_below_a_directory(self):
+        for name in ("d/x/a", "d/y/b", "d/.hidden/c", "d/y/.hidden"):
+            Path(name).parent.mkdir(parents=True, exist_ok=True)
+            write_numbers(name, 1)
+        assert [one["file"] for one in inspected("d")] == ["d/x/a", "d/y/b"]
+        done = call("verify", "d")
+        assert (done.exit_code, done.stdout[:7]) == (0, "2 files")
 
     def test_a_pipe_is_refused(self):
         os.mkfifo("pipe")

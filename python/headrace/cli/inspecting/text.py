@@ -57,6 +57,8 @@ def _unknown(report: dict[str, Any]) -> str:
 
 def _counts(report: dict[str, Any]) -> str:
     unit = report["unit"]
+    if report["count"] is None:
+        return f"{unit} that were not counted: --quick"
     text = count_of(report["count"], unit.removesuffix("s"), unit)
     if report.get("values") is not None:
         text += f" of {count_of(report['values'], 'value')}"
@@ -84,7 +86,7 @@ def _features(report: dict[str, Any]) -> Iterator[str]:
         return
     seen = (
         f"all {report['unit']}"
-        if looked >= report["count"]
+        if report["count"] is not None and looked >= report["count"]
         else f"the first {looked:,}; --records N looks at more"
     )
     what = report.get("examples")
