@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from google.protobuf.message import DecodeError
+
 from headrace.checkpoint.file import CheckpointReader
 from headrace.cli.content.kind import Content
 from headrace.cli.examples.values import Values
@@ -87,7 +89,10 @@ def report_of_events(content: Content, looked: Looked) -> tuple[dict[str, Any], 
     with iter(source_of(content).skip_errors(1 << 62).take(looked.num_records)) as examples:
         for example in examples:
             num_looked += 1
-            event = Event.FromString(example["record"])
+            try:
+                event = Event.FromString(example["record"])
+            except DecodeError:  # Whatever it is, it has no steps and no tags.
+                continue
             if event.HasField("summary"):
                 steps.append(event.step)
                 tags.update(value.tag for value in event.summary.value)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from headrace.cli.content.text import is_number
 from headrace.cli.wording import count_of, percent, shortened, size, table
 
 __all__ = ["damage_lines", "lines_of", "place_of"]
@@ -97,6 +98,8 @@ def _features(report: dict[str, Any]) -> Iterator[str]:
     others = f"; {others:,} are none" if others else ""
     yield f"  {f'{what}s' if what else 'columns'} ({seen}{others}):"
     yield from table([_HEADER, *map(_row, report["features"])], "    ")
+    if report["kind"] == "csv" and any(is_number(one["name"]) for one in report["features"]):
+        yield "  the first line was taken for the header, but has numbers: it may be data"
     if report.get("feature_lists"):
         yield "  feature lists:"
         yield from table([_HEADER, *map(_row, report["feature_lists"])], "    ")
