@@ -65,10 +65,11 @@ def source_of(request: Request) -> Source:
 
 def _image_folder(request: Request) -> str | None:
     """Returns the directory of an image folder, if the source is one."""
-    folders = [path for path in request.sources if os.path.isdir(path) and _has_folders(path)]
-    if request.source_format == Format.IMAGE_FOLDER and not folders:
-        raise Failure(f"{request.sources[0]}: no directory with a directory for each class.")
-    if not folders or request.source_format not in (None, Format.IMAGE_FOLDER):
+    if request.source_format not in (None, Format.IMAGE_FOLDER):
+        return None
+    is_said = request.source_format is not None
+    folders = [path for path in request.sources if is_said or _has_folders(path)]
+    if not folders:
         return None
     if len(request.sources) > 1:
         raise Failure(
@@ -79,6 +80,8 @@ def _image_folder(request: Request) -> str | None:
 
 
 def _has_folders(path: str) -> bool:
+    if not os.path.isdir(path):
+        return False
     with os_errors(path), os.scandir(path) as entries:
         return any(entry.is_dir() and not entry.name.startswith(".") for entry in entries)
 
