@@ -65,6 +65,16 @@ class TestToTFRecords:
             {"n": [4], "zip": [b"99999"]},
         ]
 
+    def test_a_first_line_that_looks_like_data_is_not_lost(self):
+        Path("a.csv").write_text("1,0.5\n2,1.5\n")
+        assert "the first line has '1' for the name of a column" in refused("a.csv", "a.tfrecord")
+        assert "Give --column NAME=TYPE" in refused("a.csv", "a.tfrecord", "--no-header")
+        converted("a.csv", "a.tfrecord", "--no-header", "--column", "n=int", "--column", "x=float")
+        assert read_examples("a.tfrecord") == [{"n": [1], "x": [0.5]}, {"n": [2], "x": [1.5]}]
+        converted("a.csv", "b.tfrecord", "--header")
+        assert read_examples("b.tfrecord") == [{"1": [2], "0.5": [1.5]}]
+        assert "it may be data" in call("inspect", "a.csv").stdout
+
     def test_lists_of_json_lines_stay_lists(self):
         Path("a.jsonl").write_text(
             '{"n": 1, "ids": [1, 2], "t": ["a"]}\n{"n": 2, "ids": [], "t": []}\n'

@@ -117,6 +117,20 @@ def test_a_signal_while_all_examples_are_looked_at_leaves_nothing(here):
     assert [path.name for path in Path().iterdir()] == ["a"]
 
 
+def test_a_full_disk_is_said_and_leaves_whole_files_only(here):
+    write_records("a", [bytes(1000)] * 1000)
+    command = "headrace convert a b.tfrecord --shards 2"
+    program = f"ulimit -f 300; {sys.executable} -m {command}"
+    done = subprocess.run(
+        ["bash", "-c", program], capture_output=True, text=True, timeout=50, check=False
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("headrace: ")
+    assert "b-00000-of-00002.tfrecord; File too large" in done.stderr
+    assert [path.name for path in Path().iterdir()] == ["a"]
+    assert run(*command.split()[1:]).returncode == 0
+
+
 class TestTheSecondRun:
     @pytest.fixture(autouse=True)
     def begun(self, whole):

@@ -15,6 +15,7 @@ import pytest
 from PIL import Image
 from tests.archives import add_members
 from tests.cli.files import call, damage, example, image, write_numbers, write_records
+from tests.privileges import unprivileged
 
 import headrace.tf1 as tf
 from headrace.events import FileWriter
@@ -100,6 +101,20 @@ class TestTFRecords:
             "the first 10; --records N looks at more"
             in call("inspect", "a", "--records", 10).stdout
         )
+
+    def test_a_quick_look_reads_the_first_records_only(self):
+        path = write_numbers("a", 20)
+        length = path.stat().st_size // 20
+        damage(path, 2 * length + 13)
+        damage(path, 15 * length + 13)
+        [report] = inspected("a", "--quick", "--records", 5, code=1)
+        assert (report["count"], report["looked_at"]) == (None, 5)
+        assert features_of(report)["n"]["most"] == 5
+        assert [one["record"] for one in report["damage"]] == [2]
+        assert "records that were not counted" in call("inspect", "a", "--quick").stdout
+        Path("b").write_text("n,m\n1,2\n3,4\n")
+        Path("c").write_text("a text\n")
+        assert [one["count"] for one in inspected("b", "c", "--quick")] == [None, None]
 
     def test_damage_is_shown_with_its_place_and_the_rest_is_read(self):
         path = write_numbers("a", 20)
@@ -299,6 +314,14 @@ class TestSeveralFiles:
         assert [one["file"] for one in inspected("d")] == ["d/a", "d/b"]
         assert [one["count"] for one in inspected("d/*", "d/a")] == [1, 2, 1]
 
+    def test_directories_below_a_directory(self):
+        for name in ("d/x/a", "d/y/b", "d/.hidden/c", "d/y/.hidden"):
+            Path(name).parent.mkdir(parents=True, exist_ok=True)
+            write_numbers(name, 1)
+        assert [one["file"] for one in inspected("d")] == ["d/x/a", "d/y/b"]
+        done = call("verify", "d")
+        assert (done.exit_code, done.stdout[:7]) == (0, "2 files")
+
     def test_a_pipe_is_refused(self):
         os.mkfifo("pipe")
         done = call("inspect", "pipe")
@@ -306,11 +329,12 @@ class TestSeveralFiles:
         assert "pipe: no file that can be read twice" in done.stderr
 
     def test_a_file_that_may_not_be_read(self):
-        path = write_numbers("a", 1)
-        path.chmod(0)
-        if os.access("a", os.R_OK):
-            pytest.skip("root reads everything")
-        assert "a; Permission denied" in call("inspect", "a").stderr
+        write_numbers("a", 1).chmod(0)
+        Path().chmod(0o755)
+        with unprivileged():
+            done = call("inspect", "./a")
+        assert done.exit_code == 1
+        assert "./a; Permission denied" in done.stderr
 
 
 def test_a_record_that_claims_to_be_huge_is_no_trouble(here):

@@ -64,6 +64,9 @@ _MOST_SKIPPED: Final = 20
     help="Leave out so many damaged examples, or such a share.",
 )
 @click.option(
+    "--header/--no-header", default=None, help="Whether CSV begins with the names of its columns."
+)
+@click.option(
     "--column",
     "columns",
     multiple=True,

@@ -30,6 +30,7 @@ __all__ = ["inspect"]
     type=click.Path(path_type=Path, file_okay=False),
     help="Write the images of the examples shown as PNG files into this directory.",
 )
+@click.option("--quick", is_flag=True, help="Read no more than --records: nothing is counted.")
 @click.option("--json", "as_json", is_flag=True, help="Print one document of JSON.")
 @click.pass_context
 def inspect(
@@ -38,6 +39,7 @@ def inspect(
     records: int,
     examples: int,
     png: Path | None,
+    quick: bool,
     as_json: bool,
 ) -> None:
     """Says what is in files: kind, compression, records, sizes, features, first examples, damage.
@@ -53,7 +55,7 @@ def inspect(
 
     if png is not None:
         png.mkdir(parents=True, exist_ok=True)
-    output = Output(Looked(records, examples, not as_json), png, not as_json)
+    output = Output(Looked(records, examples, not as_json, quick), png, not as_json)
     for argument in files:
         output.add(argument)
     if as_json:

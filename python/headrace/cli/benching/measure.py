@@ -97,30 +97,32 @@ def measured(pipe: Pipeline, most_seconds: float, most_batches: int | None) -> M
     most = min(most_seconds, _LIMIT_SECONDS)
     limit = measured_limit(files, num_threads, most) if is_measured else None
     is_batched = batch_depth(pipe.stages) > 0
-    times: list[float] = []
-    sizes: list[int] = []
-    has_ended = False
+    number, examples, first, last = 0, 0, 0, 0.0
+    first_seconds, has_ended = 0.0, False
     begin = time.monotonic()
     with iter(pipe) as batches, Bar("bench", None, " examples") as bar:
-        while len(times) != most_batches and not (times and times[-1] >= most_seconds):
+        while number != most_batches and last < most_seconds:
             batch = next(batches, None)
             if batch is None:
                 has_ended = True
                 break
-            times.append(time.monotonic() - begin)
-            sizes.append(len(next(iter(batch.values()))) if is_batched else 1)
-            bar.advance(sizes[-1])
+            last = time.monotonic() - begin
+            size = len(next(iter(batch.values()))) if is_batched else 1
+            if not number:
+                first, first_seconds = size, last
+            number, examples = number + 1, examples + size
+            bar.advance(size)
         num_bytes, why = _bytes_read(pipe.stages, batches, files, has_ended)
-    if not times:
+    if not number:
         raise Failure("the pipeline gave nothing: there are no examples, or all were left out.")
-    seconds = max(times[-1], 1e-9)
-    is_steady = times[-1] > times[0]
-    rate = sum(sizes[1:]) / (times[-1] - times[0]) if is_steady else sum(sizes) / seconds
+    seconds = max(last, 1e-9)
+    is_steady = last > first_seconds
+    rate = (examples - first) / (last - first_seconds) if is_steady else examples / seconds
     return Measured(
-        len(times) if is_batched else 0,
-        sum(sizes),
+        number if is_batched else 0,
+        examples,
         seconds,
-        times[0],
+        first_seconds,
         rate,
         None if num_bytes is None else num_bytes / seconds,
         why,

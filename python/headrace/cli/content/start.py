@@ -29,7 +29,7 @@ class Start(NamedTuple):
     Attributes:
         data: The first bytes, decompressed.
         is_whole: Whether there are no more.
-        end: The last few bytes of the file, as they are.
+        end: The last few bytes of the file, as they are; none if they cannot be had.
         compression: "gzip", "zlib", "zstd", "bzip2" or None.
         size_bytes: Of the file.
     """
@@ -54,8 +54,10 @@ def start_of(path: str) -> Start:
     with os_errors(path), storage.open_file(path) as file:
         head = file.read(_START_BYTES)
         size_bytes = storage.size_of(file)
-        file.seek(max(0, size_bytes - _END_BYTES))
-        end = file.read(_END_BYTES)
+        end = b""
+        if file.seekable():  # A server may give whole files only.
+            file.seek(max(0, size_bytes - _END_BYTES))
+            end = file.read(_END_BYTES)
     compression = next((name for mark, name in _MARKS.items() if head.startswith(mark)), None)
     if compression is None and _may_be_zlib(head):
         compression = "zlib"

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable
 from typing import Final
 
-__all__ = ["delimiter_of", "is_json_lines", "is_text"]
+__all__ = ["delimiter_of", "is_json_lines", "is_number", "is_text"]
 
 _DELIMITERS: Final = ",\t;|"
 _MOST_LINES: Final = 20
@@ -18,6 +18,15 @@ _CONTROLS: Final = bytes(set(range(32)) - set(b"\t\n\r\f\x0b\x1b\x08"))
 def is_text(data: bytes) -> bool:
     """Returns whether bytes look like a text, in whatever encoding."""
     return bool(data) and len(data.translate(None, _CONTROLS)) == len(data)
+
+
+def is_number(text: str) -> bool:
+    """Returns whether a text is a number, which is no usual name for a column."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def is_json_lines(data: bytes, is_whole: bool) -> bool:

@@ -50,6 +50,7 @@ class Request:
         seed: Of the shuffle; None to keep the order.
         window: Of the shuffle; None to shuffle all examples.
         skip_errors: How many examples may be left out, or which share.
+        header: Whether files of CSV begin with the names of the columns; None if nobody has said.
         columns: The types of some columns: (name, type).
         defaults: What stands for values that are missing: (name, value).
         select: The features that are wanted; all if empty.
@@ -71,6 +72,7 @@ class Request:
     seed: int | None
     window: int | None
     skip_errors: float | None
+    header: bool | None
     columns: tuple[tuple[str, str], ...]
     defaults: tuple[tuple[str, str], ...]
     select: tuple[str, ...]

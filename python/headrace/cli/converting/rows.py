@@ -74,11 +74,11 @@ def _row_of_record(example: dict[str, Any], number: int) -> Row:
 
 
 def _row_of_image(source: Source) -> Callable[[dict[str, Any], int], Row]:
-    classes, root = source.pipeline.classes, source.root or ""
+    classes, root = source.pipeline.classes, os.path.join(source.root or "", "")
 
     def row(example: dict[str, Any], _number: int) -> Row:
         # Where the images lay on this machine is nobody's business.
-        path = os.path.relpath(example["path"], root)
+        path = example["path"].removeprefix(root)
         return values_of_example({**example, "path": path, "class": classes[int(example["label"])]})
 
     return row

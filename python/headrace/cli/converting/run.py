@@ -191,11 +191,11 @@ class _Conversion:
             begin = self._num_examples
             try:
                 self._fill(shard, first, examples, self._most(number, survey), bar)
-                self._journal.is_needed = True
                 shard.publish()
             except BaseException:
                 shard.discard()
                 raise
+            self._journal.is_needed = True
             self._journal.add(
                 {
                     "path": path,

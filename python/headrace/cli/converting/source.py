@@ -7,6 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from headrace import pipeline
 from headrace.cli.content.kind import Content, Kind, content_of
+from headrace.cli.content.text import is_number
 from headrace.cli.converting.request import FORMAT_OF_KIND, Format, Request
 from headrace.cli.failing import Failure
 from headrace.errors import OpError
@@ -64,10 +65,11 @@ def source_of(request: Request) -> Source:
 
 def _image_folder(request: Request) -> str | None:
     """Returns the directory of an image folder, if the source is one."""
-    folders = [path for path in request.sources if os.path.isdir(path) and _has_folders(path)]
-    if request.source_format == Format.IMAGE_FOLDER and not folders:
-        raise Failure(f"{request.sources[0]}: no directory with a directory for each class.")
-    if not folders or request.source_format not in (None, Format.IMAGE_FOLDER):
+    if request.source_format not in (None, Format.IMAGE_FOLDER):
+        return None
+    is_said = request.source_format is not None
+    folders = [path for path in request.sources if is_said or _has_folders(path)]
+    if not folders:
         return None
     if len(request.sources) > 1:
         raise Failure(
@@ -78,6 +80,8 @@ def _image_folder(request: Request) -> str | None:
 
 
 def _has_folders(path: str) -> bool:
+    if not os.path.isdir(path):
+        return False
     with os_errors(path), os.scandir(path) as entries:
         return any(entry.is_dir() and not entry.name.startswith(".") for entry in entries)
 
@@ -141,12 +145,31 @@ def _delimiter(contents: list[Content]) -> str:
 
 
 def _csv(paths: list[str], delimiter: str, compression: str, request: Request) -> Pipeline:
-    plain = pipeline.csv(paths, delimiter=delimiter, compression=compression)
-    columns = _columns(plain, request)
+    header = request.header is not False
+    if header:
+        plain = pipeline.csv(paths, delimiter=delimiter, compression=compression)
+        columns = _columns(plain, request)
+        _check_header(paths[0], list(columns), request)
+    elif not request.columns:
+        raise Failure(
+            f"{paths[0]}: without a header the columns have no names. Give --column NAME=TYPE for "
+            "each of them, in order."
+        )
+    else:
+        columns = {name: _type(name, text) for name, text in request.columns}
     defaults = _defaults(columns, request)
-    return pipeline.csv(
-        paths, columns, delimiter=delimiter, defaults=defaults, compression=compression
-    )
+    examples = pipeline.csv(paths, columns, header, delimiter, defaults, compression)
+    return examples if header or not request.select else examples.select(*request.select)
+
+
+def _check_header(path: str, names: list[str], request: Request) -> None:
+    """Refuses a first line that looks like data, since it would be lost."""
+    number = next((name for name in names if is_number(name)), None)
+    if number is not None and request.header is None:
+        raise Failure(
+            f"{path}: the first line has {number!r} for the name of a column. If it is no header, "
+            "give --no-header and --column NAME=TYPE for each column, in order; else --header."
+        )
 
 
 def _json_lines(paths: list[str], compression: str, request: Request) -> Pipeline:

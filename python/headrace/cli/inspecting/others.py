@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from google.protobuf.message import DecodeError
+
 from headrace.checkpoint.file import CheckpointReader
 from headrace.cli.content.kind import Content
 from headrace.cli.examples.values import Values
 from headrace.cli.failing import Failure
 from headrace.cli.inspecting.picture import Picture, decoded
 from headrace.cli.inspecting.report import Looked, Shown, counts
-from headrace.cli.reading import counted, source_of
+from headrace.cli.reading import source_of
 from headrace.errors import OpError
 from headrace.protos import Event
 from headrace.tensor_bundle import BundleReader
@@ -68,7 +70,7 @@ def _dtype_of(reader: BundleReader, name: str) -> str:
 
 def report_of_session(content: Content, looked: Looked) -> tuple[dict[str, Any], list[Shown]]:
     """Returns which resources a checkpoint of a session holds."""
-    report = counts(counted(content, looked.is_bar_shown), "records")
+    report = counts(content, looked, "records")
     graph = CheckpointReader(content.path).header.get("graph")
     if not isinstance(graph, dict) or not all(isinstance(one, dict) for one in graph.values()):
         raise Failure(f"{content.path}: the checkpoint is damaged. Use another one.")
@@ -80,16 +82,21 @@ def report_of_session(content: Content, looked: Looked) -> tuple[dict[str, Any],
 
 def report_of_events(content: Content, looked: Looked) -> tuple[dict[str, Any], list[Shown]]:
     """Returns the steps and tags of an event file, by its first events."""
-    report = counts(counted(content, looked.is_bar_shown), "events")
+    report = counts(content, looked, "events")
+    num_looked = 0
     steps: list[int] = []
     tags: set[str] = set()
     with iter(source_of(content).skip_errors(1 << 62).take(looked.num_records)) as examples:
         for example in examples:
-            event = Event.FromString(example["record"])
+            num_looked += 1
+            try:
+                event = Event.FromString(example["record"])
+            except DecodeError:  # Whatever it is, it has no steps and no tags.
+                continue
             if event.HasField("summary"):
                 steps.append(event.step)
                 tags.update(value.tag for value in event.summary.value)
-    report["looked_at"] = min(report["count"], looked.num_records)
+    report["looked_at"] = num_looked
     report["steps"] = [min(steps), max(steps)] if steps else None
     report["tags"] = sorted(tags)
     return report, []

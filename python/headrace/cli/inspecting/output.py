@@ -11,12 +11,12 @@ from typing import Any
 
 import click
 
+from headrace.cli.content.files import files_of
 from headrace.cli.failing import Failure, failure_of
 from headrace.cli.inspecting.examples import as_json, lines_of_example, write_pictures
 from headrace.cli.inspecting.file import inspected
 from headrace.cli.inspecting.report import Looked, Shown
 from headrace.cli.inspecting.text import damage_lines, lines_of
-from headrace.pipeline.paths import find_files
 
 __all__ = ["Output"]
 
@@ -44,7 +44,7 @@ class Output:
     def add(self, argument: str) -> None:
         """Inspects a file, or those of a directory or a pattern."""
         with self._noting_failures():
-            for path in map(os.fsdecode, find_files("inspect", [argument])):
+            for path in files_of("inspect", argument):
                 with self._noting_failures():
                     self._add(path)
 

@@ -8,18 +8,18 @@ from typing import Any
 from headrace.cli.content.kind import Content
 from headrace.cli.examples.schema import Schema
 from headrace.cli.examples.values import Values, sequences_of_record, values_of_record
-from headrace.cli.inspecting.report import Looked, Shown, counts
-from headrace.cli.reading import ALL, counted, source_of
+from headrace.cli.inspecting.report import Looked, Shown, counts, damage_of
+from headrace.cli.reading import ALL, source_of
 
 __all__ = ["report_of_records"]
 
 
 def report_of_records(content: Content, looked: Looked) -> tuple[dict[str, Any], list[Shown]]:
     """Returns what is in a TFRecord file, and its first examples."""
-    report = counts(counted(content, looked.is_bar_shown), "records")
+    report = counts(content, looked, "records")
     schema, sequences = Schema(), Schema()
     num_other, shown = 0, []
-    for number, record in enumerate(_records(content, looked.num_records)):
+    for number, record in enumerate(_records(content, looked, report)):
         features = values_of_record(record)
         lists = sequences_of_record(record) if features is not None else None
         if features is None:
@@ -42,11 +42,14 @@ def report_of_records(content: Content, looked: Looked) -> tuple[dict[str, Any],
     return report, shown
 
 
-def _records(content: Content, number: int) -> Iterator[bytes]:
-    source = source_of(content).skip_errors(ALL).take(number)
+def _records(content: Content, looked: Looked, report: dict[str, Any]) -> Iterator[bytes]:
+    """Yields the first records; their damage goes into the report if all were not read."""
+    source = source_of(content).skip_errors(ALL).take(looked.num_records)
     with iter(source) as examples:
         for example in examples:
             yield example["record"]
+        if looked.is_quick:
+            report["damage"] = damage_of(examples.skipped)
 
 
 def _kind(sequences: Schema, num_looked: int, num_other: int) -> str | None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from headrace.cli.content.kind import Content
 from headrace.cli.examples.values import Values
-from headrace.cli.reading import Count
+from headrace.cli.reading import counted
 from headrace.pipeline import Skipped
 
 __all__ = ["Looked", "Shown", "counts", "damage_of"]
@@ -19,11 +20,13 @@ class Looked(NamedTuple):
         num_records: From how many records the features are learned.
         num_examples: How many examples are shown.
         is_bar_shown: Whether a terminal shows how far it is.
+        is_quick: Whether no more than these records are read.
     """
 
     num_records: int
     num_examples: int
     is_bar_shown: bool
+    is_quick: bool = False
 
 
 class Shown(NamedTuple):
@@ -38,13 +41,17 @@ class Shown(NamedTuple):
     values: Mapping[str, Values]
 
 
-def counts(count: Count, what: str) -> dict[str, Any]:
-    """Returns what a report says of all records.
+def counts(content: Content, looked: Looked, what: str) -> dict[str, Any]:
+    """Returns what a report says of all records: nothing if there is no time to count them.
 
     Args:
-        count: What they come to.
+        content: The file.
+        looked: How closely it is looked at.
         what: What a record is called: "records", "lines".
     """
+    if looked.is_quick:
+        return {"unit": what, "count": None, "damage": []}
+    count = counted(content, looked.is_bar_shown)
     report: dict[str, Any] = {"unit": what, "count": count.num_records}
     if count.num_bytes is not None:
         report["bytes"] = {

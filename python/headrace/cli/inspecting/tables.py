@@ -7,8 +7,8 @@ from typing import Any, Final
 from headrace.cli.content.kind import Content, Kind
 from headrace.cli.examples.schema import Schema
 from headrace.cli.examples.values import values_of_example
-from headrace.cli.inspecting.report import Looked, Shown, counts
-from headrace.cli.reading import ALL, counted, source_of
+from headrace.cli.inspecting.report import Looked, Shown, counts, damage_of
+from headrace.cli.reading import ALL, source_of
 
 __all__ = ["report_of_table", "report_of_text"]
 
@@ -17,7 +17,7 @@ _UNITS: Final = {Kind.TAR: "samples", Kind.CSV: "rows", Kind.JSON_LINES: "object
 
 def report_of_table(content: Content, looked: Looked) -> tuple[dict[str, Any], list[Shown]]:
     """Returns what is in a file of rows, objects or samples, and the first of them."""
-    report = counts(counted(content, looked.is_bar_shown), _UNITS[content.kind])
+    report = counts(content, looked, _UNITS[content.kind])
     schema, shown = Schema(), []
     with iter(source_of(content).skip_errors(ALL).take(looked.num_records)) as examples:
         for number, example in enumerate(examples):
@@ -25,6 +25,8 @@ def report_of_table(content: Content, looked: Looked) -> tuple[dict[str, Any], l
             schema.add(values)
             if number < looked.num_examples:
                 shown.append(Shown(number, values))
+        if looked.is_quick:
+            report["damage"] = damage_of(examples.skipped)
     report["looked_at"] = schema.num_examples
     report["features"] = schema.as_json()
     return report, shown
@@ -32,6 +34,6 @@ def report_of_table(content: Content, looked: Looked) -> tuple[dict[str, Any], l
 
 def report_of_text(content: Content, looked: Looked) -> tuple[dict[str, Any], list[Shown]]:
     """Returns what is in a text, and its first lines."""
-    report = counts(counted(content, looked.is_bar_shown), "lines")
+    report = counts(content, looked, "lines")
     with iter(source_of(content).skip_errors(ALL).take(looked.num_examples)) as examples:
         return report, [Shown(n, values_of_example(example)) for n, example in enumerate(examples)]

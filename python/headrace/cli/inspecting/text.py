@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from headrace.cli.content.text import is_number
 from headrace.cli.wording import count_of, percent, shortened, size, table
 
 __all__ = ["damage_lines", "lines_of", "place_of"]
@@ -57,6 +58,8 @@ def _unknown(report: dict[str, Any]) -> str:
 
 def _counts(report: dict[str, Any]) -> str:
     unit = report["unit"]
+    if report["count"] is None:
+        return f"{unit} that were not counted: --quick"
     text = count_of(report["count"], unit.removesuffix("s"), unit)
     if report.get("values") is not None:
         text += f" of {count_of(report['values'], 'value')}"
@@ -84,7 +87,7 @@ def _features(report: dict[str, Any]) -> Iterator[str]:
         return
     seen = (
         f"all {report['unit']}"
-        if looked >= report["count"]
+        if report["count"] is not None and looked >= report["count"]
         else f"the first {looked:,}; --records N looks at more"
     )
     what = report.get("examples")
@@ -95,6 +98,8 @@ def _features(report: dict[str, Any]) -> Iterator[str]:
     others = f"; {others:,} are none" if others else ""
     yield f"  {f'{what}s' if what else 'columns'} ({seen}{others}):"
     yield from table([_HEADER, *map(_row, report["features"])], "    ")
+    if report["kind"] == "csv" and any(is_number(one["name"]) for one in report["features"]):
+        yield "  the first line was taken for the header, but has numbers: it may be data"
     if report.get("feature_lists"):
         yield "  feature lists:"
         yield from table([_HEADER, *map(_row, report["feature_lists"])], "    ")

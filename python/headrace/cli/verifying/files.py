@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import NamedTuple
 
+from headrace.cli.content.files import files_of
 from headrace.cli.content.kind import Content, Kind, content_of
 from headrace.cli.failing import Failure
 from headrace.cli.inspecting.picture import DECODED
@@ -14,7 +14,6 @@ from headrace.cli.verifying.alone import verified_alone
 from headrace.cli.verifying.result import Result
 from headrace.cli.verifying.together import TOGETHER, verified_together
 from headrace.errors import OpError
-from headrace.pipeline.paths import find_files
 
 __all__ = ["Verified", "verified"]
 
@@ -47,7 +46,7 @@ def verified(arguments: Iterable[str], num_threads: int | None) -> Verified:
     unreadable = []
     for argument in arguments:
         try:
-            for path in map(os.fsdecode, find_files("verify", [argument])):
+            for path in files_of("verify", argument):
                 contents[path] = content_of(path)
         except (OpError, Failure) as error:
             unreadable.append(error.message.splitlines()[0])

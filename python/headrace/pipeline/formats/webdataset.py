@@ -47,7 +47,8 @@ class WebDataset(InferredSource):
         first, *_ = find_files("webdataset", self.paths)
         with engine.op_errors():
             found = engine.infer_tar(first, self.compression or "")
-        return {_KEY: Spec(str, ()), **{name: Spec(bytes, ()) for name in found}}
+        files = {name: Spec(bytes, ()) for name in found if name != _KEY}
+        return {_KEY: Spec(str, ()), **files}
 
     def described(self) -> str:
         """Returns from where the components are inferred, in words."""
