@@ -15,6 +15,7 @@ if [ "$(cat $venv/installed 2>/dev/null)" != "${requirements[*]}" ]; then
 fi
 .venv/bin/python tools/ops_pages.py
 .venv/bin/python -m tools.docs.supported
+.venv/bin/python -m tools.docs.pictures
 .venv/bin/python -m tools.docs.stage
 # The theme's makers announce news at each build unless told not to.
 NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true $venv/bin/python -m mkdocs build --quiet
