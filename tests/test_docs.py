@@ -4,7 +4,9 @@ import re
 from pathlib import Path
 
 import pytest
+from tools.docs.api import api_pages
 from tools.docs.links import anchors_of, broken_links, replace_targets
+from tools.docs.resources import foreign_resources
 
 TOP = Path(__file__).parents[1]
 PAGES = [
@@ -55,3 +57,26 @@ def test_the_site_has_every_page():
     listed = set(re.findall(r"\b([\w/]+\.md)$", text, re.MULTILINE))
     pages = {str(path.relative_to(TOP / "docs")) for path in (TOP / "docs").rglob("*.md")}
     assert pages - {"index.md"} <= listed
+
+
+def test_the_reference_has_every_public_name():
+    pages = api_pages()
+    assert "`headrace.tfrecords`" in pages["index.md"]
+    assert "::: headrace.pipeline.sources.tfrecords" in pages["sources.md"]
+    listed = set(re.findall(r"\bapi/([\w/]+\.md)$", (TOP / "mkdocs.yml").read_text(), re.MULTILINE))
+    assert set(pages) == listed
+
+
+def test_what_a_page_fetches_from_other_hosts_is_found():
+    page = (
+        "<script src='https://a.org/x.js'></script><link rel='stylesheet' href='//b.org/x.css'>"
+        "<style>@import 'http://c.org/x.css'; p { background: url(https://d.org/x.png) }</style>"
+        "<a href='https://e.org'>read</a><link rel='canonical' href='https://f.org'>"
+        "<img src='x.png'>"
+    )
+    assert sorted(foreign_resources(page)) == [
+        "//b.org/x.css",
+        "http://c.org/x.css",
+        "https://a.org/x.js",
+        "https://d.org/x.png",
+    ]

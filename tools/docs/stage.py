@@ -5,7 +5,9 @@
 A link to a file that is no page leads to the source on its host.
 """
 
+import html
 import os
+import re
 import shutil
 import sys
 import tomllib
@@ -18,6 +20,8 @@ TOP = Path(__file__).parents[2]
 DOCS = TOP / "docs"
 ASSETS = Path(__file__).parent / "assets"
 STAGED = TOP / "build" / "docs"
+# Code hosts show `\|` in a table as a bar, mkdocs with its backslash.
+_BAR_IN_CODE = re.compile(r"(?<=[ (])`([^`\n]*\\\|[^`\n]*)`(?=.*\|$)", re.MULTILINE)
 # Where pages of the repository stand in the site, if it is not their place in docs/.
 PLACES = {
     "README.md": "index.md",
@@ -46,7 +50,12 @@ def staged(source: Path, places: dict[Path, Path], host: str) -> str:
             return f"{host}/{path.relative_to(TOP)}"
         return os.path.relpath(places[path], places[source].parent) + hash_ + anchor
 
-    return replace_targets(source.read_text("utf-8"), replace)
+    return _BAR_IN_CODE.sub(_as_html, replace_targets(source.read_text("utf-8"), replace))
+
+
+def _as_html(code: re.Match[str]) -> str:
+    bars = html.escape(code[1]).replace(r"\|", "&#124;")
+    return f"<code>{bars}</code>"
 
 
 def source_host() -> str:
