@@ -18,6 +18,6 @@ fi
 .venv/bin/python -m tools.docs.pictures
 .venv/bin/python -m tools.docs.stage
 # The theme's makers announce news at each build unless told not to.
-NO_MKDOCS_2_WARNING=1 DISABLE_MKDOCS_2_WARNING=true $venv/bin/python -m mkdocs build --quiet
+NO_MKDOCS_2_WARNING=1 $venv/bin/python -m mkdocs build --quiet
 .venv/bin/python -m tools.docs.resources
 printf 'build/site/index.html\n'
