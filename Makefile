@@ -37,11 +37,11 @@ bench: dev ## measure beside other libraries, as ratios inside one run; installs
 	$(PY) -m benchmarks.scaling
 	$(PY) -m benchmarks.memory
 
-docs: dev ## write docs/ops/ from the docstrings of the operations
-	@$(PY) tools/ops_pages.py
+docs: dev ## write the pages that come from the package, and a static site in build/site
+	@tools/docs.sh
 
 wheel: dev ## build a wheel for Linux in dist/, and try it with each Python that is found
 	@tools/wheel.sh
 
 clean: ## remove everything that the other targets made
-	rm -rf .venv .peers .frameworks .wheel dist build .bench benchmarks/results target .mypy_cache .ruff_cache .pytest_cache .hypothesis python/headrace/_native*.so
+	rm -rf .venv .peers .frameworks .docs .wheel dist build .bench benchmarks/results target .mypy_cache .ruff_cache .pytest_cache .hypothesis python/headrace/_native*.so

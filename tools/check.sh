@@ -28,6 +28,7 @@ check "mypy --strict" $python -m mypy --strict
 check "stubtest" $python -m mypy.stubtest headrace._native
 check "layers" $python -m pytest --quiet tests/test_layers.py
 check "pages of operations" $python tools/ops_pages.py --check
+check "page of TensorFlow 1's names" $python -m tools.docs.supported --check
 check "cargo fmt" cargo fmt --all --check
 check "cargo clippy" cargo clippy --quiet --workspace --all-targets -- -D warnings
 check "instructions" $python -m benchmarks.instructions

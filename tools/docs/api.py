@@ -1,0 +1,169 @@
+"""The pages of the reference: which public names stand on which page.
+
+The text of each name comes from its docstring, by mkdocstrings. A public name that is on no page is
+an error, so a new one cannot be forgotten.
+"""
+
+import inspect
+from importlib import import_module
+from types import ModuleType
+
+import headrace
+
+__all__ = ["api_pages"]
+
+# For each page its title, a sentence, and the names on it; a module stands for all its names.
+PAGES = {
+    "sources.md": (
+        "Sources",
+        "Where the examples of a pipeline come from.",
+        [
+            "tfrecords",
+            "text_lines",
+            "csv",
+            "json_lines",
+            "image_folder",
+            "webdataset",
+            "parquet",
+            "fixed_length_records",
+            "files",
+            "arrays",
+            "iterable",
+            "concat",
+            "mix",
+            "zip",
+        ],
+    ),
+    "pipeline.md": (
+        "Pipeline",
+        "What is done with the examples. Each method returns a new pipeline.",
+        ["Pipeline", "native"],
+    ),
+    "batches.md": (
+        "Batches",
+        "One iteration over a pipeline, and what it tells.",
+        ["Batches", "Skipped", "pipeline.Statistics", "pipeline.StageStatistics"],
+    ),
+    "components.md": (
+        "Components",
+        "What the components of examples are.",
+        ["Feature", "Ragged", "Spec"],
+    ),
+    "records.md": (
+        "Records",
+        "TFRecord files, written and read without a pipeline.",
+        ["records", "TFRecordOptions"],
+    ),
+    "queues.md": ("Queues", "Queues for arrays and ordinary threads.", ["queues"]),
+    "testing.md": ("Testing", "Checks for your own tests.", ["testing"]),
+    "errors.md": ("Errors", "The classes of errors, which are those of TensorFlow 1.", ["errors"]),
+    "checkpoint.md": (
+        "Checkpoints",
+        "What a session holds, saved and restored.",
+        ["checkpoint", "Saver"],
+    ),
+    "graphs.md": (
+        "Graphs",
+        "Graphs, sessions and runners without TensorFlow's names.",
+        [
+            "Graph",
+            "Operation",
+            "Tensor",
+            "DType",
+            "TensorShape",
+            "Session",
+            "Coordinator",
+            "LooperThread",
+            "QueueRunner",
+            "runners_of",
+            "start_runners",
+            "variables_of",
+            "FileWriter",
+            "input",
+            "gfile",
+        ],
+    ),
+}
+# Modules whose names stand in the pages of operations, of TensorFlow 1, or one by one above.
+ELSEWHERE = {
+    *("dtypes", "events", "graph", "ops", "pipeline", "protos", "saver", "session", "shapes"),
+    *("tf1", "__version__"),
+}
+
+
+def api_pages() -> dict[str, str]:
+    """Returns the text of each page under its name."""
+    on_pages = {name for _, _, names in PAGES.values() for name in names}
+    of_pipeline = {f"pipeline.{name}" for name in headrace.pipeline.__all__} - {
+        f"pipeline.{name}" for name in headrace.__all__
+    }
+    forgotten = (set(headrace.__all__) | of_pipeline) - on_pages - ELSEWHERE
+    if forgotten:
+        raise SystemExit(f"tools/docs/api.py: {sorted(forgotten)} are on no page of the reference.")
+    pages = {page: _page(*content) for page, content in PAGES.items()}
+    return {"index.md": _contents(), **pages}
+
+
+def _page(title: str, sentence: str, names: list[str]) -> str:
+    return "\n\n".join(
+        [
+            f"# {title}",
+            sentence,
+            *(_directive(*entry) for name in names for entry in _entries(name)),
+        ]
+    )
+
+
+def _entries(name: str) -> list[tuple[str, object]]:
+    """Returns (name as a program writes it, object) of a name, or of all names of a module."""
+    item = _resolve(name)
+    if not isinstance(item, ModuleType):
+        return [(name, item)]
+    members = [(f"{name}.{member}", getattr(item, member)) for member in item.__all__]
+    return [(written, member) for written, member in members if hasattr(member, "__qualname__")]
+
+
+def _resolve(name: str) -> object:
+    head, _, tail = name.partition(".")
+    item = getattr(headrace, head, None) or import_module(f"headrace.{head}")
+    return getattr(item, tail) if tail else item
+
+
+def _directive(name: str, item: object) -> str:
+    """Returns what mkdocstrings puts the docstring of a name in place of."""
+    path = f"{item.__module__}.{item.__qualname__}"  # type: ignore[attr-defined]
+    return "\n".join(
+        [
+            f"::: {path}",
+            "    options:",
+            f"      heading: {_shown(name)}",
+            f"      toc_label: {name.rpartition('.')[2]}",
+            f"      merge_init_into_class: {str(_is_constructed(item)).lower()}",
+        ]
+    )
+
+
+def _shown(name: str) -> str:
+    return f"headrace.{name}"
+
+
+def _is_constructed(item: object) -> bool:
+    """Says whether programs call a class themselves: then it says with which arguments."""
+    return inspect.isclass(item) and "Args:" in (inspect.getdoc(item) or "")
+
+
+def _contents() -> str:
+    lines = ["# Reference", "", "Every public name, from its docstring.", ""]
+    for page, (title, sentence, names) in PAGES.items():
+        lines += [f"## [{title}]({page})", "", sentence, "", "| name | what it is |", "|---|---|"]
+        for name in names:
+            for written, item in _entries(name):
+                path = f"{item.__module__}.{item.__qualname__}"  # type: ignore[attr-defined]
+                lines.append(f"| [`{_shown(written)}`]({page}#{path}) | {_first_line(item)} |")
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _first_line(item: object) -> str:
+    text = (inspect.getdoc(item) or "").split("\n\n")[0].replace("\n", " ")
+    return text.replace("|", "\\|")

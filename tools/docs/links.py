@@ -1,0 +1,60 @@
+"""The links and the headings of Markdown pages, outside code."""
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+__all__ = ["anchors_of", "broken_links", "is_relative", "replace_targets"]
+
+_BLOCK = re.compile(r"^ {0,3}```.*?^ {0,3}```[ ]*$", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(rf"({_BLOCK.pattern}|`[^`\n]*`)", _BLOCK.flags)
+_LINK = re.compile(r"(?<=\]\()([^)\s]+)(?=\))")
+_HEADING = re.compile(r"^#{1,6} +(.*?) *#*$", re.MULTILINE)
+
+
+def is_relative(target: str) -> bool:
+    """Says whether a link leads to another file of the repository, or within the page."""
+    return not re.match(r"[a-z]+:", target)
+
+
+def targets_of(text: str) -> list[str]:
+    """Returns where the links and pictures of a page lead to."""
+    return _LINK.findall(_CODE.sub("", text))
+
+
+def replace_targets(text: str, replace: Callable[[str], str]) -> str:
+    """Returns a page whose relative links lead to what `replace` returns for them."""
+    pieces = _CODE.split(text)
+    for number in range(0, len(pieces), 2):  # The odd ones are code.
+        pieces[number] = _LINK.sub(
+            lambda match: replace(match[1]) if is_relative(match[1]) else match[1], pieces[number]
+        )
+    return "".join(pieces)
+
+
+def anchors_of(text: str) -> set[str]:
+    """Returns the anchors of a page's headings, as code hosts make them."""
+    found: set[str] = set()
+    times: Counter[str] = Counter()
+    for heading in _HEADING.findall(_BLOCK.sub("", text)):
+        shown = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", heading)
+        slug = re.sub(r"[^\w\- ]", "", shown).strip().lower().replace(" ", "-")
+        found.add(f"{slug}-{times[slug]}" if times[slug] else slug)
+        times[slug] += 1
+    return found
+
+
+def broken_links(page: Path) -> list[str]:
+    """Returns the relative links of a page that lead to no file, or to no heading of one."""
+    return [target for target in targets_of(page.read_text("utf-8")) if _is_broken(page, target)]
+
+
+def _is_broken(page: Path, target: str) -> bool:
+    if not is_relative(target):
+        return False
+    name, _, anchor = target.partition("#")
+    path = page.parent / name if name else page
+    if not path.exists():
+        return True
+    return bool(anchor) and anchor not in anchors_of(path.read_text("utf-8"))

@@ -1,0 +1,120 @@
+"""Draws docs/pipeline.svg and docs/queues.svg: the blocks of a pipeline, TensorFlow 1's queues.
+
+.venv/bin/python -m tools.docs.pictures
+
+Everything stands on light panels of the pictures' own, so they are legible on any background.
+"""
+
+import sys
+from html import escape
+from pathlib import Path
+
+DOCS = Path(__file__).parents[2] / "docs"
+PANEL, BOX, QUEUE, LOOP, INK = "#f4f6f8", "#dce7f3", "#fbe3cf", "#dff0dc", "#1f2933"
+FONT = "font-family='system-ui, sans-serif'"
+
+
+def picture(width: int, height: int, title: str, parts: list[str]) -> str:
+    """Returns a picture of parts on a panel."""
+    return "\n".join(
+        [
+            f"<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 {width} {height}' role='img'>",
+            f"<title>{escape(title)}</title>",
+            "<defs><marker id='tip' viewBox='0 0 8 8' refX='7' refY='4'",
+            "markerWidth='7' markerHeight='7'",
+            f"orient='auto'><path d='M0 0L8 4L0 8z' fill='{INK}'/></marker></defs>",
+            f"<rect width='{width}' height='{height}' rx='10' fill='{PANEL}'/>",
+            *parts,
+            "</svg>",
+            "",
+        ]
+    )
+
+
+def box(x: int, y: int, width: int, height: int, lines: list[str], fill: str = BOX) -> str:
+    """Returns a box, its first line in bold."""
+    shape = f"<rect x='{x}' y='{y}' width='{width}' height='{height}' rx='6' fill='{fill}'"
+    top = y + height / 2 - 9 * (len(lines) - 1) + 5
+    texts = [
+        label(x + width // 2, top + 18 * number, line, is_bold=number == 0)
+        for number, line in enumerate(lines)
+    ]
+    return "\n".join([f"{shape} stroke='{INK}' stroke-width='1.2'/>", *texts])
+
+
+def label(x: float, y: float, text: str, is_bold: bool = False) -> str:
+    """Returns a line of text, its middle at x."""
+    weight = " font-weight='600'" if is_bold else ""
+    size = 14 if is_bold else 13
+    return (
+        f"<text x='{x:g}' y='{y:g}' {FONT} font-size='{size}'{weight} fill='{INK}' "
+        f"text-anchor='middle'>{escape(text)}</text>"
+    )
+
+
+def arrow(path: str, is_dashed: bool = False) -> str:
+    """Returns an arrow along a path."""
+    dashes = " stroke-dasharray='5 4'" if is_dashed else ""
+    return (
+        f"<path d='{path}' fill='none' stroke='{INK}' stroke-width='1.5'{dashes} "
+        "marker-end='url(#tip)'/>"
+    )
+
+
+def pipeline() -> str:
+    """Returns the picture of a pipeline's blocks."""
+    parts = [
+        box(20, 30, 120, 76, ["files", "or arrays,", "iterables"]),
+        box(180, 30, 130, 76, ["parts", "chunks read by", "several tasks"]),
+        box(350, 30, 130, 76, ["blocks", "many examples", "in columns"]),
+        box(520, 30, 150, 76, ["rows", "nodes move numbers", "(shuffle, shard)"]),
+        box(710, 30, 130, 76, ["batch", "gathered, parsed,", "decoded: one task"]),
+        box(880, 30, 100, 76, ["loop", "for batch", "in train"], LOOP),
+        *(arrow(f"M{x} 68H{x + 38}") for x in (141, 311, 481, 671, 841)),
+        box(180, 170, 490, 56, ["pool of workers", "threads of the engine, without Python's lock"]),
+        arrow("M245 170V110", is_dashed=True),
+        arrow("M415 170V110", is_dashed=True),
+        arrow("M670 198H775V110", is_dashed=True),
+        label(725, 217, "does the tasks"),
+        box(180, 250, 490, 56, ["budget: memory_bytes", "charged before anything is read or made"]),
+        arrow("M425 250V230", is_dashed=True),
+        arrow("M930 110V278H674", is_dashed=True),
+        label(805, 297, "a batch that is taken gives room"),
+    ]
+    return picture(1000, 330, "From files through blocks and rows to the training loop", parts)
+
+
+def queues() -> str:
+    """Returns the picture of TensorFlow 1's queues."""
+    parts = [
+        box(20, 50, 120, 70, ["file names", "epochs, shuffle"]),
+        box(190, 50, 140, 70, ["filename queue", "bounded"], QUEUE),
+        *(box(390, 20 + 46 * number, 220, 38, ["read, parse, preprocess"]) for number in range(3)),
+        box(670, 50, 140, 70, ["example queue", "bounded, shuffles"], QUEUE),
+        box(860, 30, 120, 46, ["batch", "dequeue_many"]),
+        box(860, 112, 120, 46, ["loop", "session.run"], LOOP),
+        arrow("M140 85H186"),
+        *(arrow(f"M330 85L386 {39 + 46 * number}") for number in range(3)),
+        *(arrow(f"M610 {39 + 46 * number}L666 85") for number in range(3)),
+        arrow("M810 85L856 60"),
+        arrow("M920 76V108"),
+        box(390, 200, 220, 56, ["queue runner", "each thread repeats one"]),
+        arrow("M500 200V156", is_dashed=True),
+        box(20, 200, 310, 56, ["queue runner", "a thread enqueues the names"]),
+        arrow("M80 200V124", is_dashed=True),
+        box(670, 200, 310, 56, ["coordinator", "stops all threads, raises the first error"]),
+        arrow("M670 228H614", is_dashed=True),
+        arrow("M920 158V196", is_dashed=True),
+    ]
+    return picture(1000, 280, "From file names through two bounded queues to session.run", parts)
+
+
+def main() -> int:
+    """Writes both pictures."""
+    for name, text in (("pipeline", pipeline()), ("queues", queues())):
+        (DOCS / f"{name}.svg").write_text(text, "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

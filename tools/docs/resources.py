@@ -1,0 +1,62 @@
+"""Checks that the built site fetches nothing: no script, style, font or picture of another host.
+
+.venv/bin/python -m tools.docs.resources
+
+Links that a reader may follow are all right.
+"""
+
+import re
+import sys
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+
+__all__ = ["foreign_resources"]
+
+SITE = Path(__file__).parents[2] / "build" / "site"
+# Attributes by which a page fetches something, and kinds of <link> that only name an address.
+_FETCHED = {"src", "srcset", "poster", "data"}
+_NAMING = {"canonical", "alternate", "author", "license", "prev", "next"}
+_STYLES = re.compile(r"(?:url\(\s*|@import\s+)['\"]?((?:https?:)?//[^'\")\s]+)")
+
+
+def foreign_resources(page: str) -> list[str]:
+    """Returns the addresses of what a page of HTML fetches from other hosts."""
+    reader = _Reader()
+    reader.feed(page)
+    return reader.found + _STYLES.findall(page)
+
+
+class _Reader(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = {name: value or "" for name, value in attrs}
+        fetched = [given[name] for name in _FETCHED & given.keys()]
+        if tag == "link" and given.get("rel") not in _NAMING:
+            fetched.append(given.get("href", ""))
+        self.found += [value for value in fetched if re.match(r"\s*(https?:)?//", value)]
+
+
+def _foreign(site: Path) -> Iterator[str]:
+    for path in sorted(site.rglob("*")):
+        if path.suffix == ".html":
+            found = foreign_resources(path.read_text("utf-8"))
+        elif path.suffix in {".css", ".svg"}:
+            found = _STYLES.findall(path.read_text("utf-8"))
+        else:
+            continue
+        yield from (f"{path.relative_to(site)} fetches {address}" for address in found)
+
+
+def main() -> int:
+    """Prints what is fetched, and fails if there is anything."""
+    found = list(_foreign(SITE))
+    print("\n".join(found), end="\n" if found else "", file=sys.stderr)
+    return int(bool(found))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

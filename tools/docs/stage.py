@@ -1,0 +1,87 @@
+"""Puts the pages of the site together in build/docs: of docs/ and of the top directory.
+
+.venv/bin/python -m tools.docs.stage
+
+A link to a file that is no page leads to the source on its host.
+"""
+
+import html
+import os
+import re
+import shutil
+import sys
+import tomllib
+from pathlib import Path
+
+from tools.docs.api import api_pages
+from tools.docs.links import replace_targets
+
+TOP = Path(__file__).parents[2]
+DOCS = TOP / "docs"
+ASSETS = Path(__file__).parent / "assets"
+STAGED = TOP / "build" / "docs"
+# Code hosts show `\|` in a table as a bar, mkdocs with its backslash.
+_BAR_IN_CODE = re.compile(r"(?<=[ (])`([^`\n]*\\\|[^`\n]*)`(?=.*\|$)", re.MULTILINE)
+# Where pages of the repository stand in the site, if it is not their place in docs/.
+PLACES = {
+    "README.md": "index.md",
+    "docs/index.md": "pages.md",
+    "DESIGN.md": "design.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+}
+
+
+def sources() -> dict[Path, Path]:
+    """Returns the files of the site that are in the repository, each with its place in the site."""
+    found = {path: path.relative_to(DOCS) for path in DOCS.rglob("*") if path.is_file()}
+    return found | {TOP / name: Path(place) for name, place in PLACES.items()}
+
+
+def staged(source: Path, places: dict[Path, Path], host: str) -> str:
+    """Returns a page as it stands in the site, with its links rewritten."""
+
+    def replace(target: str) -> str:
+        name, hash_, anchor = target.partition("#")
+        if not name:
+            return target
+        path = Path(os.path.normpath(source.parent / name))
+        if path not in places:
+            return f"{host}/{path.relative_to(TOP)}"
+        return os.path.relpath(places[path], places[source].parent) + hash_ + anchor
+
+    return _BAR_IN_CODE.sub(_as_html, replace_targets(source.read_text("utf-8"), replace))
+
+
+def _as_html(code: re.Match[str]) -> str:
+    bars = html.escape(code[1]).replace(r"\|", "&#124;")
+    return f"<code>{bars}</code>"
+
+
+def source_host() -> str:
+    """Returns the address under which the files of the repository are."""
+    with open(TOP / "pyproject.toml", "rb") as file:
+        return str(tomllib.load(file)["project"]["urls"]["Source"]) + "/blob/main"
+
+
+def main() -> int:
+    """Writes all pages anew."""
+    shutil.rmtree(STAGED, ignore_errors=True)
+    places, host = sources(), source_host()
+    for source, place in places.items():
+        path = STAGED / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if source.suffix == ".md":
+            path.write_text(staged(source, places, host), "utf-8")
+        else:
+            shutil.copyfile(source, path)
+    shutil.copytree(ASSETS, STAGED / "assets")
+    for name, text in api_pages().items():
+        path = STAGED / "api" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, "utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,114 @@
+"""Writes docs/supported.md: which names of TensorFlow 1 are here, and which are not.
+
+.venv/bin/python -m tools.docs.supported           # writes the page
+.venv/bin/python -m tools.docs.supported --check   # says whether it is out of date
+
+What is here is asked of the modules themselves; what is not, of the list that their errors use.
+"""
+
+import inspect
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+
+import headrace.tf1 as tf
+from headrace.tf1.missing import _missing_names, remedy_for
+
+TOP = Path(__file__).parents[2]
+PAGE = TOP / "docs" / "supported.md"
+HEAD = """\
+# Names of TensorFlow 1
+
+Every public name of TensorFlow 1 that `headrace.tf1` has, module by module, and every one that it
+lacks. `make docs` writes this page from the package itself, and `make check` fails if it is out of
+date.
+
+A name that is here has the arguments, the defaults, the results and the errors of TensorFlow 1.15,
+but for what [differs on purpose](tensorflow1.md#what-differs-on-purpose). A name that is not here
+is an AttributeError when it is used, and its message says what to use instead:
+
+```python
+import headrace.tf1 as tf
+
+try:
+    tf.train.AdamOptimizer
+except AttributeError as error:
+    print(error)
+```
+
+"""
+
+
+def page() -> str:
+    """Returns the text of the page."""
+    here = dict(spaces("tf", tf))
+    lacking = missing()
+    lines = ["| module | here | not here |", "|---|--:|--:|"]
+    for space in sorted(here.keys() | lacking.keys()):
+        count = len(here.get(space, {})), sum(map(len, lacking.get(space, {}).values()))
+        lines.append(f"| {_linked(space)} | {count[0]} | {count[1]} |")
+    lines.append("")
+    for space in sorted(here.keys() | lacking.keys()):
+        lines += [f"## {space}", ""]
+        lines += _table(here[space]) if space in here else []
+        for remedy, names in sorted(lacking.get(space, {}).items()):
+            listed = ", ".join(f"`{name}`" for name in sorted(names))
+            lines += [f"Not here: {listed}.", f"*{remedy}*", ""]
+    return HEAD + "\n".join(lines)
+
+
+def spaces(space: str, module: ModuleType) -> Iterator[tuple[str, dict[str, object]]]:
+    """Gives a module and those in it: the name in programs, and what each of its names is."""
+    names = {name: getattr(module, name) for name in dir(module) if not name.startswith("_")}
+    inner = {name: item for name, item in names.items() if isinstance(item, ModuleType)}
+    if names.keys() - inner.keys():
+        yield space, {name: item for name, item in names.items() if name not in inner}
+    for name, item in inner.items():
+        if item is not tf:
+            yield from spaces(f"{space}.{name}", item)
+
+
+def missing() -> dict[str, dict[str, list[str]]]:
+    """Returns the names that are not here: by module, and there by what to use instead."""
+    found: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    for path in sorted(_missing_names()):
+        space, _, name = f"tf.{path}".rpartition(".")
+        found[space][remedy_for(path) or ""].append(name)
+    return found
+
+
+def _table(names: dict[str, object]) -> list[str]:
+    rows = [f"| `{name}` | {_meaning(item)} |" for name, item in sorted(names.items())]
+    return ["| name | what it is |", "|---|---|", *rows, ""]
+
+
+def _meaning(item: object) -> str:
+    """Returns the first sentence of a docstring, fit for a table; of a value what it is."""
+    if not callable(item) or isinstance(item, tf.DType):
+        return f"`{item!r}`".replace("|", "\\|")
+    text = (inspect.getdoc(item) or "").split("\n\n")[0].replace("\n", " ")
+    if text == "A ProtocolMessage":  # What protocol buffers say of each.
+        return "A protocol buffer message."
+    return text.replace("|", "\\|")
+
+
+def _linked(space: str) -> str:
+    return f"[`{space}`](#{space.lower().replace('.', '')})"
+
+
+def main(arguments: list[str]) -> int:
+    """Writes the page, or says that it would change."""
+    text = page()
+    if "--check" not in arguments:
+        PAGE.write_text(text, "utf-8")
+        return 0
+    if PAGE.exists() and PAGE.read_text("utf-8") == text:
+        return 0
+    print(f"{PAGE.relative_to(TOP)} is out of date. Run `make docs`.", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
