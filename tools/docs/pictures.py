@@ -1,8 +1,9 @@
-"""Draws docs/pipeline.svg and docs/queues.svg: the blocks of a pipeline, TensorFlow 1's queues.
+"""Draws the pictures of docs/: a pipeline's blocks, TensorFlow 1's queues, rates of pipelines.
 
 .venv/bin/python -m tools.docs.pictures
 
-Everything stands on light panels of the pictures' own, so they are legible on any background.
+The rates are those of the table in docs/performance.md. Everything stands on light panels of the
+pictures' own, so it is legible on any background.
 """
 
 import sys
@@ -109,9 +110,54 @@ def queues() -> str:
     return picture(1000, 280, "From file names through two bounded queues to session.run", parts)
 
 
+def rates() -> str:
+    """Returns the picture of how many times quicker pipelines are than other libraries."""
+    columns = (
+        ("÷ `tf.data`", BOX, "÷ tf.data"),
+        ("a pipeline ÷ this", QUEUE, "÷ best other library"),
+    )
+    rows = table("## Pipelines")
+    unit = 760 / max(float(row[name] or 0) for row in rows for name, _, _ in columns)
+    parts = []
+    for number, (_, fill, name) in enumerate(columns):
+        parts += [bar(400 + 150 * number, 14, 14, fill), label(490 + 150 * number, 26, name)]
+    top = 54
+    for row in rows:
+        parts.append(label(92, top + 22, row[""].replace("`", "")))
+        for number, (column, fill, _) in enumerate(columns):
+            if ratio := row[column]:
+                length = round(unit * float(ratio))
+                parts.append(bar(180, top + 16 * number, length, fill))
+                parts.append(label(200 + length, top + 12 + 16 * number, ratio))
+        top += 46
+    parts.append(line(180 + round(unit), 40, top, "1"))
+    return picture(1000, top + 10, "Rates of pipelines, divided by those of other libraries", parts)
+
+
+def table(heading: str) -> list[dict[str, str]]:
+    """Returns the rows of the first table below a heading of docs/performance.md."""
+    text = (DOCS / "performance.md").read_text("utf-8").partition(f"\n{heading}\n")[2]
+    lines = [line for line in text.split("\n#")[0].split("\n") if line.startswith("|")]
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    end = next((n for n, row in enumerate(cells[2:], 2) if len(row) != len(cells[0])), len(cells))
+    return [dict(zip(cells[0], row, strict=True)) for row in cells[2:end]]
+
+
+def bar(x: int, y: int, length: int, fill: str) -> str:
+    """Returns a bar that begins at x."""
+    return f"<rect x='{x}' y='{y}' width='{length}' height='14' fill='{fill}' stroke='{INK}'/>"
+
+
+def line(x: int, top: int, bottom: int, text: str) -> str:
+    """Returns a dashed line down, with a text above."""
+    path = f"<path d='M{x} {top + 4}V{bottom}' stroke='{INK}' stroke-dasharray='3 3'/>"
+    return label(x, top, text) + path
+
+
 def main() -> int:
-    """Writes both pictures."""
-    for name, text in (("pipeline", pipeline()), ("queues", queues())):
+    """Writes the pictures."""
+    pictures = {"pipeline": pipeline(), "queues": queues(), "pipeline_rates": rates()}
+    for name, text in pictures.items():
         (DOCS / f"{name}.svg").write_text(text, "utf-8")
     return 0
 
