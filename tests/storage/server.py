@@ -7,6 +7,7 @@ API" of Azure Storage; RFC 9110 for ranges and conditions.
 
 import hashlib
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import Callable
@@ -66,6 +67,10 @@ class Server:
         self._thread.join()
         self._http.close_connections()
         self._http.server_close()
+
+    def encrypt(self, context: ssl.SSLContext) -> None:
+        """Speaks HTTPS from now on."""
+        self._http.socket = context.wrap_socket(self._http.socket, server_side=True)
 
     def tag_of(self, data: bytes) -> str:
         return f'"{hashlib.md5(data).hexdigest()}"'
