@@ -38,8 +38,11 @@ def main() -> None:
         assert sorted(found.tolist()) == list(range(0, 2000, 2))
         _, line = tf.TextLineReader().read(tf.train.string_input_producer([str(path)]))
         with tf.Session() as session:
-            tf.train.start_queue_runners(session)
+            coord = tf.train.Coordinator()
+            threads = tf.train.start_queue_runners(session, coord)
             assert session.run(line).isdigit()
+            coord.request_stop()
+            coord.join(threads)
         picture = tf.image.decode_png(tf.image.encode_png(np.zeros([2, 3, 3], np.uint8)))
         photo = tf.image.decode_jpeg(tf.image.encode_jpeg(np.zeros([8, 8, 3], np.uint8)))
         with tf.Session() as session:

@@ -31,7 +31,8 @@ maturin build --profile wheel --strip --zig --compatibility $platform --out buil
 say "adding the licences of what is linked"
 wheel unpack --dest build/wheel build/wheel/headrace-*.whl
 directory=(build/wheel/headrace-*/)
-python tools/licences.py "$machine-unknown-linux-gnu" "${directory[0]}"headrace-*.dist-info/licenses/LINKED.txt
+licences=("${directory[0]}"headrace-*.dist-info/licenses)
+python tools/licences.py "$machine-unknown-linux-gnu" "${licences[0]}/LINKED.txt"
 mkdir -p dist
 wheel pack --dest-dir dist "${directory[0]}"
 file=(dist/headrace-*.whl)
