@@ -16,6 +16,9 @@ from headrace.cli.converting.run import _Conversion
 from headrace.cli.converting.shards.make import RecordShard
 from headrace.cli.main import main
 
+# As a shell begins programs, whatever runs the tests: `nohup` would have this one ignored.
+signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
 MOMENTS = {
     "example": (_Conversion, "_write_example"),
     "publish": (RecordShard, "publish"),

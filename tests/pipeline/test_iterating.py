@@ -23,9 +23,12 @@ def endless():
 
 
 def native_threads():
-    """The names of this process's threads that belong to pipelines."""
+    """The names of this process's threads that belong to pipelines.
+
+    The one that makes requests to storages lives as long as the process.
+    """
     names = [path.read_text().strip() for path in Path("/proc/self/task").glob("*/comm")]
-    return sorted(name for name in names if name.startswith("headrace-"))
+    return sorted(name for name in names if name.startswith("headrace-") and name != "headrace-io")
 
 
 def assert_no_threads():
