@@ -41,6 +41,7 @@ pub struct Kept {
 impl Kept {
     /// What is kept of a file. Nothing if nobody can tell whether it is what it was.
     pub fn of(url: &str, size: u64, version: Option<&Version>, cache: Option<&Arc<Cache>>) -> Option<Self> {
+        let cache = Arc::clone(cache?);
         let version = match version? {
             Version::Tag(tag) => tag.to_string(),
             Version::Modified(time) => format!("{time:?}"),
@@ -55,7 +56,7 @@ impl Kept {
             write!(name, "{byte:02x}").unwrap_or(());
             name
         });
-        Some(Self { cache: Arc::clone(cache?), name })
+        Some(Self { cache, name })
     }
 
     /// The bytes of a range of the file; what is not kept is asked for, and kept.

@@ -5,7 +5,7 @@ use headrace_engine::run::check_current;
 use headrace_engine::sync::Mutex;
 use std::future::Future;
 use std::sync::LazyLock;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, sync_channel};
 use std::time::Duration;
 use tokio::runtime::{Builder, Handle};
 use tokio::task::AbortHandle;
@@ -70,7 +70,11 @@ impl<T: Send + 'static> Task<T> {
     /// Whether [`Task::wait`] would not wait.
     pub fn is_ready(&mut self) -> bool {
         if self.seen.is_none() {
-            self.seen = self.result.try_recv().ok();
+            self.seen = match self.result.try_recv() {
+                Ok(result) => Some(result),
+                Err(TryRecvError::Empty) => None,
+                Err(TryRecvError::Disconnected) => Some(Err(unanswered())),
+            };
         }
         self.seen.is_some()
     }
@@ -87,11 +91,15 @@ impl<T: Send + 'static> Task<T> {
                     check_current().map_err(|error| error.of_wait(Wait::Repeatable))?;
                 }
                 Err(RecvTimeoutError::Disconnected) => {
-                    return Err(Error::internal("a request ended without an answer"));
+                    return Err(unanswered());
                 }
             }
         }
     }
+}
+
+fn unanswered() -> Error {
+    Error::internal("a request ended without an answer")
 }
 
 impl<T> Drop for Task<T> {

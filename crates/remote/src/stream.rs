@@ -118,6 +118,7 @@ async fn open(url: &str, ahead: &Ahead, parts: Parts) -> Result<Opened> {
     let mut ranges = Ranges::new(Arc::clone(&file), end, parts);
     let mut first = fetch::room(end)?;
     let mut body = answer.into_stream();
+    // If it breaks off, the rest is asked for below.
     while let Some(Ok(chunk)) = body.next().await {
         first.extend_from_slice(&chunk);
     }
@@ -191,9 +192,17 @@ impl Ranges {
             self.ask();
         }
         let Some((range, task)) = self.coming.front_mut() else { return Err(Error::internal("no part is coming")) };
-        let (part, start) = (task.wait()?, range.start);
+        match task.wait() {
+            Ok(part) => (self.current, self.start) = (part, range.start),
+            Err(error) => {
+                // Whoever reads again asks again; a wait that was ended goes on.
+                if error.wait().is_none() {
+                    self.coming.clear();
+                }
+                return Err(error);
+            }
+        }
         self.coming.pop_front();
-        (self.current, self.start) = (part, start);
         self.ask();
         Ok(())
     }
@@ -300,14 +309,13 @@ struct Whole {
     at: u64,
     current: Bytes,
     part_bytes: u64,
-    /// `None` at the end, and after an error.
-    coming: Option<Task<(Bytes, Body)>>,
+    coming: Task<(Bytes, Body)>,
 }
 
 impl Whole {
     fn new(body: Body, part_bytes: u64) -> Self {
         let file_size = body.file.size;
-        let coming = Some(Task::start(body.next(part_bytes)));
+        let coming = Task::start(body.next(part_bytes));
         Self { file_size, at: 0, current: Bytes::new(), part_bytes, coming }
     }
 }
@@ -318,12 +326,9 @@ impl Read for Whole {
             return Ok(0);
         }
         if self.current.is_empty() {
-            let Some(coming) = &mut self.coming else {
-                return Err(io::Error::other("nothing more is read after an error"));
-            };
-            let (bytes, body) = coming.wait().map_err(as_io)?;
+            let (bytes, body) = self.coming.wait().map_err(as_io)?;
             self.current = bytes;
-            self.coming = Some(Task::start(body.next(self.part_bytes)));
+            self.coming = Task::start(body.next(self.part_bytes));
         }
         let count = self.current.len().min(buffer.len());
         self.current.copy_to_slice(&mut buffer[..count]);

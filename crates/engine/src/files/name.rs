@@ -1,7 +1,7 @@
 //! The names of files, as bytes.
 
 use crate::error::{Error, Result};
-use crate::files::input::Input;
+use crate::files::input::{self, Input};
 use crate::files::storage::{self, Ahead, Status, local_path, scheme};
 use bytes::Bytes;
 use std::borrow::Cow;
@@ -71,6 +71,15 @@ impl FileName {
             Some(url) => storage::storage()?.begin(url, &Ahead::default()).wait().map(Input::of_stream),
         };
         opened.map_err(|error| self.not_opened(&error))
+    }
+
+    /// What is known of the file, without reading any of it.
+    pub fn status(&self) -> Result<Status> {
+        let status = match self.url() {
+            None => std::fs::metadata(self.path()).map(|metadata| input::status(&metadata)),
+            Some(url) => storage::storage()?.begin_parts(url, None, None).wait().map(|(_, status)| status),
+        };
+        status.map_err(|error| self.not_opened(&error))
     }
 
     /// The error for a file that cannot be opened.

@@ -3,7 +3,6 @@
 use super::Reader;
 use super::state::SavedState;
 use crate::error::{Error, Result};
-use crate::files::input::status;
 use crate::files::name::FileName;
 use crate::saved::{self, Chunks, Content, Given, Reading, Restore};
 use std::sync::Arc;
@@ -42,10 +41,7 @@ impl Reader {
 
 /// How long a file is that can be read twice.
 fn length_bytes(name: &FileName) -> Result<u64> {
-    let status = match name.url() {
-        Some(_) => name.open()?.1,
-        None => status(&std::fs::metadata(name.path()).map_err(|error| Error::io(name.text(), &error))?),
-    };
+    let status = name.status()?;
     match status.is_regular {
         true => Ok(status.len),
         false => Err(Error::failed_precondition(format!(

@@ -54,7 +54,7 @@ impl TfRecordWriter {
     /// file is uploaded anew at each flush.
     pub fn create_new(name: FileName) -> Result<Self> {
         if name.url().is_some() {
-            return match name.open() {
+            return match name.status() {
                 Ok(_) => Err(Error::io(name.text(), &io::ErrorKind::AlreadyExists.into())),
                 Err(error) if error.code() == Code::NotFound => Self::create(name, Compression::None, None),
                 Err(error) => Err(error),

@@ -29,12 +29,12 @@ impl Kernel for ReadFile {
 pub struct WriteFile;
 
 impl Kernel for WriteFile {
-    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+    fn run(&self, run: &Run, inputs: Tensors) -> Result<Step> {
         let [name, contents] = expect_inputs(&inputs)?;
         let name = FileName::new(scalar(name, "Input filename")?.clone());
         let contents = scalar(contents, "Contents")?;
-        write_file(&name, contents).map_err(|error| Error::io(name.text(), &error))?;
-        Ok(Step::none())
+        let write = || write_file(&name, contents).map_err(|error| Error::io(name.text(), &error));
+        run.while_current(write).map(|()| Step::none())
     }
 }
 
