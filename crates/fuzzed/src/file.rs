@@ -1,0 +1,41 @@
+//! A file that is there while a target runs.
+
+use headrace_engine::files::name::FileName;
+use headrace_engine::pipeline::block::FileOrigin;
+use headrace_engine::reader::Numbering;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::{env, fs, io, process};
+
+/// A file in memory, where the system has such a place; it is gone at the end.
+pub struct File(PathBuf);
+
+impl File {
+    /// A file of these bytes.
+    pub fn new(bytes: &[u8]) -> io::Result<Self> {
+        static NUMBER: AtomicUsize = AtomicUsize::new(0);
+        let in_memory = Path::new("/dev/shm");
+        let directory = if in_memory.is_dir() { in_memory.to_owned() } else { env::temp_dir() };
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let path = directory.join(format!("headrace-fuzzed-{}-{number}", process::id()));
+        fs::write(&path, bytes)?;
+        Ok(Self(path))
+    }
+
+    /// Its name.
+    pub fn name(&self) -> FileName {
+        FileName::new(self.0.to_string_lossy().into_owned())
+    }
+
+    /// It as the first file of a pipeline.
+    pub fn origin(&self) -> Arc<FileOrigin> {
+        Arc::new(FileOrigin::new(self.name(), Numbering { word: "record", first: 0 }, 0))
+    }
+}
+
+impl Drop for File {
+    fn drop(&mut self) {
+        let _ = fs::remove_file(&self.0);
+    }
+}

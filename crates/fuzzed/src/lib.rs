@@ -1,0 +1,93 @@
+//! A function for each parser of the engine that takes any bytes: fuzzers call it with what they make up, and an ordinary test
+//! with the files of `fuzz/corpus`. Nothing may panic, and memory stays below a multiple of what was given.
+
+mod claims;
+mod examples;
+mod file;
+mod images;
+mod kernels;
+mod marks;
+mod packed;
+mod pipelines;
+mod records;
+mod saved;
+mod tables;
+mod tar;
+mod tensors;
+
+use peak_alloc::PeakAlloc;
+
+#[global_allocator]
+static MEMORY: PeakAlloc = PeakAlloc;
+
+/// What targets that read files may take besides: blocks, and the tables of a decompressor.
+const FILE_BYTES: usize = 8 << 20;
+/// The same for the others.
+const PARSER_BYTES: usize = 512 << 10;
+
+/// One target.
+pub struct Target {
+    /// Its name: that of its corpus, and of the fuzzer.
+    pub name: &'static str,
+    /// Gives bytes to the parser. Returns how many bytes of data that were, when they are uncompressed or decoded.
+    body: fn(&[u8]) -> usize,
+    /// The memory that Rust code takes is at most so many times those bytes,
+    times: usize,
+    /// and so many bytes besides.
+    besides: usize,
+}
+
+/// All targets.
+pub const TARGETS: [Target; 14] = [
+    Target { name: "tfrecord", body: records::tfrecord, times: 16, besides: FILE_BYTES },
+    Target { name: "lines", body: records::lines, times: 16, besides: FILE_BYTES },
+    Target { name: "example", body: examples::example, times: 64, besides: PARSER_BYTES },
+    Target { name: "sequence_example", body: examples::sequence_example, times: 64, besides: PARSER_BYTES },
+    Target { name: "tensor_proto", body: tensors::tensor_proto, times: 64, besides: PARSER_BYTES },
+    Target { name: "csv", body: tables::csv, times: 16, besides: FILE_BYTES },
+    Target { name: "json_lines", body: tables::json_lines, times: 16, besides: FILE_BYTES },
+    Target { name: "tar", body: tar::tar, times: 16, besides: FILE_BYTES },
+    Target { name: "jpeg", body: images::jpeg, times: 8, besides: PARSER_BYTES },
+    Target { name: "png", body: images::png, times: 8, besides: PARSER_BYTES },
+    Target { name: "gif", body: images::gif, times: 8, besides: PARSER_BYTES },
+    Target { name: "bmp", body: images::bmp, times: 8, besides: PARSER_BYTES },
+    Target { name: "saved", body: saved::saved, times: 64, besides: PARSER_BYTES },
+    Target { name: "marks", body: marks::marks, times: 16, besides: FILE_BYTES },
+];
+
+impl Target {
+    /// Gives bytes to the parser. Panics if it panics, or takes too much memory.
+    pub fn run(&self, data: &[u8]) {
+        let before = MEMORY.current_usage();
+        MEMORY.reset_peak_usage();
+        let num_bytes = (self.body)(data);
+        let taken = MEMORY.peak_usage().saturating_sub(before);
+        let limit = self.times * num_bytes + self.besides;
+        assert!(
+            taken <= limit,
+            "{}: {taken} bytes of memory for {num_bytes} bytes, expected at most {limit}",
+            self.name
+        );
+    }
+}
+
+/// Runs the target of this name.
+///
+/// # Panics
+///
+/// If there is none, or the parser panics, or it takes too much memory.
+pub fn run(name: &str, data: &[u8]) {
+    match TARGETS.iter().find(|target| target.name == name) {
+        Some(target) => target.run(data),
+        None => panic!("no target is named {name}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    #[should_panic(expected = "no target is named weather")]
+    fn a_target_that_does_not_exist_is_refused() {
+        super::run("weather", b"");
+    }
+}

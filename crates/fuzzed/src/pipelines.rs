@@ -1,0 +1,121 @@
+//! Reads files as pipelines do.
+
+use headrace_engine::error::{Error, Result};
+use headrace_engine::pipeline::block::{Block, FileOrigin};
+use headrace_engine::pipeline::budget::Budget;
+use headrace_engine::pipeline::executor::{Executor, Output};
+use headrace_engine::pipeline::formats::{Format, Place};
+use headrace_engine::pipeline::index::Kept;
+use headrace_engine::pipeline::mark::Mark;
+use headrace_engine::pipeline::nodes::map::Stage;
+use headrace_engine::pipeline::plan::{Plan, Settings, Shuffle};
+use headrace_engine::pipeline::rows::Rows;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
+
+/// Whoever waits longer hangs.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The records of a file, sorted; and an error, if there was one.
+pub type Given = (Vec<Vec<u8>>, Option<Error>);
+
+/// Reads a file from its beginning to its end, behind errors too, and gives its blocks to a stage.
+pub fn read(format: &dyn Format, file: &Arc<FileOrigin>, stage: Option<&dyn Stage>) -> Given {
+    let (mut records, mut first_error) = (Vec::new(), None);
+    let mut scan = match format.open(file, Place::default()) {
+        Ok(scan) => scan,
+        Err(error) => return (records, Some(error)),
+    };
+    let budget = Budget::new(usize::MAX);
+    loop {
+        match scan.next(budget.charge(0)) {
+            Ok(None) => break,
+            Ok(Some(block)) => {
+                let rows = Rows::all(block);
+                add(&rows, &mut records);
+                if let Some(stage) = stage {
+                    use_up(stage.apply(rows));
+                }
+            }
+            Err(error) => {
+                first_error.get_or_insert(error);
+                if !scan.go_on() {
+                    break;
+                }
+            }
+        }
+    }
+    records.sort();
+    (records, first_error)
+}
+
+/// Looks at what a stage has made.
+fn use_up(rows: Result<Rows>) {
+    let Ok(block) = rows.and_then(|rows| rows.gather()) else { return };
+    for column in &block.columns {
+        let _ = (0..block.num_rows()).try_for_each(|row| column.row(row).map(drop));
+    }
+}
+
+/// Adds the first component of each row, if it is a string.
+fn add(rows: &Rows, records: &mut Vec<Vec<u8>>) {
+    if let Ok(strings) = rows.strings(0) {
+        records.extend(strings.iter().map(|string| string.to_vec()));
+    }
+}
+
+/// Reads a file by a shuffle of all its records, which reaches each by itself.
+pub fn shuffled(format: Arc<dyn Format>, file: &Arc<FileOrigin>) -> Given {
+    let files = Arc::new(Plan::Files(format, [Arc::clone(file)].into()));
+    let shuffle = Shuffle { seed: 3, kept: Arc::new(Kept::default()), reached: None };
+    let (mut records, mut error) = (Vec::new(), None);
+    let given = run(&Arc::new(Plan::Shuffled(files, shuffle)), &Mark::default(), usize::MAX, |block| {
+        add(&Rows::all(block), &mut records);
+    });
+    if let Err(failure) = given {
+        error = Some(failure);
+    }
+    records.sort();
+    (records, error)
+}
+
+/// Runs a pipeline with one worker from a mark on, for so many blocks at most.
+pub fn run(plan: &Arc<Plan>, from: &Mark, most: usize, mut each: impl FnMut(Arc<Block>)) -> Result<()> {
+    run_marked(plan, from, most, |block, _| each(block))
+}
+
+/// As [`run`], with the place of each block.
+pub fn run_marked(plan: &Arc<Plan>, from: &Mark, most: usize, mut each: impl FnMut(Arc<Block>, Mark)) -> Result<()> {
+    let budget = Budget::new(usize::MAX);
+    let root = plan.start(0, Settings::new(1), 0, from)?;
+    let executor = Executor::new(root, 0, budget, 3);
+    thread::scope(|scope| {
+        let worker = scope.spawn(|| executor.work());
+        executor.start();
+        let next = || match executor.next(PATIENCE) {
+            Ok(Output::Block(block, mark)) => Some(Ok((block, mark))),
+            Ok(Output::Note(_) | Output::End) => None,
+            Ok(Output::Timeout) => {
+                executor.close();
+                panic!("nothing came for {PATIENCE:?}")
+            }
+            Err(error) => Some(Err(error)),
+        };
+        let mut result = Ok(());
+        for _ in 0..most {
+            match next() {
+                None => break,
+                Some(Ok((block, mark))) => each(block, mark),
+                Some(Err(error)) => {
+                    result = Err(error);
+                    break;
+                }
+            }
+        }
+        executor.close();
+        // The scope ends before its threads have quite ended, which looks like a leak.
+        let _ = worker.join();
+        result
+    })
+}

@@ -1,0 +1,84 @@
+//! What readers, queues, variables, random generators and tables of sparse tensors have saved.
+
+use headrace_engine::error::Result;
+use headrace_engine::files::compression::Compression;
+use headrace_engine::queue::{Order, Queue, QueueSpec};
+use headrace_engine::random_generator::RandomGenerator;
+use headrace_engine::reader::{Reader, Request, TextLineFormat, TfRecordFormat};
+use headrace_engine::run::Run;
+use headrace_engine::saved::{Chunks, Restore};
+use headrace_engine::sparse::SparseTable;
+use headrace_engine::sync::cancellation::Cancellation;
+use headrace_engine::tensor::dtype::DType;
+use headrace_engine::tensor::shape::PartialShape;
+use headrace_engine::variable::Variable;
+use std::sync::Arc;
+
+const ORDERS: [Order; 4] =
+    [Order::Fifo, Order::Padding, Order::Priority, Order::Shuffle { min_after_dequeue: 2, seed: 7, seed2: 8 }];
+
+/// `[resource, length of the first chunk, chunks...]`: the state of a resource, in two chunks at most.
+pub fn saved(data: &[u8]) -> usize {
+    let [resource, length, rest @ ..] = data else { return 0 };
+    let (first, second) = rest.split_at(usize::from(*length).min(rest.len()));
+    let chunks: Vec<_> = [first, second].into_iter().filter(|chunk| !chunk.is_empty()).collect();
+    let given = || chunks.iter().map(|chunk| Ok(chunk.to_vec()));
+    match resource % 10 {
+        0 => restore_reader(rest),
+        1 => {
+            let reader = Reader::new("r", Box::new(TfRecordFormat { compression: Compression::None }));
+            twice(reader.prepare(&mut given()), || reader.save());
+        }
+        kind @ 2..=5 => with_queue(kind.into(), &mut given()),
+        6 => {
+            let variable = Arc::new(Variable::new("v"));
+            twice(variable.prepare(&mut given(), DType::Float32), || variable.save());
+        }
+        7 => {
+            let generator = Arc::new(RandomGenerator::new(1, 2));
+            twice(generator.prepare(&mut given()), || generator.save());
+        }
+        8 => {
+            let table = Arc::new(SparseTable::new());
+            twice(table.prepare(&mut given()), || table.save());
+        }
+        _ => {
+            let variable = Arc::new(Variable::new("v"));
+            twice(variable.prepare(&mut given(), DType::String), || variable.save());
+        }
+    }
+    data.len()
+}
+
+/// What is restored can be saved.
+fn twice(restore: Result<Restore>, save: impl Fn() -> Result<Chunks>) {
+    let Ok(restore) = restore else { return };
+    restore();
+    let chunks = save().and_then(|chunks| chunks.collect::<Result<Vec<_>>>());
+    assert!(chunks.is_ok(), "what was restored is not saved: {:?}", chunks.err());
+}
+
+fn with_queue(kind: usize, given: &mut dyn Iterator<Item = Result<Vec<u8>>>) {
+    let order = ORDERS[kind - 2];
+    let spec = QueueSpec {
+        name: "q".to_owned(),
+        order,
+        capacity: Some(8),
+        dtypes: vec![DType::Int64, DType::String, DType::Float32],
+        shapes: Some(vec![PartialShape::default(), PartialShape::default(), PartialShape::new(vec![Some(2)])]),
+    };
+    if let Ok(queue) = Queue::new(spec) {
+        twice(queue.prepare(given), || queue.save());
+    }
+}
+
+/// The state of a reader as its operation takes it.
+fn restore_reader(state: &[u8]) {
+    let cancellation = Cancellation::new();
+    let run = Run::new(&cancellation);
+    if let Ok(format) = TextLineFormat::new(0) {
+        let reader = Reader::new("r", Box::new(format));
+        let _ = reader.call(Request::RestoreState(state.to_vec().into()), &run).poll(&run);
+        let _ = reader.call(Request::SerializeState, &run).poll(&run);
+    }
+}

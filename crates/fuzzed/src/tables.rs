@@ -1,0 +1,107 @@
+//! CSV and JSON lines.
+
+use crate::file::File;
+use crate::kernels::{attrs, nothing, run, string, strings};
+use crate::packed::Packed;
+use crate::pipelines::read;
+use crate::records::in_order_and_shuffled;
+use headrace_engine::error::Result;
+use headrace_engine::kernels::attrs::Attr;
+use headrace_engine::pipeline::formats::{Columns, Csv, Inferred, Lines, infer_csv, infer_json};
+use headrace_engine::pipeline::stages::component::Component;
+use headrace_engine::pipeline::stages::csv::CsvFields;
+use headrace_engine::pipeline::stages::json::JsonFields;
+use headrace_engine::tensor::Tensor;
+use headrace_engine::tensor::dtype::DType;
+use headrace_engine::tensor::shape::Shape;
+use std::sync::Arc;
+
+const DELIMITERS: [u8; 4] = *b",;\t|";
+
+/// `[compression, options, file...]`: a table with a header, with columns as they are inferred and as they are given; and its
+/// text as a record.
+pub fn csv(data: &[u8]) -> usize {
+    let [compression, options, data @ ..] = data else { return 0 };
+    let delimiter = DELIMITERS[usize::from(options >> 2 & 3)];
+    decode_csv(data, delimiter, options & 1 == 0);
+    let Some(packed) = Packed::new(*compression, data.to_vec()) else { return 0 };
+    let Ok(file) = File::new(&packed.bytes) else { return 0 };
+    let inferred = infer_csv(&file.origin(), packed.codec, delimiter).unwrap_or_default();
+    let given = given();
+    for components in [inferred.into_iter().map(component).collect(), given] {
+        let columns = match options & 16 == 0 {
+            true => Columns::Named(components.iter().map(|component| component.name.clone()).collect()),
+            false => Columns::All(components.len()),
+        };
+        let csv = Csv { codec: packed.codec, delimiter, columns };
+        if let Ok(fields) = CsvFields::new(delimiter, components) {
+            read(&csv, &file.origin(), Some(&fields));
+        }
+        in_order_and_shuffled(Arc::new(csv), &file, options & 2 == 2, packed.codec);
+    }
+    packed.num_bytes
+}
+
+/// The operation on each line, and on all of them at once.
+fn decode_csv(data: &[u8], delimiter: u8, use_quote_delim: bool) {
+    let dtypes = [DType::Int64, DType::Float32, DType::String];
+    let asked = attrs([
+        ("OUT_TYPE", Attr::List(dtypes.map(Attr::DType).to_vec())),
+        ("select_cols", Attr::List(if use_quote_delim { Vec::new() } else { [0, 2, 5].map(Attr::Int).to_vec() })),
+        ("field_delim", Attr::String(char::from(delimiter).to_string())),
+        ("use_quote_delim", Attr::Bool(use_quote_delim)),
+        ("na_value", Attr::String("NA".to_owned())),
+    ]);
+    let Ok(required) = nothing(DType::Float32) else { return };
+    let defaults = [Tensor::scalar(7_i64), required, Tensor::string("none")];
+    let decode = |records: Tensor| run("DecodeCSV", &asked, [records].into_iter().chain(defaults.clone()));
+    let lines: Vec<_> = data.split(|byte| *byte == b'\n').collect();
+    let each: Vec<_> = lines.iter().map(|line| decode(string(line)).is_ok()).collect();
+    let all = strings(lines).and_then(decode).is_ok();
+    assert!(all == each.iter().all(|is_right| *is_right), "lines are decoded in another way than alone");
+}
+
+/// `[compression, options, file...]`: a file of JSON objects, with columns as they are inferred and as they are given.
+pub fn json_lines(data: &[u8]) -> usize {
+    let [compression, options, data @ ..] = data else { return 0 };
+    let Some(packed) = Packed::new(*compression, data.to_vec()) else { return 0 };
+    let Ok(file) = File::new(&packed.bytes) else { return 0 };
+    let lines = Lines { codec: packed.codec, skips_blank: true };
+    let inferred = infer_json(&file.origin(), packed.codec).unwrap_or_default();
+    for components in [inferred.into_iter().map(component).collect(), given()] {
+        if let Ok(fields) = JsonFields::new(components) {
+            read(&lines, &file.origin(), Some(&fields));
+        }
+    }
+    in_order_and_shuffled(Arc::new(lines), &file, options & 2 == 2, packed.codec);
+    packed.num_bytes
+}
+
+fn component(inferred: Inferred) -> Component {
+    let Inferred { name, dtype, is_text, is_list } = inferred;
+    Component { name, dtype, is_text, is_list, shape: Shape::default(), default: None }
+}
+
+/// Components of many kinds.
+fn given() -> Vec<Component> {
+    let made = |name: &str, dtype: DType, shape: &[usize], default: Option<Tensor>| Component {
+        name: name.to_owned(),
+        dtype,
+        is_text: name == "text",
+        is_list: name == "list",
+        shape: Shape::new(shape),
+        default,
+    };
+    let zeros: Result<Tensor> = Tensor::from_values(Shape::new(&[2, 2]), vec![0_f32; 4]);
+    vec![
+        made("a", DType::Int64, &[], Some(Tensor::scalar(3_i64))),
+        made("b", DType::Float32, &[], None),
+        made("c", DType::Bool, &[], Some(Tensor::bool(true))),
+        made("d", DType::UInt8, &[], Some(Tensor::scalar(3_u8))),
+        made("text", DType::String, &[], Some(Tensor::string(""))),
+        made("bytes", DType::String, &[], Some(Tensor::string(""))),
+        made("list", DType::Int32, &[], Tensor::empty(DType::Int32, Shape::new(&[0])).ok()),
+        made("o.p", DType::Float64, &[], Some(Tensor::scalar(0_f64))),
+        made("square", DType::Float32, &[2, 2], zeros.ok()),
+    ]
+}

@@ -1,0 +1,44 @@
+//! Tar archives of samples.
+
+use crate::file::File;
+use crate::packed::Packed;
+use crate::records::in_order_and_shuffled;
+use bytes::Bytes;
+use headrace_engine::pipeline::formats::{Tar, infer_tar};
+use std::sync::Arc;
+
+const BLOCK_BYTES: usize = 512;
+const CHECKSUM: std::ops::Range<usize> = 148..156;
+const SIZE: std::ops::Range<usize> = 124..136;
+
+/// `[compression, options, archive...]`: an archive, with extensions as they are inferred and as they are given. If the lowest
+/// bit of the options is set, the checksums of its headers are made right first.
+pub fn tar(data: &[u8]) -> usize {
+    let [compression, options, data @ ..] = data else { return 0 };
+    let mut data = data.to_vec();
+    if options & 1 == 1 {
+        correct_checksums(&mut data);
+    }
+    let Some(packed) = Packed::new(*compression, data) else { return 0 };
+    let Ok(file) = File::new(&packed.bytes) else { return 0 };
+    let inferred = infer_tar(&file.origin(), packed.codec).unwrap_or_default();
+    let given = [("jpg".to_owned(), Some(Bytes::new())), ("cls".to_owned(), None)];
+    for extensions in [inferred.into_iter().map(|name| (name, None)).collect(), Arc::from(given)] {
+        let tar = Tar { codec: packed.codec, extensions };
+        in_order_and_shuffled(Arc::new(tar), &file, options & 2 == 2, packed.codec);
+    }
+    packed.num_bytes
+}
+
+/// Makes the checksums of headers right, for as long as their sizes lead to another one.
+fn correct_checksums(mut archive: &mut [u8]) {
+    while let Some((header, rest)) = archive.split_at_mut_checked(BLOCK_BYTES) {
+        header[CHECKSUM].fill(b' ');
+        let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
+        header[CHECKSUM].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
+        let size = header[SIZE].iter().filter(|byte| matches!(byte, b'0'..=b'7'));
+        let size = size.fold(0_usize, |size, digit| size.saturating_mul(8).saturating_add(usize::from(digit - b'0')));
+        let Some((_, rest)) = rest.split_at_mut_checked(size.next_multiple_of(BLOCK_BYTES)) else { return };
+        archive = rest;
+    }
+}

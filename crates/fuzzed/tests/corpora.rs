@@ -1,0 +1,42 @@
+//! What fuzzers have found worth keeping is given to each target once more; see `fuzz/README.md`.
+#![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
+
+use headrace_fuzzed::TARGETS;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The most bytes that all corpora may have together.
+const MOST_BYTES: u64 = 1 << 20;
+
+fn corpora() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus")
+}
+
+fn files(directory: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<_> = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    files
+}
+
+// Alone in this process but for one that hardly allocates: the memory of all threads is counted.
+#[test]
+fn every_kept_input_is_parsed_or_refused() {
+    for target in TARGETS {
+        let files = files(&corpora().join(target.name));
+        assert!(files.len() >= 10, "{}: {} files", target.name, files.len());
+        for file in files {
+            println!("{}", file.display());
+            target.run(&fs::read(file).unwrap());
+        }
+    }
+}
+
+#[test]
+fn corpora_are_small() {
+    let sizes = files(&corpora())
+        .into_iter()
+        .flat_map(|directory| files(&directory))
+        .map(|file| file.metadata().unwrap().len());
+    let total: u64 = sizes.sum();
+    assert!(total < MOST_BYTES, "{total} bytes");
+}
