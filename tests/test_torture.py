@@ -1,0 +1,28 @@
+"""A small part of the torture, each part in a process of its own; `make torture` does all of it."""
+
+import subprocess
+import sys
+
+import pytest
+from torture import traced
+from torture.__main__ import NAMES
+
+SCALE = 0.002
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_goes_wrong_in_a_small_part(name):
+    if name == "write_faults" and not traced.is_there():
+        pytest.skip("strace is not there, or may not trace")
+    command = [sys.executable, "-m", "torture", name, "--scale", str(SCALE)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=280, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "0 failures" in done.stdout
+
+
+def test_a_part_that_does_not_exist_is_refused_by_name():
+    command = [sys.executable, "-m", "torture", "weather"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 1
+    assert "no part is named weather" in done.stderr

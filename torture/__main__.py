@@ -1,0 +1,72 @@
+"""Runs parts of the torture, and says what they found: `python -m torture [PART]...`."""
+
+import json
+import signal
+import sys
+import time
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
+
+import click
+
+from torture import parts
+from torture.part import Options, Part, Result
+
+RESULTS = Path(__file__).parent / "results"
+NAMES = sorted(module.name for module in iter_modules(parts.__path__))
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[PART]...")
+@click.option("--scale", default=1.0, help="How much of the whole: 0.01 does a hundredth of it.")
+@click.option("--seed", default=0, help="Other faults, in the same numbers.")
+@click.option("--list", "is_listed", is_flag=True, help="Say which parts there are, and no more.")
+def main(names: tuple[str, ...], scale: float, seed: int, is_listed: bool) -> None:
+    """Runs the parts that are named, or all of them; ends with 1 if anything went wrong."""
+    unknown = sorted(set(names) - set(NAMES))
+    if unknown:
+        sys.exit(f"torture: no part is named {', '.join(unknown)}; there are {', '.join(NAMES)}")
+    if is_listed:
+        for name in NAMES:
+            print(f"{name:12} {(part_of(name).__doc__ or '').splitlines()[0]}")
+        return
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # A shell without job control makes what it starts in the background ignore Ctrl-C.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    failed = [name for name in names or NAMES if not run(name, Options(scale, seed))]
+    if failed:
+        sys.exit(f"torture: something went wrong in {', '.join(failed)}")
+
+
+def part_of(name: str) -> Part:
+    """Returns the function that runs a part."""
+    part: Part = import_module(f"torture.parts.{name}").run
+    return part
+
+
+def run(name: str, options: Options) -> bool:
+    """Runs one part, prints and keeps what it found; returns whether nothing went wrong."""
+    print(f"== {name}", flush=True)
+    begin = time.monotonic()
+    result = part_of(name)(options)
+    seconds = time.monotonic() - begin
+    for words, value in result.figures.items():
+        print(f"{words}: {value:,}" if isinstance(value, int) else f"{words}: {value}")
+    for failure in result.failures:
+        print(f"FAILED: {failure}")
+    print(f"{len(result.failures)} failures in {seconds:.0f} s", flush=True)
+    if options.scale >= 1:
+        keep(name, options, result, seconds)
+    return not result.failures
+
+
+def keep(name: str, options: Options, result: Result, seconds: float) -> None:
+    """Writes what a whole part found to `torture/results`."""
+    RESULTS.mkdir(exist_ok=True)
+    kept = {**vars(options), **vars(result), "seconds": round(seconds)}
+    (RESULTS / f"{name}.json").write_text(json.dumps(kept, indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""What a process holds: threads, open files, memory; and whether any of it grows."""
+
+import ctypes
+import gc
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+SETTLING_SECONDS = 10.0
+"""How long threads that were asked to end may take."""
+
+_STATUS = Path("/proc/self/status")
+# The engine's allocator gives pages back that nobody has used for a second.
+_DECAY_SECONDS = 1.2
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """What the process holds at one moment.
+
+    Attributes:
+        threads: Of Python and of the engine, as the system counts them.
+        descriptors: Open files, sockets and pipes.
+        blocks: Pieces of memory that Python has allocated: a leaked object shows here at once.
+        num_bytes: Heaps and stacks, as far as they are in use.
+    """
+
+    threads: int
+    descriptors: int
+    blocks: int
+    num_bytes: int
+
+
+def footprint(threads: int | None = None) -> Footprint:
+    """Measures the process, after all that can be collected was.
+
+    Args:
+        threads: How many threads there should be: waits a moment for those that still end.
+    """
+    collect()
+    deadline = time.monotonic() + SETTLING_SECONDS
+    while threads is not None and _count("task") > threads and time.monotonic() < deadline:
+        time.sleep(0.01)
+    collect()
+    time.sleep(_DECAY_SECONDS)
+    ctypes.CDLL(None).malloc_trim(0)
+    blocks = sys.getallocatedblocks()
+    return Footprint(_count("task"), _count("fd"), blocks, _anonymous_bytes())
+
+
+def collect() -> None:
+    """Collects what nobody holds. The first time, leaves alone for ever what is there by then."""
+    if not gc.get_freeze_count():
+        gc.collect()
+        gc.freeze()
+    gc.collect()
+
+
+def become(condition: Callable[[], bool]) -> bool:
+    """Waits until something is so, for a while; returns whether it is."""
+    deadline = time.monotonic() + SETTLING_SECONDS
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.001)
+        gc.collect()
+    return True
+
+
+def slope(values: Sequence[float]) -> float:
+    """Returns by how much values grow from one to the next: least squares over the second half."""
+    half = values[len(values) // 2 :]
+    if len(half) < 2:
+        return 0.0
+    middle, mean = (len(half) - 1) / 2, sum(half) / len(half)
+    above = sum((place - middle) * (value - mean) for place, value in enumerate(half))
+    return above / sum((place - middle) ** 2 for place in range(len(half)))
+
+
+def _count(what: str) -> int:
+    return len(os.listdir(f"/proc/self/{what}"))
+
+
+def _anonymous_bytes() -> int:
+    lines = _STATUS.read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon:"))

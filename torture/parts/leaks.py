@@ -1,0 +1,201 @@
+"""Pipelines and graphs that end in every way leave no thread, open file or memory behind."""
+
+import gc
+import logging
+import signal
+import tempfile
+import threading
+import time
+import weakref
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+import headrace as hr
+from headrace.protos import Example, Feature, Features, Int64List
+from torture import ended_graphs, ended_pipelines
+from torture.ended_pipelines import Held
+from torture.footprint import Footprint, become, collect, footprint, slope
+from torture.part import Options, Result
+
+NUM_ENDED = 10_000
+"""Pipelines, and as many graphs."""
+
+NUM_EXAMPLES = 100_000_000
+"""Examples of the one long pipeline."""
+
+NUM_LONG = 100_000
+"""Examples of its file."""
+
+EXAMPLES_BETWEEN = 1_000_000
+"""So many examples are between two looks at its memory."""
+
+# One thing may leave so much behind, by the slope over the second half of all: less than the
+# smallest object of Python of its own, and less than a page in ten.
+ALLOWED_BLOCKS = 0.1
+ALLOWED_BYTES = 400.0
+# So much may come and go while nothing leaks: pages that an allocator keeps, caches of Python.
+NOISE_BYTES = 4 << 20
+NOISE_BLOCKS = 2_000
+NUM_LOOKS = 40
+
+End = Callable[[str, Path, int, Held], None]
+
+
+def run(options: Options) -> Result:
+    """Threads, open files and memory after thousands of pipelines and graphs of every end."""
+    result = Result()
+    # Whoever is started in the background of a shell ignores Ctrl-C.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    logging.getLogger("headrace").setLevel(logging.CRITICAL)
+    hook, threading.excepthook = threading.excepthook, lambda args: None
+    try:
+        with tempfile.TemporaryDirectory() as directory:
+            path = write(Path(directory) / "examples.tfrecord", 64)
+            count = max(20, options.times(NUM_ENDED))
+            for what, ways, end in (
+                ("pipelines", ended_pipelines.WAYS, ended_pipelines.end),
+                ("graphs with sessions", ended_graphs.WAYS, ended_graphs.end),
+            ):
+                Ended(what, ways, end, path, count, options.seed).run(result)
+            long = write(Path(directory) / "long.tfrecord", NUM_LONG)
+            be_flat(long, max(EXAMPLES_BETWEEN // 10, options.times(NUM_EXAMPLES)), result)
+    finally:
+        signal.signal(signal.SIGINT, before)
+        threading.excepthook = hook
+    return result
+
+
+def write(path: Path, count: int) -> Path:
+    """Writes a file of examples with the number "n"."""
+    with hr.records.TFRecordWriter(path) as writer:
+        for number in range(count):
+            feature = {"n": Feature(int64_list=Int64List(value=[number]))}
+            writer.write(Example(features=Features(feature=feature)).SerializeToString())
+    return path
+
+
+class Ended:
+    """Many of one kind, each of which ends in one of some ways."""
+
+    def __init__(
+        self, what: str, ways: tuple[str, ...], end: End, path: Path, count: int, seed: int
+    ) -> None:
+        self._what = what
+        self._ways = ways
+        self._end = end
+        self._path = path
+        self._count = count
+        self._seed = seed
+        self._failed: Counter[str] = Counter()
+
+    def run(self, result: Result) -> None:
+        """Makes them all, and says what they left behind."""
+        # What is loaded and cached by the first of each way is no leak.
+        for place in range(2 * len(self._ways)):
+            self._one(place, result)
+        begin = time.monotonic()
+        first = footprint()
+        looks = [first]
+        between = max(10, self._count // NUM_LOOKS)
+        for place in range(self._count):
+            self._one(place, result)
+            if (place + 1) % between == 0:
+                looks.append(footprint(first.threads))
+        self._judge(looks, between, result)
+        result.figures[f"{self._what} that ended"] = self._count
+        result.figures[f"seconds for {self._what}"] = round(time.monotonic() - begin)
+
+    def _one(self, place: int, result: Result) -> None:
+        """Ends one; afterwards nobody may hold it."""
+        way = self._ways[place % len(self._ways)]
+        refs: list[tuple[str, weakref.ref[object]]] = []
+
+        def held(item: object) -> None:
+            refs.append((type(item).__name__, weakref.ref(item)))
+
+        where = f"{self._what}, number {place} ({way}), seed {self._seed}"
+        try:
+            self._end(way, self._path, self._seed + place, held)
+        except Exception as error:
+            self._fail(way, f"{where}: {error!r}", result)
+        gc.collect()
+        if not become(lambda: all(ref() is None for _, ref in refs)):
+            left = [name for name, ref in refs if ref() is not None]
+            self._fail(way, f"{where}: somebody still holds {', '.join(left)}", result)
+
+    def _fail(self, way: str, text: str, result: Result) -> None:
+        """Notes a failure; of those of one way, the first few."""
+        self._failed[way] += 1
+        if self._failed[way] <= 3:
+            result.failures.append(text)
+
+    def _judge(self, looks: list[Footprint], between: int, result: Result) -> None:
+        first, last = looks[0], looks[-1]
+        what, figures = self._what, result.figures
+        figures[f"threads, before and after {what}"] = f"{first.threads}, {last.threads}"
+        figures[f"open files, before and after {what}"] = f"{first.descriptors}, {last.descriptors}"
+        if last.threads > first.threads:
+            result.failures.append(f"{what}: {last.threads - first.threads} threads are left")
+        if last.descriptors > first.descriptors:
+            left = last.descriptors - first.descriptors
+            result.failures.append(f"{what}: {left} open files are left")
+        for unit, values, allowed, noise in (
+            ("blocks of Python", [look.blocks for look in looks], ALLOWED_BLOCKS, NOISE_BLOCKS),
+            ("bytes", [look.num_bytes for look in looks], ALLOWED_BYTES, NOISE_BYTES),
+        ):
+            each = slope(values) / between
+            grown = each * self._count / 2
+            figures[f"{unit} that one of the {what} leaves, by the slope"] = round(each, 3)
+            figures[f"{unit}, before, in the middle and after {what}"] = (
+                f"{values[0]:,}, {values[len(values) // 2]:,}, {values[-1]:,}"
+            )
+            if grown > noise + allowed * self._count / 2:
+                result.failures.append(
+                    f"{what}: each leaves {each:.1f} {unit}, expected at most {allowed}"
+                )
+
+
+def be_flat(path: Path, count: int, result: Result) -> None:
+    """Goes through one pipeline for very many examples; its memory must not grow."""
+    batch_size = 1_000
+    pipe = hr.tfrecords(path).parse({"n": int}).shuffle(window=10_000, seed=1).epochs()
+    pipe = pipe.batch(batch_size)
+    looks: list[int] = []
+    begin, seen, total = time.monotonic(), 0, 0
+    between = min(EXAMPLES_BETWEEN, count // 10)
+    with iter(pipe) as batches:
+        for batch in batches:
+            seen += batch_size
+            total += int(np.sum(batch["n"]))
+            if seen % between == 0:
+                looks.append(_resident_bytes())
+            if seen >= count:
+                break
+    seconds = time.monotonic() - begin
+    each = slope(looks)
+    figures = result.figures
+    figures["examples of one pipeline"] = seen
+    figures["examples of it in a second"] = round(seen / seconds)
+    figures["its bytes soon, in the middle and at the end"] = (
+        f"{looks[1]:,}, {looks[len(looks) // 2]:,}, {looks[-1]:,}"
+    )
+    figures["its bytes for a million examples, by the slope"] = round(
+        each * EXAMPLES_BETWEEN / between
+    )
+    if each * len(looks) / 2 > NOISE_BYTES:
+        result.failures.append(
+            f"a long pipeline grows by {each * len(looks) / 2 / 2**20:.1f} MiB in its second half"
+        )
+    # Each epoch has each number once: what is left out or given twice shows in the sum.
+    num_epochs, rest = divmod(seen, NUM_LONG)
+    if rest == 0 and total != num_epochs * sum(range(NUM_LONG)):
+        result.failures.append(f"a long pipeline: the sum of its numbers is {total}")
+
+
+def _resident_bytes() -> int:
+    collect()
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon:"))

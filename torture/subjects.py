@@ -1,0 +1,344 @@
+"""What damage is done to: real files, how each is read, and what may come of it."""
+
+import bisect
+import functools
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+import headrace as hr
+import headrace.tf1 as tf
+from headrace import checkpoint
+from headrace.protos import Example
+from torture.formats import FORMATS, Format, number_in
+from torture.taking import DATA_ERRORS
+
+__all__ = ["Subject", "subjects"]
+
+NUM_EXAMPLES = 60
+_SIDE = 24
+
+
+@dataclass
+class Subject:
+    """A kind of file that is damaged, and a way to read it.
+
+    Attributes:
+        name: What it is called in figures and failures.
+        file: The path that is damaged; others that belong to it are beside it.
+        read: Yields what is in it, and raises at damage.
+        is_covered: Whether nothing else than what was written may come of it.
+        is_at_end: Whether the checksum that covers it is that of the whole file: what stands before
+            it is given, and the error comes at the end.
+        may_be_cut: Whether a file that was cut short may count as whole up to there.
+        ends: Where each value ends in the file, if they stand there one after the other, as they
+            are: those before the damage have to come.
+        may_end: Whether the file may end at such a place without an error.
+        slack_bytes: How many bytes behind such a place count as the end, too.
+        errors: What may be raised.
+        is_named: Whether the error has to name the file.
+    """
+
+    name: str
+    file: Path
+    read: Callable[[], Iterator[Any]]
+    is_covered: bool
+    is_at_end: bool = False
+    may_be_cut: bool = False
+    ends: list[int] = field(default_factory=list)
+    may_end: bool = False
+    slack_bytes: int = 0
+    errors: tuple[type[BaseException], ...] = DATA_ERRORS
+    is_named: bool = True
+
+    def num_intact(self, changed: int) -> int:
+        """Returns how many values end before the first byte that was changed."""
+        return bisect.bisect_right(self.ends, changed)
+
+    def may_end_at(self, length: int) -> bool:
+        """Returns whether a file of this length may count as whole."""
+        number = bisect.bisect_right([0, *self.ends], length) - 1
+        return self.may_end and length - [0, *self.ends][number] <= self.slack_bytes
+
+
+def subjects(directory: Path) -> list[Subject]:
+    """Writes a file of each kind, and returns them with their readers."""
+    made = [
+        subject
+        for kind in FORMATS.values()
+        if not kind.is_whole
+        for subject in _of_pipelines(kind, directory)
+    ]
+    made += _of_readers(directory)
+    made += [*_images(directory), *_tensors(directory), _session(directory)]
+    return [*made, _events(directory), _state(directory)]
+
+
+def _of_pipelines(kind: Format, directory: Path) -> Iterator[Subject]:
+    path = directory / kind.name
+    path.write_bytes(kind.encode(range(NUM_EXAMPLES)))
+    pipe = kind.read([str(path)])
+
+    def numbers(pipeline: hr.pipeline.Pipeline) -> Iterator[int | None]:
+        with iter(pipeline) as examples:
+            yield from map(kind.number_of, examples)
+
+    ends = _ends(kind)
+    plain = kind.name == "tfrecord"
+    yield Subject(
+        kind.name,
+        path,
+        lambda: numbers(pipe),
+        kind.is_covered,
+        is_at_end=kind.name in ("text.gz", "text.bz2", "tar.gz"),
+        ends=ends,
+        may_end=plain,
+        errors=(*DATA_ERRORS, OSError, ValueError) if kind.name == "parquet" else DATA_ERRORS,
+    )
+    if kind.name in ("tfrecord", "text", "csv", "jsonl", "tar", "fixed"):
+        # A scan goes before: damage that it finds comes before all examples.
+        yield Subject(
+            f"{kind.name}, all shuffled",
+            path,
+            lambda: iter(
+                sorted(numbers(pipe.shuffle(seed=1)), key=lambda n: -1 if n is None else n)
+            ),
+            kind.is_covered,
+            may_end=plain,
+        )
+
+
+def _ends(kind: Format) -> list[int]:
+    """Returns where each example ends in a file of the format; none if that says nothing."""
+    if kind.name not in ("tfrecord", "text", "csv", "jsonl", "fixed"):
+        return []
+    return [len(kind.encode(range(count + 1))) for count in range(NUM_EXAMPLES)]
+
+
+def _of_readers(directory: Path) -> Iterator[Subject]:
+    """Readers of TensorFlow 1's face."""
+    for name, compression in (("tfrecord", ""), ("tfrecord.gz", "GZIP"), ("tfrecord.zlib", "ZLIB")):
+        path = directory / name
+        kind = FORMATS[name]
+        yield Subject(
+            f"{name}, tf_record_iterator",
+            path,
+            lambda path=path, how=compression: _iterated(path, how),  # type: ignore[misc]
+            True,
+            may_be_cut=bool(compression),
+            ends=_ends(kind),
+            # As in TensorFlow, fewer bytes than a header has are the end.
+            may_end=not compression,
+            slack_bytes=11,
+        )
+    options = tf.python_io.TFRecordOptions(tf.python_io.TFRecordCompressionType.GZIP)
+    yield _read_by(directory / "tfrecord", tf.TFRecordReader, _record_number, True)
+    yield _read_by(
+        directory / "tfrecord.gz", lambda: tf.TFRecordReader(options=options), _record_number, True
+    )
+    yield _read_by(directory / "text", tf.TextLineReader, number_in, False)
+
+
+def _iterated(path: Path, compression: str) -> Iterator[int | None]:
+    return map(_record_number, tf.python_io.tf_record_iterator(path, compression))
+
+
+def _record_number(record: bytes) -> int | None:
+    try:
+        example = Example.FromString(record)
+    except ValueError:
+        return None
+    return number_in(b"".join(example.features.feature["text"].bytes_list.value))
+
+
+def _read_by(
+    path: Path, make: Callable[[], Any], number_of: Callable[[bytes], int | None], covered: bool
+) -> Subject:
+    graph = tf.Graph()
+    with graph.as_default():
+        names = tf.FIFOQueue(1, [tf.string], [[]])
+        reader = make()
+        feed, close = names.enqueue(str(path)), names.close()
+        value = reader.read(names).value
+
+    def numbers() -> Iterator[int | None]:
+        with tf.Session(graph=graph) as session:
+            session.run(feed)
+            session.run(close)
+            while True:
+                try:
+                    record = session.run(value)
+                except tf.errors.OutOfRangeError:
+                    return
+                yield number_of(record)
+
+    name = f"{path.name}, {reader.__class__.__name__}"
+    kind = FORMATS[path.name]
+    may_end = path.name == "tfrecord"
+    return Subject(
+        name,
+        path,
+        numbers,
+        covered,
+        may_be_cut=path.name == "tfrecord.gz",
+        ends=_ends(kind),
+        may_end=may_end,
+        slack_bytes=11,
+    )
+
+
+def _images(directory: Path) -> Iterator[Subject]:
+    """Encoded images, through an operation and through a pipeline. Chunks of PNG have checksums."""
+    for name in ("png", "jpeg", "gif", "bmp"):
+        path = directory / f"image.{name}"
+        _picture().save(path, name.upper())
+        is_covered = name == "png"
+        yield Subject(
+            f"{name}, decode_image",
+            path,
+            lambda path=path: _decoded(path),  # type: ignore[misc]
+            is_covered,
+            errors=(tf.errors.InvalidArgumentError, tf.errors.ResourceExhaustedError),
+            is_named=False,
+        )
+        pipe = hr.files(str(path)).map(hr.native(_decode)).select("image")
+        yield Subject(
+            f"{name}, pipeline",
+            path,
+            lambda pipe=pipe: (_frozen(example["image"]) for example in pipe),  # type: ignore[misc]
+            is_covered,
+        )
+
+
+def _picture() -> Any:
+    pixels = np.random.default_rng(3).integers(0, 255, (_SIDE, _SIDE, 3), np.uint8)
+    return Image.fromarray(pixels)
+
+
+def _decode(example: Any) -> Any:
+    return {"image": hr.ops.decode_image(example["data"])}
+
+
+def _decoded(path: Path) -> Iterator[Any]:
+    graph, contents, image = _decoder()
+    with tf.Session(graph=graph) as session:
+        yield _frozen(session.run(image, {contents: path.read_bytes()}))
+
+
+@functools.cache
+def _decoder() -> Any:
+    graph = tf.Graph()
+    with graph.as_default():
+        contents = tf.placeholder(tf.string, [])
+        return graph, contents, tf.image.decode_image(contents)
+
+
+def _frozen(array: Any) -> Any:
+    """Returns an array as something that can be compared."""
+    content = array.tolist() if array.dtype == object else array.tobytes()
+    return array.dtype.str, array.shape, content
+
+
+def _tensors(directory: Path) -> Iterator[Subject]:
+    """Checkpoints of `Saver`: the index, and the data."""
+    graph = tf.Graph()
+    prefix = str(directory / "model")
+    with graph.as_default(), tf.Session() as session:
+        draws = np.random.default_rng(3)
+        for number in range(8):
+            tf.Variable(draws.normal(size=[number, 5]).astype(np.float32), name=f"v{number}")
+        tf.Variable([b"some", b"strings"], name="s")
+        saver = tf.train.Saver()
+        session.run(tf.global_variables_initializer())
+        saver.save(session, prefix, write_meta_graph=False)
+        variables = tf.global_variables()
+
+    def restored() -> Iterator[Any]:
+        with tf.Session(graph=graph) as session:
+            saver.restore(session, prefix)
+            yield [_frozen(np.asarray(value)) for value in session.run(variables)]
+
+    def loaded() -> Iterator[Any]:
+        reader = tf.train.load_checkpoint(prefix)
+        names = sorted(reader.get_variable_to_shape_map())
+        yield [(name, _frozen(np.asarray(reader.get_tensor(name)))) for name in names]
+
+    for end in ("index", "data-00000-of-00001"):
+        path = Path(f"{prefix}.{end}")
+        yield Subject(f"checkpoint {end}, Saver.restore", path, restored, True)
+        yield Subject(f"checkpoint {end}, load_checkpoint", path, loaded, True)
+
+
+def _session(directory: Path) -> Subject:
+    """A checkpoint of a session: queues, a reader, a variable, random numbers."""
+    text, path = directory / "text", directory / "session"
+    graph = tf.Graph()
+    with graph.as_default():
+        names = tf.FIFOQueue(2, [tf.string], [[]])
+        lines = tf.RandomShuffleQueue(20, 1, [tf.string], [[]], seed=1)
+        fill = [
+            names.enqueue(str(text)),
+            *[lines.enqueue(tf.TextLineReader().read(names).value)] * 9,
+        ]
+        line, noise = lines.dequeue(), tf.random_uniform([], seed=3)
+        variable = tf.Variable(np.arange(50.0), name="v")
+    with tf.Session(graph=graph) as session:
+        session.run(variable.initializer)
+        for step in fill:
+            session.run(step)
+        session.run([line, noise])
+        checkpoint.save(session, path)
+
+    def restored() -> Iterator[Any]:
+        with tf.Session(graph=graph) as session:
+            checkpoint.restore(session, path)
+            values = [session.run([line, noise]) for _ in range(7)]
+            yield (
+                [(text, number.tobytes()) for text, number in values],
+                session.run(variable).tobytes(),
+            )
+
+    return Subject("checkpoint of a session", path, restored, True)
+
+
+def _events(directory: Path) -> Subject:
+    writer = tf.summary.FileWriter(str(directory / "events"))
+    for step in range(40):
+        value = tf.Summary.Value(tag="loss", simple_value=step / 3)
+        writer.add_summary(tf.Summary(value=[value]), step)
+    writer.close()
+    [path] = (directory / "events").iterdir()
+
+    def events() -> Iterator[Any]:
+        for event in tf.train.summary_iterator(str(path)):
+            yield event.SerializeToString()
+
+    ends = []
+    data, at = path.read_bytes(), 0
+    while at < len(data):
+        at += 16 + int.from_bytes(data[at : at + 8], "little")
+        ends.append(at)
+    return Subject("event file", path, events, True, ends=ends, may_end=True, slack_bytes=11)
+
+
+def _state(directory: Path) -> Subject:
+    """The state of an iteration, as a file of JSON."""
+    path, text = directory / "state.json", directory / "text"
+    pipe = hr.text_lines(str(text)).shuffle(window=9, seed=3).epochs(2).batch(4)
+    with iter(pipe) as batches:
+        for _ in range(7):
+            next(batches)
+        path.write_text(json.dumps(batches.state()))
+
+    def resumed() -> Iterator[Any]:
+        with pipe.resume(json.loads(path.read_bytes())) as batches:
+            for batch in batches:
+                yield batch["text"].tolist()
+
+    allowed = (*DATA_ERRORS, ValueError, TypeError)
+    return Subject("state of a pipeline", path, resumed, True, errors=allowed, is_named=False)

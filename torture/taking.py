@@ -1,0 +1,60 @@
+"""Takes all that an iteration gives, and what it raises: examples in order, and one error."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from headrace import errors
+
+__all__ = ["DATA_ERRORS", "Taken", "take", "words_of"]
+
+_Example = TypeVar("_Example")
+# What a user may see when data are at fault. Anything else is a fault of headrace.
+DATA_ERRORS = (
+    errors.AbortedError,
+    errors.DataLossError,
+    errors.FailedPreconditionError,
+    errors.InvalidArgumentError,
+    errors.NotFoundError,
+    errors.OutOfRangeError,
+    errors.ResourceExhaustedError,
+    errors.UnavailableError,
+)
+
+
+@dataclass
+class Taken:
+    """What was taken.
+
+    Attributes:
+        numbers: Those of the examples, in the order in which they came; None for an example that is
+            none of the file's.
+        error: What ended the iteration; None if it was its end.
+    """
+
+    numbers: list[int | None]
+    error: BaseException | None = None
+
+    def is_prefix_of(self, whole: Sequence[int]) -> bool:
+        """Returns whether these are the first of `whole`, in its order."""
+        return self.numbers == list(whole[: len(self.numbers)])
+
+
+def take(examples: Iterable[_Example], number_of: Callable[[_Example], int | None]) -> Taken:
+    """Iterates to the end or to the first error."""
+    taken = Taken([])
+    try:
+        for example in examples:
+            taken.numbers.append(number_of(example))
+    except BaseException as error:
+        taken.error = error
+    return taken
+
+
+def words_of(error: BaseException | None) -> str:
+    """Returns all that an error says, its notes and causes too, on one line."""
+    if error is None:
+        return "no error"
+    notes = getattr(error, "__notes__", [])
+    text = "; ".join([f"{type(error).__name__}: {error}", *map(str, notes)])
+    return " ".join(text.split())

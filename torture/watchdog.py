@@ -1,0 +1,39 @@
+"""No hang goes on: what takes too long ends the process, with what it was and all stacks."""
+
+import faulthandler
+import os
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+__all__ = ["deadline"]
+
+SECONDS = 60.0
+
+
+@contextmanager
+def deadline(what: str, seconds: float = SECONDS) -> Iterator[None]:
+    """Ends the process with 3 if the body takes longer, and says what hung and where.
+
+    Args:
+        what: The case, with what repeats it.
+        seconds: How long it may take.
+
+    Yields:
+        Nothing.
+    """
+    timer = threading.Timer(seconds, _end, (what, seconds))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+
+
+def _end(what: str, seconds: float) -> None:
+    print(f"FAILED: {what}: a hang of more than {seconds:g} s", flush=True)
+    faulthandler.dump_traceback(file=sys.stderr, all_threads=True)
+    os._exit(3)

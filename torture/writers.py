@@ -1,0 +1,122 @@
+"""Programs that write files of each kind: run as `python -m torture.writers NAME DIRECTORY SEED`.
+
+What they write follows from the seed: 0 makes the old files, 1 the new ones.
+"""
+
+import json
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+import headrace as hr
+import headrace.tf1 as tf
+from headrace import checkpoint
+from headrace.cli.main import main
+from headrace.records import TFRecordWriter
+
+__all__ = ["WRITERS"]
+
+_RECORDS = 400
+
+
+def records(directory: Path, seed: int, compression: str = "") -> None:
+    """A file of records."""
+    with TFRecordWriter(directory / "file", compression) as writer:
+        for number in range(_RECORDS):
+            writer.write(b"%d %d" % (seed, number) + bytes(2000))
+
+
+def gzip_records(directory: Path, seed: int) -> None:
+    """A compressed file of records."""
+    records(directory, seed, "GZIP")
+
+
+def variables(directory: Path, seed: int) -> None:
+    """A checkpoint of `Saver`, each with a name of its own, and the list of them."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        variable = tf.Variable(np.full(20_000, seed, np.float32), name="v")
+        session.run(variable.initializer)
+        saver = tf.train.Saver(max_to_keep=1)
+        if seed:
+            saver.recover_last_checkpoints([str(directory / "model-0")])
+        saver.save(session, str(directory / "model"), seed)
+
+
+def session(directory: Path, seed: int) -> None:
+    """All that a session holds."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        queue = tf.FIFOQueue(99, [tf.int64], [[]], name="q")
+        variable = tf.Variable(np.full(20_000, seed, np.float32), name="v")
+        sess.run([variable.initializer, queue.enqueue_many([[seed] * 50])])
+        checkpoint.save(sess, directory / "file")
+
+
+def events(directory: Path, seed: int) -> None:
+    """An event file more."""
+    with tf.summary.FileWriter(str(directory), filename_suffix=f".{seed}") as writer:
+        for step in range(20):
+            writer.add_summary(tf.Summary(value=[tf.Summary.Value(tag="x")]), step)
+            if step % 5 == 4:
+                writer.flush()
+
+
+def written_file(directory: Path, seed: int) -> None:
+    """The file of an operation."""
+    with tf.Graph().as_default(), tf.Session() as sess:
+        sess.run(tf.write_file(str(directory / "file"), b"%d" % seed * 50_000))
+
+
+def _command(directory: Path, *arguments: str) -> None:
+    os.chdir(directory)
+    sys.argv = ["headrace", *arguments]
+    try:
+        main()
+    except SystemExit as end:
+        if end.code:
+            raise
+
+
+def convert(directory: Path, seed: int) -> None:
+    """Shards of `headrace convert`."""
+    rows = "".join(f"{number},{seed}\n" for number in range(300))
+    (directory / f"table{seed}.csv").write_text(f"a,b\n{rows}")
+    _command(
+        directory,
+        *("convert", f"table{seed}.csv", "out.tfrecord", "--shards", "3", "--overwrite"),
+    )
+
+
+def index(directory: Path, seed: int) -> None:
+    """The places of records."""
+    with TFRecordWriter(directory / "records") as writer:
+        for number in range(2000 + seed):
+            writer.write(b"x" * number)
+    _command(directory, "index", "records")
+
+
+def cached(directory: Path, seed: int) -> None:
+    """Parts of remote files that are kept on this machine."""
+    url = os.environ["TORTURE_URL"]
+    pipe = hr.text_lines(url).options(cache_directory=str(directory / "kept"))
+    digest = sum(len(batch["text"]) for batch in pipe.batch(10_000))
+    print(json.dumps(digest))
+
+
+WRITERS: dict[str, Callable[[Path, int], None]] = {
+    writer.__name__: writer
+    for writer in (
+        *(records, gzip_records, variables, session, events, written_file),
+        *(convert, index, cached),
+    )
+}
+
+
+if __name__ == "__main__":
+    try:
+        WRITERS[sys.argv[1]](Path(sys.argv[2]), int(sys.argv[3]))
+    except Exception as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)
+        sys.exit(1)
