@@ -20,16 +20,26 @@ check() { # name, command...
     "$@" || failed+=("$name")
 }
 
+# Licences, sources and duplicates of what the extension is linked with. Built without optimisation, it is there in a minute.
+deny() {
+    PATH=$PWD/.deny/bin:$PATH
+    command -v cargo-deny >/dev/null ||
+        CARGO_PROFILE_RELEASE_OPT_LEVEL=0 CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=256 \
+            cargo install cargo-deny --version '^0.20' --locked --quiet --root .deny || return
+    cargo deny --log-level error check licenses bans sources
+}
+
 command -v valgrind >/dev/null || install_package valgrind "no valgrind found, which counts instructions"
 
 check "ruff format" $python -m ruff format --check .
 check "ruff check" $python -m ruff check .
-check "mypy --strict" $python -m mypy --strict
+check "mypy --strict" $python -m mypy --strict -p headrace -p torture
 check "stubtest" $python -m mypy.stubtest headrace._native
 check "layers" $python -m pytest --quiet tests/test_layers.py
 check "pages of operations" $python tools/ops_pages.py --check
 check "page of TensorFlow 1's names" $python -m tools.docs.supported --check
 check "cargo fmt" cargo fmt --all --check
+check "cargo deny" deny
 check "cargo clippy" cargo clippy --quiet --workspace --all-targets -- -D warnings
 check "instructions" $python -m benchmarks.instructions
 

@@ -1,0 +1,59 @@
+#!/bin/sh
+# Runs the tests of the engine and of its JPEG decoder under AddressSanitizer and ThreadSanitizer: tools/sanitizers.sh
+# [address|thread]... What the standard library does inside is not seen, since it is not built again: RUSTC_BOOTSTRAP=1 lets a
+# stable compiler take the flags. C code is seen by AddressSanitizer if there is a clang; libjpeg-turbo's assembly never is, so the
+# tests of the decoder run once more without it.
+set -eu
+cd "$(dirname "$0")/.."
+host=$(rustc -vV | sed -n 's/^host: //p')
+export RUSTC_BOOTSTRAP=1 CARGO_PROFILE_TEST_OPT_LEVEL=1 CARGO_PROFILE_DEV_OPT_LEVEL=1 CARGO_PROFILE_DEV_DEBUG=1 CARGO_INCREMENTAL=0
+clang=
+for name in clang-21 clang-20 clang-19 clang-18 clang; do
+    if command -v "$name" >/dev/null; then
+        clang=$name
+        break
+    fi
+done
+
+# Runs the tests of queues and pipelines again and again, with many more threads than processors: stress SANITIZER [options].
+stress() {
+    for word in pipeline queue program reader; do
+        for _ in 1 2 3 4 5; do
+            under "$@" -p headrace-engine --lib "$word" -- --test-threads 32
+        done
+    done
+}
+
+# Runs cargo test with a sanitizer, in a directory of its own.
+under() {
+    sanitizer=$1
+    shift
+    RUSTFLAGS="-Zsanitizer=$sanitizer -Cunsafe-allow-abi-mismatch=sanitizer" \
+        cargo test --quiet --target "$host" --target-dir "target/$sanitizer" "$@"
+}
+
+address() {
+    export ASAN_OPTIONS="detect_leaks=1:strict_string_checks=1:detect_stack_use_after_return=1"
+    if [ -n "$clang" ]; then
+        export CC=$clang CFLAGS="-fsanitize=address -g1"
+    else
+        echo "There is no clang, so libjpeg-turbo and zstd are not checked." >&2
+    fi
+    export HEADRACE_MUTATIONS=30000
+    under address -p headrace-engine -p headrace-jpeg -p headrace-fuzzed --lib --tests
+    JSIMD_FORCENONE=1 under address -p headrace-jpeg --lib --tests
+    unset HEADRACE_MUTATIONS
+    stress address
+    unset CC CFLAGS
+}
+
+thread() {
+    export TSAN_OPTIONS="suppressions=$PWD/tools/sanitizers/thread.supp:halt_on_error=1:history_size=4"
+    under thread -p headrace-engine --features thread-sanitizer --lib --tests
+    stress thread --features thread-sanitizer
+}
+
+for sanitizer in ${*:-address thread}; do
+    echo "== $sanitizer"
+    "$sanitizer"
+done
