@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests import stalls
 
 from headrace.graph import reset_default_graph
 
@@ -18,12 +19,13 @@ settings.load_profile("untimed")
 
 
 def pytest_configure() -> None:
-    """Lets the tests be interrupted, and the programs they start.
+    """Lets the tests be interrupted, and the programs they start; and those that hang say why.
 
     A shell without job control makes what it starts in the background ignore Ctrl-C.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    stalls.pytest_configure()
 
 
 @pytest.fixture(autouse=True)

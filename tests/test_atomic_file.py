@@ -8,6 +8,7 @@ import threading
 import numpy as np
 import pytest
 
+import headrace as hr
 import headrace.tf1 as tf
 from headrace.atomic_file import AtomicFile, replacing
 from headrace.tensor_bundle import BundleReader, write_bundle
@@ -191,3 +192,15 @@ def errors_of(jobs):
         thread.join(60)
     assert not any(thread.is_alive() for thread in threads)
     return errors
+
+
+def test_what_a_kill_leaves_is_found_by_no_pattern_and_no_directory(tmp_path):
+    file = AtomicFile(tmp_path / "train-0")
+    (tmp_path / "train-1").write_bytes(b"whole")
+    file.write(b"half")
+    [hidden] = {path.name for path in tmp_path.iterdir()} - {"train-1"}
+    assert hidden.startswith(".train-0.tmp")
+    for paths in (tmp_path, tmp_path / "train-*"):
+        assert [example["data"] for example in hr.files(paths)] == [b"whole"]
+    assert tf.gfile.Glob(str(tmp_path / "train-*")) == [str(tmp_path / "train-1")]
+    file.discard()

@@ -10,7 +10,7 @@ from tools.docs.resources import foreign_resources
 
 TOP = Path(__file__).parents[1]
 PAGES = [
-    *(TOP / name for name in ("README.md", "DESIGN.md", "CONTRIBUTING.md", "CHANGELOG.md")),
+    *(TOP / f"{name}.md" for name in ("README", "DESIGN", "CONTRIBUTING", "CHANGELOG", "SECURITY")),
     *sorted((TOP / "docs").rglob("*.md")),
 ]
 

@@ -245,6 +245,17 @@ def test_a_file_that_is_not_there_is_an_error_of_the_first_event(tmp_path):
         next(iterator)
 
 
+def test_a_record_that_is_no_event_is_named(tmp_path):
+    path = tmp_path / "events.out.tfevents.0.host"
+    with tf.python_io.TFRecordWriter(path) as writer:
+        writer.write(tf.Event(step=1).SerializeToString())
+        writer.write(b"\x0a")
+    iterator = tf.train.summary_iterator(path)
+    assert next(iterator).step == 1
+    with pytest.raises(tf.errors.DataLossError, match="host: record 1 is no event"):
+        next(iterator)
+
+
 def test_a_directory_that_may_not_be_made_is_an_error(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(tf.errors.FailedPreconditionError, match="file is not a directory"):

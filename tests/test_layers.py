@@ -33,6 +33,7 @@ ROOT = "__init__"
 TABLE = (
     row(
         *("errors", "os_errors", "shapes", "dtypes", "memory", "display", "extras"),
+        *("alive", "blocked"),
         dtypes="errors shapes display",
         memory="errors shapes dtypes",
         os_errors="errors",

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import TracebackType
 from typing import Any, ClassVar, Final
 
+from headrace.blocked import Blocked
 from headrace.errors import OutOfRangeError
 
 __all__ = ["Coordinator", "LooperThread"]
@@ -160,7 +161,10 @@ class Coordinator:
             Whether a stop was requested; False when the time ran out.
         """
         with self._changed:
-            return self._changed.wait_for(self.should_stop, timeout)
+            if self._stop_requested:
+                return True
+            with Blocked(lambda: "a coordinator's stop, which nobody has requested"):
+                return self._changed.wait_for(self.should_stop, timeout)
 
     def add_stop_callback(self, callback: Callable[[], object]) -> None:
         """Has a function called once, when a stop is requested; at once if it is requested already.
@@ -210,8 +214,9 @@ class Coordinator:
             RuntimeError: If threads still run after the grace period.
         """
         given = frozenset(threads or ())
-        self._wait_for_stop_or_end(given)
-        self._wait_for_end(given, stop_grace_period_secs)
+        with Blocked(lambda: self._what_join_awaits(given)):
+            self._wait_for_stop_or_end(given)
+            self._wait_for_end(given, stop_grace_period_secs)
         stragglers = [thread.name for thread in self._live_threads(given)]
         with self._changed:
             self._joined = True
@@ -234,6 +239,13 @@ class Coordinator:
         with self._changed:
             threads = given | self._registered_threads
         return [thread for thread in threads if thread.is_alive()]
+
+    def _what_join_awaits(self, given: frozenset[threading.Thread]) -> str:
+        # Not under the lock, which somebody may hold who is asked to tell.
+        threads = given | set(self._registered_threads)
+        names = sorted(repr(thread.name) for thread in threads if thread.is_alive())
+        stop = "a stop was requested" if self._stop_requested else "no stop was requested"
+        return f"threads to end, for a coordinator ({stop}): {', '.join(names) or 'none'}"
 
     def _wait_for_stop_or_end(self, given: frozenset[threading.Thread]) -> None:
         look_secs = _FIRST_LOOK_SECS

@@ -51,13 +51,16 @@ from headrace._native import (
     linger_at_exit,
     prepare_resource,
     remote_copy,
+    remote_is_directory,
     remote_list,
     remote_remove,
     remote_statuses,
     save_resource,
     settle_queue,
+    storage_requests,
     tar_samples,
     wait_for_python_functions,
+    waits,
 )
 from headrace._native import (
     __version__ as version,
@@ -109,14 +112,17 @@ __all__ = [
     "prepare_resource",
     "raise_op_error",
     "remote_copy",
+    "remote_is_directory",
     "remote_list",
     "remote_remove",
     "remote_statuses",
     "save_resource",
     "settle_queue",
+    "storage_requests",
     "tar_samples",
     "version",
     "wait_for_python_functions",
+    "waits",
 ]
 
 

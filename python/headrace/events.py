@@ -21,8 +21,10 @@ from os import PathLike, fspath
 from types import TracebackType
 from typing import Final, SupportsInt
 
+from google.protobuf.message import DecodeError
+
 from headrace import engine, gfile
-from headrace.errors import AlreadyExistsError
+from headrace.errors import AlreadyExistsError, DataLossError
 from headrace.graph import Graph
 from headrace.protos import Event, GraphDef, NodeDef, SessionLog, Summary
 from headrace.records import tf_record_iterator
@@ -261,8 +263,17 @@ def summary_iterator(path: str | PathLike[str]) -> Iterator[Event]:
         path: The file to read; opened at the first event.
 
     Raises:
-        DataLossError: If the file is damaged; says where.
+        DataLossError: If the file is damaged, or a record is no event; says where.
         NotFoundError: If there is no such file.
     """
-    for record in tf_record_iterator(path):
-        yield Event.FromString(record)
+    for number, record in enumerate(tf_record_iterator(path)):
+        try:
+            event = Event.FromString(record)
+        except DecodeError as error:
+            raise DataLossError(
+                None,
+                None,
+                f"{fspath(path)}: record {number} is no event ({error}). It is no event file, or "
+                "was written by something else; leave it out.",
+            ) from None
+        yield event

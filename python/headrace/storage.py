@@ -157,7 +157,8 @@ def is_directory(path: str) -> bool:
 
 
 def _is_remote_directory(url: str) -> bool:
-    return can_be_listed(url) and bool(entries(url))
+    with _op_errors():
+        return engine.remote_is_directory(url)
 
 
 def entries(directory: str) -> list[Entry]:

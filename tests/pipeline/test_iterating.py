@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import threading
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -186,3 +187,67 @@ def test_an_iteration_does_not_go_on_behind_a_fork():
     command = [sys.executable, "-W", "ignore", "-c", program]
     done = subprocess.run(command, capture_output=True, timeout=TIMEOUT, check=True, text=True)
     assert "begun before a fork" in done.stdout
+
+
+class Loader:
+    """Holds an iteration that calls one of its methods."""
+
+    def __init__(self, **options):
+        numbers = hp.arrays({"n": np.arange(1000)}).map(self.load).epochs().batch(10)
+        self.batches = iter(numbers.options(**options))
+
+    def load(self, example):
+        return example
+
+
+@needs_proc
+@pytest.mark.parametrize("options", [{}, {"stuck_after_s": 10.0}])
+def test_an_object_is_collected_whose_iteration_calls_its_method(options):
+    loader = Loader(**options)
+    assert len(next(loader.batches)["n"]) == 10
+    parts = [weakref.ref(loader), weakref.ref(loader.batches)]
+    del loader
+
+    def is_collected():
+        # A call that is under way holds them.
+        gc.collect()
+        return not any(find() for find in parts)
+
+    wait_until(is_collected)
+    assert_no_threads()
+
+
+CLOSING = """
+import sys
+import numpy as np
+import headrace as hr
+
+def long(example):
+    # One operation, since a worker ends between two.
+    return {"x": example["x"] ** 1.7}
+
+numbers = hr.arrays({"x": np.ones((1, 60_000_000))})
+batches = iter(numbers.map(hr.native(long)).batch(1))
+
+def is_in_map():
+    workers = batches._execution.report()[0]
+    return any(doing == "task" and stage == 1 for _, doing, _, stage in workers)
+
+while not is_in_map():
+    pass
+print("begins", flush=True)
+try:
+    batches.close()
+except KeyboardInterrupt:
+    print("interrupted", is_in_map(), flush=True)
+    batches.close()
+"""
+
+
+def test_an_interrupt_ends_the_wait_for_a_worker_that_takes_long():
+    program = [sys.executable, "-c", CLOSING]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "begins\n"
+        process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=TIMEOUT)[0] == "interrupted True\n"
+        assert process.returncode == 0

@@ -36,6 +36,7 @@ class Server:
         has_ranges: Whether parts of files are given.
         has_tags: Whether files have ETags.
         has_times: Whether it says when they were written.
+        max_listed: How many names S3's protocol lists at once.
     """
 
     def __init__(self) -> None:
@@ -45,6 +46,7 @@ class Server:
         self.has_ranges = True
         self.has_tags = True
         self.has_times = True
+        self.max_listed = 1000
         self.lock = threading.Lock()
         self.asked = threading.Event()
         self._http = _Http(("127.0.0.1", 0), Handler)
@@ -238,7 +240,13 @@ class Handler(BaseHTTPRequestHandler):
             f"<CommonPrefixes><Prefix>{escape(name)}</Prefix></CommonPrefixes>"
             for name in directories
         ]
-        self._xml(f"<ListBucketResult>{''.join(found + shared)}</ListBucketResult>")
+        start = int(query.get("continuation-token", ["0"])[0])
+        end = start + self.owner.max_listed
+        page = "".join((found + shared)[start:end])
+        if end < len(found) + len(shared):
+            page += "<IsTruncated>true</IsTruncated>"
+            page += f"<NextContinuationToken>{end}</NextContinuationToken>"
+        self._xml(f"<ListBucketResult>{page}</ListBucketResult>")
 
     def _list_azure(self, query: dict[str, list[str]]) -> None:
         files, directories = self._found(query)
@@ -345,8 +353,9 @@ def changes(name: str, data: bytes) -> Fault:
 
     def fault(handler: Handler, body: bytes) -> None:
         handler.begin()
+        # Before the client has the answer, and asks for more.
+        handler.owner.files[name] = data
         handler.wfile.write(body)
         handler.wfile.flush()
-        handler.owner.files[name] = data
 
     return fault

@@ -273,3 +273,17 @@ assert os.waitpid(child, 0)[1] == 0
 assert read() == b"data"
 """
     subprocess.run([sys.executable, "-c", program], check=True, timeout=50)
+
+
+def test_a_large_directory_is_listed_page_by_page_and_known_by_its_first(server: Server):
+    server.max_listed = 10
+    server.files = {f"bucket/many/{number:02}": b"x" for number in range(25)}
+    names = [f"{number:02}" for number in range(25)]
+    assert tf.gfile.ListDirectory("s3://bucket/many") == names
+    assert len(server.requests) == 1 + 3  # It asks first whether there is such a directory.
+    for call in (tf.gfile.IsDirectory, tf.gfile.Exists):
+        server.requests.clear()
+        assert call("s3://bucket/many")
+        assert sum("list-type" in request[1] for request in server.requests) == 1
+    assert not tf.gfile.IsDirectory("s3://bucket/man")
+    assert not tf.gfile.IsDirectory(f"{server.url}/bucket/many")

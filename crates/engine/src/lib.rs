@@ -21,4 +21,5 @@ pub mod tensor;
 pub mod text;
 pub mod tfrecord;
 pub mod variable;
+pub mod waits;
 mod wire;

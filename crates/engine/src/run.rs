@@ -4,6 +4,7 @@ use crate::error::{Code, Error, Result};
 use crate::files::numbering::Numbering;
 use crate::sync::cancellation::{Cancellation, Watch};
 use crate::sync::parker::Parker;
+use crate::waits::{self, Awaited};
 use smallvec::{SmallVec, smallvec};
 use std::cell::{Cell, RefCell};
 use std::fmt;
@@ -131,8 +132,8 @@ struct Alarm<'a> {
 }
 
 impl<'a> Alarm<'a> {
-    fn new(watch: &'a dyn Watch) -> Self {
-        Self { watch, after: watch.patience(), slept: Duration::ZERO }
+    fn new(watch: &'a Arc<dyn Watch>) -> Self {
+        Self { watch: &**watch, after: watch.patience(), slept: Duration::ZERO }
     }
 
     fn rest(&self) -> Duration {
@@ -140,13 +141,14 @@ impl<'a> Alarm<'a> {
     }
 
     /// Counts a sleep. If the wait has lasted long enough, tells the watch and doubles the patience.
-    fn sleep(&mut self, time: Duration, names: &dyn Fn() -> Vec<Arc<str>>) -> Result<()> {
+    fn sleep(&mut self, time: Duration, awaited: &dyn Fn() -> Vec<Awaited>) -> Result<()> {
         self.slept += time;
         if self.slept < self.after {
             return Ok(());
         }
         self.after = self.after.saturating_mul(2);
-        self.watch.look(&names())
+        let names: Vec<_> = awaited().into_iter().filter_map(|awaited| awaited.op).collect();
+        self.watch.look(&names)
     }
 }
 
@@ -227,7 +229,7 @@ impl<'a> Run<'a> {
         self.is_unoptimised.get()
     }
 
-    /// Says which row of a pipeline the program is run for next; see [`crate::pipeline::origin::Place::key`].
+    /// Says which row of a pipeline the program is run for next; see [`crate::pipeline::place::Place::key`].
     pub fn set_row_key(&self, key: Option<u64>) {
         self.row_key.set(key);
     }
@@ -295,27 +297,32 @@ impl<'a> Run<'a> {
         work()
     }
 
-    /// Blocks until the run is unparked. Fails if the run should end.
-    pub fn wait(&self) -> Result<()> {
-        self.wait_in(&Vec::new)
-    }
-
-    /// As [`Run::wait`], in the operations `names`. The watch is told of them if the wait lasts long.
-    pub fn wait_in(&self, names: &dyn Fn() -> Vec<Arc<str>>) -> Result<()> {
+    /// Blocks until the run is unparked. Fails if the run should end. If the wait lasts long, what is `awaited` is noted, and
+    /// the watch is told of the operations.
+    pub fn wait_for(&self, awaited: &dyn Fn() -> Vec<Awaited>) -> Result<()> {
         let _registration = self.cancellation.register(&self.parker);
         let mut alarm = self.cancellation.watch().map(Alarm::new);
+        let (mut unnoted, mut _noted) = (waits::PATIENCE, None);
         loop {
             self.check()?;
             let interval = self.interrupt.map(|_| INTERRUPT_INTERVAL);
             let rest = self.deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
             let patience = alarm.as_ref().map(Alarm::rest);
-            let timeout = [interval, rest, patience].into_iter().flatten().min();
+            let unnoted_rest = (!unnoted.is_zero()).then_some(unnoted);
+            let timeout = [interval, rest, patience, unnoted_rest].into_iter().flatten().min();
             if self.park(timeout) {
                 // Cancelling other runs may have woken this one. If it was cancelled too, it must not go on.
                 return check_not_cancelled(self.cancellation);
             }
-            if let (Some(alarm), Some(time)) = (&mut alarm, timeout) {
-                alarm.sleep(time, names)?;
+            let Some(time) = timeout else { continue };
+            if !unnoted.is_zero() {
+                unnoted = unnoted.saturating_sub(time);
+                if unnoted.is_zero() {
+                    _noted = Some(waits::note(awaited(), self.cancellation.watch().cloned()));
+                }
+            }
+            if let Some(alarm) = &mut alarm {
+                alarm.sleep(time, awaited)?;
             }
         }
     }

@@ -1,7 +1,6 @@
 //! The fair lock under every interleaving of two and three threads: one holder at a time, and every waiter wakes.
 //!
-//! Run with `RUSTFLAGS="--cfg loom" cargo test --release -p headrace-engine --test loom_fair_lock`.
-#![cfg(loom)]
+//! Run with `cargo test --release -p headrace-engine --features loom --test loom_fair_lock`.
 
 use headrace_engine::sync::fair_lock::FairLock;
 use headrace_engine::sync::parker::Parker;

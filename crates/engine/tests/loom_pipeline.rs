@@ -3,8 +3,7 @@
 //!
 //! Under loom a wait never times out, so a wake-up of the consumer that is lost is a deadlock too.
 //!
-//! Run with `RUSTFLAGS="--cfg loom" cargo test --release -p headrace-engine --test loom_pipeline`.
-#![cfg(loom)]
+//! Run with `cargo test --release -p headrace-engine --features loom --test loom_pipeline`.
 #![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
 
 use headrace_engine::error::{Error, Result};

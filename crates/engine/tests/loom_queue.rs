@@ -1,7 +1,6 @@
 //! The queue core under every interleaving of two and three threads: no lost wake-up, no lost or doubled element.
 //!
-//! Run with `RUSTFLAGS="--cfg loom" cargo test --release -p headrace-engine --test loom_queue`.
-#![cfg(loom)]
+//! Run with `cargo test --release -p headrace-engine --features loom --test loom_queue`.
 #![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
 
 use headrace_engine::error::{Code, Result};

@@ -30,14 +30,14 @@ impl AtomicFile {
     fn new(py: Python<'_>, path: &[u8]) -> PyResult<Self> {
         let name = FileName::new(path.to_vec());
         let create = || atomic_file::AtomicFile::create(&name).map_err(|error| Error::io(name.text(), &error));
-        let (file, output) = py.detach(create).into_python(py)?;
+        let (file, output) = waiting(py, create)?;
         let open = Mutex::new(Some(Open { file, output: BufWriter::new(output) }));
         Ok(Self { name, open })
     }
 
     /// Appends bytes.
     fn write(&self, py: Python<'_>, data: &[u8]) -> PyResult<()> {
-        py.detach(|| self.with_open(|open| open.output.write_all(data))).into_python(py)
+        waiting(py, || self.with_open(|open| open.output.write_all(data)))
     }
 
     /// Waits until the data are on the disk.

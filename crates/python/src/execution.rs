@@ -13,17 +13,20 @@ use headrace_engine::pipeline::executor::{Executor, Output};
 use headrace_engine::pipeline::mark::Mark;
 use headrace_engine::pipeline::meters::{Meter, Read, Time};
 use headrace_engine::pipeline::plan::Settings;
+use headrace_engine::pipeline::report::{Doing, Worker};
 use headrace_engine::pipeline::rows::Rows;
 use headrace_engine::pipeline::skipped::{Note, Notes, Skipped};
 use headrace_engine::pipeline::task::{HostTask, Outcome};
 use headrace_engine::run::Run;
 use headrace_engine::sync::cancellation::Cancellation;
+use headrace_engine::waits::{self, Awaited};
 use numpy::PyArray2;
 use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -254,8 +257,26 @@ type StageReadings = (u64, u64, f64, f64, f64, Option<f64>, Option<f64>);
 pub struct Execution {
     executor: Arc<Executor>,
     cancellation: Cancellation,
-    workers: Mutex<Vec<JoinHandle<()>>>,
+    workers: Mutex<Workers>,
     last: Mutex<Last>,
+    /// The stages, in words.
+    name: Arc<str>,
+}
+
+/// What a worker does: the number of its thread, a word for it, for how many seconds, and for which stage.
+type WorkerReport = (u64, &'static str, f64, Option<usize>);
+
+/// What a pipeline does: its workers; tasks that are not begun, of workers and of each lane; blocks that are ready, and how many
+/// may be; whether something does not fit into the memory, whether it has ended, and whether it was closed.
+type PipelineReport = (Vec<WorkerReport>, (usize, Vec<usize>), (usize, usize), (bool, bool, bool));
+
+/// The threads of the engine.
+struct Workers {
+    threads: Vec<JoinHandle<()>>,
+    /// Each thread has a sender, and nothing is sent: it disconnects when all of them have ended. Whoever waits takes it.
+    have_ended: Option<Receiver<()>>,
+    /// Ctrl-C has ended the wait for their end: nobody waits for them again.
+    are_abandoned: bool,
 }
 
 /// What was given last.
@@ -269,8 +290,9 @@ struct Last {
 
 #[pymethods]
 impl Execution {
-    /// `begin` is the number of an epoch, and where in it, if not at its first row.
+    /// `begin` is the number of an epoch, and where in it, if not at its first row. `name` says in words what is run.
     #[new]
+    #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn new(
         plan: &Plan,
         begin: (u64, Option<Bound<'_, PyAny>>),
@@ -279,6 +301,7 @@ impl Execution {
         memory_bytes: usize,
         max_outputs: usize,
         is_deterministic: bool,
+        name: &str,
     ) -> PyResult<Self> {
         let (num_lanes, num_stages) = num_lanes_and_stages;
         let settings = Settings::new(num_threads).in_any_order(!is_deterministic);
@@ -290,17 +313,23 @@ impl Execution {
         let executor = Executor::new(root, num_lanes, budget, max_outputs).metered(num_stages);
         let executor = Arc::new(executor);
         let cancellation = Cancellation::new();
+        let (is_alive, have_ended) = channel();
         let execution = Self {
             executor: Arc::clone(&executor),
             cancellation: cancellation.clone(),
-            workers: Mutex::default(),
+            workers: Mutex::new(Workers { threads: Vec::new(), have_ended: Some(have_ended), are_abandoned: false }),
             last: Mutex::new(Last { mark: first, num_rows: 0, _charge: None }),
+            name: name.into(),
         };
         for number in 0..num_threads {
             let (executor, cancellation) = (Arc::clone(&executor), cancellation.clone());
-            let work = move || Run::new(&cancellation).while_current(|| executor.work());
+            let is_alive = is_alive.clone();
+            let work = move || {
+                let _is_alive = is_alive;
+                Run::new(&cancellation).while_current(|| executor.work());
+            };
             let worker = thread::Builder::new().name(format!("headrace-{number}")).spawn(work)?;
-            execution.workers.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
+            execution.workers().threads.push(worker);
         }
         executor.start();
         Ok(execution)
@@ -310,10 +339,16 @@ impl Execution {
     /// are the components of the batch. With `strings_as_arrow` strings are pairs of arrays: their bytes, and at which of them
     /// each begins. Or word of what was left out behind those before: a `Failure`, or a `Passed` at the end of a pass.
     fn next<'py>(&self, py: Python<'py>, strings_as_arrow: bool) -> PyResult<Option<Bound<'py, PyAny>>> {
-        let wait = |run: &Run| loop {
-            match self.executor.next(INTERVAL)? {
-                Output::Timeout => run.check()?,
-                output => return Ok((output, Instant::now())),
+        let wait = |run: &Run| {
+            let mut noted = None;
+            loop {
+                match self.executor.next(INTERVAL)? {
+                    Output::Timeout => {
+                        noted.get_or_insert_with(|| waits::note(vec![self.awaited()], None));
+                        run.check()?;
+                    }
+                    output => return Ok((output, Instant::now())),
+                }
             }
         };
         let (output, since) = detached(py, &self.cancellation, None, wait)?;
@@ -392,13 +427,40 @@ impl Execution {
         (meters.stages().iter().map(read).collect(), whole.map(seconds))
     }
 
-    /// The reads that are under way: for each a number of its own, that of its stage, and what it reads, in words.
-    fn reads(&self) -> Vec<(u64, usize, String)> {
+    /// The reads that are under way: for each a number of its own, that of its stage, what it reads, in words, the number of
+    /// the thread that does, and for how many seconds it has.
+    fn reads(&self) -> Vec<(u64, usize, String, u64, f64)> {
         let read = |read: Read| {
-            let Read { number, stage, file, record } = read;
-            (number, stage, RowOrigin { file, record, sub: 0 }.to_string())
+            let Read { number, stage, file, record, thread, since } = read;
+            let what = RowOrigin { file, record, sub: 0 }.to_string();
+            (number, stage, what, thread, since.elapsed().as_secs_f64())
         };
         self.executor.meters().reads().into_iter().map(read).collect()
+    }
+
+    /// What goes on now.
+    fn report(&self) -> PipelineReport {
+        let report = self.executor.report();
+        let worker = |worker: &Worker| {
+            let doing = match worker.doing {
+                Doing::Nothing => "nothing",
+                Doing::Asking => "asking",
+                Doing::Task => "task",
+                Doing::Ended => "ended",
+            };
+            (worker.thread, doing, worker.since.elapsed().as_secs_f64(), worker.stage())
+        };
+        (
+            report.workers.iter().map(worker).collect(),
+            (report.num_tasks, report.num_hosted),
+            (report.num_ready, report.max_ready),
+            (report.is_refused, report.is_over, report.is_closed),
+        )
+    }
+
+    /// How much is charged to the memory of the pipeline, and how much may be.
+    fn memory(&self) -> (usize, usize) {
+        (self.executor.budget().used_bytes(), self.executor.budget().limit_bytes())
     }
 
     /// How much is charged to the memory of the pipeline.
@@ -411,15 +473,54 @@ impl Execution {
     fn close(&self, py: Python<'_>) {
         py.detach(|| self.end());
     }
+
+    /// As `close`, but Ctrl-C ends the wait. Then nobody waits for the threads again, which end behind what they do.
+    fn close_or_interrupt(&self, py: Python<'_>) -> PyResult<()> {
+        let wait = |run: &Run| {
+            self.ask_to_end();
+            let (mut noted, mut waited) = (None, Ok(()));
+            // The lock is not held meanwhile: a signal handler may close this, too.
+            let Some(have_ended) = self.workers().have_ended.take() else { return Ok(()) };
+            while let (Ok(()), Err(RecvTimeoutError::Timeout)) = (&waited, have_ended.recv_timeout(INTERVAL)) {
+                let name = Arc::clone(&self.name);
+                let what = move || format!("the threads of pipeline '{name}' to end");
+                noted.get_or_insert_with(|| waits::note(vec![Awaited::new(what)], None));
+                waited = run.check();
+            }
+            self.workers().are_abandoned |= waited.is_err();
+            waited
+        };
+        detached(py, &Cancellation::new(), None, wait)?;
+        py.detach(|| self.end());
+        Ok(())
+    }
 }
 
 impl Execution {
-    fn end(&self) {
+    fn awaited(&self) -> Awaited {
+        let name = Arc::clone(&self.name);
+        Awaited::new(move || format!("the next rows of pipeline '{name}'"))
+    }
+
+    fn workers(&self) -> MutexGuard<'_, Workers> {
+        self.workers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ask_to_end(&self) {
         self.cancellation.cancel();
         self.executor.close();
-        let workers = std::mem::take(&mut *self.workers.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    fn end(&self) {
+        self.ask_to_end();
+        let mut workers = self.workers();
+        let threads = std::mem::take(&mut workers.threads);
+        if workers.are_abandoned {
+            return;
+        }
+        drop(workers);
         // A worker does not panic: its tasks catch what does.
-        workers.into_iter().for_each(|worker| drop(worker.join()));
+        threads.into_iter().for_each(|worker| drop(worker.join()));
     }
 }
 

@@ -24,6 +24,7 @@ mod resource;
 mod saved;
 mod sources;
 mod view;
+mod waits;
 mod watch;
 
 use pyo3::prelude::*;
@@ -62,6 +63,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<records::RecordIterator>()?;
     module.add_class::<remote::RemoteFile>()?;
     module.add_function(wrap_pyfunction!(remote::remote_copy, module)?)?;
+    module.add_function(wrap_pyfunction!(remote::remote_is_directory, module)?)?;
     module.add_function(wrap_pyfunction!(remote::remote_list, module)?)?;
     module.add_function(wrap_pyfunction!(remote::remote_remove, module)?)?;
     module.add_function(wrap_pyfunction!(remote::remote_statuses, module)?)?;
@@ -82,5 +84,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(saved::prepare_resource, module)?)?;
     module.add_function(wrap_pyfunction!(saved::save_resource, module)?)?;
     module.add_function(wrap_pyfunction!(saved::settle_queue, module)?)?;
+    module.add_function(wrap_pyfunction!(waits::waits, module)?)?;
+    module.add_function(wrap_pyfunction!(waits::storage_requests, module)?)?;
     Ok(())
 }

@@ -20,9 +20,9 @@ pub fn crc32c(data: &[u8]) -> u32 {
     tfrecord::crc32c(data)
 }
 
-/// Writes a TFRecord file.
+/// Writes a TFRecord file. Writes may have to wait for a reader if the bool is true.
 #[pyclass(frozen, module = "headrace._native")]
-pub struct RecordWriter(Mutex<Option<TfRecordWriter>>);
+pub struct RecordWriter(Mutex<Option<TfRecordWriter>>, bool);
 
 #[pymethods]
 impl RecordWriter {
@@ -31,7 +31,9 @@ impl RecordWriter {
     fn new(py: Python<'_>, path: &[u8], compression: &str, level: Option<i64>) -> PyResult<Self> {
         let name = FileName::new(path.to_vec());
         let create = || TfRecordWriter::create(name, self::compression(compression)?, level);
-        Ok(Self(Mutex::new(Some(waiting(py, create)?))))
+        let writer = waiting(py, create)?;
+        let may_wait = writer.may_wait();
+        Ok(Self(Mutex::new(Some(writer)), may_wait))
     }
 
     /// Writes a new file that can be read while it grows; see the engine's writer.
@@ -39,13 +41,15 @@ impl RecordWriter {
     fn create_new(py: Python<'_>, path: &[u8]) -> PyResult<Self> {
         let name = FileName::new(path.to_vec());
         let writer = waiting(py, || TfRecordWriter::create_new(name))?;
-        Ok(Self(Mutex::new(Some(writer))))
+        Ok(Self(Mutex::new(Some(writer)), false))
     }
 
     /// Appends a record. Returns whether the writer was open.
     fn write(&self, py: Python<'_>, record: &[u8]) -> PyResult<bool> {
-        let result = py.detach(|| self.lock().as_mut().map(|writer| writer.write(record)).transpose());
-        Ok(result.into_python(py)?.is_some())
+        let write = || self.lock().as_mut().map(|writer| writer.write(record)).transpose();
+        // Looking for signals costs more than appending a record.
+        let written = if self.1 { waiting(py, write)? } else { py.detach(write).into_python(py)? };
+        Ok(written.is_some())
     }
 
     /// Flushes everything written so far to the file. Returns whether the writer was open.

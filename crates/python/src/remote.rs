@@ -25,6 +25,12 @@ pub fn remote_statuses(py: Python<'_>, urls: Vec<String>) -> PyResult<Vec<Option
     Ok(entries.into_iter().map(|entry| entry.map(found)).collect())
 }
 
+/// Whether any file is below this name. Of a server that gives no lists: no.
+#[pyfunction]
+pub fn remote_is_directory(py: Python<'_>, url: String) -> PyResult<bool> {
+    waiting(py, || headrace_remote::is_directory(url))
+}
+
 /// What is in a directory, by name; if `is_deep`, all files below it and no directories.
 #[pyfunction]
 pub fn remote_list(py: Python<'_>, url: String, is_deep: bool) -> PyResult<Vec<Found>> {

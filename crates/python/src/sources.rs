@@ -1,20 +1,19 @@
 //! Sources of pipelines that know the formats of their files.
 
 use crate::attrs::dtype;
-use crate::detach::detached;
+use crate::detach::waiting;
 use crate::error::IntoPython;
 use crate::pipeline::{Plan, Stage, codec};
 use crate::view::to_tensor;
 use bytes::Bytes;
 use headrace_engine::files::name::FileName;
+use headrace_engine::pipeline::file_origin::FileOrigin;
 use headrace_engine::pipeline::formats::{self, Columns, Csv, Format, Inferred, Labelled, Lines, Tar};
-use headrace_engine::pipeline::origin::FileOrigin;
 use headrace_engine::pipeline::plan;
 use headrace_engine::pipeline::stages::component::Component;
 use headrace_engine::pipeline::stages::csv::CsvFields;
 use headrace_engine::pipeline::stages::json::JsonFields;
 use headrace_engine::reader::Numbering;
-use headrace_engine::sync::cancellation::Cancellation;
 use headrace_engine::tensor::shape::Shape;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -71,7 +70,7 @@ pub fn csv_fields(py: Python<'_>, delimiter: u8, given: Vec<Given<'_>>) -> PyRes
 #[pyfunction]
 pub fn infer_csv(py: Python<'_>, path: &Bound<'_, PyBytes>, compression: &str, delimiter: u8) -> PyResult<Vec<Found>> {
     let (file, codec) = (origin(path, LINES, 0), codec(compression)?);
-    let columns = detached(py, &Cancellation::new(), None, |_| formats::infer_csv(&file, codec, delimiter))?;
+    let columns = waiting(py, || formats::infer_csv(&file, codec, delimiter))?;
     Ok(columns.into_iter().map(found).collect())
 }
 
@@ -98,7 +97,7 @@ pub fn json_fields(py: Python<'_>, given: Vec<Given<'_>>) -> PyResult<Stage> {
 #[pyfunction]
 pub fn infer_json(py: Python<'_>, path: &Bound<'_, PyBytes>, compression: &str) -> PyResult<Vec<Found>> {
     let (file, codec) = (origin(path, LINES, 0), codec(compression)?);
-    let columns = detached(py, &Cancellation::new(), None, |_| formats::infer_json(&file, codec))?;
+    let columns = waiting(py, || formats::infer_json(&file, codec))?;
     Ok(columns.into_iter().map(found).collect())
 }
 
@@ -119,7 +118,7 @@ pub fn tar_samples(
 #[pyfunction]
 pub fn infer_tar(py: Python<'_>, path: &Bound<'_, PyBytes>, compression: &str) -> PyResult<Vec<String>> {
     let (file, codec) = (origin(path, SAMPLES, 0), codec(compression)?);
-    detached(py, &Cancellation::new(), None, |_| formats::infer_tar(&file, codec))
+    waiting(py, || formats::infer_tar(&file, codec))
 }
 
 /// Whole files below directories that are their classes, in a directory whose name has `root_bytes` with its slash.

@@ -14,7 +14,8 @@ mod runtime;
 mod store;
 mod stream;
 
-pub use listing::{Entry, copy, list, remove, statuses};
+pub use listing::{Entry, copy, is_directory, list, remove, statuses};
+pub use runtime::requests;
 
 use headrace_engine::error::Result;
 use headrace_engine::files::storage::{
@@ -52,6 +53,7 @@ impl Storage for Remote {
 
     fn upload(&self, from: &Path, url: &str) -> io::Result<()> {
         let (from, url) = (from.to_owned(), url.to_owned());
-        runtime::wait(async move { fetch::upload(&from, &url).await }).map_err(as_io)
+        let what = format!("uploading {url}");
+        runtime::wait(what, async move { fetch::upload(&from, &url).await }).map_err(as_io)
     }
 }

@@ -28,7 +28,8 @@ pub struct Entry {
 
 /// Files of these names, `None` where there is none. Asks for all of them at the same time.
 pub fn statuses(urls: Vec<String>) -> Result<Vec<Option<Entry>>> {
-    runtime::wait(async move {
+    let what = format!("looking for {} files, such as {}", urls.len(), urls.first().map_or("none", String::as_str));
+    runtime::wait(what, async move {
         let looks = urls.into_iter().map(|url| async move {
             match look(&url).await {
                 Err(error) if error.code() == Code::NotFound => Ok(None),
@@ -45,6 +46,19 @@ async fn look(url: &str) -> Result<Entry> {
     Ok(entry(url.to_owned(), &meta))
 }
 
+/// Whether there is a directory of that name: any file whose name begins with it and a slash. Asks for no more than the first names.
+pub fn is_directory(url: String) -> Result<bool> {
+    if !can_list(&url).map_err(|error| error.named(&url))? {
+        return Ok(false);
+    }
+    let what = format!("looking for files in {url}");
+    runtime::wait(what, async move {
+        let (store, path) = find(&url)?;
+        let first = store.list(Some(&path)).next().await.transpose();
+        first.map(|meta| meta.is_some()).map_err(|error| failed(&error).named(&url))
+    })
+}
+
 /// What is in a directory, in the order of the names; with `is_deep`, all files below it and no directories. None if there is
 /// nothing.
 pub fn list(url: String, is_deep: bool) -> Result<Vec<Entry>> {
@@ -52,7 +66,8 @@ pub fn list(url: String, is_deep: bool) -> Result<Vec<Entry>> {
         let text = "an HTTP server gives no list of its files. Name each file.";
         return Err(Error::unimplemented(text).named(&url));
     }
-    runtime::wait(async move {
+    let what = format!("listing {url}");
+    runtime::wait(what, async move {
         let (store, path) = find(&url)?;
         let failed = |error| failed(&error).named(&url);
         let root = root(&url);
@@ -84,7 +99,8 @@ fn root(url: &str) -> &str {
 
 /// Removes a file.
 pub fn remove(url: String) -> Result<()> {
-    runtime::wait(async move {
+    let what = format!("removing {url}");
+    runtime::wait(what, async move {
         let (store, path) = find(&url)?;
         // Storages do not say whether there was one.
         look(&url).await?;
@@ -94,7 +110,8 @@ pub fn remove(url: String) -> Result<()> {
 
 /// Copies a file within a storage.
 pub fn copy(from: String, to: String) -> Result<()> {
-    runtime::wait(async move {
+    let what = format!("copying {from} to {to}");
+    runtime::wait(what, async move {
         let ((store, source), (_, target)) = (find(&from)?, find(&to)?);
         store.copy(&source, &target).await.map_err(|error| failed(&error).named(&from))
     })

@@ -17,7 +17,8 @@ pub struct Begun(Task<File>);
 impl Begun {
     pub fn new(url: &str, cache: Option<&Arc<Cache>>, known: Option<&Status>) -> Self {
         let (url, cache, known) = (url.to_owned(), cache.cloned(), known.cloned());
-        Self(Task::start(async move { File::look_up(&url, cache.as_ref(), known.as_ref()).await }))
+        let what = format!("opening {url}");
+        Self(Task::start(what, async move { File::look_up(&url, cache.as_ref(), known.as_ref()).await }))
     }
 }
 
@@ -39,7 +40,9 @@ struct Open(Arc<File>);
 impl Parts for Open {
     fn begin(&self, ranges: Vec<Range<u64>>) -> Box<dyn Coming> {
         let file = Arc::clone(&self.0);
-        Box::new(Ranges(Task::start(async move { read(&file, ranges).await })))
+        let (num_ranges, first) = (ranges.len(), ranges.first().map_or(0, |range| range.start));
+        let what = format!("{num_ranges} parts of {}, the first at byte {first}", file.path);
+        Box::new(Ranges(Task::start(what, async move { read(&file, ranges).await })))
     }
 }
 

@@ -3,10 +3,12 @@
 use headrace_engine::error::{Code, Error, Result, Wait};
 use headrace_engine::run::check_current;
 use headrace_engine::sync::Mutex;
+use headrace_engine::waits::{self, Awaited};
 use std::future::Future;
-use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, sync_channel};
-use std::time::Duration;
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
 use tokio::runtime::{Builder, Handle};
 use tokio::task::AbortHandle;
 
@@ -43,8 +45,41 @@ fn start() -> std::io::Result<Handle> {
     Ok(handle)
 }
 
+/// Requests that are under way.
+static REQUESTS: LazyLock<Mutex<Vec<Begun>>> = LazyLock::new(Mutex::default);
+
+/// A number of a request, what it is for, and when it began.
+type Begun = (u64, Arc<str>, Instant);
+
+/// Tells requests apart.
+static NEXT_REQUEST: AtomicU64 = AtomicU64::new(0);
+
+/// What is asked of storages now, and since when.
+pub fn requests() -> Vec<(Arc<str>, Instant)> {
+    REQUESTS.lock().iter().map(|(_, what, since)| (Arc::clone(what), *since)).collect()
+}
+
+/// A request that is under way until this is dropped.
+struct Request(u64);
+
+impl Request {
+    fn begin(what: Arc<str>) -> Self {
+        let number = NEXT_REQUEST.fetch_add(1, Ordering::Relaxed);
+        REQUESTS.lock().push((number, what, Instant::now()));
+        Self(number)
+    }
+}
+
+impl Drop for Request {
+    fn drop(&mut self) {
+        REQUESTS.lock().retain(|(number, _, _)| *number != self.0);
+    }
+}
+
 /// Something that the thread does. Dropping it ends that.
 pub struct Task<T> {
+    /// What it is for, in words.
+    what: Arc<str>,
     result: Receiver<Result<T>>,
     /// What came, if somebody has looked.
     seen: Option<Result<T>>,
@@ -52,19 +87,22 @@ pub struct Task<T> {
 }
 
 impl<T: Send + 'static> Task<T> {
-    /// Begins with it.
-    pub fn start(work: impl Future<Output = Result<T>> + Send + 'static) -> Self {
+    /// Begins with it. `what` says in words what it is for.
+    pub fn start(what: String, work: impl Future<Output = Result<T>> + Send + 'static) -> Self {
+        let what: Arc<str> = what.into();
         let (sender, result) = sync_channel(1);
         let handle = match handle() {
             Ok(handle) => handle,
-            Err(error) => return Self { result, seen: Some(Err(error)), abort: None },
+            Err(error) => return Self { what, result, seen: Some(Err(error)), abort: None },
         };
+        let request = Request::begin(Arc::clone(&what));
         let task = handle.spawn(async move {
             let done = work.await;
+            drop(request);
             // Nobody waits any more if this fails.
             sender.try_send(done).unwrap_or(());
         });
-        Self { result, seen: None, abort: Some(task.abort_handle()) }
+        Self { what, result, seen: None, abort: Some(task.abort_handle()) }
     }
 
     /// Whether [`Task::wait`] would not wait.
@@ -84,17 +122,26 @@ impl<T: Send + 'static> Task<T> {
         if let Some(seen) = self.seen.take() {
             return seen;
         }
+        let mut noted = None;
         loop {
             match self.result.recv_timeout(INTERVAL) {
                 Ok(result) => return result,
                 Err(RecvTimeoutError::Timeout) => {
                     check_current().map_err(|error| error.of_wait(Wait::Repeatable))?;
+                    noted.get_or_insert_with(|| waits::note(vec![self.awaited()], None));
                 }
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err(unanswered());
                 }
             }
         }
+    }
+}
+
+impl<T> Task<T> {
+    fn awaited(&self) -> Awaited {
+        let what = Arc::clone(&self.what);
+        Awaited::new(move || format!("storage: {what}"))
     }
 }
 
@@ -111,6 +158,6 @@ impl<T> Drop for Task<T> {
 }
 
 /// Does something on the thread and waits for it.
-pub fn wait<T: Send + 'static>(work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
-    Task::start(work).wait()
+pub fn wait<T: Send + 'static>(what: String, work: impl Future<Output = Result<T>> + Send + 'static) -> Result<T> {
+    Task::start(what, work).wait()
 }

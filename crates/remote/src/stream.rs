@@ -66,7 +66,8 @@ enum Opened {
 impl Begun {
     pub fn new(url: &str, ahead: &Ahead) -> Self {
         let (url, given, ahead) = (url.to_owned(), ahead.clone(), Parts::of(ahead));
-        Self { task: Task::start(async move { open(&url, &given, ahead).await }), ahead }
+        let what = format!("opening {url}");
+        Self { task: Task::start(what, async move { open(&url, &given, ahead).await }), ahead }
     }
 }
 
@@ -169,7 +170,8 @@ impl Ranges {
             let range = next..end.min(self.file.size);
             next = range.end;
             let (file, wanted) = (Arc::clone(&self.file), range.clone());
-            let task = Task::start(async move { fetch::range(&file, wanted).await });
+            let what = format!("bytes {} to {} of {}", range.start, range.end, file.path);
+            let task = Task::start(what, async move { fetch::range(&file, wanted).await });
             self.coming.push_back((range, task));
         }
     }
@@ -254,6 +256,12 @@ impl Body {
         Ok(Self { file, chunks: answer.into_stream(), at: 0, failures: 0 })
     }
 
+    /// Asks for about so many bytes more.
+    fn begin_next(self, num_bytes: u64) -> Task<(Bytes, Self)> {
+        let what = format!("bytes of {}, from {}", self.file.path, self.at);
+        Task::start(what, self.next(num_bytes))
+    }
+
     /// About so many bytes more, none at the end.
     async fn next(mut self, num_bytes: u64) -> Result<(Bytes, Self)> {
         let mut bytes = fetch::room(num_bytes.min(self.file.size - self.at))?;
@@ -315,7 +323,7 @@ struct Whole {
 impl Whole {
     fn new(body: Body, part_bytes: u64) -> Self {
         let file_size = body.file.size;
-        let coming = Task::start(body.next(part_bytes));
+        let coming = body.begin_next(part_bytes);
         Self { file_size, at: 0, current: Bytes::new(), part_bytes, coming }
     }
 }
@@ -328,7 +336,7 @@ impl Read for Whole {
         if self.current.is_empty() {
             let (bytes, body) = self.coming.wait().map_err(as_io)?;
             self.current = bytes;
-            self.coming = Task::start(body.next(self.part_bytes));
+            self.coming = body.begin_next(self.part_bytes);
         }
         let count = self.current.len().min(buffer.len());
         self.current.copy_to_slice(&mut buffer[..count]);

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 from typing import Final
 
 from headrace import engine, errors
+from headrace.blocked import Blocked
 from headrace.checkpoint.runners import Runner, repeated_ops, running
 from headrace.graph import Operation
 from headrace.session import Pausing, Session
@@ -82,10 +83,16 @@ def _pause(pausing: Pausing, group: list[Runner], feeding: list[Runner]) -> None
     try:
         for queue in queues:
             queue.accept(True)
-        _wait(pausing, group, feeding)
+        with Blocked(lambda: _what_is_awaited(group)):
+            _wait(pausing, group, feeding)
     finally:
         for queue in queues:
             queue.accept(False)
+
+
+def _what_is_awaited(group: list[Runner]) -> str:
+    queues = ", ".join(f"'{runner.name}'" for runner in group)
+    return f"the runners of {queues} to end their steps, for a checkpoint"
 
 
 def _wait(pausing: Pausing, group: list[Runner], feeding: list[Runner]) -> None:

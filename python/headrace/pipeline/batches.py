@@ -6,15 +6,18 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
 from typing import Any, NamedTuple
 
 from headrace import engine
+from headrace.alive import Alive
+from headrace.blocked import Blocked
 from headrace.errors import FailedPreconditionError
 from headrace.memory import available_bytes
 from headrace.pipeline.columns import decoded
+from headrace.pipeline.doing import doing
 from headrace.pipeline.elements import Spec
 from headrace.pipeline.functions import Lane, has_gil
 from headrace.pipeline.planner import plan
@@ -27,13 +30,15 @@ from headrace.pipeline.strings import arrow_array
 from headrace.pipeline.verdict import verdict
 from headrace.pipeline.watching import watch
 
-__all__ = ["Batches"]
+__all__ = ["Batches", "open_batches"]
 
 _LEAST_MEMORY_BYTES = 64 << 20
 # What is kept of remote files in a cache_directory, unless cache_bytes says otherwise.
 _CACHE_BYTES = 16 << 30
 # So long a Python function that is under way may keep the end of an iteration waiting.
 _PATIENCE_S = 0.15
+
+_alive: "Alive[Batches]" = Alive()
 
 
 class Batches:
@@ -67,6 +72,8 @@ class Batches:
         self._identity: dict[str, Any] | None = None
         self._counted = planned.stages
         whole = [replace(counted, part="") for counted in planned.stages]
+        self._names = list(map(StageReadings.name_of, planned.stages))
+        self._name = " > ".join(dict.fromkeys(map(StageReadings.name_of, whole)))
         judged = {
             number: counted.stage
             for number, counted in enumerate(planned.stages)
@@ -92,11 +99,12 @@ class Batches:
             options.get("memory_bytes") or _default_memory_bytes(),
             planned.num_ready,
             self._is_deterministic,
+            self._name,
         )
         threads = [
             threading.Thread(
                 target=_serve,
-                args=(self._execution, number, lane),
+                args=(self._execution, number, weakref.ref(lane)),
                 name=f"headrace-function-{number}",
                 daemon=True,
             )
@@ -106,14 +114,17 @@ class Batches:
         self._begin = time.monotonic()
         self._end_time: float | None = None
         is_over = threading.Event()
+        # A function may hold the iteration. So neither its threads nor what ends them hold a lane.
+        self._lanes = planned.lanes
+        lanes = list(map(weakref.ref, planned.lanes))
         if seconds := options.get("stuck_after_s"):
-            names = list(map(StageReadings.name_of, planned.stages))
-            watched = (self._execution, planned.lanes, names, seconds, is_over)
+            watched = (self._execution, lanes, self._names, seconds, is_over)
             threads.append(
                 threading.Thread(target=watch, args=watched, name="headrace-watch", daemon=True)
             )
-        ending = _Ending(self._execution, planned.lanes, threads, is_over)
+        ending = _Ending(self._execution, self._name, lanes, threads, is_over)
         self._end = weakref.finalize(self, _close, ending, self._process)
+        _alive.add(self)
         for thread in threads:
             thread.start()
 
@@ -198,7 +209,24 @@ class Batches:
         """
         self._examples.clear()
         self._end_time = self._end_time or time.monotonic()
-        self._end()
+        if (found := self._end.detach()) is not None:
+            _, _, (ending, process), _ = found
+            _close(ending, process, engine.Execution.close_or_interrupt)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its threads were not ended yet."""
+        return self._end.alive
+
+    @property
+    def worker_threads(self) -> set[int]:
+        """The system's numbers of the threads of the engine that work for it."""
+        return {thread for thread, *_ in self._execution.report()[0]}
+
+    def doing(self, waits: Mapping[int, str]) -> Iterator[str]:
+        """Yields lines that say what it does at the moment; see `headrace.pipeline.doing`."""
+        yield f"pipeline '{self._name}', begun {time.monotonic() - self._begin:.1f} s ago"
+        yield from doing(self._execution, self._lanes, self._names, waits)
 
     @property
     def is_deterministic(self) -> bool:
@@ -266,33 +294,58 @@ def _component(name: str, spec: Spec, column: Any) -> Any:
     return decoded(column) if spec.dtype is str else column
 
 
-def _serve(execution: engine.Execution, number: int, lane: Lane) -> None:
+def _serve(execution: engine.Execution, number: int, find_lane: Callable[[], Lane | None]) -> None:
     while (job := execution.take(number)) is not None:
+        lane = find_lane()
+        if lane is None:
+            return
         lane.process(job)
+        # Nothing is held while this waits.
+        del lane, job
 
 
 class _Ending(NamedTuple):
     """What has to end with an iteration."""
 
     execution: engine.Execution
-    lanes: list[Lane]
+    name: str
+    find_lanes: Sequence[Callable[[], Lane | None]]
     threads: list[threading.Thread]
     is_over: threading.Event
 
+    def lanes(self) -> list[Lane]:
+        """Returns those that somebody holds: the iteration, or a call that is under way."""
+        return [lane for find in self.find_lanes if (lane := find()) is not None]
+
     def call_of(self, thread: threading.Thread) -> tuple[object, int] | None:
         """Returns the call that a thread is in, and its number; None if it is in none."""
-        found = [calls for lane in self.lanes if (calls := lane.running.get(thread.ident or 0))]
+        running = [lane.running.get(thread.ident or 0) for lane in self.lanes()]
+        found = [calls for calls in running if calls is not None]
         return (found[0], found[0].number) if found else None
 
 
-def _close(ending: _Ending, process: int) -> None:
+def open_batches() -> list[Batches]:
+    """Returns all iterations that somebody holds and that are not closed."""
+    return [batches for batches in _alive.all() if batches.is_open]
+
+
+def _close(
+    ending: _Ending,
+    process: int,
+    end: Callable[[engine.Execution], None] = engine.Execution.close,
+) -> None:
     if process != os.getpid():
         return
     ending.is_over.set()
-    for lane in ending.lanes:
+    for lane in ending.lanes():
         lane.is_over = True
     calls = [ending.call_of(thread) for thread in ending.threads]
-    ending.execution.close()
+    end(ending.execution)
+    with Blocked(lambda: f"the threads of pipeline '{ending.name}' to end"):
+        _join(ending, calls)
+
+
+def _join(ending: _Ending, calls: Sequence[tuple[object, int] | None]) -> None:
     deadline = time.monotonic() + _PATIENCE_S
     for thread, call in zip(ending.threads, calls, strict=True):
         # A function that ends the iteration it belongs to cannot wait for itself.

@@ -6,9 +6,10 @@ many threads as the pipeline has workers; what it returns comes in order all the
 """
 
 import sys
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice
 from threading import get_ident
 from typing import Any, Final, Protocol, TypeVar
@@ -43,10 +44,12 @@ class Running(Protocol):
     Attributes:
         number: That of the call that is under way, in its block.
         where: The stage and its function, in words.
+        since: When the block was begun, as `time.monotonic` says it.
     """
 
     number: int
     where: str
+    since: float
 
     def origin(self, number: int) -> str:
         """Returns the example that a call is for, in words."""
@@ -81,6 +84,7 @@ class _Calls:
     Attributes:
         number: That of the call that is under way.
         where: The stage and its function, in words.
+        since: When the block was begun.
         error: What the function raised, or what was wrong with what it returned; None if nothing.
         state: What the function had before the first call, as text; None if it keeps no state.
         failed: The numbers of examples that are left out, with what the function raised for them.
@@ -91,6 +95,7 @@ class _Calls:
         self._specs = specs
         self._lane = lane
         self.where = lane.where
+        self.since = time.monotonic()
         self.number = 0
         self.error: BaseException | None = None
         self.state: str | None = None
@@ -302,6 +307,7 @@ class _Result:
     """What is given with rows that an iterator yields; see `_Calls`."""
 
     where: str
+    since: float = field(default_factory=time.monotonic)
     number: int = 0
     error: BaseException | None = None
     state: str | None = None

@@ -3,7 +3,7 @@
 import logging
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from headrace import engine
@@ -18,7 +18,7 @@ _LOOKS: Final = 4
 
 def watch(
     execution: engine.Execution,
-    lanes: Sequence[Lane],
+    find_lanes: Sequence[Callable[[], Lane | None]],
     names: Sequence[str],
     seconds: float,
     is_over: threading.Event,
@@ -27,7 +27,7 @@ def watch(
 
     Args:
         execution: Of a pipeline.
-        lanes: What its threads for Python functions do.
+        find_lanes: Return what its threads for Python functions do; None once nobody holds that.
         names: Of its stages, by the numbers under which they are counted.
         seconds: How long each may take.
         is_over: Set at the end, which is what this waits for.
@@ -36,7 +36,9 @@ def watch(
     warned: set[object] = set()
     while not is_over.wait(seconds / _LOOKS):
         now = time.monotonic()
+        lanes = [lane for find in find_lanes if (lane := find()) is not None]
         found = dict(_under_way(execution, lanes, names))
+        del lanes
         since = {key: since.get(key, now) for key in found}
         warned &= found.keys()
         for key, text in found.items():
@@ -49,7 +51,7 @@ def _under_way(
     execution: engine.Execution, lanes: Sequence[Lane], names: Sequence[str]
 ) -> Iterator[tuple[object, str]]:
     """Yields what is under way: something that differs from all else, and what it is in words."""
-    for number, stage, text in execution.reads():
+    for number, stage, text, _, _ in execution.reads():
         yield ("read", number), f"{names[stage]}: reading {text}"
     for lane in lanes:
         for calls in list(lane.running.values()):

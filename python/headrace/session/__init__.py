@@ -11,7 +11,8 @@ from headrace.session.options import (
 from headrace.session.pausing import Loop, Pausing
 from headrace.session.resources import Resource, Resources, make_fresh
 from headrace.session.runners import Life, Producer, Progress, register_producer
-from headrace.session.session import InteractiveSession, Session
+from headrace.session.session import InteractiveSession, Session, open_sessions
+from headrace.session.waits import Watch
 
 __all__ = [
     "ConfigProto",
@@ -29,8 +30,10 @@ __all__ = [
     "RunMetadata",
     "RunOptions",
     "Session",
+    "Watch",
     "flow_of",
     "make_fresh",
     "needed_by",
+    "open_sessions",
     "register_producer",
 ]

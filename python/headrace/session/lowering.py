@@ -1,7 +1,8 @@
 """From graph operations to a native program: a flat list of kernel calls in topological order."""
 
 import threading
-from collections.abc import Iterable, Sequence
+import weakref
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -234,12 +235,21 @@ class _NumpyKernel:
     """Calls the NumPy kernel of an operation and returns its results as the engine takes them."""
 
     def __init__(self, op: Operation) -> None:
-        assert op.kernel is not None
-        self._function = op.kernel
+        kernel = op.kernel
+        assert kernel is not None
+        # The engine holds this, where the garbage collector sees nothing. A user's function may
+        # hold the session, so the graph alone keeps it.
+        is_users = bool(op.attrs.get("python_function"))
+        self._find: Callable[[], Callable[..., Any] | None] = (
+            weakref.ref(kernel) if is_users else lambda: kernel
+        )
         self._dtypes = [tensor.dtype for tensor in op.outputs]
 
     def __call__(self, *inputs: npt.NDArray[Any]) -> list[np.ndarray[Any, Any]]:
-        results = self._function(*inputs)
+        function = self._find()
+        if function is None:
+            raise errors.CancelledError(None, None, "the graph of the function was collected")
+        results = function(*inputs)
         if len(self._dtypes) == 1 and not isinstance(results, tuple):
             results = (results,)
         elif not self._dtypes:

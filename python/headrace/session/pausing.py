@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from typing import Protocol
 
 from headrace import engine
+from headrace.blocked import Blocked
 from headrace.graph import Operation
 
 __all__ = ["Loop", "Pausing"]
@@ -68,7 +69,10 @@ class Pausing:
             if loop.op in self._asked:
                 self._resting.add(thread)
                 self.changed.notify_all()
-            self.changed.wait_for(lambda: is_over() or loop.op not in self._asked)
+            is_free = loop.op not in self._asked or is_over()
+            if not is_free:
+                with Blocked(lambda: f"the end of a checkpoint; operation '{loop.op.name}' pauses"):
+                    self.changed.wait_for(lambda: is_over() or loop.op not in self._asked)
             self._resting.discard(thread)
 
 

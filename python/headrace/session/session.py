@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, over
 import numpy.typing as npt
 
 from headrace import engine
+from headrace.alive import Alive
 from headrace.errors import CancelledError, OpError
 from headrace.graph import (
     Graph,
@@ -39,12 +40,12 @@ from headrace.session.lowering import Lowering
 from headrace.session.options import ConfigProto, RunOptions
 from headrace.session.resources import Resources
 from headrace.session.runners import Progress, Runners
-from headrace.session.waits import Waits
+from headrace.session.waits import Waits, Watch
 
 if TYPE_CHECKING:
     from headrace.protos import GraphDef
 
-__all__ = ["InteractiveSession", "Session"]
+__all__ = ["InteractiveSession", "Session", "open_sessions"]
 
 _Key = TypeVar("_Key")
 
@@ -56,7 +57,7 @@ _NUM_CACHED: Final = 512
 _EXIT_SECONDS: Final = 0.5
 
 # Woken when the interpreter exits: threads of runners are blocked in native calls then.
-_open_sessions: "weakref.WeakSet[Session]" = weakref.WeakSet()
+_open_sessions: "Alive[Session]" = Alive()
 
 
 class _NamedTuple(Protocol):
@@ -100,7 +101,7 @@ class Session:
         rewrites = True if config is None else config.rewrites
         self._lowering = Lowering(self._resources, rewrites)
         self._waits = Waits(self)
-        self._cancellation = engine.Cancellation(self._waits.look, Waits.patience_secs)
+        self._cancellation = engine.Cancellation(Watch(self._waits), Waits.patience_secs)
         self._runners = Runners(self._cancellation)
         self._lock = threading.Lock()
         self._programs: RecentlyUsed[_ProgramKey, engine.Program] = RecentlyUsed(_NUM_CACHED)
@@ -473,13 +474,18 @@ class InteractiveSession(Session):
         self._installed.close()
 
 
+def open_sessions() -> list[Session]:
+    """Returns all sessions that somebody holds and nobody has closed."""
+    return [session for session in _open_sessions.all() if not session.is_closed]
+
+
 def _end_runs() -> None:
     """Ends all runs before the interpreter exits, and waits a moment for Python functions in them.
 
     See `crates/python/src/exit.rs` for why.
     """
     engine.begin_exit()
-    for session in list(_open_sessions):
+    for session in _open_sessions.all():
         session._cancellation.cancel()
     engine.wait_for_python_functions(_EXIT_SECONDS)
 
@@ -488,7 +494,7 @@ atexit.register(_end_runs)
 
 
 def _end_runners_of(graph: Graph) -> None:
-    for session in list(_open_sessions):
+    for session in _open_sessions.all():
         if session.graph is graph and not session._cancellation.is_cancelled():
             session._end_runners()
 

@@ -11,7 +11,7 @@ from headrace import engine, errors
 from headrace.graph import Graph, GraphKeys, Operation, Role
 from headrace.session.runners import Producer, Progress, Runners
 
-__all__ = ["Waits"]
+__all__ = ["Waits", "Watch"]
 
 _NO_PRODUCER: Final = (
     "it has no runner, and there is no other thread that could fill it. Enqueue before, or make a "
@@ -48,6 +48,25 @@ class _Wait:
             return f"operation '{self.op.name}'"
         what = "room in queue" if self.is_enqueue else "queue"
         return f"{what} '{self.queue.name}' (operation '{self.op.name}')"
+
+
+class Watch:
+    """Is told by the engine of long waits of a session.
+
+    The engine holds it, where the garbage collector sees nothing. So it holds nothing itself.
+
+    Args:
+        waits: Are told; not kept alive.
+    """
+
+    def __init__(self, waits: "Waits") -> None:
+        self.find_waits = weakref.ref(waits)
+
+    def __call__(self, names: list[str]) -> None:
+        """Warns of operations that wait, if somebody holds the session."""
+        waits = self.find_waits()
+        if waits is not None:
+            waits.look(names)
 
 
 class Waits:
@@ -123,12 +142,16 @@ class Waits:
         if error.__cause__ is None:
             error.__cause__ = self._failure(wait)
 
+    def explain(self, name: str) -> str | None:
+        """Returns what an operation waits for, and why nothing may come; None if unknown."""
+        wait = self._wait(name)
+        return None if wait is None else self._explained(wait)
+
     def _describe(self, wait: _Wait) -> str:
-        text, reason, failure = (
-            f"the run waited for {wait}",
-            self._reason(wait),
-            self._failure(wait),
-        )
+        return f"the run waited for {self._explained(wait)}"
+
+    def _explained(self, wait: _Wait) -> str:
+        text, reason, failure = str(wait), self._reason(wait), self._failure(wait)
         if reason is not None:
             return f"{text}, but {reason}"
         return text if failure is None else f"{text}. A queue runner failed: {_summary(failure)}"

@@ -132,3 +132,31 @@ def test_without_pyarrow_the_extra_is_named():
         "parquet: got no pyarrow, which reads Parquet files. "
         "Install the extra that has it: pip install 'headrace[parquet]'\n"
     )
+
+
+def test_a_page_that_does_not_match_its_checksum_is_an_error(written):
+    table = {"s": pa.array(["abc" * 10 + str(n) for n in range(10)])}
+    options = {"compression": "none", "use_dictionary": False, "write_page_checksum": True}
+    path = written(table, **options) / "0.parquet"
+    data = bytearray(path.read_bytes())
+    data[data.index(b"abc5")] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(errors.DataLossError, match=r"0.parquet: .*checksum.* copy it again"):
+        list(hp.parquet(path))
+
+
+def test_a_damaged_footer_names_the_file(written):
+    path = written({"s": pa.array(["x"])}) / "0.parquet"
+    data = bytearray(path.read_bytes())
+    size = int.from_bytes(data[-8:-4], "little")
+    data[-8 - size : -8] = b"\xff" * size
+    path.write_bytes(data)
+    with pytest.raises(errors.DataLossError, match=r"(?s)0.parquet: .*The file is damaged"):
+        list(hp.parquet(path))
+
+
+def test_strings_that_are_no_text_name_the_file_and_the_column(written):
+    broken = pa.array([b"x", b"\xff"]).view(pa.string())
+    path = written({"s": broken}) / "0.parquet"
+    with pytest.raises(errors.DataLossError, match=r"0.parquet: from row 0 on: the column 's'"):
+        list(hp.parquet(path))

@@ -103,6 +103,14 @@ def test_compressed_archives(written, compress):
     assert len(list(hp.webdataset(written(compress(archive(SAMPLES)))))) == 2
 
 
+@pytest.mark.parametrize("compress", [gzip.compress, bz2.compress])
+def test_the_checksum_behind_a_compressed_archive_is_checked(written, compress):
+    data = bytearray(compress(archive([("a.x", b"data"), ("b.x", b"more")])))
+    data[-6] ^= 1  # of the checksum
+    with pytest.raises(errors.DataLossError, match=r"0\.tar"):
+        list(hp.webdataset(written(bytes(data))))
+
+
 def test_a_sample_that_lacks_a_file(written):
     files = written(archive([*SAMPLES, ("c.jpg", b"x")]))
     samples = iter(hp.webdataset(files))

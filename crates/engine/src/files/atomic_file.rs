@@ -5,7 +5,7 @@
 //! on this machine, and is uploaded; storages replace a file as a whole.
 
 use crate::files::name::FileName;
-use crate::files::output::Output;
+use crate::files::output::{Output, open_in_place};
 use crate::files::storage;
 use std::collections::hash_map::RandomState;
 use std::ffi::{OsStr, OsString};
@@ -83,8 +83,13 @@ impl AtomicFile {
     }
 
     fn in_place(path: PathBuf) -> io::Result<(Self, Output<File>)> {
-        let file = File::create(&path)?;
+        let file = open_in_place(&path)?;
         Ok((Self { target: Target::Path(path), temporary: None }, Output::new(file)))
+    }
+
+    /// Whether it is written under its own name, such as a pipe, for whose reader a write may have to wait.
+    pub fn is_in_place(&self) -> bool {
+        self.temporary.is_none() && matches!(self.target, Target::Path(_))
     }
 
     /// The state of the file after a failed write, and what the user can do.
@@ -166,7 +171,9 @@ fn temporary_name(name: &OsStr, number: u64) -> OsString {
         // Cut at any byte: the name only helps people who find the file after a crash.
         _ => name.to_string_lossy().chars().take(MOST_NAME_BYTES / 4).collect::<String>().into(),
     };
-    let mut temporary = start;
+    // Hidden, so that neither a directory nor a pattern such as `train-*` stands for what a kill leaves.
+    let mut temporary = OsString::from(".");
+    temporary.push(start);
     temporary.push(format!(".tmp{number:016x}"));
     temporary
 }
@@ -249,7 +256,7 @@ mod tests {
         let files: Vec<_> = (0..20).map(|_| AtomicFile::at(&directory.0.join("file")).unwrap()).collect();
         let names = directory.names();
         assert_eq!(names.len(), 20);
-        assert!(names.iter().all(|name| name.to_str().unwrap().starts_with("file.tmp") && name.len() == 24));
+        assert!(names.iter().all(|name| name.to_str().unwrap().starts_with(".file.tmp") && name.len() == 25));
         drop(files);
         assert!(directory.names().is_empty());
     }

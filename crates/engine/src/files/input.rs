@@ -1,8 +1,9 @@
 //! Input of files, pipes and remote files. Reading a pipe may have to wait, and that wait must end with its run.
 
 use crate::error::{Error, Wait};
-use crate::files::storage::{Status, Stream, Version};
+use crate::files::storage::{self, Status, Stream, Version};
 use crate::run::check_current;
+use crate::waits::{self, Awaited};
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
@@ -22,6 +23,8 @@ enum Source {
 struct LocalFile {
     file: File,
     kind: Kind,
+    /// How long it was when it was opened.
+    len: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,7 +45,7 @@ impl Input {
         if metadata.is_dir() {
             return Err(ErrorKind::IsADirectory.into());
         }
-        let file = LocalFile { kind: kind(&metadata), file };
+        let file = LocalFile { kind: kind(&metadata), file, len: metadata.len() };
         Ok((Self(Source::Local(file)), status(&metadata)))
     }
 
@@ -67,7 +70,7 @@ impl Input {
     /// The file itself, if it is on this machine and can be read from any offset.
     pub fn into_regular(self) -> Option<File> {
         match self.0 {
-            Source::Local(LocalFile { file, kind: Kind::Regular }) => Some(file),
+            Source::Local(LocalFile { file, kind: Kind::Regular, .. }) => Some(file),
             _ => None,
         }
     }
@@ -88,8 +91,18 @@ pub fn status(metadata: &Metadata) -> Status {
 }
 
 impl LocalFile {
+    /// Fails at the end of a regular file that is shorter than it was: then the end may be in the middle of a record.
+    fn check_end(&self) -> io::Result<()> {
+        let len = self.file.metadata()?.len();
+        match len < self.len {
+            true => Err(storage::as_io(storage::changed(format_args!("it has {len} bytes and had {}", self.len)))),
+            false => Ok(()),
+        }
+    }
+
     /// Reads what is available, or waits until something is.
     fn read_waiting(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut noted = None;
         loop {
             match self.file.read(buffer) {
                 Ok(0) if self.kind == Kind::Pipe && !buffer.is_empty() => {}
@@ -101,7 +114,31 @@ impl LocalFile {
                 // Data may have been written just before the end.
                 return self.file.read(buffer);
             }
+            noted.get_or_insert_with(|| waits::note(vec![self.awaited()], None));
         }
+    }
+}
+
+impl LocalFile {
+    fn awaited(&self) -> Awaited {
+        let what = if self.kind == Kind::Pipe { "a pipe" } else { "a device" };
+        let name = name_of_open(&self.file);
+        Awaited::new(move || format!("something to read from {what}{name}"))
+    }
+}
+
+/// The name of an open file, behind a space; nothing where the system does not say.
+fn name_of_open(file: &File) -> String {
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::fd::AsRawFd;
+        let name = std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd()));
+        name.map_or_else(|_| String::new(), |name| format!(" {}", name.display()))
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = file;
+        String::new()
     }
 }
 
@@ -111,7 +148,13 @@ impl Input {
     pub fn read_full(&mut self, bytes: &mut Vec<u8>, count: usize) -> io::Result<usize> {
         match &mut self.0 {
             // A file itself fills the room without zeros in it first.
-            Source::Local(LocalFile { file, kind: Kind::Regular }) => file.take(count as u64).read_to_end(bytes),
+            Source::Local(local @ LocalFile { kind: Kind::Regular, .. }) => {
+                let read = (&local.file).take(count as u64).read_to_end(bytes)?;
+                if read < count {
+                    local.check_end()?;
+                }
+                Ok(read)
+            }
             _ => self.take(count as u64).read_to_end(bytes),
         }
     }
@@ -120,7 +163,13 @@ impl Input {
 impl Read for Input {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match &mut self.0 {
-            Source::Local(LocalFile { file, kind: Kind::Regular }) => file.read(buffer),
+            Source::Local(local @ LocalFile { kind: Kind::Regular, .. }) => {
+                let count = local.file.read(buffer)?;
+                if count == 0 && !buffer.is_empty() {
+                    local.check_end()?;
+                }
+                Ok(count)
+            }
             Source::Local(file) => file.read_waiting(buffer),
             Source::Remote(stream, _) => stream.read(buffer),
         }
@@ -129,7 +178,11 @@ impl Read for Input {
     #[expect(clippy::disallowed_methods, reason = "whoever calls this has looked whether there is room")]
     fn read_to_end(&mut self, bytes: &mut Vec<u8>) -> io::Result<usize> {
         match &mut self.0 {
-            Source::Local(LocalFile { file, kind: Kind::Regular }) => file.read_to_end(bytes),
+            Source::Local(local @ LocalFile { kind: Kind::Regular, .. }) => {
+                let read = local.file.read_to_end(bytes)?;
+                local.check_end()?;
+                Ok(read)
+            }
             _ => self.take(u64::MAX).read_to_end(bytes),
         }
     }

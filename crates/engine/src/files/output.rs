@@ -1,6 +1,10 @@
 //! Output to files, and repeating system calls that a signal has interrupted.
 
+use crate::files::storage::as_io;
+use crate::run::check_current;
+use std::fs::File;
 use std::io::{self, ErrorKind, Write};
+use std::path::Path;
 
 /// Repeats a call that a signal has interrupted before it did anything.
 pub fn retried<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
@@ -12,7 +16,48 @@ pub fn retried<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
     }
 }
 
-/// An output that signals do not interrupt, and that refuses all writes after the first failure.
+/// Opens a file for writing under its own name. A pipe is waited for until somebody reads it, or the run ends.
+pub fn open_in_place(path: &Path) -> io::Result<File> {
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::unix::fs::FileTypeExt;
+        if std::fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_fifo()) {
+            return open_pipe(path);
+        }
+    }
+    File::create(path)
+}
+
+/// How often a wait for the reader of a pipe checks whether its run has to end.
+#[cfg(target_os = "linux")]
+const INTERVAL: std::time::Duration = std::time::Duration::from_millis(50);
+
+/// Without blocking: what waits in the system to open a pipe cannot be ended by anything.
+#[cfg(target_os = "linux")]
+fn open_pipe(path: &Path) -> io::Result<File> {
+    use crate::waits::{self, Awaited};
+    use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+    use std::os::unix::fs::OpenOptionsExt;
+    let mut noted = None;
+    loop {
+        let opened = File::options().write(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(path);
+        match opened {
+            Err(error) if error.raw_os_error() == Some(rustix::io::Errno::NXIO.raw_os_error()) => {}
+            Err(error) => return Err(error),
+            Ok(file) => {
+                fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
+                return Ok(file);
+            }
+        }
+        check_current().map_err(as_io)?;
+        let name = path.display().to_string();
+        let awaited = || vec![Awaited::new(move || format!("a reader of the pipe {name}"))];
+        noted.get_or_insert_with(|| waits::note(awaited(), None));
+        std::thread::sleep(INTERVAL);
+    }
+}
+
+/// An output that signals do not interrupt, unless they end the run, and that refuses all writes after the first failure.
 ///
 /// The layers above (buffers, compression) repeat failed writes, at the latest when they are dropped. Such data would
 /// follow a gap.
@@ -36,7 +81,17 @@ impl<W> Output<W> {
         if self.has_failed {
             return Err(io::Error::other("an earlier write has failed"));
         }
-        retried(|| call(&mut self.output)).inspect_err(|_| self.has_failed = true)
+        let attempt = loop {
+            match call(&mut self.output) {
+                Err(error) if error.kind() == ErrorKind::Interrupted => {
+                    if let Err(error) = check_current() {
+                        break Err(as_io(error));
+                    }
+                }
+                result => break result,
+            }
+        };
+        attempt.inspect_err(|_| self.has_failed = true)
     }
 }
 

@@ -162,7 +162,7 @@ pub fn local_path(name: &[u8]) -> Vec<u8> {
     path
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::kernel::rewrite::Rewritable;
 use crate::run::Run;
 use crate::tensor::Tensor;
+use crate::waits::Description;
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -71,6 +72,9 @@ pub fn store(mut outputs: Outputs, slots: &mut [Option<Tensor>]) -> Result<()> {
 pub trait Pending: Send {
     /// Tries again. Returns `None` while it still has to wait.
     fn poll(&mut self, run: &Run) -> Result<Option<Outputs>>;
+
+    /// What it waits for now, in words.
+    fn description(&self) -> Option<Description>;
 
     /// Stops waiting, because the run was cancelled or failed elsewhere. Returns the operation's own error for that.
     fn cancel(&mut self) -> Error;

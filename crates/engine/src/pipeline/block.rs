@@ -2,7 +2,9 @@
 
 use super::budget::Charge;
 use super::column::Column;
-pub use super::origin::{FileOrigin, Origins, Pass, Place, RowOrigin};
+pub use super::file_origin::FileOrigin;
+pub use super::origin::{Origins, RowOrigin};
+pub use super::place::{Pass, Place};
 use crate::error::{Error, Result};
 use std::sync::Arc;
 

@@ -122,7 +122,7 @@ impl AsRef<[u8]> for Charged {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -10,6 +10,7 @@ use super::budget::Budget;
 use super::mark::Mark;
 use super::meters::Meters;
 use super::node::{Context, Node, Poll};
+use super::report::{Doing, Report, Worker};
 use super::rows::Rows;
 use super::skipped::Note;
 use super::task::{HostTask, Tasks};
@@ -39,6 +40,8 @@ struct State {
     /// The nodes may say something else than when they were asked last.
     is_changed: bool,
     tasks: Tasks,
+    /// What each worker does.
+    workers: Vec<Worker>,
     /// Tasks that were begun and have not ended.
     num_running: usize,
     /// Workers that wait and were not called.
@@ -104,6 +107,7 @@ impl Executor {
             nodes: Nodes::Here(root),
             is_changed: false,
             tasks: Tasks::new(num_lanes),
+            workers: Vec::new(),
             num_running: 0,
             num_idle: 0,
             num_called: 0,
@@ -148,10 +152,14 @@ impl Executor {
     /// Works until the pipeline is closed. Each worker is a thread that calls this.
     pub fn work(&self) {
         let mut state = self.state.lock();
+        let me = state.workers.len();
+        state.workers.push(Worker::of_this_thread());
         while !state.is_closed {
             if state.must_ask(self.max_outputs) {
+                state.workers[me].begin(Doing::Asking);
                 state = self.ask(state, self.max_outputs);
             } else if let Some(work) = state.tasks.pop() {
+                state.workers[me].begin(Doing::Task);
                 state.num_running += 1;
                 drop(state);
                 work();
@@ -159,8 +167,27 @@ impl Executor {
                 state.num_running -= 1;
                 state.is_changed = true;
             } else {
+                state.workers[me].begin(Doing::Nothing);
                 state = self.idle(state);
             }
+        }
+        state.workers[me].begin(Doing::Ended);
+    }
+
+    /// What goes on now, for somebody who wants to know why nothing comes.
+    pub fn report(&self) -> Report {
+        let state = self.state.lock();
+        Report {
+            workers: state.workers.clone(),
+            num_tasks: state.tasks.num_native(),
+            num_hosted: (0..self.has_hosted.len()).map(|lane| state.tasks.num_hosted(lane)).collect(),
+            num_ready: state.outputs.len(),
+            max_ready: self.max_outputs,
+            is_consumer_waiting: state.is_consumer_waiting,
+            is_refused: state.is_refused,
+            is_asked: matches!(state.nodes, Nodes::Asked),
+            is_over: state.is_over(),
+            is_closed: state.is_closed,
         }
     }
 
@@ -245,6 +272,8 @@ impl Executor {
             };
         }
         match (state.error.take(), state.is_over()) {
+            // Rows before the error are gone.
+            _ if state.is_closed => Ok(Output::End),
             (Some(error), _) => Err(error),
             (None, false) => Ok(Output::Timeout),
             (None, true) => Ok(Output::End),

@@ -1,9 +1,10 @@
 //! What the stages of a running pipeline have done, for its statistics. Counted for each task, not for each row.
 
-use super::origin::FileOrigin;
+use super::file_origin::FileOrigin;
 use crate::sync::Mutex;
+use crate::waits;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// The meters of one iteration over a pipeline.
@@ -35,6 +36,10 @@ pub struct Read {
     pub file: Arc<FileOrigin>,
     /// The number of the first record that is read.
     pub record: u64,
+    /// The thread that reads, as the system numbers it.
+    pub thread: u64,
+    /// When it began.
+    pub since: Instant,
 }
 
 /// Says that a read is under way until it is dropped.
@@ -95,7 +100,8 @@ impl Meters {
     /// Says that a stage begins to read a file at a record.
     pub fn begin_read(&self, stage: usize, file: &Arc<FileOrigin>, record: u64) -> Reading<'_> {
         let number = self.next_read.fetch_add(1, Ordering::Relaxed);
-        let read = Read { number, stage, file: Arc::clone(file), record };
+        let (thread, since) = (waits::this_thread(), Instant::now());
+        let read = Read { number, stage, file: Arc::clone(file), record, thread, since };
         self.reads.lock().push(read);
         Reading { meters: self, number }
     }
@@ -158,6 +164,24 @@ impl Meter {
     }
 }
 
+thread_local! {
+    /// The stage whose work this thread does, or has done last. Others look at it; see [`stage_of_this_thread`].
+    static STAGE: Arc<AtomicUsize> = Arc::new(AtomicUsize::new(NO_STAGE));
+}
+
+/// Stands for no stage.
+pub const NO_STAGE: usize = usize::MAX;
+
+/// Says that this thread works for a stage from now on.
+pub fn enter_stage(stage: usize) {
+    STAGE.with(|current| current.store(stage, Ordering::Relaxed));
+}
+
+/// Where this thread notes for which stage it works.
+pub fn stage_of_this_thread() -> Arc<AtomicUsize> {
+    STAGE.with(Arc::clone)
+}
+
 /// Measures work of a stage, from when it is made until it is dropped.
 pub struct Stopwatch<'a> {
     meter: Option<&'a Meter>,
@@ -200,7 +224,7 @@ pub fn thread_time() -> Duration {
     Duration::ZERO
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -1,160 +1,11 @@
 //! Where rows come from: for messages, and as the key of what is drawn at random for a row.
 
+use super::file_origin::FileOrigin;
+use super::place::{Pass, Place, mix};
 use super::rows::Rows;
-use crate::error::Result;
-use crate::files::input::Input;
-use crate::files::name::FileName;
-use crate::files::positioned;
-use crate::files::storage::{self, Ahead, Cache, OpeningStream, Status};
-use crate::philox::Philox;
-use crate::reader::Numbering;
-use crate::sync::Mutex;
 use crate::tensor::allocate;
 use std::fmt;
 use std::sync::{Arc, OnceLock};
-
-/// A file that rows were read from, or another source of rows, in one pass over it.
-#[derive(Clone, Debug)]
-pub struct FileOrigin {
-    /// Its path; empty for what has no name, such as the batches of a pipeline.
-    pub name: FileName,
-    /// How errors count its records.
-    pub numbering: Numbering,
-    /// Its number among the files of the source.
-    pub number: u64,
-    /// The pass in which it is read.
-    pub pass: Pass,
-    /// Of a table: where the columns are in its records. Set by whoever opens it.
-    pub layout: OnceLock<Arc<Layout>>,
-    /// Finds where its records begin, if somebody may want to know.
-    pub locate: Option<Arc<dyn Locate>>,
-    /// Of a remote file: where parts of it are kept, if somewhere.
-    pub cache: Option<Arc<Cache>>,
-    /// Of a remote file: what has begun to open it.
-    pub begun: Arc<Begun>,
-}
-
-/// A remote file that is being opened, if it is.
-#[derive(Default)]
-pub struct Begun(Mutex<Option<OpeningStream>>);
-
-impl Begun {
-    /// Whether the file that is being opened can be read at once. True if none is.
-    pub fn is_ready(&self) -> bool {
-        self.0.lock().as_mut().is_none_or(|opening| opening.is_ready())
-    }
-}
-
-impl fmt::Debug for Begun {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Begun")
-    }
-}
-
-/// Finds where records begin that were read before.
-pub trait Locate: fmt::Debug + Send + Sync {
-    /// The offset of the first byte of a record in its uncompressed file, with what frames it. May read the file again;
-    /// `None` if it is not as it was.
-    fn offset(&self, file: &Arc<FileOrigin>, record: u64) -> Option<u64>;
-}
-
-/// Where the wanted columns are among the fields of a record.
-#[derive(Debug)]
-pub struct Layout {
-    /// The names of the columns; none for files without a header.
-    pub names: Arc<[String]>,
-    /// The number of each field that is wanted and the number of its column, in the order of the fields.
-    pub fields: Vec<(usize, usize)>,
-    /// How many fields a record has.
-    pub num_fields: usize,
-}
-
-/// One pass over a source.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Pass {
-    /// The epoch, from 0.
-    pub number: u64,
-    /// Differs between pipelines that were put together, by `concat` for example; 0 where there is only one.
-    pub branch: u64,
-}
-
-impl FileOrigin {
-    /// File number `number` of a source.
-    pub fn new(name: FileName, numbering: Numbering, number: u64) -> Self {
-        Self {
-            name,
-            numbering,
-            number,
-            pass: Pass::default(),
-            layout: OnceLock::new(),
-            locate: None,
-            cache: None,
-            begun: Arc::default(),
-        }
-    }
-
-    /// The same file, opened anew.
-    pub fn reopened(&self) -> Arc<Self> {
-        Arc::new(Self { layout: OnceLock::new(), begun: Arc::default(), ..self.clone() })
-    }
-
-    /// The same file; if it is remote, parts of it are kept in `cache`.
-    pub fn cached(&self, cache: &Arc<Cache>) -> Arc<Self> {
-        Arc::new(Self { cache: Some(Arc::clone(cache)), ..self.clone() })
-    }
-
-    /// Begins to open a remote file, and to read up to so many bytes of it. What is opened next is that. Does not wait.
-    pub fn begin(&self, num_bytes: usize) {
-        if let Some(url) = self.name.url()
-            && let Ok(storage) = storage::storage()
-        {
-            let ahead = Ahead { num_bytes, is_eager: true, cache: self.cache.clone() };
-            *self.begun.0.lock() = Some(storage.begin(url, &ahead));
-        }
-    }
-
-    /// Opens the file to read it from its beginning to its end. Goes on with what [`FileOrigin::begin`] has begun.
-    pub fn open(&self) -> Result<(Input, Status)> {
-        let begun = self.begun.0.lock().take();
-        match begun {
-            Some(begun) => begun.wait().map(Input::of_stream).map_err(|error| self.name.not_opened(&error)),
-            None => self.name.open(),
-        }
-    }
-
-    /// Begins to open the file to read parts of it. A remote file that is `known` is not looked at before.
-    pub fn begin_parts(&self, known: Option<&Status>) -> Result<positioned::Begun<'_>> {
-        positioned::Begun::new(&self.name, self.cache.as_ref(), known)
-    }
-
-    /// The same file, whose records have their columns at these places.
-    pub fn laid_out(&self, layout: &Arc<Layout>) -> Arc<Self> {
-        Arc::new(Self { layout: OnceLock::from(Arc::clone(layout)), ..self.clone() })
-    }
-
-    /// The same file, whose records are found by `locate`.
-    pub fn located(&self, locate: Arc<dyn Locate>) -> Arc<Self> {
-        Arc::new(Self { locate: Some(locate), ..self.clone() })
-    }
-
-    /// What has no files: rows called `word` in messages, counted from 0.
-    pub fn unnamed(word: &'static str, pass: Pass) -> Arc<Self> {
-        let numbering = Numbering { word, first: 0 };
-        Arc::new(Self { pass, ..Self::new(FileName::new(""), numbering, 0) })
-    }
-
-    /// The same file in another pass. Pipelines that were put together before stay apart.
-    pub fn in_pass(self: &Arc<Self>, pass: Pass) -> Arc<Self> {
-        let branch = match self.pass.branch {
-            0 => pass.branch,
-            branch => mix(pass.branch, branch),
-        };
-        match self.pass == pass {
-            true => Arc::clone(self),
-            false => Arc::new(Self { pass: Pass { branch, ..pass }, ..Self::clone(self) }),
-        }
-    }
-}
 
 /// Where the rows of a block come from. A row costs nothing in a run and 16 bytes elsewhere.
 #[derive(Clone, Debug)]
@@ -217,52 +68,6 @@ impl fmt::Display for RowOrigin {
             false => write!(f, "{}: {record}", self.file.name.text()),
         }
     }
-}
-
-/// What tells a row from all others of all passes. It is the same for any number of threads and any order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// The pass.
-    pub pass: Pass,
-    /// The number of the file among those of its source.
-    pub file: u64,
-    /// The number of the record in the file.
-    pub record: u64,
-    /// 0 for the record itself; other numbers for rows that were made of it.
-    pub sub: u64,
-}
-
-impl Place {
-    /// Numbers that no two places share: the epoch, the record, and (folded into one) the file and the branch, and what
-    /// was made of the record.
-    pub fn words(&self) -> [u64; 4] {
-        let file = match self.pass.branch {
-            0 => self.file,
-            branch => mix(branch, self.file),
-        };
-        [self.pass.number, self.record, file, self.sub]
-    }
-
-    /// One number for the place; other places have others, but for chance.
-    pub fn key(&self) -> u64 {
-        self.words().into_iter().fold(0, mix)
-    }
-
-    /// The random draws for this row that belong to `seed`.
-    pub fn random(&self, seed: u64) -> Philox {
-        Philox::of_row(seed, self.key())
-    }
-}
-
-/// A number for a pair of numbers; other pairs have others, but for chance.
-///
-/// Source: the finalizer of SplitMix64 (Steele, Lea and Flood, "Fast Splittable Pseudorandom Number Generators", OOPSLA
-/// 2014).
-pub fn mix(one: u64, other: u64) -> u64 {
-    let mut mixed = (one ^ other.wrapping_mul(0x9E37_79B9_7F4A_7C15)).wrapping_add(0x9E37_79B9_7F4A_7C15);
-    mixed = (mixed ^ mixed >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    mixed ^ mixed >> 31
 }
 
 impl RowOrigin {
@@ -436,6 +241,8 @@ impl Records {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::files::name::FileName;
+    use crate::reader::Numbering;
 
     fn file(number: u64) -> Arc<FileOrigin> {
         Arc::new(FileOrigin::new(FileName::new("f"), Numbering::RECORDS, number))

@@ -23,7 +23,7 @@ use super::nodes::skip_errors::SkipErrors;
 use super::nodes::take::{Shard, Skip, Take};
 use super::nodes::window::Window;
 use super::nodes::zip::Zip;
-use super::origin::mix;
+use super::place::mix;
 use super::shuffle_plan::shuffled;
 use super::skipped::PassedRows;
 use super::stages::fetch::Reached;

@@ -2,8 +2,10 @@
 
 use super::block::Block;
 use super::column::Column;
+use super::file_origin::FileOrigin;
 use super::mark::{Mark, Trail};
-use super::origin::{FileOrigin, Gathered, Origins, Place, RowOrigin};
+use super::origin::{Gathered, Origins, RowOrigin};
+use super::place::Place;
 use crate::error::Result;
 use crate::tensor::allocate;
 use bytes::Bytes;

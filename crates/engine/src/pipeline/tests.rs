@@ -1,5 +1,4 @@
 //! Whole pipelines, run with several numbers of threads.
-#![cfg(not(loom))]
 
 use super::block::{Block, FileOrigin};
 use super::budget::Budget;
@@ -87,7 +86,7 @@ fn consume(plan: &Arc<Plan>, pass: u64, settings: Settings, budget: &Arc<Budget>
     let executor = Executor::new(root, 0, Arc::clone(budget), 3);
     let mut rows = Vec::new();
     let error = std::thread::scope(|scope| {
-        (0..settings.num_threads).for_each(|_| drop(scope.spawn(|| executor.work())));
+        let workers: Vec<_> = (0..settings.num_threads).map(|_| scope.spawn(|| executor.work())).collect();
         executor.start();
         let error = loop {
             match executor.next(PATIENCE) {
@@ -99,6 +98,8 @@ fn consume(plan: &Arc<Plan>, pass: u64, settings: Settings, budget: &Arc<Budget>
             }
         };
         executor.close();
+        // ThreadSanitizer sees threads end when they are joined, not when their scope ends.
+        workers.into_iter().for_each(|worker| worker.join().unwrap());
         error
     });
     (rows, error)

@@ -5,6 +5,7 @@ use crate::error::{Code, Error, Result};
 use crate::kernel::{Outputs, Pending, Tensors, store};
 use crate::run::Run;
 use crate::tensor::Tensor;
+use crate::waits::Awaited;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -186,7 +187,7 @@ impl<'p> Frame<'p> {
             if self.poll(run, &mut progress.waiting)? {
                 progress.blocked.extend(progress.not_ready.drain(..));
             } else {
-                run.wait_in(&|| progress.waiting.iter().map(|waiting| self.name(waiting)).collect())?;
+                run.wait_for(&|| progress.waiting.iter().map(|waiting| self.awaited(waiting)).collect())?;
             }
         }
     }
@@ -318,6 +319,10 @@ impl<'p> Frame<'p> {
 
     fn name(&self, waiting: &Waiting) -> Arc<str> {
         Arc::clone(&self.program.nodes[waiting.node].name)
+    }
+
+    fn awaited(&self, waiting: &Waiting) -> Awaited {
+        Awaited { op: Some(self.name(waiting)), what: waiting.pending.description() }
     }
 
     /// Ends what still waits. The error of a cancelled run is that of the first waiting operation.

@@ -13,6 +13,7 @@ mod batch;
 mod chunks;
 mod column;
 mod core;
+mod described;
 mod heap;
 mod packing;
 mod rows;

@@ -4,6 +4,7 @@ use super::waiter::{WaitQueue, Waiter};
 use super::{Elements, Queue};
 use crate::error::{Code, Error, Result};
 use crate::run::Run;
+use crate::waits::{Awaited, Description};
 use std::sync::Arc;
 
 /// A call that waits in one of a queue's wait queues. Dropping it gives up, as [`Waiting::cancel`] does.
@@ -66,10 +67,17 @@ impl Waiting {
             if let Some(outcome) = self.poll() {
                 return outcome.map_err(Unfinished::refused);
             }
-            if let Err(error) = run.wait() {
+            if let Err(error) = run.wait_for(&|| vec![Awaited { op: None, what: Some(self.description()) }]) {
                 return self.end(error);
             }
         }
+    }
+
+    /// What it waits for, in words.
+    pub fn description(&self) -> Description {
+        let (queue, waiter) = (Arc::clone(&self.queue), Arc::clone(&self.waiter));
+        let (wait_queue, count) = (self.wait_queue, self.count);
+        Arc::new(move || queue.describe_wait(wait_queue, &waiter, count))
     }
 
     /// Gives up with `error`, without losing an element.

@@ -34,6 +34,7 @@ use crate::sync::Mutex;
 use crate::sync::fair_lock::{Acquisition, FairLock};
 use crate::tensor::Tensor;
 use crate::tensor::dtype::DType;
+use crate::waits::Description;
 use bytes::Bytes;
 use smallvec::SmallVec;
 use state::{SavedState, escape};
@@ -229,6 +230,20 @@ impl Call {
                 }
             }
         }))
+    }
+
+    /// What it waits for now, in words: a file name, or other calls of the reader.
+    pub fn description(&self) -> Description {
+        match &self.waiting {
+            Some(waiting) => {
+                let names = waiting.description();
+                Arc::new(move || format!("a file name: {}", names()))
+            }
+            None => {
+                let reader = Arc::clone(&self.reader);
+                Arc::new(move || format!("{} '{}', which another call reads from", reader.format.class(), reader.name))
+            }
+        }
     }
 
     /// Gives up the call. The error is that of a dequeue, which is what a read waits for.

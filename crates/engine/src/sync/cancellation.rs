@@ -4,12 +4,13 @@ use crate::error::Result;
 use crate::sync::Mutex;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::sync::parker::Parker;
+use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 /// Is told of long waits.
-pub trait Watch: fmt::Debug + Send + Sync {
+pub trait Watch: Any + fmt::Debug + Send + Sync {
     /// How long a wait lasts before the first call of [`Watch::look`]. The time doubles from call to call.
     fn patience(&self) -> Duration;
 
@@ -59,8 +60,8 @@ impl Cancellation {
     }
 
     /// Who is told of long waits.
-    pub fn watch(&self) -> Option<&dyn Watch> {
-        self.0.watch.as_deref()
+    pub fn watch(&self) -> Option<&Arc<dyn Watch>> {
+        self.0.watch.as_ref()
     }
 
     /// Whether it was cancelled.

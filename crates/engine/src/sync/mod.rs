@@ -1,27 +1,29 @@
 //! The synchronisation primitives of the engine, in one place, so that loom can replace them.
 //!
-//! With `--cfg loom` they are loom's, and the tests under `tests/loom_*.rs` explore every interleaving. A thread that
+//! With the feature `loom` they are loom's, and the tests under `tests/loom_*.rs` explore every interleaving; with the feature `shuttle` they are
+//! shuttle's, and `tests/simulation/` draws interleavings of whole pipelines. A thread that
 //! panics while it holds a lock does not poison it: the critical sections of the engine leave their data consistent at
 //! every point where they could panic (out of memory).
 
 pub mod cancellation;
 pub mod fair_lock;
 pub mod parker;
+#[cfg(feature = "thread-sanitizer")]
+mod seen;
 
-#[cfg(loom)]
-pub use loom::sync::{Arc, atomic};
-#[cfg(not(loom))]
-pub use std::sync::{Arc, atomic};
-
-#[cfg(loom)]
+#[cfg(feature = "loom")]
 use loom::sync as imp;
-#[cfg(not(loom))]
+#[cfg(feature = "thread-sanitizer")]
+use seen as imp;
+#[cfg(feature = "shuttle")]
+use shuttle::sync as imp;
+#[cfg(not(any(feature = "loom", feature = "shuttle", feature = "thread-sanitizer")))]
 use std::sync as imp;
 
 use std::sync::PoisonError;
 use std::time::Duration;
 
-pub use imp::MutexGuard;
+pub use imp::{Arc, MutexGuard, atomic};
 
 /// A mutual exclusion lock that ignores poisoning.
 #[derive(Debug, Default)]
@@ -79,19 +81,19 @@ impl Condvar {
 /// processor, because the thread it waits for may not have one.
 #[derive(Default)]
 pub struct Patience {
-    #[cfg(not(loom))]
+    #[cfg(not(any(feature = "loom", feature = "shuttle")))]
     round: u32,
 }
 
 impl Patience {
-    /// Waits a moment. Returns false, at once, if it is time to sleep; under loom that is always so.
-    #[cfg(loom)]
+    /// Waits a moment. Returns false, at once, if it is time to sleep; in models that is always so.
+    #[cfg(any(feature = "loom", feature = "shuttle"))]
     pub fn wait(&mut self) -> bool {
         false
     }
 
     /// Waits a moment. Returns false, at once, if it is time to sleep.
-    #[cfg(not(loom))]
+    #[cfg(not(any(feature = "loom", feature = "shuttle")))]
     pub fn wait(&mut self) -> bool {
         const PAUSES: u32 = 6;
         const YIELDS: u32 = 4;

@@ -128,7 +128,7 @@ impl Parker {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use std::thread;

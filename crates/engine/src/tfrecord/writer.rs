@@ -77,6 +77,11 @@ impl<W: Write> TfRecordWriter<W> {
         Ok(Self { name, output, file, failure: None })
     }
 
+    /// Whether a write may have to wait for a reader.
+    pub fn may_wait(&self) -> bool {
+        self.file.as_ref().is_some_and(AtomicFile::is_in_place)
+    }
+
     /// Appends a record.
     pub fn write(&mut self, record: &[u8]) -> Result<()> {
         let length = (record.len() as u64).to_le_bytes();

@@ -41,7 +41,7 @@ class Names:
     def leftovers(self) -> list[str]:
         """Returns temporary files of writers that were killed."""
         pattern = (
-            rf"{re.escape(self._stem)}(-{_NUMBER}(-of-{_NUMBER})?)?{re.escape(self._extension)}"
+            rf"\.{re.escape(self._stem)}(-{_NUMBER}(-of-{_NUMBER})?)?{re.escape(self._extension)}"
             r"\.tmp[0-9a-f]{16}"
         )
         return self._matching(pattern)

@@ -1,7 +1,9 @@
 """Parquet files, read by pyarrow, which an extra installs; the first file loads it."""
 
 import os
+import time
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from threading import get_ident
@@ -11,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from headrace import engine, storage
-from headrace.errors import InvalidArgumentError
+from headrace.errors import DataLossError, InvalidArgumentError
 from headrace.extras import missing_parquet
 from headrace.os_errors import os_errors
 from headrace.pipeline.elements import ElementType, Spec, engine_code
@@ -104,6 +106,7 @@ class _Reading:
         self.running: dict[int, Running] = {}
         self.is_over = False
         self.number = 0
+        self.since = time.monotonic()
         self._paths = paths
         self._specs = specs
         self._path = ""
@@ -116,12 +119,14 @@ class _Reading:
             # Those of passes before have ended.
             self._passes = {number: self._blocks(job.wanted_bytes, job.first_row)}
         self.number += 1
+        self.since = time.monotonic()
         self.running[get_ident()] = self
         try:
             blocks = iter(()) if self.is_over else self._passes[number]
-            columns, num_rows = next(blocks, ([], 0))
+            with _damage_named(lambda: self._path):
+                columns, num_rows = next(blocks, ([], 0))
         except BaseException as error:
-            if not isinstance(error, InvalidArgumentError):
+            if not isinstance(error, (DataLossError, InvalidArgumentError)):
                 error.add_note(f"in parquet, at {self._path}")
             job.keep([], error)
             return
@@ -191,10 +196,26 @@ def _opened(path: str) -> Any:
     try:
         with os_errors(path, ". Check the file names."):
             source = storage.open_file(path) if storage.is_remote(path) else path
-            return import_module("pyarrow.parquet").ParquetFile(source, buffer_size=_BUFFER_BYTES)
+            with _damage_named(lambda: path):
+                return import_module("pyarrow.parquet").ParquetFile(
+                    source, buffer_size=_BUFFER_BYTES, page_checksum_verification=True
+                )
     except arrow.ArrowInvalid as error:
         raise InvalidArgumentError(
             None, None, f"{path}: {error}. Is it a Parquet file? If it is, copy it again."
+        ) from error
+
+
+@contextmanager
+def _damage_named(path: Callable[[], str]) -> Iterator[None]:
+    """Lets what pyarrow says of a damaged file name it: an OSError that is not the system's."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        raise DataLossError(
+            None, None, f"{path()}: {error}. The file is damaged; copy it again."
         ) from error
 
 
@@ -268,6 +289,7 @@ def _column(where: str, spec: Spec, array: Any) -> engine.Column:
         return engine.Column.dense(values.reshape(-1, *spec.shape), engine_code(spec.dtype))
     if isinstance(spec.dtype, type):
         _check_no_nulls(where, array)
+        _check_text(where, array)
         return engine.Column.text(*_strings(array))
     return engine.Column.dense(_values(where, spec.dtype, array), engine_code(spec.dtype))
 
@@ -278,6 +300,7 @@ def _values(where: str, dtype: ElementType, array: Any) -> npt.NDArray[Any]:
         array = array.dictionary_decode()
     if isinstance(dtype, type):
         _check_no_nulls(where, array)
+        _check_text(where, array)
         strings = np.empty(len(array), object)
         strings[:] = array.cast(_arrow().large_binary()).to_pylist()
         return strings
@@ -293,6 +316,16 @@ def _strings(array: Any) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
     places = np.frombuffer(offsets, np.int64)[large.offset : large.offset + len(large) + 1]
     data = np.frombuffer(data, np.uint8) if data else np.zeros(0, np.uint8)
     return data[places[0] : places[-1]], places - places[0]
+
+
+def _check_text(where: str, array: Any) -> None:
+    """Raises DataLossError unless all strings are text. pyarrow reads bytes of any kind as such."""
+    try:
+        array.validate(full=True)
+    except _arrow().ArrowInvalid as error:
+        raise DataLossError(
+            None, None, f"{where}: {error}. The file is damaged, or its writer is at fault."
+        ) from error
 
 
 def _check_no_nulls(where: str, array: Any) -> None:

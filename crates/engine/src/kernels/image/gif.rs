@@ -9,6 +9,9 @@ use gif::{ColorOutput, DecodeOptions, Frame, MemoryLimit};
 use std::iter::repeat_n;
 use std::num::NonZeroU64;
 
+/// A code of at least three bits stands for at most as many pixels as there are codes, which is 4096.
+const MOST_PIXELS_OF_BYTE: usize = 4096 * 8 / 3;
+
 /// The frames of a GIF as RGB, one after the other.
 #[derive(Debug, PartialEq)]
 pub struct Frames {
@@ -33,7 +36,17 @@ pub fn decode(contents: &[u8], max_frames: usize) -> Result<Frames> {
     let frame_bytes = height * width * 3;
     let mut frames = Frames { num_frames: 0, height, width, samples: Vec::new() };
     while frames.num_frames < max_frames {
-        let Some(frame) = decoder.read_next_frame().map_err(|error| invalid(&error))? else { break };
+        let Some(frame) = decoder.next_frame_info().map_err(|error| invalid(&error))?.cloned() else { break };
+        // A frame may be larger than the image, so its size is not believed before memory is asked for.
+        let (frame_height, frame_width) = (usize::from(frame.height), usize::from(frame.width));
+        if frame_height * frame_width > contents.len().saturating_mul(MOST_PIXELS_OF_BYTE) {
+            return Err(invalid(&format!(
+                "frame {} claims {frame_height}x{frame_width} pixels, more than the file can hold",
+                frames.num_frames
+            )));
+        }
+        let mut indices = allocate::zeros(frame_height * frame_width).map_err(|refusal| refusal.at(what()))?;
+        decoder.read_into_buffer(&mut indices).map_err(|error| invalid(&error))?;
         frames.num_frames += 1;
         check_size(&what(), height, width, frames.num_frames)?;
         let palette = frame.palette.as_deref().or(global_palette.as_deref());
@@ -44,7 +57,7 @@ pub fn decode(contents: &[u8], max_frames: usize) -> Result<Frames> {
             None => frames.samples.extend(repeat_n(0, frame_bytes)),
         }
         let start = frames.samples.len() - frame_bytes;
-        draw(frame, palette, &mut frames.samples[start..], width)
+        draw(&frame, &indices, palette, &mut frames.samples[start..], width)
             .map_err(|index| invalid(&format!("colour {index} of frame {} does not exist", frames.num_frames - 1)))?;
     }
     match frames.num_frames {
@@ -54,11 +67,17 @@ pub fn decode(contents: &[u8], max_frames: usize) -> Result<Frames> {
 }
 
 /// Draws a frame on a canvas, clipped to it. Fails with the number of a colour that does not exist.
-fn draw(frame: &Frame<'_>, palette: &[u8], canvas: &mut [u8], width: usize) -> std::result::Result<(), u8> {
+fn draw(
+    frame: &Frame<'_>,
+    indices: &[u8],
+    palette: &[u8],
+    canvas: &mut [u8],
+    width: usize,
+) -> std::result::Result<(), u8> {
     let palette = palette.as_chunks::<3>().0;
     let (left, top) = (usize::from(frame.left), usize::from(frame.top));
     let rows = canvas.chunks_exact_mut(width * 3).skip(top);
-    for (indices, row) in frame.buffer.chunks_exact(usize::from(frame.width).max(1)).zip(rows) {
+    for (indices, row) in indices.chunks_exact(usize::from(frame.width).max(1)).zip(rows) {
         for (index, pixel) in indices.iter().zip(row.as_chunks_mut::<3>().0.iter_mut().skip(left)) {
             if frame.transparent != Some(*index) {
                 *pixel = *palette.get(usize::from(*index)).ok_or(*index)?;
@@ -123,13 +142,26 @@ mod tests {
     }
 
     #[test]
+    fn a_frame_may_be_larger_than_the_image_but_not_than_the_file_can_hold() {
+        let mut file = gif(&[(0, 0, 3, None, &[0, 1, 2, 1, 0, 2, 2, 2, 2])]);
+        assert_eq!(decode(&file, usize::MAX).unwrap().samples, colours(&[0, 1, 1, 0]));
+        let descriptor = file.iter().rposition(|byte| *byte == b',').unwrap();
+        file[descriptor + 5..descriptor + 9].fill(0xff);
+        let error = decode(&file, usize::MAX).unwrap_err();
+        assert!(error.message().contains("frame 0 claims 65535x65535 pixels, more than the file can hold"), "{error}");
+        file[descriptor + 5..descriptor + 9].copy_from_slice(&[0, 1, 0, 1]);
+        let error = decode(&file, usize::MAX).unwrap_err();
+        assert!(error.message().contains("image truncated"), "{error}");
+    }
+
+    #[test]
     fn damage_is_refused() {
         let file = gif(&[(0, 0, 2, None, &[0, 1, 2, 0])]);
         let error = decode(&file[..file.len() - 6], usize::MAX).unwrap_err();
         assert!(error.message().starts_with(&format!("Invalid GIF data (size {}), ", file.len() - 6)), "{error}");
         let error = decode(&[&gif(&[])[..], b";"].concat(), usize::MAX).unwrap_err();
         assert!(error.message().contains("), the file has no image. Copy"), "{error}");
-        let frame = Frame { width: 1, height: 1, buffer: Cow::Borrowed(&[3]), ..Frame::default() };
-        assert_eq!(draw(&frame, &PALETTE, &mut [0; 3], 1), Err(3));
+        let frame = Frame { width: 1, height: 1, ..Frame::default() };
+        assert_eq!(draw(&frame, &[3], &PALETTE, &mut [0; 3], 1), Err(3));
     }
 }

@@ -7,6 +7,7 @@ use crate::kernels::attrs::Attrs;
 use crate::queue::{Elements, Progress, Queue, Waiting};
 use crate::run::Run;
 use crate::tensor::Tensor;
+use crate::waits::Description;
 use std::sync::Arc;
 
 /// An attribute of an enqueue that is repeated for ever. Without rows it would never end.
@@ -128,6 +129,10 @@ impl Pending for PendingRequest {
             Some(outcome) => self.kernel.outputs(outcome?).map(Some),
             None => Ok(None),
         }
+    }
+
+    fn description(&self) -> Option<Description> {
+        Some(self.waiting.description())
     }
 
     fn cancel(&mut self) -> Error {

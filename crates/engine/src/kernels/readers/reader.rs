@@ -13,6 +13,7 @@ use crate::reader::{
 use crate::run::Run;
 use crate::tensor::Tensor;
 use crate::tensor::shape::Shape;
+use crate::waits::Description;
 use bytes::Bytes;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -155,6 +156,10 @@ impl Pending for PendingCall {
             Some(Answer::State(state)) => Some(Outputs::from_iter([Tensor::string(state)])),
             Some(Answer::Records(records)) => Some(outputs(records, self.is_single)?),
         })
+    }
+
+    fn description(&self) -> Option<Description> {
+        Some(self.call.description())
     }
 
     fn cancel(&mut self) -> Error {

@@ -7,7 +7,7 @@ use super::source::Codec;
 use crate::error::{Error, Result};
 use crate::pipeline::budget::Budget;
 use crate::pipeline::column::{Column, Text};
-use crate::pipeline::origin::FileOrigin;
+use crate::pipeline::file_origin::FileOrigin;
 use crate::tensor::dtype::DType;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! Where records begin that are asked for after their file was read: for reports of what was left out.
 
 use super::format::{Format, Place};
-use crate::pipeline::origin::{FileOrigin, Locate};
+use crate::pipeline::file_origin::{FileOrigin, Locate};
 use crate::sync::Mutex;
 use std::fmt;
 use std::sync::Arc;
@@ -70,7 +70,7 @@ impl fmt::Debug for Located {
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

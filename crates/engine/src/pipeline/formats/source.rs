@@ -77,6 +77,11 @@ impl Source {
 }
 
 impl Source {
+    /// Whether the bytes in the file are others than those that are read.
+    pub fn is_compressed(&self) -> bool {
+        !matches!(self.0, Kind::Plain(_))
+    }
+
     /// Goes on at byte `offset` of the uncompressed data, from the beginning of the file. Fails if it ends before.
     pub fn skip_to(&mut self, file: &FileOrigin, offset: u64) -> Result<()> {
         if offset == 0 {

@@ -108,7 +108,7 @@ impl<I: Input> Archive<I> {
             let mut header = Vec::new();
             self.read(HEADER_BYTES as u64, &mut header)?;
             if header.is_empty() || header.iter().all(|byte| *byte == 0) {
-                return Ok(None);
+                return self.finish().map(|()| None);
             }
             let header = self.checked(&header, start)?;
             let kind = header.entry_type();
@@ -141,6 +141,12 @@ impl<I: Input> Archive<I> {
                 }
             }
         }
+    }
+
+    /// Lets the checksum of compressed data be checked: it stands behind the end of the archive.
+    fn finish(&mut self) -> Result<()> {
+        let place = format!("byte {} of the archive", self.offset_bytes);
+        self.source.finish().map_err(|error| self.source.error(&self.file, &error, &place))
     }
 
     /// A header whose checksum is right.

@@ -8,8 +8,9 @@ use super::tar_input::Hopping;
 use super::tar_samples::Samples;
 use crate::error::{Error, Result};
 use crate::pipeline::column::{Column, Span, Text};
+use crate::pipeline::file_origin::FileOrigin;
 use crate::pipeline::index::{Hops, Offsets, RandomAccess, Scanned};
-use crate::pipeline::origin::{FileOrigin, Origins};
+use crate::pipeline::origin::Origins;
 use bytes::Bytes;
 use std::sync::Arc;
 

@@ -2,8 +2,8 @@
 
 use super::source::Source;
 use crate::error::Error;
+use crate::pipeline::file_origin::FileOrigin;
 use crate::pipeline::index::Hops;
-use crate::pipeline::origin::FileOrigin;
 use std::io::{self, Read};
 
 /// Bytes of an archive, one after the other.
@@ -13,6 +13,11 @@ pub(super) trait Input: Read + Sized {
         io::copy(&mut self.by_ref().take(count), &mut io::sink())
     }
 
+    /// Reads what is behind the end of the archive, if a checksum stands there.
+    fn finish(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
     /// The error for a read that has failed `at` this place.
     fn error(&self, file: &FileOrigin, error: &io::Error, _at: &str) -> Error {
         Error::io(file.name.text(), error)
@@ -20,6 +25,13 @@ pub(super) trait Input: Read + Sized {
 }
 
 impl Input for Source {
+    fn finish(&mut self) -> io::Result<()> {
+        match self.is_compressed() {
+            true => io::copy(self, &mut io::sink()).map(drop),
+            false => Ok(()),
+        }
+    }
+
     fn error(&self, file: &FileOrigin, error: &io::Error, at: &str) -> Error {
         Self::error(self, file, error, at)
     }

@@ -12,8 +12,8 @@ pub use scanned::{Numbers, Scanned};
 
 use super::block::{FileOrigin, Origins};
 use super::column::{Column, Span, Text};
+use super::file_origin::Layout;
 use super::formats::{Codec, Place};
-use super::origin::Layout;
 use crate::error::Result;
 use std::sync::Arc;
 

@@ -2,9 +2,10 @@
 
 use super::super::block::{Block, FileOrigin};
 use super::super::column::{Span, Text};
+use super::super::file_origin::Locate;
 use super::super::formats::{Codec, MARK_BYTES, Place};
 use super::super::nodes::sampled::Indexed;
-use super::super::origin::{Gathered, Locate, RowOrigin};
+use super::super::origin::{Gathered, RowOrigin};
 use super::{Hops, RandomAccess, Scanned};
 use crate::error::{Error, Result};
 use crate::files::compression::Compression;

@@ -1,7 +1,7 @@
 //! What a scan finds out about a file.
 
+use super::super::file_origin::Layout;
 use super::super::formats::Place;
-use super::super::origin::Layout;
 use super::Offsets;
 use crate::error::{Error, Result};
 use std::cmp::Ordering;

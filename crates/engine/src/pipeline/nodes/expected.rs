@@ -75,7 +75,6 @@ fn raise(expected: &AtomicUsize, num_bytes: usize) {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests {
     use super::*;
     use crate::pipeline::block::{Block, Origins};

@@ -5,7 +5,7 @@ use crate::pipeline::block::{Block, FileOrigin, RowOrigin};
 use crate::pipeline::budget::Charge;
 use crate::pipeline::formats::{Format, Located, Place, Scan};
 use crate::pipeline::mark::{Mark, damaged};
-use crate::pipeline::meters::Stopwatch;
+use crate::pipeline::meters::{Stopwatch, enter_stage};
 use crate::pipeline::node::{Context, Node, Poll, Position};
 use crate::pipeline::nodes::expected::Expected;
 use crate::pipeline::rows::Rows;
@@ -189,6 +189,7 @@ impl Stream {
         let work = move || {
             let meter = meters.stage(position.stage);
             let watch = Stopwatch::start_with_processor(meter);
+            enter_stage(position.stage);
             let read = || {
                 let first = scan.as_ref().map_or(first_place, |scan| scan.place()).record;
                 let reading = meters.begin_read(position.stage, &file, first);

@@ -302,7 +302,6 @@ impl Holding {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests {
     use super::*;
     use crate::pipeline::block::Origins;

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use crate::pipeline::block::{Block, RowOrigin};
 use crate::pipeline::budget::Charge;
 use crate::pipeline::mark::Mark;
-use crate::pipeline::meters::{Meter, Meters, Stopwatch};
+use crate::pipeline::meters::{Meter, Meters, Stopwatch, enter_stage};
 use crate::pipeline::node::{Context, Node, Poll, Position};
 use crate::pipeline::nodes::apart::{Parts, polls, work_apart};
 use crate::pipeline::nodes::expected::Expected;
@@ -296,6 +296,7 @@ impl Work<'_> {
         for stage in self.stages {
             let group = rows.group().cloned();
             let meter = stage.number().and_then(|number| self.meters.stage(number));
+            stage.number().inspect(|number| enter_stage(*number));
             let watch = match stage.waits_for_storage() {
                 true => Stopwatch::start_with_processor(meter),
                 false => Stopwatch::start(meter),

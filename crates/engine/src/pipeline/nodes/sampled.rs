@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::pipeline::block::{Block, RowOrigin};
 use crate::pipeline::mark::Mark;
-use crate::pipeline::meters::Stopwatch;
+use crate::pipeline::meters::{Stopwatch, enter_stage};
 use crate::pipeline::node::{Context, Node, Poll, Position};
 use crate::pipeline::nodes::apart::{Parts, polls, work_apart};
 use crate::pipeline::permutation::Permutation;
@@ -136,6 +136,7 @@ impl Sampled {
             let work = move || {
                 let meter = meters.stage(position.stage);
                 let watch = Stopwatch::start_with_processor(meter);
+                enter_stage(position.stage);
                 let read = || {
                     let numbers = order.numbers(places, rows.len());
                     let (block, notes, error) = match position.skipper {

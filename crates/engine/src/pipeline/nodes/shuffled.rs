@@ -6,7 +6,7 @@ use crate::pipeline::block::{Block, FileOrigin, RowOrigin};
 use crate::pipeline::budget::Charge;
 use crate::pipeline::index::{FileIndex, Kept, RandomAccess, ReachedFiles};
 use crate::pipeline::mark::Mark;
-use crate::pipeline::meters::Stopwatch;
+use crate::pipeline::meters::{Stopwatch, enter_stage};
 use crate::pipeline::node::{Context, Node, Poll, Position};
 use crate::pipeline::nodes::cache::{CachedRows, Store};
 use crate::pipeline::nodes::sampled::Indexed;
@@ -106,6 +106,7 @@ impl Scans {
             let (meters, stage) = (Arc::clone(context.meters), self.position.stage);
             let work = move || {
                 let watch = Stopwatch::start_with_processor(meters.stage(stage));
+                enter_stage(stage);
                 let found = catch_panic(|| {
                     let begun = files.iter().map(|file| file.begin_parts(None)).collect::<Result<Vec<_>>>()?;
                     files.iter().zip(begun).map(|(file, begun)| scan(file, begun)).collect()

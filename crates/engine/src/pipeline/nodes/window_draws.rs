@@ -108,7 +108,6 @@ pub fn accepted(random: u32, bound: u32) -> Option<u32> {
 }
 
 #[cfg(test)]
-#[cfg(not(loom))]
 mod tests {
     use super::*;
     use proptest::prelude::*;

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::pipeline::block::{Block, Origins};
 use crate::pipeline::mark::Mark;
-use crate::pipeline::meters::Stopwatch;
+use crate::pipeline::meters::{Stopwatch, enter_stage};
 use crate::pipeline::node::{Context, Node, Poll, Position};
 use crate::pipeline::rows::Rows;
 use crate::pipeline::skipped::Note;
@@ -82,6 +82,7 @@ impl Zip {
             let (meters, stage) = (Arc::clone(context.meters), self.position.stage);
             let work = move || {
                 let watch = Stopwatch::start_with_processor(meters.stage(stage));
+                enter_stage(stage);
                 let rows = catch_panic(|| {
                     let block = side_by_side(parts)?;
                     charge.correct(block.held_bytes());

@@ -134,13 +134,14 @@ fn the_origin_of_a_row_is_a_component() {
     let executor = Executor::new(plan.start(0, Settings::new(1), 0, &Mark::default()).unwrap(), 0, budget, 3);
     let mut found = Vec::new();
     std::thread::scope(|scope| {
-        scope.spawn(|| executor.work());
+        let worker = scope.spawn(|| executor.work());
         executor.start();
         while let Ok(Output::Block(block, _)) = executor.next(PATIENCE) {
             let records = block.columns[2].to_tensor().unwrap();
             found.extend(strings(&block.columns[1]).into_iter().zip(records.values::<i64>().unwrap().to_vec()));
         }
         executor.close();
+        worker.join().unwrap();
     });
     let names: Vec<_> = found.iter().map(|(name, _)| name.rsplit('/').next().unwrap()).collect();
     assert_eq!(names, ["0.txt", "0.txt", "1.txt", "1.txt", "1.txt"]);

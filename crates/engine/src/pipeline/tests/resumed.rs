@@ -11,7 +11,7 @@ fn rows_from(plan: &Arc<Plan>, settings: Settings, limit_bytes: usize, from: &Ma
     let executor = Executor::new(plan.start(0, settings, 0, from).unwrap(), 0, Budget::new(limit_bytes), 3);
     let mut given = Vec::new();
     std::thread::scope(|scope| {
-        (0..settings.num_threads).for_each(|_| drop(scope.spawn(|| executor.work())));
+        let workers: Vec<_> = (0..settings.num_threads).map(|_| scope.spawn(|| executor.work())).collect();
         executor.start();
         loop {
             match executor.next(PATIENCE).unwrap() {
@@ -25,6 +25,7 @@ fn rows_from(plan: &Arc<Plan>, settings: Settings, limit_bytes: usize, from: &Ma
             }
         }
         executor.close();
+        workers.into_iter().for_each(|worker| worker.join().unwrap());
     });
     given
 }

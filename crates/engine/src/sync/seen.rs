@@ -1,0 +1,62 @@
+//! Locks with the interface of the standard library's that ThreadSanitizer sees into. That library comes compiled, so what its
+//! locks order is unknown to it, and it would report everything they guard. Only `tools/sanitizers.sh` builds this.
+
+pub use parking_lot::MutexGuard;
+use std::sync::PoisonError;
+pub use std::sync::{Arc, atomic};
+use std::time::Duration;
+
+type Locked<T> = Result<T, PoisonError<T>>;
+
+/// As [`std::sync::Mutex`].
+#[derive(Debug, Default)]
+pub struct Mutex<T>(parking_lot::Mutex<T>);
+
+impl<T> Mutex<T> {
+    /// As that of the standard library.
+    pub fn new(value: T) -> Self {
+        Self(parking_lot::Mutex::new(value))
+    }
+
+    /// As that of the standard library. Never fails.
+    pub fn lock(&self) -> Locked<MutexGuard<'_, T>> {
+        Ok(self.0.lock())
+    }
+}
+
+/// As [`std::sync::Condvar`].
+#[derive(Debug, Default)]
+pub struct Condvar(parking_lot::Condvar);
+
+impl Condvar {
+    /// As that of the standard library.
+    pub fn new() -> Self {
+        Self(parking_lot::Condvar::new())
+    }
+
+    /// As that of the standard library. Never fails.
+    pub fn wait<'a, T>(&self, mut guard: MutexGuard<'a, T>) -> Locked<MutexGuard<'a, T>> {
+        self.0.wait(&mut guard);
+        Ok(guard)
+    }
+
+    /// As that of the standard library. Never fails.
+    pub fn wait_timeout<'a, T>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        timeout: Duration,
+    ) -> Locked<(MutexGuard<'a, T>, bool)> {
+        let result = self.0.wait_for(&mut guard, timeout);
+        Ok((guard, result.timed_out()))
+    }
+
+    /// As that of the standard library.
+    pub fn notify_one(&self) {
+        self.0.notify_one();
+    }
+
+    /// As that of the standard library.
+    pub fn notify_all(&self) {
+        self.0.notify_all();
+    }
+}

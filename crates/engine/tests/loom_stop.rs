@@ -1,0 +1,90 @@
+//! How runs are told to end, under every interleaving of two and three threads: cancellations that hang together, and the flag
+//! that ends a loop.
+//!
+//! Run with `cargo test --release -p headrace-engine --features loom --test loom_stop`.
+#![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
+
+use headrace_engine::program::StopFlag;
+use headrace_engine::sync::Mutex;
+use headrace_engine::sync::cancellation::Cancellation;
+use headrace_engine::sync::parker::Parker;
+use loom::thread;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Waits until a cancellation has happened.
+fn wait(cancellation: &Cancellation) {
+    let parker = Arc::new(Parker::new());
+    let _registration = cancellation.register(&parker);
+    while !cancellation.is_cancelled() {
+        parker.park();
+    }
+}
+
+#[test]
+fn a_child_that_is_made_meanwhile_is_cancelled_too() {
+    loom::model(|| {
+        let cancellation = Cancellation::new();
+        let waiter = thread::spawn({
+            let cancellation = cancellation.clone();
+            move || wait(&cancellation.child())
+        });
+        cancellation.cancel();
+        waiter.join().unwrap();
+    });
+}
+
+#[test]
+fn a_grandchild_waits_no_longer_than_its_parents() {
+    loom::model(|| {
+        let cancellation = Cancellation::new();
+        let child = cancellation.child();
+        let waiter = thread::spawn(move || wait(&child.child()));
+        cancellation.cancel();
+        waiter.join().unwrap();
+    });
+}
+
+#[test]
+fn a_child_that_is_cancelled_leaves_its_parent_alone() {
+    loom::model(|| {
+        let cancellation = Cancellation::new();
+        let child = cancellation.child();
+        let waiter = thread::spawn({
+            let child = child.clone();
+            move || wait(&child)
+        });
+        child.cancel();
+        waiter.join().unwrap();
+        assert!(!cancellation.is_cancelled());
+    });
+}
+
+#[test]
+fn who_sees_the_flag_that_ends_a_loop_sees_what_was_done_before() {
+    loom::model(|| {
+        let (stop, reason) = (Arc::new(StopFlag::new()), Arc::new(Mutex::new(None)));
+        let asks = thread::spawn({
+            let (stop, reason) = (Arc::clone(&stop), Arc::clone(&reason));
+            move || {
+                *reason.lock() = Some("stop");
+                stop.set();
+            }
+        });
+        if stop.is_set() {
+            assert_eq!(*reason.lock(), Some("stop"));
+        }
+        asks.join().unwrap();
+        assert!(stop.is_set());
+    });
+}
+
+#[test]
+fn all_that_are_unparked_together_wake() {
+    loom::model(|| {
+        let parkers = [Arc::new(Parker::new()), Arc::new(Parker::new())];
+        let waiters = parkers.clone().map(|parker| thread::spawn(move || parker.park()));
+        Parker::unpark_all(VecDeque::from(parkers));
+        waiters.into_iter().for_each(|waiter| waiter.join().unwrap());
+    });
+}

@@ -1,0 +1,225 @@
+//! Pipelines that are made up from a seed.
+
+use headrace_engine::error::{Error, Result};
+use headrace_engine::files::compression::Compression;
+use headrace_engine::files::name::FileName;
+use headrace_engine::pipeline::block::FileOrigin;
+use headrace_engine::pipeline::column::Column;
+use headrace_engine::pipeline::formats::{Codec, Lines};
+use headrace_engine::pipeline::index::Kept;
+use headrace_engine::pipeline::nodes::bucket::Buckets;
+use headrace_engine::pipeline::nodes::cache::Store;
+use headrace_engine::pipeline::nodes::expected::Expected;
+use headrace_engine::pipeline::nodes::map::Stage;
+use headrace_engine::pipeline::plan::{Mix, Plan, Shuffle, Step};
+use headrace_engine::pipeline::rows::Rows;
+use headrace_engine::pipeline::stages::collate::{Collate, Unbatch};
+use headrace_engine::reader::Numbering;
+use shuttle::thread;
+use std::fmt::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Numbers drawn from a seed, by SplitMix64 (Steele, Lea and Flood, 2014).
+pub struct Draws(pub u64);
+
+impl Draws {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    pub fn below(&mut self, bound: usize) -> usize {
+        (self.next() % bound as u64) as usize
+    }
+
+    pub fn one_of<T: Copy>(&mut self, values: &[T]) -> T {
+        values[self.below(values.len())]
+    }
+}
+
+/// A directory for the files of one made-up pipeline, gone at its end.
+pub struct Directory(PathBuf);
+
+impl Directory {
+    pub fn new(seed: u64) -> Self {
+        let path = std::env::temp_dir().join(format!("headrace-simulation-{}-{seed}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A pipeline that is made up: the same for each schedule, but nothing of it outlives one.
+pub struct MadeUp {
+    pub plan: Arc<Plan>,
+    pub num_lanes: usize,
+    /// Whether a part of it stays in memory.
+    pub is_kept: bool,
+    directory: PathBuf,
+    /// The steps, in words.
+    pub words: String,
+}
+
+impl MadeUp {
+    pub fn new(seed: u64, directory: &Directory) -> Self {
+        let directory = directory.0.clone();
+        let mut draws = Draws(seed);
+        let plan = Arc::new(Plan::Concat(Arc::new([])));
+        let mut made = Self { plan, num_lanes: 0, is_kept: false, directory, words: String::new() };
+        made.plan = made.source(&mut draws);
+        for _ in 0..draws.below(6) {
+            made.add_step(&mut draws);
+        }
+        // The rows of whole blocks, as batches leave a pipeline.
+        made.plan = map(&made.plan, vec![]);
+        made
+    }
+
+    fn source(&mut self, draws: &mut Draws) -> Arc<Plan> {
+        let (one, other) = (self.lines("a", draws), self.lines("b", draws));
+        let parts: Arc<[Arc<Plan>]> = Arc::new([Arc::clone(&one), other]);
+        let shuffle = |seed| Shuffle { seed, kept: Arc::new(Kept::default()), reached: None };
+        let (words, plan) = match draws.below(6) {
+            0 => ("concat", Plan::Concat(parts)),
+            1 => (
+                "mix",
+                Plan::Mix(parts, Mix { weights: vec![2.0, 1.0], goes_on: draws.below(2) == 0, seed: draws.next() }),
+            ),
+            2 => ("zip", Plan::Zip(parts, draws.below(2) == 0)),
+            3 => ("shuffled", Plan::Shuffled(one, shuffle(draws.next()))),
+            _ => return one,
+        };
+        self.words += words;
+        Arc::new(plan)
+    }
+
+    /// Files of lines `NAME-FILE-LINE`.
+    fn lines(&mut self, name: &str, draws: &mut Draws) -> Arc<Plan> {
+        let lengths: Vec<_> = (0..1 + draws.below(5)).map(|_| draws.below(12)).collect();
+        write!(self.words, " {name}{lengths:?} ").unwrap();
+        let file = |(index, length): (usize, &usize)| {
+            let path = self.directory.join(format!("{name}{index}.txt"));
+            let text: String = (0..*length).map(|line| format!("{name}-{index}-{line}\n")).collect();
+            if !path.exists() {
+                std::fs::write(&path, text).unwrap();
+            }
+            let name = FileName::new(path.to_str().unwrap().to_owned());
+            Arc::new(FileOrigin::new(name, Numbering { word: "line", first: 1 }, index as u64))
+        };
+        let files = lengths.iter().enumerate().map(file).collect();
+        Arc::new(Plan::Files(Arc::new(Lines { codec: Codec::Known(Compression::None), skips_blank: false }), files))
+    }
+
+    fn add_step(&mut self, draws: &mut Draws) {
+        let (words, plan) = match draws.below(13) {
+            0 | 1 => ("map".to_owned(), map(&self.plan, vec![Arc::new(Pass)])),
+            2 => {
+                let line = draws.below(7);
+                (format!("fail at {line}"), map(&self.plan, vec![Arc::new(FailAt(format!("-{line}")))]))
+            }
+            3 | 4 => {
+                self.num_lanes += 1;
+                let step = Step::MapHosted(self.num_lanes - 1, Expected::default());
+                ("function".to_owned(), self.then(step))
+            }
+            5 => self.step("take", draws.below(30) as u64, Step::Take),
+            6 => self.step("skip", draws.below(10) as u64, Step::Skip),
+            7 => {
+                let count = 1 + draws.below(3) as u64;
+                self.step("shard", count, |count| Step::Shard { index: 0, count })
+            }
+            8 => {
+                let size = 1 + draws.below(9);
+                let seed = draws.next();
+                self.step("window", size as u64, |_| Step::Window { size, seed })
+            }
+            9 => {
+                let (size, drops_remainder) = (1 + draws.below(6), draws.below(2) == 0);
+                let batch = self.then(Step::Batch { size, drops_remainder });
+                (format!("batch {size}, unbatch"), unbatched(&batch))
+            }
+            10 => {
+                // Lines have five or six letters.
+                let (size, boundaries) = (Some(1 + draws.below(4)), vec![5, 6]);
+                let (pads_to_boundary, drops_remainder) = (false, draws.below(2) == 0);
+                let buckets =
+                    Buckets { column: 0, boundaries, size, max_elements: None, pads_to_boundary, drops_remainder };
+                ("bucket, unbatch".to_owned(), unbatched(&self.then(Step::Bucket(Arc::new(buckets)))))
+            }
+            11 => {
+                let line = draws.below(7);
+                self.plan = map(&self.plan, vec![Arc::new(FailAt(format!("-{line}")))]);
+                (format!("fail at {line}, skip errors"), self.then(Step::SkipErrors(0)))
+            }
+            _ => match draws.below(2) {
+                0 => self.step("epochs", 2, |count| Step::Epochs(Some(count))),
+                _ => {
+                    self.is_kept = true;
+                    // What is kept are whole blocks.
+                    self.plan = map(&self.plan, vec![]);
+                    self.step("cache", 0, |_| Step::Cache(Arc::new(Store::default())))
+                }
+            },
+        };
+        self.words += &format!(" > {words}");
+        self.plan = plan;
+    }
+
+    fn then(&self, step: Step) -> Arc<Plan> {
+        Arc::new(Plan::Then(Arc::clone(&self.plan), step))
+    }
+
+    fn step(&self, words: &str, number: u64, step: impl FnOnce(u64) -> Step) -> (String, Arc<Plan>) {
+        (format!("{words} {number}"), self.then(step(number)))
+    }
+}
+
+fn map(input: &Arc<Plan>, stages: Vec<Arc<dyn Stage>>) -> Arc<Plan> {
+    Arc::new(Plan::Then(Arc::clone(input), Step::Map(stages.into(), Expected::default())))
+}
+
+/// Rows in groups, each of which is made a batch and taken apart again.
+fn unbatched(groups: &Arc<Plan>) -> Arc<Plan> {
+    let collate = Collate { names: vec!["text".to_owned()], pad_to: None, padding: None };
+    map(&map(groups, vec![Arc::new(collate)]), vec![Arc::new(Unbatch)])
+}
+
+/// Gives its rows as they are, after others had their turn.
+struct Pass;
+
+impl Stage for Pass {
+    fn apply(&self, rows: Rows) -> Result<Rows> {
+        thread::yield_now();
+        Ok(rows)
+    }
+}
+
+/// Fails at rows that end with this.
+struct FailAt(String);
+
+impl Stage for FailAt {
+    fn apply(&self, rows: Rows) -> Result<Rows> {
+        thread::yield_now();
+        match strings(&rows.gather()?.columns[0]).iter().any(|row| row.ends_with(&self.0)) {
+            true => Err(Error::data_loss(format!("a row ends with {}", self.0))),
+            false => Ok(rows),
+        }
+    }
+}
+
+/// The texts of a column.
+pub fn strings(column: &Column) -> Vec<String> {
+    let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+    match column {
+        Column::Text(rows) => rows.rows().map(text).collect(),
+        other => other.to_tensor().unwrap().string_values().iter().map(|bytes| text(bytes)).collect(),
+    }
+}

@@ -1,0 +1,202 @@
+//! Whole pipelines that are made up, under schedules that are drawn: what they give depends on nothing but the description, whoever waits
+//! returns after the end or a close, and nothing stays charged to the budget.
+//!
+//! shuttle draws which thread goes on at every lock, wait and atomic operation, and nothing depends on time: the same seed gives the
+//! same schedules. As under loom a wait never times out, so a wake-up that is lost is a deadlock. Run with
+//! `cargo test -p headrace-engine --features shuttle --test simulation`. `HEADRACE_SCHEDULES` says how many schedules
+//! there are in all, `HEADRACE_SEED` is the first seed.
+#![expect(clippy::unwrap_used, reason = "also the helpers of tests may fail")]
+
+mod made_up;
+
+use headrace_engine::pipeline::budget::Budget;
+use headrace_engine::pipeline::executor::{Executor, Output};
+use headrace_engine::pipeline::mark::Mark;
+use headrace_engine::pipeline::plan::Settings;
+use headrace_engine::pipeline::rows::Rows;
+use headrace_engine::pipeline::skipped::Note;
+use headrace_engine::pipeline::task::Outcome;
+use made_up::{Directory, Draws, MadeUp, strings};
+use shuttle::scheduler::{PctScheduler, RandomScheduler, RoundRobinScheduler, Scheduler};
+use shuttle::{Config, FailurePersistence, MaxSteps, Runner, thread};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// In how many ways a pipeline is run, and with how many schedules each way.
+const WAYS: usize = 5;
+const SCHEDULES: usize = 10;
+/// How often a schedule of the second kind changes which thread comes first.
+const CHANGES: usize = 4;
+/// How many more pipelines are made up where nothing else is asked for.
+const PIPELINES: usize = 20;
+
+/// How a pipeline is run.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    num_workers: usize,
+    limit_bytes: usize,
+    max_outputs: usize,
+    /// Somebody closes the pipeline while it runs.
+    is_closed: bool,
+    /// Afterwards it is taken up again at this row, or that which has this number when they are counted round.
+    resumed_at: Option<usize>,
+}
+
+const ALONE: Way = Way { num_workers: 1, limit_bytes: usize::MAX, max_outputs: 1, is_closed: false, resumed_at: None };
+
+impl Way {
+    fn new(draws: &mut Draws) -> Self {
+        Self {
+            num_workers: 1 + draws.below(4),
+            limit_bytes: draws.one_of(&[0, 300, 1000, 5000, usize::MAX]),
+            max_outputs: 1 + draws.below(3),
+            is_closed: draws.below(4) == 0,
+            resumed_at: Some(draws.below(1000)).filter(|number| number % 3 == 0),
+        }
+    }
+}
+
+/// The rows that a pipeline gave, and the error behind them.
+#[derive(Clone, Debug, Default, PartialEq)]
+struct Given {
+    rows: Vec<String>,
+    error: Option<String>,
+    /// What was left out, and behind how many rows that was said.
+    notes: Vec<(usize, String)>,
+}
+
+/// Runs one pass from a mark on, with threads of its own. Returns also where each row can be taken up again.
+fn run(made: &MadeUp, way: Way, from: &Mark) -> (Given, Vec<Mark>) {
+    let budget = Budget::new(way.limit_bytes);
+    let root = made.plan.start(0, Settings::new(way.num_workers), 0, from).unwrap();
+    let executor = Arc::new(Executor::new(root, made.num_lanes, Arc::clone(&budget), way.max_outputs));
+    let spawn = |work: Box<dyn FnOnce(&Executor) + Send>| {
+        let executor = Arc::clone(&executor);
+        thread::spawn(move || work(&executor))
+    };
+    let mut threads: Vec<_> = (0..way.num_workers).map(|_| spawn(Box::new(Executor::work))).collect();
+    threads.extend((0..made.num_lanes).map(|lane| spawn(Box::new(move |executor| work_on_lane(executor, lane)))));
+    if way.is_closed {
+        threads.push(spawn(Box::new(Executor::close)));
+    }
+    executor.start();
+    let given = consume(&executor);
+    executor.close();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    drop(executor);
+    assert!(made.is_kept || budget.used_bytes() == 0, "something is still charged");
+    given
+}
+
+fn work_on_lane(executor: &Executor, lane: usize) {
+    while let Some(task) = executor.take_hosted(lane) {
+        let block = task.rows.gather();
+        thread::yield_now();
+        task.slot.set(block.map(|block| Outcome::from(Rows::all(block))));
+        drop(task.charge);
+        executor.end_hosted();
+    }
+}
+
+fn consume(executor: &Executor) -> (Given, Vec<Mark>) {
+    let (mut given, mut marks) = (Given::default(), Vec::new());
+    loop {
+        match executor.next(Duration::MAX) {
+            Ok(Output::Block(block, mark)) => {
+                marks.extend((0..block.num_rows() as u64).map(|number| mark.behind(number)));
+                given.rows.extend(strings(&block.columns[0]));
+            }
+            Ok(Output::Note(Note::Skipped(skipped))) => {
+                given.notes.push((given.rows.len(), skipped.error.message().to_owned()));
+            }
+            Ok(Output::Timeout | Output::Note(_)) => (),
+            Ok(Output::End) => return (given, marks),
+            Err(error) => {
+                given.error = Some(error.to_string());
+                return (given, marks);
+            }
+        }
+    }
+}
+
+/// Runs something under the schedules of a scheduler. A failure says which seed it was.
+fn under(scheduler: impl Scheduler + 'static, work: impl Fn() + Send + Sync + 'static) {
+    let mut config = Config::new();
+    config.stack_size = 1 << 20;
+    config.max_steps = MaxSteps::FailAfter(1_000_000);
+    config.failure_persistence = FailurePersistence::Print;
+    config.silence_warnings = true;
+    Runner::new(scheduler, config).run(work);
+}
+
+/// What a pipeline gives to one thread that takes turns with one worker; and its steps, in words.
+fn reference(seed: u64, directory: &Arc<Directory>) -> (Given, String) {
+    let found = Arc::new(Mutex::new(None));
+    let (directory, kept) = (Arc::clone(directory), Arc::clone(&found));
+    let run = move || {
+        let made = MadeUp::new(seed, &directory);
+        *kept.lock().unwrap() = Some((run(&made, ALONE, &Mark::default()).0, made.words));
+    };
+    under(RoundRobinScheduler::new(1), run);
+    let found = found.lock().unwrap().take();
+    found.unwrap()
+}
+
+fn from_environment(name: &str, otherwise: usize) -> usize {
+    std::env::var(name).map_or(otherwise, |text| text.parse().unwrap())
+}
+
+#[test]
+fn what_a_pipeline_gives_depends_on_no_schedule() {
+    let first = from_environment("HEADRACE_SEED", 0) as u64;
+    let num_schedules = from_environment("HEADRACE_SCHEDULES", PIPELINES * WAYS * SCHEDULES);
+    let num_pipelines = num_schedules.div_ceil(WAYS * SCHEDULES);
+    let (mut num_rows, mut num_errors, mut num_closed, mut num_resumed) = (0, 0, 0, 0);
+    for seed in first..first + num_pipelines as u64 {
+        let directory = Arc::new(Directory::new(seed));
+        let (expected, words) = reference(seed, &directory);
+        let expected = Arc::new(expected);
+        num_rows += expected.rows.len();
+        let is_meant = |error: &String| error.starts_with("a row ends with") || error.starts_with("zip: ");
+        assert!(expected.error.as_ref().is_none_or(is_meant), "seed {seed}, {words}: {:?}", expected.error);
+        num_errors += usize::from(expected.error.is_some());
+        let mut draws = Draws(!seed);
+        for way in (0..WAYS).map(|_| Way::new(&mut draws)).collect::<Vec<_>>() {
+            // Printed by the test's harness if it fails.
+            println!("HEADRACE_SEED={seed} HEADRACE_SCHEDULES=1: {words}; {way:?}");
+            num_closed += usize::from(way.is_closed) * SCHEDULES;
+            num_resumed += usize::from(way.resumed_at.is_some()) * SCHEDULES;
+            let (directory, expected) = (Arc::clone(&directory), Arc::clone(&expected));
+            let work = move || run_and_check(&MadeUp::new(seed, &directory), way, &expected);
+            let scheduler_seed = draws.next();
+            under(RandomScheduler::new_from_seed(scheduler_seed, SCHEDULES / 2), work.clone());
+            under(PctScheduler::new_from_seed(scheduler_seed, CHANGES, SCHEDULES / 2), work);
+        }
+    }
+    let num_run = num_pipelines * WAYS * SCHEDULES;
+    println!(
+        "schedules: {num_run}, pipelines: {num_pipelines}, rows: {num_rows}, errors: {num_errors}, closed: {num_closed}, \
+         resumed: {num_resumed}"
+    );
+}
+
+fn run_and_check(made: &MadeUp, way: Way, expected: &Given) {
+    let (given, marks) = run(made, way, &Mark::default());
+    check(&given, expected, way);
+    if let Some(number) = way.resumed_at.and_then(|number| number.checked_rem(marks.len())) {
+        let rest = Given { rows: expected.rows[number..].to_vec(), error: expected.error.clone(), notes: Vec::new() };
+        // Some of what was said before is said again.
+        let again = Given { notes: Vec::new(), ..run(made, way, &marks[number]).0 };
+        check(&again, &rest, way);
+    }
+}
+
+fn check(given: &Given, expected: &Given, way: Way) {
+    // A window may need more than there is: that is an error of its own, as soon as it is known.
+    let is_refused = given.error.as_ref().is_some_and(|error| error.contains("expected at most the"));
+    if given == expected || !(way.is_closed || is_refused) {
+        return assert_eq!(given, expected, "{way:?}");
+    }
+    assert!(expected.rows.starts_with(&given.rows), "{given:?} is no beginning of {expected:?}");
+    assert!(is_refused || given.error.is_none(), "a close is no error: {given:?}");
+}

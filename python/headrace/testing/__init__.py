@@ -1,0 +1,6 @@
+"""For tests of programs: whether pipelines keep their order and resume, and why they hang."""
+
+from headrace.testing.reproducing import assert_resumes, assert_same_order
+from headrace.testing.waits import dump_waits, dump_waits_on_signal
+
+__all__ = ["assert_resumes", "assert_same_order", "dump_waits", "dump_waits_on_signal"]

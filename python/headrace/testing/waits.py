@@ -1,0 +1,209 @@
+"""What every thread waits for, for tests and programs that hang."""
+
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from types import FrameType
+from typing import Final
+
+from headrace import engine
+from headrace.blocked import python_waits
+from headrace.pipeline.batches import open_batches
+from headrace.session import Session, Watch, open_sessions
+
+__all__ = ["dump_waits", "dump_waits_on_signal"]
+
+_TASKS: Final = Path("/proc/self/task")
+# How the system says what a thread does.
+_STATES: Final = {"R": "running", "S": "sleeping", "D": "waiting for a disk", "T": "stopped"}
+# Threads of the engine have names that begin like this.
+_OWN_THREADS: Final = "headrace-"
+
+
+def dump_waits(*, write: bool = True) -> str:
+    """Says what every thread waits for, in words, and for how long.
+
+    For each thread of Python: its name, what it waits for in headrace (a queue and its elements, a
+    batch of a pipeline, a storage, threads that a coordinator joins, ...), and its stack. For each
+    pipeline that is open: what its threads do, and which Python functions are under way. For each
+    session: its queues. And the requests to storages.
+
+    Does not stop anything, and may be called from any thread, at any time. A wait is told of once
+    it has lasted for 0.05 s.
+
+    Args:
+        write: Whether to write the text to stderr as well.
+
+    Returns:
+        The text.
+    """
+    text = "\n".join(_lines()) + "\n"
+    if write:
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    return text
+
+
+def dump_waits_on_signal(signum: int | None = None) -> None:
+    """Calls `dump_waits` whenever a signal arrives: `kill -USR1` and the number of the process.
+
+    Python handles signals in the main thread, between two of its instructions. All waits of
+    headrace look for signals several times a second. While the main thread is in native code of
+    another library, nothing is written before that returns; `faulthandler.register` writes stacks
+    even then.
+
+    Args:
+        signum: The signal; `signal.SIGUSR1` if not given.
+
+    Raises:
+        ValueError: If this is not called in the main thread, or there is no such signal.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        raise ValueError(
+            "dump_waits_on_signal: called in another thread, expected the main thread, which is "
+            "the one that handles signals."
+        )
+    signal.signal(signal.SIGUSR1 if signum is None else signum, _on_signal)
+
+
+def _on_signal(signum: int, frame: FrameType | None) -> None:
+    # A program goes on also if its stderr is gone.
+    with suppress(OSError, ValueError):
+        dump_waits()
+
+
+def _lines() -> Iterator[str]:
+    waits = _Found()
+    yield f"== waits of process {os.getpid()}, {time.strftime('%Y-%m-%d %H:%M:%S')}"
+    threads = {thread.ident: thread for thread in threading.enumerate()}
+    for ident, frame in sys._current_frames().items():
+        yield from _thread(ident, frame, threads.get(ident), waits)
+    for batches in open_batches():
+        first, *others = _safely(lambda batches=batches: batches.doing(waits.first()))  # type: ignore[misc]
+        yield f"-- {first}"
+        yield from (f"   {line}" for line in others)
+    for session in open_sessions():
+        yield from _safely(lambda session=session: _session(session))  # type: ignore[misc]
+    requests = engine.storage_requests()
+    if requests:
+        yield "-- requests to storages"
+        yield from (f"   {what}, for {seconds:.1f} s" for what, seconds in requests)
+    known = {thread.native_id for thread in threads.values()}
+    for batches in open_batches():
+        known |= batches.worker_threads
+    yield from _others(known, waits)
+
+
+class _Found:
+    """The waits of all threads, at one moment."""
+
+    def __init__(self) -> None:
+        self.of_python: defaultdict[int, list[str]] = defaultdict(list)
+        now = time.monotonic()
+        for thread, since, describe in python_waits():
+            words = _safely(lambda describe=describe: [describe()])  # type: ignore[misc]
+            self.of_python[thread].append(f"{words[0]}, for {now - since:.1f} s")
+        # By the system's number of the thread.
+        self.of_engine: defaultdict[int, list[str]] = defaultdict(list)
+        for number, seconds, awaited, watch in engine.waits():
+            text = " or ".join(_words(op, what, watch) for op, what in awaited)
+            self.of_engine[number].append(f"{text}, for {seconds:.1f} s")
+
+    def first(self) -> dict[int, str]:
+        """Returns what threads of the engine wait for, by the system's numbers."""
+        return {number: texts[0] for number, texts in self.of_engine.items()}
+
+    def of(self, ident: int, number: int | None) -> list[str]:
+        """Returns all that a thread waits for, the innermost wait last."""
+        return self.of_python.get(ident, []) + self.of_engine.get(number or 0, [])
+
+
+def _words(op: str | None, what: str | None, watch: Callable[..., object] | None) -> str:
+    """Returns what an operation of a session, or something else, waits for."""
+    session = watch.find_waits() if isinstance(watch, Watch) else None
+    why = None
+    if op is not None and session is not None:
+        why = _safely(lambda: [session.explain(op) or f"operation '{op}'"])[0]
+    elif op is not None:
+        why = f"operation '{op}'"
+    return "; ".join(words for words in (why, what) if words is not None) or "something"
+
+
+def _thread(
+    ident: int, frame: FrameType, thread: threading.Thread | None, waits: _Found
+) -> Iterator[str]:
+    name = "of another library" if thread is None else f"'{thread.name}'"
+    number = None if thread is None else thread.native_id
+    state = _state(number)
+    yield f"-- thread {name}" + ("" if number is None else f" ({number}{state})")
+    yield from (f"   waits for {text}" for text in waits.of(ident, number))
+    for line in _stack(_without_this(frame)):
+        yield from (f"   {part}" for part in line.rstrip().split("\n"))
+
+
+def _without_this(frame: FrameType) -> FrameType:
+    """Returns the frame that has called `dump_waits`, or the frame itself."""
+    found = frame
+    while found.f_code.co_filename == __file__ and found.f_back is not None:
+        found = found.f_back
+    return found
+
+
+def _stack(frame: FrameType) -> list[str]:
+    """Returns the stack as text, without what every thread begins with."""
+    frames = traceback.extract_stack(frame)
+    first = next((i for i, found in enumerate(frames) if found.filename != threading.__file__), 0)
+    return traceback.format_list(frames[first:])
+
+
+def _session(session: Session) -> Iterator[str]:
+    """Yields what there is of a session: its queues."""
+    made = session.resources.made()
+    queues = {op: queue for op, queue in made.items() if isinstance(queue, engine.Queue)}
+    yield f"-- session {id(session):#x}, {len(queues)} queues"
+    for op, queue in queues.items():
+        stats = queue.stats()
+        size = "" if stats["capacity"] is None else f" of {stats['capacity']}"
+        runners = [runner.progress_in(session).value for runner in session.runners.of_queue(op)]
+        yield (
+            f"   queue '{op.name}': {stats['size']}{size} elements, "
+            f"{'closed' if stats['is_closed'] else 'open'}, {stats['num_waiting_enqueues']} "
+            f"enqueues and {stats['num_waiting_dequeues']} dequeues wait; "
+            + (f"of its runner, {' and '.join(runners)}" if runners else "it has no runner")
+        )
+
+
+def _others(known: set[int | None], waits: _Found) -> Iterator[str]:
+    """Yields the threads of the engine, as the system has them; and waits of unknown threads."""
+    for path in sorted(_TASKS.iterdir()) if _TASKS.is_dir() else []:
+        number = int(path.name)
+        with suppress(OSError):  # It has ended.
+            name = (path / "comm").read_text().strip()
+            if name.startswith(_OWN_THREADS) and number not in known:
+                yield f"-- thread '{name}' of the engine ({number}{_state(number)})"
+                yield from (f"   waits for {text}" for text in waits.of(0, number))
+    yield from (f"-- some thread waits for {text}" for text in waits.of_engine.get(0, ()))
+
+
+def _state(number: int | None) -> str:
+    """Returns what the system says of a thread; nothing where it does not."""
+    try:
+        stat = (_TASKS / str(number) / "stat").read_text()
+    except OSError:
+        return ""
+    return ", " + _STATES.get(stat.rpartition(")")[2].split()[0], "in some other state")
+
+
+def _safely(describe: Callable[[], Iterable[str]]) -> list[str]:
+    """Returns what a description says; the error if it fails, since all else is to be told too."""
+    try:
+        return list(describe())
+    except Exception as error:
+        return [f"(this cannot be told: {error!r})"]

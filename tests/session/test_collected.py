@@ -1,0 +1,75 @@
+"""Sessions, graphs and Python functions that nobody holds are collected, whatever holds what."""
+
+import gc
+import logging
+import threading
+import weakref
+
+import numpy as np
+import pytest
+from tests.calls import TIMEOUT
+
+import headrace.tf1 as tf
+from headrace.session.lowering import _NumpyKernel
+
+OPTIONS = tf.RunOptions(timeout_in_ms=int(TIMEOUT * 1000))
+
+
+class Loader:
+    """Holds a session that calls one of its methods."""
+
+    def __init__(self, has_runner):
+        with tf.Graph().as_default() as self.graph:
+            number = tf.py_func(self.load, [1], tf.int64)
+            number.set_shape([])
+            self.batch = tf.train.batch([number], 2) if has_runner else number
+        self.sess = tf.Session(graph=self.graph)
+
+    def load(self, number):
+        return np.int64(number)
+
+    def parts(self):
+        return [weakref.ref(item) for item in (self, self.sess, self.graph)]
+
+
+def left_of(parts):
+    gc.collect()
+    return [found for find in parts if (found := find()) is not None]
+
+
+def test_an_object_is_collected_whose_session_calls_its_method():
+    loader = Loader(has_runner=False)
+    assert loader.sess.run(loader.batch, options=OPTIONS) == 1
+    parts = loader.parts()
+    del loader
+    assert left_of(parts) == []
+
+
+@pytest.mark.parametrize("has_coordinator", [False, True])
+def test_so_is_one_whose_runners_were_ended_by_the_session(monkeypatch, has_coordinator):
+    """Without a coordinator the runner keeps the error that has ended it."""
+    monkeypatch.setattr(threading, "excepthook", lambda args: None)
+    # Pytest keeps what is logged, with the error in it.
+    monkeypatch.setattr(logging.getLogger("headrace.queue_runner.runner"), "disabled", True)
+    loader = Loader(has_runner=True)
+    coord = tf.train.Coordinator() if has_coordinator else None
+    with loader.graph.as_default():
+        threads = tf.train.start_queue_runners(loader.sess, coord)
+    assert loader.sess.run(loader.batch, options=OPTIONS).tolist() == [1, 1]
+    loader.sess.close()
+    for thread in threads:
+        thread.join(TIMEOUT)
+    parts = loader.parts()
+    del loader, threads, thread, coord
+    assert left_of(parts) == []
+
+
+def test_a_function_whose_graph_is_gone_is_not_called():
+    with tf.Graph().as_default() as graph:
+        number = tf.py_func(lambda value: value, [1], tf.int64)
+    kernel = _NumpyKernel(number.op)
+    assert kernel(np.int64(1)) == [1]
+    del graph, number
+    gc.collect()
+    with pytest.raises(tf.errors.CancelledError, match="the graph of the function was collected"):
+        kernel(np.int64(1))

@@ -1,0 +1,21 @@
+"""A plugin of pytest: a test that runs into its timeout says what every thread waits for."""
+
+from typing import Any
+
+import pytest_timeout
+
+from headrace.testing import dump_waits
+
+
+def pytest_configure() -> None:
+    """Replaces what pytest-timeout writes, which is stacks only.
+
+    It writes that from the signal handler or the thread that ends the test, so no thread of ours is
+    needed, which tests would find.
+    """
+    pytest_timeout.dump_stacks = _dump
+
+
+def _dump(terminal: Any) -> None:
+    terminal.line()
+    terminal.write(dump_waits(write=False))

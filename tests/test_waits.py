@@ -1,0 +1,407 @@
+"""Every call that waits: docs/waits.md has a row for each, and each row has tests.
+
+Ctrl-C is tried here, for all of them; what else ends a wait is mostly tested where it belongs, and
+the table says where.
+"""
+
+import ast
+import re
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from tests.calls import TIMEOUT, wait_until
+from tests.storage.server import Server, stalls
+
+import headrace.tf1 as tf
+
+TESTS = Path(__file__).parent
+PAGE = TESTS.parent / "docs/waits.md"
+
+EAGER = "queues/test_eager_contract.py"
+BLOCKING = "session/test_blocking.py"
+SESSION_WAITS = "session/test_waits.py"
+COORDINATOR = "test_coordinator.py"
+STUCK = "pipeline/test_stuck.py"
+ITERATING = "pipeline/test_iterating.py"
+DUMP = "test_dump_waits.py"
+FAULTS = "storage/test_faults.py"
+
+# For each row of the page, by its first cell: where it is tested that the call ends by what the row
+# says, and what is said. Those of Ctrl-C are the cases below, by the words before the colon.
+ROWS = {
+    "`queue.enqueue`, `enqueue_many`": [
+        (EAGER, "test_an_enqueue_waits_for_room"),
+        (EAGER, "test_an_enqueue_that_is_late_says_what_it_waited_for"),
+        (EAGER, "test_a_cancelling_close_wakes_enqueues_and_keeps_what_they_added"),
+        ("queues/test_eager_interrupt.py", "test_ctrl_c_ends_a_blocked_call_and_loses_nothing"),
+        (DUMP, "test_a_call_tells_how_far_it_is"),
+    ],
+    "`queue.dequeue`, `dequeue_many`, `dequeue_up_to`, a loop over the queue": [
+        (EAGER, "test_a_dequeue_waits_for_an_element"),
+        (EAGER, "test_a_dequeue_that_is_late_says_what_it_waited_for"),
+        (EAGER, "test_a_close_wakes_who_waits_for_elements"),
+        ("queues/test_eager_interrupt.py", "test_ctrl_c_ends_a_blocked_call_and_loses_nothing"),
+        (DUMP, "test_a_call_tells_how_far_it_is"),
+    ],
+    "`queue.close()`": [
+        (EAGER, "test_a_plain_close_waits_for_enqueues"),
+        ("queues/test_eager_interrupt.py", "test_ctrl_c_ends_a_blocked_call_and_loses_nothing"),
+        (DUMP, "test_a_close_waits_for_enqueues"),
+    ],
+    "`session.run` of an operation on a queue": [
+        (BLOCKING, "test_a_run_takes_what_is_there_and_waits_for_the_rest"),
+        (BLOCKING, "test_a_run_that_waits_too_long_ends"),
+        (BLOCKING, "test_wakes_every_run_that_is_blocked"),
+        ("session/test_runners.py", "test_after_a_reset_a_consumer_is_told_what_ended_its_runners"),
+        (SESSION_WAITS, "test_runners_that_were_never_started"),
+        (SESSION_WAITS, "test_a_run_that_is_late_says_what_it_waited_for_and_why"),
+        (SESSION_WAITS, "test_ctrl_c_says_what_the_run_waited_for"),
+        (DUMP, "test_a_run_tells_its_operation_and_why_nothing_comes"),
+    ],
+    "`session.run` of a reader": [
+        (BLOCKING, "test_wakes_a_reader_that_waits_for_names"),
+        (SESSION_WAITS, "test_a_reader_that_waits_for_names"),
+        ("readers/test_pipes.py", "test_the_session_is_closed"),
+        ("readers/test_pipes.py", "test_the_run_is_late"),
+        ("readers/test_pipes.py", "test_ctrl_c"),
+        (DUMP, "test_a_reader_tells_that_it_has_no_file_name"),
+    ],
+    "`session.run` of a Python function": [
+        ("session/test_signals.py", "test_a_function_may_wait_in_the_thread_of_its_run"),
+        ("test_waits.py", "test_closing_a_session_ends_a_run_when_its_function_returns"),
+    ],
+    "`session.run` that reads a remote file": [
+        (FAULTS, "test_a_stopped_run_does_not_wait_for_a_body"),
+        (FAULTS, "test_what_goes_wrong_for_ever_is_an_error_after_some_tries"),
+        ("test_waits.py", "test_closing_a_session_ends_a_wait_for_a_storage"),
+    ],
+    "Threads of queue runners": [
+        ("readers/test_pipes.py", "test_a_runner_is_stopped_by_closing_the_session"),
+        ("session/test_runners.py", "test_a_session_that_nobody_holds_ends_its_runners"),
+        (
+            "session/test_runners.py",
+            "test_a_reset_of_the_default_graph_ends_the_runners_of_its_sessions",
+        ),
+        (
+            "session/test_runners.py",
+            "test_closing_a_session_ends_the_threads_that_wait_for_the_stop",
+        ),
+        (DUMP, "test_runners_and_a_coordinator"),
+    ],
+    "`coord.join()`": [
+        (COORDINATOR, "test_join_waits_for_given_and_registered_threads"),
+        (COORDINATOR, "test_join_names_the_threads_that_outlive_the_grace_period"),
+        (COORDINATOR, "test_ctrl_c_ends_join_at_once"),
+        ("test_queue_runner_endings.py", "test_a_join_without_a_stop_says_what_is_missing"),
+        (DUMP, "test_runners_and_a_coordinator"),
+    ],
+    "`coord.wait_for_stop()`": [
+        (COORDINATOR, "test_a_stop_wakes_every_thread_that_waits_for_it"),
+        (COORDINATOR, "test_waiting_for_a_stop_that_does_not_come_ends_with_false"),
+        (DUMP, "test_a_wait_for_a_stop"),
+    ],
+    "A `LooperThread` between two calls": [
+        (COORDINATOR, "test_a_stop_ends_a_looper_thread_that_waits_for_its_next_tick"),
+    ],
+    "`headrace.checkpoint.save`": [
+        ("checkpoint/test_pause.py", "test_a_step_ends_where_there_is_no_room"),
+        ("checkpoint/test_refusals.py", "test_a_step_that_cannot_end_is_named"),
+    ],
+    "A runner that pauses for a checkpoint": [
+        ("checkpoint/test_pause.py", "test_a_pause_ends_with_a_stop"),
+        ("checkpoint/test_pause.py", "test_a_pause_ends_with_the_session"),
+    ],
+    "`Saver.save`, writers, `gfile`, of a remote file": [
+        (FAULTS, "test_other_refusals_are_not_tried_again"),
+    ],
+    "`next(batches)`, a loop over a pipeline": [
+        (ITERATING, "test_an_interrupt_ends_a_wait"),
+        (FAULTS, "test_a_body_that_stalls_is_named_and_closing_does_not_wait_for_it"),
+        (STUCK, "test_a_pipe_that_nobody_writes_to_is_named"),
+        (DUMP, "test_a_function_that_hangs_is_told_with_its_example"),
+        (DUMP, "test_a_read_that_hangs_is_told_with_its_place"),
+    ],
+    "`batches.close()`, the end of a `with` block": [
+        (STUCK, "test_a_function_that_hangs_is_named_with_its_record"),
+        (STUCK, "test_no_call_begins_once_it_is_closed"),
+        (ITERATING, "test_an_interrupt_ends_the_wait_for_a_worker_that_takes_long"),
+        (DUMP, "test_the_end_of_an_iteration_waits_for_its_threads"),
+    ],
+    "A Python function, or an iterator of `iterable`": [
+        (STUCK, "test_a_function_that_hangs_is_named_with_its_record"),
+        (STUCK, "test_an_iterator_that_hangs_is_named"),
+        (DUMP, "test_a_function_that_hangs_is_told_with_its_example"),
+    ],
+    "`pipe.spec`, `iter(pipe)`": [
+        ("test_waits.py", "test_ctrl_c_ends_a_wait_that_is_told_of"),
+    ],
+    "`to_torch`, `to_jax`, `to_arrow`": [
+        ("pipeline/test_outputs.py", "test_a_loop_that_is_left_ends_the_threads"),
+        ("pipeline/test_outputs.py", "test_a_reader_that_is_left_ends_the_threads"),
+    ],
+    "`tf_record_iterator`": [
+        ("readers/test_pipes.py", "test_ctrl_c"),
+    ],
+    "A writer whose file is a pipe": [
+        ("test_waits.py", "test_ctrl_c_ends_a_write_into_a_pipe_that_is_full"),
+    ],
+    "The end of the program": [
+        ("test_exit.py", "test_the_program_ends_as_it_should"),
+        (ITERATING, "test_a_program_may_end_while_it_iterates"),
+        ("queues/test_eager_interrupt.py", "test_a_program_ends_while_daemon_threads_are_blocked"),
+    ],
+    "Commands that only read: `inspect`, `verify`, `index`, `bench`": [
+        ("cli/test_terminals.py", "test_ctrl_c_ends_a_command_at_once"),
+    ],
+    "`headrace convert`": [
+        ("cli/test_convert_killed.py", "test_a_signal_ends_it_cleanly_and_it_goes_on"),
+        ("cli/test_convert_killed.py", "test_is_refused_while_the_first_one_writes"),
+    ],
+    "`headrace demo`": [
+        ("test_demo.py", "test_an_interrupt_ends_the_demo_cleanly_within_a_second"),
+    ],
+}
+
+HARNESS = """
+import os, signal, socket, sys, threading, time
+import numpy as np
+
+# Takes connections and never answers.
+silent = socket.create_server(("127.0.0.1", 0), backlog=100)
+url = f"http://127.0.0.1:{{silent.getsockname()[1]}}"
+os.environ.update(
+    AWS_ENDPOINT_URL=url, AWS_ACCESS_KEY_ID="x", AWS_SECRET_ACCESS_KEY="x", AWS_REGION="x"
+)
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+import headrace as hr
+import headrace.tf1 as tf
+from headrace import checkpoint
+from headrace.queues import FIFOQueue
+from headrace.testing import dump_waits
+
+os.chdir(sys.argv[1])
+os.mkfifo("pipe")
+
+def main_waits():
+    # Its stack is behind its waits.
+    behind = dump_waits(write=False).partition("-- thread 'MainThread'")[2].split("\\n")[1:]
+    found = []
+    for line in behind:
+        if not line.startswith("   waits for "):
+            return found
+        found.append(line.strip())
+
+def interrupt():
+    while not (found := main_waits()):
+        time.sleep(0.01)
+    print("; ".join(found), flush=True)
+    os.kill(os.getpid(), signal.SIGINT)
+
+{before}
+threading.Thread(target=interrupt, daemon=True).start()
+try:
+    {call}
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+os._exit(0)
+"""
+
+SESSION = "sess = tf.Session(); queue = tf.FIFOQueue(2, [tf.string], [()], name='names')"
+HANGING = "hangs = lambda example: time.sleep(1000) if example['n'] == 3 else example"
+# Before the wait, the call, and what is said of it.
+INTERRUPTED = {
+    "session.run of a dequeue": (
+        SESSION,
+        "sess.run(queue.dequeue_many(3))",
+        r"queue 'names' \(operation 'names_DequeueMany'\).*elements: it has 0 of 3",
+    ),
+    "session.run of an enqueue": (
+        f"{SESSION}; sess.run(queue.enqueue_many([['a', 'b']]))",
+        "sess.run(queue.enqueue('c'))",
+        "room in queue 'names'.*room: it has added 0 of 1",
+    ),
+    "session.run of a reader without names": (
+        SESSION,
+        "sess.run(tf.TextLineReader().read(queue))",
+        "a file name: queue '.*names': elements",
+    ),
+    "session.run of a reader of a pipe": (
+        f"{SESSION}; sess.run(queue.enqueue('pipe'))",
+        "sess.run(tf.TextLineReader().read(queue))",
+        "something to read from a pipe /.*/pipe",
+    ),
+    "session.run of a remote file": (
+        SESSION,
+        "sess.run(tf.read_file('s3://bucket/a'))",
+        "storage: opening s3://bucket/a",
+    ),
+    "coord.join": (
+        "hanging = threading.Thread(target=time.sleep, args=(1000,), name='hanging', daemon=True)\n"
+        "hanging.start()",
+        "tf.train.Coordinator().join([hanging])",
+        r"threads to end, for a coordinator \(no stop was requested\): 'hanging'",
+    ),
+    "coord.wait_for_stop": (
+        "",
+        "tf.train.Coordinator().wait_for_stop()",
+        "a coordinator's stop, which nobody has requested",
+    ),
+    "checkpoint.save": (
+        "started = threading.Event()\n"
+        "hangs = lambda: started.set() or time.sleep(1000) or np.int64(1)\n"
+        "queue = tf.FIFOQueue(2, [tf.int64], [()], name='numbers')\n"
+        "number = tf.py_func(hangs, [], tf.int64); number.set_shape([])\n"
+        "tf.train.add_queue_runner(tf.train.QueueRunner(queue, [queue.enqueue(number)]))\n"
+        "sess = tf.Session(); tf.train.start_queue_runners(sess, tf.train.Coordinator())\n"
+        "started.wait()",
+        "checkpoint.save(sess, 'saved')",
+        "the runners of 'numbers' to end their steps, for a checkpoint",
+    ),
+    "next(batches) of a function": (
+        f"{HANGING}; batches = iter(hr.arrays({{'n': np.arange(9)}}).map(hangs))",
+        "list(batches)",
+        r"the next rows of pipeline 'arrays > map\(<lambda>\)'",
+    ),
+    "next(batches) of a pipe": (
+        "batches = iter(hr.text_lines('pipe', compression=None))",
+        "next(batches)",
+        "the next rows of pipeline 'text_lines'",
+    ),
+    "pipe.spec of csv": ("", "hr.csv('pipe').spec", "something to read from a pipe"),
+    "pipe.spec of json_lines": ("", "hr.json_lines('pipe').spec", "something to read from a pipe"),
+    "pipe.spec of webdataset": ("", "hr.webdataset('pipe').spec", "something to read from a pipe"),
+    "a file in a storage": (
+        "",
+        "iter(hr.text_lines('s3://bucket/a'))",
+        "storage: looking for 1 files, such as s3://bucket/a",
+    ),
+    "names in a storage": ("", "iter(hr.tfrecords('s3://bucket/*'))", "storage: l.* s3://bucket"),
+    "a writer of a remote file": (
+        "writer = hr.records.TFRecordWriter('s3://bucket/a.tfrecord'); writer.write(b'record')",
+        "writer.close()",
+        "storage: uploading s3://bucket/a.tfrecord",
+    ),
+    "a writer of records into a pipe": (
+        "",
+        "hr.records.TFRecordWriter('pipe').write(b'record')",
+        "a reader of the pipe /.*/pipe|a reader of the pipe pipe",
+    ),
+    "gfile": ("", "tf.gfile.GFile('s3://bucket/a').read()", "storage: opening s3://bucket/a"),
+    "Saver.save": (
+        "variable = tf.Variable(1); sess = tf.Session(); sess.run(variable.initializer)",
+        "tf.train.Saver().save(sess, 's3://bucket/model')",
+        "storage: ",
+    ),
+    "tf_record_iterator": (
+        "",
+        "next(tf.python_io.tf_record_iterator('pipe'))",
+        "something to read from a pipe",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", INTERRUPTED)
+def test_ctrl_c_ends_a_wait_that_is_told_of(what, tmp_path):
+    before, call, words = INTERRUPTED[what]
+    program = HARNESS.format(before=before, call=call)
+    command = [sys.executable, "-W", "ignore", "-c", program, str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+    said, _, end = done.stdout.partition("\n")
+    assert re.search(f"waits for .*{words}", said), done.stdout + done.stderr
+    assert end == "interrupted\n", done.stderr
+
+
+WRITING = """
+import os, signal, sys
+import headrace as hr
+from headrace import atomic_file
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+os.mkfifo(sys.argv[1])
+reader = os.open(sys.argv[1], os.O_RDONLY | os.O_NONBLOCK)
+if sys.argv[2] == "records":
+    write = hr.records.TFRecordWriter(sys.argv[1]).write
+else:
+    write = atomic_file.AtomicFile(sys.argv[1]).write
+signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
+# Again and again: a signal just before a call of the system does not end that.
+signal.setitimer(signal.ITIMER_REAL, 0.3, 0.3)
+try:
+    while True:
+        write(bytes(100_000))
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+os._exit(0)
+"""
+
+
+@pytest.mark.parametrize("what", ["records", "bytes"])
+def test_ctrl_c_ends_a_write_into_a_pipe_that_is_full(what, tmp_path):
+    command = [sys.executable, "-c", WRITING, str(tmp_path / "pipe"), what]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+    assert done.stdout == "interrupted\n", done.stderr
+
+
+def test_closing_a_session_ends_a_wait_for_a_storage(monkeypatch):
+    goes_on = threading.Event()
+    with Server() as server, ThreadPoolExecutor() as pool:
+        server.files["a"] = bytes(100)
+        server.faults = [stalls(goes_on)]
+        contents = tf.read_file(f"{server.url}/a")
+        sess = tf.Session()
+        try:
+            call = pool.submit(sess.run, contents)
+            wait_until(lambda: bool(server.data_requests()))
+            sess.close()
+            with pytest.raises(tf.errors.CancelledError):
+                call.result(TIMEOUT)
+        finally:
+            goes_on.set()
+
+
+def test_closing_a_session_ends_a_run_when_its_function_returns():
+    is_called, goes_on = threading.Event(), threading.Event()
+
+    def function():
+        is_called.set()
+        goes_on.wait(TIMEOUT)
+        return 1
+
+    queue = tf.FIFOQueue(1, [tf.int64], [()])
+    with tf.control_dependencies([tf.py_func(function, [], tf.int64)]):
+        element = queue.dequeue()
+    sess = tf.Session()
+    with ThreadPoolExecutor() as pool:
+        call = pool.submit(sess.run, element)
+        assert is_called.wait(TIMEOUT)
+        sess.close()
+        assert not call.done()
+        goes_on.set()
+        with pytest.raises(tf.errors.CancelledError):
+            call.result(TIMEOUT)
+
+
+def rows_of_the_page():
+    """The first cells of all tables of the page but their heads."""
+    lines = PAGE.read_text("utf-8").splitlines()
+    bodies = [line for before, line in pairwise(lines) if before[:1] == "|"]
+    cells = [line.split(" | ")[0].removeprefix("| ") for line in bodies if line[:1] == "|"]
+    return [cell for cell in cells if not cell.startswith("|--")]
+
+
+def test_every_row_of_the_page_has_tests():
+    assert rows_of_the_page() == list(ROWS)
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_the_tests_of_a_row_are_there(row):
+    for place, name in ROWS[row]:
+        tree = ast.parse((TESTS / place).read_text("utf-8"))
+        found = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+        assert name in found, f"{place} has no {name}"
