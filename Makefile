@@ -3,7 +3,7 @@ PY := .venv/bin/python
 # For cmake, if the system has none; and where rustup puts cargo, for a shell started before that.
 export PATH := $(PATH):$(CURDIR)/.venv/bin:$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
-.PHONY: help dev demo test test-peers test-frameworks test-gpu check bench docs wheel clean
+.PHONY: help dev demo test test-peers test-frameworks test-gpu test-sanitizers torture check bench docs wheel clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -15,9 +15,10 @@ dev: ## set up .venv, build the engine in release mode, install the package in p
 demo: dev ## write real digits to TFRecords, train on them through a pipeline, evaluate
 	@.venv/bin/headrace demo
 
-test: dev ## run the tests of the engine and of the package; model-check the queue and the executor
+test: dev ## run the tests of the engine and of the package; model-check the queue and the executor, and simulate whole pipelines
 	cargo test --quiet --workspace --exclude headrace-python
-	RUSTFLAGS='--cfg loom' cargo test --quiet --release --target-dir target/loom -p headrace-engine --test loom_queue --test loom_fair_lock --test loom_pipeline
+	cargo test --quiet --release -p headrace-engine --features loom --test loom_queue --test loom_fair_lock --test loom_stop --test loom_pipeline
+	cargo test --quiet -p headrace-engine --features shuttle --test simulation
 	$(PY) -m pytest
 
 test-peers: dev ## run one table of programs under TensorFlow and under headrace, and compare
@@ -28,6 +29,12 @@ test-frameworks: dev ## run what needs PyTorch, JAX, Polars, DuckDB or pandas; i
 
 test-gpu: dev ## run what needs a GPU, in the environment of test-frameworks or with PYTHON=...; fails without one
 	@tools/test_gpu.sh
+
+torture: dev ## faults, damage, leaks and schedules by the thousand; takes hours; `.venv/bin/python -m torture --list` names its parts
+	$(PY) -m torture
+
+test-sanitizers: ## run the engine's tests under AddressSanitizer and ThreadSanitizer; builds everything again
+	@tools/sanitizers.sh
 
 check: dev ## formats, lints, types, stub, layers
 	@tools/check.sh
@@ -44,4 +51,4 @@ wheel: dev ## build a wheel for Linux in dist/, and try it with each Python that
 	@tools/wheel.sh
 
 clean: ## remove everything that the other targets made
-	rm -rf .venv .peers .frameworks .docs .wheel dist build .bench benchmarks/results target .mypy_cache .ruff_cache .pytest_cache .hypothesis python/headrace/_native*.so
+	rm -rf .venv .peers .frameworks .docs .wheel .deny dist build .bench benchmarks/results torture/results target .mypy_cache .ruff_cache .pytest_cache .hypothesis python/headrace/_native*.so

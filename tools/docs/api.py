@@ -55,7 +55,11 @@ PAGES = {
         ["records", "TFRecordOptions"],
     ),
     "queues.md": ("Queues", "Queues for arrays and ordinary threads.", ["queues"]),
-    "testing.md": ("Testing", "Checks for your own tests.", ["testing"]),
+    "testing.md": (
+        "Testing",
+        "Checks for your own tests, and what a program waits for that hangs.",
+        ["testing"],
+    ),
     "errors.md": ("Errors", "The classes of errors, which are those of TensorFlow 1.", ["errors"]),
     "checkpoint.md": (
         "Checkpoints",

@@ -29,6 +29,7 @@ PLACES = {
     "DESIGN.md": "design.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
+    "SECURITY.md": "security.md",
 }
 
 
