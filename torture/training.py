@@ -1,0 +1,147 @@
+"""A program that trains, for a soak: `python -m torture.training NAME DIRECTORY SEED COUNT`.
+
+It says what each batch holds, a line of JSON for each, and begins with how many batches there were.
+The first line of its input says where it goes on, and what it may use.
+"""
+
+import json
+import signal
+import sys
+import threading
+import zlib
+from collections.abc import Generator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import headrace.tf1 as tf
+from headrace import checkpoint
+from headrace.pipeline import Batches
+from headrace.testing import dump_waits_on_signal
+from torture.soaked import JOBS, Job
+
+_SAVED_EVERY = 25
+
+
+class Given(NamedTuple):
+    """A batch, as far as the ledger needs it.
+
+    Attributes:
+        numbers: Those of its examples, in order.
+        sums: The CRC-32 of each.
+        state: What `resume` takes to go on behind it; None if the program keeps that itself.
+    """
+
+    numbers: list[int]
+    sums: list[int]
+    state: dict[str, Any] | None
+
+
+Steps = Generator[tuple[int, Given | None], None, None]
+
+
+def queues(job: Job, directory: Path, seed: int) -> Steps:
+    """A program of TensorFlow 1 that keeps its own checkpoints, and goes on at the last of them.
+
+    Yields:
+        How many batches there were, and the last of them; None in place of it at the beginning.
+    """
+    path, shards = directory / "session", sorted(map(str, directory.glob("digits-*")))
+    names = tf.train.string_input_producer(shards, num_epochs=job.num_epochs, seed=seed)
+    _, record = tf.TFRecordReader().read(names)
+    kinds = {"image": tf.FixedLenFeature([], tf.string), "number": tf.FixedLenFeature([], tf.int64)}
+    features = tf.parse_single_example(record, kinds)
+    batch = tf.train.shuffle_batch(
+        [features["number"], features["image"]],
+        64,
+        2_000,
+        500,
+        num_threads=2,
+        seed=seed,
+        allow_smaller_final_batch=True,
+    )
+    step = tf.Variable(0, trainable=False, dtype=tf.int64, name="step")
+    count = tf.assign_add(step, 1)
+    with tf.Session() as session:
+        session.run([tf.global_variables_initializer(), tf.local_variables_initializer()])
+        if path.exists():
+            checkpoint.restore(session, path)
+        yield int(session.run(step)), None
+        coord = tf.train.Coordinator()
+        threads = tf.train.start_queue_runners(session, coord)
+        try:
+            while True:
+                numbers, images = session.run(batch)
+                number = int(session.run(count))
+                yield number, Given(numbers.tolist(), [zlib.crc32(one) for one in images], None)
+                if number % _SAVED_EVERY == 0:
+                    checkpoint.save(session, path)
+        except tf.errors.OutOfRangeError:
+            pass
+        finally:
+            coord.request_stop()
+            coord.join(threads)
+
+
+def pipeline(job: Job, directory: Path, seed: int, begin: str) -> Steps:
+    """A loop over a pipeline, which goes on at a state.
+
+    Args:
+        job: What is read.
+        directory: Where its files are.
+        seed: Of the shuffles.
+        begin: JSON of the number of batches before it, the state, the number of threads, and the
+            bytes that may be held.
+
+    Yields:
+        As `queues` does.
+    """
+    assert job.make is not None
+    number, state, num_threads, memory_bytes = json.loads(begin)
+    yield number, None
+    pipe = job.make(directory, seed).options(num_threads=num_threads, memory_bytes=memory_bytes)
+    with pipe.resume(state) as batches:
+        for batch in batches:
+            number += 1
+            numbers, sums = job.given(batch)
+            yield number, Given([int(one) for one in numbers], list(sums), batches.state())
+        check_skipped(job, batches)
+
+
+def check_skipped(job: Job, batches: Batches) -> None:
+    """Raises an error unless what has been left out is what had to be."""
+    wanted = job.num_skipped * job.num_epochs
+    if len(batches.skipped) != wanted:
+        raise AssertionError(f"{len(batches.skipped)} examples were left out, expected {wanted}")
+
+
+def main(name: str, directory: str, seed: str, count: str) -> None:
+    """Trains until the data end, or for so many batches if `count` is not 0."""
+    dump_waits_on_signal()
+    job, begin = JOBS[name], sys.stdin.readline()
+    if job.make is None:
+        steps = queues(job, Path(directory), int(seed))
+    else:
+        steps = pipeline(job, Path(directory), int(seed), begin)
+    how, num_given = "end", 0
+    try:
+        for number, given in steps:
+            say({"number": number, **(given._asdict() if given else {})})
+            num_given += given is not None
+            if num_given == int(count) > 0:
+                how = "break"
+                break
+    except KeyboardInterrupt:
+        how = "Ctrl-C"
+    steps.close()
+    say({"how": how, "threads": [one.name for one in threading.enumerate()][1:]})
+
+
+def say(what: dict[str, Any]) -> None:
+    """Writes a line."""
+    sys.stdout.write(json.dumps(what) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    main(*sys.argv[1:])
