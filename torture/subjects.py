@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from PIL import Image
+from tests.storage.server import Server
 
 import headrace as hr
 import headrace.tf1 as tf
@@ -66,8 +67,13 @@ class Subject:
         return self.may_end and length - [0, *self.ends][number] <= self.slack_bytes
 
 
-def subjects(directory: Path) -> list[Subject]:
-    """Writes a file of each kind, and returns them with their readers."""
+def subjects(directory: Path, server: Server) -> list[Subject]:
+    """Writes a file of each kind, and returns them with their readers.
+
+    Args:
+        directory: Where the files are written.
+        server: Gives a file of which a part is kept in the cache on disk.
+    """
     made = [
         subject
         for kind in FORMATS.values()
@@ -76,7 +82,7 @@ def subjects(directory: Path) -> list[Subject]:
     ]
     made += _of_readers(directory)
     made += [*_images(directory), *_tensors(directory), _session(directory)]
-    return [*made, _events(directory), _state(directory)]
+    return [*made, _events(directory), _state(directory), _kept(directory, server)]
 
 
 def _of_pipelines(kind: Format, directory: Path) -> Iterator[Subject]:
@@ -342,3 +348,18 @@ def _state(directory: Path) -> Subject:
 
     allowed = (*DATA_ERRORS, ValueError, TypeError)
     return Subject("state of a pipeline", path, resumed, True, errors=allowed, is_named=False)
+
+
+def _kept(directory: Path, server: Server) -> Subject:
+    """A part of a remote file that the cache on disk keeps: what is damaged is asked for again."""
+    kind, cache = FORMATS["text"], directory / "cache"
+    server.files["kept"] = kind.encode(range(NUM_EXAMPLES))
+    pipe = kind.read([f"{server.url}/kept"]).options(cache_directory=cache)
+
+    def numbers() -> Iterator[int | None]:
+        with iter(pipe) as examples:
+            yield from map(kind.number_of, examples)
+
+    list(numbers())
+    [path] = (path for path in cache.rglob("*") if path.is_file())
+    return Subject("part kept on disk", path, numbers, True, errors=())

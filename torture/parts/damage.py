@@ -5,6 +5,8 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 
+from tests.storage.server import Server
+
 from torture.mutations import first_change, mutated
 from torture.part import Options, Result
 from torture.subjects import Subject, subjects
@@ -20,8 +22,8 @@ def run(options: Options) -> Result:
     """Damages files of every format by seed, and reads each in every way there is."""
     result = Result()
     outcomes: Counter[str] = Counter()
-    with tempfile.TemporaryDirectory() as directory:
-        made = subjects(Path(directory))
+    with tempfile.TemporaryDirectory() as directory, Server() as server:
+        made = subjects(Path(directory), server)
         each = max(_FEWEST, options.times(MUTATIONS) // len(made))
         for subject in made:
             _damage(subject, each, options.seed, outcomes, result)

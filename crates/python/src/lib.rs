@@ -12,6 +12,7 @@ mod error;
 mod execution;
 mod exit;
 mod function;
+mod job;
 mod kept;
 mod mark;
 mod note;
@@ -46,7 +47,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<kept::Index>()?;
     module.add_class::<column::Column>()?;
     module.add_class::<execution::Execution>()?;
-    module.add_class::<execution::Job>()?;
+    module.add_class::<job::Job>()?;
     module.add_class::<note::Failure>()?;
     module.add_class::<note::Passed>()?;
     module.add_class::<pipeline::Plan>()?;

@@ -1,0 +1,251 @@
+//! The tasks of Python functions.
+
+use crate::column::Column;
+use crate::error::{IntoPython, from_python};
+use headrace_engine::error::{Error, Result};
+use headrace_engine::pipeline::block::Block;
+use headrace_engine::pipeline::executor::Executor;
+use headrace_engine::pipeline::rows::Rows;
+use headrace_engine::pipeline::skipped::{Note, Notes, Skipped};
+use headrace_engine::pipeline::task::{HostTask, Outcome};
+use numpy::PyArray2;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+/// A task for a Python function: some rows.
+#[pyclass(frozen, module = "headrace._native")]
+pub struct Job {
+    task: Mutex<Option<HostTask>>,
+    block: Arc<Block>,
+    pass: u64,
+    first: u64,
+    state: Option<Arc<str>>,
+    stage: usize,
+    skipper: Option<usize>,
+    wanted_bytes: usize,
+    begin: Instant,
+    executor: Arc<Executor>,
+}
+
+/// The number of a row, and what the function raised for it.
+type Failed<'py> = (usize, Bound<'py, PyAny>);
+
+#[pymethods]
+impl Job {
+    #[getter]
+    fn pass_number(&self) -> u64 {
+        self.pass
+    }
+
+    /// How many rows of the pass are left out. Only those that make rows of nothing have to look.
+    #[getter]
+    fn first_row(&self) -> u64 {
+        self.first
+    }
+
+    /// The state that the function has before this, if it is not the one it has.
+    #[getter]
+    fn state(&self) -> Option<&str> {
+        self.state.as_deref()
+    }
+
+    /// Whether rows may be left out that the function failed at.
+    #[getter]
+    fn skips_errors(&self) -> bool {
+        self.skipper.is_some()
+    }
+
+    #[getter]
+    fn num_rows(&self) -> usize {
+        self.block.num_rows()
+    }
+
+    /// How many bytes the result is to have, unless one row has more. Only those that make rows of nothing have to look.
+    #[getter]
+    fn wanted_bytes(&self) -> usize {
+        self.wanted_bytes
+    }
+
+    fn column(&self, index: usize) -> PyResult<Column> {
+        let missing = || PyValueError::new_err(format!("there is no column {index}"));
+        self.block.columns.get(index).cloned().map(Column).ok_or_else(missing)
+    }
+
+    /// Where a row was read, in words.
+    fn origin(&self, row: usize) -> Option<String> {
+        self.block.origin(row).map(|origin| origin.to_string())
+    }
+
+    /// What tells each row from all others, of all passes, as an array of four columns: the epoch, the record, the file, and
+    /// the number among the rows made of the record.
+    fn places<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<u64>>> {
+        let unknown = || Error::internal("the place of a row is not known");
+        let words = |row| self.block.place(row).map(|place| place.words()).ok_or_else(unknown);
+        let words = (0..self.block.num_rows()).map(words).collect::<Result<Vec<_>>>().into_python(py)?;
+        let rows: Vec<_> = words.into_iter().map(Vec::from).collect();
+        Ok(PyArray2::from_vec2(py, &rows)?)
+    }
+
+    /// Gives the result: columns of `num_rows` rows. `counts` says how many of them were made of each row that came; None
+    /// for one of each. `error` is what happened at the row behind those; `state` what the function had before all of them, if
+    /// it keeps one; `failed` are the rows that are left out, rising, of which nothing was made.
+    #[pyo3(signature = (columns, num_rows, counts, error, state=None, failed=None))]
+    #[expect(clippy::too_many_arguments, reason = "Python names them")]
+    fn finish(
+        &self,
+        py: Python<'_>,
+        columns: Vec<Bound<'_, Column>>,
+        num_rows: usize,
+        counts: Option<Vec<u64>>,
+        error: Option<Bound<'_, PyAny>>,
+        state: Option<&str>,
+        failed: Option<Vec<Failed<'_>>>,
+    ) -> PyResult<()> {
+        let failed = failed.unwrap_or_default();
+        let columns = columns.into_iter().map(|column| column.get().0.clone()).collect();
+        let (origins, notes) = match counts {
+            Some(counts) => {
+                let before = |row: usize| counts.iter().take(row).sum::<u64>() as usize;
+                let notes = self.notes(py, &failed, before);
+                let numbers = counts.iter().enumerate();
+                let made = numbers.flat_map(|(row, count)| (0..*count).map(move |sub| (row, sub)));
+                (self.block.origins().made_of(made), notes)
+            }
+            None => {
+                let mut rows = Rows::new();
+                let mut next = 0;
+                for (row, _) in &failed {
+                    rows.push(&self.block, next, row.saturating_sub(next));
+                    next = row + 1;
+                }
+                rows.push(&self.block, next, self.block.num_rows().saturating_sub(next));
+                let rows = rows.take_front(num_rows);
+                let before = |row| row - failed.partition_point(|(failed, _)| *failed < row);
+                (rows.origins(), self.notes(py, &failed, before))
+            }
+        };
+        let block = Block::new(columns, num_rows, origins).into_python(py)?;
+        self.end(Ok((Made::Block(block), error.map(|error| failure(py, &error)))), notes, state);
+        Ok(())
+    }
+
+    /// Gives the rows of these numbers as they came; `error`, `state` and `failed` are as for `finish`.
+    #[pyo3(signature = (rows, error, state=None, failed=None))]
+    fn keep(
+        &self,
+        py: Python<'_>,
+        rows: Vec<usize>,
+        error: Option<Bound<'_, PyAny>>,
+        state: Option<&str>,
+        failed: Option<Vec<Failed<'_>>>,
+    ) {
+        let failed = failed.unwrap_or_default();
+        let notes = self.notes(py, &failed, |row| rows.partition_point(|kept| *kept < row));
+        let mut kept = Rows::new();
+        rows.into_iter().for_each(|row| kept.push(&self.block, row, 1));
+        let made = match kept.are_few() && !kept.is_empty() {
+            // The others need not wait with them.
+            true => kept.copy().map(Made::Block),
+            false => Ok(Made::Rows(kept)),
+        };
+        self.end(made.map(|made| (made, error.map(|error| failure(py, &error)))), notes, state);
+    }
+}
+
+impl Job {
+    /// The job that a task is. The task fails if its rows do not fit into memory.
+    pub fn begin(mut task: HostTask, executor: Arc<Executor>) -> Result<Self> {
+        match gathered(&task) {
+            Ok(block) => {
+                // While the function runs, its results are there twice.
+                let (charge, wanted_bytes) = (2 * task.charge.num_bytes(), task.wanted_bytes);
+                task.charge.correct(charge);
+                let (pass, first, stage, begin) = (task.pass, task.first, task.stage, Instant::now());
+                let skipper = task.skipper;
+                let (state, task) = (task.state.take(), Mutex::new(Some(task)));
+                Ok(Self { task, block, pass, first, state, stage, skipper, wanted_bytes, begin, executor })
+            }
+            Err(error) => {
+                task.slot.set(Err(error));
+                executor.end_hosted();
+                Err(Error::internal("the rows of a function do not fit into memory"))
+            }
+        }
+    }
+
+    /// Word of rows that are left out, before each of which so many rows are given.
+    fn notes(&self, py: Python<'_>, failed: &[Failed<'_>], before: impl Fn(usize) -> usize) -> Notes {
+        let Some(skipper) = self.skipper else { return Vec::new() };
+        let failed: Vec<_> =
+            failed.iter().map(|(row, error)| (*row, from_python(py, PyErr::from_value(error.clone())))).collect();
+        let places: Vec<_> = failed.iter().map(|(row, _)| before(*row)).collect();
+        // It may read the files again, to find out where the records begin.
+        let skipped = py.detach(|| {
+            let skipped = |(row, error)| Skipped::row(skipper, self.stage, self.block.origin(row), error);
+            failed.into_iter().map(skipped).collect::<Vec<_>>()
+        });
+        places.into_iter().zip(skipped.into_iter().map(Note::from)).collect()
+    }
+
+    fn end(&self, result: Result<(Made, Option<Error>)>, notes: Notes, state: Option<&str>) {
+        let Some(task) = self.task.lock().unwrap_or_else(PoisonError::into_inner).take() else { return };
+        let HostTask { mut charge, expected, slot, .. } = task;
+        let result = result.map(|(made, error)| {
+            let num_rows = self.block.num_rows();
+            let rows = match made {
+                Made::Block(block) => {
+                    expected.note(num_rows, block.held_bytes());
+                    charge.correct(block.held_bytes());
+                    Rows::all(block.charged(charge))
+                }
+                Made::Rows(rows) => {
+                    expected.note(num_rows, 0);
+                    rows
+                }
+            };
+            Outcome { rows, notes, error, state: state.map(Arc::from) }
+        });
+        if let Some(meter) = self.executor.meters().stage(self.stage) {
+            meter.busy.add(self.begin.elapsed());
+            result.iter().for_each(|outcome| meter.count(0, outcome.rows.num_bytes()));
+        }
+        slot.set(result);
+        self.executor.end_hosted();
+    }
+}
+
+/// The rows of a task as a block, which is charged with what was copied for it.
+fn gathered(task: &HostTask) -> Result<Arc<Block>> {
+    if let Some(block) = task.rows.whole_block() {
+        return Ok(Arc::clone(block));
+    }
+    let block = task.rows.copy()?;
+    let charge = task.charge.another(block.held_bytes());
+    Ok(Arc::new(block.charged(charge)))
+}
+
+/// What a Python function raised, to be raised again as it is.
+fn failure(py: Python<'_>, error: &Bound<'_, PyAny>) -> Error {
+    from_python(py, PyErr::from_value(error.clone())).interrupting()
+}
+
+/// What came of a task.
+enum Made {
+    /// A block, which the task is charged with.
+    Block(Block),
+    /// Rows of the block that came, which has its own charge.
+    Rows(Rows),
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        // Its thread is gone: nobody waits for it for ever.
+        self.end(
+            Err(Error::cancelled("the thread of a Python function has ended before the function")),
+            Vec::new(),
+            None,
+        );
+    }
+}
