@@ -9,6 +9,7 @@ fail() {
     printf 'wheel: %s\n' "$*" >&2
     exit 1
 }
+. tools/install_package.sh
 tools=.wheel
 platform=manylinux_2_28
 wanted_bytes=5000000
@@ -36,6 +37,10 @@ python tools/licences.py "$machine-unknown-linux-gnu" "${licences[0]}/LINKED.txt
 mkdir -p dist
 wheel pack --dest-dir dist "${directory[0]}"
 file=(dist/headrace-*.whl)
+say "compressing it better"
+command -v advzip >/dev/null || install_package advancecomp "no advzip found, which compresses wheels"
+advzip --recompress --shrink-insane --quiet "${file[0]}"
+python -m zipfile --test "${file[0]}" >/dev/null
 
 say "auditwheel"
 auditwheel show "${file[0]}" | tee build/wheel/audit

@@ -215,6 +215,7 @@ def test_iteration_resumes_in_the_middle_of_a_file(server: Server, tmp_path):
             "hdfs:// is no storage that headrace reads",
         ),
         ("s3:///file", errors.InvalidArgumentError, "it names no bucket or host"),
+        ("https://bücher.example/file", errors.InvalidArgumentError, "xn--"),
         ("s3://bucket/none", errors.NotFoundError, "No such file or directory"),
     ],
 )

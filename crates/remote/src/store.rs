@@ -17,7 +17,7 @@ use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::{Arc, LazyLock};
 use std::time::Duration;
-use url::{Position, Url};
+use url::{ParseError, Position, Url};
 
 /// How often a request is tried again, unless the environment says otherwise.
 const RETRIES: usize = 8;
@@ -103,7 +103,13 @@ pub fn check_writable(text: &str) -> Result<()> {
 }
 
 fn parse(text: &str) -> Result<(Kind, Url)> {
-    let url = Url::parse(text).map_err(|error| invalid(&error.to_string()))?;
+    let url = Url::parse(text).map_err(|error| match error {
+        // The tables for other names would take a tenth of a megabyte of each wheel.
+        ParseError::IdnaError => {
+            invalid("its host is not ASCII. Write its name as xn--..., as `host.encode('idna')` gives it")
+        }
+        error => invalid(&error.to_string()),
+    })?;
     let kind = match url.scheme() {
         "s3" | "s3a" => Kind::S3,
         "gs" => Kind::Google,

@@ -7,8 +7,9 @@ use crate::tensor::shape::Shape;
 use smallvec::SmallVec;
 use std::iter::repeat_n;
 
-/// A shorter row that is repeated (the channels of a pixel) is first extended to this length: a loop over a few
-/// elements costs more than the elements.
+/// What is repeated is written out to this length: a shorter row, such as the channels of a pixel, since a loop over a few
+/// elements costs more than the elements; and a single value of the first operand, since another loop for each function and type
+/// would cost much space.
 const TILE: usize = 256;
 
 /// Iteration over two tensors, in which dimensions of size 1 are repeated.
@@ -19,6 +20,15 @@ pub struct Broadcast {
     shape: Shape,
     /// Outermost first, at least one.
     dims: SmallVec<[Dim; 4]>,
+}
+
+/// What belongs to a piece of the first operand.
+#[derive(Clone, Copy)]
+enum Partners<'a, T> {
+    /// As many elements.
+    Each(&'a [T]),
+    /// The same one for all.
+    One(T),
 }
 
 /// One dimension of the iteration. Steps are in elements, 0 where an operand is repeated.
@@ -75,39 +85,44 @@ impl Broadcast {
         function: impl Fn(T, T) -> U,
     ) -> Result<Vec<U>> {
         let mut out = allocate::elements(dtype, &self.shape).room()?;
+        // There are hundreds of functions and types, each with these two loops.
+        self.for_each_piece(x, y, &mut |x, y| match y {
+            Partners::Each(y) => out.extend(x.iter().zip(y).map(|(x, y)| function(*x, *y))),
+            Partners::One(y) => out.extend(x.iter().map(|x| function(*x, y))),
+        });
+        Ok(out)
+    }
+
+    /// Calls `visit` with pieces of `x` and what belongs to them of `y`, in row-major order. What of `x` is repeated is
+    /// written out.
+    fn for_each_piece<T: Copy>(&self, x: &[T], y: &[T], visit: &mut dyn FnMut(&[T], Partners<'_, T>)) {
         if let [outer, Dim { length, x_step: 1, y_step: 1 }] = self.dims[..]
             && length < TILE
         {
             match outer {
-                Dim { y_step: 0, .. } => {
-                    map_tiled(x, y, function, &mut out);
-                    return Ok(out);
-                }
-                Dim { x_step: 0, .. } => {
-                    map_tiled(y, x, |y, x| function(x, y), &mut out);
-                    return Ok(out);
-                }
+                Dim { y_step: 0, .. } => return for_each_tile(x, y, &mut |x, y| visit(x, Partners::Each(y))),
+                Dim { x_step: 0, .. } => return for_each_tile(y, x, &mut |y, x| visit(x, Partners::Each(y))),
                 _ => {}
             }
         }
         let row = self.dims[self.dims.len() - 1];
+        let mut tile = SmallVec::<[T; TILE]>::new();
         self.for_each_row(|x_start, y_start| {
-            let xs = || x[x_start..x_start + row.length].iter();
-            let ys = || y[y_start..y_start + row.length].iter();
-            match (row.x_step, row.y_step) {
-                (1, 1) => out.extend(xs().zip(ys()).map(|(x, y)| function(*x, *y))),
-                (1, _) => {
-                    let y = y[y_start];
-                    out.extend(xs().map(|x| function(*x, y)));
-                }
-                (_, 1) => {
-                    let x = x[x_start];
-                    out.extend(ys().map(|y| function(x, *y)));
-                }
-                _ => out.extend(repeat_n(function(x[x_start], y[y_start]), row.length)),
+            let partners = |start: usize, length: usize| match row.y_step {
+                1 => Partners::Each(&y[y_start + start..][..length]),
+                _ => Partners::One(y[y_start]),
+            };
+            if row.x_step == 1 {
+                visit(&x[x_start..][..row.length], partners(0, row.length));
+                return;
+            }
+            tile.clear();
+            tile.extend(repeat_n(x[x_start], TILE.min(row.length)));
+            for start in (0..row.length).step_by(TILE) {
+                let length = TILE.min(row.length - start);
+                visit(&tile[..length], partners(start, length));
             }
         });
-        Ok(out)
     }
 
     /// Calls `visit` with the offsets in `x` and `y` at which each innermost row begins.
@@ -142,12 +157,12 @@ impl Broadcast {
     }
 }
 
-/// Adds `function` of each element of `x` and its partner in `y` to `out`; `y` is repeated as a whole.
-fn map_tiled<T: Copy, U: Copy>(x: &[T], y: &[T], function: impl Fn(T, T) -> U, out: &mut Vec<U>) {
+/// Calls `visit` with pieces of `x` and of `y`, which is repeated as a whole.
+fn for_each_tile<T: Copy>(x: &[T], y: &[T], visit: &mut dyn FnMut(&[T], &[T])) {
     #[expect(clippy::disallowed_methods, reason = "less than twice as long as a tile")]
     let tile = y.repeat(TILE.div_ceil(y.len().max(1)));
-    for chunk in x.chunks(tile.len().max(1)) {
-        out.extend(chunk.iter().zip(&tile).map(|(x, y)| function(*x, *y)));
+    for piece in x.chunks(tile.len().max(1)) {
+        visit(piece, &tile[..piece.len()]);
     }
 }
 
