@@ -9,7 +9,7 @@ import signal
 import sys
 import threading
 import zlib
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from headrace.testing import dump_waits_on_signal
 from torture.soaked import JOBS, Job
 
 _SAVED_EVERY = 25
+_PATIENCE_S = 60.0
 
 
 class Given(NamedTuple):
@@ -133,7 +134,16 @@ def main(name: str, directory: str, seed: str, count: str) -> None:
     except KeyboardInterrupt:
         how = "Ctrl-C"
     steps.close()
-    say({"how": how, "threads": [one.name for one in threading.enumerate()][1:]})
+    say({"how": how, "threads": list(left_threads())})
+
+
+def left_threads() -> Iterator[str]:
+    """Yields the names of threads that do not end: a function that is under way may take a while."""
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread():
+            thread.join(_PATIENCE_S)
+            if thread.is_alive():
+                yield thread.name
 
 
 def say(what: dict[str, Any]) -> None:
