@@ -138,7 +138,7 @@ def main(name: str, directory: str, seed: str, count: str) -> None:
 
 
 def left_threads() -> Iterator[str]:
-    """Yields the names of threads that do not end: a function that is under way may take a while."""
+    """Yields the names of threads that do not end, though functions under way get their time."""
     for thread in threading.enumerate():
         if thread is not threading.current_thread():
             thread.join(_PATIENCE_S)

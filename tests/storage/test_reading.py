@@ -230,7 +230,7 @@ def test_a_url_that_cannot_be_served_says_why(server: Server, url, error, why):
 def test_a_host_that_is_not_ascii_says_what_to_write():
     url = "https://bücher.example/file"
     for read in (lambda: tf.gfile.GFile(url).read(), lambda: list(hr.tfrecords(url))):
-        with pytest.raises(errors.InvalidArgumentError, match="its host is not ASCII.*xn--"):
+        with pytest.raises(errors.InvalidArgumentError, match=r"its host is not ASCII.*xn--"):
             read()
 
 
