@@ -8,6 +8,8 @@ from torture import traced
 from torture.__main__ import NAMES
 
 SCALE = 0.002
+# Seconds rather than half a minute.
+SOAK_SCALE = 0.0003
 
 
 @pytest.mark.timeout(300)
@@ -15,7 +17,8 @@ SCALE = 0.002
 def test_nothing_goes_wrong_in_a_small_part(name):
     if name == "write_faults" and not traced.is_there():
         pytest.skip("strace is not there, or may not trace")
-    command = [sys.executable, "-m", "torture", name, "--scale", str(SCALE)]
+    scale = SOAK_SCALE if name == "soak" else SCALE
+    command = [sys.executable, "-m", "torture", name, "--scale", str(scale)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=280, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "0 failures" in done.stdout
