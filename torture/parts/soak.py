@@ -47,12 +47,13 @@ def run(options: Options) -> Result:
     with tempfile.TemporaryDirectory() as directory, Server() as server:
         faults = _Faults(options.seed)
         server.faults = faults
-        soaks = []
+        soaks: list[_Soak] = []
+        has_failed = threading.Event()
         for job in JOBS.values():
             own = Path(directory, job.name)
             own.mkdir()
             server.files.update(job.write(own))
-            soaks.append(_Soak(job, own, server, faults, options.seed, until))
+            soaks.append(_Soak(job, own, server, faults, options.seed, until, has_failed))
         for soak in soaks:
             soak.start()
         for soak in soaks:
@@ -95,7 +96,14 @@ class _Soak(threading.Thread):
     """One job, over and over."""
 
     def __init__(
-        self, job: Job, directory: Path, server: Server, faults: _Faults, seed: int, until: float
+        self,
+        job: Job,
+        directory: Path,
+        server: Server,
+        faults: _Faults,
+        seed: int,
+        until: float,
+        has_failed: threading.Event,
     ) -> None:
         super().__init__(name=f"soak of {job.name}")
         self.failures: list[str] = []
@@ -105,6 +113,7 @@ class _Soak(threading.Thread):
         self._faults = faults
         self._seed = seed
         self._until = until
+        self._has_failed = has_failed
         self._draws = Random(f"{seed} soak {job.name}")
         self._sums: dict[int, int] = {}
         self._counts: Counter[str] = Counter()
@@ -113,11 +122,14 @@ class _Soak(threading.Thread):
         self._states: deque[tuple[int, Any]] = deque(maxlen=_STATES)
 
     def run(self) -> None:
-        """Runs cycles until the time is over."""
+        """Runs cycles until the time is over, or one of the jobs has failed."""
         number = 0
-        while number == 0 or (time.monotonic() < self._until and not self.failures):
+        while number == 0 or not self._is_over():
             self._cycle(number)
             number += 1
+
+    def _is_over(self) -> bool:
+        return time.monotonic() >= self._until or self._has_failed.is_set()
 
     def figures(self) -> dict[str, int | float | str]:
         """Returns what was counted."""
@@ -146,7 +158,7 @@ class _Soak(threading.Thread):
         self._counts["examples"] += self._ledger.num_examples()
 
     def _ending(self) -> str:
-        if time.monotonic() >= self._until:
+        if self._is_over():
             return "end"
         endings = ["kill", "kill", "SIGTERM", "Ctrl-C", "break"]
         return self._draws.choice([*endings, *(["outage"] if self._job.num_skipped else [])])
@@ -260,6 +272,7 @@ class _Soak(threading.Thread):
 
     def _fail(self, text: str, seed: int) -> None:
         self.failures.append(f"{self._job.name}, seed {seed}: {text}")
+        self._has_failed.set()
 
 
 _SIGNALS = {"kill": signal.SIGKILL, "SIGTERM": signal.SIGTERM, "Ctrl-C": signal.SIGINT}
