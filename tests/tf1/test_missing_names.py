@@ -41,7 +41,6 @@ class TestNamespaces:
         (tf, "contrib", "`tf.contrib` is not here"),
         (tf, "erf", "`tf.py_func` calls NumPy for what is missing"),
         (tf.train, "AdamOptimizer", "Training is not part of headrace"),
-        (tf.train, "MonitoredTrainingSession", "use `tf.Session` with `tf.train.Coordinator`"),
         (tf.train, "import_meta_graph", "the program that uses a graph makes it"),
         (tf.nn, "conv2d", "Training is not part of headrace"),
     ],
