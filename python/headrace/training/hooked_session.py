@@ -105,8 +105,10 @@ class HookedSession:
         context = SessionRunContext(SessionRunArgs(fetches, feed_dict), self._sess)
         options = options or RunOptions()
         run_metadata = run_metadata or RunMetadata()
-        requested: dict[Any, Any] = {_CALLER: fetches}
+        requested: dict[Any, Any] = {}
         feeds = self._ask_hooks(context, requested, feed_dict, options)
+        # Last: what hooks read of variables is then mostly from before the step, as in TensorFlow.
+        requested[_CALLER] = fetches
         results = self._sess.run(requested, feeds, options, run_metadata)
         for hook in self._hooks:
             hook.after_run(context, SessionRunValues(results.get(hook), options, run_metadata))

@@ -62,8 +62,8 @@ class LoggingTensorHook(SessionRunHook):
         if every_n_iter is not None and every_n_iter <= 0:
             raise ValueError(f"invalid every_n_iter={every_n_iter}.")
         is_named = isinstance(tensors, Mapping)
+        self._given = dict(tensors) if is_named else {tensor: tensor for tensor in tensors}
         self._tags = sorted(tensors) if is_named else list(tensors)
-        self._given = {tag: tensors[tag] if is_named else tag for tag in self._tags}
         self._formatter = formatter
         self._at_end = at_end
         self._clock = SecondOrStepTimer(every_secs=every_n_secs or 0.0, every_steps=None)
