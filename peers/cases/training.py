@@ -129,11 +129,11 @@ def made_wrongly(tf: Any, name: str, arguments: dict[str, Any]) -> Any:
     return type(getattr(tf.train, name)(**arguments)).__name__
 
 
-@case(("StopAtStepHook",), ("StepCounterHook",), ("CheckpointSaverHook",), ("GlobalStepWaiterHook",))
+@case(("StopAtStep",), ("StepCounter",), ("CheckpointSaver",), ("GlobalStepWaiter",))
 def without_a_global_step(tf: Any, name: str) -> Any:
     """Hooks that need a global step."""
-    arguments = {"StopAtStepHook": [1], "CheckpointSaverHook": ["ckpt", 1]}.get(name, [1])
-    getattr(tf.train, name)(*arguments).begin()
+    arguments = ["ckpt", 1] if name == "CheckpointSaver" else [1]
+    getattr(tf.train, f"{name}Hook")(*arguments).begin()
 
 
 @case()

@@ -16,7 +16,8 @@ def failing_input():
     """A queue whose runner fails, and an operation that waits for the queue."""
     queue = tf.FIFOQueue(3, [tf.int32], shapes=[()])
     with tf.control_dependencies([tf.Assert(tf.constant(False), ["bad input"])]):
-        tf.train.add_queue_runner(tf.train.QueueRunner(queue, [queue.enqueue(1)]))
+        enqueue = queue.enqueue(1)
+    tf.train.add_queue_runner(tf.train.QueueRunner(queue, [enqueue]))
     return queue.dequeue()
 
 
