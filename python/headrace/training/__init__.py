@@ -4,12 +4,14 @@ Nothing here computes a gradient. What is trained is a variable that the program
 """
 
 from headrace.training.checkpoint_hook import CheckpointSaverHook, CheckpointSaverListener
+from headrace.training.cluster import ClusterSpec, Server
 from headrace.training.feed_hook import FeedFnHook
 from headrace.training.monitored_session import (
     MonitoredSession,
     MonitoredTrainingSession,
     SingularMonitoredSession,
 )
+from headrace.training.placement import replica_device_setter
 from headrace.training.reporting_hooks import (
     FinalOpsHook,
     LoggingTensorHook,
@@ -42,6 +44,7 @@ __all__ = [
     "CheckpointSaverHook",
     "CheckpointSaverListener",
     "ChiefSessionCreator",
+    "ClusterSpec",
     "FeedFnHook",
     "FinalOpsHook",
     "GlobalStepWaiterHook",
@@ -52,6 +55,7 @@ __all__ = [
     "NanTensorHook",
     "Scaffold",
     "SecondOrStepTimer",
+    "Server",
     "SessionCreator",
     "SessionManager",
     "SessionRunArgs",
@@ -65,4 +69,5 @@ __all__ = [
     "Supervisor",
     "WorkerSessionCreator",
     "basic_train_loop",
+    "replica_device_setter",
 ]
