@@ -28,21 +28,18 @@ _OTHER = (
 
 # The first that matches the beginning of a name counts.
 _REMEDIES = (
-    (r"data(\.|$)", _DATA),
+    (r"(contrib\.)?data(\.|$)", _DATA),
     (r"while_loop|map_fn|scan|fold[lr]|case$|TensorArray|vectorized_map", _LOOPS),
-    (
-        r"train\.import_meta_graph|import_graph_def|graph_util",
-        _GRAPHS,
-    ),
+    (r"train\.import_meta_graph|import_graph_def|graph_util", _GRAPHS),
     (
         r"nn\.|layers|keras|estimator|losses|metrics|gradients|hessians|distribute|feature_column"
-        r"|train\.\w*(Optimizer|Average|decay|sdca|piecewise|warm)|contrib\.(layers|slim|rnn|losses)"
+        r"|train\.\w*(Optimizer|Average|decay|sdca|piecewise|warm)|contrib\.(layers|losses|metrics|rnn|opt|keras|estimator)"
         r"|GradientTape|custom_gradient|clip_by_\w*norm|RegisterGradient|trainable_variables|tpu",
         _TRAINING,
     ),
     (
         r"contrib(\.|$)",
-        "`tf.contrib` is not here. Most of its input functions have a form without it.",
+        "Of `tf.contrib` only what makes inputs is here. Most of it has a form without `contrib`.",
     ),
 )
 

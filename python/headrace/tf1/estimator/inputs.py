@@ -65,7 +65,7 @@ def numpy_input_fn(
     if len(set(lengths.values())) > 1:
         raise ValueError(
             "Length of tensors in x and y is mismatched. All elements in x and y must have the "
-            f"same length. Got {lengths}."
+            f"same length. Got {', '.join(f'{key}: {size}' for key, size in lengths.items())}."
         )
 
     def input_fn() -> Any:
