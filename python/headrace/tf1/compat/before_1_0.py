@@ -56,7 +56,7 @@ def concat(concat_dim: Any, values: Any, name: str = "concat") -> Tensor:
     if isinstance(concat_dim, (list, tuple)):
         concat_dim, values = values, concat_dim
     if isinstance(concat_dim, (int, np.integer)) and isinstance(values, (list, tuple)):
-        return array.concat(concat_dim, values, name)  # type: ignore[arg-type]
+        return array.concat(concat_dim, values, name)
     return ops.concat(values, concat_dim, name)
 
 

@@ -69,6 +69,10 @@ _TRAINING: Final = [
     *("queue_runner_impl", "saver", "server_lib", "session_manager", "session_run_hook"),
     *("summary_io", "supervisor", "training", "training_util"),
 ]
+_SLIM: Final = [
+    *("data_provider", "dataset", "dataset_data_provider", "parallel_reader", "prefetch_queue"),
+    "tfexample_decoder",
+]
 _OTHERS: Final = {
     "contrib.deprecated": ["compat.before_1_0"],
     "core.example.example_pb2": ["train"],
@@ -107,5 +111,6 @@ PATHS: Final[dict[str, list[str]]] = {
     **{f"python.framework.{name}": spaces for name, spaces in _FRAMEWORK.items()},
     **{f"python.ops.{name}": spaces for name, spaces in _OPS.items()},
     **{f"python.training.{name}": ["train"] for name in _TRAINING},
+    **{f"contrib.slim.python.slim.data.{name}": [f"contrib.slim.{name}"] for name in _SLIM},
     **_OTHERS,
 }

@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from headrace.tf1.contrib import framework
+from headrace.tf1.contrib import framework, slim
 from headrace.tf1.namespace import namespace
 
-__all__ = ["framework"]
+__all__ = ["framework", "slim"]
 
 if not TYPE_CHECKING:  # For mypy a wrong name is an error.
     __getattr__, __dir__ = namespace(__name__, __all__)
