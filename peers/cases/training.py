@@ -485,3 +485,58 @@ def written_graphs(tf: Any, as_text: bool) -> Any:
     """`write_graph` returns the path."""
     tf.constant(1, name="one")
     return Path(tf.train.write_graph(tf.get_default_graph(), "graphs", "g.pb", as_text)).name
+
+
+CLUSTERS: list[Any] = [
+    {"worker": ["a:1", "b:2"], "ps": ["c:3"]},
+    {"ps": {1: "c:3", 4: "d:4"}},
+    {},
+    {"worker": 3},
+    {"worker": [3]},
+    {"worker": {"a": "b"}},
+    3,
+]
+
+
+@case(*((cluster,) for cluster in CLUSTERS))
+def clusters(tf: Any, cluster: Any) -> Any:
+    """What a description of a cluster tells."""
+    spec = tf.train.ClusterSpec(cluster)
+    jobs = sorted(spec.jobs)
+    tasks = [(spec.num_tasks(job), spec.task_indices(job), spec.job_tasks(job)) for job in jobs]
+    return jobs, tasks, spec.as_dict(), bool(spec), spec == tf.train.ClusterSpec(spec), repr(spec)
+
+
+@case((0, None), (2, None), (1, ["NoOp"]), (0, {"ps": ["a:1", "b:2"]}), (0, {"worker": ["a:1"]}))
+def devices_of_replicas(tf: Any, ps_tasks: int, given: Any) -> Any:
+    """Which devices variables and other operations get."""
+    arguments = {"cluster": given} if isinstance(given, dict) else {"ps_ops": given}
+    setter = tf.train.replica_device_setter(ps_tasks=ps_tasks, **arguments)
+    with tf.device(setter):
+        made = [tf.Variable(0).op for _ in range(3)] + [tf.no_op()]
+        with tf.device("/gpu:1"):
+            made += [tf.Variable(0).op, tf.no_op()]
+        with tf.device("/job:ps/task:7"):
+            made += [tf.Variable(0).op, tf.no_op()]
+        with tf.device("/job:other"):
+            made += [tf.Variable(0).op, tf.no_op()]
+    return setter is None, [op.device for op in made]
+
+
+NESTS: list[Any] = [[1, (2, {"b": 3, "a": [4]})], {"x": []}, (), 5, "text", {1: 2, "a": 3}]
+
+
+@case(*((structure,) for structure in NESTS))
+def nested(tf: Any, structure: Any) -> Any:
+    """Structures as `nest` takes them apart and puts them together."""
+    nest = tf.nest if hasattr(tf, "nest") else tf.contrib.framework.nest
+    leaves = nest.flatten(structure)
+    packed = nest.pack_sequence_as(structure, [str(leaf) for leaf in leaves])
+    return leaves, repr(packed), repr(nest.map_structure(lambda leaf: [leaf], structure))
+
+
+@case(([1], [2, 3]), ([1], (1,)), ({"a": 1}, {"b": 1}), ([1], 1), ([[1]], [1]), ([1], [5]))
+def nested_alike(tf: Any, first: Any, second: Any) -> Any:
+    """Structures of one form, and of several."""
+    nest = tf.nest if hasattr(tf, "nest") else tf.contrib.framework.nest
+    return nest.assert_same_structure(first, second)
