@@ -128,10 +128,7 @@ def _tasks(job: str, tasks: Any) -> dict[int, str]:
         )
     for index in tasks:
         if not isinstance(index, int):
-            raise TypeError(
-                f"The tasks for job {job!r} must be a list or a dictionary from integers to "
-                "strings."
-            )
+            raise TypeError(f"The tasks for job {job!r} have the number {index!r}, no integer.")
     return {index: _text(address) for index, address in tasks.items()}
 
 

@@ -36,7 +36,7 @@ class ItemHandler(ABC):
     """
 
     def __init__(self, keys: str | Sequence[str]) -> None:
-        self._keys = list(keys) if isinstance(keys, (tuple, list)) else [keys]  # type: ignore[list-item]
+        self._keys = [keys] if isinstance(keys, str) else list(keys)
 
     @property
     def keys(self) -> list[str]:
@@ -213,7 +213,7 @@ class Image(ItemHandler):
         content = keys_to_tensors[self._image_key]
         if self._shape is None:
             return self._decoded(content)
-        shape = list(self._shape)
+        shape: Any = list(self._shape)
         form = keys_to_tensors[self._format_key]
         return cond(
             ops.logical_or(ops.equal(form, "raw"), ops.equal(form, "RAW")),
@@ -260,7 +260,8 @@ class TFExampleDecoder:
         for key in sorted(self._keys_to_features):
             feature = self._keys_to_features[key]
             if isinstance(feature, FixedLenFeature):
-                example[key] = ops.reshape(example[key], feature.shape)
+                shape: Any = feature.shape
+                example[key] = ops.reshape(example[key], shape)
         handlers = [self._items_to_handlers[item] for item in items or self.list_items()]
         return [
             handler.tensors_to_item({key: example[key] for key in handler.keys})

@@ -7,6 +7,7 @@ Source: `tf.contrib.training.bucket` and `bucket_by_sequence_length` of TensorFl
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -110,8 +111,8 @@ def _add_filling(
     enqueues = [
         cond(
             ops.logical_and(is_kept, ops.equal(which, index)),
-            lambda queue=queue: _done(queue.enqueue(tensors)),
-            lambda: ops.constant(False),
+            partial(_enqueue, queue, tensors),
+            partial(ops.constant, False),
         )
         for index, queue in enumerate(queues)
     ]
@@ -127,8 +128,8 @@ def _add_filling(
     )
 
 
-def _done(op: Any) -> Any:
-    with ops.control_dependencies([op]):
+def _enqueue(queue: Any, tensors: list[Any]) -> Any:
+    with ops.control_dependencies([queue.enqueue(tensors)]):
         return ops.constant(True)
 
 

@@ -145,8 +145,10 @@ def _acceptance(
             "stratified_sample: a class that the input does not have (init_probs is 0) is to be in "
             "batches (target_probs is not 0). Make the batches without it."
         )
-    rates = np.divide(target, initial, out=np.zeros_like(target), where=initial > 0)
-    return rates / rates.max()
+    rates = np.zeros_like(target)
+    np.divide(target, initial, out=rates, where=initial > 0)
+    rates /= rates.max()
+    return rates
 
 
 def _estimate(label: Any, num_classes: int) -> Any:
