@@ -41,7 +41,7 @@ class ItemHandler(ABC):
     @property
     def keys(self) -> list[str]:
         """The names of the features."""
-        return self._keys
+        return list(self._keys)
 
     @abstractmethod
     def tensors_to_item(self, keys_to_tensors: Mapping[str, Any]) -> Any:

@@ -67,9 +67,7 @@ def bucket(
     """
     names = sorted(tensors) if isinstance(tensors, Mapping) else None
     given = [tensors[key] for key in names] if names is not None else list(tensors)
-    sizes = (
-        list(batch_size) if isinstance(batch_size, (list, tuple)) else [batch_size] * num_buckets
-    )
+    sizes = [batch_size] * num_buckets if isinstance(batch_size, int) else list(batch_size)
     _check(num_buckets, sizes, bucket_capacities)
     with name_scope(name, "bucket", given):
         given = [ops.convert_to_tensor(tensor) for tensor in given]
