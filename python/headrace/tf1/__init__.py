@@ -338,7 +338,9 @@ from headrace.tf1.adapters.variables import (
     initialize_all_variables,
     initialize_local_variables,
     initialize_variables,
+    op_scope,
     tables_initializer,
+    variable_op_scope,
     variable_scope,
 )
 from headrace.tf1.behaviour import (
@@ -591,6 +593,7 @@ __all__ = [
     "ones",
     "ones_initializer",
     "ones_like",
+    "op_scope",
     "pad",
     "parse_example",
     "parse_single_example",
@@ -695,6 +698,7 @@ __all__ = [
     "unique",
     "unique_with_counts",
     "unstack",
+    "variable_op_scope",
     "variable_scope",
     "variables_initializer",
     "variance_scaling_initializer",
