@@ -64,6 +64,8 @@ WANTED: dict[str, str] = {
     "whatever ended it; with TensorFlow the consumer waits for ever",
     "runners.without_rows_and_epochs": "an error; with TensorFlow the runner looks for rows for "
     "ever, and its consumer waits",
+    "training.clusters[5]": "a TypeError, as for an address that is no text; Python's ValueError "
+    "comes out of TensorFlow",
     "images.greys[9]": "TensorFlow has no kernel for these types",
 }
 

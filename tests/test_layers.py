@@ -54,6 +54,7 @@ TABLE = (
         upstream="queue_runner",
         input="queue_runner",
     ),
+    row("training"),
     row("pipeline", "tf1"),
     row("testing"),
     row("demo"),

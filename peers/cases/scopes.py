@@ -162,3 +162,13 @@ def entered_twice(tf: Any, how: str) -> Any:
     tf.get_variable_scope().reuse_variables()
     with tf.variable_scope("a"):
         return tf.get_variable("v", [1]) is first
+
+
+@case(("given", None), (None, "default"), (None, None))
+def old_forms(tf: Any, name: str | None, default_name: str | None) -> Any:
+    """Scopes whose values come first."""
+    value = tf.constant(1)
+    with tf.op_scope([value], name, default_name) as scope:
+        inside = tf.constant(1, name="a").op.name
+    with tf.variable_op_scope([value], name, default_name):
+        return str(scope), inside, tf.get_variable("v", []).name, tf.constant(1, name="a").op.name

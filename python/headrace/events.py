@@ -19,17 +19,17 @@ import weakref
 from collections.abc import Iterator
 from os import PathLike, fspath
 from types import TracebackType
-from typing import Final, SupportsInt
+from typing import ClassVar, Final, SupportsInt
 
 from google.protobuf.message import DecodeError
 
 from headrace import engine, gfile
 from headrace.errors import AlreadyExistsError, DataLossError
-from headrace.graph import Graph
+from headrace.graph import Graph, get_default_graph
 from headrace.protos import Event, GraphDef, NodeDef, SessionLog, Summary
 from headrace.records import tf_record_iterator
 
-__all__ = ["FileWriter", "summary_iterator"]
+__all__ = ["FileWriter", "FileWriterCache", "summary_iterator"]
 
 _FILE_VERSION: Final = "brain.Event:2"
 
@@ -194,6 +194,39 @@ class FileWriter:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+class FileWriterCache:
+    """One writer for each directory, for all that write there.
+
+    Source: `tf.summary.FileWriterCache` of TensorFlow 1.15.
+    """
+
+    _lock = threading.Lock()
+    # Guarded by the lock.
+    _cache: ClassVar[dict[str, FileWriter]] = {}
+
+    @staticmethod
+    def get(logdir: str | PathLike[str]) -> FileWriter:
+        """Returns the writer of a directory, which is made by the first call.
+
+        Args:
+            logdir: The directory.
+        """
+        key = fspath(logdir)
+        with FileWriterCache._lock:
+            if key not in FileWriterCache._cache:
+                FileWriterCache._cache[key] = FileWriter(key, graph=get_default_graph())
+            return FileWriterCache._cache[key]
+
+    @staticmethod
+    def clear() -> None:
+        """Forgets all writers, whose events are flushed."""
+        with FileWriterCache._lock:
+            writers = list(FileWriterCache._cache.values())
+            FileWriterCache._cache.clear()
+        for writer in writers:
+            writer.flush()
 
 
 class _EventFile:

@@ -136,3 +136,12 @@ def test_options_that_mean_nothing_here_are_kept():
     assert (config.gpu_options.allow_growth, config.device_count) == (True, {})
     with tf.Session(config=config) as session:
         assert session.run(tf.constant(1)) == 1
+
+
+def test_scopes_in_their_old_form():
+    with tf.op_scope([tf.constant(1)], None, "scope") as scope:
+        assert tf.constant(1, name="inside").op.name == f"{scope}inside" == "scope/inside"
+    with tf.variable_op_scope([], None, "default"):
+        first = tf.get_variable("v", [])
+    with tf.variable_op_scope([], "default", reuse=True):
+        assert tf.get_variable("v", []) is first

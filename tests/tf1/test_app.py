@@ -132,3 +132,16 @@ def test_a_program_may_say_that_it_is_one_for_tensorflow_1():
     assert not tf.executing_eagerly()
     assert tf.VERSION.startswith("1.")
     assert tf.__version__ == tf.VERSION
+
+
+def test_all_flags_are_listed_under_their_private_name(monkeypatch):
+    """Programs print them so before they begin."""
+    values = FlagValues()
+    tf.flags.DEFINE_integer("size", 3, "", values)
+    tf.flags.DEFINE_string("name", "x", "", values)
+    monkeypatch.setattr("sys.argv", ["program", "--size=4", "--other"])
+    values._parse_flags()
+    assert values.is_parsed()
+    listed = getattr(values, "__flags")
+    assert {key: flag.value for key, flag in sorted(listed.items())} == {"name": "x", "size": 4}
+    assert values.flag_values_dict() == {"name": "x", "size": 4}

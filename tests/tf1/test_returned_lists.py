@@ -67,8 +67,88 @@ def lines_of(path: str) -> list[Any]:
         return file.readlines()
 
 
+def _of_slim() -> dict[str, Callable[[World], Any]]:
+    slim = tf.contrib.slim
+    readers, decoders = slim.parallel_reader, slim.tfexample_decoder
+    handlers = {
+        "BoundingBox": decoders.BoundingBox(),
+        "Image": decoders.Image(),
+        "ItemHandler": decoders.Image(),
+        "ItemHandlerCallback": decoders.ItemHandlerCallback("b", len),
+        "SparseTensor": decoders.SparseTensor(),
+        "Tensor": decoders.Tensor("b"),
+    }
+
+    def decoder(w: World) -> Any:
+        return decoders.TFExampleDecoder(w.features, {"b": handlers["Tensor"]})
+
+    def provider(w: World) -> Any:
+        given = slim.dataset.Dataset([w.path], tf.TFRecordReader, decoder(w), 1, {})
+        return slim.dataset_data_provider.DatasetDataProvider(given)
+
+    def queue() -> Any:
+        return tf.FIFOQueue(9, [tf.string, tf.string])
+
+    plain = slim.data_provider.DataProvider({"a": 1}, 1)
+    return {
+        **{
+            f"contrib.slim.tfexample_decoder.{name}.keys": lambda w, h=handler: h.keys
+            for name, handler in handlers.items()
+        },
+        "contrib.slim.tfexample_decoder.TFExampleDecoder.decode": lambda w: decoder(w).decode(
+            tf.constant(b"")
+        ),
+        "contrib.slim.tfexample_decoder.TFExampleDecoder.list_items": lambda w: decoder(
+            w
+        ).list_items(),
+        "contrib.slim.data_provider.DataProvider.get": lambda w: plain.get(["a"]),
+        "contrib.slim.data_provider.DataProvider.list_items": lambda w: plain.list_items(),
+        "contrib.slim.dataset_data_provider.DatasetDataProvider.get": lambda w: provider(w).get(
+            ["b"]
+        ),
+        "contrib.slim.dataset_data_provider.DatasetDataProvider.list_items": lambda w: provider(
+            w
+        ).list_items(),
+        "contrib.slim.parallel_reader.ParallelReader.read": lambda w: readers.ParallelReader(
+            tf.TFRecordReader, queue()
+        ).read(queue()),
+        "contrib.slim.parallel_reader.get_data_files": lambda w: readers.get_data_files(w.path),
+        "contrib.slim.parallel_reader.parallel_read": lambda w: readers.parallel_read(
+            w.path, tf.TFRecordReader
+        ),
+    }
+
+
+def _of_contrib() -> dict[str, Callable[[World], Any]]:
+    nest, training = tf.contrib.framework.nest, tf.contrib.training
+    cluster = tf.train.ClusterSpec({"a": ["b:1"], "c": {3: "d:2"}})
+    return {
+        "contrib.framework.nest.flatten": lambda w: nest.flatten(1),
+        "contrib.framework.nest.flatten_dict_items": lambda w: nest.flatten_dict_items({1: 2}),
+        "contrib.framework.nest.flatten_up_to": lambda w: nest.flatten_up_to([1], [2]),
+        "contrib.framework.nest.flatten_with_joined_string_paths": lambda w: (
+            nest.flatten_with_joined_string_paths([1])
+        ),
+        "contrib.learn.io.read_batch_features": lambda w: tf.contrib.learn.io.read_batch_features(
+            w.path, 2, w.features, tf.TFRecordReader
+        ),
+        "contrib.training.rejection_sample": lambda w: training.rejection_sample(
+            [w.x], lambda given: 1.0, 2
+        ),
+        "contrib.training.stratified_sample": lambda w: training.stratified_sample(
+            [w.x], 0, [0.5, 0.5], 2
+        ),
+        "train.ClusterSpec.as_dict": lambda w: cluster.as_dict(),
+        "train.ClusterSpec.job_tasks": lambda w: cluster.job_tasks("c"),
+        "train.ClusterSpec.jobs": lambda w: cluster.jobs,
+        "train.ClusterSpec.task_indices": lambda w: cluster.task_indices("c"),
+    }
+
+
 RETURNED: dict[str, Callable[[World], Any]] = {
     **_queues(),
+    **_of_slim(),
+    **_of_contrib(),
     "QueueBase.dequeue": lambda w: w.queue.dequeue(),
     "QueueBase.dequeue_many": lambda w: w.queue.dequeue_many(2),
     "QueueBase.dequeue_up_to": lambda w: w.queue.dequeue_up_to(2),
@@ -147,7 +227,12 @@ RETURNED: dict[str, Callable[[World], Any]] = {
     "train.slice_input_producer": lambda w: tf.train.slice_input_producer([w.x, w.x]),
 }
 
+_FINALIZED = "makes a list of threads for each call; the supervisor has finalized the graph"
 NO_LIST = {
+    "train.Supervisor.StartQueueRunners": _FINALIZED,
+    "train.Supervisor.StartStandardServices": _FINALIZED,
+    "train.Supervisor.start_queue_runners": _FINALIZED,
+    "train.Supervisor.start_standard_services": _FINALIZED,
     "Graph.get_collection_ref": "the list itself is what it is for",
     "get_collection_ref": "the list itself is what it is for",
 }

@@ -255,6 +255,11 @@ class Graph:
         with self._lock:
             self._is_finalized = True
 
+    def _unsafe_unfinalize(self) -> None:
+        """Lets the graph grow again: for monitored sessions, which finalize it while they run."""
+        with self._lock:
+            self._is_finalized = False
+
     @property
     def finalized(self) -> bool:
         """Whether `finalize` was called."""

@@ -1,5 +1,6 @@
 """Checkpoints: the values of variables, in files that TensorFlow reads and writes too."""
 
+from headrace.saver.graph_file import write_graph
 from headrace.saver.meta_graph import export_meta_graph
 from headrace.saver.reader import (
     CheckpointReader,
@@ -32,4 +33,5 @@ __all__ = [
     "load_variable",
     "remove_checkpoint",
     "update_checkpoint_state",
+    "write_graph",
 ]

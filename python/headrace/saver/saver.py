@@ -109,12 +109,14 @@ class Saver:
             self.build()
 
     def build(self) -> None:
-        """Looks up the variables, of a saver made with `defer_build`.
+        """Looks up the variables, of a saver made with `defer_build`. Another call does nothing.
 
         Raises:
             TypeError: As the constructor does.
             ValueError: As the constructor does.
         """
+        if self._variables is not None:
+            return
         variables = _by_name(self._var_list)
         if not variables and not self._is_allowed_empty:
             raise ValueError("No variables to save")

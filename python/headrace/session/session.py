@@ -40,6 +40,7 @@ from headrace.session.lowering import Lowering
 from headrace.session.options import ConfigProto, RunOptions
 from headrace.session.resources import Resources
 from headrace.session.runners import Progress, Runners
+from headrace.session.targets import check_target
 from headrace.session.waits import Waits, Watch
 
 if TYPE_CHECKING:
@@ -77,11 +78,12 @@ class Session:
     run last, 512 at least and 1,024 at most, and makes others anew.
 
     Args:
-        target: Accepted for TensorFlow's sake; a string.
+        target: "", or the target of a `tf.train.Server`: sessions run in this process.
         graph: The graph to run; None for the default graph.
         config: See `ConfigProto`.
 
     Raises:
+        NotFoundError: If the target is another process.
         TypeError: If an argument is of another type.
     """
 
@@ -90,6 +92,7 @@ class Session:
     ) -> None:
         if not isinstance(target, (str, bytes)):
             raise TypeError(f"target must be a string, but got {target!r}")
+        check_target(target)
         if graph is not None and not isinstance(graph, Graph):
             raise TypeError(f"graph must be a tf.Graph, but got {type(graph)}")
         if config is not None and not isinstance(config, ConfigProto):

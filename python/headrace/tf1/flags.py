@@ -142,12 +142,26 @@ class FlagValues:
         lines = [f"  --{f.name}: {f.help}\n    (default: {f.default!r})" for f in self]
         return "\n".join([f"USAGE: {sys.argv[0]} [flags]", *lines])
 
+    def is_parsed(self) -> bool:
+        """Whether a command line was parsed."""
+        return bool(self._is_read)
+
+    def flag_values_dict(self) -> dict[str, Any]:
+        """Returns the value of each flag by its name."""
+        return {flag.name: flag.value for flag in self}
+
+    def _parse_flags(self, args: Sequence[str] | None = None) -> None:
+        # Programs from before TensorFlow 1.5 call this.
+        self(sys.argv if args is None else [sys.argv[0], *args], known_only=True)
+
     def __getattr__(self, name: str) -> Any:
-        if name not in self._flags:
+        # Programs list all flags with `FLAGS.__flags`.
+        is_list = name == "__flags"
+        if not is_list and name not in self._flags:
             raise AttributeError(name)
         if not self._is_read:
             self(sys.argv)
-        return self._flags[name].value
+        return self._flags if is_list else self._flags[name].value
 
     def __setattr__(self, name: str, value: object) -> None:
         self[name].set(value)

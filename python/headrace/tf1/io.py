@@ -37,6 +37,7 @@ from headrace.tf1.namespace import namespace
 
 if TYPE_CHECKING:
     from headrace.ops.records.decode_json_example import decode_json_example
+    from headrace.saver import write_graph
 
 __all__ = [
     "FixedLenFeature",
@@ -74,10 +75,14 @@ __all__ = [
     "serialize_tensor",
     "tf_record_iterator",
     "write_file",
+    "write_graph",
 ]
 
 # What needs protocol buffers is loaded when it is first used.
-_LATE = {"decode_json_example": "headrace.ops.records.decode_json_example"}
+_LATE = {
+    "decode_json_example": "headrace.ops.records.decode_json_example",
+    "write_graph": "headrace.saver",
+}
 
 if not TYPE_CHECKING:  # For mypy a wrong name is an error.
     __getattr__, __dir__ = namespace(__name__, __all__, _LATE)

@@ -15,10 +15,6 @@ _TRAINING = (
     "Training is not part of headrace: give its batches to PyTorch, JAX or NumPy. "
     "examples/torch_digits.py and examples/jax_digits.py show how."
 )
-_INFRASTRUCTURE = (
-    "Sessions that run a training loop are not here: use `tf.Session` with `tf.train.Coordinator` "
-    "and `tf.train.start_queue_runners`."
-)
 _LOOPS = (
     "Loops in the graph are not here: a queue runner repeats an operation, and `tf.py_func` calls "
     "a Python function with a loop of its own."
@@ -32,26 +28,18 @@ _OTHER = (
 
 # The first that matches the beginning of a name counts.
 _REMEDIES = (
-    (r"data(\.|$)", _DATA),
+    (r"(contrib\.)?data(\.|$)", _DATA),
     (r"while_loop|map_fn|scan|fold[lr]|case$|TensorArray|vectorized_map", _LOOPS),
-    (
-        r"train\.(import_meta_graph|write_graph)|import_graph_def|io\.write_graph|graph_util",
-        _GRAPHS,
-    ),
-    (
-        r"train\.(\w*Session|\w*Hook|\w*Listener|Supervisor|Scaffold|Session\w+|\w*Server\w*|Cluster\w+"
-        r"|JobDef|basic_train_loop|replica_device_setter|\w*Creator|SecondOrStepTimer)",
-        _INFRASTRUCTURE,
-    ),
+    (r"train\.import_meta_graph|import_graph_def|graph_util", _GRAPHS),
     (
         r"nn\.|layers|keras|estimator|losses|metrics|gradients|hessians|distribute|feature_column"
-        r"|train\.\w*(Optimizer|Average|decay|sdca|piecewise|warm)|contrib\.(layers|slim|rnn|losses)"
+        r"|train\.\w*(Optimizer|Average|decay|sdca|piecewise|warm)|contrib\.(layers|losses|metrics|rnn|opt|keras|estimator|slim\.[^.]*$|learn\.[^.]*$)"
         r"|GradientTape|custom_gradient|clip_by_\w*norm|RegisterGradient|trainable_variables|tpu",
         _TRAINING,
     ),
     (
         r"contrib(\.|$)",
-        "`tf.contrib` is not here. Most of its input functions have a form without it.",
+        "Of `tf.contrib` only what makes inputs is here. Most of it has a form without `contrib`.",
     ),
 )
 

@@ -9,12 +9,13 @@ from headrace.ops.summary.scalar import scalar
 from headrace.tf1.namespace import namespace
 
 if TYPE_CHECKING:
-    from headrace.events import FileWriter
+    from headrace.events import FileWriter, FileWriterCache
     from headrace.protos import Event, SessionLog, Summary
 
 __all__ = [
     "Event",
     "FileWriter",
+    "FileWriterCache",
     "SessionLog",
     "Summary",
     "histogram",
@@ -26,7 +27,7 @@ __all__ = [
 
 # What needs protocol buffers is loaded when it is first used.
 _LATE = {
-    "FileWriter": "headrace.events",
+    **dict.fromkeys(("FileWriter", "FileWriterCache"), "headrace.events"),
     **dict.fromkeys(("Event", "SessionLog", "Summary"), "headrace.protos"),
 }
 

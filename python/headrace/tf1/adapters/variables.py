@@ -14,7 +14,7 @@ from typing import Any, cast
 from headrace import input as pipelines
 from headrace import ops
 from headrace.dtypes import DTypeLike
-from headrace.graph import Graph, GraphKeys, Operation, TensorLike
+from headrace.graph import Graph, GraphKeys, Operation, TensorLike, name_scope
 from headrace.ops.variables.store import Initializer, Regularizer, Reuse
 from headrace.ops.variables.variable import InitialValue
 from headrace.shapes import ShapeLike
@@ -30,7 +30,9 @@ __all__ = [
     "initialize_local_variables",
     "initialize_variables",
     "match_filenames_once",
+    "op_scope",
     "tables_initializer",
+    "variable_op_scope",
     "variable_scope",
 ]
 
@@ -207,6 +209,46 @@ def variable_scope(
         dtype=dtype,
         constraint=constraint,
         auxiliary_name_scope=auxiliary_name_scope,
+    ) as scope:
+        yield scope
+
+
+@contextmanager
+def op_scope(
+    values: Iterable[object] | None, name: str | None, default_name: str | None = None
+) -> Iterator[str]:
+    """The old form of `name_scope`, whose values come first."""
+    with name_scope(name, default_name, values) as scope:
+        yield scope
+
+
+@contextmanager
+def variable_op_scope(
+    values: Iterable[object] | None,
+    name_or_scope: str | ops.VariableScope | None,
+    default_name: str | None = None,
+    initializer: Initializer | None = None,
+    regularizer: Regularizer | None = None,
+    caching_device: object = None,
+    partitioner: None = None,
+    custom_getter: None = None,
+    reuse: Reuse | None = None,
+    dtype: DTypeLike | None = None,
+    use_resource: bool | None = None,
+    constraint: Callable[..., Any] | None = None,
+) -> Iterator[ops.VariableScope]:
+    """The old form of `variable_scope`, whose values come first."""
+    with variable_scope(
+        name_or_scope,
+        default_name,
+        values,
+        initializer,
+        regularizer,
+        partitioner=partitioner,
+        custom_getter=custom_getter,
+        reuse=reuse,
+        dtype=dtype,
+        constraint=constraint,
     ) as scope:
         yield scope
 

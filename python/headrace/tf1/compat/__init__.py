@@ -1,4 +1,4 @@
-"""`tf.compat`: conversion between text and bytes, and names of TensorFlow 2.
+"""`tf.compat`: conversion between text and bytes, names of TensorFlow 2, and `install`.
 
 Source: `tf.compat` of TensorFlow 1.15.
 """
@@ -12,6 +12,9 @@ import numpy as np
 from headrace.tf1.compat import v2
 from headrace.tf1.namespace import namespace
 
+if TYPE_CHECKING:
+    from headrace.tf1.compat.installation import install
+
 __all__ = [
     "as_bytes",
     "as_str",
@@ -19,6 +22,7 @@ __all__ = [
     "as_text",
     "bytes_or_text_types",
     "complex_types",
+    "install",
     "integral_types",
     "path_to_str",
     "real_types",
@@ -81,4 +85,6 @@ def path_to_str(path: object) -> object:
 
 
 if not TYPE_CHECKING:  # For mypy a wrong name is an error.
-    __getattr__, __dir__ = namespace(__name__, __all__)
+    __getattr__, __dir__ = namespace(
+        __name__, __all__, {"install": "headrace.tf1.compat.installation"}
+    )

@@ -1,0 +1,174 @@
+"""Names that TensorFlow had before 1.0 and 1.15 has no more, with the arguments of then.
+
+`tf.compat.install(before_1_0=True)` puts them before those of 1.15.
+
+Source: TensorFlow 0.12.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from headrace import ops
+from headrace.events import FileWriter
+from headrace.graph import GraphKeys, Tensor, TensorLike
+from headrace.ops.summary.histogram import histogram
+from headrace.ops.summary.image import image
+from headrace.ops.summary.merge import merge, merge_all
+from headrace.ops.summary.scalar import scalar
+from headrace.tf1.adapters import array
+from headrace.tf1.adapters import image as images
+from headrace.tf1.adapters.math import matmul
+
+__all__ = [
+    "OVERLAYS",
+    "batch_matmul",
+    "concat",
+    "histogram_summary",
+    "image_summary",
+    "merge_all_summaries",
+    "merge_summary",
+    "pack",
+    "resize_images",
+    "reverse",
+    "scalar_summary",
+    "select",
+    "split",
+    "unpack",
+]
+
+
+def pack(values: TensorLike, axis: int = 0, name: str = "pack") -> Tensor:
+    """The old name of `stack`."""
+    return ops.stack(values, axis, name)
+
+
+def unpack(
+    value: TensorLike, num: int | None = None, axis: int = 0, name: str = "unpack"
+) -> list[Tensor]:
+    """The old name of `unstack`."""
+    return ops.unstack(value, num, axis, name)
+
+
+def concat(concat_dim: Any, values: Any, name: str = "concat") -> Tensor:
+    """Joins tensors along an axis, which comes first; the order of today is understood too."""
+    if isinstance(concat_dim, (list, tuple)):
+        concat_dim, values = values, concat_dim
+    if isinstance(concat_dim, (int, np.integer)) and isinstance(values, (list, tuple)):
+        return array.concat(concat_dim, values, name)
+    return ops.concat(values, concat_dim, name)
+
+
+def split(split_dim: int, num_split: int, value: TensorLike, name: str = "split") -> list[Tensor]:
+    """Splits a tensor into equal parts along an axis, which comes first."""
+    return ops.split(value, num_split, split_dim, name=name)
+
+
+def reverse(tensor: TensorLike, dims: Any, name: str | None = None) -> Tensor:
+    """Reverses the axes for which `dims` has True; numbers of axes are understood too."""
+    flags = np.asarray(dims) if not isinstance(dims, Tensor) else None
+    if flags is not None and flags.dtype == np.bool_:
+        dims = np.flatnonzero(flags).astype(np.int32)
+    return ops.reverse(tensor, dims, name)
+
+
+def select(condition: TensorLike, t: TensorLike, e: TensorLike, name: str | None = None) -> Tensor:
+    """The old name of `where` with three arguments."""
+    return ops.where(condition, t, e, name)
+
+
+def batch_matmul(
+    x: TensorLike, y: TensorLike, adj_x: bool = False, adj_y: bool = False, name: str | None = None
+) -> Tensor:
+    """The old name of `matmul`, for batches of matrices."""
+    return matmul(x, y, adjoint_a=bool(adj_x), adjoint_b=bool(adj_y), name=name)
+
+
+def scalar_summary(
+    tags: Any, values: TensorLike, collections: Sequence[str] | None = None, name: object = None
+) -> Tensor:
+    """The old name of `summary.scalar`. A list of tags has a vector of as many values."""
+    if isinstance(tags, (str, bytes)):
+        return scalar(_text(tags), values, collections)
+    numbers = ops.unstack(values, len(tags))
+    each = [scalar(_text(tag), v, []) for tag, v in zip(tags, numbers, strict=True)]
+    return merge(each, [GraphKeys.SUMMARIES] if collections is None else collections)
+
+
+def histogram_summary(
+    tag: str | bytes,
+    values: TensorLike,
+    collections: Sequence[str] | None = None,
+    name: object = None,
+) -> Tensor:
+    """The old name of `summary.histogram`."""
+    return histogram(_text(tag), values, collections)
+
+
+def image_summary(
+    tag: str | bytes,
+    tensor: TensorLike,
+    max_images: int = 3,
+    collections: Sequence[str] | None = None,
+    name: object = None,
+) -> Tensor:
+    """The old name of `summary.image`."""
+    return image(_text(tag), tensor, max_images, collections)
+
+
+def merge_summary(
+    inputs: Sequence[Tensor], collections: Sequence[str] | None = None, name: str | None = None
+) -> Tensor:
+    """The old name of `summary.merge`."""
+    return merge(inputs, collections, name)
+
+
+def merge_all_summaries(key: str = GraphKeys.SUMMARIES) -> Tensor | None:
+    """The old name of `summary.merge_all`."""
+    return merge_all(key)
+
+
+def resize_images(images_: TensorLike, *args: Any, **kwargs: Any) -> Tensor:
+    """Calls `image.resize_images`; the new height and width may be two arguments."""
+    if len(args) > 1 and all(isinstance(arg, (int, np.integer)) for arg in args[:2]):
+        args = (list(args[:2]), *args[2:])
+    elif "new_height" in kwargs:
+        kwargs["size"] = [kwargs.pop("new_height"), kwargs.pop("new_width")]
+    return images.resize_images(images_, *args, **kwargs)
+
+
+def _text(tag: str | bytes) -> str:
+    return tag.decode() if isinstance(tag, bytes) else tag
+
+
+# For each module of TensorFlow, as programs write it after `tf.`, its names of then.
+OVERLAYS: Final[Mapping[str, Mapping[str, Callable[..., Any]]]] = {
+    "": {
+        "batch_matmul": batch_matmul,
+        "complex_abs": ops.abs,
+        "concat": concat,
+        "concat_v2": ops.concat,
+        "histogram_summary": histogram_summary,
+        "image_summary": image_summary,
+        "inv": ops.reciprocal,
+        "listdiff": ops.setdiff1d,
+        "merge_all_summaries": merge_all_summaries,
+        "merge_summary": merge_summary,
+        "mul": ops.multiply,
+        "neg": ops.negative,
+        "pack": pack,
+        "reverse": reverse,
+        "scalar_summary": scalar_summary,
+        "select": select,
+        "split": split,
+        "sub": ops.subtract,
+        "unpack": unpack,
+    },
+    "image": {
+        "per_image_whitening": ops.per_image_standardization,
+        "random_crop": ops.random_crop,
+        "resize_images": resize_images,
+    },
+    "train": {"SummaryWriter": FileWriter},
+}

@@ -1,0 +1,116 @@
+"""Where the modules inside TensorFlow find their names here.
+
+Programs import from `tensorflow.python.*` and `tensorflow.contrib.*` what also has a public name.
+So each of those paths stands for some public modules, in which its names are looked for in order.
+"""
+
+from typing import Final
+
+__all__ = ["PATHS"]
+
+_FRAMEWORK: Final = {
+    "common_shapes": ["headrace.shapes"],
+    "constant_op": [""],
+    "device": ["headrace.graph", ""],
+    "dtypes": ["", "headrace.dtypes"],
+    "errors": ["errors"],
+    "errors_impl": ["errors"],
+    "function": [""],
+    "graph_io": ["train"],
+    "graph_util": [""],
+    "meta_graph": ["train"],
+    "op_def_library": [""],
+    "ops": ["", "headrace.graph"],
+    "random_seed": [""],
+    "sparse_tensor": ["", "sparse"],
+    "tensor_shape": ["", "headrace.shapes"],
+    "tensor_spec": [""],
+    "tensor_util": ["", "headrace.ops.framework.folding"],
+}
+_OPS: Final = {
+    "array_ops": ["", "nn"],
+    "check_ops": [""],
+    "clip_ops": [""],
+    "confusion_matrix": [""],
+    "control_flow_ops": ["", "train"],
+    "data_flow_ops": ["", "queue"],
+    "functional_ops": [""],
+    "gen_array_ops": [""],
+    "gen_image_ops": ["image", ""],
+    "gen_io_ops": ["io", ""],
+    "gen_parsing_ops": ["io", ""],
+    "image_ops": ["image", "io"],
+    "image_ops_impl": ["image", "io"],
+    "init_ops": ["", "initializers"],
+    "io_ops": ["io", ""],
+    "logging_ops": ["", "compat.before_1_0"],
+    "lookup_ops": [""],
+    "map_fn": [""],
+    "math_ops": ["math", ""],
+    "nn": ["nn", ""],
+    "nn_ops": ["nn", ""],
+    "numerics": [""],
+    "parsing_ops": ["io", ""],
+    "random_ops": ["", "random"],
+    "resources": [""],
+    "script_ops": [""],
+    "sparse_ops": ["", "sparse"],
+    "special_math_ops": ["math", ""],
+    "state_ops": [""],
+    "string_ops": ["strings", ""],
+    "summary_ops": ["summary"],
+    "tensor_array_ops": [""],
+    "variable_scope": [""],
+    "variables": [""],
+}
+_TRAINING: Final = [
+    *("basic_loops", "basic_session_run_hooks", "checkpoint_management", "checkpoint_utils"),
+    *("coordinator", "device_setter", "input", "monitored_session", "queue_runner"),
+    *("queue_runner_impl", "saver", "server_lib", "session_manager", "session_run_hook"),
+    *("summary_io", "supervisor", "training", "training_util"),
+]
+_SLIM: Final = [
+    *("data_provider", "dataset", "dataset_data_provider", "parallel_reader", "prefetch_queue"),
+    "tfexample_decoder",
+]
+_OTHERS: Final = {
+    "contrib.deprecated": ["compat.before_1_0"],
+    "core.example.example_pb2": ["train"],
+    "core.example.feature_pb2": ["train"],
+    "core.framework.graph_pb2": [""],
+    "core.framework.summary_pb2": [""],
+    "core.protobuf.config_pb2": [""],
+    "core.util.event_pb2": [""],
+    "python.client.session": [""],
+    "python.estimator.inputs.numpy_io": ["estimator.inputs"],
+    "python.estimator.inputs.pandas_io": ["estimator.inputs"],
+    "python.estimator.inputs.inputs": ["estimator.inputs"],
+    "python.estimator.inputs.queues.feeding_functions": ["estimator.inputs"],
+    "python.lib.io.file_io": ["headrace.tf1.compat.file_io", "gfile"],
+    "python.lib.io.python_io": ["python_io"],
+    "python.lib.io.tf_record": ["python_io"],
+    "python.platform.app": ["app"],
+    "python.platform.flags": ["flags"],
+    "python.platform.gfile": ["gfile"],
+    "python.platform.resource_loader": ["resource_loader"],
+    "python.platform.tf_logging": ["logging"],
+    "python.pywrap_tensorflow": ["train"],
+    "python.summary.summary": ["summary"],
+    "python.summary.summary_iterator": ["train"],
+    "python.summary.writer.writer": ["summary"],
+    "python.summary.writer.writer_cache": ["summary"],
+    "python.util.compat": ["compat"],
+    "python.util.nest": ["contrib.framework.nest"],
+}
+
+# Beside each path after "tensorflow." the modules to look in: those of `headrace.tf1` as programs
+# write them after `tf.`, "" for `tf` itself, and others by their full names.
+PATHS: Final[dict[str, list[str]]] = {
+    "compat.v1": [""],
+    "python": ["", "train"],
+    **{f"python.framework.{name}": spaces for name, spaces in _FRAMEWORK.items()},
+    **{f"python.ops.{name}": spaces for name, spaces in _OPS.items()},
+    **{f"python.training.{name}": ["train"] for name in _TRAINING},
+    **{f"contrib.slim.python.slim.data.{name}": [f"contrib.slim.{name}"] for name in _SLIM},
+    **_OTHERS,
+}

@@ -1,0 +1,51 @@
+"""`tf.contrib.framework`: global steps, variables, checkpoints, nested structures.
+
+Source: `tf.contrib.framework` of TensorFlow 1.15.
+"""
+
+from typing import TYPE_CHECKING
+
+from headrace.ops.control.assertions import assert_equal
+from headrace.ops.control.control_flow import with_dependencies
+from headrace.ops.control.static_assertions import is_numeric_tensor
+from headrace.ops.framework.conversion import is_tensor
+from headrace.ops.variables.global_step import (
+    assert_global_step,
+    get_global_step,
+    get_or_create_global_step,
+)
+from headrace.ops.variables.initialization import global_variables as get_variables
+from headrace.ops.variables.initialization import local_variables
+from headrace.tf1.adapters.control import assert_scalar
+from headrace.tf1.adapters.variables import create_global_step
+from headrace.tf1.contrib.framework import nest
+from headrace.tf1.namespace import namespace
+
+if TYPE_CHECKING:
+    from headrace.saver import list_variables, load_checkpoint, load_variable
+
+get_local_variables = local_variables
+
+__all__ = [
+    "assert_equal",
+    "assert_global_step",
+    "assert_scalar",
+    "create_global_step",
+    "get_global_step",
+    "get_local_variables",
+    "get_or_create_global_step",
+    "get_variables",
+    "is_numeric_tensor",
+    "is_tensor",
+    "list_variables",
+    "load_checkpoint",
+    "load_variable",
+    "nest",
+    "with_dependencies",
+]
+
+# What needs protocol buffers is loaded when it is first used.
+_LATE = dict.fromkeys(("list_variables", "load_checkpoint", "load_variable"), "headrace.saver")
+
+if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+    __getattr__, __dir__ = namespace(__name__, __all__, _LATE)

@@ -1,0 +1,311 @@
+"""`tf.contrib.framework.nest`: structures of lists, tuples and dicts.
+
+A structure is a list, tuple, named tuple or dict of structures; anything else is a leaf. The leaves
+of a dict come in the order of its sorted keys.
+
+Source: `tf.contrib.framework.nest` of TensorFlow 1.15.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from headrace.tf1.namespace import namespace
+
+__all__ = [
+    "assert_same_structure",
+    "assert_shallow_structure",
+    "flatten",
+    "flatten_dict_items",
+    "flatten_up_to",
+    "flatten_with_joined_string_paths",
+    "is_nested",
+    "is_sequence",
+    "map_structure",
+    "map_structure_up_to",
+    "pack_sequence_as",
+    "yield_flattened_up_to",
+]
+
+
+def is_nested(seq: object) -> bool:
+    """Whether it is a list, tuple or dict, and no leaf."""
+    return isinstance(seq, (Sequence, Mapping)) and not isinstance(seq, (str, bytes, bytearray))
+
+
+is_sequence = is_nested
+
+
+def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
+    """Returns the leaves of a structure in order.
+
+    Args:
+        structure: The structure; a leaf gives a list of itself.
+        expand_composites: Accepted for TensorFlow's sake.
+
+    Raises:
+        TypeError: If the keys of a dict cannot be sorted.
+    """
+    if not is_nested(structure):
+        return [structure]
+    return [leaf for item in _items(structure) for leaf in flatten(item)]
+
+
+def pack_sequence_as(structure: Any, flat_sequence: Any, expand_composites: bool = False) -> Any:
+    """Returns a structure of the same form with other leaves.
+
+    Args:
+        structure: The form.
+        flat_sequence: The leaves, in the order in which `flatten` gives them.
+        expand_composites: Accepted for TensorFlow's sake.
+
+    Raises:
+        TypeError: If `flat_sequence` is a leaf.
+        ValueError: If there are more or fewer leaves than in the form.
+    """
+    if not is_nested(flat_sequence):
+        raise TypeError(f"flat_sequence must be a sequence, got {type(flat_sequence).__name__}.")
+    num_leaves = len(flatten(structure))
+    if num_leaves != len(flat_sequence):
+        raise ValueError(
+            f"Could not pack sequence. Structure had {num_leaves} elements, but flat_sequence had "
+            f"{len(flat_sequence)} elements.  Structure: {structure}, flat_sequence: "
+            f"{flat_sequence}."
+        )
+    return _pack(structure, iter(flat_sequence))
+
+
+def map_structure(func: Callable[..., Any], *structure: Any, **kwargs: Any) -> Any:
+    """Calls a function for each leaf, or for the leaves of several structures at a place.
+
+    Args:
+        func: Called with a leaf of each structure.
+        *structure: Structures of the same form.
+        **kwargs: `check_types`: whether the types of lists, tuples and dicts must be the same.
+
+    Returns:
+        A structure of what the function returned, of the form of the first.
+
+    Raises:
+        TypeError: If `func` is no function, or types differ.
+        ValueError: If there is no structure, or their forms differ.
+    """
+    if not callable(func):
+        raise TypeError(f"func must be callable, got: {func}")
+    if not structure:
+        raise ValueError("Must provide at least one structure")
+    check_types = kwargs.pop("check_types", True)
+    kwargs.pop("expand_composites", None)
+    if kwargs:
+        raise ValueError(f"Only valid keyword arguments are `check_types`, not: {list(kwargs)}")
+    for other in structure[1:]:
+        assert_same_structure(structure[0], other, check_types)
+    leaves = zip(*map(flatten, structure), strict=True)
+    return _pack(structure[0], iter([func(*each) for each in leaves]))
+
+
+def assert_same_structure(
+    nest1: Any, nest2: Any, check_types: bool = True, expand_composites: bool = False
+) -> None:
+    """Checks that two structures have the same form.
+
+    Args:
+        nest1: One.
+        nest2: The other.
+        check_types: Whether the types of lists, tuples and dicts must be the same.
+        expand_composites: Accepted for TensorFlow's sake.
+
+    Raises:
+        TypeError: If types differ.
+        ValueError: If forms differ.
+    """
+    if is_nested(nest1) != is_nested(nest2):
+        raise ValueError(
+            "The two structures don't have the same nested structure.\n\n"
+            f"First structure: {nest1}\n\nSecond structure: {nest2}"
+        )
+    if not is_nested(nest1):
+        return
+    if check_types and not _are_of_one_type(nest1, nest2):
+        raise TypeError(
+            "The two structures don't have the same sequence type. First structure has type "
+            f"{type(nest1)}, while second structure has type {type(nest2)}."
+        )
+    if isinstance(nest1, Mapping) and isinstance(nest2, Mapping) and set(nest1) != set(nest2):
+        raise ValueError(
+            "The two dictionaries don't have the same set of keys. First structure has keys "
+            f"{list(nest1)}, while second structure has keys {list(nest2)}."
+        )
+    first, second = list(_items(nest1)), list(_items(nest2))
+    if len(first) != len(second):
+        raise ValueError(
+            "The two structures don't have the same number of elements. First structure: "
+            f"{nest1}. Second structure: {nest2}"
+        )
+    for one, other in zip(first, second, strict=True):
+        assert_same_structure(one, other, check_types)
+
+
+def assert_shallow_structure(
+    shallow_tree: Any, input_tree: Any, check_types: bool = True, expand_composites: bool = False
+) -> None:
+    """Checks that a structure has the form of another at least, and may go deeper.
+
+    Args:
+        shallow_tree: The form.
+        input_tree: What may go deeper.
+        check_types: Whether the types of lists, tuples and dicts must be the same.
+        expand_composites: Accepted for TensorFlow's sake.
+
+    Raises:
+        TypeError: If there is a leaf in place of a structure, or types differ.
+        ValueError: If numbers of items or keys differ.
+    """
+    if not is_nested(shallow_tree):
+        return
+    if not is_nested(input_tree):
+        raise TypeError(
+            "If shallow structure is a sequence, input must also be a sequence. Input has type: "
+            f"{type(input_tree)}."
+        )
+    if check_types and not _are_of_one_type(shallow_tree, input_tree):
+        raise TypeError(
+            "The two structures don't have the same sequence type. Input structure has type "
+            f"{type(input_tree)}, while shallow structure has type {type(shallow_tree)}."
+        )
+    if len(input_tree) != len(shallow_tree):
+        raise ValueError(
+            "The two structures don't have the same sequence length. Input structure has length "
+            f"{len(input_tree)}, while shallow structure has length {len(shallow_tree)}."
+        )
+    if isinstance(shallow_tree, Mapping) and set(shallow_tree) != set(input_tree):
+        raise ValueError(
+            "The two structures don't have the same keys. Input structure has keys "
+            f"{list(input_tree)}, while shallow structure has keys {list(shallow_tree)}."
+        )
+    for shallow, given in zip(_items(shallow_tree), _items(input_tree), strict=True):
+        assert_shallow_structure(shallow, given, check_types)
+
+
+def flatten_up_to(
+    shallow_tree: Any, input_tree: Any, check_types: bool = True, expand_composites: bool = False
+) -> list[Any]:
+    """Returns what stands in a structure where another has its leaves; see the check above."""
+    assert_shallow_structure(shallow_tree, input_tree, check_types)
+    return list(_flatten_up_to(shallow_tree, input_tree))
+
+
+def yield_flattened_up_to(shallow_tree: Any, input_tree: Any) -> Iterator[Any]:
+    """Gives what `flatten_up_to` returns."""
+    yield from flatten_up_to(shallow_tree, input_tree)
+
+
+def map_structure_up_to(
+    shallow_tree: Any, func: Callable[..., Any], *inputs: Any, **kwargs: Any
+) -> Any:
+    """Calls a function with what stands in structures where another has its leaves.
+
+    Args:
+        shallow_tree: The form.
+        func: The function.
+        *inputs: Structures that may go deeper.
+        **kwargs: `check_types`, as above.
+
+    Raises:
+        ValueError: If there are no inputs, or forms differ.
+    """
+    if not inputs:
+        raise ValueError("Cannot map over no sequences")
+    check_types = kwargs.get("check_types", True)
+    parts = [flatten_up_to(shallow_tree, given, check_types) for given in inputs]
+    return pack_sequence_as(shallow_tree, [func(*each) for each in zip(*parts, strict=True)])
+
+
+def flatten_dict_items(dictionary: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Returns a dict in which each leaf of a key has the leaf of its value.
+
+    Raises:
+        TypeError: If it is no dict.
+        ValueError: If keys occur twice, or a key has another form than its value.
+    """
+    if not isinstance(dictionary, Mapping):
+        raise TypeError("input must be a dictionary")
+    flat: dict[Any, Any] = {}
+    for key, value in dictionary.items():
+        if is_nested(key) and is_nested(value):
+            assert_same_structure(key, value, check_types=False)
+        elif is_nested(key):
+            raise ValueError(f"Could not flatten dictionary. Key was {key}, value was {value}.")
+        pairs = zip(flatten(key), flatten(value), strict=True) if is_nested(key) else [(key, value)]
+        for name, leaf in pairs:
+            if name in flat:
+                raise ValueError(f"Could not flatten dictionary: key {name} is not unique.")
+            flat[name] = leaf
+    return flat
+
+
+def flatten_with_joined_string_paths(
+    structure: Any, separator: str = "/", expand_composites: bool = False
+) -> list[tuple[str, Any]]:
+    """Returns the leaves in order, each with its place, such as "a/0/b".
+
+    Args:
+        structure: The structure.
+        separator: Stands between the parts of a place.
+        expand_composites: Accepted for TensorFlow's sake.
+    """
+    return [(separator.join(map(str, path)), leaf) for path, leaf in _with_paths(structure, ())]
+
+
+def _with_paths(structure: Any, path: tuple[Any, ...]) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    if not is_nested(structure):
+        yield path, structure
+        return
+    names = sorted(structure) if isinstance(structure, Mapping) else _names(structure)
+    for name, item in zip(names, _items(structure), strict=True):
+        yield from _with_paths(item, (*path, name))
+
+
+def _names(structure: Sequence[Any]) -> Sequence[Any]:
+    return getattr(structure, "_fields", range(len(structure)))
+
+
+def _items(structure: Any) -> Iterator[Any]:
+    """The items of a structure in order, one level deep."""
+    if isinstance(structure, Mapping):
+        try:
+            keys = sorted(structure)
+        except TypeError:
+            raise TypeError("nest only supports dicts with sortable keys.") from None
+        return (structure[key] for key in keys)
+    return iter(structure)
+
+
+def _pack(structure: Any, leaves: Iterator[Any]) -> Any:
+    if not is_nested(structure):
+        return next(leaves)
+    items = [_pack(item, leaves) for item in _items(structure)]
+    if isinstance(structure, Mapping):
+        found = dict(zip(sorted(structure), items, strict=True))
+        return type(structure)((key, found[key]) for key in structure)  # type: ignore[call-arg]
+    return type(structure)(*items) if hasattr(structure, "_fields") else type(structure)(items)
+
+
+def _flatten_up_to(shallow: Any, given: Any) -> Iterator[Any]:
+    if not is_nested(shallow):
+        yield given
+        return
+    for part, item in zip(_items(shallow), _items(given), strict=True):
+        yield from _flatten_up_to(part, item)
+
+
+def _are_of_one_type(first: Any, second: Any) -> bool:
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        return True
+    if hasattr(first, "_fields") and hasattr(second, "_fields"):
+        names = type(first).__name__ == type(second).__name__
+        return names and bool(first._fields == second._fields)
+    return type(first) is type(second)
+
+
+if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+    __getattr__, __dir__ = namespace(__name__, __all__)

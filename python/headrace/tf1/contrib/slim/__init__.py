@@ -1,0 +1,38 @@
+"""`tf.contrib.slim`: its data sets. Its layers and its training are models.
+
+Source: `tf.contrib.slim` of TensorFlow 1.15.
+"""
+
+from typing import TYPE_CHECKING
+
+from headrace.ops.variables.global_step import (
+    get_global_step,
+    get_or_create_global_step,
+)
+from headrace.ops.variables.initialization import local_variables as get_local_variables
+from headrace.tf1.adapters.variables import create_global_step
+from headrace.tf1.contrib.slim import (
+    data_provider,
+    dataset,
+    dataset_data_provider,
+    parallel_reader,
+    prefetch_queue,
+    tfexample_decoder,
+)
+from headrace.tf1.namespace import namespace
+
+__all__ = [
+    "create_global_step",
+    "data_provider",
+    "dataset",
+    "dataset_data_provider",
+    "get_global_step",
+    "get_local_variables",
+    "get_or_create_global_step",
+    "parallel_reader",
+    "prefetch_queue",
+    "tfexample_decoder",
+]
+
+if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+    __getattr__, __dir__ = namespace(__name__, __all__)

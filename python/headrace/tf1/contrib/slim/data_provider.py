@@ -1,0 +1,51 @@
+"""`slim.data_provider`: tensors by the names of items.
+
+Source: `tf.contrib.slim.data_provider` of TensorFlow 1.15.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from headrace.tf1.namespace import namespace
+
+__all__ = ["DataProvider"]
+
+
+class DataProvider:
+    """Gives the tensors of one example by the names of its items.
+
+    Args:
+        items_to_tensors: The tensors.
+        num_samples: How many examples there are; None if nobody knows.
+    """
+
+    def __init__(self, items_to_tensors: Mapping[str, Any], num_samples: int | None) -> None:
+        self._items_to_tensors = dict(items_to_tensors)
+        self._num_samples = num_samples
+
+    def get(self, items: Sequence[str]) -> list[Any]:
+        """Returns the tensors of items, in their order.
+
+        Raises:
+            ValueError: If `items` is no list or tuple, or there is no such item.
+        """
+        if not isinstance(items, (list, tuple)):
+            raise ValueError("items must be a list or tuple")
+        for item in items:
+            if item not in self._items_to_tensors:
+                raise ValueError(
+                    f"Item [{item}] is invalid. Valid entries include: {self.list_items()}"
+                )
+        return [self._items_to_tensors[item] for item in items]
+
+    def list_items(self) -> list[str]:
+        """Returns the names of the items."""
+        return list(self._items_to_tensors)
+
+    def num_samples(self) -> int | None:
+        """Returns how many examples there are; None if nobody knows."""
+        return self._num_samples
+
+
+if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+    __getattr__, __dir__ = namespace(__name__, __all__)

@@ -1,0 +1,48 @@
+"""`slim.dataset`: what is known of a data set.
+
+Source: `tf.contrib.slim.dataset` of TensorFlow 1.15.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from headrace.tf1.namespace import namespace
+
+__all__ = ["Dataset"]
+
+
+class Dataset:
+    """What is known of a data set. All arguments are attributes.
+
+    Args:
+        data_sources: Its files: names or patterns of names.
+        reader: The class of readers, such as `tf.TFRecordReader`.
+        decoder: Makes items of a record: has `list_items` and `decode`.
+        num_samples: How many examples there are.
+        items_to_descriptions: What each item is, in words.
+        **kwargs: Anything else, such as `num_classes`.
+    """
+
+    def __init__(
+        self,
+        data_sources: Any,
+        reader: Any,
+        decoder: Any,
+        num_samples: int | None,
+        items_to_descriptions: Mapping[str, str] | None,
+        **kwargs: Any,
+    ) -> None:
+        self.data_sources = data_sources
+        self.reader = reader
+        self.decoder = decoder
+        self.num_samples = num_samples
+        self.items_to_descriptions = items_to_descriptions
+        self.__dict__.update(kwargs)
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+
+if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+    __getattr__, __dir__ = namespace(__name__, __all__)

@@ -1,0 +1,72 @@
+"""`slim.dataset_data_provider`: examples of a data set, read by several readers.
+
+Source: `tf.contrib.slim.dataset_data_provider` of TensorFlow 1.15.
+"""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from headrace.tf1.contrib.slim.data_provider import DataProvider
+from headrace.tf1.contrib.slim.dataset import Dataset
+from headrace.tf1.contrib.slim.parallel_reader import parallel_read
+from headrace.tf1.namespace import namespace
+
+__all__ = ["DatasetDataProvider"]
+
+
+class DatasetDataProvider(DataProvider):
+    """Gives the tensors of one example of a data set. Adds queue runners to the graph.
+
+    Args:
+        dataset: The data set.
+        num_readers: How many files are read at the same time.
+        reader_kwargs: Arguments for each reader.
+        shuffle: Whether files and records come in random order.
+        num_epochs: How often each file is read; None for ever.
+        common_queue_capacity: How many records wait.
+        common_queue_min: How many of them are kept back, so that they stay well mixed.
+        record_key: Name of the item that is the record's key.
+        seed: For the order.
+        scope: Name scope of the operations.
+
+    Raises:
+        ValueError: If an item of the data set has the name `record_key`, or there are no files.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        num_readers: int = 1,
+        reader_kwargs: Mapping[str, Any] | None = None,
+        shuffle: bool = True,
+        num_epochs: int | None = None,
+        common_queue_capacity: int = 256,
+        common_queue_min: int = 128,
+        record_key: str = "record_key",
+        seed: int | None = None,
+        scope: str | None = None,
+    ) -> None:
+        key, data = parallel_read(
+            dataset.data_sources,
+            reader_class=dataset.reader,
+            num_epochs=num_epochs,
+            num_readers=num_readers,
+            reader_kwargs=reader_kwargs,
+            shuffle=shuffle,
+            capacity=common_queue_capacity,
+            min_after_dequeue=common_queue_min,
+            seed=seed,
+            scope=scope,
+        )
+        items = dataset.decoder.list_items()
+        if record_key in items:
+            raise ValueError(
+                "The item name used for `record_key` cannot also be used for a dataset item: "
+                f"{record_key}"
+            )
+        tensors = dict(zip(items, dataset.decoder.decode(data, items), strict=True))
+        super().__init__({**tensors, record_key: key}, dataset.num_samples)
+
+
+if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+    __getattr__, __dir__ = namespace(__name__, __all__)

@@ -1,0 +1,59 @@
+"""`slim.prefetch_queue`: a queue of batches, filled ahead.
+
+Source: `tf.contrib.slim.prefetch_queue` of TensorFlow 1.15.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from headrace.graph import name_scope
+from headrace.ops.framework.conversion import convert_to_tensor
+from headrace.ops.math.cast import cast
+from headrace.ops.queues import FIFOQueue, PaddingFIFOQueue, QueueBase
+from headrace.ops.summary.scalar import scalar
+from headrace.queue_runner import QueueRunner, add_queue_runner
+from headrace.tf1.namespace import namespace
+
+__all__ = ["prefetch_queue"]
+
+
+def prefetch_queue(
+    tensors: Sequence[Any] | Mapping[str, Any],
+    capacity: int = 8,
+    num_threads: int = 1,
+    dynamic_pad: bool = False,
+    shared_name: str | None = None,
+    name: str | None = None,
+) -> QueueBase:
+    """Returns a queue that a runner fills with tensors, so that they are computed ahead.
+
+    Args:
+        tensors: A list of tensors, or a dict; `dequeue` gives the same.
+        capacity: How many of them wait.
+        num_threads: Threads that compute them.
+        dynamic_pad: Whether shapes may be known in part.
+        shared_name: Name of the queue in the session.
+        name: Name scope of the operations.
+
+    Raises:
+        ValueError: If a shape is not fully known, unless `dynamic_pad`.
+    """
+    names = None
+    if isinstance(tensors, Mapping):
+        names = sorted(tensors)
+        tensors = [tensors[key] for key in names]
+    with name_scope(name, "prefetch_queue", tensors):
+        given = [convert_to_tensor(tensor) for tensor in tensors]
+        dtypes = [tensor.dtype for tensor in given]
+        shapes = [tensor.shape for tensor in given]
+        kind = PaddingFIFOQueue if dynamic_pad else FIFOQueue
+        queue = kind(capacity, dtypes, shapes, names=names, shared_name=shared_name)
+        value = dict(zip(names, given, strict=True)) if names else given
+        add_queue_runner(QueueRunner(queue, [queue.enqueue(value)] * num_threads))
+        share = cast(queue.size(), "float32") * (1.0 / capacity)
+        scalar(f"fraction_of_{capacity}_full", share)
+        return queue
+
+
+if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+    __getattr__, __dir__ = namespace(__name__, __all__)

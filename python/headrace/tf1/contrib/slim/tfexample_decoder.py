@@ -1,0 +1,281 @@
+"""`slim.tfexample_decoder`: items of `tf.train.Example` records.
+
+Source: `tf.contrib.slim.tfexample_decoder` of TensorFlow 1.15.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from headrace import dtypes, ops
+from headrace.dtypes import DTypeLike
+from headrace.ops.records.features import FixedLenFeature
+from headrace.ops.sparse.tensor import SparseTensor as _Sparse
+from headrace.ops.sparse.to_dense import sparse_tensor_to_dense
+from headrace.tf1.adapters.control import cond
+from headrace.tf1.adapters.image import decode_image
+from headrace.tf1.adapters.records import decode_raw, parse_single_example
+from headrace.tf1.namespace import namespace
+
+__all__ = [
+    "BoundingBox",
+    "Image",
+    "ItemHandler",
+    "ItemHandlerCallback",
+    "SparseTensor",
+    "TFExampleDecoder",
+    "Tensor",
+]
+
+
+class ItemHandler(ABC):
+    """Makes an item of some features.
+
+    Args:
+        keys: The name of a feature, or a list of some.
+    """
+
+    def __init__(self, keys: str | Sequence[str]) -> None:
+        self._keys = [keys] if isinstance(keys, str) else list(keys)
+
+    @property
+    def keys(self) -> list[str]:
+        """The names of the features."""
+        return list(self._keys)
+
+    @abstractmethod
+    def tensors_to_item(self, keys_to_tensors: Mapping[str, Any]) -> Any:
+        """Returns the item.
+
+        Args:
+            keys_to_tensors: The tensors of the features.
+        """
+
+
+class ItemHandlerCallback(ItemHandler):
+    """Calls a function.
+
+    Args:
+        keys: Names of features.
+        func: Called with the dict of their tensors; returns the item.
+    """
+
+    def __init__(self, keys: str | Sequence[str], func: Callable[[Mapping[str, Any]], Any]) -> None:
+        super().__init__(keys)
+        self._func = func
+
+    def tensors_to_item(self, keys_to_tensors: Mapping[str, Any]) -> Any:
+        """Returns what the function returns."""
+        return self._func(keys_to_tensors)
+
+
+class BoundingBox(ItemHandler):
+    """Boxes, of a feature for each side.
+
+    Args:
+        keys: Names of the sides; None for "ymin", "xmin", "ymax", "xmax".
+        prefix: Stands before them.
+
+    Raises:
+        ValueError: If there are not four.
+    """
+
+    def __init__(self, keys: Sequence[str] | None = None, prefix: str = "") -> None:
+        sides = list(keys) if keys is not None else ["ymin", "xmin", "ymax", "xmax"]
+        if len(sides) != 4:
+            raise ValueError(f"BoundingBox expects 4 keys but got {len(sides)}")
+        super().__init__([f"{prefix}{side}" for side in sides])
+
+    def tensors_to_item(self, keys_to_tensors: Mapping[str, Any]) -> Any:
+        """Returns float32 boxes, (number, 4), in the order of the sides."""
+        sides = [keys_to_tensors[key] for key in self._keys]
+        values = [side.values if isinstance(side, _Sparse) else side for side in sides]
+        return ops.transpose(ops.stack(values))
+
+
+class Tensor(ItemHandler):
+    """A feature as a dense tensor.
+
+    Args:
+        tensor_key: Name of the feature.
+        shape_keys: Names of the features that are its shape.
+        shape: Its shape.
+        default_value: Stands where a sparse feature has nothing.
+
+    Raises:
+        ValueError: If both `shape_keys` and `shape` are given.
+    """
+
+    def __init__(
+        self,
+        tensor_key: str,
+        shape_keys: str | Sequence[str] | None = None,
+        shape: Sequence[int] | None = None,
+        default_value: Any = 0,
+    ) -> None:
+        if shape_keys and shape is not None:
+            raise ValueError("Cannot specify both shape_keys and shape parameters.")
+        self._shape_keys: list[str] = (
+            [shape_keys] if isinstance(shape_keys, str) else list(shape_keys or [])
+        )
+        super().__init__([tensor_key, *self._shape_keys])
+        self._tensor_key = tensor_key
+        self._shape = shape
+        self._default_value = default_value
+
+    def tensors_to_item(self, keys_to_tensors: Mapping[str, Any]) -> Any:
+        """Returns the tensor."""
+        tensor = _dense(keys_to_tensors[self._tensor_key], self._default_value)
+        shape: Any = self._shape
+        if self._shape_keys:
+            sizes = [_dense(keys_to_tensors[key], 0) for key in self._shape_keys]
+            shape = ops.reshape(ops.stack(sizes), [-1])
+        return tensor if shape is None else ops.reshape(tensor, shape)
+
+
+class SparseTensor(ItemHandler):
+    """A sparse tensor of two features.
+
+    Args:
+        indices_key: Name of the indices; None for "indices".
+        values_key: Name of the values; None for "values".
+        shape: Its shape.
+        densify: Whether the item is dense.
+        default_value: Stands where it has nothing, if it is dense.
+    """
+
+    def __init__(
+        self,
+        indices_key: str | None = None,
+        values_key: str | None = None,
+        shape: Sequence[int] | None = None,
+        densify: bool = False,
+        default_value: Any = 0,
+    ) -> None:
+        super().__init__([indices_key or "indices", values_key or "values"])
+        self._shape = shape
+        self._densify = densify
+        self._default_value = default_value
+
+    def tensors_to_item(self, keys_to_tensors: Mapping[str, Any]) -> Any:
+        """Returns the tensor."""
+        indices, values = (keys_to_tensors[key] for key in self._keys)
+        indices = ops.expand_dims(indices.values, 1)
+        shape: Any = self._shape
+        if shape is None:
+            shape = values.dense_shape
+        indices = ops.cast(indices, dtypes.int64)
+        tensor = _Sparse(indices, values.values, ops.cast(shape, dtypes.int64))
+        return sparse_tensor_to_dense(tensor, self._default_value) if self._densify else tensor
+
+
+class Image(ItemHandler):
+    """An image that is decoded.
+
+    Args:
+        image_key: Name of the bytes; None for "image/encoded".
+        format_key: Name of their format; None for "image/format". "raw" and "RAW" are not decoded.
+        shape: The shape of the image; needed for "raw".
+        channels: How many there are.
+        dtype: The type of the image.
+        repeated: Must be False.
+        dct_method: As for `tf.image.decode_jpeg`.
+
+    Raises:
+        ValueError: If `repeated`.
+    """
+
+    def __init__(
+        self,
+        image_key: str | None = None,
+        format_key: str | None = None,
+        shape: Sequence[int] | None = None,
+        channels: int = 3,
+        dtype: DTypeLike = dtypes.uint8,
+        repeated: bool = False,
+        dct_method: str = "",
+    ) -> None:
+        if repeated:
+            raise ValueError(
+                "tfexample_decoder.Image: got repeated=True, which is not supported. Decode each "
+                "image with an ItemHandlerCallback."
+            )
+        self._image_key = image_key or "image/encoded"
+        self._format_key = format_key or "image/format"
+        super().__init__([self._image_key, self._format_key])
+        self._shape = shape
+        self._channels = channels
+        self._dtype = dtypes.as_dtype(dtype)
+        self._dct_method = dct_method
+
+    def tensors_to_item(self, keys_to_tensors: Mapping[str, Any]) -> Any:
+        """Returns the image, (height, width, channels)."""
+        content = keys_to_tensors[self._image_key]
+        if self._shape is None:
+            return self._decoded(content)
+        shape: Any = list(self._shape)
+        form = keys_to_tensors[self._format_key]
+        return cond(
+            ops.logical_or(ops.equal(form, "raw"), ops.equal(form, "RAW")),
+            lambda: ops.reshape(decode_raw(content, self._dtype), shape),
+            lambda: ops.reshape(self._decoded(content), shape),
+        )
+
+    def _decoded(self, content: Any) -> Any:
+        if self._dtype == dtypes.uint8:
+            # It decodes the other formats too.
+            image = ops.decode_jpeg(content, self._channels, dct_method=self._dct_method)
+        else:
+            image = decode_image(content, self._channels, self._dtype)
+        image.set_shape([None, None, self._channels or None])
+        return image
+
+
+class TFExampleDecoder:
+    """Makes items of `tf.train.Example` records.
+
+    Args:
+        keys_to_features: What `tf.parse_single_example` takes.
+        items_to_handlers: For each item what makes it.
+    """
+
+    def __init__(
+        self, keys_to_features: Mapping[str, Any], items_to_handlers: Mapping[str, ItemHandler]
+    ) -> None:
+        self._keys_to_features = dict(keys_to_features)
+        self._items_to_handlers = dict(items_to_handlers)
+
+    def list_items(self) -> list[str]:
+        """Returns the names of the items."""
+        return list(self._items_to_handlers)
+
+    def decode(self, serialized_example: Any, items: Sequence[str] | None = None) -> list[Any]:
+        """Returns items of a record.
+
+        Args:
+            serialized_example: The record, a string scalar.
+            items: Names of the items; None for all.
+        """
+        example = parse_single_example(serialized_example, self._keys_to_features)
+        for key in sorted(self._keys_to_features):
+            feature = self._keys_to_features[key]
+            if isinstance(feature, FixedLenFeature):
+                shape: Any = feature.shape
+                example[key] = ops.reshape(example[key], shape)
+        handlers = [self._items_to_handlers[item] for item in items or self.list_items()]
+        return [
+            handler.tensors_to_item({key: example[key] for key in handler.keys})
+            for handler in handlers
+        ]
+
+
+def _dense(tensor: Any, default_value: Any) -> Any:
+    if not isinstance(tensor, _Sparse):
+        return tensor
+    if tensor.dtype == dtypes.string and not isinstance(default_value, (str, bytes)):
+        default_value = ""
+    return sparse_tensor_to_dense(tensor, default_value)
+
+
+if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+    __getattr__, __dir__ = namespace(__name__, __all__)

@@ -1,0 +1,15 @@
+"""`tf.contrib.training`: batches of alike lengths, and of other distributions.
+
+Source: `tf.contrib.training` of TensorFlow 1.15.
+"""
+
+from typing import TYPE_CHECKING
+
+from headrace.tf1.contrib.training.bucketing import bucket, bucket_by_sequence_length
+from headrace.tf1.contrib.training.sampling import rejection_sample, stratified_sample
+from headrace.tf1.namespace import namespace
+
+__all__ = ["bucket", "bucket_by_sequence_length", "rejection_sample", "stratified_sample"]
+
+if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+    __getattr__, __dir__ = namespace(__name__, __all__)

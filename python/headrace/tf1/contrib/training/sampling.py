@@ -1,0 +1,163 @@
+"""Batches of examples that are taken with probabilities of their own.
+
+Source: `tf.contrib.training.rejection_sample` and `stratified_sample` of TensorFlow 1.15.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from headrace import ops
+from headrace.dtypes import float32, int32
+from headrace.graph import GraphKeys, name_scope
+from headrace.input import batch, maybe_batch
+
+__all__ = ["rejection_sample", "stratified_sample"]
+
+# So many examples of each class count as seen when a distribution is estimated.
+_SMOOTHING: Final = 10.0
+
+
+def rejection_sample(
+    tensors: Sequence[Any],
+    accept_prob_fn: Callable[[list[Any]], Any],
+    batch_size: int,
+    queue_threads: int = 1,
+    enqueue_many: bool = False,
+    prebatch_capacity: int = 16,
+    prebatch_threads: int = 1,
+    runtime_checks: bool = False,
+    name: str | None = None,
+) -> list[Any]:
+    """Makes batches of examples that are kept with a probability of their own.
+
+    Args:
+        tensors: One example; many along the first axis if `enqueue_many`.
+        accept_prob_fn: Called with the tensors of one example; returns the probability with which
+            it is kept, a float32 scalar from 0 to 1.
+        batch_size: Examples of a batch.
+        queue_threads: Threads that fill the queue.
+        enqueue_many: Whether the tensors are of many examples.
+        prebatch_capacity: How many examples wait before the choice, if `enqueue_many`.
+        prebatch_threads: Threads that compute those.
+        runtime_checks: Whether each probability is checked.
+        name: Name scope of the operations.
+
+    Returns:
+        The tensors of a batch.
+    """
+    with name_scope(name, "rejection_sample", tensors):
+        given = [ops.convert_to_tensor(tensor) for tensor in tensors]
+        if enqueue_many:
+            given = _one_by_one(given, prebatch_threads, prebatch_capacity)
+        probability = ops.cast(ops.convert_to_tensor(accept_prob_fn(given)), float32)
+        if runtime_checks:
+            checks = [
+                ops.assert_less_equal(probability, ops.constant(1.0)),
+                ops.assert_non_negative(probability),
+            ]
+            with ops.control_dependencies(checks):
+                probability = ops.identity(probability)
+        keep = ops.less(ops.random_uniform([]), probability)
+        return _batch(given, keep, batch_size, queue_threads)
+
+
+def stratified_sample(
+    tensors: Sequence[Any],
+    labels: Any,
+    target_probs: Any,
+    batch_size: int,
+    init_probs: Any = None,
+    enqueue_many: bool = False,
+    queue_capacity: int = 16,
+    threads_per_queue: int = 1,
+    name: str | None = None,
+) -> tuple[list[Any], Any]:
+    """Makes batches in which classes have given probabilities. Other examples are dropped.
+
+    Args:
+        tensors: One example; many along the first axis if `enqueue_many`.
+        labels: Its class, an int32 scalar from 0; or those of many.
+        target_probs: The probability of each class in batches: a vector whose sum is 1.
+        batch_size: Examples of a batch.
+        init_probs: The probability of each class in the input; None to estimate it on the way.
+        enqueue_many: Whether the tensors are of many examples.
+        queue_capacity: How many examples wait before the choice, if `enqueue_many`.
+        threads_per_queue: Threads that fill each queue.
+        name: Name scope of the operations.
+
+    Returns:
+        The tensors of a batch, and its classes.
+
+    Raises:
+        ValueError: If probabilities do not fit.
+    """
+    target = _checked("target_probs", target_probs)
+    with name_scope(name, "stratified_sample", [*tensors, labels]):
+        given = [ops.cast(ops.convert_to_tensor(labels), int32)]
+        given += [ops.convert_to_tensor(tensor) for tensor in tensors]
+        if enqueue_many:
+            given = _one_by_one(given, threads_per_queue, queue_capacity)
+        label = given[0]
+        if init_probs is None:
+            rates = target / _estimate(label, len(target))
+            accept = rates / ops.reduce_max(rates)
+        else:
+            accept = ops.constant(_acceptance(_checked("init_probs", init_probs), target))
+        keep = ops.less(ops.random_uniform([]), ops.gather(accept, label))
+        classes, *rest = _batch(given, keep, batch_size, threads_per_queue)
+        return rest, classes
+
+
+def _batch(tensors: list[Any], keep: Any, batch_size: int, num_threads: int) -> list[Any]:
+    made = maybe_batch(tensors, keep, batch_size, num_threads=num_threads)
+    return made if isinstance(made, list) else [made]
+
+
+def _one_by_one(tensors: list[Any], num_threads: int, capacity: int) -> list[Any]:
+    made = batch(tensors, 1, num_threads=num_threads, capacity=capacity, enqueue_many=True)
+    parts = made if isinstance(made, list) else [made]
+    return [ops.squeeze(part, [0]) for part in parts]
+
+
+def _checked(what: str, probabilities: Any) -> np.ndarray[Any, np.dtype[np.float32]]:
+    found = np.asarray(probabilities, np.float32)
+    if found.ndim != 1 or (found < 0).any() or not np.isclose(found.sum(), 1, atol=1e-3):
+        raise ValueError(
+            f"stratified_sample: {what} is {probabilities}, expected a vector of probabilities "
+            "whose sum is 1."
+        )
+    return found
+
+
+def _acceptance(
+    initial: np.ndarray[Any, np.dtype[np.float32]], target: np.ndarray[Any, np.dtype[np.float32]]
+) -> np.ndarray[Any, np.dtype[np.float32]]:
+    """With which probability an example of each class is kept."""
+    if len(initial) != len(target):
+        raise ValueError(
+            f"stratified_sample: init_probs has {len(initial)} classes, target_probs "
+            f"{len(target)}. Give as many."
+        )
+    if (target[initial == 0] > 0).any():
+        raise ValueError(
+            "stratified_sample: a class that the input does not have (init_probs is 0) is to be in "
+            "batches (target_probs is not 0). Make the batches without it."
+        )
+    rates = np.zeros_like(target)
+    np.divide(target, initial, out=rates, where=initial > 0)
+    rates /= rates.max()
+    return rates
+
+
+def _estimate(label: Any, num_classes: int) -> Any:
+    """Adds a variable that counts classes, and returns their shares, the label counted."""
+    seen = ops.Variable(
+        np.full(num_classes, _SMOOTHING, np.float32),
+        trainable=False,
+        collections=[GraphKeys.LOCAL_VARIABLES],
+        name="examples_seen",
+    )
+    counts = ops.assign_add(seen, ops.one_hot(label, num_classes, dtype=float32))
+    return counts / ops.reduce_sum(counts)

@@ -1,0 +1,229 @@
+"""`tf.estimator.inputs`: input functions over arrays in memory.
+
+Source: `tf.estimator.inputs` of TensorFlow 1.15.
+"""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import numpy as np
+
+from headrace.dtypes import as_dtype, string
+from headrace.errors import OutOfRangeError
+from headrace.graph import Tensor, name_scope
+from headrace.ops.math.cast import cast
+from headrace.ops.queues import FIFOQueue, RandomShuffleQueue
+from headrace.ops.summary.scalar import scalar
+from headrace.queue_runner import QueueRunner, add_queue_runner
+from headrace.tf1.adapters.control import py_func
+from headrace.tf1.namespace import namespace
+
+__all__ = ["numpy_input_fn", "pandas_input_fn"]
+
+_Array: TypeAlias = np.ndarray[Any, Any]
+_InputFn: TypeAlias = Callable[[], Any]
+
+# The part of a shuffled queue that is kept back, so that it stays well mixed.
+_KEPT_BACK: Final = 4
+
+
+def numpy_input_fn(
+    x: _Array | Mapping[str, _Array],
+    y: _Array | Mapping[str, _Array] | None = None,
+    batch_size: int = 128,
+    num_epochs: int | None = 1,
+    shuffle: bool | None = None,
+    queue_capacity: int = 1000,
+    num_threads: int = 1,
+) -> _InputFn:
+    """Returns a function that makes batches of the rows of arrays.
+
+    Args:
+        x: The features: an array, or a dict of some; the first axis counts rows.
+        y: The labels, in the same way, with as many rows; None for none.
+        batch_size: Rows of a batch; the last one may be smaller.
+        num_epochs: How often each row comes; None for ever.
+        shuffle: Whether in random order; must be given.
+        queue_capacity: How many rows wait.
+        num_threads: Threads that fill the queue.
+
+    Returns:
+        A function. Each call adds a pipeline to the default graph, with a queue runner, and returns
+        a batch: the features as `x` was given; with labels a pair of both.
+
+    Raises:
+        TypeError: If `x` is neither an array nor a dict.
+        ValueError: If `shuffle` is no bool, a dict is empty, or the numbers of rows differ.
+    """
+    _check_shuffle(shuffle)
+    features = _as_dict(x, "x")
+    labels = {} if y is None else _as_dict(y, "y")
+    columns = [*features.values(), *labels.values()]
+    lengths = {f"x[{key!r}]": len(value) for key, value in features.items()}
+    lengths |= {f"y[{key!r}]": len(value) for key, value in labels.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(
+            "Length of tensors in x and y is mismatched. All elements in x and y must have the "
+            f"same length. Got {', '.join(f'{key}: {size}' for key, size in lengths.items())}."
+        )
+
+    def input_fn() -> Any:
+        batch = _batch(columns, batch_size, num_epochs, bool(shuffle), queue_capacity, num_threads)
+        found = dict(zip(features, batch, strict=False))
+        made = found if isinstance(x, Mapping) else batch[0]
+        if y is None:
+            return made
+        targets = batch[len(features) :]
+        if isinstance(y, Mapping):
+            return made, dict(zip(labels, targets, strict=True))
+        return made, targets[0]
+
+    return input_fn
+
+
+def pandas_input_fn(
+    x: Any,
+    y: Any = None,
+    batch_size: int = 128,
+    num_epochs: int | None = 1,
+    shuffle: bool | None = None,
+    queue_capacity: int = 1000,
+    num_threads: int = 1,
+    target_column: str = "target",
+) -> _InputFn:
+    """Returns a function that makes batches of the rows of a pandas `DataFrame`.
+
+    Args:
+        x: The features, a `DataFrame`.
+        y: The labels, a `Series` or `DataFrame` with the same index; None for none.
+        batch_size: As for `numpy_input_fn`, like all others.
+        num_epochs: See there.
+        shuffle: See there.
+        queue_capacity: See there.
+        num_threads: See there.
+        target_column: What the labels are called; not the name of a feature.
+
+    Returns:
+        A function, as of `numpy_input_fn`; the features are a dict by the names of the columns.
+
+    Raises:
+        TypeError: If `x` is no `DataFrame`, or `target_column` no string.
+        ValueError: If `shuffle` is no bool, the indexes differ, or a feature is called as labels
+            are.
+    """
+    _check_shuffle(shuffle)
+    if not isinstance(target_column, str):
+        raise TypeError("target_column must be a string type")
+    if not hasattr(x, "columns") or not hasattr(x, "index"):
+        raise TypeError(f"x must be pandas.DataFrame, got {type(x).__name__}.")
+    if y is not None and target_column in x:
+        raise ValueError(
+            f"Cannot use name {target_column} for target column: DataFrame already has a column "
+            "with that name."
+        )
+    if y is not None and not np.array_equal(x.index, y.index):
+        raise ValueError(
+            f"Index for x and y are mismatched.\nIndex for x: {x.index}\nIndex for y: {y.index}\n"
+        )
+    features = {str(name): x[name].to_numpy() for name in x.columns}
+    labels: _Array | dict[str, _Array] | None = None
+    if y is not None and hasattr(y, "columns"):
+        labels = {str(name): y[name].to_numpy() for name in y.columns}
+    elif y is not None:
+        labels = y.to_numpy()
+    return numpy_input_fn(
+        features, labels, batch_size, num_epochs, shuffle, queue_capacity, num_threads
+    )
+
+
+def _check_shuffle(shuffle: object) -> None:
+    if not isinstance(shuffle, bool):
+        raise ValueError(
+            "shuffle must be provided and explicitly set as boolean (it is recommended to set it "
+            f"as True for training); got {shuffle}"
+        )
+
+
+def _as_dict(arrays: Any, what: str) -> dict[Any, _Array]:
+    if isinstance(arrays, Mapping):
+        if not arrays:
+            raise ValueError(f"{what} cannot be an empty dict")
+        return {key: np.asarray(value) for key, value in arrays.items()}
+    if not isinstance(arrays, np.ndarray):
+        raise TypeError(f"{what} must be a dict or array; got {type(arrays).__name__}")
+    return {"": arrays}
+
+
+def _batch(
+    columns: list[_Array],
+    batch_size: int,
+    num_epochs: int | None,
+    shuffle: bool,
+    capacity: int,
+    num_threads: int,
+) -> list[Tensor]:
+    """Adds a queue of rows, a runner that fills it, and a dequeue of a batch."""
+    dtypes = [_dtype_of(column) for column in columns]
+    shapes = [list(column.shape[1:]) for column in columns]
+    with name_scope("enqueue_input"):
+        if shuffle:
+            queue: Any = RandomShuffleQueue(capacity, capacity // _KEPT_BACK, dtypes, shapes)
+        else:
+            queue = FIFOQueue(capacity, dtypes, shapes)
+        rows = _Rows(columns, batch_size, num_epochs, shuffle)
+        values = py_func(rows.take, [], dtypes)
+        for value, shape in zip(values, shapes, strict=True):
+            value.set_shape([None, *shape])
+        enqueue = queue.enqueue_many(values)
+        add_queue_runner(QueueRunner(queue, [enqueue] * num_threads))
+        share = cast(queue.size(), "float32") * (1.0 / capacity)
+        scalar(f"queue/{queue.name}/fraction_of_{capacity}_full", share)
+        batch = queue.dequeue_many if num_epochs is None else queue.dequeue_up_to
+        taken = batch(batch_size)
+    return taken if isinstance(taken, list) else [taken]
+
+
+def _dtype_of(column: _Array) -> Any:
+    return string if column.dtype.kind in "OSU" else as_dtype(column.dtype)
+
+
+class _Rows:
+    """Gives rows of arrays, some at a time. May be called by several threads."""
+
+    def __init__(
+        self, columns: list[_Array], size: int, num_epochs: int | None, shuffle: bool
+    ) -> None:
+        self._columns = columns
+        self._lock = threading.Lock()
+        # Guarded by the lock.
+        self._places = self._places_of_parts(size, num_epochs, shuffle)
+
+    def take(self) -> list[_Array]:
+        """Returns the next rows of each array.
+
+        Raises:
+            OutOfRangeError: If there are no more.
+        """
+        with self._lock:
+            places = next(self._places, None)
+        if places is None:
+            raise OutOfRangeError(None, None, "Already emitted all epochs.")
+        return [column[places] for column in self._columns]
+
+    def _places_of_parts(
+        self, size: int, num_epochs: int | None, shuffle: bool
+    ) -> Iterator[_Array]:
+        num_rows = len(self._columns[0])
+        order = np.arange(num_rows)
+        num_given = 0
+        while num_rows and (num_epochs is None or num_given < num_epochs):
+            if shuffle:
+                np.random.default_rng().shuffle(order)
+            for start in range(0, num_rows, size):
+                yield order[start : start + size].copy()
+            num_given += 1
+
+
+if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+    __getattr__, __dir__ = namespace(__name__, __all__)

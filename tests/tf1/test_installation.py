@@ -1,0 +1,163 @@
+"""Programs that import TensorFlow by its name, unchanged."""
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+import headrace.tf1 as tf
+from headrace.tf1.compat.paths import PATHS
+
+
+def run(program, **arguments):
+    """Runs a program in a process of its own, after `install`."""
+    call = ", ".join(f"{name}={value!r}" for name, value in arguments.items())
+    head = f"import headrace.tf1\nheadrace.tf1.compat.install({call})\n"
+    done = subprocess.run(
+        [sys.executable, "-c", head + textwrap.dedent(program)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split("\n")[:-1]
+
+
+def test_a_program_runs_unchanged():
+    program = """
+        import tensorflow as tf
+        from tensorflow.python.framework import dtypes, errors, ops
+        from tensorflow.python.ops import array_ops, data_flow_ops
+        from tensorflow.python.training import coordinator, queue_runner
+
+        queue = data_flow_ops.FIFOQueue(3, [dtypes.int32], shapes=[()])
+        enqueue = queue.enqueue(array_ops.identity(ops.convert_to_tensor(7)))
+        queue_runner.add_queue_runner(queue_runner.QueueRunner(queue, [enqueue]))
+        taken = queue.dequeue()
+        with tf.Session() as sess:
+            coord = coordinator.Coordinator()
+            threads = queue_runner.start_queue_runners(sess, coord)
+            print(sess.run(taken), errors.OutOfRangeError is tf.errors.OutOfRangeError)
+            coord.request_stop()
+            coord.join(threads)
+        print(tf.__name__, tf.__version__)
+    """
+    assert run(program) == ["7 True", "tensorflow 1.15.0"]
+
+
+def test_every_path_of_the_table_can_be_imported_and_lists_its_names():
+    lines = [f"import tensorflow.{path}" for path in PATHS]
+    names = [f"print(len(dir(sys.modules['tensorflow.{path}'])) > 0)" for path in PATHS]
+    assert run("\n".join(["import sys", *lines, *names])) == ["True"] * len(PATHS)
+
+
+@pytest.mark.parametrize(
+    ("statement", "expected"),
+    [
+        ("from tensorflow.python.platform import gfile", "gfile.FastGFile"),
+        ("from tensorflow.python.platform import tf_logging as log", "log.info"),
+        ("from tensorflow.python.framework import tensor_shape", "tensor_shape.TensorShape"),
+        ("from tensorflow.python.framework import tensor_util", "tensor_util.constant_value"),
+        ("from tensorflow.python import pywrap_tensorflow as p", "p.NewCheckpointReader"),
+        ("from tensorflow.python.lib.io import file_io", "file_io.read_file_to_string"),
+        ("from tensorflow.python.lib.io.tf_record import *", "TFRecordWriter"),
+        ("from tensorflow.core.example import example_pb2", "example_pb2.Example"),
+        ("from tensorflow.python.training import saver", "saver.latest_checkpoint"),
+        ("import tensorflow.python.ops.control_flow_ops as ops", "ops.with_dependencies"),
+        ("import tensorflow.compat.v1 as tf", "tf.train.batch"),
+        ("import tensorflow.train as train", "train.shuffle_batch"),
+        ("import tensorflow as tf", "tf.python.ops.image_ops.decode_jpeg"),
+    ],
+)
+def test_names_are_found_where_programs_import_them_from(statement, expected):
+    assert run(f"{statement}\nprint(callable({expected}))") == ["True"]
+
+
+def test_a_path_or_name_that_is_not_here_says_what_to_do():
+    program = """
+        import tensorflow as tf
+        for name in ("tensorflow.keras", "tensorflow.python.keras.layers"):
+            try:
+                __import__(name)
+            except ModuleNotFoundError as error:
+                print(error)
+        try:
+            tf.train.AdamOptimizer
+        except AttributeError as error:
+            print(error)
+    """
+    first, second, third = run(program)
+    assert first.startswith("No module named 'tensorflow.keras': headrace has what input programs")
+    assert second.startswith("No module named 'tensorflow.python.keras'")
+    assert "Training is not part of headrace" in third
+
+
+def test_names_before_1_0_go_before_those_of_today():
+    program = """
+        import tensorflow as tf
+        one, two = tf.constant([[1, 2]]), tf.constant([[3, 4]])
+        fetches = [
+            tf.pack([1, 2]), tf.unpack(tf.constant([5, 6])), tf.concat(1, [one, two]),
+            tf.concat([one, two], 0), tf.split(1, 2, one), tf.mul(2, 3), tf.sub(2, 3), tf.neg(1),
+            tf.select([True, False], [1, 2], [3, 4]), tf.reverse(one, [False, True]),
+            tf.batch_matmul([[[1.0]]], [[[2.0]]]), tf.listdiff([1, 2], [1])[0], tf.inv(2.0),
+        ]
+        tf.scalar_summary("loss", 1.0)
+        tf.scalar_summary(["a", "b"], [1.0, 2.0])
+        tf.histogram_summary("h", [1.0])
+        tf.image_summary("images", tf.zeros([2, 1, 1, 3]), max_images=1)
+        merged = tf.merge_all_summaries()
+        image = tf.zeros([4, 4, 3])
+        sizes = [tf.image.resize_images(image, 2, 3), tf.image.resize_images(image, [2, 3]),
+                 tf.image.resize_images(image, new_height=2, new_width=3)]
+        print([size.shape.as_list() for size in sizes], tf.image.per_image_whitening(image).shape)
+        with tf.Session() as sess:
+            sess.run(tf.initialize_all_variables())
+            for value in sess.run(fetches):
+                print([part.tolist() for part in value] if type(value) is list else value.tolist())
+            summary = tf.Summary.FromString(sess.run(merged))
+            print(sorted(value.tag for value in summary.value))
+        print(tf.train.SummaryWriter is tf.summary.FileWriter, tf.train.batch.__name__)
+    """
+    assert run(program, before_1_0=True) == [
+        "[[2, 3, 3], [2, 3, 3], [2, 3, 3]] (4, 4, 3)",
+        *("[1, 2]", "[5, 6]", "[[1, 2, 3, 4]]", "[[1, 2], [3, 4]]", "[[[1]], [[2]]]"),
+        *("6", "-1", "-1", "[1, 4]", "[[2, 1]]", "[[[2.0]]]", "[2]", "0.5"),
+        "['a', 'b', 'h', 'images/image', 'loss']",
+        "True batch",
+    ]
+
+
+def test_without_the_switch_they_are_not_there():
+    program = "import tensorflow as tf\nprint(hasattr(tf, 'pack'), hasattr(tf.train, 'x'))"
+    assert run(program) == ["False False"]
+
+
+def test_it_can_have_another_name():
+    assert run("import tf1\nprint(tf1.range(3).shape)", name="tf1") == ["(3,)"]
+
+
+class TestRefusals:
+    def test_something_else_is_loaded_under_the_name(self):
+        with pytest.raises(RuntimeError, match=r"'pytest' is loaded already, from .*__init__\.py"):
+            tf.compat.install("pytest")
+
+    def test_a_name_that_is_none(self):
+        with pytest.raises(ValueError, match=r"got 'a\.b', expected a name"):
+            tf.compat.install("a.b")
+
+    def test_a_second_call_with_another_switch(self):
+        program = """
+            import tensorflow as tf
+            from headrace.tf1.compat import install
+            print(install() is tf)
+            try:
+                install(before_1_0=True)
+            except RuntimeError as error:
+                print(error)
+        """
+        first, second = run(program)
+        assert first == "True"
+        assert "is installed with before_1_0=False, got before_1_0=True" in second

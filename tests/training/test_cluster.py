@@ -1,0 +1,71 @@
+"""Clusters of one task, and targets of sessions."""
+
+import pytest
+
+import headrace.tf1 as tf
+
+
+class TestClusterSpec:
+    spec = tf.train.ClusterSpec({"worker": ["a:1", "b:2"], "ps": {1: "c:3"}})
+
+    def test_its_jobs_and_tasks(self):
+        assert sorted(self.spec.jobs) == ["ps", "worker"]
+        assert (self.spec.num_tasks("worker"), self.spec.num_tasks("ps")) == (2, 1)
+        assert self.spec.task_indices("ps") == [1]
+        assert self.spec.task_address("ps", 1) == "c:3"
+        assert self.spec.job_tasks("ps") == [None, "c:3"]
+        assert self.spec.as_dict() == {"worker": ["a:1", "b:2"], "ps": {1: "c:3"}}
+        assert repr(self.spec) == "ClusterSpec({'ps': {1: 'c:3'}, 'worker': ['a:1', 'b:2']})"
+
+    def test_equality_and_truth(self):
+        assert tf.train.ClusterSpec(self.spec) == self.spec
+        assert self.spec != tf.train.ClusterSpec({})
+        assert self.spec
+        assert not tf.train.ClusterSpec({})
+
+    @pytest.mark.parametrize("cluster", [3, {"a": 3}, {"a": {"b": "c"}}, {"a": [3]}, {3: []}])
+    def test_anything_else_is_refused(self, cluster):
+        with pytest.raises(TypeError):
+            tf.train.ClusterSpec(cluster)
+
+    def test_what_is_not_there(self):
+        with pytest.raises(ValueError, match="No such job in cluster: 'x'"):
+            self.spec.num_tasks("x")
+        with pytest.raises(ValueError, match="No task with index 0 in job 'ps'"):
+            self.spec.task_address("ps", 0)
+
+
+class TestServer:
+    def test_sessions_run_in_this_process(self):
+        server = tf.train.Server.create_local_server()
+        server.start()
+        with tf.Session(server.target) as sess:
+            assert sess.run(tf.constant(7)) == 7
+        count = tf.assign_add(tf.train.get_or_create_global_step(), 1)
+        with tf.train.MonitoredTrainingSession(master=server.target) as sess:
+            assert sess.run(count) == 1
+
+    def test_a_cluster_of_one_task_is_this_process(self):
+        cluster = tf.train.ClusterSpec({"worker": ["localhost:2222"]})
+        server = tf.train.Server(cluster, job_name="worker", task_index=0)
+        assert isinstance(tf.Session(server.target), tf.Session)
+
+    def test_other_processes_are_refused(self):
+        cluster = {"ps": ["a:1"], "worker": ["b:2"]}
+        with pytest.raises(ValueError, match=r"cluster of 2 tasks \(/job:ps/task:0, .*one task"):
+            tf.train.Server(cluster, job_name="worker", task_index=0)
+        with pytest.raises(ValueError, match="No such job"):
+            tf.train.Server(cluster, job_name="master")
+
+    def test_join_waits_for_ever(self, monkeypatch):
+        waits = []
+        monkeypatch.setattr(
+            "threading.Event.wait", lambda event, seconds=None: waits.append(seconds)
+        )
+        tf.train.Server.create_local_server().join()
+        assert waits == [None]
+
+    @pytest.mark.parametrize("target", ["grpc://localhost:2222", b"other"])
+    def test_a_session_of_another_process_is_refused(self, target):
+        with pytest.raises(tf.errors.NotFoundError, match="No session factory registered"):
+            tf.Session(target)
