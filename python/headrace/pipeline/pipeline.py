@@ -693,6 +693,18 @@ class Pipeline:
     def _start(self, epoch: int) -> Batches:
         return Batches(self.stages, self._options, self._all_specs(), epoch)
 
+    @property
+    def chosen_options(self) -> dict[str, Any]:
+        """What `options` was given, by name."""
+        return dict(self._options)
+
+    def known(self) -> Known:
+        """Returns the components after each stage.
+
+        Behind a Python function, that is called for the first example.
+        """
+        return self._all_specs()
+
     def _all_specs(self) -> Known:
         if self._known is None:
             before = None if self._base is None else self._base._known

@@ -1,0 +1,253 @@
+"""The actors: readers, and the one that knows them all."""
+
+import logging
+import pickle
+import time
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+import ray
+
+from headrace.feeding import Advice, Ask, Given, Layout, Loads, Reader, Turn, advice, arranged
+
+__all__ = ["Head", "Known", "Report", "Settings"]
+
+_LOG: Final = logging.getLogger("headrace.ray")
+# So long a reader that may be lost has to answer.
+_PATIENCE_S: Final = 5.0
+# Trainers that have not reported for so long are not asked about any more.
+_GONE_S: Final = 60.0
+# Readers are not added or removed by the verdict sooner than so long after the last change.
+_SETTLING_S: Final = 10.0
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What `serve` was given.
+
+    Attributes:
+        num_readers: How many readers there are at first.
+        cpus_per_reader: What Ray counts for each.
+        parked_bytes: What a reader may keep for trainers that have not asked yet.
+        autoscale: The fewest and the most readers that the verdict may lead to; None to leave that
+            to the program.
+    """
+
+    num_readers: int
+    cpus_per_reader: float
+    parked_bytes: int
+    autoscale: tuple[int, int] | None
+
+
+class Known(NamedTuple):
+    """What the head tells trainers: who reads what, and the readers of these names."""
+
+    layout: Layout
+    readers: dict[str, Any]
+
+
+class Report(NamedTuple):
+    """What a trainer says from time to time.
+
+    Attributes:
+        trainer: Its name.
+        version: That of its layout.
+        oldest: The number of the batch that it takes next.
+        end: It has not asked for this number, or later ones.
+        seconds: Since its last report.
+        waiting: The share of that in which it waited.
+        working: Of the readers that it heard of: the share of their time in which they worked.
+    """
+
+    trainer: str
+    version: int
+    oldest: int
+    end: int
+    seconds: float
+    waiting: float
+    working: dict[str, float]
+
+
+class ReaderActor:
+    """A `Reader` as an actor."""
+
+    def __init__(self, pipe: bytes, parked_bytes: int) -> None:
+        """Takes the pipeline as Ray's pickles have it."""
+        self._reader = Reader(pickle.loads(pipe), parked_bytes)
+
+    def give(self, ask: Ask) -> Given:
+        """Returns a batch; see `Reader.give`."""
+        return self._reader.give(ask)
+
+    def num_made(self) -> int:
+        """Returns how many batches it has made."""
+        return self._reader.num_made
+
+    def node(self) -> str:
+        """Returns the node that it is on. Is answered at once, whatever it is doing."""
+        return str(ray.get_runtime_context().get_node_id())
+
+
+@dataclass
+class _Trainer:
+    """What is known of a trainer: its node, and its last report."""
+
+    rank: int
+    node: str
+    report: Report
+    time: float = field(default_factory=time.monotonic)
+
+
+class Head:
+    """Starts and ends readers, and tells trainers of them. No batch goes through it."""
+
+    def __init__(self, pipe: bytes, settings: Settings) -> None:
+        """Starts the readers."""
+        self._pipe = pipe
+        self._settings = settings
+        self._num_started = 0
+        self._readers: dict[str, Any] = {}
+        self._trainers: dict[str, _Trainer] = {}
+        self._removed: dict[str, int] = {}
+        self._changed_at = time.monotonic()
+        self._start(settings.num_readers)
+        self._layout = Layout(0, (Turn(0, tuple(self._readers)),))
+
+    def _start(self, count: int) -> list[str]:
+        """Starts readers. Ray starts one again that dies, on another node if it must."""
+        settings = self._settings
+        actor = ray.remote(concurrency_groups={"questions": 2})(ReaderActor).options(
+            num_cpus=settings.cpus_per_reader,
+            max_restarts=-1,
+            max_task_retries=-1,
+            scheduling_strategy="SPREAD",
+        )
+        names = [f"reader-{self._num_started + number}" for number in range(count)]
+        self._num_started += count
+        for name in names:
+            self._readers[name] = actor.remote(self._pipe, settings.parked_bytes)
+        return names
+
+    def known(self) -> Known:
+        """Returns who reads what."""
+        return Known(self._layout, self._readers)
+
+    def join(self, rank: int, node: str, report: Report) -> Known:
+        """Notes a trainer that begins, and lets readers beside it read for it."""
+        self._trainers[report.trainer] = _Trainer(rank, node, report)
+        trainers = sorted(self._trainers.values(), key=lambda trainer: trainer.rank)
+        if len({trainer.node for trainer in trainers}) > 1:
+            self._arrange([trainer.node for trainer in trainers])
+        return self.known()
+
+    def _arrange(self, trainers: list[str]) -> None:
+        nodes = self._nodes(self._layout.readers)
+        order = arranged(nodes, trainers)
+        if len(nodes) == len(self._layout.readers) and order != self._layout.readers:
+            self._change(order)
+
+    def _nodes(self, names: tuple[str, ...]) -> dict[str, str]:
+        """Returns the nodes of the readers that answer."""
+        asked = {self._node_of(name): name for name in names}
+        ready, _ = ray.wait(list(asked), num_returns=len(asked), timeout=_PATIENCE_S)
+        nodes = {}
+        for answer in ready:
+            try:
+                nodes[asked[answer]] = ray.get(answer)
+            except ray.exceptions.RayError:
+                continue
+        return nodes
+
+    def _node_of(self, name: str) -> Any:
+        return self._readers[name].node.options(concurrency_group="questions").remote()
+
+    def report(self, report: Report) -> Known | None:
+        """Notes what a trainer says; returns who reads what if it does not know the latest."""
+        if (trainer := self._trainers.get(report.trainer)) is not None:
+            trainer.report, trainer.time = report, time.monotonic()
+        self._end_removed()
+        if self._settings.autoscale is not None:
+            self._autoscale(*self._settings.autoscale)
+        return None if report.version == self._layout.version else self.known()
+
+    def leave(self, trainer: str) -> None:
+        """Forgets a trainer that has ended."""
+        self._trainers.pop(trainer, None)
+        self._end_removed()
+
+    def missing(self, name: str) -> Known:
+        """Lets others read for a reader that a trainer waits for, if it does not answer."""
+        if name in self._layout.readers and name not in self._nodes((name,)):
+            _LOG.warning("%s does not answer; the other readers read for it", name)
+            if len(self._layout.readers) > 1:
+                self._layout = self._layout.without(name)
+                self._kill(name)
+        return self.known()
+
+    def add_readers(self, count: int) -> Layout:
+        """Starts readers, which begin behind the batches that were asked for."""
+        self._change((*self._layout.readers, *self._start(count)))
+        return self._layout
+
+    def remove_readers(self, count: int) -> Layout:
+        """Ends the last readers once nobody waits for them.
+
+        Raises:
+            ValueError: If none would be left.
+        """
+        readers = self._layout.readers
+        if count >= len(readers):
+            raise ValueError(
+                f"remove_readers: got {count} of {len(readers)}, expected fewer. close() ends all."
+            )
+        self._change(readers[:-count])
+        self._removed.update(dict.fromkeys(readers[-count:], self._layout.turns[-1].first))
+        self._end_removed()
+        return self._layout
+
+    def _change(self, readers: tuple[str, ...]) -> None:
+        reports = [trainer.report for trainer in self._trainers.values()]
+        first = max((report.end for report in reports), default=0)
+        oldest = min((report.oldest for report in reports), default=0)
+        self._layout = self._layout.changed(readers, first, oldest)
+        self._changed_at = time.monotonic()
+
+    def _end_removed(self) -> None:
+        """Ends readers whose last batch every trainer has taken that is still there."""
+        since = time.monotonic() - _GONE_S
+        reports = [one.report for one in self._trainers.values() if one.time > since]
+        for name, first in list(self._removed.items()):
+            if all(one.version == self._layout.version and one.oldest >= first for one in reports):
+                del self._removed[name]
+                self._kill(name)
+
+    def _kill(self, name: str) -> None:
+        ray.kill(self._readers.pop(name))
+
+    def advice(self) -> Advice:
+        """Returns whether there are too few readers or too many."""
+        reports = [trainer.report for trainer in self._trainers.values()]
+        seconds = min((report.seconds for report in reports), default=0.0)
+        working = {name: load for one in reports for name, load in one.working.items()}
+        now = [working[name] for name in self._layout.readers if name in working]
+        waiting = sum(report.waiting for report in reports) / max(len(reports), 1)
+        return advice(
+            Loads(seconds, len(self._layout.readers), waiting, sum(now) / max(len(now), 1))
+        )
+
+    def _autoscale(self, least: int, most: int) -> None:
+        if time.monotonic() - self._changed_at < _SETTLING_S:
+            return
+        found = self.advice()
+        wanted, count = min(max(found.num_readers, least), most), len(self._layout.readers)
+        if wanted > count:
+            _LOG.info("%s; adding %d", found.text, wanted - count)
+            self.add_readers(wanted - count)
+        elif wanted < count:
+            _LOG.info("%s; removing %d", found.text, count - wanted)
+            self.remove_readers(count - wanted)
+
+    def close(self) -> None:
+        """Ends all readers."""
+        for name in list(self._readers):
+            self._kill(name)
