@@ -55,6 +55,8 @@ TABLE = (
         input="queue_runner",
     ),
     row("pipeline", "tf1"),
+    row("feeding"),
+    row("ray"),
     row("testing"),
     row("demo"),
     row("integrations", "cli"),

@@ -2,7 +2,6 @@
 
 import time
 from collections import OrderedDict
-from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -26,6 +25,7 @@ class Ask(NamedTuple):
         place: A place at or before it.
         epoch: The number of the epoch, if the place is the beginning.
         num_skipped: So many of what was left out are known to the trainer.
+        trainer: The name of who asks.
     """
 
     number: int
@@ -33,6 +33,7 @@ class Ask(NamedTuple):
     place: Place
     epoch: int
     num_skipped: int
+    trainer: str = ""
 
 
 class Given(NamedTuple):
@@ -42,20 +43,21 @@ class Given(NamedTuple):
         batch: Its components; None if the order has ended before it.
         num_bytes: How large the batch is.
         place: Where the pipeline can be taken up again, at or before the batch.
-        skipped: What was left out up to the batch, from number `Ask.num_skipped` on.
+        num_skipped: That of `Ask`: the trainer may know more by now.
+        skipped: What was left out up to the batch, behind the first `num_skipped`.
         working: The share of the time in which the reader worked, since it was asked first.
     """
 
     batch: dict[str, Any] | None
     num_bytes: int
     place: Place
+    num_skipped: int
     skipped: list[Skipped]
     working: float
 
 
-@dataclass
-class _Parked:
-    """A batch that is made and not asked for yet."""
+class _Parked(NamedTuple):
+    """A batch that is made and perhaps not asked for yet."""
 
     batch: dict[str, Any] | None
     num_bytes: int
@@ -103,7 +105,7 @@ class Reader:
             self._busy_seconds += end - begin
         working = self._busy_seconds / max(end - self._begin, 1e-9)
         skipped = found.skipped[ask.num_skipped :]
-        return Given(found.batch, found.num_bytes, found.place, skipped, working)
+        return Given(*found[:3], ask.num_skipped, skipped, working)
 
     def close(self) -> None:
         """Ends all threads, and drops what is parked."""

@@ -13,12 +13,14 @@ class Window(Generic[_T]):
     """The batches of one trainer that are under way, each with how it will come.
 
     Credits are bytes: as many batches are asked for as fit, taking each for as large as the largest
-    of the last ones. One may always be asked for. Before the first has come nobody knows its size;
-    then there is one for each reader.
+    of the last ones, but no more than keep all readers busy. One may always be asked for. Before
+    the first has come nobody knows its size; then there is one for each reader.
     """
 
     #: So many sizes count.
     _NUM_SIZES = 16
+    #: More than so many that wait at a reader do not make it faster.
+    _MOST_AT_READER = 8
 
     def __init__(self, first: int, step: int, credit_bytes: int) -> None:
         """Makes a window over the batches `first`, `first + step`, ….
@@ -61,9 +63,12 @@ class Window(Generic[_T]):
             yield self._next_ask
 
     def _most(self, num_readers: int) -> int:
+        # Trainers share the readers, so this one has its part of them, at least one.
+        num_mine = -(-num_readers // self._step)
         if not self._sizes:
-            return max(num_readers // self._step, 1)
-        return max(self._credit_bytes // max(self.expected_bytes, 1), 1)
+            return num_mine
+        fitting = self._credit_bytes // max(self.expected_bytes, 1)
+        return max(min(fitting, self._MOST_AT_READER * num_mine), 1)
 
     def asked(self, number: int, how: _T) -> None:
         """Notes that a batch was asked for, or again, and how it will come."""

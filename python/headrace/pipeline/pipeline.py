@@ -20,6 +20,7 @@ from headrace.pipeline.inference import chain_specs
 from headrace.pipeline.lengths import length_of
 from headrace.pipeline.outputs.arrow import check_arrow, record_batches
 from headrace.pipeline.outputs.jax import JaxBatches, check_jax
+from headrace.pipeline.outputs.ray_data import ray_dataset
 from headrace.pipeline.outputs.torch import TorchLoader, torch_loader
 from headrace.pipeline.reach import check_reachable, check_skippable, needs_scan
 from headrace.pipeline.source import InferredSource, Source
@@ -658,6 +659,23 @@ class Pipeline:
             specs = {name: spec.row() for name, spec in specs.items()}
         batches = Batches(self.stages, options, known, 0, in_columns=True)
         return record_batches(batches, specs)
+
+    def to_ray_dataset(self, num_blocks: int = 8) -> Any:
+        """Returns a `ray.data.Dataset` of the examples of this pipeline of batches.
+
+        Nothing runs before the dataset is used. Block `i` has batches `i`, `i + num_blocks`, … of
+        the one order, made by a task of Ray's where there is room. Ray Data keeps no order among
+        blocks unless it is asked to.
+
+        Args:
+            num_blocks: How many tasks read, at least 1.
+
+        Raises:
+            ModuleNotFoundError: If Ray is not installed; the extra `headrace[ray]` installs it.
+            ValueError: If the pipeline gives examples or has no order, or `num_blocks` is out of
+                range.
+        """
+        return ray_dataset(self, checked_int("to_ray_dataset", "num_blocks", num_blocks, 1))
 
     def __iter__(self) -> Batches:
         return self._start(0)

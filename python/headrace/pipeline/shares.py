@@ -6,20 +6,34 @@ before that (reading, filters, windows) is done by each reader, since the order 
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 from headrace.pipeline import stages
 from headrace.pipeline.batches import Batches
 from headrace.pipeline.keeping import keeps_state
-from headrace.pipeline.pipeline import Pipeline
 from headrace.pipeline.specs import Known, batch_depth
 from headrace.pipeline.stages import Stage
 from headrace.pipeline.state import resumed, state_of
 
-__all__ = ["Place", "ShareBatches", "check_shares", "work_of_all"]
+__all__ = ["BEGINNING", "Description", "Place", "ShareBatches", "check_shares", "work_of_all"]
 
 _BATCHES: Final = (stages.Batch, stages.PaddedBatch)
 _ONE_TO_ONE: Final = (stages.Parse, stages.Select, stages.Rename, stages.Prefetch)
+
+
+class Description(Protocol):
+    """What is needed of a `Pipeline`."""
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """Its stages."""
+
+    @property
+    def chosen_options(self) -> dict[str, Any]:
+        """What `options` was given."""
+
+    def known(self) -> Known:
+        """Returns the components after each stage."""
 
 
 class Place(NamedTuple):
@@ -38,15 +52,12 @@ class Place(NamedTuple):
 BEGINNING: Final = Place(0, None)
 
 
-def check_shares(where: str, pipe: Pipeline) -> None:
+def check_shares(where: str, pipe: Description) -> None:
     """Checks that a pipeline has batches in an order.
 
     Raises:
-        TypeError: If it is no pipeline.
         ValueError: If it gives examples, or has no order.
     """
-    if not isinstance(pipe, Pipeline):
-        raise TypeError(f"{where}: got {type(pipe).__name__}, expected a pipeline.")
     if not batch_depth(pipe.stages):
         raise ValueError(
             f"{where}: the pipeline gives examples, expected batches. End it with batch(...)."
@@ -58,7 +69,7 @@ def check_shares(where: str, pipe: Pipeline) -> None:
         )
 
 
-def work_of_all(pipe: Pipeline) -> tuple[Stage, ...]:
+def work_of_all(pipe: Description) -> tuple[Stage, ...]:
     """Returns the stages that every reader does for all batches, not for its own alone."""
     return pipe.stages[: _divided(pipe.stages)[0]]
 
@@ -70,7 +81,7 @@ class ShareBatches:
     """
 
     def __init__(
-        self, pipe: Pipeline, index: int, count: int, epoch: int = 0, place: Place = BEGINNING
+        self, pipe: Description, index: int, count: int, epoch: int = 0, place: Place = BEGINNING
     ) -> None:
         """Starts its threads.
 

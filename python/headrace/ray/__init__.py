@@ -2,7 +2,7 @@
 
 `serve(pipe, num_readers=…)` starts readers, and gives a `Feed`; `feed.batches(rank, world)` in any
 process of the cluster gives what `pipe.shard(rank, world)` gives on one machine, byte for byte.
-`to_dataset` and `from_dataset` lead to Ray Data and back. Needs the extra `headrace[ray]`.
+`from_dataset` makes a pipeline of a dataset of Ray Data. Needs the extra `headrace[ray]`.
 """
 
 from headrace.extras import missing_ray
@@ -11,7 +11,7 @@ if missing := missing_ray():
     raise ModuleNotFoundError(f"headrace.ray: {missing}", name="ray")
 
 from headrace.ray.batches import FeedBatches, FeedStatistics  # noqa: E402 (they import ray)
-from headrace.ray.datasets import from_dataset, to_dataset  # noqa: E402
+from headrace.ray.datasets import from_dataset  # noqa: E402
 from headrace.ray.feed import Feed, serve  # noqa: E402
 
-__all__ = ["Feed", "FeedBatches", "FeedStatistics", "from_dataset", "serve", "to_dataset"]
+__all__ = ["Feed", "FeedBatches", "FeedStatistics", "from_dataset", "serve"]

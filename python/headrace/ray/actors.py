@@ -1,6 +1,7 @@
 """The actors: readers, and the one that knows them all."""
 
 import logging
+import os
 import pickle
 import time
 from dataclasses import dataclass, field
@@ -71,17 +72,24 @@ class Report(NamedTuple):
 class ReaderActor:
     """A `Reader` as an actor."""
 
-    def __init__(self, pipe: bytes, parked_bytes: int) -> None:
-        """Takes the pipeline as Ray's pickles have it."""
-        self._reader = Reader(pickle.loads(pipe), parked_bytes)
+    def __init__(self, head: Any, parked_bytes: int) -> None:
+        """Gets the pipeline from the head: an argument would have to outlive every restart."""
+        self._reader = Reader(pickle.loads(ray.get(head.pipe.remote())), parked_bytes)
+        self._gone: set[str] = set()
 
     def give(self, ask: Ask) -> Given:
         """Returns a batch; see `Reader.give`."""
+        if ask.trainer in self._gone:
+            return Given(None, 0, ask.place, ask.num_skipped, [], 0.0)
         return self._reader.give(ask)
 
-    def num_made(self) -> int:
-        """Returns how many batches it has made."""
-        return self._reader.num_made
+    def forget(self, trainer: str) -> None:
+        """Lets what a trainer has asked for be answered without work."""
+        self._gone.add(trainer)
+
+    def pid(self) -> int:
+        """Returns the number of its process. Is answered at once, whatever it is doing."""
+        return os.getpid()
 
     def node(self) -> str:
         """Returns the node that it is on. Is answered at once, whatever it is doing."""
@@ -122,11 +130,16 @@ class Head:
             max_task_retries=-1,
             scheduling_strategy="SPREAD",
         )
+        me = ray.get_runtime_context().current_actor
         names = [f"reader-{self._num_started + number}" for number in range(count)]
         self._num_started += count
         for name in names:
-            self._readers[name] = actor.remote(self._pipe, settings.parked_bytes)
+            self._readers[name] = actor.remote(me, settings.parked_bytes)
         return names
+
+    def pipe(self) -> bytes:
+        """Returns the pipeline as Ray's pickles have it."""
+        return self._pipe
 
     def known(self) -> Known:
         """Returns who reads what."""

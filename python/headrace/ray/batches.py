@@ -121,7 +121,7 @@ class FeedBatches:
             raise
         waited = time.monotonic() - begin
         if given.batch is None:
-            self._skipped.extend(given.skipped)
+            self._note_skipped(given)
             self.close()
             raise StopIteration
         self._note(given, waited)
@@ -160,7 +160,7 @@ class FeedBatches:
         layout, readers = self._known
         reader = layout.reader_of(number)
         count = layout.count_of(number)
-        ask = Ask(number, count, self._place, self._epoch, len(self._skipped))
+        ask = Ask(number, count, self._place, self._epoch, len(self._skipped), self._name)
         self._window.asked(number, _Asked(reader, readers[reader].give.remote(ask)))
 
     def _ask_ahead(self) -> None:
@@ -173,12 +173,16 @@ class FeedBatches:
         self._window.take(given.num_bytes)
         self._taken += self._part.world
         self._place = given.place
-        self._skipped.extend(given.skipped)
+        self._note_skipped(given)
         self._waiting += waited
         self._longest = max(self._longest, waited if self._num_batches else 0.0)
         self._num_batches += 1
         self._num_bytes += given.num_bytes
         self._talk()
+
+    def _note_skipped(self, given: Given) -> None:
+        """Notes what is new: when the batch was asked for, less was known."""
+        self._skipped.extend(given.skipped[len(self._skipped) - given.num_skipped :])
 
     def _talk(self) -> None:
         """Tells the head how it goes, now and then, and hears of other readers."""
@@ -231,6 +235,11 @@ class FeedBatches:
         """Asks for nothing more, and drops what is under way. The readers stay."""
         if not self._is_over:
             self._is_over = True
+            # What waits at readers is answered without work. (A cancelled call would hold up the
+            # calls behind it: an actor waits for each number of a call for half a minute.)
+            for name in {asked.reader for asked in self._window.under_way.values()}:
+                if (reader := self._known.readers.get(name)) is not None:
+                    reader.forget.options(concurrency_group="questions").remote(self._name)
             self._window.under_way.clear()
             self._answer = None
             self._head.leave.remote(self._name)

@@ -1,51 +1,14 @@
-"""Ray Data, both ways."""
+"""A pipeline over a dataset of Ray Data."""
+
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
-import ray
-from ray import cloudpickle
 
-from headrace.pipeline.arguments import checked_int
 from headrace.pipeline.pipeline import Pipeline
-from headrace.pipeline.shares import ShareBatches, check_shares
 from headrace.pipeline.sources import iterable
 
-__all__ = ["from_dataset", "to_dataset"]
-
-
-def to_dataset(pipe: Pipeline, num_blocks: int = 8) -> Any:
-    """Returns a `ray.data.Dataset` of the examples of a pipeline of batches.
-
-    Nothing runs before the dataset is used. Block `i` has batches `i`, `i + num_blocks`, … of the
-    one order, made by a task of Ray's where there is room. Ray Data keeps no order among blocks.
-
-    Args:
-        pipe: A pipeline of batches with an end.
-        num_blocks: How many tasks read, at least 1.
-
-    Raises:
-        TypeError: If `pipe` is no pipeline.
-        ValueError: If it gives examples or has no order, or `num_blocks` is out of range.
-    """
-    check_shares("to_dataset", pipe)
-    checked_int("to_dataset", "num_blocks", num_blocks, 1)
-    pickled = cloudpickle.dumps(pipe)
-
-    def examples(row: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        share = ShareBatches(cloudpickle.loads(pickled), int(row["id"]), num_blocks)
-        try:
-            while (batch := next(share, None)) is not None:
-                yield batch
-        finally:
-            share.close()
-
-    def blocks(rows: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        for number in rows["id"]:
-            yield from examples({"id": number})
-
-    numbers = ray.data.range(num_blocks, override_num_blocks=num_blocks)
-    return numbers.map_batches(blocks, batch_size=1, batch_format="numpy")
+__all__ = ["from_dataset"]
 
 
 def from_dataset(dataset: Any) -> Pipeline:

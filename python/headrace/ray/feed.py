@@ -49,6 +49,8 @@ def serve(
         TypeError: If `pipe` is no pipeline.
         ValueError: If it gives examples or has no order, or a number is out of range.
     """
+    if not isinstance(pipe, Pipeline):
+        raise TypeError(f"serve: got {type(pipe).__name__}, expected a pipeline.")
     check_shares("serve", pipe)
     checked_int("serve", "num_readers", num_readers, 1)
     checked_int("serve", "parked_bytes", parked_bytes, 0)
