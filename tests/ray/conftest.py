@@ -1,6 +1,7 @@
 """Clusters of Ray on this machine, for tests that run where Ray is installed."""
 
 import os
+import threading
 from importlib.util import find_spec
 
 import numpy as np
@@ -24,6 +25,16 @@ def pytest_collection_modifyitems(items):
             item.add_marker(pytest.mark.filterwarnings("ignore"))
             if item.get_closest_marker("timeout") is None:
                 item.add_marker(pytest.mark.timeout(300))
+
+
+@pytest.fixture(autouse=True)
+def no_thread_left():
+    """Fails a test that leaves a thread of this package behind. Ray's come and go as it likes."""
+    yield
+    left = [thread for thread in threading.enumerate() if thread.name.startswith("headrace")]
+    for thread in left:
+        thread.join(2.0)
+    assert not [thread for thread in left if thread.is_alive()]
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ def num_alive(feed):
 
 
 def test_readers_come_and_go_and_the_order_stays():
-    pipe = images()
+    pipe = images(32_000)
     with hray.serve(pipe, num_readers=1) as feed:
         trainers = [feed.batches(rank, 2) for rank in range(2)]
         given = []

@@ -27,9 +27,9 @@ def kill_process(reader):
 # Four times: 100 kills in all.
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("seed", range(4))
-def test_readers_are_killed_at_random(cluster, seed, record_property):
+def test_readers_are_killed_at_random(cluster, seed):
     drawn = random.Random(seed)
-    pipe = images(200_000, seed)
+    pipe = images(100_000, seed)
     expected = iter(pipe)
     pauses = []
     with hray.serve(pipe, num_readers=3) as feed:
@@ -41,7 +41,8 @@ def test_readers_are_killed_at_random(cluster, seed, record_property):
                 number += 1
             kill_process(drawn.choice(list(readers_of(feed).values())))
             before = batches.statistics().waiting_seconds
-            for _ in range(12):
+            # More than are under way, so that those of the reader that starts again are among them.
+            for _ in range(40):
                 assert (next(batches)["number"] == next(expected)["number"]).all(), number
                 number += 1
             pauses.append(batches.statistics().waiting_seconds - before)
@@ -119,10 +120,10 @@ def test_a_node_is_lost(nodes, cpus):
     cluster, workers = nodes
     pipe = images(8000)
     with hray.serve(pipe, num_readers=3, cpus_per_reader=cpus) as feed:
-        batches = feed.batches(patience_s=5)
-        given = [next(batches)["number"].tolist() for _ in range(100)]
+        # Readers have to be started before any is looked for.
         where = nodes_of(feed)
-        assert len(set(where.values())) == 3, "readers are spread"
+        batches = feed.batches(patience_s=10)
+        given = [next(batches)["number"].tolist() for _ in range(100)]
         lost = where["reader-1"]
         worker = next(one for one in workers if one.node_id == lost)
         cluster.remove_node(worker, allow_graceful=False)

@@ -16,6 +16,8 @@ __all__ = ["Head", "Known", "Report", "Settings"]
 _LOG: Final = logging.getLogger("headrace.ray")
 # So long a reader that may be lost has to answer.
 _PATIENCE_S: Final = 5.0
+# So long a process may take to start before it is looked for.
+_STARTING_S: Final = 60.0
 # Trainers that have not reported for so long are not asked about any more.
 _GONE_S: Final = 60.0
 # Readers are not added or removed by the verdict sooner than so long after the last change.
@@ -115,6 +117,7 @@ class Head:
         self._settings = settings
         self._num_started = 0
         self._readers: dict[str, Any] = {}
+        self._started_at: dict[str, float] = {}
         self._trainers: dict[str, _Trainer] = {}
         self._removed: dict[str, int] = {}
         self._changed_at = time.monotonic()
@@ -135,6 +138,7 @@ class Head:
         self._num_started += count
         for name in names:
             self._readers[name] = actor.remote(me, settings.parked_bytes)
+            self._started_at[name] = time.monotonic()
         return names
 
     def pipe(self) -> bytes:
@@ -190,7 +194,9 @@ class Head:
 
     def missing(self, name: str) -> Known:
         """Lets others read for a reader that a trainer waits for, if it does not answer."""
-        if name in self._layout.readers and name not in self._nodes((name,)):
+        is_starting = time.monotonic() < self._started_at.get(name, 0) + _STARTING_S
+        is_known = name in self._layout.readers and not is_starting
+        if is_known and name not in self._nodes((name,)):
             _LOG.warning("%s does not answer; the other readers read for it", name)
             if len(self._layout.readers) > 1:
                 self._layout = self._layout.without(name)
