@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 venv=.ray
-requirements=('ray[data]>=2.40' pyarrow torch pillow pytest pytest-timeout hypothesis 'numpy>=1.26' 'protobuf>=5.26' 'click>=8.1' mlxtend)
+requirements=('ray[data]>=2.40' pyarrow pillow pytest pytest-timeout hypothesis 'numpy>=1.26' 'protobuf>=5.26' 'click>=8.1' 'tqdm>=4.66' mlxtend)
 
 if [ "$(cat $venv/installed 2>/dev/null)" != "${requirements[*]}" ]; then
     printf '== installing Ray into %s\n' $venv

@@ -97,14 +97,13 @@ def arranged(nodes: Mapping[str, str], trainers: Sequence[str]) -> tuple[str, ..
         nodes: The node of each reader, by name.
         trainers: The node of each trainer, by rank.
     """
-    left = sorted(nodes)
-    order = []
-    for place in range(len(left)):
-        wanted = trainers[place % len(trainers)] if trainers else None
-        same = next((name for name in left if nodes[name] == wanted), None)
-        # Those that another trainer needs beside it are taken last.
-        needed = {trainers[later % len(trainers)] for later in range(place, len(nodes))} if trainers else set()
-        other = next((name for name in left if nodes[name] not in needed), left[0])
-        order.append(other if same is None else same)
-        left.remove(order[-1])
-    return tuple(order)
+    wanted = [trainers[place % len(trainers)] for place in range(len(nodes))] if trainers else []
+    left: dict[str, list[str]] = {}
+    for name in sorted(nodes, reverse=True):
+        left.setdefault(nodes[name], []).append(name)
+    # First those that have a reader on their node, then any for the others.
+    beside = [left[node].pop() if left.get(node) else None for node in wanted]
+    others = iter(sorted(name for names in left.values() for name in names))
+    if not beside:
+        return tuple(others)
+    return tuple(name if name is not None else next(others) for name in beside)

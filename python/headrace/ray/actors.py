@@ -54,6 +54,7 @@ class Report(NamedTuple):
 
     Attributes:
         trainer: Its name.
+        rank: Which of the trainers it is.
         version: That of its layout.
         oldest: The number of the batch that it takes next.
         end: It has not asked for this number, or later ones.
@@ -63,6 +64,7 @@ class Report(NamedTuple):
     """
 
     trainer: str
+    rank: int
     version: int
     oldest: int
     end: int
@@ -100,9 +102,8 @@ class ReaderActor:
 
 @dataclass
 class _Trainer:
-    """What is known of a trainer: its node, and its last report."""
+    """What is known of a trainer: its node and its last report."""
 
-    rank: int
     node: str
     report: Report
     time: float = field(default_factory=time.monotonic)
@@ -149,12 +150,12 @@ class Head:
         """Returns who reads what."""
         return Known(self._layout, self._readers)
 
-    def join(self, rank: int, node: str, report: Report) -> Known:
-        """Notes a trainer that begins, and lets readers beside it read for it."""
-        self._trainers[report.trainer] = _Trainer(rank, node, report)
-        trainers = sorted(self._trainers.values(), key=lambda trainer: trainer.rank)
-        if len({trainer.node for trainer in trainers}) > 1:
-            self._arrange([trainer.node for trainer in trainers])
+    def join(self, world: int, node: str, report: Report) -> Known:
+        """Notes a trainer that begins; the last of them lets readers beside it read for it."""
+        self._trainers[report.trainer] = _Trainer(node, report)
+        nodes = {trainer.report.rank: trainer.node for trainer in self._trainers.values()}
+        if len(nodes) == world and len(set(nodes.values())) > 1:
+            self._arrange([nodes[rank] for rank in sorted(nodes)])
         return self.known()
 
     def _arrange(self, trainers: list[str]) -> None:

@@ -23,8 +23,9 @@ __all__ = ["FeedBatches", "FeedStatistics", "Part"]
 _LOG: Final = logging.getLogger("headrace.ray")
 _VERSION: Final = 1
 _KEYS: Final = {"version", "next", "first", "epoch", "pipeline"}
-# How often the head hears of a trainer.
+# How often the head hears of a trainer, and of how many a second.
 _REPORTS_S: Final = 1.0
+_MOST_REPORTS: Final = 100
 
 
 class Part(NamedTuple):
@@ -104,7 +105,7 @@ class FeedBatches:
         self._is_over = False
         node = str(ray.get_runtime_context().get_node_id())
         report = self._report(1e-9, 0.0, version=-1)
-        self._known: Known = ray.get(head.join.remote(part.rank, node, report))
+        self._known: Known = ray.get(head.join.remote(part.world, node, report))
         self._ask_ahead()
 
     def __iter__(self) -> "FeedBatches":
@@ -195,7 +196,8 @@ class FeedBatches:
             if known is not None:
                 self._learn(known)
         now = time.monotonic()
-        if (seconds := now - self._reported_at) >= _REPORTS_S:
+        often = max(_REPORTS_S, self._part.world / _MOST_REPORTS)
+        if (seconds := now - self._reported_at) >= often:
             waiting = min((self._waiting - self._reported_waiting) / seconds, 1.0)
             report = self._report(seconds, waiting, self._known.layout.version)
             self._answer = self._head.report.remote(report)
@@ -203,7 +205,10 @@ class FeedBatches:
 
     def _report(self, seconds: float, waiting: float, version: int) -> Report:
         oldest, end = self._window.next_number, self._window.end
-        return Report(self._name, version, oldest, end, seconds, waiting, dict(self._working))
+        return Report(
+            *(self._name, self._part.rank, version, oldest, end),
+            *(seconds, waiting, dict(self._working)),
+        )
 
     def state(self) -> dict[str, Any]:
         """Returns where all trainers stand that have taken as many batches as this one.
