@@ -70,6 +70,7 @@ if __name__ == "__main__":
     arguments = parser.parse_args()
     here = str(Path(__file__).parent)
     ray.init(
+        num_cpus=NUM_TRAINERS + NUM_READERS,  # Here, on one machine, as if it had them.
         include_dashboard=False,
         object_store_memory=arguments.store_bytes,
         # Readers and trainers import what this program imports.

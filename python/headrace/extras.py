@@ -3,7 +3,14 @@
 from importlib.util import find_spec
 from typing import Final
 
-__all__ = ["missing_arrow", "missing_cli", "missing_jax", "missing_parquet", "missing_ray", "missing_torch"]
+__all__ = [
+    "missing_arrow",
+    "missing_cli",
+    "missing_jax",
+    "missing_parquet",
+    "missing_ray",
+    "missing_torch",
+]
 
 _CLI: Final = ("click", "tqdm")
 # Which build of it is right depends on the machine.

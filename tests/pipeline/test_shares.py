@@ -77,9 +77,7 @@ def test_shares_together_are_the_whole(numbers, name, count):
     whole = list(pipe)
     batches, places = together(pipe, count)
     assert same(batches, whole)
-    assert all(
-        place.first == number // count * count for number, place in enumerate(places)
-    )
+    assert all(place.first == number // count * count for number, place in enumerate(places))
 
 
 @pytest.mark.parametrize("name", PIPELINES)

@@ -166,3 +166,16 @@ def test_what_cannot_be_served_is_refused(feed, pipe):
 def test_a_feed_is_pickled_by_its_handles(feed, pipe):
     other = pickle.loads(ray.cloudpickle.dumps(feed))
     assert other.num_readers == 3
+
+
+def test_what_every_reader_does_for_all_is_said(cluster, caplog):
+    numbers = hr.arrays({"number": np.arange(8)})
+    for pipe, said in (
+        (numbers.map(dict).batch(2), []),
+        (numbers.filter(bool).map(dict).batch(2).take(3), ["filter(bool), map(dict), batch(2"]),
+    ):
+        caplog.clear()
+        with hray.serve(pipe, num_readers=1):
+            found = [record.getMessage() for record in caplog.records]
+        assert len(found) == len(said)
+        assert all(words in text for words, text in zip(said, found, strict=True))

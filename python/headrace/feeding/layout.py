@@ -78,7 +78,9 @@ class Layout:
         rest = tuple(name for name in self.readers if name != reader)
         if not rest:
             raise ValueError(f"reader {reader!r} is the only one, expected another one.")
-        turns = tuple(Turn(turn.first, _replaced(turn.readers, reader, rest)) for turn in self.turns)
+        turns = tuple(
+            Turn(turn.first, _replaced(turn.readers, reader, rest)) for turn in self.turns
+        )
         return Layout(self.version + 1, turns)
 
 

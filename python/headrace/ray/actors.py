@@ -198,10 +198,16 @@ class Head:
         is_starting = time.monotonic() < self._started_at.get(name, 0) + _STARTING_S
         is_known = name in self._layout.readers and not is_starting
         if is_known and name not in self._nodes((name,)):
+            if len(self._layout.readers) == 1:
+                _LOG.warning(
+                    "%s does not answer; has any node %s CPUs?",
+                    name,
+                    self._settings.cpus_per_reader,
+                )
+                return self.known()
             _LOG.warning("%s does not answer; the other readers read for it", name)
-            if len(self._layout.readers) > 1:
-                self._layout = self._layout.without(name)
-                self._kill(name)
+            self._layout = self._layout.without(name)
+            self._kill(name)
         return self.known()
 
     def add_readers(self, count: int) -> Layout:

@@ -27,9 +27,7 @@ def from_dataset(dataset: Any) -> Pipeline:
         TypeError: If it cannot be.
     """
     if not hasattr(dataset, "iter_batches"):
-        raise TypeError(
-            f"from_dataset: got {type(dataset).__name__}, expected a ray.data.Dataset."
-        )
+        raise TypeError(f"from_dataset: got {type(dataset).__name__}, expected a ray.data.Dataset.")
     return iterable(_rows_of(dataset))
 
 

@@ -1,20 +1,24 @@
 """Starting readers, and what trainers get them from."""
 
+import logging
 from collections.abc import Mapping
 from typing import Any, Final
 
 import ray
 from ray import cloudpickle
 
+from headrace.pipeline import stages
 from headrace.pipeline.arguments import checked_int
 from headrace.pipeline.pipeline import Pipeline
-from headrace.pipeline.shares import check_shares
+from headrace.pipeline.shares import check_shares, work_of_all
+from headrace.pipeline.stages import Stage
 from headrace.ray.actors import Head, Settings
 from headrace.ray.batches import FeedBatches, Part
 from headrace.ray.strings import with_buffers
 
 __all__ = ["Feed", "serve"]
 
+_LOG: Final = logging.getLogger("headrace.ray")
 _CREDIT_BYTES: Final = 64 << 20
 _PARKED_BYTES: Final = 256 << 20
 _PATIENCE_S: Final = 30.0
@@ -56,6 +60,12 @@ def serve(
     checked_int("serve", "parked_bytes", parked_bytes, 0)
     if autoscale is not None and not 1 <= autoscale[0] <= autoscale[1]:
         raise ValueError(f"serve: autoscale is {autoscale}, expected the fewest and the most.")
+    if functions := [str(stage) for stage in work_of_all(pipe)[1:] if _takes_time(stage)]:
+        _LOG.warning(
+            "each reader does %s for all batches, not for its own alone, since what follows goes by "
+            "the results; put what makes one example of each, and batch, last if that is too much",
+            ", ".join(functions),
+        )
     has_arrow_strings = pipe.chosen_options.get("strings") == "arrow"
     if "num_threads" not in pipe.chosen_options and cpus_per_reader >= 1:
         pipe = pipe.options(num_threads=int(cpus_per_reader))
@@ -66,6 +76,11 @@ def serve(
     head = ray.remote(Head).options(num_cpus=0).remote(pickled, settings)
     ray.get(head.known.remote())
     return Feed(head, has_arrow_strings)
+
+
+def _takes_time(stage: Stage) -> bool:
+    functions = (stages.Map, stages.Filter, stages.FlatMap, stages.Batch, stages.PaddedBatch)
+    return isinstance(stage, functions)
 
 
 class Feed:
@@ -110,7 +125,9 @@ class Feed:
         checked_int("batches", "epoch", epoch, 0)
         checked_int("batches", "credit_bytes", credit_bytes, 0)
         if checked_int("batches", "rank", rank, 0) >= world:
-            raise ValueError(f"batches: rank is {rank}, expected one below world, which is {world}.")
+            raise ValueError(
+                f"batches: rank is {rank}, expected one below world, which is {world}."
+            )
         part = Part(rank, world, epoch, credit_bytes, copy, self._has_arrow_strings, patience_s)
         return FeedBatches(self._head, part, state)
 
