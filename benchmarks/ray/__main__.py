@@ -29,7 +29,7 @@ STORE_BYTES = 500_000_000
 
 
 def timed(batches: Iterator[dict[str, Any]], name: str) -> tuple[float, float, int]:
-    """Returns seconds to the first batch, seconds for the others, and how many examples those had."""
+    """Returns the seconds to the first batch and for the others, and the examples of those."""
     begin = time.monotonic()
     next(batches)
     first = time.monotonic()

@@ -9,7 +9,7 @@ import heapq
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import count, pairwise
 
 __all__ = ["Constants", "Result", "Setting", "simulate"]
 
@@ -158,7 +158,7 @@ class _Simulation:
         return Result(
             rate=(len(times) - 1) * setting.num_trainers / max(times[-1] - times[0], 1e-9),
             first_batch_s=times[0],
-            longest_stand_s=max(b - a for a, b in zip(times, times[1:], strict=False)),
+            longest_stand_s=max(b - a for a, b in pairwise(times)),
             balance=max(work) * len(work) / sum(work),
             head_busy=self.head.busy / times[-1],
         )

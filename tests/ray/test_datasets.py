@@ -53,5 +53,5 @@ def test_a_dataset_becomes_a_pipeline():
 
 
 def test_what_is_no_dataset_is_refused():
-    with pytest.raises(TypeError, match="from_dataset: got list, expected a ray.data.Dataset"):
+    with pytest.raises(TypeError, match="from_dataset: got list, expected a ray"):
         hray.from_dataset([])

@@ -137,8 +137,8 @@ def test_a_node_is_lost(nodes, cpus):
 
 
 @pytest.mark.timeout(300)
-def test_readers_stand_beside_their_trainers(nodes):
-    cluster, workers = nodes
+@pytest.mark.usefixtures("nodes")
+def test_readers_stand_beside_their_trainers():
     pipe = images(1600)
 
     def train(feed, rank):

@@ -21,7 +21,7 @@ class Ask(NamedTuple):
 
     Attributes:
         number: The number of the batch in the one order.
-        count: How many readers share the batches around it.
+        num_shares: How many readers share the batches around it.
         place: A place at or before it.
         epoch: The number of the epoch, if the place is the beginning.
         num_skipped: So many of what was left out are known to the trainer.
@@ -29,7 +29,7 @@ class Ask(NamedTuple):
     """
 
     number: int
-    count: int
+    num_shares: int
     place: Place
     epoch: int
     num_skipped: int
@@ -115,7 +115,7 @@ class Reader:
         self._parked.clear()
 
     def _made(self, ask: Ask) -> _Parked:
-        key = (ask.epoch, ask.count, ask.number % ask.count)
+        key = (ask.epoch, ask.num_shares, ask.number % ask.num_shares)
         share = self._shares.get(key)
         if share is None or share.next_number > ask.number:
             self._open(key, ask)
@@ -137,8 +137,8 @@ class Reader:
             old.close()
         while len(self._shares) >= _MOST_SHARES:
             self._shares.popitem(last=False)[1].close()
-        index = (ask.number - ask.place.first) % ask.count
-        self._shares[key] = ShareBatches(self._pipe, index, ask.count, ask.epoch, ask.place)
+        index = (ask.number - ask.place.first) % ask.num_shares
+        self._shares[key] = ShareBatches(self._pipe, index, ask.num_shares, ask.epoch, ask.place)
 
     def _next(self, share: ShareBatches) -> _Parked:
         place = share.place()

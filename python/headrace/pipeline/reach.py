@@ -57,7 +57,8 @@ def check_skippable(chain: Sequence[Stage]) -> None:
 def is_read_late(chain: Sequence[Stage], shuffle: int) -> bool:
     """Returns whether a shuffle of all examples may give their numbers, to be read further on.
 
-    That is so where a `shard`, or a share of the batches, leaves most of them out before anything looks at them.
+    That is so where a `shard`, or a share of the batches, leaves most of them out before anything
+    looks at them.
 
     Args:
         chain: All stages.

@@ -10,8 +10,8 @@ from headrace.extras import missing_ray
 if missing := missing_ray():
     raise ModuleNotFoundError(f"headrace.ray: {missing}", name="ray")
 
-from headrace.ray.batches import FeedBatches, FeedStatistics  # noqa: E402 (they import ray)
-from headrace.ray.datasets import from_dataset  # noqa: E402
-from headrace.ray.feed import Feed, serve  # noqa: E402
+from headrace.ray.batches import FeedBatches, FeedStatistics
+from headrace.ray.datasets import from_dataset
+from headrace.ray.feed import Feed, serve
 
 __all__ = ["Feed", "FeedBatches", "FeedStatistics", "from_dataset", "serve"]

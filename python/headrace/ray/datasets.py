@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from headrace.pipeline.pipeline import Pipeline
 from headrace.pipeline.sources import iterable
@@ -42,6 +43,7 @@ def _rows_of(dataset: Any) -> Callable[[], Iterable[Mapping[str, Any]]]:
     return rows
 
 
-def _values(column: Any) -> Iterable[Any]:
+def _values(column: npt.ArrayLike) -> Iterable[Any]:
     """Returns the rows of a column, each as an example has it."""
-    return column.astype(object) if np.asarray(column).dtype.kind == "U" else column
+    array = np.asarray(column)
+    return array.astype(object) if array.dtype.kind == "U" else array
