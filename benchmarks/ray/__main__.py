@@ -159,7 +159,9 @@ def coordination(num_calls: int = 300) -> dict[str, float]:
         batches = iter(feed)
         next(batches)
         first = time.monotonic()
-        feed.add_readers(3)
+        feed.add_readers(1)
+        second = time.monotonic()
+        feed.add_readers(5)
         added = time.monotonic()
         known = ray.get(feed._head.known.remote())
         report = batches._report(1.0, 0.5, known.layout.version)
@@ -178,7 +180,8 @@ def coordination(num_calls: int = 300) -> dict[str, float]:
         "reader_start_s": first - started,
         "report_s": (reported - reports) / num_calls,
         "known_s": (asked - reported) / num_calls,
-        "add_s": (added - first) / 3,
+        # Both calls export the class of readers, which many are started with once.
+        "add_s": max((added - second) - (second - first), 0.0) / 4,
         "handle_s": handle_s,
         "handle_bytes": told[0] // len(known.readers),
         "place_bytes": state,

@@ -6,6 +6,7 @@ readers, answers trainers that join, and hears reports. Every time is an event o
 """
 
 import heapq
+import math
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -83,14 +84,12 @@ class Result:
         first_batch_s: From `serve` to the last trainer's first batch.
         longest_stand_s: The longest time between two steps of a trainer.
         balance: The busiest reader's work over the mean.
-        head_busy: The share of the time that the head works.
     """
 
     rate: float = 0.0
     first_batch_s: float = 0.0
     longest_stand_s: float = 0.0
     balance: float = 0.0
-    head_busy: float = 0.0
 
 
 @dataclass
@@ -145,9 +144,10 @@ class _Simulation:
             reader.free_at = started + constants.reader_start_s * self.random.uniform(0.8, 1.2)
             self.at(reader.free_at, lambda now, index=index: self.make(now, index))
         for trainer in range(setting.num_trainers):
-            answer = constants.known_s + constants.handle_s * setting.num_readers
-            joined = self.head.serve(0.0, answer)
-            told = constants.handle_bytes * setting.num_readers / setting.network_bytes_s
+            # It is told of those that it has to ask.
+            num_told = setting.num_readers // math.gcd(setting.num_readers, setting.num_trainers)
+            joined = self.head.serve(0.0, constants.known_s + constants.handle_s * num_told)
+            told = constants.handle_bytes * num_told / setting.network_bytes_s
             self.at(joined + told, lambda now, trainer=trainer: self.ask(now, trainer))
             self.report(joined, trainer)
         while self.events and self.step < setting.num_steps:
@@ -160,7 +160,6 @@ class _Simulation:
             first_batch_s=times[0],
             longest_stand_s=max(b - a for a, b in pairwise(times)),
             balance=max(work) * len(work) / sum(work),
-            head_busy=self.head.busy / times[-1],
         )
 
     def report(self, now: float, trainer: int) -> None:

@@ -52,6 +52,17 @@ def test_whatever_changes_each_batch_has_one_reader(changes, data):
         assert layout.reader_of(number) in layout.readers
 
 
+def test_a_trainer_asks_only_readers_whose_numbers_it_meets():
+    layout = Layout(0, (Turn(0, ("a", "b", "c", "d")),))
+    assert layout.readers_of(1, 4) == {"b"}
+    assert layout.readers_of(6, 2) == {"a", "c"}
+    assert layout.readers_of(5, 3) == {"a", "b", "c", "d"}
+    for first, step in ((3, 6), (0, 1), (7, 8)):
+        met = {layout.reader_of(first + step * number) for number in range(20)}
+        assert layout.readers_of(first, step) == met
+    assert layout.changed(("e",), 10).readers_of(1, 4) == {"b", "e"}
+
+
 def test_readers_stand_beside_the_trainers_that_they_read_for():
     nodes = {"a": "right", "b": "left", "c": "right", "d": "left"}
     order = arranged(nodes, ["left", "right"])

@@ -3,6 +3,7 @@
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import gcd
 
 __all__ = ["Layout", "Turn", "arranged"]
 
@@ -52,6 +53,15 @@ class Layout:
     def readers(self) -> tuple[str, ...]:
         """The readers of the last turn."""
         return self.turns[-1].readers
+
+    def readers_of(self, first: int, step: int) -> set[str]:
+        """Returns the readers that give the batches `first`, `first + step`, … of each turn."""
+        return {
+            turn.readers[index]
+            for turn in self.turns
+            for divisor in [gcd(len(turn.readers), step)]
+            for index in range(first % divisor, len(turn.readers), divisor)
+        }
 
     def changed(self, readers: Sequence[str], first: int, oldest: int = 0) -> "Layout":
         """Returns a layout with other readers from a batch on.

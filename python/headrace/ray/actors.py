@@ -55,6 +55,7 @@ class Report(NamedTuple):
     Attributes:
         trainer: Its name.
         rank: Which of the trainers it is.
+        world: How many trainers there are.
         version: That of its layout.
         oldest: The number of the batch that it takes next.
         end: It has not asked for this number, or later ones.
@@ -65,6 +66,7 @@ class Report(NamedTuple):
 
     trainer: str
     rank: int
+    world: int
     version: int
     oldest: int
     end: int
@@ -150,13 +152,18 @@ class Head:
         """Returns who reads what."""
         return Known(self._layout, self._readers)
 
-    def join(self, world: int, node: str, report: Report) -> Known:
+    def told(self, report: Report) -> Known:
+        """Returns who reads what, with the readers that one trainer has to ask."""
+        names = self._layout.readers_of(report.oldest, report.world)
+        return Known(self._layout, {name: self._readers[name] for name in names})
+
+    def join(self, node: str, report: Report) -> Known:
         """Notes a trainer that begins; the last of them lets readers beside it read for it."""
         self._trainers[report.trainer] = _Trainer(node, report)
         nodes = {trainer.report.rank: trainer.node for trainer in self._trainers.values()}
-        if len(nodes) == world and len(set(nodes.values())) > 1:
+        if len(nodes) == report.world and len(set(nodes.values())) > 1:
             self._arrange([nodes[rank] for rank in sorted(nodes)])
-        return self.known()
+        return self.told(report)
 
     def _arrange(self, trainers: list[str]) -> None:
         nodes = self._nodes(self._layout.readers)
@@ -186,29 +193,26 @@ class Head:
         self._end_removed()
         if self._settings.autoscale is not None:
             self._autoscale(*self._settings.autoscale)
-        return None if report.version == self._layout.version else self.known()
+        return None if report.version == self._layout.version else self.told(report)
 
     def leave(self, trainer: str) -> None:
         """Forgets a trainer that has ended."""
         self._trainers.pop(trainer, None)
         self._end_removed()
 
-    def missing(self, name: str) -> Known:
+    def missing(self, name: str, report: Report) -> Known:
         """Lets others read for a reader that a trainer waits for, if it does not answer."""
         is_starting = time.monotonic() < self._started_at.get(name, 0) + _STARTING_S
         is_known = name in self._layout.readers and not is_starting
         if is_known and name not in self._nodes((name,)):
             if len(self._layout.readers) == 1:
-                _LOG.warning(
-                    "%s does not answer; has any node %s CPUs?",
-                    name,
-                    self._settings.cpus_per_reader,
-                )
-                return self.known()
+                cpus = self._settings.cpus_per_reader
+                _LOG.warning("%s does not answer; has any node %s CPUs free?", name, cpus)
+                return self.told(report)
             _LOG.warning("%s does not answer; the other readers read for it", name)
             self._layout = self._layout.without(name)
             self._kill(name)
-        return self.known()
+        return self.told(report)
 
     def add_readers(self, count: int) -> Layout:
         """Starts readers, which begin behind the batches that were asked for."""

@@ -104,8 +104,8 @@ class FeedBatches:
         self._answer: Any = None
         self._is_over = False
         node = str(ray.get_runtime_context().get_node_id())
-        report = self._report(1e-9, 0.0, version=-1)
-        self._known: Known = ray.get(head.join.remote(part.world, node, report))
+        # Which version it knows does not matter yet, nor how long it has waited.
+        self._known: Known = ray.get(head.join.remote(node, self._report(0.0, 0.0, -1)))
         self._ask_ahead()
 
     def __iter__(self) -> "FeedBatches":
@@ -136,7 +136,7 @@ class FeedBatches:
             reader, answer = self._window.under_way[number]
             ready, _ = ray.wait([answer], timeout=self._part.patience_s)
             if not ready:
-                self._learn(ray.get(self._head.missing.remote(reader)))
+                self._learn(ray.get(self._head.missing.remote(reader, self._report_now())))
                 continue
             try:
                 return ray.get(answer)  # type: ignore[no-any-return]
@@ -145,7 +145,7 @@ class FeedBatches:
                 raise (error.cause or error) from None
             except ray.exceptions.RayError as error:
                 _LOG.warning("batch %d of %s is asked for again: %s", number, reader, error)
-                self._learn(ray.get(self._head.known.remote()))
+                self._learn(ray.get(self._head.told.remote(self._report_now())))
                 self._ask(number)
                 self._num_again += 1
 
@@ -203,10 +203,13 @@ class FeedBatches:
             self._answer = self._head.report.remote(report)
             self._reported_at, self._reported_waiting = now, self._waiting
 
+    def _report_now(self) -> Report:
+        return self._report(time.monotonic() - self._begin, 1.0, self._known.layout.version)
+
     def _report(self, seconds: float, waiting: float, version: int) -> Report:
         oldest, end = self._window.next_number, self._window.end
         return Report(
-            *(self._name, self._part.rank, version, oldest, end),
+            *(self._name, self._part.rank, self._part.world, version, oldest, end),
             *(seconds, waiting, dict(self._working)),
         )
 

@@ -63,7 +63,8 @@ def serve(
     if functions := [str(stage) for stage in work_of_all(pipe)[1:] if _takes_time(stage)]:
         _LOG.warning(
             "each reader does %s for all batches, not for its own alone, since what follows goes "
-            "by the results; put what makes one example of each, and batch, last if that is too much",
+            "by the results; if that is too much, put what makes one example of each, and batch, "
+            "last",
             ", ".join(functions),
         )
     has_arrow_strings = pipe.chosen_options.get("strings") == "arrow"
