@@ -18,6 +18,9 @@ _LOG: Final = logging.getLogger("headrace.ray")
 _PATIENCE_S: Final = 5.0
 # So long a process may take to start before it is looked for.
 _STARTING_S: Final = 60.0
+# So long readers may take to answer what trainers that have ended had asked for. Ray writes a line
+# for each call that is not answered.
+_CLOSING_S: Final = 2.0
 # Trainers that have not reported for so long are not asked about any more.
 _GONE_S: Final = 60.0
 # Readers are not added or removed by the verdict sooner than so long after the last change.
@@ -92,6 +95,9 @@ class ReaderActor:
     def forget(self, trainer: str) -> None:
         """Lets what a trainer has asked for be answered without work."""
         self._gone.add(trainer)
+
+    def wait_until_idle(self) -> None:
+        """Returns when all that was asked before is answered."""
 
     def pid(self) -> int:
         """Returns the number of its process. Is answered at once, whatever it is doing."""
@@ -278,6 +284,8 @@ class Head:
             self.remove_readers(count - wanted)
 
     def close(self) -> None:
-        """Ends all readers."""
+        """Ends all readers, once what was asked of them is answered, or soon."""
+        idle = [reader.wait_until_idle.remote() for reader in self._readers.values()]
+        ray.wait(idle, num_returns=len(idle), timeout=_CLOSING_S)
         for name in list(self._readers):
             self._kill(name)
