@@ -56,10 +56,14 @@ def cluster():
 
 def images(count=4000, seed=1):
     """Numbers and arrays in a shuffled order, twice over, in batches of some 50 KiB."""
-    numbers = np.arange(count)
-    pixels = np.repeat(numbers.astype(np.uint8)[:, None], 3072, axis=1)
-    pipe = hr.arrays({"number": numbers, "pixels": pixels})
-    return pipe.shuffle(seed=seed).epochs(2).batch(16)
+
+    def with_pixels(batch):
+        pixels = np.repeat(batch["number"].astype(np.uint8)[:, None], 3072, axis=1)
+        return {"number": batch["number"], "pixels": pixels}
+
+    # A reader that starts again gets the pipeline again, so that has to be small.
+    numbers = hr.arrays({"number": np.arange(count)})
+    return numbers.shuffle(seed=seed).epochs(2).batch(16).map(with_pixels)
 
 
 def numbers_of(batches):
