@@ -146,8 +146,9 @@ class FeedBatches:
             except ray.exceptions.RayError as error:
                 _LOG.warning("batch %d of %s is asked for again: %s", number, reader, error)
                 self._learn(ray.get(self._head.told.remote(self._report_now())))
-                self._ask(number)
-                self._num_again += 1
+                if self._window.under_way[number].answer is answer:
+                    self._ask(number)
+                    self._num_again += 1
 
     def _learn(self, known: Known) -> None:
         """Goes by another layout; what was asked of readers that are gone is asked of others."""
