@@ -3,7 +3,7 @@ PY := .venv/bin/python
 # For cmake, if the system has none; and where rustup puts cargo, for a shell started before that.
 export PATH := $(PATH):$(CURDIR)/.venv/bin:$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
-.PHONY: help dev demo test test-peers test-frameworks test-gpu test-sanitizers torture check bench docs wheel clean
+.PHONY: help dev demo test test-peers test-frameworks test-ray test-gpu test-sanitizers torture check bench docs wheel clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -26,6 +26,9 @@ test-peers: dev ## run one table of programs under TensorFlow and under headrace
 
 test-frameworks: dev ## run what needs PyTorch, JAX, Polars, DuckDB or pandas; installs them, several GB
 	@tools/test_frameworks.sh
+
+test-ray: dev ## run what needs Ray, in an environment of its own; installs it, 700 MB
+	@tools/test_ray.sh
 
 test-gpu: dev ## run what needs a GPU, in the environment of test-frameworks or with PYTHON=...; fails without one
 	@tools/test_gpu.sh
@@ -51,4 +54,4 @@ wheel: dev ## build a wheel for Linux in dist/, and try it with each Python that
 	@tools/wheel.sh
 
 clean: ## remove everything that the other targets made
-	rm -rf .venv .peers .frameworks .docs .wheel .deny dist build .bench benchmarks/results torture/results target .mypy_cache .ruff_cache .pytest_cache .hypothesis python/headrace/_native*.so
+	rm -rf .venv .peers .frameworks .ray .docs .wheel .deny dist build .bench benchmarks/results torture/results target .mypy_cache .ruff_cache .pytest_cache .hypothesis python/headrace/_native*.so

@@ -22,7 +22,8 @@ def test_the_library_needs_no_package_of_commands():
         "import importlib, pkgutil, headrace\n"
         "names = [m.name for m in pkgutil.walk_packages(headrace.__path__, 'headrace.',"
         " onerror=lambda name: None)]\n"
-        "names = [n for n in names if not n.startswith(('headrace.cli', 'headrace.demo'))]\n"
+        "extras = ('headrace.cli', 'headrace.demo', 'headrace.ray')\n"
+        "names = [n for n in names if not n.startswith(extras)]\n"
         "for name in names:\n"
         "    importlib.import_module(name)\n"
         "print(len(names))\n"
@@ -47,3 +48,17 @@ def test_a_program_of_the_demo_without_its_packages_says_what_to_install():
         "ModuleNotFoundError: headrace.demo: got no click and no tqdm, which commands need. "
         "Install the extra that has it: pip install 'headrace[cli]'"
     ) in result.stderr
+
+
+def test_readers_on_ray_without_it_say_what_to_install():
+    result = run("sys.modules.update(ray=None)\nimport headrace.ray")
+    assert result.returncode == 1
+    assert result.stderr.endswith(
+        "ModuleNotFoundError: headrace.ray: got no ray, which readers on other machines run on. "
+        "Install the extra that has it: pip install 'headrace[ray]'\n"
+    )
+
+
+def test_nothing_but_readers_on_ray_loads_it():
+    result = run("import headrace, headrace.feeding, headrace.tf1\nprint('ray' in sys.modules)")
+    assert result.stdout == "False\n"

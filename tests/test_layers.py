@@ -56,6 +56,8 @@ TABLE = (
     ),
     row("training"),
     row("pipeline", "tf1"),
+    row("feeding"),
+    row("ray"),
     row("testing"),
     row("demo"),
     row("integrations", "cli"),

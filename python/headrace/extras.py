@@ -3,7 +3,14 @@
 from importlib.util import find_spec
 from typing import Final
 
-__all__ = ["missing_arrow", "missing_cli", "missing_jax", "missing_parquet", "missing_torch"]
+__all__ = [
+    "missing_arrow",
+    "missing_cli",
+    "missing_jax",
+    "missing_parquet",
+    "missing_ray",
+    "missing_torch",
+]
 
 _CLI: Final = ("click", "tqdm")
 # Which build of it is right depends on the machine.
@@ -23,6 +30,11 @@ def missing_arrow() -> str | None:
 def missing_parquet() -> str | None:
     """Returns what to install for Parquet files; None if nothing is missing."""
     return _missing(("pyarrow",), "which reads Parquet files", "parquet")
+
+
+def missing_ray() -> str | None:
+    """Returns what to install for readers on Ray; None if nothing is missing."""
+    return _missing(("ray",), "which readers on other machines run on", "ray")
 
 
 def missing_torch() -> str | None:

@@ -110,6 +110,41 @@ def queues() -> str:
     return picture(1000, 280, "From file names through two bounded queues to session.run", parts)
 
 
+def readers() -> str:
+    """Returns the picture of readers and trainers on several machines."""
+    parts = [
+        box(20, 96, 120, 80, ["files", "that all readers", "can see"]),
+        *(
+            box(230, 20 + 84 * number, 220, 64, [f"reader {number}", f"batches {batches}"])
+            for number, batches in enumerate(("0, 3, 6, …", "1, 4, 7, …", "2, 5, 8, …"))
+        ),
+        box(540, 96, 170, 80, ["object stores", "of the nodes;", "bounded by credits"], QUEUE),
+        *(
+            box(
+                790,
+                50 + 96 * number,
+                190,
+                76,
+                [f"trainer {number} of 2", f"batches {batches}"],
+                LOOP,
+            )
+            for number, batches in enumerate(("0, 2, 4, …", "1, 3, 5, …"))
+        ),
+        *(arrow(f"M141 136L228 {52 + 84 * number}") for number in range(3)),
+        *(arrow(f"M451 {52 + 84 * number}L538 136") for number in range(3)),
+        *(arrow(f"M711 136L788 {88 + 96 * number}") for number in range(2)),
+        box(
+            230, 300, 480, 56, ["head", "starts, ends and names readers; no batch goes through it"]
+        ),
+        arrow("M340 300V256", is_dashed=True),
+        arrow("M885 222V328H714", is_dashed=True),
+        label(860, 350, "says how long it waits"),
+    ]
+    return picture(
+        1000, 376, "Readers make every third batch, trainers take every other one", parts
+    )
+
+
 def rates() -> str:
     """Returns the picture of how many times quicker pipelines are than other libraries."""
     columns = (
@@ -156,7 +191,12 @@ def line(x: int, top: int, bottom: int, text: str) -> str:
 
 def main() -> int:
     """Writes the pictures."""
-    pictures = {"pipeline": pipeline(), "queues": queues(), "pipeline_rates": rates()}
+    pictures = {
+        "pipeline": pipeline(),
+        "queues": queues(),
+        "past_one_machine": readers(),
+        "pipeline_rates": rates(),
+    }
     for name, text in pictures.items():
         (DOCS / f"{name}.svg").write_text(text, "utf-8")
     return 0

@@ -13,6 +13,7 @@ use headrace_engine::pipeline::arrays::Arrays;
 use headrace_engine::pipeline::block::FileOrigin;
 use headrace_engine::pipeline::formats::{Codec, FixedLength, Format, Lines, TfRecords, Whole};
 use headrace_engine::pipeline::native::function::{Function, Segment};
+use headrace_engine::pipeline::nodes::batch::Turn;
 use headrace_engine::pipeline::nodes::bucket::Buckets;
 use headrace_engine::pipeline::nodes::expected::Expected;
 use headrace_engine::pipeline::nodes::map;
@@ -320,8 +321,15 @@ impl Plan {
         self.then(Step::Window { size, seed })
     }
 
-    fn batch(&self, size: usize, drops_remainder: bool) -> Self {
-        self.then(Step::Batch { size, drops_remainder })
+    /// Runs of `run` rows, at least 1: the rows of every `count`-th batch.
+    fn share(&self, index: u64, count: u64, run: u64) -> Self {
+        self.then(Step::Share { index, count, run: run.max(1) })
+    }
+
+    /// `turn` is the index and the count of the share that the rows are of.
+    fn batch(&self, size: usize, drops_remainder: bool, turn: (u64, u64)) -> Self {
+        let (index, count) = turn;
+        self.then(Step::Batch { size, drops_remainder, turn: Turn { index, count } })
     }
 
     fn epochs(&self, count: Option<u64>) -> Self {

@@ -20,6 +20,7 @@ from headrace.pipeline.inference import chain_specs
 from headrace.pipeline.lengths import length_of
 from headrace.pipeline.outputs.arrow import check_arrow, record_batches
 from headrace.pipeline.outputs.jax import JaxBatches, check_jax
+from headrace.pipeline.outputs.ray_data import ray_dataset
 from headrace.pipeline.outputs.torch import TorchLoader, torch_loader
 from headrace.pipeline.reach import check_reachable, check_skippable, needs_scan
 from headrace.pipeline.source import InferredSource, Source
@@ -659,6 +660,23 @@ class Pipeline:
         batches = Batches(self.stages, options, known, 0, in_columns=True)
         return record_batches(batches, specs)
 
+    def to_ray_dataset(self, num_blocks: int = 8) -> Any:
+        """Returns a `ray.data.Dataset` of the examples of this pipeline of batches.
+
+        Nothing runs before the dataset is used. Block `i` has batches `i`, `i + num_blocks`, … of
+        the one order, made by a task of Ray's where there is room. Ray Data keeps no order among
+        blocks unless it is asked to.
+
+        Args:
+            num_blocks: How many tasks read, at least 1.
+
+        Raises:
+            ModuleNotFoundError: If Ray is not installed; the extra `headrace[ray]` installs it.
+            ValueError: If the pipeline gives examples or has no order, or `num_blocks` is out of
+                range.
+        """
+        return ray_dataset(self, checked_int("to_ray_dataset", "num_blocks", num_blocks, 1))
+
     def __iter__(self) -> Batches:
         return self._start(0)
 
@@ -692,6 +710,18 @@ class Pipeline:
 
     def _start(self, epoch: int) -> Batches:
         return Batches(self.stages, self._options, self._all_specs(), epoch)
+
+    @property
+    def chosen_options(self) -> dict[str, Any]:
+        """What `options` was given, by name."""
+        return dict(self._options)
+
+    def known(self) -> Known:
+        """Returns the components after each stage.
+
+        Behind a Python function, that is called for the first example.
+        """
+        return self._all_specs()
 
     def _all_specs(self) -> Known:
         if self._known is None:

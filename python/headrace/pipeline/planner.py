@@ -127,6 +127,8 @@ class _Planning:
         self._waiting: list[engine.Stage] = []
         self._number = self._source_number = self._count(chain[0])
         self._is_fused = False
+        # Of which of the batches of all shares the rows are.
+        self._turn = (0, 1)
         skippers = [n for n, stage in enumerate(chain) if isinstance(stage, stages.SkipErrors)]
         # Failures of the stages before this one are left out.
         self._covered = len(chain) if is_covered else max(skippers, default=0)
@@ -237,6 +239,9 @@ class _Planning:
                 return self._plan.skip(count)
             case stages.Shard(index=number, count=count):
                 return self._plan.shard(number, count)
+            case stages.Share(run=run, index=number, count=count):
+                self._turn = (number, count)
+                return self._plan.share(number, count, run)
             case stages.Epochs(count=count):
                 return self._plan.epochs(count)
             case stages.SkipErrors():
@@ -264,7 +269,7 @@ class _Planning:
         return plan
 
     def _batch(self, batch: stages.Batch | stages.PaddedBatch, before: Specs) -> None:
-        rows = self._plan.batch(batch.size, batch.remainder == "drop")
+        rows = self._plan.batch(batch.size, batch.remainder == "drop", self._turn)
         self._plan = rows.metered(self._number, counts_rows=True)
         pad_to = batch.size if batch.remainder == "pad" else None
         padding = _padding(batch, before) if isinstance(batch, stages.PaddedBatch) else None

@@ -57,7 +57,8 @@ def check_skippable(chain: Sequence[Stage]) -> None:
 def is_read_late(chain: Sequence[Stage], shuffle: int) -> bool:
     """Returns whether a shuffle of all examples may give their numbers, to be read further on.
 
-    That is so where a `shard` leaves most of them out before anything looks at them.
+    That is so where a `shard`, or a share of the batches, leaves most of them out before anything
+    looks at them.
 
     Args:
         chain: All stages.
@@ -66,7 +67,8 @@ def is_read_late(chain: Sequence[Stage], shuffle: int) -> bool:
     if isinstance(chain[0], stages.Concat) or not all(map(_waits, chain[1:shuffle])):
         return False
     behind = chain[shuffle + 1 :]
-    shard = next((n for n, stage in enumerate(behind) if isinstance(stage, stages.Shard)), None)
+    shards = (stages.Shard, stages.Share)
+    shard = next((n for n, stage in enumerate(behind) if isinstance(stage, shards)), None)
     return shard is not None and all(
         _waits(stage) or isinstance(stage, (stages.Take, stages.Skip, stages.Epochs))
         for stage in behind[:shard]

@@ -31,6 +31,7 @@ __all__ = [
     "Rename",
     "Select",
     "Shard",
+    "Share",
     "Shuffle",
     "Skip",
     "SkipErrors",
@@ -299,6 +300,21 @@ class Shard(Stage):
 
 
 @dataclass(frozen=True)
+class Share(Stage):
+    """Every `count`-th run of examples, from run `index` on: see `headrace.pipeline.shares`.
+
+    Attributes:
+        run: How many examples a run has: as many as a batch that is made of them.
+        index: Which of the runs, counted from where the iteration begins or is taken up again.
+        count: How many shares there are. A state of one is a state of all, also of another number.
+    """
+
+    run: int
+    index: int = field(compare=False, repr=False)
+    count: int = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True)
 class Shuffle(Stage):
     """Another order in each epoch: of all examples, or over a window.
 
@@ -432,6 +448,7 @@ _METHODS: dict[type[Stage], str] = {
     Rename: "rename",
     Select: "select",
     Shard: "shard",
+    Share: "share",
     Shuffle: "shuffle",
     Skip: "skip",
     SkipErrors: "skip_errors",

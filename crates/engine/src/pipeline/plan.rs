@@ -5,7 +5,7 @@ use super::formats::Format;
 use super::index::Kept;
 use super::mark::{Mark, damaged};
 use super::node::{Node, Position};
-use super::nodes::batch::Batch;
+use super::nodes::batch::{Batch, Turn};
 use super::nodes::bucket::{Bucketing, Buckets};
 use super::nodes::cache::{Fill, Replay, Rest, Store};
 use super::nodes::counted::Counted;
@@ -20,7 +20,7 @@ use super::nodes::numbered::Restart;
 use super::nodes::pack::{FirstFit, Packing};
 use super::nodes::sampled::{Indexed, Order, Sampled};
 use super::nodes::skip_errors::SkipErrors;
-use super::nodes::take::{Shard, Skip, Take};
+use super::nodes::take::{Shard, Share, Skip, Take};
 use super::nodes::window::Window;
 use super::nodes::zip::Zip;
 use super::place::mix;
@@ -100,6 +100,15 @@ pub enum Step {
         /// How many shards there are.
         count: u64,
     },
+    /// Every `count`-th run of rows is kept, from run `index` on, counted from where the rows begin or are taken up again.
+    Share {
+        /// The first run that is kept.
+        index: u64,
+        /// How many shares there are.
+        count: u64,
+        /// How many rows a run has, at least 1.
+        run: u64,
+    },
     /// The next row is drawn from those that wait.
     Window {
         /// How many wait.
@@ -113,6 +122,8 @@ pub enum Step {
         size: usize,
         /// Whether the last rows are left out if they are fewer.
         drops_remainder: bool,
+        /// Which of the batches of all shares come of the rows.
+        turn: Turn,
     },
     /// Rows of similar lengths in groups.
     Bucket(Arc<Buckets>),
@@ -305,15 +316,22 @@ impl Step {
                 let first = from.input(0)?.behind(skip.saturating_mul(old_count));
                 Box::new(Shard::new(restart(&first)?, *index, *count, given))
             }
+            Self::Share { index, count, run } => {
+                let [old_count] = from.numbers()?.unwrap_or([*count]);
+                let num_before = (skip / run).saturating_mul(*run).saturating_mul(old_count);
+                let input = restart(&from.input(0)?.behind(num_before))?;
+                behind(Box::new(Share::new(input, *index, *count, *run)), skip % run)
+            }
             Self::Window { size, seed } => {
                 behind(Box::new(Window::from_mark(from, restart, *size, *seed, pass)?), skip)
             }
-            Self::Batch { size, drops_remainder } => {
+            Self::Batch { size, drops_remainder, turn } => {
                 // Behind a shard, the batches may have had another size.
                 let [next, old_size] = from.numbers()?.unwrap_or([0, *size as u64]);
                 let input = restart(&from.input(0)?.behind(skip.saturating_mul(old_size)))?;
                 let batch = Batch::new(input, *size, *drops_remainder, settings.pass(pass));
-                Box::new(batch.numbered_from(next.saturating_add(skip)))
+                let next = next.saturating_add(skip.saturating_mul(turn.count));
+                Box::new(batch.numbered_from(next).in_turn(*turn))
             }
             Self::Bucket(buckets) => {
                 let bucketing = Bucketing::new(buckets.as_ref().clone());

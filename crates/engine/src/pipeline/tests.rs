@@ -6,6 +6,7 @@ use super::column::Column;
 use super::executor::{Executor, Output};
 use super::formats::{Codec, Lines};
 use super::mark::Mark;
+use super::nodes::batch::Turn;
 use super::nodes::expected::Expected;
 use super::nodes::map::Stage;
 use super::plan::{Plan, Settings, Step};
@@ -126,7 +127,7 @@ fn expected(lengths: &[usize]) -> Vec<String> {
 }
 
 fn batches(input: Arc<Plan>, size: usize) -> Arc<Plan> {
-    let batch = Arc::new(Plan::Then(input, Step::Batch { size, drops_remainder: false }));
+    let batch = Arc::new(Plan::Then(input, Step::Batch { size, drops_remainder: false, turn: Turn::ALL }));
     let collate = Collate { names: vec!["text".to_owned()], pad_to: None, padding: None };
     map(batch, vec![Arc::new(collate)])
 }
@@ -156,6 +157,17 @@ fn places_are_counted_over_all_files() {
     let shard = Arc::new(Plan::Then(lines, Step::Shard { index: 2, count: 7 }));
     let wanted: Vec<_> = all.iter().skip(2).step_by(7).cloned().collect();
     assert_eq!(result(&map(shard, vec![]), 0), wanted);
+}
+
+#[test]
+fn a_share_has_the_rows_of_every_few_batches() {
+    let directory = Directory::new();
+    let all = expected(&LENGTHS);
+    for (index, count, run) in [(0, 1, 9), (1, 3, 100), (2, 3, 1), (0, 2, 69_999)] {
+        let share = Arc::new(Plan::Then(directory.lines(&LENGTHS), Step::Share { index, count, run }));
+        let chunks = all.chunks(run as usize).skip(index as usize).step_by(count as usize);
+        assert_eq!(result(&map(share, vec![]), 0), chunks.flatten().cloned().collect::<Vec<_>>());
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ use headrace_engine::pipeline::block::FileOrigin;
 use headrace_engine::pipeline::column::Column;
 use headrace_engine::pipeline::formats::{Codec, Lines};
 use headrace_engine::pipeline::index::Kept;
+use headrace_engine::pipeline::nodes::batch::Turn;
 use headrace_engine::pipeline::nodes::bucket::Buckets;
 use headrace_engine::pipeline::nodes::cache::Store;
 use headrace_engine::pipeline::nodes::expected::Expected;
@@ -143,7 +144,7 @@ impl MadeUp {
             }
             9 => {
                 let (size, drops_remainder) = (1 + draws.below(6), draws.below(2) == 0);
-                let batch = self.then(Step::Batch { size, drops_remainder });
+                let batch = self.then(Step::Batch { size, drops_remainder, turn: Turn::ALL });
                 (format!("batch {size}, unbatch"), unbatched(&batch))
             }
             10 => {

@@ -17,19 +17,41 @@ pub struct Batch {
     is_over: bool,
     /// Counts the batches.
     origin: Arc<FileOrigin>,
+    /// The number of the first of the batches of which the next is one.
     next: u64,
+    turn: Turn,
+}
+
+/// Which of the batches of all shares these are: number `index` of each `count`.
+#[derive(Clone, Copy, Debug)]
+pub struct Turn {
+    /// From 0.
+    pub index: u64,
+    /// 1 for all batches.
+    pub count: u64,
+}
+
+impl Turn {
+    /// All batches.
+    pub const ALL: Self = Self { index: 0, count: 1 };
 }
 
 impl Batch {
     /// With `drops_remainder` the last rows are left out if they are fewer than `size`.
     pub fn new(input: Box<dyn Node>, size: usize, drops_remainder: bool, pass: Pass) -> Self {
         let origin = FileOrigin::unnamed("batch", pass);
-        Self { input, size, drops_remainder, waiting: Rows::new(), is_over: false, origin, next: 0 }
+        Self { input, size, drops_remainder, waiting: Rows::new(), is_over: false, origin, next: 0, turn: Turn::ALL }
     }
 
-    /// The number of the first batch is `next`.
+    /// The first batch is one of the `count` batches of all shares from number `next` on.
     pub fn numbered_from(mut self, next: u64) -> Self {
         self.next = next;
+        self
+    }
+
+    /// The batches are those of a share.
+    pub fn in_turn(mut self, turn: Turn) -> Self {
+        self.turn = turn;
         self
     }
 }
@@ -50,9 +72,9 @@ impl Node for Batch {
             0 => Ok(Poll::End),
             length if length < self.size && self.drops_remainder => Ok(Poll::End),
             _ => {
-                let number = self.next;
-                self.next += 1;
-                let mark = Mark::new([number, self.size as u64], [rows.mark(0)]);
+                let mark = Mark::new([self.next, self.size as u64], [rows.mark(0)]);
+                let number = self.next + self.turn.index;
+                self.next += self.turn.count;
                 Ok(Poll::Ready(rows.in_group(Some((Arc::clone(&self.origin), number))).marked(mark)))
             }
         }

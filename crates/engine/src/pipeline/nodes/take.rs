@@ -1,4 +1,4 @@
-//! Some of the rows, by their places: `take`, `skip` and `shard`.
+//! Some of the rows, by their places: `take`, `skip`, `shard` and shares of batches.
 
 use crate::error::Result;
 use crate::pipeline::budget::Budget;
@@ -125,6 +125,50 @@ impl Node for Shard {
             }
             if !taken.is_empty() {
                 self.given += taken.len() as u64;
+                return Ok(Poll::Ready(few(taken, context.budget)?.marked(mark)));
+            }
+        }
+    }
+}
+
+/// Runs of `run` rows, of which every `count`-th is kept: the rows of every `count`-th batch, before the work that makes batches.
+pub struct Share {
+    input: Box<dyn Node>,
+    index: u64,
+    count: u64,
+    run: u64,
+    /// How many rows of the next `count` runs of the input have come.
+    place: u64,
+    /// Where the first of these is.
+    group: Mark,
+}
+
+impl Share {
+    /// Run `index` of each `count` runs of `input`.
+    pub fn new(input: Box<dyn Node>, index: u64, count: u64, run: u64) -> Self {
+        Self { input, index, count, run, place: 0, group: Mark::default() }
+    }
+}
+
+impl Node for Share {
+    fn pull(&mut self, context: &mut Context) -> Result<Poll> {
+        loop {
+            let poll = self.input.pull(context)?;
+            let Poll::Ready(rows) = poll else { return Ok(poll) };
+            let (mut taken, mut mark) = (Rows::new(), None);
+            for (number, (block, row)) in rows.iter().enumerate() {
+                if self.place == 0 {
+                    self.group = rows.mark(number);
+                }
+                if self.place / self.run == self.index {
+                    // As many rows are given of each of the `count` runs, so those behind are counted by themselves.
+                    let behind = self.place % self.run;
+                    mark.get_or_insert_with(|| Mark::new([self.count], [self.group.clone()]).behind(behind));
+                    taken.push(block, row, 1);
+                }
+                self.place = (self.place + 1) % (self.run * self.count);
+            }
+            if let Some(mark) = mark {
                 return Ok(Poll::Ready(few(taken, context.budget)?.marked(mark)));
             }
         }

@@ -165,7 +165,10 @@ impl Stage for Count {
 fn tasks_that_were_not_begun_do_not_run_after_an_error() {
     let directory = Directory::new();
     let count = Arc::new(AtomicU64::new(0));
-    let batch = Arc::new(Plan::Then(directory.lines(&[20_000]), Step::Batch { size: 10, drops_remainder: false }));
+    let batch = Arc::new(Plan::Then(
+        directory.lines(&[20_000]),
+        Step::Batch { size: 10, drops_remainder: false, turn: Turn::ALL },
+    ));
     let plan = map(batch, vec![Arc::new(Count(Arc::clone(&count)))]);
     // One worker: what is ahead of the failing task waits behind it.
     let (rows, error) = run(&plan, 0, 1, usize::MAX);

@@ -78,6 +78,10 @@ fn steps_that_keep_the_order_are_taken_up_again() {
     check(&|| map(then(filtered(lines()), Step::Take(20_003)), vec![]));
     for index in [0, 2, 6] {
         check(&|| map(then(lines(), Step::Shard { index, count: 7 }), vec![]));
+        check(&|| map(then(lines(), Step::Share { index, count: 7, run: 30 }), vec![]));
+        let turn = Turn { index, count: 7 };
+        let share = || map(then(filtered(lines()), Step::Share { index, count: 7, run: 30 }), vec![]);
+        check(&|| map(then(share(), Step::Batch { size: 30, drops_remainder: false, turn }), vec![]));
     }
     check(&|| batches(filtered(lines()), 100));
     check(&|| map(batches(lines(), 100), vec![Arc::new(Unbatch)]));
@@ -151,7 +155,7 @@ fn other_numbers_of_shards_go_on_with_the_same_order() {
     let plan = |index, count| {
         let window = then(directory.lines(&[960]), Step::Window { size: 50, seed: 3 });
         let shard = then(then(window, Step::Epochs(Some(2))), Step::Shard { index, count });
-        map(then(shard, Step::Batch { size: 12, drops_remainder: false }), vec![])
+        map(then(shard, Step::Batch { size: 12, drops_remainder: false, turn: Turn::ALL }), vec![])
     };
     let all = |index, count, from: &Mark| rows_from(&plan(index, count), Settings::new(2), usize::MAX, from);
     let one = all(0, 1, &Mark::default());

@@ -1,0 +1,265 @@
+"""Measures the way through Ray beside the pipeline alone and Ray Data, in one run.
+
+    .ray/bin/python -m benchmarks.ray --json benchmarks/ray/measured.json
+
+Needs Ray (`make test-ray` makes `.ray`). Programs take turns, round by round, so that what else the
+machine does disturbs all of them alike.
+"""
+
+import argparse
+import json
+import os
+import pickle
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import ray
+
+import headrace as hr
+import headrace.ray as hray
+from benchmarks.ray import jobs
+from headrace.pipeline.shares import ShareBatches
+
+STORE_BYTES = 500_000_000
+
+
+def timed(batches: Iterator[dict[str, Any]], name: str) -> tuple[float, float, int]:
+    """Returns the seconds to the first batch and for the others, and the examples of those."""
+    begin = time.monotonic()
+    next(batches)
+    first = time.monotonic()
+    count = sum(len(batch[name]) for batch in batches)
+    return first - begin, time.monotonic() - first, count
+
+
+def through_ray(pipe: hr.Pipeline, num_readers: int, cpus: float) -> tuple[float, float, int]:
+    """Reads through readers, which stand already."""
+    with hray.serve(pipe, num_readers=num_readers, cpus_per_reader=cpus) as feed:
+        begun = feed.batches(credit_bytes=0)
+        next(begun)  # The readers run.
+        begun.close()
+        return timed(feed.batches(), next(iter(pipe.spec)))
+
+
+def ray_data_digits(directory: Path) -> Iterator[dict[str, Any]]:
+    """W1 with Ray Data: files as bytes, parsed by hand, since its reader needs TensorFlow."""
+
+    def parse(block):
+        from headrace.protos import Example  # noqa: PLC0415  (in a task)
+
+        for data in block["bytes"]:
+            images, labels = [], []
+            for record in jobs.records_of(data):
+                features = Example.FromString(record).features.feature
+                images.append(features["image"].bytes_list.value[0])
+                labels.append(features["label"].int64_list.value[0])
+            pixels = np.frombuffer(b"".join(images), np.uint8).reshape(-1, 784)
+            yield {
+                "image": pixels * np.float32(1 / 255) - np.float32(0.5),
+                "label": np.array(labels),
+            }
+
+    files = [str(path) for path in sorted(directory.glob("digits-*.tfrecord"))]
+    dataset = ray.data.read_binary_files(files, override_num_blocks=4)
+    parsed = dataset.map_batches(parse, batch_size=1)
+    return iter(parsed.iter_batches(batch_size=128, local_shuffle_buffer_size=10_000))
+
+
+def ray_data_photos(directory: Path) -> Iterator[dict[str, Any]]:
+    """W3 with Ray Data's reader of images."""
+    dataset = ray.data.read_images(str(directory / "photos"), size=(224, 224), mode="RGB")
+    return iter(dataset.iter_batches(batch_size=64, local_shuffle_buffer_size=200))
+
+
+def workloads(directory: Path, num_rounds: int) -> dict[str, Any]:
+    """Returns examples a second of each program, for W1 and W3."""
+    others = {"W1": ray_data_digits, "W3": ray_data_photos}
+    found: dict[str, Any] = {}
+    for name, job in jobs.JOBS.items():
+        pipe = job(directory)
+        programs: dict[str, Callable[[], tuple[float, float, int]]] = {
+            "headrace alone": lambda pipe=pipe: timed(iter(pipe), "image"),
+            "headrace.ray, 1 reader of 2 threads": lambda pipe=pipe: through_ray(pipe, 1, 2),
+            "headrace.ray, 2 readers of 1 thread": lambda pipe=pipe: through_ray(pipe, 2, 1),
+            "Ray Data": lambda name=name: timed(others[name](directory), "image"),
+        }
+        rates: dict[str, list[float]] = {program: [] for program in programs}
+        firsts: dict[str, list[float]] = {program: [] for program in programs}
+        for _ in range(num_rounds):
+            for program, run in programs.items():
+                first, seconds, count = run()
+                rates[program].append(count / seconds)
+                firsts[program].append(first)
+        alone = rates["headrace alone"]
+        for program in programs:
+            found[f"{name}, {program}"] = {
+                "rate": statistics.median(rates[program]),
+                "of_alone": statistics.median(
+                    mine / other for mine, other in zip(rates[program], alone, strict=True)
+                ),
+                "first_batch_s": statistics.median(firsts[program]),
+            }
+    return found
+
+
+def way(num_rounds: int) -> dict[str, Any]:
+    """Returns what a batch costs on its way, by its size, against the pipeline alone."""
+    found = {}
+    for batch_bytes, count in ((4096, 1024), (1 << 18, 1024), (1 << 22, 256), (1 << 24, 64)):
+        pipe = jobs.arrays_of(batch_bytes, count)
+        alone, through = [], []
+        for _ in range(num_rounds):
+            _, seconds, _ = timed(iter(pipe), "x")
+            alone.append(seconds / count)
+            _, seconds, _ = through_ray(pipe, 1, 1)
+            through.append(seconds / count)
+        found[str(batch_bytes)] = {
+            "alone_s": statistics.median(alone),
+            "through_ray_s": statistics.median(through),
+        }
+    return found
+
+
+def skimming(directory: Path) -> dict[str, float]:
+    """Returns what a batch costs a reader that makes it, and one that only goes past it."""
+    made = {
+        "window": lambda num_epochs: jobs.digits(directory, num_epochs=num_epochs),
+        "all": lambda num_epochs: jobs.digits(directory, None, num_epochs),
+        "photos": lambda num_epochs: jobs.photos(directory, None, num_epochs),
+    }
+    found = {}
+    for name, job in made.items():
+        pipe = job(1).options(num_threads=1)
+        list(pipe)  # Where records are is known to all that follow.
+        begin = time.process_time()
+        total = len(list(pipe))
+        found[f"{name}_make_s"] = (time.process_time() - begin) / total
+        num_epochs = max(1000 // total, 2)
+        many = job(num_epochs).options(num_threads=1)
+        next(iter(many))
+        # The last of so many shares that it has no batch: it goes past all of them.
+        share = ShareBatches(many, 10**6 - 1, 10**6)
+        begin = time.process_time()
+        assert next(share, None) is None
+        found[f"{name}_skim_s"] = (time.process_time() - begin) / total / num_epochs
+    return found
+
+
+def coordination(num_calls: int = 300) -> dict[str, float]:
+    """Returns what the head does for one reader and one trainer, in seconds and bytes."""
+    pipe = jobs.arrays_of(4096, 64 * 64)
+    begin = time.monotonic()
+    with hray.serve(pipe, num_readers=1, cpus_per_reader=0.01) as feed:
+        started = time.monotonic()
+        batches = iter(feed)
+        next(batches)
+        first = time.monotonic()
+        feed.add_readers(1)
+        second = time.monotonic()
+        feed.add_readers(5)
+        added = time.monotonic()
+        known = ray.get(feed._head.known.remote())
+        report = batches._report(1.0, 0.5, known.layout.version)
+        reports = time.monotonic()
+        ray.get([feed._head.report.remote(report) for _ in range(num_calls)])
+        reported = time.monotonic()
+        ray.get([feed._head.known.remote() for _ in range(num_calls)])
+        asked = time.monotonic()
+        begin_told = time.monotonic()
+        told = [len(ray.cloudpickle.dumps(known.readers)) for _ in range(50)]
+        handle_s = (time.monotonic() - begin_told) / 50 / len(known.readers)
+        state = len(pickle.dumps(batches._place))
+        batches.close()
+    return {
+        "head_start_s": started - begin,
+        "reader_start_s": first - started,
+        "report_s": (reported - reports) / num_calls,
+        "known_s": (asked - reported) / num_calls,
+        # Both calls export the class of readers, which many are started with once.
+        "add_s": max((added - second) - (second - first), 0.0) / 4,
+        "handle_s": handle_s,
+        "handle_bytes": told[0] // len(known.readers),
+        "place_bytes": state,
+    }
+
+
+def actors(num_rounds: int) -> dict[str, Any]:
+    """Returns the rate at 1, 2 and 4 readers that each take 20 ms a batch without a processor."""
+    found: dict[str, Any] = {"make_s": 0.02, "batch_bytes": 1 << 18}
+    for num_readers in (1, 2, 4):
+        pipe = jobs.waiting(0.02, 1 << 18, 128 * num_readers)
+        rates = []
+        for _ in range(num_rounds):
+            _, seconds, count = through_ray(pipe, num_readers, 0.01)
+            rates.append(count / 16 / seconds)
+        found[str(num_readers)] = statistics.median(rates)
+    return found
+
+
+def lost_reader(num_rounds: int) -> list[float]:
+    """Returns how long a trainer stands when its only reader's process is killed."""
+    pipe = jobs.arrays_of(4096, 64 * 512)
+    pauses = []
+    with hray.serve(pipe, num_readers=1, cpus_per_reader=0.01) as feed:
+        batches = feed.batches(credit_bytes=0)
+        for _ in range(num_rounds):
+            for _ in range(10):
+                next(batches)
+            [reader] = ray.get(feed._head.known.remote()).readers.values()
+            pid = ray.get(reader.pid.options(concurrency_group="questions").remote())
+            begin = time.monotonic()
+            os.kill(pid, 9)
+            next(batches), next(batches)
+            pauses.append(time.monotonic() - begin)
+        batches.close()
+    return pauses
+
+
+def main() -> None:
+    """Measures all, and prints it."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--json", type=Path, default=None, help="Where to write the figures.")
+    parser.add_argument("--only", action="append", help="A part, such as 'way'; else all.")
+    arguments = parser.parse_args()
+    rounds = arguments.rounds
+    ray.init(
+        num_cpus=2,
+        include_dashboard=False,
+        object_store_memory=STORE_BYTES,
+        log_to_driver=False,
+        logging_level="ERROR",
+    )
+    context = ray.data.DataContext.get_current()
+    context.enable_progress_bars = False
+    found: dict[str, Any] = {"cores": os.cpu_count(), "rounds": rounds}
+    if arguments.json is not None and arguments.json.exists():
+        found = json.loads(arguments.json.read_text())
+    with tempfile.TemporaryDirectory() as directory:
+        data = Path(directory)
+        jobs.make_digits(data)
+        jobs.make_photos(data)
+        for name, run in (
+            ("way", lambda: way(rounds)),
+            ("coordination", coordination),
+            ("actors", lambda: actors(rounds)),
+            ("lost_reader_s", lambda: lost_reader(rounds)),
+            ("skimming", lambda: skimming(data)),
+            ("workloads", lambda: workloads(data, rounds)),
+        ):
+            if arguments.only is not None and name not in arguments.only:
+                continue
+            found[name] = run()
+            print(name, json.dumps(found[name], indent=1), flush=True)
+            if arguments.json is not None:
+                arguments.json.write_text(json.dumps(found, indent=1) + "\n")
+    ray.shutdown()
+
+
+if __name__ == "__main__":
+    main()

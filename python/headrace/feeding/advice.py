@@ -1,0 +1,77 @@
+"""Whether there are too few readers, or too many: in words, and as a number."""
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+__all__ = ["Advice", "Loads", "advice"]
+
+# Trainers that wait for less of the time are fed well enough.
+_LEAST_WAITING: Final = 0.05
+# Readers that work for less of the time are not what trainers wait for.
+_LEAST_WORKING: Final = 0.6
+# So much of their time readers are planned to work.
+_PLANNED_WORK: Final = 0.8
+# Before so many seconds nothing is said.
+_LEAST_SECONDS: Final = 1.0
+
+
+@dataclass(frozen=True)
+class Loads:
+    """What was measured over some time.
+
+    Attributes:
+        seconds: How long.
+        num_readers: How many readers there were.
+        waiting: The share of the time in which trainers waited for batches, 0 to 1: their mean.
+        working: The share of the time in which readers made batches, 0 to 1: their mean.
+    """
+
+    seconds: float
+    num_readers: int
+    waiting: float
+    working: float
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to change.
+
+    Attributes:
+        text: One sentence for people.
+        num_readers: How many readers there should be.
+    """
+
+    text: str
+    num_readers: int
+
+
+def advice(loads: Loads) -> Advice:
+    """Returns how many readers there should be, and why.
+
+    While trainers wait for a share `w` of the time, they could take `1 / (1 - w)` times as much.
+    """
+    count = loads.num_readers
+    if loads.seconds < _LEAST_SECONDS:
+        return Advice("too little was measured yet: ask again after some batches", count)
+    times = f"trainers wait {loads.waiting:.0%} of the time, readers work {loads.working:.0%}"
+    if loads.waiting >= _LEAST_WAITING and loads.working < _LEAST_WORKING:
+        return Advice(
+            f"{times}: more readers would not help, since what is between limits; let more bytes "
+            "be under way with credit_bytes, or look at the network",
+            count,
+        )
+    if loads.waiting >= _LEAST_WAITING:
+        # Nobody can tell more than a doubling from one measurement.
+        wanted = min(math.ceil(count / (1 - min(loads.waiting, 0.99))), 2 * count)
+        more = max(wanted - count, 1)
+        return Advice(f"{times}: {more} more {_readers(more)}", count + more)
+    wanted = max(math.ceil(count * loads.working / _PLANNED_WORK), 1)
+    if wanted < count:
+        fewer = count - wanted
+        return Advice(f"{times}: {fewer} fewer {_readers(fewer)} would do", wanted)
+    return Advice(f"{times}: as many readers as are needed", count)
+
+
+def _readers(count: int) -> str:
+    return "reader" if count == 1 else "readers"

@@ -1,0 +1,121 @@
+"""Which reader gives which batch of the one order."""
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import gcd
+
+__all__ = ["Layout", "Turn", "arranged"]
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Who gives the batches from a number on: reader `number % len(readers)` gives that number.
+
+    Attributes:
+        first: The number of the first batch.
+        readers: The names of the readers, at least one.
+    """
+
+    first: int
+    readers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Who gives each batch.
+
+    It says who does best ask whom, and no more: a reader gives any batch that it is asked for. So
+    trainers may go by different layouts while one replaces the other.
+
+    Attributes:
+        version: Higher for a later one.
+        turns: By the number of their first batch, rising; that of the first is 0.
+    """
+
+    version: int
+    turns: tuple[Turn, ...]
+
+    def turn_of(self, number: int) -> Turn:
+        """Returns the turn that a batch belongs to."""
+        return self.turns[bisect_right(self.turns, number, key=lambda turn: turn.first) - 1]
+
+    def reader_of(self, number: int) -> str:
+        """Returns the name of the reader that gives a batch."""
+        readers = self.turn_of(number).readers
+        return readers[number % len(readers)]
+
+    def count_of(self, number: int) -> int:
+        """Returns how many readers share the batches around one."""
+        return len(self.turn_of(number).readers)
+
+    @property
+    def readers(self) -> tuple[str, ...]:
+        """The readers of the last turn."""
+        return self.turns[-1].readers
+
+    def readers_of(self, first: int, step: int) -> set[str]:
+        """Returns the readers that give the batches `first`, `first + step`, … of each turn."""
+        return {
+            turn.readers[index]
+            for turn in self.turns
+            for divisor in [gcd(len(turn.readers), step)]
+            for index in range(first % divisor, len(turn.readers), divisor)
+        }
+
+    def changed(self, readers: Sequence[str], first: int, oldest: int = 0) -> "Layout":
+        """Returns a layout with other readers from a batch on.
+
+        Args:
+            readers: Their names.
+            first: The number of their first batch. Batches before stay with who had them.
+            oldest: No batch before this one is asked for any more.
+        """
+        before = [turn for turn in self.turns if turn.first < first]
+        while len(before) > 1 and before[1].first <= oldest:
+            del before[0]
+        if not before:
+            return Layout(self.version + 1, (Turn(0, tuple(readers)),))
+        before[0] = Turn(0, before[0].readers)
+        return Layout(self.version + 1, (*before, Turn(first, tuple(readers))))
+
+    def without(self, reader: str) -> "Layout":
+        """Returns a layout in which others do what a reader had to do.
+
+        Raises:
+            ValueError: If it is the only one that is left.
+        """
+        rest = tuple(name for name in self.readers if name != reader)
+        if not rest:
+            raise ValueError(f"reader {reader!r} is the only one, expected another one.")
+        turns = tuple(
+            Turn(turn.first, _replaced(turn.readers, reader, rest)) for turn in self.turns
+        )
+        return Layout(self.version + 1, turns)
+
+
+def _replaced(readers: Sequence[str], lost: str, rest: Sequence[str]) -> tuple[str, ...]:
+    kept = tuple(name for name in readers if name != lost)
+    return kept or tuple(rest)
+
+
+def arranged(nodes: Mapping[str, str], trainers: Sequence[str]) -> tuple[str, ...]:
+    """Returns readers in the order in which most batches stay on one node.
+
+    Batch `k` goes from reader `k % num_readers` to trainer `k % num_trainers`. Where one number
+    divides the other, each reader has trainers of its own, and can be one of the same node.
+
+    Args:
+        nodes: The node of each reader, by name.
+        trainers: The node of each trainer, by rank.
+    """
+    wanted = [trainers[place % len(trainers)] for place in range(len(nodes))] if trainers else []
+    left: dict[str, list[str]] = {}
+    for name in sorted(nodes, reverse=True):
+        left.setdefault(nodes[name], []).append(name)
+    # First those that have a reader on their node, then any for the others.
+    beside = [left[node].pop() if left.get(node) else None for node in wanted]
+    others = iter(sorted(name for names in left.values() for name in names))
+    if not beside:
+        return tuple(others)
+    return tuple(name if name is not None else next(others) for name in beside)

@@ -1,0 +1,83 @@
+"""What one trainer has asked for and not taken yet: in order, and bounded in bytes."""
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Generic, TypeVar
+
+__all__ = ["Window"]
+
+_T = TypeVar("_T")
+
+
+class Window(Generic[_T]):
+    """The batches of one trainer that are under way, each with how it will come.
+
+    Credits are bytes: as many batches are asked for as fit, taking each for as large as the largest
+    of the last ones, but no more than keep all readers busy. One may always be asked for. Before
+    the first has come nobody knows its size; then there is one for each reader.
+    """
+
+    #: So many sizes count.
+    _NUM_SIZES = 16
+    #: More than so many that wait at a reader do not make it faster.
+    _MOST_AT_READER = 8
+
+    def __init__(self, first: int, step: int, credit_bytes: int) -> None:
+        """Makes a window over the batches `first`, `first + step`, ….
+
+        Args:
+            first: The number of the first batch of the trainer.
+            step: How many trainers there are.
+            credit_bytes: What may be under way.
+        """
+        self._asked: dict[int, _T] = {}
+        self._next_ask = first
+        self._next_take = first
+        self._step = step
+        self._credit_bytes = credit_bytes
+        self._sizes: deque[int] = deque(maxlen=self._NUM_SIZES)
+
+    @property
+    def next_number(self) -> int:
+        """The number of the batch that is taken next."""
+        return self._next_take
+
+    @property
+    def end(self) -> int:
+        """The number of the batch that is asked for next."""
+        return self._next_ask
+
+    @property
+    def under_way(self) -> dict[int, _T]:
+        """What was asked for, by number, rising."""
+        return self._asked
+
+    @property
+    def expected_bytes(self) -> int:
+        """What a batch is taken for; 0 before the first one has come."""
+        return max(self._sizes, default=0)
+
+    def to_ask(self, num_readers: int) -> Iterator[int]:
+        """Yields the numbers that may be asked for now; each has to be noted with `asked`."""
+        while len(self._asked) < self._most(num_readers):
+            yield self._next_ask
+
+    def _most(self, num_readers: int) -> int:
+        # Trainers share the readers, so this one has its part of them, at least one.
+        num_mine = -(-num_readers // self._step)
+        if not self._sizes:
+            return num_mine
+        fitting = self._credit_bytes // max(self.expected_bytes, 1)
+        return max(min(fitting, self._MOST_AT_READER * num_mine), 1)
+
+    def asked(self, number: int, how: _T) -> None:
+        """Notes that a batch was asked for, or again, and how it will come."""
+        self._asked[number] = how
+        if number == self._next_ask:
+            self._next_ask += self._step
+
+    def take(self, num_bytes: int) -> None:
+        """Notes that the next batch was taken, and how large it was."""
+        del self._asked[self._next_take]
+        self._next_take += self._step
+        self._sizes.append(num_bytes)

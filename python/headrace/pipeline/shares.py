@@ -1,0 +1,187 @@
+"""Shares of the batches of a pipeline, for readers that do the work of one pipeline together.
+
+Reader `index` of `count` gives every `count`-th batch of the one order. What makes one example of
+each, and makes the batches, is done for those alone: the share is taken before it. All that is
+before that (reading, filters, windows) is done by each reader, since the order follows from it.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple, Protocol
+
+from headrace.pipeline import stages
+from headrace.pipeline.batches import Batches
+from headrace.pipeline.keeping import keeps_state
+from headrace.pipeline.specs import Known, batch_depth
+from headrace.pipeline.stages import Stage
+from headrace.pipeline.state import resumed, state_of
+
+__all__ = ["BEGINNING", "Description", "Place", "ShareBatches", "check_shares", "work_of_all"]
+
+_BATCHES: Final = (stages.Batch, stages.PaddedBatch)
+_ONE_TO_ONE: Final = (stages.Parse, stages.Select, stages.Rename, stages.Prefetch)
+
+
+class Description(Protocol):
+    """What is needed of a `Pipeline`."""
+
+    @property
+    def stages(self) -> tuple[Stage, ...]:
+        """Its stages."""
+
+    @property
+    def chosen_options(self) -> dict[str, Any]:
+        """What `options` was given."""
+
+    def known(self) -> Known:
+        """Returns the components after each stage."""
+
+
+class Place(NamedTuple):
+    """Where any share can be taken up: before batch number `first` of the one order.
+
+    Attributes:
+        first: The number of the batch, from 0.
+        state: What the pipeline needs to go on there, as plain data that `json` takes; None for
+            the beginning.
+    """
+
+    first: int
+    state: dict[str, Any] | None
+
+
+BEGINNING: Final = Place(0, None)
+
+
+def check_shares(where: str, pipe: Description) -> None:
+    """Checks that a pipeline has batches in an order.
+
+    Raises:
+        ValueError: If it gives examples, or has no order.
+    """
+    if not batch_depth(pipe.stages):
+        raise ValueError(
+            f"{where}: the pipeline gives examples, expected batches. End it with batch(...)."
+        )
+    if not pipe.chosen_options.get("deterministic", True):
+        raise ValueError(
+            f"{where}: the pipeline has options(deterministic=False), expected one order, which "
+            "readers can divide. Leave that out."
+        )
+
+
+def work_of_all(pipe: Description) -> tuple[Stage, ...]:
+    """Returns the stages that every reader does for all batches, not for its own alone."""
+    return pipe.stages[: _divided(pipe.stages)[0]]
+
+
+class ShareBatches:
+    """One iteration over the batches `first + index`, `first + index + count`, … of a pipeline.
+
+    May be used by one thread at a time.
+    """
+
+    def __init__(
+        self, pipe: Description, index: int, count: int, epoch: int = 0, place: Place = BEGINNING
+    ) -> None:
+        """Starts its threads.
+
+        Args:
+            pipe: The pipeline, which has passed `check_shares`.
+            index: Which of `count` shares, counted from the place on.
+            count: How many shares there are.
+            epoch: The number of the epoch, if the pipeline is to begin.
+            place: Where it begins.
+        """
+        where, run = _divided(pipe.stages)
+        chain = (*pipe.stages[:where], stages.Share(run, index, count), *pipe.stages[where:])
+        # Python functions are called for the first example to learn this: the one of all shares.
+        known = pipe.known()
+        specs = [*known.specs[:where], known.specs[where - 1], *known.specs[where:]]
+        found = None if place.state is None else resumed(chain, place.state)
+        self._count = count
+        self._run = run
+        self._first = place.first
+        #: The number of the batch that comes next.
+        self.next_number = place.first + index
+        self._batches = Batches(
+            chain if found is None else found.chain,
+            pipe.chosen_options,
+            Known(specs, known.parts),
+            epoch if found is None else found.epoch,
+            found,
+        )
+
+    def place(self) -> Place:
+        """Returns a place before the next batch, less than `count` batches away from it."""
+        index = (self.next_number - self._first) % self._count
+        return Place(self.next_number - index, _aligned(self._batches.state(), self._run))
+
+    def __next__(self) -> dict[str, Any]:
+        batch = next(self._batches)
+        self.next_number += self._count
+        return batch
+
+    @property
+    def batches(self) -> Batches:
+        """The iteration itself: its statistics, and what was left out."""
+        return self._batches
+
+    def close(self) -> None:
+        """Ends its threads."""
+        self._batches.close()
+
+
+def _divided(chain: Sequence[Stage]) -> tuple[int, int]:
+    """Returns how many stages are done for all batches, and how many of their examples are one."""
+    where = _before_one_to_one(chain, len(chain))
+    batch = chain[where - 1]
+    if not isinstance(batch, _BATCHES) or batch_depth(chain[:where]) > 1:
+        return where, 1
+    return _before_one_to_one(chain, where - 1), batch.size
+
+
+def _before_one_to_one(chain: Sequence[Stage], end: int) -> int:
+    while end > 1 and _is_one_to_one(chain[end - 1]):
+        end -= 1
+    return end
+
+
+def _is_one_to_one(stage: Stage) -> bool:
+    if isinstance(stage, stages.Map):
+        # A function that keeps a state sees what it saw before.
+        return not keeps_state(stage.function)
+    return isinstance(stage, _ONE_TO_ONE)
+
+
+def _aligned(state: Mapping[str, Any], run: int) -> dict[str, Any] | None:
+    """Returns the state of one share as one that any share can be taken up at.
+
+    Marks of the engine are `[skip, numbers, inputs]`. In that of one share, rows are counted that
+    its own batches had. Here they become rows of the stages that all readers do.
+    """
+    place = state["place"]
+    if len(place) == 1:
+        return None
+    count = _count_of(place)
+    identity = {name: value for name, value in state.items() if name not in _OF_A_MOMENT}
+    return state_of(identity, _without_skips(place, 0, run, count), state["skipped"])
+
+
+_OF_A_MOMENT: Final = ("place", "skipped", "checksum")
+
+
+def _count_of(mark: Sequence[Any]) -> int:
+    """Returns how many shares there are, which only the mark of `Share` has as its one number."""
+    return int(mark[1][0]) if len(mark[1]) == 1 else _count_of(mark[2][0])
+
+
+def _without_skips(mark: Sequence[Any], skip: int, run: int, count: int) -> list[Any]:
+    skip += mark[0]
+    numbers, first = mark[1], mark[2][0]
+    match numbers:
+        case []:  # A Python function makes one row of each.
+            return [0, [], [_without_skips(first, skip, run, count)]]
+        case [number, size]:  # Batches.
+            inner = _without_skips(first, skip * size, run, count)
+            return [0, [number + skip * count, size], [inner]]
+    return [0, numbers, [[first[0] + skip // run * run * count, *first[1:]]]]

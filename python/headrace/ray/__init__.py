@@ -1,0 +1,17 @@
+"""Readers on other machines, on Ray: many readers feed many trainers, in the order of one machine.
+
+`serve(pipe, num_readers=…)` starts readers, and gives a `Feed`; `feed.batches(rank, world)` in any
+process of the cluster gives what `pipe.shard(rank, world)` gives on one machine, byte for byte.
+`from_dataset` makes a pipeline of a dataset of Ray Data. Needs the extra `headrace[ray]`.
+"""
+
+from headrace.extras import missing_ray
+
+if missing := missing_ray():
+    raise ModuleNotFoundError(f"headrace.ray: {missing}", name="ray")
+
+from headrace.ray.batches import FeedBatches, FeedStatistics
+from headrace.ray.datasets import from_dataset
+from headrace.ray.feed import Feed, serve
+
+__all__ = ["Feed", "FeedBatches", "FeedStatistics", "from_dataset", "serve"]

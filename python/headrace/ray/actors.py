@@ -1,0 +1,291 @@
+"""The actors: readers, and the one that knows them all."""
+
+import logging
+import os
+import pickle
+import time
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+import ray
+
+from headrace.feeding import Advice, Ask, Given, Layout, Loads, Reader, Turn, advice, arranged
+
+__all__ = ["Head", "Known", "Report", "Settings"]
+
+_LOG: Final = logging.getLogger("headrace.ray")
+# So long a reader that may be lost has to answer.
+_PATIENCE_S: Final = 5.0
+# So long a process may take to start before it is looked for.
+_STARTING_S: Final = 60.0
+# So long readers may take to answer what trainers that have ended had asked for. Ray writes a line
+# for each call that is not answered.
+_CLOSING_S: Final = 2.0
+# Trainers that have not reported for so long are not asked about any more.
+_GONE_S: Final = 60.0
+# Readers are not added or removed by the verdict sooner than so long after the last change.
+_SETTLING_S: Final = 10.0
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What `serve` was given.
+
+    Attributes:
+        num_readers: How many readers there are at first.
+        cpus_per_reader: What Ray counts for each.
+        parked_bytes: What a reader may keep for trainers that have not asked yet.
+        autoscale: The fewest and the most readers that the verdict may lead to; None to leave that
+            to the program.
+    """
+
+    num_readers: int
+    cpus_per_reader: float
+    parked_bytes: int
+    autoscale: tuple[int, int] | None
+
+
+class Known(NamedTuple):
+    """What the head tells trainers: who reads what, and the readers of these names."""
+
+    layout: Layout
+    readers: dict[str, Any]
+
+
+class Report(NamedTuple):
+    """What a trainer says from time to time.
+
+    Attributes:
+        trainer: Its name.
+        rank: Which of the trainers it is.
+        world: How many trainers there are.
+        version: That of its layout.
+        oldest: The number of the batch that it takes next.
+        end: It has not asked for this number, or later ones.
+        seconds: Since its last report.
+        waiting: The share of that in which it waited.
+        working: Of the readers that it heard of: the share of their time in which they worked.
+    """
+
+    trainer: str
+    rank: int
+    world: int
+    version: int
+    oldest: int
+    end: int
+    seconds: float
+    waiting: float
+    working: dict[str, float]
+
+
+class ReaderActor:
+    """A `Reader` as an actor."""
+
+    def __init__(self, head: Any, parked_bytes: int) -> None:
+        """Gets the pipeline from the head: an argument would have to outlive every restart."""
+        self._reader = Reader(pickle.loads(ray.get(head.pipe.remote())), parked_bytes)
+        self._gone: set[str] = set()
+
+    def give(self, ask: Ask) -> Given:
+        """Returns a batch; see `Reader.give`."""
+        if ask.trainer in self._gone:
+            return Given(None, 0, ask.place, ask.num_skipped, [], 0.0)
+        return self._reader.give(ask)
+
+    def forget(self, trainer: str) -> None:
+        """Lets what a trainer has asked for be answered without work."""
+        self._gone.add(trainer)
+
+    def wait_until_idle(self) -> None:
+        """Returns when all that was asked before is answered."""
+
+    def pid(self) -> int:
+        """Returns the number of its process. Is answered at once, whatever it is doing."""
+        return os.getpid()
+
+    def node(self) -> str:
+        """Returns the node that it is on. Is answered at once, whatever it is doing."""
+        return str(ray.get_runtime_context().get_node_id())
+
+
+@dataclass
+class _Trainer:
+    """What is known of a trainer: its node and its last report."""
+
+    node: str
+    report: Report
+    time: float = field(default_factory=time.monotonic)
+
+
+class Head:
+    """Starts and ends readers, and tells trainers of them. No batch goes through it."""
+
+    def __init__(self, pipe: bytes, settings: Settings) -> None:
+        """Starts the readers."""
+        self._pipe = pipe
+        self._settings = settings
+        self._num_started = 0
+        self._readers: dict[str, Any] = {}
+        self._started_at: dict[str, float] = {}
+        self._trainers: dict[str, _Trainer] = {}
+        self._removed: dict[str, int] = {}
+        self._changed_at = time.monotonic()
+        self._start(settings.num_readers)
+        self._layout = Layout(0, (Turn(0, tuple(self._readers)),))
+
+    def _start(self, count: int) -> list[str]:
+        """Starts readers. Ray starts one again that dies, on another node if it must."""
+        settings = self._settings
+        actor = ray.remote(concurrency_groups={"questions": 2})(ReaderActor).options(
+            num_cpus=settings.cpus_per_reader,
+            max_restarts=-1,
+            max_task_retries=-1,
+            scheduling_strategy="SPREAD",
+        )
+        me = ray.get_runtime_context().current_actor
+        names = [f"reader-{self._num_started + number}" for number in range(count)]
+        self._num_started += count
+        for name in names:
+            self._readers[name] = actor.remote(me, settings.parked_bytes)
+            self._started_at[name] = time.monotonic()
+        return names
+
+    def pipe(self) -> bytes:
+        """Returns the pipeline as Ray's pickles have it."""
+        return self._pipe
+
+    def known(self) -> Known:
+        """Returns who reads what."""
+        return Known(self._layout, self._readers)
+
+    def told(self, report: Report) -> Known:
+        """Returns who reads what, with the readers that one trainer has to ask."""
+        names = self._layout.readers_of(report.oldest, report.world)
+        return Known(self._layout, {name: self._readers[name] for name in names})
+
+    def join(self, node: str, report: Report) -> Known:
+        """Notes a trainer that begins; the last of them lets readers beside it read for it."""
+        self._trainers[report.trainer] = _Trainer(node, report)
+        nodes = {trainer.report.rank: trainer.node for trainer in self._trainers.values()}
+        if len(nodes) == report.world and len(set(nodes.values())) > 1:
+            self._arrange([nodes[rank] for rank in sorted(nodes)])
+        return self.told(report)
+
+    def _arrange(self, trainers: list[str]) -> None:
+        nodes = self._nodes(self._layout.readers)
+        order = arranged(nodes, trainers)
+        if len(nodes) == len(self._layout.readers) and order != self._layout.readers:
+            self._change(order)
+
+    def _nodes(self, names: tuple[str, ...]) -> dict[str, str]:
+        """Returns the nodes of the readers that answer."""
+        asked = {self._node_of(name): name for name in names}
+        ready, _ = ray.wait(list(asked), num_returns=len(asked), timeout=_PATIENCE_S)
+        nodes = {}
+        for answer in ready:
+            try:
+                nodes[asked[answer]] = ray.get(answer)
+            except ray.exceptions.RayError:
+                continue
+        return nodes
+
+    def _node_of(self, name: str) -> Any:
+        return self._readers[name].node.options(concurrency_group="questions").remote()
+
+    def report(self, report: Report) -> Known | None:
+        """Notes what a trainer says; returns who reads what if it does not know the latest."""
+        if (trainer := self._trainers.get(report.trainer)) is not None:
+            trainer.report, trainer.time = report, time.monotonic()
+        self._end_removed()
+        if self._settings.autoscale is not None:
+            self._autoscale(*self._settings.autoscale)
+        return None if report.version == self._layout.version else self.told(report)
+
+    def leave(self, trainer: str) -> None:
+        """Forgets a trainer that has ended."""
+        self._trainers.pop(trainer, None)
+        self._end_removed()
+
+    def missing(self, name: str, report: Report) -> Known:
+        """Lets others read for a reader that a trainer waits for, if it does not answer."""
+        is_starting = time.monotonic() < self._started_at.get(name, 0) + _STARTING_S
+        is_known = name in self._layout.readers and not is_starting
+        if is_known and name not in self._nodes((name,)):
+            if len(self._layout.readers) == 1:
+                cpus = self._settings.cpus_per_reader
+                _LOG.warning("%s does not answer; has any node %s CPUs free?", name, cpus)
+                return self.told(report)
+            _LOG.warning("%s does not answer; the other readers read for it", name)
+            self._layout = self._layout.without(name)
+            self._kill(name)
+        return self.told(report)
+
+    def add_readers(self, count: int) -> Layout:
+        """Starts readers, which begin behind the batches that were asked for."""
+        self._change((*self._layout.readers, *self._start(count)))
+        return self._layout
+
+    def remove_readers(self, count: int) -> Layout:
+        """Ends the last readers once nobody waits for them.
+
+        Raises:
+            ValueError: If none would be left.
+        """
+        readers = self._layout.readers
+        if count >= len(readers):
+            raise ValueError(
+                f"remove_readers: got {count} of {len(readers)}, expected fewer. close() ends all."
+            )
+        self._change(readers[:-count])
+        self._removed.update(dict.fromkeys(readers[-count:], self._layout.turns[-1].first))
+        self._end_removed()
+        return self._layout
+
+    def _change(self, readers: tuple[str, ...]) -> None:
+        reports = [trainer.report for trainer in self._trainers.values()]
+        first = max((report.end for report in reports), default=0)
+        oldest = min((report.oldest for report in reports), default=0)
+        self._layout = self._layout.changed(readers, first, oldest)
+        self._changed_at = time.monotonic()
+
+    def _end_removed(self) -> None:
+        """Ends readers whose last batch every trainer has taken that is still there."""
+        since = time.monotonic() - _GONE_S
+        reports = [one.report for one in self._trainers.values() if one.time > since]
+        for name, first in list(self._removed.items()):
+            if all(one.version == self._layout.version and one.oldest >= first for one in reports):
+                del self._removed[name]
+                self._kill(name)
+
+    def _kill(self, name: str) -> None:
+        ray.kill(self._readers.pop(name))
+
+    def advice(self) -> Advice:
+        """Returns whether there are too few readers or too many."""
+        reports = [trainer.report for trainer in self._trainers.values()]
+        seconds = min((report.seconds for report in reports), default=0.0)
+        working = {name: load for one in reports for name, load in one.working.items()}
+        now = [working[name] for name in self._layout.readers if name in working]
+        waiting = sum(report.waiting for report in reports) / max(len(reports), 1)
+        return advice(
+            Loads(seconds, len(self._layout.readers), waiting, sum(now) / max(len(now), 1))
+        )
+
+    def _autoscale(self, least: int, most: int) -> None:
+        if time.monotonic() - self._changed_at < _SETTLING_S:
+            return
+        found = self.advice()
+        wanted, count = min(max(found.num_readers, least), most), len(self._layout.readers)
+        if wanted > count:
+            _LOG.info("%s; adding %d", found.text, wanted - count)
+            self.add_readers(wanted - count)
+        elif wanted < count:
+            _LOG.info("%s; removing %d", found.text, count - wanted)
+            self.remove_readers(count - wanted)
+
+    def close(self) -> None:
+        """Ends all readers, once what was asked of them is answered, or soon."""
+        idle = [reader.wait_until_idle.remote() for reader in self._readers.values()]
+        ray.wait(idle, num_returns=len(idle), timeout=_CLOSING_S)
+        for name in list(self._readers):
+            self._kill(name)

@@ -1,0 +1,284 @@
+"""What a trainer iterates over: batches that readers elsewhere have made."""
+
+import logging
+import os
+import time
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Final, NamedTuple
+
+import ray
+
+from headrace.feeding import Ask, Given, Window
+from headrace.pipeline.shares import BEGINNING, Place
+from headrace.pipeline.skipping import Skipped
+from headrace.pipeline.state import check_state
+from headrace.ray.actors import Known, Report
+from headrace.ray.strings import as_asked
+
+__all__ = ["FeedBatches", "FeedStatistics", "Part"]
+
+_LOG: Final = logging.getLogger("headrace.ray")
+_VERSION: Final = 1
+_KEYS: Final = {"version", "next", "first", "epoch", "pipeline"}
+# How often the head hears of a trainer, and of how many a second.
+_REPORTS_S: Final = 1.0
+_MOST_REPORTS: Final = 100
+
+
+class Part(NamedTuple):
+    """Which batches a trainer has.
+
+    Attributes:
+        rank: The trainer, from 0.
+        world: How many trainers there are.
+        epoch: The number of the epoch, if it is to begin.
+        credit_bytes: What may be under way for it.
+        is_copied: Whether arrays are copied out of the object store, and can be written.
+        has_arrow_strings: Whether strings stay Arrow's arrays.
+        patience_s: So long a reader may take before the head looks after it.
+    """
+
+    rank: int
+    world: int
+    epoch: int
+    credit_bytes: int
+    is_copied: bool
+    has_arrow_strings: bool
+    patience_s: float
+
+
+@dataclass(frozen=True)
+class FeedStatistics:
+    """What a trainer has measured since it began.
+
+    Attributes:
+        seconds: How long it has run.
+        batches: How many batches it took.
+        bytes: How large they were together.
+        waiting_seconds: How long it waited for them.
+        longest_wait_seconds: The longest wait for one, after the first.
+        asked_again: How often a batch was asked for again, since its reader or its node was lost.
+    """
+
+    seconds: float = 0.0
+    batches: int = 0
+    bytes: int = 0
+    waiting_seconds: float = 0.0
+    longest_wait_seconds: float = 0.0
+    asked_again: int = 0
+
+
+class _Asked(NamedTuple):
+    """How a batch comes: who makes it, and the reference that it will have."""
+
+    reader: str
+    answer: Any
+
+
+class FeedBatches:
+    """The batches of one trainer, in the order of one machine.
+
+    Batches are asked for ahead, as many as `credit_bytes` allow. Arrays lie in Ray's object store
+    and cannot be written, unless they are to be copied; they are there as long as the program holds
+    them. May be used by one thread at a time.
+    """
+
+    def __init__(self, head: Any, part: Part, state: Mapping[str, Any] | None) -> None:
+        """Asks for the first batches."""
+        next_number, self._epoch, self._place = _begun(state, part.epoch)
+        self._head = head
+        self._part = part
+        first = next_number + part.rank
+        self._taken = next_number
+        self._window: Window[_Asked] = Window(first, part.world, part.credit_bytes)
+        self._skipped: list[Skipped] = []
+        self._name = f"trainer-{part.rank}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
+        self._working: dict[str, float] = {}
+        self._begin = self._reported_at = time.monotonic()
+        self._reported_waiting = 0.0
+        self._waiting = self._longest = 0.0
+        self._num_batches = self._num_bytes = self._num_again = 0
+        self._answer: Any = None
+        self._is_over = False
+        node = str(ray.get_runtime_context().get_node_id())
+        # Which version it knows does not matter yet, nor how long it has waited.
+        self._known: Known = ray.get(head.join.remote(node, self._report(0.0, 0.0, -1)))
+        self._ask_ahead()
+
+    def __iter__(self) -> "FeedBatches":
+        return self
+
+    def __next__(self) -> dict[str, Any]:
+        if self._is_over:
+            raise StopIteration
+        begin = time.monotonic()
+        try:
+            given = self._next_given()
+        except BaseException:
+            self.close()
+            raise
+        waited = time.monotonic() - begin
+        if given.batch is None:
+            self._note_skipped(given)
+            self.close()
+            raise StopIteration
+        self._note(given, waited)
+        self._ask_ahead()
+        return as_asked(given.batch, self._part.has_arrow_strings, self._part.is_copied)
+
+    def _next_given(self) -> Given:
+        """Returns the next batch, whatever happens to those who make it."""
+        number = self._window.next_number
+        while True:
+            reader, answer = self._window.under_way[number]
+            ready, _ = ray.wait([answer], timeout=self._part.patience_s)
+            if not ready:
+                self._learn(ray.get(self._head.missing.remote(reader, self._report_now())))
+                continue
+            try:
+                return ray.get(answer)  # type: ignore[no-any-return]
+            except ray.exceptions.RayTaskError as error:
+                # What the pipeline has raised, as it raises on one machine.
+                raise (error.cause or error) from None
+            except ray.exceptions.RayError as error:
+                _LOG.warning("batch %d of %s is asked for again: %s", number, reader, error)
+                self._learn(ray.get(self._head.told.remote(self._report_now())))
+                if self._window.under_way[number].answer is answer:
+                    self._ask(number)
+                    self._num_again += 1
+
+    def _learn(self, known: Known) -> None:
+        """Goes by another layout; what was asked of readers that are gone is asked of others."""
+        self._known = known
+        for number, (reader, _) in list(self._window.under_way.items()):
+            if reader not in known.readers:
+                self._ask(number)
+                self._num_again += 1
+
+    def _ask(self, number: int) -> None:
+        layout, readers = self._known
+        reader = layout.reader_of(number)
+        count = layout.count_of(number)
+        ask = Ask(number, count, self._place, self._epoch, len(self._skipped), self._name)
+        self._window.asked(number, _Asked(reader, readers[reader].give.remote(ask)))
+
+    def _ask_ahead(self) -> None:
+        for number in self._window.to_ask(len(self._known.layout.readers)):
+            self._ask(number)
+
+    def _note(self, given: Given, waited: float) -> None:
+        reader = self._window.under_way[self._window.next_number].reader
+        self._working[reader] = given.working
+        self._window.take(given.num_bytes)
+        self._taken += self._part.world
+        self._place = given.place
+        self._note_skipped(given)
+        self._waiting += waited
+        self._longest = max(self._longest, waited if self._num_batches else 0.0)
+        self._num_batches += 1
+        self._num_bytes += given.num_bytes
+        self._talk()
+
+    def _note_skipped(self, given: Given) -> None:
+        """Notes what is new: when the batch was asked for, less was known."""
+        self._skipped.extend(given.skipped[len(self._skipped) - given.num_skipped :])
+
+    def _talk(self) -> None:
+        """Tells the head how it goes, now and then, and hears of other readers."""
+        if self._answer is not None:
+            ready, _ = ray.wait([self._answer], timeout=0)
+            if not ready:
+                return
+            known = ray.get(self._answer)
+            self._answer = None
+            if known is not None:
+                self._learn(known)
+        now = time.monotonic()
+        often = max(_REPORTS_S, self._part.world / _MOST_REPORTS)
+        if (seconds := now - self._reported_at) >= often:
+            waiting = min((self._waiting - self._reported_waiting) / seconds, 1.0)
+            report = self._report(seconds, waiting, self._known.layout.version)
+            self._answer = self._head.report.remote(report)
+            self._reported_at, self._reported_waiting = now, self._waiting
+
+    def _report_now(self) -> Report:
+        return self._report(time.monotonic() - self._begin, 1.0, self._known.layout.version)
+
+    def _report(self, seconds: float, waiting: float, version: int) -> Report:
+        oldest, end = self._window.next_number, self._window.end
+        return Report(
+            *(self._name, self._part.rank, self._part.world, version, oldest, end),
+            *(seconds, waiting, dict(self._working)),
+        )
+
+    def state(self) -> dict[str, Any]:
+        """Returns where all trainers stand that have taken as many batches as this one.
+
+        It is plain data, which `json` takes. Any number of trainers goes on there, with any number
+        of readers. Answers after `close`, too.
+        """
+        place = self._place
+        return {
+            "version": _VERSION,
+            "next": self._taken,
+            "first": place.first,
+            "epoch": self._epoch,
+            "pipeline": place.state,
+        }
+
+    @property
+    def skipped(self) -> list[Skipped]:
+        """What `skip_errors` has left out so far, in order. Answers after `close`, too."""
+        return list(self._skipped)
+
+    def statistics(self) -> FeedStatistics:
+        """Returns what was measured so far."""
+        seconds = time.monotonic() - self._begin
+        counts = self._num_batches, self._num_bytes
+        return FeedStatistics(seconds, *counts, self._waiting, self._longest, self._num_again)
+
+    def close(self) -> None:
+        """Asks for nothing more, and drops what is under way. The readers stay."""
+        if not self._is_over:
+            self._is_over = True
+            # What waits at readers is answered without work. (A cancelled call would hold up the
+            # calls behind it: an actor waits for each number of a call for half a minute.)
+            for name in {asked.reader for asked in self._window.under_way.values()}:
+                if (reader := self._known.readers.get(name)) is not None:
+                    reader.forget.options(concurrency_group="questions").remote(self._name)
+            self._window.under_way.clear()
+            self._answer = None
+            self._head.leave.remote(self._name)
+
+    def __enter__(self) -> "FeedBatches":
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _begun(state: Mapping[str, Any] | None, epoch: int) -> tuple[int, int, Place]:
+    """Returns the number of the first batch of all trainers, the epoch, and a place before it."""
+    if state is None:
+        return 0, epoch, BEGINNING
+    if not isinstance(state, Mapping) or set(state) != _KEYS:
+        raise ValueError(
+            "batches: the state is none that FeedBatches.state() gives. States of a pipeline that "
+            "is iterated without readers are for Pipeline.resume."
+        )
+    if state["version"] != _VERSION:
+        raise ValueError(
+            f"batches: the state has version {state['version']}, expected {_VERSION}. Use the "
+            "headrace that it was taken with, or a newer one."
+        )
+    if state["pipeline"] is not None:
+        check_state(state["pipeline"])
+    return state["next"], state["epoch"], Place(state["first"], state["pipeline"])

@@ -1,0 +1,49 @@
+"""A pipeline over a dataset of Ray Data."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from headrace.pipeline.pipeline import Pipeline
+from headrace.pipeline.sources import iterable
+
+__all__ = ["from_dataset"]
+
+
+def from_dataset(dataset: Any) -> Pipeline:
+    """Returns a pipeline over the rows of a `ray.data.Dataset`, in the order of its blocks.
+
+    Columns become components: numbers, arrays, `bytes` and `str`. The dataset runs on the cluster
+    while the pipeline is iterated, and its blocks come one after the other. It is a source like
+    `iterable`: another iteration, and each epoch, runs the dataset again, and a resume goes through
+    the blocks before the place. Ask Ray Data for its order
+    (`ray.data.DataContext.get_current().execution_options.preserve_order = True`) if that matters.
+
+    Args:
+        dataset: What `iter_batches` can be asked of.
+
+    Raises:
+        TypeError: If it cannot be.
+    """
+    if not hasattr(dataset, "iter_batches"):
+        raise TypeError(f"from_dataset: got {type(dataset).__name__}, expected a ray.data.Dataset.")
+    return iterable(_rows_of(dataset))
+
+
+def _rows_of(dataset: Any) -> Callable[[], Iterable[Mapping[str, Any]]]:
+    def rows() -> Iterator[dict[str, Any]]:
+        for block in dataset.iter_batches(batch_size=None, batch_format="numpy"):
+            names = list(block)
+            for values in zip(*map(_values, block.values()), strict=True):
+                yield dict(zip(names, values, strict=True))
+
+    rows.__qualname__ = "ray.data"
+    return rows
+
+
+def _values(column: npt.ArrayLike) -> Iterable[Any]:
+    """Returns the rows of a column, each as an example has it."""
+    array = np.asarray(column)
+    return array.astype(object) if array.dtype.kind == "U" else array

@@ -1,0 +1,176 @@
+"""Starting readers, and what trainers get them from."""
+
+import logging
+from collections.abc import Mapping
+from typing import Any, Final
+
+import ray
+from ray import cloudpickle
+
+from headrace.pipeline import stages
+from headrace.pipeline.arguments import checked_int
+from headrace.pipeline.pipeline import Pipeline
+from headrace.pipeline.shares import check_shares, work_of_all
+from headrace.pipeline.stages import Stage
+from headrace.ray.actors import Head, Settings
+from headrace.ray.batches import FeedBatches, Part
+from headrace.ray.strings import with_buffers
+
+__all__ = ["Feed", "serve"]
+
+_LOG: Final = logging.getLogger("headrace.ray")
+_CREDIT_BYTES: Final = 64 << 20
+_PARKED_BYTES: Final = 256 << 20
+_PATIENCE_S: Final = 30.0
+
+
+def serve(
+    pipe: Pipeline,
+    num_readers: int,
+    cpus_per_reader: float = 1,
+    autoscale: tuple[int, int] | None = None,
+    parked_bytes: int = _PARKED_BYTES,
+) -> "Feed":
+    """Starts readers that make the batches of one pipeline together.
+
+    Each reader is an actor with the engine in it. It makes every `num_readers`-th batch: stages
+    that make one example of each, and `batch`, are done for those alone. What is before them
+    (reading a stream, filters, windows) is done by each reader. The files have to be where readers
+    run.
+
+    Args:
+        pipe: A pipeline of batches. Seeds that it was not given are drawn already, so all readers
+            have the same.
+        num_readers: How many readers, at least 1.
+        cpus_per_reader: What Ray counts for each; with one CPU or more, its engine has as many
+            threads, unless the pipeline says otherwise.
+        autoscale: The fewest and the most readers; then the verdict adds and removes them. None to
+            leave that to `add_readers` and `remove_readers`.
+        parked_bytes: What a reader may hold for trainers that have not asked for it yet. What is
+            more is dropped, and made again when it is asked for.
+
+    Raises:
+        TypeError: If `pipe` is no pipeline.
+        ValueError: If it gives examples or has no order, or a number is out of range.
+    """
+    if not isinstance(pipe, Pipeline):
+        raise TypeError(f"serve: got {type(pipe).__name__}, expected a pipeline.")
+    check_shares("serve", pipe)
+    checked_int("serve", "num_readers", num_readers, 1)
+    checked_int("serve", "parked_bytes", parked_bytes, 0)
+    if autoscale is not None and not 1 <= autoscale[0] <= autoscale[1]:
+        raise ValueError(f"serve: autoscale is {autoscale}, expected the fewest and the most.")
+    if functions := [str(stage) for stage in work_of_all(pipe)[1:] if _takes_time(stage)]:
+        _LOG.warning(
+            "each reader does %s for all batches, not for its own alone, since what follows goes "
+            "by the results; if that is too much, put what makes one example of each, and batch, "
+            "last",
+            ", ".join(functions),
+        )
+    has_arrow_strings = pipe.chosen_options.get("strings") == "arrow"
+    if "num_threads" not in pipe.chosen_options and cpus_per_reader >= 1:
+        pipe = pipe.options(num_threads=int(cpus_per_reader))
+    if not ray.is_initialized():
+        ray.init()
+    pickled = cloudpickle.dumps(with_buffers(pipe))
+    settings = Settings(num_readers, cpus_per_reader, parked_bytes, autoscale)
+    head = ray.remote(Head).options(num_cpus=0).remote(pickled, settings)
+    ray.get(head.known.remote())
+    return Feed(head, has_arrow_strings)
+
+
+def _takes_time(stage: Stage) -> bool:
+    functions = (stages.Map, stages.Filter, stages.FlatMap, stages.Batch, stages.PaddedBatch)
+    return isinstance(stage, functions)
+
+
+class Feed:
+    """Readers that make batches. Can be given to any process of the cluster.
+
+    The readers end at `close`, at the end of a `with` block, and with the program that has called
+    `serve`.
+    """
+
+    def __init__(self, head: Any, has_arrow_strings: bool) -> None:
+        self._head = head
+        self._has_arrow_strings = has_arrow_strings
+
+    def batches(
+        self,
+        rank: int = 0,
+        world: int = 1,
+        state: Mapping[str, Any] | None = None,
+        epoch: int = 0,
+        credit_bytes: int = _CREDIT_BYTES,
+        copy: bool = False,
+        patience_s: float = _PATIENCE_S,
+    ) -> FeedBatches:
+        """Starts the iteration of one trainer: batches `rank`, `rank + world`, … of the one order.
+
+        Args:
+            rank: The trainer, from 0.
+            world: How many trainers there are. They should take as many batches each.
+            state: Where it goes on, as `FeedBatches.state` of any trainer has said; None for the
+                beginning. There may have been another number of trainers and readers.
+            epoch: The number of the epoch, as for `Pipeline.epoch`.
+            credit_bytes: What may be under way. One batch may always.
+            copy: Whether arrays are copied, and can be written. Without it they are those of the
+                object store, which cannot be written; strings in NumPy arrays always are copies.
+            patience_s: After so many seconds without a batch, its reader is looked after. If it
+                does not answer, others read for it.
+
+        Raises:
+            ValueError: If a number is out of range, or the state is none of this package's.
+        """
+        checked_int("batches", "world", world, 1)
+        checked_int("batches", "epoch", epoch, 0)
+        checked_int("batches", "credit_bytes", credit_bytes, 0)
+        if checked_int("batches", "rank", rank, 0) >= world:
+            raise ValueError(
+                f"batches: rank is {rank}, expected one below world, which is {world}."
+            )
+        part = Part(rank, world, epoch, credit_bytes, copy, self._has_arrow_strings, patience_s)
+        return FeedBatches(self._head, part, state)
+
+    def __iter__(self) -> FeedBatches:
+        return self.batches()
+
+    @property
+    def num_readers(self) -> int:
+        """How many readers there are."""
+        return len(ray.get(self._head.known.remote()).layout.readers)
+
+    def add_readers(self, count: int) -> None:
+        """Starts more readers, from the next batch on that nobody has asked for.
+
+        Raises:
+            ValueError: If `count` is not at least 1.
+        """
+        ray.get(self._head.add_readers.remote(checked_int("add_readers", "count", count, 1)))
+
+    def remove_readers(self, count: int) -> None:
+        """Ends readers, once nobody waits for a batch of theirs.
+
+        Raises:
+            ValueError: If `count` is not at least 1, or none would be left.
+        """
+        checked_int("remove_readers", "count", count, 1)
+        try:
+            ray.get(self._head.remove_readers.remote(count))
+        except ray.exceptions.RayTaskError as error:
+            raise (error.cause or error) from None
+
+    def verdict(self) -> str:
+        """Returns one sentence: whether trainers wait, and how many readers there should be."""
+        return str(ray.get(self._head.advice.remote()).text)
+
+    def close(self) -> None:
+        """Ends all readers. Trainers that are not at their end fail."""
+        ray.get(self._head.close.remote())
+        ray.kill(self._head)
+
+    def __enter__(self) -> "Feed":
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()

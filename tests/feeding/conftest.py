@@ -1,0 +1,3 @@
+from tests.pipeline.conftest import tables
+
+__all__ = ["tables"]

@@ -1,0 +1,28 @@
+"""How many readers there should be, in words."""
+
+import pytest
+
+from headrace.feeding import Loads, advice
+
+
+@pytest.mark.parametrize(
+    ("loads", "text", "num_readers"),
+    [
+        (
+            Loads(10, 3, 0.4, 0.97),
+            "trainers wait 40% of the time, readers work 97%: 2 more readers",
+            5,
+        ),
+        (Loads(10, 9, 0.1, 0.97), "trainers wait 10% of the time, readers work 97%: 1 more", 10),
+        (Loads(10, 2, 1.0, 1.0), "2 more readers", 4),
+        (Loads(10, 4, 0.0, 0.3), "readers work 30%: 2 fewer readers would do", 2),
+        (Loads(10, 4, 0.01, 0.0), "3 fewer readers would do", 1),
+        (Loads(10, 4, 0.02, 0.7), "as many readers as are needed", 4),
+        (Loads(10, 4, 0.5, 0.2), "more readers would not help, since what is between limits", 4),
+        (Loads(0.5, 4, 1.0, 1.0), "too little was measured yet: ask again after some batches", 4),
+    ],
+)
+def test_it_says_how_many(loads, text, num_readers):
+    found = advice(loads)
+    assert text in found.text
+    assert found.num_readers == num_readers

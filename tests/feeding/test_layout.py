@@ -1,0 +1,77 @@
+"""Which reader gives which batch."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headrace.feeding import Layout, Turn, arranged
+
+
+def test_batches_go_around_the_readers():
+    layout = Layout(0, (Turn(0, ("a", "b", "c")),))
+    assert [layout.reader_of(number) for number in range(5)] == ["a", "b", "c", "a", "b"]
+    assert layout.count_of(7) == 3
+
+
+def test_other_readers_begin_at_a_border():
+    layout = Layout(3, (Turn(0, ("a", "b")),)).changed(("a", "b", "c"), first=10)
+    assert layout.version == 4
+    assert [layout.count_of(number) for number in (0, 9, 10, 11)] == [2, 2, 3, 3]
+    assert [layout.reader_of(number) for number in (9, 10, 11)] == ["b", "b", "c"]
+    assert layout.readers == ("a", "b", "c")
+
+
+def test_turns_that_are_over_are_forgotten():
+    layout = Layout(0, (Turn(0, ("a",)),))
+    for border in range(10, 60, 10):
+        layout = layout.changed(("a", "b"), first=border, oldest=border - 5)
+    assert [turn.first for turn in layout.turns] == [0, 50]
+    assert layout.count_of(49) == 2
+
+
+def test_readers_before_anything_was_asked_for_replace_the_first():
+    assert Layout(0, (Turn(0, ("a",)),)).changed(("b",), first=0).turns == (Turn(0, ("b",)),)
+
+
+def test_others_do_what_a_lost_reader_had_to_do():
+    layout = Layout(0, (Turn(0, ("a",)), Turn(5, ("a", "b", "c")))).without("a")
+    assert layout.turns == (Turn(0, ("b", "c")), Turn(5, ("b", "c")))
+    with pytest.raises(ValueError, match="reader 'b' is the only one"):
+        layout.without("c").without("b")
+
+
+@given(st.lists(st.tuples(st.integers(1, 5), st.integers(1, 30)), max_size=8), st.data())
+def test_whatever_changes_each_batch_has_one_reader(changes, data):
+    layout, first = Layout(0, (Turn(0, ("r0",)),)), 0
+    for count, step in changes:
+        first += step
+        before = [layout.reader_of(number) for number in range(first - step, first)]
+        layout = layout.changed([f"r{n}" for n in range(count)], first, first - step)
+        assert [layout.reader_of(number) for number in range(first - step, first)] == before
+    for number in data.draw(st.lists(st.integers(first, first + 50))):
+        assert layout.reader_of(number) in layout.readers
+
+
+def test_a_trainer_asks_only_readers_whose_numbers_it_meets():
+    layout = Layout(0, (Turn(0, ("a", "b", "c", "d")),))
+    assert layout.readers_of(1, 4) == {"b"}
+    assert layout.readers_of(6, 2) == {"a", "c"}
+    assert layout.readers_of(5, 3) == {"a", "b", "c", "d"}
+    for first, step in ((3, 6), (0, 1), (7, 8)):
+        met = {layout.reader_of(first + step * number) for number in range(20)}
+        assert layout.readers_of(first, step) == met
+    assert layout.changed(("e",), 10).readers_of(1, 4) == {"b", "e"}
+
+
+def test_readers_stand_beside_the_trainers_that_they_read_for():
+    nodes = {"a": "right", "b": "left", "c": "right", "d": "left"}
+    order = arranged(nodes, ["left", "right"])
+    assert [nodes[name] for name in order] == ["left", "right", "left", "right"]
+    assert sorted(order) == sorted(nodes)
+
+
+def test_readers_that_stand_elsewhere_have_any_place():
+    nodes = {"a": "far", "b": "left", "c": "far"}
+    order = arranged(nodes, ["right", "left"])
+    assert order[1] == "b"
+    assert sorted(arranged(nodes, [])) == ["a", "b", "c"]

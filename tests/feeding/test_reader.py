@@ -1,0 +1,115 @@
+"""A reader gives any batch that it is asked for, whatever it was asked for before."""
+
+import random
+
+import numpy as np
+import pytest
+from tests.pipeline.conftest import same
+
+import headrace as hr
+from headrace.feeding import Ask, Reader
+from headrace.feeding.reader import num_bytes_of
+from headrace.pipeline.shares import BEGINNING
+
+PIPE = hr.arrays({"n": np.arange(1000)}).shuffle(50, seed=1).epochs(2).batch(8)
+
+
+def asked(number, count=1, place=BEGINNING):
+    return Ask(number, count, place, 0, 0)
+
+
+@pytest.fixture
+def reader():
+    made = Reader(PIPE, parked_bytes=1 << 20)
+    yield made
+    made.close()
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return list(PIPE)
+
+
+def test_batches_in_order_are_made_once(reader, whole):
+    given = [reader.give(asked(number, 2)) for number in range(1, 250, 2)]
+    assert same([one.batch for one in given], whole[1::2])
+    assert reader.num_made == 125
+    assert reader.give(asked(251, 2)).batch is None
+    assert all(one.num_bytes == num_bytes_of(one.batch) == 64 for one in given)
+    assert 0 < given[-1].working <= 1
+
+
+def test_two_trainers_ask_one_reader_in_any_order(reader, whole):
+    order = [*range(0, 100, 2), *range(1, 100, 2)]
+    given = {number: reader.give(asked(number)).batch for number in order}
+    assert same([given[number] for number in range(100)], whole[:100])
+    assert reader.num_made == 100, "those in between were parked"
+
+
+def test_what_was_parked_too_long_is_made_again(whole):
+    reader = Reader(PIPE, parked_bytes=3 * 64)
+    place = reader.give(asked(40)).place
+    assert same([reader.give(asked(number)).batch for number in (37, 38, 39)], whole[37:40])
+    assert reader.num_made == 41
+    assert same([reader.give(asked(5)).batch, reader.give(asked(41)).batch], [whole[5], whole[41]])
+    assert same([reader.give(asked(40, 3, place)).batch], [whole[40]])
+    reader.close()
+
+
+def test_a_reader_that_knows_nothing_goes_on_anywhere(whole):
+    drawn = random.Random(1)
+    reader, place, given = Reader(PIPE, 1 << 20), BEGINNING, []
+    for number in range(len(whole)):
+        if drawn.random() < 0.2:
+            reader.close()
+            reader = Reader(PIPE, 1 << 20)
+        found = reader.give(asked(number, drawn.choice([1, 2, 5]), place))
+        assert found.place.first <= number
+        place = max(place, found.place, key=lambda one: one.first)
+        given.append(found.batch)
+    reader.close()
+    assert same(given, whole)
+
+
+def test_epochs_are_told_apart():
+    pipe = hr.arrays({"n": np.arange(100)}).shuffle(seed=1).batch(10)
+    reader = Reader(pipe, 1 << 20)
+    epochs = [
+        [reader.give(Ask(number, 1, BEGINNING, epoch, 0)).batch for number in range(10)]
+        for epoch in (3, 0)
+    ]
+    reader.close()
+    assert same(epochs[0], list(pipe.epoch(3)))
+    assert same(epochs[1], list(pipe))
+
+
+def test_an_error_is_raised_again_when_it_is_asked_for_again():
+    def fail(example):
+        if example["n"] == 25:
+            raise LookupError("25")
+        return example
+
+    reader = Reader(hr.arrays({"n": np.arange(100)}).map(fail).batch(10), 1 << 20)
+    place = reader.give(asked(1)).place
+    for _ in range(2):
+        with pytest.raises(LookupError, match="25"):
+            reader.give(asked(2, 1, place))
+    assert list(reader.give(asked(1, 1, place)).batch["n"]) == list(range(10, 20))
+    reader.close()
+
+
+def test_what_was_left_out_comes_once(tables):
+    pipe = hr.tfrecords(tables / "damaged").parse({"number": int}).skip_errors(1000).batch(9)
+    batches = iter(pipe)
+    expected = [batches.skipped for _ in batches]
+    for count in (1, 2):
+        readers = [Reader(pipe, 1 << 20) for _ in range(count)]
+        known = []
+        for number, skipped in enumerate(expected):
+            ask = Ask(number, count, BEGINNING, 0, len(known))
+            known += readers[number % count].give(ask).skipped
+            # A share is told what its own steps have met: no less than one machine is.
+            assert known[: len(skipped)] == skipped
+        for reader in readers:
+            reader.close()
+        assert known == batches.skipped[: len(known)]

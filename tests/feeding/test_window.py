@@ -1,0 +1,63 @@
+"""What is under way for a trainer is bounded in bytes, and comes in order."""
+
+from headrace.feeding import Window
+
+
+def ask(window, num_readers=1):
+    for number in window.to_ask(num_readers):
+        window.asked(number, f"batch {number}")
+    return list(window.under_way)
+
+
+def test_one_is_asked_of_each_reader_until_a_size_is_known():
+    assert ask(Window(0, 1, 1000), num_readers=4) == [0, 1, 2, 3]
+    assert ask(Window(1, 2, 1000), num_readers=4) == [1, 3]
+    assert ask(Window(1, 3, 1000), num_readers=1) == [1]
+
+
+def test_as_many_as_fit_are_under_way():
+    window = Window(1, 2, 1000)
+    ask(window)
+    window.take(240)
+    assert ask(window) == [3, 5, 7, 9]
+    window.take(500)
+    assert ask(window) == [5, 7, 9], "those that were asked for come"
+    window.take(100)
+    window.take(100)
+    assert ask(window) == [9, 11]
+    assert (window.next_number, window.end, window.expected_bytes) == (9, 13, 500)
+
+
+def test_one_is_under_way_however_large():
+    window = Window(0, 1, 10)
+    ask(window)
+    window.take(1000)
+    assert ask(window) == [1]
+    assert ask(Window(0, 1, 0)) == [0]
+
+
+def test_small_batches_are_not_asked_for_by_the_thousand():
+    window = Window(0, 1, 1 << 30)
+    ask(window)
+    window.take(1)
+    assert len(ask(window, num_readers=2)) == 16
+
+
+def test_what_is_asked_for_again_keeps_its_place():
+    window = Window(0, 1, 1000)
+    ask(window)
+    window.take(300)
+    assert ask(window) == [1, 2, 3]
+    window.asked(2, "again")
+    assert window.under_way == {1: "batch 1", 2: "again", 3: "batch 3"}
+    assert window.end == 4
+
+
+def test_large_ones_are_forgotten_after_a_while():
+    window = Window(0, 1, 1000)
+    ask(window)
+    window.take(900)
+    for _ in range(20):
+        ask(window)
+        window.take(100)
+    assert window.expected_bytes == 100

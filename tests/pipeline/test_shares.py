@@ -1,0 +1,226 @@
+"""Readers that share the batches of one pipeline give what one machine gives."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.pipeline.conftest import same
+from tests.pipeline.made_up import PROGRAMS
+
+import headrace as hr
+from headrace import errors
+from headrace.pipeline.shares import BEGINNING, Place, ShareBatches, check_shares, work_of_all
+
+
+def together(pipe, count, place=BEGINNING, epoch=0):
+    """All batches, of `count` shares in turn, and the place before each."""
+    shares = [ShareBatches(pipe, index, count, epoch, place) for index in range(count)]
+    batches, places = [], []
+    try:
+        while True:
+            share = shares[len(batches) % count]
+            places.append(share.place())
+            assert share.next_number == place.first + len(batches)
+            batches.append(next(share))
+    except StopIteration:
+        return batches, places
+    finally:
+        for share in shares:
+            share.close()
+
+
+def copied(place):
+    return Place(*json.loads(json.dumps(place)))
+
+
+def doubled(example):
+    return {"number": example["number"] * 2}
+
+
+def drawn(example, rng):
+    return {"number": example["number"] * 10 + rng.integers(10)}
+
+
+def spread(batch, rng):
+    return {"number": batch["number"], "draw": rng.random(len(batch["number"]))}
+
+
+def odd(example):
+    return example["number"] % 2
+
+
+PIPELINES = {
+    "in order": lambda numbers: numbers.batch(7),
+    "shuffled": lambda numbers: numbers.shuffle(seed=1).epochs(3).batch(7, remainder="pad"),
+    "drawn": lambda numbers: numbers.shuffle(30, seed=1).map(drawn, seed=2).batch(7).map(doubled),
+    "drawn in batches": lambda numbers: numbers.epochs(2).batch(7).map(spread, seed=2),
+    "functions twice": lambda numbers: (
+        numbers.filter(odd).map(drawn, seed=2).map(doubled).batch(5, remainder="drop")
+    ),
+    "epochs last": lambda numbers: numbers.map(drawn, seed=2).batch(7).epochs(3),
+    "batches taken": lambda numbers: numbers.batch(7).skip(2).take(40).map(doubled),
+    "unbatched": lambda numbers: numbers.batch(6).map(doubled).unbatch().batch(4),
+}
+
+
+@pytest.fixture
+def numbers(records):
+    return hr.tfrecords(records).parse({"number": int})
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_shares_together_are_the_whole(numbers, name, count):
+    pipe = PIPELINES[name](numbers)
+    whole = list(pipe)
+    batches, places = together(pipe, count)
+    assert same(batches, whole)
+    assert all(place.first == number // count * count for number, place in enumerate(places))
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_a_place_of_one_share_is_one_of_all_and_of_another_number(numbers, name):
+    pipe = PIPELINES[name](numbers)
+    whole = list(pipe)
+    _, places = together(pipe, 3)
+    for number in sorted({0, 1, 8, len(whole) // 2, len(whole) - 1}):
+        place = copied(places[number])
+        for count in (1, 2, 4):
+            rest, later = together(pipe, count, place)
+            assert same(rest, whole[place.first :]), (number, count)
+        again = copied(later[len(rest) // 2])
+        assert same(together(pipe, 3, again)[0], whole[again.first :])
+
+
+def test_epochs_by_number_have_their_shares(numbers):
+    pipe = numbers.shuffle(seed=4).batch(9)
+    assert same(together(pipe, 2, epoch=5)[0], list(pipe.epoch(5)))
+
+
+@pytest.mark.timeout(300)
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(program=PROGRAMS, count=st.integers(1, 4), place=st.integers(0, 10_000))
+def test_any_pipeline_can_be_shared(records, tables, program, count, place):
+    if (made := program.pipeline(records, tables)) is None:
+        return
+    try:
+        check_shares("test", made)
+        made = made.options(memory_bytes=100_000_000)
+    except ValueError:
+        made = made.select("number").batch(5).options(memory_bytes=100_000_000)
+    whole = list(made)
+    batches, places = together(made, count)
+    assert same(batches, whole)
+    some = copied(places[place % len(places)])
+    assert same(together(made, count % 3 + 1, some)[0], whole[some.first :])
+
+
+def counting(calls):
+    def count(example):
+        calls.append(int(example["number"]))
+        return example
+
+    return count
+
+
+def test_a_share_calls_functions_for_its_own_batches_alone(numbers):
+    calls = []
+    pipe = numbers.map(counting(calls)).batch(10)
+    assert list(pipe.spec) == ["number"]
+    calls.clear()  # One was for the components.
+    share = ShareBatches(pipe, 1, 4)
+    mine = [int(n) for batch in iter(lambda: next(share, None), None) for n in batch["number"]]
+    assert calls == mine == [n for n in range(1000) if n // 10 % 4 == 1]
+
+
+@pytest.mark.parametrize(("index", "share"), [(0, 0.5), (1, 0.5)])
+def test_one_of_two_readers_decodes_and_reads_half_behind_a_shuffle_of_all(records, index, share):
+    pipe = hr.tfrecords(records).parse({"number": int}).shuffle(seed=1).batch(10)
+    stages = {}
+    for label, batches in (
+        ("all", iter(pipe)),
+        ("mine", ShareBatches(pipe, index, 2).batches),
+    ):
+        list(batches)
+        stages[label] = {stage.name: stage for stage in batches.statistics().stages}
+    assert stages["mine"]["parse"].examples == share * stages["all"]["parse"].examples
+    read = stages["mine"]["tfrecords"].bytes / stages["all"]["tfrecords"].bytes
+    assert read == pytest.approx(share, rel=0.05)
+
+
+class Numbered:
+    """A function with a state: it has to see all examples."""
+
+    def __init__(self):
+        self.count = 0
+
+    def __call__(self, example):
+        self.count += 1
+        return {"number": example["number"] + self.count}
+
+    def state(self):
+        return self.count
+
+    def restore(self, state):
+        self.count = state
+
+
+def test_a_function_with_a_state_sees_everything(numbers):
+    def pipe():
+        return numbers.map(Numbered()).batch(10)
+
+    whole = list(pipe())
+    shares = [ShareBatches(pipe(), index, 2) for index in range(2)]
+    assert same([next(shares[number % 2]) for number in range(100)], whole)
+    for share in shares:
+        share.close()
+    assert len(work_of_all(pipe())) == 3
+
+
+def test_what_is_left_out_is_reported_by_each_share(tables):
+    pipe = hr.tfrecords(tables / "damaged").parse({"number": int}).skip_errors(1000).batch(9)
+    whole = iter(pipe)
+    batches = list(whole)
+    for index in range(2):
+        share = ShareBatches(pipe, index, 2)
+        assert same(list(iter(lambda: next(share, None), None)), batches[index::2])  # noqa: B023
+        assert share.batches.skipped == whole.skipped
+
+
+def test_an_error_comes_at_the_batch_that_has_it():
+    def fail(example):
+        if example["number"] == 55:
+            raise ValueError("at 55")
+        return example
+
+    pipe = hr.arrays({"number": np.arange(100)}).map(fail).batch(10)
+    good, bad = ShareBatches(pipe, 0, 2), ShareBatches(pipe, 1, 2)
+    assert len(list(iter(lambda: next(good, None), None))) == 5
+    next(bad), next(bad)
+    with pytest.raises(ValueError, match="at 55"):
+        next(bad)
+
+
+def test_what_cannot_be_shared_is_refused(numbers):
+    with pytest.raises(ValueError, match="gives examples, expected batches"):
+        check_shares("serve", numbers)
+    with pytest.raises(ValueError, match=r"has options\(deterministic=False\), expected one order"):
+        check_shares("serve", numbers.batch(2).options(deterministic=False))
+
+
+def test_a_state_of_another_pipeline_is_refused(numbers):
+    share = ShareBatches(numbers.batch(10), 0, 2)
+    next(share)
+    next(share)
+    with pytest.raises(ValueError, match="in the pipeline that the state was taken with"):
+        ShareBatches(numbers.shuffle(seed=1).batch(10), 0, 2, place=share.place())
+    share.close()
+
+
+def test_a_missing_file_is_an_error_of_the_share(tmp_path):
+    with pytest.raises(errors.NotFoundError):
+        ShareBatches(hr.text_lines(tmp_path / "none.txt").batch(2), 0, 2)

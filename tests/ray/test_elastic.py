@@ -1,0 +1,71 @@
+"""Readers are added and removed while trainers go on."""
+
+import numpy as np
+import pytest
+import ray
+from tests.ray.conftest import images, numbers_of
+
+import headrace as hr
+import headrace.ray as hray
+
+pytestmark = pytest.mark.usefixtures("cluster")
+
+
+def num_alive(feed):
+    return len(ray.get(feed._head.known.remote()).readers)
+
+
+def test_readers_come_and_go_and_the_order_stays():
+    pipe = images(32_000)
+    with hray.serve(pipe, num_readers=1) as feed:
+        trainers = [feed.batches(rank, 2) for rank in range(2)]
+        given = []
+
+        def steps(count):
+            for _ in range(count):
+                given.extend(next(trainer)["number"].tolist() for trainer in trainers)
+
+        for change, count in ((feed.add_readers, 3), (feed.remove_readers, 2)):
+            steps(20)
+            change(count)
+            while len({trainer._known.layout.version for trainer in trainers}) > 1 or (
+                trainers[0]._known.layout.version != ray.get(feed._head.known.remote())[0].version
+            ):
+                steps(1)
+        assert feed.num_readers == 2
+        whole = numbers_of(pipe)
+        steps((len(whole) - len(given)) // 2)
+        assert given == whole
+        for trainer in trainers:
+            assert next(trainer, None) is None
+        assert num_alive(feed) == 2, "those that were removed have ended"
+
+
+def test_the_last_reader_stays():
+    with hray.serve(images(160), num_readers=2) as feed:
+        with pytest.raises(ValueError, match="remove_readers: got 2 of 2, expected fewer"):
+            feed.remove_readers(2)
+        with pytest.raises(ValueError, match="add_readers: count is 0, expected an int from 1"):
+            feed.add_readers(0)
+        assert feed.num_readers == 2
+        assert "ask again after some batches" in feed.verdict()
+
+
+def slow(batch):
+    """Takes a processor for a while, longer than all else."""
+    total = np.float64(0)
+    for _ in range(60):
+        total += np.sin(np.arange(20_000.0)).sum()
+    return {"number": batch["number"], "total": total[None] * np.ones(len(batch["number"]))}
+
+
+def test_the_verdict_adds_readers_where_trainers_wait():
+    pipe = hr.arrays({"number": np.arange(200_000)}).batch(10).map(slow)
+    with hray.serve(pipe, num_readers=1, autoscale=(1, 3)) as feed:
+        batches = iter(feed)
+        while feed.num_readers == 1:
+            next(batches)
+        assert "trainers wait" in feed.verdict()
+        last = int(next(batches)["number"][0])
+        assert int(next(batches)["number"][0]) == last + 10
+        batches.close()

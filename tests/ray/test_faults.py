@@ -1,0 +1,167 @@
+"""Readers, trainers and nodes are lost: nothing is lost or doubled, and the order stays."""
+
+import json
+import os
+import random
+import signal
+
+import pytest
+import ray
+from tests.ray.conftest import STORE_BYTES, images, numbers_of
+
+import headrace.ray as hray
+
+NUM_KILLS = int(os.environ.get("HEADRACE_RAY_KILLS", "25"))
+
+
+def readers_of(feed):
+    return ray.get(feed._head.known.remote()).readers
+
+
+def kill_process(reader):
+    """Ends the process of an actor as the system does when memory is short."""
+    pid = ray.get(reader.pid.options(concurrency_group="questions").remote())
+    os.kill(pid, signal.SIGKILL)
+
+
+# Four times: 100 kills in all.
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("seed", range(4))
+def test_readers_are_killed_at_random(cluster, seed):
+    drawn = random.Random(seed)
+    pipe = images(100_000, seed)
+    expected = iter(pipe)
+    pauses = []
+    with hray.serve(pipe, num_readers=3) as feed:
+        batches = feed.batches(credit_bytes=1 << 20)
+        number = 0
+        for _ in range(NUM_KILLS):
+            for _ in range(drawn.randrange(1, 40)):
+                assert (next(batches)["number"] == next(expected)["number"]).all(), number
+                number += 1
+            kill_process(drawn.choice(list(readers_of(feed).values())))
+            before = batches.statistics().waiting_seconds
+            # More than are under way, so that those of the reader that starts again are among them.
+            for _ in range(40):
+                assert (next(batches)["number"] == next(expected)["number"]).all(), number
+                number += 1
+            pauses.append(batches.statistics().waiting_seconds - before)
+        batches.close()
+    pauses.sort()
+    print(f"pauses: median {pauses[len(pauses) // 2]:.2f} s, longest {pauses[-1]:.2f} s")
+
+
+@ray.remote(num_cpus=0, max_restarts=0)
+class Trainer:
+    """Takes batches, and writes down what it took with its state, as a training does."""
+
+    def __init__(self, feed, rank, world, path):
+        self.path = path
+        saved = json.loads(path.read_text()) if path.exists() else {"seen": [], "state": None}
+        self.seen = saved["seen"]
+        self.batches = feed.batches(rank, world, saved["state"])
+
+    def train(self, num_steps, every):
+        for step in range(num_steps):
+            if (batch := next(self.batches, None)) is None:
+                return False
+            self.seen.append(batch["number"].tolist())
+            if step % every == every - 1:
+                text = json.dumps({"seen": self.seen, "state": self.batches.state()})
+                self.path.with_suffix(".new").write_text(text)
+                os.replace(self.path.with_suffix(".new"), self.path)
+        return True
+
+
+def test_trainers_are_killed_and_go_on_from_their_states(cluster, tmp_path):
+    pipe = images(2400)
+    drawn = random.Random(5)
+    paths = [tmp_path / f"{rank}.json" for rank in range(2)]
+    with hray.serve(pipe, num_readers=2) as feed:
+        goes_on = [True, True]
+        trainers = [Trainer.remote(feed, rank, 2, path) for rank, path in enumerate(paths)]
+        while any(goes_on):
+            goes_on = ray.get([trainer.train.remote(30, 5) for trainer in trainers])
+            rank = drawn.randrange(2)
+            if goes_on[rank]:
+                # It does some steps again that were not written down.
+                trainers[rank].train.remote(17, 50)
+                ray.kill(trainers[rank])
+                trainers[rank] = Trainer.remote(feed, rank, 2, paths[rank])
+    for rank, path in enumerate(paths):
+        assert json.loads(path.read_text())["seen"] == numbers_of(pipe.shard(rank, 2))
+
+
+@pytest.fixture
+def nodes():
+    """A cluster of a head without CPUs and three nodes."""
+    from ray.cluster_utils import Cluster  # noqa: PLC0415  (starts no cluster that is not wanted)
+
+    ray.shutdown()
+    store = {"object_store_memory": STORE_BYTES // 3}
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, **store})
+    workers = [made.add_node(num_cpus=2, **store) for _ in range(3)]
+    ray.init(address=made.address, log_to_driver=False, logging_level="ERROR")
+    yield made, workers
+    ray.shutdown()
+    made.shutdown()
+
+
+def nodes_of(feed):
+    return {
+        name: ray.get(reader.node.options(concurrency_group="questions").remote())
+        for name, reader in readers_of(feed).items()
+    }
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("cpus", [1, 2], ids=["with room elsewhere", "without room elsewhere"])
+def test_a_node_is_lost(nodes, cpus):
+    cluster, workers = nodes
+    pipe = images(8000)
+    with hray.serve(pipe, num_readers=3, cpus_per_reader=cpus) as feed:
+        # Readers have to be started before any is looked for.
+        where = nodes_of(feed)
+        batches = feed.batches(patience_s=10)
+        given = [next(batches)["number"].tolist() for _ in range(100)]
+        lost = where["reader-1"]
+        worker = next(one for one in workers if one.node_id == lost)
+        cluster.remove_node(worker, allow_graceful=False)
+        given += numbers_of(batches)
+        found = batches.statistics()
+        print(f"lost node: {found.longest_wait_seconds:.1f} s, {found.asked_again} asked again")
+        assert given == numbers_of(pipe)
+        left = nodes_of(feed)
+        assert lost not in left.values()
+        assert len(left) == (3 if cpus == 1 else 2)
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.usefixtures("nodes")
+def test_readers_stand_beside_their_trainers():
+    pipe = images(1600)
+
+    def train(feed, rank):
+        node = ray.get_runtime_context().get_node_id()
+        batches = feed.batches(rank, 2)
+        while (batch := next(batches, None)) is not None:
+            yield batch["number"].tolist(), node
+
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy as On  # noqa: PLC0415
+
+    with hray.serve(pipe, num_readers=2) as feed:
+        where = sorted(set(nodes_of(feed).values()))
+        # Trainer 0 is where reader 1 is.
+        order = [nodes_of(feed)["reader-1"], nodes_of(feed)["reader-0"]]
+        tasks = [
+            ray.remote(num_cpus=0, num_returns="streaming")(train)
+            .options(scheduling_strategy=On(node, soft=False))
+            .remote(feed, rank)
+            for rank, node in enumerate(order)
+        ]
+        given = [[ray.get(one) for one in task] for task in tasks]
+        layout = ray.get(feed._head.known.remote()).layout
+    assert len(where) == 2
+    for rank, seen in enumerate(given):
+        assert [numbers for numbers, _ in seen] == numbers_of(pipe.shard(rank, 2))
+    assert layout.readers == ("reader-1", "reader-0")

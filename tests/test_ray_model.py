@@ -1,0 +1,40 @@
+"""The model of `benchmarks/ray`: what it says where the answer is known."""
+
+from dataclasses import replace
+
+import pytest
+from benchmarks.ray.model import Constants, Setting, simulate
+
+FREE = Constants(0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0.0, 0.0)
+SETTING = Setting(4, 4, 0.1, 0.0, 1000, 0.0, num_steps=100, network_bytes_s=1e12, jitter=0.0)
+
+
+def test_readers_without_costs_have_their_rates_together():
+    assert simulate(SETTING, FREE).rate == pytest.approx(40, rel=0.01)
+    assert simulate(replace(SETTING, num_readers=2), FREE).rate == pytest.approx(20, rel=0.02)
+
+
+def test_trainers_that_are_slower_limit():
+    assert simulate(replace(SETTING, step_s=0.5), FREE).rate == pytest.approx(8, rel=0.01)
+
+
+def test_going_past_the_batches_of_others_costs():
+    found = simulate(replace(SETTING, skim_s=0.1 / 3), FREE)
+    assert found.rate == pytest.approx(20, rel=0.01)
+
+
+def test_the_network_of_a_host_limits():
+    found = simulate(replace(SETTING, batch_bytes=10**9, network_bytes_s=1e9), FREE)
+    assert found.rate == pytest.approx(4, rel=0.05)
+
+
+def test_the_head_starts_readers_one_after_the_other():
+    found = simulate(SETTING, replace(FREE, add_s=2.0, reader_start_s=1.0))
+    assert 8.8 < found.first_batch_s < 9.4
+
+
+@pytest.mark.parametrize(("step_s", "stands_still"), [(0.0, 5.0), (1.0, 0.0)])
+def test_what_was_read_ahead_hides_a_lost_reader(step_s, stands_still):
+    setting = replace(SETTING, step_s=step_s, lost_at_step=50)
+    found = simulate(setting, replace(FREE, lost_s=5.0))
+    assert found.longest_stand_s - max(step_s, 0.1) == pytest.approx(stands_still, abs=0.15)
