@@ -127,7 +127,11 @@ fn expected(lengths: &[usize]) -> Vec<String> {
 }
 
 fn batches(input: Arc<Plan>, size: usize) -> Arc<Plan> {
-    let batch = Arc::new(Plan::Then(input, Step::Batch { size, drops_remainder: false, turn: Turn::ALL }));
+    batches_in_turn(input, size, Turn::ALL)
+}
+
+fn batches_in_turn(input: Arc<Plan>, size: usize, turn: Turn) -> Arc<Plan> {
+    let batch = Arc::new(Plan::Then(input, Step::Batch { size, drops_remainder: false, turn }));
     let collate = Collate { names: vec!["text".to_owned()], pad_to: None, padding: None };
     map(batch, vec![Arc::new(collate)])
 }

@@ -81,7 +81,7 @@ fn steps_that_keep_the_order_are_taken_up_again() {
         check(&|| map(then(lines(), Step::Share { index, count: 7, run: 30 }), vec![]));
         let turn = Turn { index, count: 7 };
         let share = || map(then(filtered(lines()), Step::Share { index, count: 7, run: 30 }), vec![]);
-        check(&|| map(then(share(), Step::Batch { size: 30, drops_remainder: false, turn }), vec![]));
+        check(&|| batches_in_turn(share(), 30, turn));
     }
     check(&|| batches(filtered(lines()), 100));
     check(&|| map(batches(lines(), 100), vec![Arc::new(Unbatch)]));
