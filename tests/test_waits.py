@@ -105,6 +105,21 @@ ROWS = {
         (COORDINATOR, "test_waiting_for_a_stop_that_does_not_come_ends_with_false"),
         (DUMP, "test_a_wait_for_a_stop"),
     ],
+    "`SessionManager.prepare_session(wait_for_checkpoint=True)`, `recover_session`": [
+        ("training/test_session_manager.py", "test_it_waits_for_a_checkpoint"),
+    ],
+    "`SessionManager.wait_for_session`, a session that is not the chief's": [
+        (
+            "training/test_session_manager.py",
+            "test_waiting_ends_at_once_if_there_is_nothing_to_wait_for",
+        ),
+    ],
+    "`GlobalStepWaiterHook`": [
+        ("training/test_hooks.py", "test_it_waits_until_the_step_is_reached"),
+    ],
+    "`Server.join()`": [
+        ("test_waits.py", "test_ctrl_c_ends_a_wait_that_is_told_of"),
+    ],
     "A `LooperThread` between two calls": [
         (COORDINATOR, "test_a_stop_ends_a_looper_thread_that_waits_for_its_next_tick"),
     ],
@@ -251,6 +266,29 @@ INTERRUPTED = {
         "",
         "tf.train.Coordinator().wait_for_stop()",
         "a coordinator's stop, which nobody has requested",
+    ),
+    "SessionManager.prepare_session": (
+        "tf.Variable(1)",
+        "tf.train.SessionManager().prepare_session("
+        "'', saver=tf.train.Saver(), checkpoint_dir='none', wait_for_checkpoint=True)",
+        "a checkpoint in none",
+    ),
+    "SessionManager.wait_for_session": (
+        "tf.Variable(1)",
+        "tf.train.SessionManager(ready_op=tf.report_uninitialized_variables())"
+        ".wait_for_session('')",
+        "variables that somebody else initializes",
+    ),
+    "GlobalStepWaiterHook": (
+        "step = tf.train.create_global_step(); sess = tf.Session()\n"
+        "sess.run(step.initializer); hook = tf.train.GlobalStepWaiterHook(5); hook.begin()",
+        "hook.before_run(tf.train.SessionRunContext(None, sess))",
+        "global step 5",
+    ),
+    "Server.join": (
+        "",
+        "tf.train.Server.create_local_server().join()",
+        "the end of a server that does not end",
     ),
     "checkpoint.save": (
         "started = threading.Event()\n"

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Mapping
 from typing import Any, Final, TypeAlias
 
+from headrace.blocked import Blocked
 from headrace.session import ConfigProto
 from headrace.session.targets import add_target
 
@@ -192,4 +193,5 @@ class Server:
 
     def join(self) -> None:
         """Waits for ever, as for the end of a server that does not end; Ctrl-C ends it."""
-        threading.Event().wait()
+        with Blocked(lambda: "the end of a server that does not end"):
+            threading.Event().wait()

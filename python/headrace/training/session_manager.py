@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from headrace import errors
+from headrace.blocked import Blocked
 from headrace.graph import Graph, get_default_graph
 from headrace.saver import Saver, get_checkpoint_state
 from headrace.session import ConfigProto, RunOptions, Session
@@ -218,7 +219,8 @@ class SessionManager:
                     "Sessions of headrace do not share variables: let the chief initialize its "
                     "own (is_chief=True).",
                 )
-            time.sleep(self._recovery_wait_secs)
+            with Blocked(lambda: "variables that somebody else initializes"):
+                time.sleep(self._recovery_wait_secs)
 
     def _restored(
         self,
@@ -247,7 +249,8 @@ class SessionManager:
             if not wait_for_checkpoint or time.monotonic() >= deadline:
                 return sess, False
             _log.info("Waiting for checkpoint to be available.")
-            time.sleep(self._recovery_wait_secs)
+            with Blocked(lambda: f"a checkpoint in {checkpoint_dir}"):
+                time.sleep(self._recovery_wait_secs)
         saver.restore(sess, state.model_checkpoint_path)
         saver.recover_last_checkpoints(state.all_model_checkpoint_paths)
         return sess, True

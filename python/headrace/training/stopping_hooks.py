@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from headrace.blocked import Blocked
 from headrace.coordinator import Coordinator
 from headrace.session import Session
 from headrace.training.run_hook import (
@@ -140,7 +141,8 @@ class GlobalStepWaiterHook(SessionRunHook):
     def before_run(self, run_context: SessionRunContext) -> SessionRunArgs | None:
         """Waits, before the first run only."""
         if not self._is_over and self._wait_until_step > 0:
-            self._wait(run_context.session)
+            with Blocked(lambda: f"global step {self._wait_until_step}"):
+                self._wait(run_context.session)
         self._is_over = True
         return None
 
