@@ -44,6 +44,8 @@ def cluster():
 
     os.environ["PYTHONPATH"] = os.pathsep.join([*os.environ.get("PYTHONPATH", "").split(":"), "."])
     ray.init(
+        # Not one that an earlier run may have left.
+        address="local",
         num_cpus=16,
         include_dashboard=False,
         object_store_memory=STORE_BYTES,
