@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import ray
 from ray import cloudpickle
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from headrace.pipeline import stages
 from headrace.pipeline.arguments import checked_int
@@ -74,7 +75,9 @@ def serve(
         ray.init()
     pickled = cloudpickle.dumps(with_buffers(pipe))
     settings = Settings(num_readers, cpus_per_reader, parked_bytes, autoscale)
-    head = ray.remote(Head).options(num_cpus=0).remote(pickled, settings)
+    # Beside the caller: Ray would put it on any node, whose loss would then end all readers.
+    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
+    head = ray.remote(Head).options(num_cpus=0, scheduling_strategy=here).remote(pickled, settings)
     ray.get(head.known.remote())
     return Feed(head, has_arrow_strings)
 
