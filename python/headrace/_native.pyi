@@ -227,6 +227,17 @@ class ProgramBuilder:
     @staticmethod
     def select(kernels: Sequence[Kernel]) -> Kernel: ...
     @staticmethod
+    def repeated(
+        name: str,
+        condition: Program | None,
+        body: Program,
+        num_carried: int,
+        num_sequences: int,
+        collected: Sequence[tuple[int, Sequence[int | None] | None]],
+        rows: tuple[bool, bool, bool],
+        max_threads: int,
+    ) -> Kernel: ...
+    @staticmethod
     def function(function: Callable[..., Sequence[_Array]], codes: Sequence[int]) -> Kernel: ...
     def node(
         self,

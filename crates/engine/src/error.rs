@@ -218,6 +218,12 @@ impl Error {
         self
     }
 
+    /// Adds in which iteration of a loop it happened, from 0: ` [iteration I of the loop NAME]`.
+    pub fn in_iteration(mut self, iteration: usize, name: &str) -> Self {
+        self.0.message.push_str(&format!(" [iteration {iteration} of the loop {name}]"));
+        self
+    }
+
     /// What kind of error it is.
     pub fn code(&self) -> Code {
         self.0.code

@@ -2,6 +2,7 @@
 
 use crate::error::{Code, Error, Result};
 use crate::files::numbering::Numbering;
+use crate::kernels::array::tensor_array::Arrays;
 use crate::sync::cancellation::{Cancellation, Watch};
 use crate::sync::parker::Parker;
 use crate::waits::{self, Awaited};
@@ -171,6 +172,8 @@ pub struct Run<'a> {
     /// What tells the row of a pipeline from others for which the program is run.
     row_key: Cell<Option<u64>>,
     origins: RefCell<Origins>,
+    /// The tensor arrays that were made in this run.
+    pub(crate) arrays: RefCell<Arrays>,
 }
 
 impl<'a> Run<'a> {
@@ -187,6 +190,7 @@ impl<'a> Run<'a> {
             is_unoptimised: Cell::new(false),
             row_key: Cell::new(None),
             origins: RefCell::default(),
+            arrays: RefCell::default(),
         }
     }
 
@@ -266,6 +270,21 @@ impl<'a> Run<'a> {
     /// Replaces the records of the reading nodes. Returns the old ones.
     pub(crate) fn replace_origins(&self, origins: Origins) -> Origins {
         self.origins.replace(origins)
+    }
+
+    /// Replaces the tensor arrays. Returns the old ones.
+    pub(crate) fn replace_arrays(&self, arrays: Arrays) -> Arrays {
+        self.arrays.replace(arrays)
+    }
+
+    /// A run in another thread that ends when this one is cancelled or its deadline passes.
+    pub(crate) fn beside(&self) -> impl Fn() -> Run<'a> + Send + Sync + use<'a> {
+        let (cancellation, deadline, is_unoptimised) = (self.cancellation, self.deadline, self.is_unoptimised());
+        move || {
+            let run = Run::new(cancellation).with_deadline(deadline);
+            run.is_unoptimised.set(is_unoptimised);
+            run
+        }
     }
 
     /// The record that node `node` read last in this run.

@@ -1,7 +1,7 @@
 //! Programs: built of operations, run with arrays.
 
 use crate::array::to_python;
-use crate::attrs::{attrs, dtype};
+use crate::attrs::{attrs, dtype, shape};
 use crate::cancellation::Cancellation;
 use crate::detach::{attached_run, deadline, detached_run};
 use crate::error::IntoPython;
@@ -12,7 +12,7 @@ use crate::view::to_tensor;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::kernel::Kernel;
 use headrace_engine::kernels::queues::select::Select;
-use headrace_engine::program::{Execution, HostFunction};
+use headrace_engine::program::{Execution, HostFunction, Loop, Rounds};
 use headrace_engine::run::Run;
 use headrace_engine::tensor::dtype::DType;
 use headrace_engine::{kernels, program};
@@ -132,6 +132,42 @@ impl ProgramBuilder {
     fn function(py: Python<'_>, function: Py<PyAny>, codes: Vec<u8>) -> PyResult<KernelHandle> {
         let dtypes = codes.into_iter().map(|code| dtype(py, code)).collect::<PyResult<_>>()?;
         Ok(KernelHandle(Callee::Python(Arc::new(PythonFunction { function, dtypes }))))
+    }
+
+    /// A kernel that runs `body` again and again: as long as `condition` returns true, or once for each row.
+    ///
+    /// Its inputs are `num_carried` values that each iteration gives to the next one, `num_sequences` tensors that give each iteration
+    /// a row, and values that are the same in each; its outputs are the last carried values, and what the body
+    /// returns besides, stacked: `collected` has its types and what is known of its shapes. `rows` says of a loop over rows
+    /// whether it is reversed, whether it begins with the second row, and whether it is pure.
+    #[staticmethod]
+    #[expect(clippy::too_many_arguments, reason = "Python names them")]
+    fn repeated(
+        py: Python<'_>,
+        name: &str,
+        condition: Option<Bound<'_, Program>>,
+        body: Bound<'_, Program>,
+        num_carried: usize,
+        num_sequences: usize,
+        collected: Vec<(u8, Option<Vec<Option<usize>>>)>,
+        rows: (bool, bool, bool),
+        max_threads: usize,
+    ) -> PyResult<KernelHandle> {
+        let (is_reversed, begins_with_carried, is_pure) = rows;
+        let rounds = match condition {
+            Some(condition) => Rounds::While(Arc::clone(&condition.get().program)),
+            None => Rounds::Rows { is_reversed, begins_with_carried, is_pure },
+        };
+        let row = |(code, dims)| PyResult::Ok((dtype(py, code)?, shape(dims)));
+        Ok(KernelHandle(Callee::Native(Arc::new(Arc::new(Loop {
+            name: name.into(),
+            rounds,
+            body: Arc::clone(&body.get().program),
+            num_carried,
+            num_sequences,
+            collected: collected.into_iter().map(row).collect::<PyResult<_>>()?,
+            max_threads,
+        })))))
     }
 
     /// An operation; returns its number and its first output slot. The other outputs follow that one.

@@ -8,6 +8,7 @@ use crate::run::Run;
 use crate::tensor::Tensor;
 use crate::waits::Description;
 use smallvec::SmallVec;
+use std::any::Any;
 use std::sync::Arc;
 
 /// The inputs of one operation, in order. Room for two, since most have no more and every move copies it.
@@ -15,6 +16,17 @@ pub type Tensors = SmallVec<[Tensor; 2]>;
 
 /// The outputs of one operation, in order.
 pub type Outputs = SmallVec<[Tensor; 2]>;
+
+/// A function of the host language. The engine does not know its type.
+pub type HostFunction = Arc<dyn Any + Send + Sync>;
+
+/// A function of the host language that has to be called now.
+pub struct HostCall {
+    /// The function.
+    pub function: HostFunction,
+    /// Its arguments.
+    pub inputs: Tensors,
+}
 
 /// What a kernel returns.
 #[allow(clippy::large_enum_variant, reason = "made and taken apart at once; a box would cost an allocation a call")]
@@ -53,6 +65,11 @@ pub trait Kernel: Send + Sync {
     /// Computes the outputs from the inputs. Must not block, but return [`Step::Pending`] instead.
     fn run(&self, run: &Run, inputs: Tensors) -> Result<Step>;
 
+    /// Whether it may have functions of the host language called; see [`Pending::take_call`].
+    fn has_host_functions(&self) -> bool {
+        false
+    }
+
     /// This kernel as one that the passes over a program may replace; `None` if they may not.
     fn rewritable(self: Arc<Self>) -> Option<Arc<dyn Rewritable>> {
         None
@@ -72,6 +89,16 @@ pub fn store(mut outputs: Outputs, slots: &mut [Option<Tensor>]) -> Result<()> {
 pub trait Pending: Send {
     /// Tries again. Returns `None` while it still has to wait.
     fn poll(&mut self, run: &Run) -> Result<Option<Outputs>>;
+
+    /// Takes the call of a host function that it waits for. [`Pending::give`] gets what the function returns.
+    fn take_call(&mut self) -> Option<HostCall> {
+        None
+    }
+
+    /// Gives it what the host function returned. It goes on when it is polled.
+    fn give(&mut self, _run: &Run, _returned: Result<Outputs>) -> Result<()> {
+        Err(Error::internal("an operation that called no host function is given what one returned"))
+    }
 
     /// What it waits for now, in words.
     fn description(&self) -> Option<Description>;

@@ -39,7 +39,10 @@ impl Draft {
 
     /// Whether a run stops at functions of the host language.
     pub fn has_host_functions(&self) -> bool {
-        self.nodes.iter().any(|node| matches!(node.work, Work::Host(_)))
+        self.nodes.iter().any(|node| match &node.work {
+            Work::Call(kernel) => kernel.has_host_functions(),
+            work => matches!(work, Work::Host(_)),
+        })
     }
 
     /// How often each slot is read: by nodes, guards and fetches.

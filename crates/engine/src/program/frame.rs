@@ -1,11 +1,11 @@
 //! The state of one run of a program: the values so far, and which nodes are done or wait.
 
-use super::{HostFunction, Node, Program, Slot, Work};
+use super::{Node, Program, Slot, Work};
 use crate::error::{Code, Error, Result};
-use crate::kernel::{Outputs, Pending, Tensors, store};
+use crate::kernel::{HostCall, HostFunction, Outputs, Pending, Tensors, store};
 use crate::run::Run;
 use crate::tensor::Tensor;
-use crate::waits::Awaited;
+use crate::waits::{Awaited, Description};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -21,14 +21,47 @@ pub(super) struct Progress {
     waiting: Vec<Waiting>,
     /// The node whose host function is being called.
     called: usize,
+    /// The run is inside of another one, and must not block.
+    is_inner: bool,
 }
 
-/// A function of the host language that has to be called now.
-pub struct HostCall {
-    /// The function.
-    pub function: HostFunction,
-    /// Its arguments.
-    pub inputs: Tensors,
+impl Progress {
+    /// That of a run inside of another one.
+    pub(super) fn inner() -> Self {
+        Self { is_inner: true, ..Self::default() }
+    }
+
+    /// The call of a host function that one of the waiting nodes waits for.
+    fn take_call(&mut self) -> Option<HostCall> {
+        let (node, call) =
+            self.waiting.iter_mut().find_map(|waiting| Some((waiting.node, waiting.pending.take_call()?)))?;
+        self.called = node;
+        Some(call)
+    }
+
+    /// What the first waiting node waits for, in words.
+    pub(super) fn description(&self) -> Option<Description> {
+        self.waiting.iter().find_map(|waiting| waiting.pending.description())
+    }
+
+    /// Ends what waits. Returns the error of the first waiting node.
+    pub(super) fn cancel(&mut self, program: &Program) -> Option<Error> {
+        let errors = self.waiting.drain(..).map(|mut waiting| {
+            let error = waiting.pending.cancel();
+            error.in_op(&program.nodes[waiting.node].name)
+        });
+        errors.fold(None, |first, error| first.or(Some(error)))
+    }
+}
+
+/// Why a run has returned.
+pub(super) enum Halt {
+    /// Every node is done.
+    Done,
+    /// A function has to be called; [`Frame::take_returned`] takes its results.
+    Call(HostCall),
+    /// All that is left waits. Only inside of another run, which does the waiting.
+    Blocked,
 }
 
 /// The values of one run, reused by the next run of a loop.
@@ -85,6 +118,21 @@ impl<'p> Frame<'p> {
         self.program.kept.iter().for_each(|slot| self.values[*slot] = None);
     }
 
+    /// Gives the values that the program is fed.
+    pub(super) fn feed(&mut self, values: impl Iterator<Item = Tensor>) -> Result<()> {
+        let mut count = 0;
+        for value in values {
+            if let Some(slot) = self.program.feeds.get(count) {
+                self.values[*slot] = Some(value);
+            }
+            count += 1;
+        }
+        if count != self.program.feeds.len() {
+            return Err(Error::internal(format!("{count} feeds given, {} expected", self.program.feeds.len())));
+        }
+        Ok(())
+    }
+
     fn value(&self, slot: Slot) -> Result<Tensor> {
         self.values[slot].clone().ok_or_else(|| unfilled(slot))
     }
@@ -138,7 +186,7 @@ impl<'p> Frame<'p> {
     }
 
     /// Runs the nodes up to the next host function, or all remaining ones.
-    pub(super) fn advance(&mut self, run: &Run, progress: &mut Progress) -> Result<Option<HostCall>> {
+    pub(super) fn advance(&mut self, run: &Run, progress: &mut Progress) -> Result<Halt> {
         run.is_unoptimised.set(self.program.is_unoptimised);
         self.execute_nodes::<true>(run, progress).map_err(|error| self.abandon(run, std::mem::take(progress), error))
     }
@@ -151,9 +199,19 @@ impl<'p> Frame<'p> {
         returned: Result<Outputs>,
     ) -> Result<()> {
         let Node { first_output, num_outputs, .. } = self.program.nodes[progress.called];
-        let slots = &mut self.values[first_output..first_output + num_outputs];
-        let stored = returned.and_then(|outputs| store(outputs, slots));
-        stored.map_err(|error| {
+        let caller = progress.waiting.iter().position(|waiting| waiting.node == progress.called);
+        let taken = match caller {
+            // A node with a run of its own, which has stopped there.
+            Some(caller) => {
+                let given = progress.waiting[caller].pending.give(run, returned);
+                given.inspect_err(|_| drop(progress.waiting.remove(caller)))
+            }
+            None => {
+                let slots = &mut self.values[first_output..first_output + num_outputs];
+                returned.and_then(|outputs| store(outputs, slots))
+            }
+        };
+        taken.map_err(|error| {
             let error = self.program.explain(progress.called, run, error);
             self.abandon(run, std::mem::take(progress), error)
         })
@@ -161,12 +219,12 @@ impl<'p> Frame<'p> {
 
     /// Runs the nodes in order. A node that would block waits while others go on. If `MAY_STOP`, the run stops where a
     /// host function has to be called, and the next call of this goes on from there.
-    fn execute_nodes<const MAY_STOP: bool>(&mut self, run: &Run, progress: &mut Progress) -> Result<Option<HostCall>> {
+    fn execute_nodes<const MAY_STOP: bool>(&mut self, run: &Run, progress: &mut Progress) -> Result<Halt> {
         for node in progress.next..self.program.nodes.len() {
             if progress.waiting.is_empty() || self.is_ready(node) {
                 if let Some(call) = self.start_or_stop::<MAY_STOP>(node, run, progress)? {
                     progress.next = node + 1;
-                    return Ok(Some(call));
+                    return Ok(Halt::Call(call));
                 }
             } else {
                 progress.not_ready.push(node);
@@ -178,17 +236,26 @@ impl<'p> Frame<'p> {
                 if !self.is_ready(node) {
                     progress.not_ready.push(node);
                 } else if let Some(call) = self.start_or_stop::<MAY_STOP>(node, run, progress)? {
-                    return Ok(Some(call));
+                    return Ok(Halt::Call(call));
                 }
             }
             if progress.waiting.is_empty() {
-                return Ok(None);
+                return Ok(Halt::Done);
             }
-            if self.poll(run, &mut progress.waiting)? {
+            let has_finished = self.poll(run, &mut progress.waiting)?;
+            if has_finished {
                 progress.blocked.extend(progress.not_ready.drain(..));
-            } else {
-                run.wait_for(&|| progress.waiting.iter().map(|waiting| self.awaited(waiting)).collect())?;
             }
+            if MAY_STOP && let Some(call) = progress.take_call() {
+                return Ok(Halt::Call(call));
+            }
+            if has_finished {
+                continue;
+            }
+            if progress.is_inner {
+                return Ok(Halt::Blocked);
+            }
+            run.wait_for(&|| progress.waiting.iter().map(|waiting| self.awaited(waiting)).collect())?;
         }
     }
 
@@ -203,7 +270,9 @@ impl<'p> Frame<'p> {
         if MAY_STOP && let Work::Host(function) = &program.nodes[index].work {
             return self.stop(index, function, run, progress);
         }
-        self.start(index, run, &mut progress.waiting).map(|()| None)
+        let before = progress.waiting.len();
+        self.start(index, run, &mut progress.waiting)?;
+        Ok(if MAY_STOP && progress.waiting.len() > before { progress.take_call() } else { None })
     }
 
     /// Stops for the call of a host function, unless the node is skipped.

@@ -5,18 +5,15 @@
 //! engine below it. That matters in Python: when the interpreter exits it ends daemon threads by unwinding their
 //! stacks, and that aborts the process if there is a Rust frame.
 
-use super::frame::{Progress, Values};
-use super::{Frame, HostCall, Program, StopFlag};
+use super::frame::{Halt, Progress, Values};
+use super::{Frame, Program, StopFlag};
 use crate::error::{Error, Result};
-use crate::kernel::Outputs;
+use crate::kernel::{HostCall, Outputs};
+use crate::kernels::array::tensor_array::Arrays;
 use crate::run::{Origins, Run};
 use crate::sync::parker::Parker;
 use crate::tensor::Tensor;
-use std::any::Any;
 use std::sync::Arc;
-
-/// A function of the host language. The engine does not know its type.
-pub type HostFunction = Arc<dyn Any + Send + Sync>;
 
 /// Where a run has stopped.
 pub enum Stop {
@@ -39,6 +36,7 @@ pub struct Execution {
     /// Not the thread's own parker, which the functions may need for waits of theirs.
     parker: Arc<Parker>,
     origins: Origins,
+    arrays: Arrays,
 }
 
 impl Execution {
@@ -62,6 +60,7 @@ impl Execution {
             stop,
             parker: Arc::new(Parker::new()),
             origins: Origins::default(),
+            arrays: Arrays::default(),
         }
     }
 
@@ -91,14 +90,17 @@ impl Execution {
 
     fn advance(&mut self, run: &Run, frame: &mut Frame) -> Result<Stop> {
         loop {
-            if let Some(call) = frame.advance(run, &mut self.progress)? {
-                return Ok(Stop::Call(call));
+            match frame.advance(run, &mut self.progress)? {
+                Halt::Call(call) => return Ok(Stop::Call(call)),
+                Halt::Done => {}
+                Halt::Blocked => return Err(Error::internal("a run that may block has not")),
             }
             if self.stop.is_none() {
                 return self.program.fetched(frame).map(Stop::Done);
             }
             self.progress = Progress::default();
             frame.clear();
+            run.replace_arrays(Arrays::default());
             if self.is_stopped() {
                 return Ok(Stop::Done(Vec::new()));
             }
@@ -116,10 +118,12 @@ impl Execution {
         let program = Arc::clone(&self.program);
         let mut frame = Frame::restore(&program, self.values.take().ok_or_else(over)?);
         run.replace_origins(std::mem::take(&mut self.origins));
+        run.replace_arrays(std::mem::take(&mut self.arrays));
         let stop = work(self, &mut frame)?;
         if let Stop::Call(_) = stop {
             self.values = Some(frame.into_values());
             self.origins = run.replace_origins(Origins::default());
+            self.arrays = run.replace_arrays(Arrays::default());
         }
         Ok(stop)
     }

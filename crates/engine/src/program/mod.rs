@@ -4,17 +4,20 @@ mod builder;
 mod draft;
 mod frame;
 mod hosted;
+mod looping;
 mod passes;
 mod repeated;
 
 pub use builder::ProgramBuilder;
-pub use frame::HostCall;
-pub use hosted::{Execution, HostFunction, Stop};
+pub use crate::kernel::{HostCall, HostFunction};
+pub use hosted::{Execution, Stop};
+pub use looping::{Loop, Rounds};
 pub use repeated::Repeated;
 
 use crate::error::{Code, Error, Result};
 use crate::kernel::Kernel;
 use crate::kernel::rewrite::{Fill, InPlace};
+use crate::kernels::array::tensor_array::Arrays;
 use crate::run::Run;
 use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::tensor::Tensor;
@@ -117,6 +120,11 @@ impl Program {
         self.has_host_functions
     }
 
+    /// How many values a run is fed.
+    pub fn num_feeds(&self) -> usize {
+        self.feeds.len()
+    }
+
     /// How many values a run returns.
     pub fn num_fetches(&self) -> usize {
         self.fetches.len()
@@ -131,13 +139,8 @@ impl Program {
 
     /// The values before a run, with those that are fed.
     fn fed_frame(&self, feeds: Vec<Tensor>) -> Result<Frame<'_>> {
-        if feeds.len() != self.feeds.len() {
-            return Err(Error::internal(format!("{} feeds given, {} expected", feeds.len(), self.feeds.len())));
-        }
         let mut frame = Frame::new(self);
-        for (slot, value) in self.feeds.iter().zip(feeds) {
-            frame.values[*slot] = Some(value);
-        }
+        frame.feed(feeds.into_iter())?;
         Ok(frame)
     }
 
@@ -152,6 +155,7 @@ impl Program {
         while !stop.is_set() {
             frame.execute(run)?;
             frame.clear();
+            run.replace_arrays(Arrays::default());
         }
         Ok(())
     }

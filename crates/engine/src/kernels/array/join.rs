@@ -86,6 +86,18 @@ impl Kernel for Concat {
     }
 }
 
+/// Tensors of one type and shape, at least one, stacked along a new first axis.
+pub(crate) fn stack(tensors: &[Tensor]) -> Result<Tensor> {
+    let first = tensors.first().ok_or_else(|| Error::internal("a stack of nothing"))?;
+    join(first.dtype(), first.shape().batched(tensors.len()), 1, tensors)
+}
+
+/// Tensors joined along their first axis: the result has `length` rows.
+pub(crate) fn concatenate(tensors: &[Tensor], length: usize) -> Result<Tensor> {
+    let first = tensors.first().ok_or_else(|| Error::internal("nothing is joined"))?;
+    join(first.dtype(), first.shape().with_size(0, length), 1, tensors)
+}
+
 /// The axis with this number; negative ones count from the end.
 fn place(axis: i64, rank: usize) -> Option<usize> {
     let axis = if axis < 0 { axis + rank as i64 } else { axis };

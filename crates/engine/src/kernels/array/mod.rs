@@ -14,6 +14,7 @@ pub mod reverse;
 pub mod select;
 pub mod shape;
 pub mod slice;
+pub mod tensor_array;
 pub mod tile;
 pub mod transpose;
 
@@ -24,6 +25,9 @@ use std::sync::Arc;
 
 /// The kernel for operations of type `op_type`, or `None` if this room has none.
 pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
+    if op_type.starts_with("TensorArray") {
+        return tensor_array::build(op_type, attrs);
+    }
     Ok(Some(match op_type {
         "BooleanMask" => Arc::new(gather::BooleanMask::from_attrs(attrs)?),
         "BroadcastTo" => Arc::new(broadcast::BroadcastTo),
@@ -32,7 +36,7 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
         "ExpandDims" => Arc::new(reshape::ExpandDims),
         "Fill" => Arc::new(fill::Fill),
         "GatherV2" => Arc::new(gather::Gather),
-        "Identity" | "PlaceholderWithDefault" | "StopGradient" => Arc::new(placeholder::Identity),
+        "Exit" | "Identity" | "PlaceholderWithDefault" | "StopGradient" => Arc::new(placeholder::Identity),
         "KeepRows" => Arc::new(keep_rows::KeepRows),
         "MirrorPad" => Arc::new(pad::MirrorPad::from_attrs(attrs)?),
         "OneHot" => Arc::new(one_hot::OneHot::from_attrs(attrs)?),

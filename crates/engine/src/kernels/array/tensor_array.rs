@@ -1,0 +1,310 @@
+//! `TensorArrayV3` and the operations on it: arrays of tensors that one run makes, fills and reads.
+//!
+//! A run keeps its arrays and a handle is the number of one, so that they end with the run. Each operation takes the flow of those that
+//! must have run before it; the number has no meaning.
+//!
+//! Source: `tf.TensorArray` of TensorFlow 1.15.
+
+mod elements;
+
+use crate::error::{Error, Result};
+use crate::kernel::{Kernel, Outputs, Step, Tensors};
+use crate::kernels::array::join;
+use crate::kernels::attrs::Attrs;
+use crate::kernels::expect_inputs;
+use crate::run::Run;
+use crate::tensor::Tensor;
+use crate::tensor::dtype::DType;
+use crate::tensor::shape::{PartialShape, Shape};
+use elements::{Elements, unknown_or};
+use smallvec::smallvec;
+use std::sync::Arc;
+
+/// The arrays of a run, by their handles.
+pub type Arrays = Vec<Elements>;
+
+/// The kernel for operations of type `op_type`, or `None` if it is none on arrays of tensors.
+pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
+    let shape = |name| attrs.shape(name).map(|shape| shape.cloned());
+    Ok(Some(match op_type {
+        "TensorArrayV3" => Arc::new(Make {
+            name: attrs.string("name")?.into(),
+            dtype: attrs.dtype("dtype")?,
+            shape: shape("element_shape")?,
+            is_dynamic: attrs.bool("dynamic_size")?,
+            clears: attrs.bool("clear_after_read")?,
+            is_uniform: attrs.bool("identical_element_shapes")?,
+        }),
+        "TensorArrayWriteV3" => Arc::new(Action::Write),
+        "TensorArrayReadV3" => Arc::new(Action::Read),
+        "TensorArrayGatherV3" => Arc::new(Action::Gather { shape: shape("element_shape")? }),
+        "TensorArrayScatterV3" => Arc::new(Action::Scatter),
+        "TensorArrayConcatV3" => Arc::new(Action::Concat { shape: shape("element_shape_except0")? }),
+        "TensorArraySplitV3" => Arc::new(Action::Split),
+        "TensorArraySizeV3" => Arc::new(Action::Size),
+        "TensorArrayCloseV3" => Arc::new(Action::Close),
+        _ => return Ok(None),
+    }))
+}
+
+/// `size`: an array of so many elements that are not written yet. Returns its handle and its flow.
+struct Make {
+    name: Arc<str>,
+    dtype: DType,
+    shape: Option<PartialShape>,
+    is_dynamic: bool,
+    clears: bool,
+    is_uniform: bool,
+}
+
+impl Kernel for Make {
+    fn run(&self, run: &Run, inputs: Tensors) -> Result<Step> {
+        let [size] = expect_inputs::<1>(&inputs)?;
+        let size = size.integer_scalar("size")?;
+        let size = usize::try_from(size).map_err(|_| Error::invalid_argument("Size should be >= 0."))?;
+        let Self { name, dtype, shape, is_dynamic, clears, is_uniform } = self;
+        let made = Elements::new(name, *dtype, shape.clone(), (*is_dynamic, *clears, *is_uniform), size)?;
+        let mut arrays = run.arrays.borrow_mut();
+        arrays.push(made);
+        Ok(Step::Done(smallvec![Tensor::scalar(arrays.len() as i64 - 1), flow()]))
+    }
+}
+
+/// An operation on an array, whose handle is its first input and whose flow is its last one.
+enum Action {
+    Write,
+    Read,
+    Gather { shape: Option<PartialShape> },
+    Scatter,
+    Concat { shape: Option<PartialShape> },
+    Split,
+    Size,
+    Close,
+}
+
+impl Kernel for Action {
+    fn run(&self, run: &Run, inputs: Tensors) -> Result<Step> {
+        let handle = inputs.first().ok_or_else(|| Error::internal("the handle is missing"))?.integer_scalar("handle")?;
+        let mut arrays = run.arrays.borrow_mut();
+        let array = usize::try_from(handle).ok().and_then(|handle| arrays.get_mut(handle));
+        let array = array.ok_or_else(|| Error::invalid_argument("the TensorArray is of another run"))?;
+        array.check_open()?;
+        self.act(array, &inputs).map(Step::Done)
+    }
+}
+
+impl Action {
+    fn act(&self, array: &mut Elements, inputs: &Tensors) -> Result<Outputs> {
+        Ok(match self {
+            Self::Write => {
+                let [_, index, value, _] = expect_inputs::<4>(inputs)?;
+                array.write(index.integer_scalar("index")?, value.clone())?;
+                smallvec![flow()]
+            }
+            Self::Read => {
+                let [_, index, _] = expect_inputs::<3>(inputs)?;
+                smallvec![array.read(index.integer_scalar("index")?)?]
+            }
+            Self::Gather { shape } => {
+                let [_, indices, _] = expect_inputs::<3>(inputs)?;
+                smallvec![gather(array, shape.as_ref(), &indices.integers()?)?]
+            }
+            Self::Scatter => {
+                let [_, indices, value, _] = expect_inputs::<4>(inputs)?;
+                scatter(array, &indices.integers()?, value)?;
+                smallvec![flow()]
+            }
+            Self::Concat { shape } => concat(array, shape.as_ref())?,
+            Self::Split => {
+                let [_, value, lengths, _] = expect_inputs::<4>(inputs)?;
+                split(array, value, lengths)?;
+                smallvec![flow()]
+            }
+            Self::Size => smallvec![Tensor::scalar(i32::try_from(array.len()).unwrap_or(i32::MAX))],
+            Self::Close => {
+                array.close();
+                smallvec![]
+            }
+        })
+    }
+}
+
+fn flow() -> Tensor {
+    Tensor::scalar(0.0_f32)
+}
+
+/// The elements of some indices, stacked.
+fn gather(array: &mut Elements, shape: Option<&PartialShape>, indices: &[i64]) -> Result<Tensor> {
+    if indices.is_empty() {
+        let known = array.shape().or(shape).and_then(PartialShape::to_shape);
+        let row = known.ok_or_else(|| {
+            Error::unimplemented(format!(
+                "TensorArray has size zero, but element shape {} is not fully defined. Currently only static shapes are \
+                 supported when packing zero-size TensorArrays.",
+                unknown_or(shape)
+            ))
+        })?;
+        return Tensor::empty(array.dtype(), row.batched(0));
+    }
+    let values = indices.iter().map(|index| array.read(*index)).collect::<Result<Vec<_>>>()?;
+    let first = values[0].shape();
+    if let Some((index, value)) = values.iter().enumerate().find(|(_, value)| value.shape() != first) {
+        return Err(Error::invalid_argument(format!(
+            "TensorArray has inconsistent shapes.  Index 0 has shape: {first} but index {index} has shape: {}",
+            value.shape()
+        )));
+    }
+    join::stack(&values)
+}
+
+/// Writes the rows of a value at some indices.
+fn scatter(array: &mut Elements, indices: &[i64], value: &Tensor) -> Result<()> {
+    let shape = value.shape();
+    let rows = *shape.first().ok_or_else(|| {
+        Error::invalid_argument("Input value for unpack must be at least a vector but received shape: []")
+    })?;
+    if rows != indices.len() {
+        let text = format!("Expected len(indices) == values.shape[0], but saw: {} vs. {rows}", indices.len());
+        return Err(Error::invalid_argument(text));
+    }
+    indices.iter().enumerate().try_for_each(|(row, index)| array.write(*index, value.row(row)?))
+}
+
+/// All elements joined along their first axis, and how long each is there.
+fn concat(array: &mut Elements, shape: Option<&PartialShape>) -> Result<Outputs> {
+    let values = (0..array.len() as i64).map(|index| array.read(index)).collect::<Result<Vec<_>>>()?;
+    let Some(first) = values.first().map(|value| value.shape().clone()) else {
+        let row = shape.and_then(PartialShape::to_shape).ok_or_else(|| {
+            Error::unimplemented(format!(
+                "TensorArray has size zero, but element_shape_except0 {} is not fully defined. Currently only static \
+                 shapes are supported when concatenating zero-size TensorArrays.",
+                unknown_or(shape)
+            ))
+        })?;
+        let lengths = Tensor::from_values::<i64>(Shape::new(&[0]), Vec::new())?;
+        return Ok(smallvec![Tensor::empty(array.dtype(), row.batched(0))?, lengths]);
+    };
+    for (index, value) in values.iter().enumerate() {
+        let shape = value.shape();
+        if shape.is_empty() {
+            let text = "Concat saw a scalar shape at index {index} but requires at least vectors.";
+            return Err(Error::invalid_argument(text.replace("{index}", &index.to_string())));
+        }
+        if shape[1..] != first[1..] {
+            return Err(Error::invalid_argument(format!(
+                "TensorArray has inconsistent shapes.  Index 0 has (excepting dimension 0) shape: {} but index {index} has \
+                 (excepting dimension 0) shape: {}",
+                first.row(),
+                shape.row()
+            )));
+        }
+    }
+    let lengths: Vec<i64> = values.iter().map(|value| value.shape()[0] as i64).collect();
+    let total = values.iter().fold(0_usize, |sum, value| sum.saturating_add(value.shape()[0]));
+    let lengths = Tensor::from_values(Shape::new(&[values.len()]), lengths)?;
+    Ok(smallvec![join::concatenate(&values, total)?, lengths])
+}
+
+/// Writes parts of a value, of these lengths along its first axis.
+fn split(array: &mut Elements, value: &Tensor, lengths: &Tensor) -> Result<()> {
+    if lengths.shape().len() != 1 {
+        let text = format!("Expected lengths to be a vector, received shape: {}", lengths.shape());
+        return Err(Error::invalid_argument(text));
+    }
+    let (shape, lengths) = (value.shape(), lengths.integers()?);
+    let Some(rows) = shape.first().copied() else {
+        return Err(Error::invalid_argument("Expected value to be at least a vector, but received shape: []"));
+    };
+    let sizes: Vec<usize> = lengths.iter().filter_map(|length| usize::try_from(*length).ok()).collect();
+    let total = sizes.iter().fold(0_usize, |sum, size| sum.saturating_add(*size));
+    if total != rows || sizes.len() != lengths.len() {
+        return Err(Error::invalid_argument(format!(
+            "Expected sum of lengths to be equal to values.shape[0], but sum of lengths is {total} and value's shape is: \
+             {shape} "
+        )));
+    }
+    array.fit(sizes.len())?;
+    let mut begin = 0;
+    for (index, size) in sizes.into_iter().enumerate() {
+        let mut starts = shape.to_vec();
+        starts.fill(0);
+        starts[0] = begin;
+        array.write(index as i64, value.window(&starts, shape.with_size(0, size))?)?;
+        begin += size;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::attrs::Attr;
+    use crate::kernels::testing::attrs;
+    use crate::sync::cancellation::Cancellation;
+
+    fn made(run: &Run, size: i32, is_dynamic: bool) -> Tensor {
+        let attrs = attrs([
+            ("name", Attr::String("a".into())),
+            ("dtype", Attr::DType(DType::Int32)),
+            ("element_shape", Attr::Shape(None)),
+            ("dynamic_size", Attr::Bool(is_dynamic)),
+            ("clear_after_read", Attr::Bool(true)),
+            ("identical_element_shapes", Attr::Bool(true)),
+        ]);
+        act(run, "TensorArrayV3", &attrs, &[Tensor::scalar(size)]).unwrap().swap_remove(0)
+    }
+
+    fn act(run: &Run, op_type: &str, attrs: &Attrs, inputs: &[Tensor]) -> Result<Vec<Tensor>> {
+        let kernel = build(op_type, attrs)?.unwrap();
+        match kernel.run(run, inputs.iter().cloned().collect())? {
+            Step::Done(outputs) => Ok(outputs.into_vec()),
+            Step::Pending(_) => Err(Error::internal("the kernel waits")),
+        }
+    }
+
+    fn write(run: &Run, handle: &Tensor, index: i32, value: Tensor) -> Result<()> {
+        let inputs = [handle.clone(), Tensor::scalar(index), value, flow()];
+        act(run, "TensorArrayWriteV3", &Attrs::default(), &inputs).map(drop)
+    }
+
+    fn read(run: &Run, handle: &Tensor, index: i32) -> Result<Tensor> {
+        let inputs = [handle.clone(), Tensor::scalar(index), flow()];
+        Ok(act(run, "TensorArrayReadV3", &Attrs::default(), &inputs)?.swap_remove(0))
+    }
+
+    #[test]
+    fn what_is_written_is_read_once() {
+        let cancellation = Cancellation::new();
+        let run = Run::new(&cancellation);
+        let handle = made(&run, 2, false);
+        write(&run, &handle, 1, Tensor::scalar(5_i32)).unwrap();
+        assert_eq!(read(&run, &handle, 1).unwrap(), Tensor::scalar(5_i32));
+        let text = read(&run, &handle, 1).unwrap_err().message().to_owned();
+        assert!(text.contains("Could not read index 1 twice because it was cleared"), "{text}");
+        let text = write(&run, &handle, 2, Tensor::scalar(5_i32)).unwrap_err().message().to_owned();
+        assert!(text.contains("index 2 but array is not resizeable and size is: 2"), "{text}");
+    }
+
+    #[test]
+    fn an_array_grows_only_if_it_is_dynamic() {
+        let cancellation = Cancellation::new();
+        let run = Run::new(&cancellation);
+        let handle = made(&run, 0, true);
+        write(&run, &handle, 3, Tensor::scalar(5_i32)).unwrap();
+        let size = act(&run, "TensorArraySizeV3", &Attrs::default(), &[handle, flow()]).unwrap();
+        assert_eq!(size, [Tensor::scalar(4_i32)]);
+    }
+
+    #[test]
+    fn parts_are_split_off_and_joined() {
+        let cancellation = Cancellation::new();
+        let run = Run::new(&cancellation);
+        let handle = made(&run, 2, false);
+        let value = Tensor::from_values(Shape::new(&[4]), vec![1_i32, 2, 3, 4]).unwrap();
+        let lengths = Tensor::from_values(Shape::new(&[2]), vec![2_i64, 2]).unwrap();
+        let inputs = [handle.clone(), value.clone(), lengths.clone(), flow()];
+        act(&run, "TensorArraySplitV3", &Attrs::default(), &inputs).unwrap();
+        let attrs = attrs([("element_shape_except0", Attr::Shape(None))]);
+        assert_eq!(act(&run, "TensorArrayConcatV3", &attrs, &[handle, flow()]).unwrap(), [value, lengths]);
+    }
+}

@@ -1,0 +1,183 @@
+//! The elements of one array of tensors, and the rules for writing and reading them.
+
+use crate::error::{Error, Result};
+use crate::tensor::Tensor;
+use crate::tensor::allocate;
+use crate::tensor::dtype::DType;
+use crate::tensor::shape::{PartialShape, Shape};
+use std::sync::Arc;
+
+/// One array.
+pub struct Elements {
+    name: Arc<str>,
+    dtype: DType,
+    /// What is known of the shape of each element.
+    shape: Option<PartialShape>,
+    /// Whether writes behind the end make it longer.
+    is_dynamic: bool,
+    /// Whether an element is dropped when it is read.
+    clears: bool,
+    /// Whether all elements have the shape of the first one that is written.
+    is_uniform: bool,
+    elements: Vec<Element>,
+    is_closed: bool,
+}
+
+#[derive(Clone, Default)]
+enum Element {
+    #[default]
+    Unwritten,
+    Written(Tensor),
+    /// It was read, and is still there if reading does not clear it.
+    Read(Option<Tensor>),
+}
+
+impl Elements {
+    /// An array of `size` elements that are not written. `rules` says whether it grows, whether a read clears, and whether
+    /// all elements have one shape.
+    pub fn new(
+        name: &Arc<str>,
+        dtype: DType,
+        shape: Option<PartialShape>,
+        rules: (bool, bool, bool),
+        size: usize,
+    ) -> Result<Self> {
+        let (is_dynamic, clears, is_uniform) = rules;
+        let elements = allocate::copies(size, Element::Unwritten).map_err(|refusal| refusal.at(name))?;
+        Ok(Self { name: Arc::clone(name), dtype, shape, is_dynamic, clears, is_uniform, elements, is_closed: false })
+    }
+
+    pub fn len(&self) -> usize {
+        self.elements.len()
+    }
+
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    pub fn shape(&self) -> Option<&PartialShape> {
+        self.shape.as_ref()
+    }
+
+    /// Drops all elements.
+    pub fn close(&mut self) {
+        (self.elements, self.is_closed) = (Vec::new(), true);
+    }
+
+    pub fn check_open(&self) -> Result<()> {
+        if self.is_closed {
+            return Err(self.refused("has already been closed."));
+        }
+        Ok(())
+    }
+
+    fn refused(&self, text: &str) -> Error {
+        Error::invalid_argument(format!("TensorArray {}: {text}", self.name))
+    }
+
+    /// Makes it as long as that, or refuses.
+    pub fn fit(&mut self, size: usize) -> Result<()> {
+        if size != self.len() && !self.is_dynamic {
+            return Err(self.refused(&format!(
+                "TensorArray's size is not equal to the size of lengths ({} vs. {size}), and the TensorArray is not marked as \
+                 dynamically resizeable",
+                self.len()
+            )));
+        }
+        self.grow(size)
+    }
+
+    fn grow(&mut self, size: usize) -> Result<()> {
+        let missing = size.saturating_sub(self.len());
+        allocate::grow(&mut self.elements, missing).map_err(|refusal| refusal.at(&self.name))?;
+        self.elements.extend(std::iter::repeat_n(Element::Unwritten, missing));
+        Ok(())
+    }
+
+    pub fn write(&mut self, index: i64, value: Tensor) -> Result<()> {
+        let place = usize::try_from(index).ok().filter(|place| self.is_dynamic || *place < self.len());
+        let Some(place) = place else {
+            let text = match self.is_dynamic {
+                true => format!("Tried to write to index {index}, expected one of at least 0"),
+                false => {
+                    let size = self.len();
+                    format!("Tried to write to index {index} but array is not resizeable and size is: {size}")
+                }
+            };
+            return Err(self.refused(&text));
+        };
+        self.grow(place + 1)?;
+        if value.dtype() != self.dtype {
+            let (got, expected) = (value.dtype(), self.dtype);
+            return Err(self.refused(&format!(
+                "Could not write to TensorArray index {index} because the value dtype is {got} but TensorArray dtype is \
+                 {expected}."
+            )));
+        }
+        match self.elements[place] {
+            Element::Written(_) => {
+                let text = "because it has already been written to.";
+                return Err(self.refused(&format!("Could not write to TensorArray index {index} {text}")));
+            }
+            Element::Read(_) => {
+                let text = "because it has already been read.";
+                return Err(self.refused(&format!("Could not write to TensorArray index {index} {text}")));
+            }
+            Element::Unwritten => {}
+        }
+        if self.shape.as_ref().is_some_and(|shape| !shape.is_compatible_with(value.shape())) {
+            let (got, expected) = (value.shape(), unknown_or(self.shape.as_ref()));
+            return Err(self.refused(&format!(
+                "Could not write to TensorArray index {index} because the value shape is {got} which is incompatible with \
+                 the TensorArray's inferred element shape: {expected} (consider setting infer_shape=False)."
+            )));
+        }
+        if self.is_uniform && self.shape.as_ref().is_none_or(|shape| shape.to_shape().is_none()) {
+            self.shape = Some(PartialShape::from(value.shape()));
+        }
+        self.elements[place] = Element::Written(value);
+        Ok(())
+    }
+
+    pub fn read(&mut self, index: i64) -> Result<Tensor> {
+        let place = usize::try_from(index).ok().filter(|place| *place < self.len());
+        let Some(place) = place else {
+            let size = self.len();
+            return Err(self.refused(&format!("Tried to read from index {index} but array size is: {size}")));
+        };
+        let value = match std::mem::take(&mut self.elements[place]) {
+            Element::Written(value) | Element::Read(Some(value)) => value,
+            Element::Read(None) => {
+                self.elements[place] = Element::Read(None);
+                return Err(self.refused(&format!(
+                    "Could not read index {index} twice because it was cleared after a previous read (perhaps try setting \
+                     clear_after_read = false?)."
+                )));
+            }
+            Element::Unwritten => self.zeros(index)?,
+        };
+        self.elements[place] = Element::Read((!self.clears).then(|| value.clone()));
+        Ok(value)
+    }
+
+    /// What an element is that was never written: zeros, if its shape is known.
+    fn zeros(&self, index: i64) -> Result<Tensor> {
+        let shape: Shape = self.shape.as_ref().and_then(PartialShape::to_shape).ok_or_else(|| {
+            let shape = unknown_or(self.shape.as_ref());
+            self.refused(&format!(
+                "Could not read from TensorArray index {index}.  Furthermore, the element shape is not fully defined: \
+                 {shape}. Write the element first, or give the full element_shape: then it is zeros."
+            ))
+        })?;
+        let elements = allocate::elements(self.dtype, &shape);
+        match self.dtype {
+            DType::String => Tensor::strings(shape.clone(), elements.copies(bytes::Bytes::new())?),
+            _ => Tensor::from_bytes(self.dtype, shape.clone(), elements.zeros::<u8>()?.into()),
+        }
+    }
+}
+
+/// A shape in words.
+pub fn unknown_or(shape: Option<&PartialShape>) -> String {
+    shape.map_or_else(|| "<unknown>".to_owned(), PartialShape::to_string)
+}

@@ -1,0 +1,345 @@
+//! Loops: a node whose work is to run another program again and again.
+//!
+//! The body is a program of its own. It is fed the carried values, a row of each sequence, and the captured values,
+//! which are the same in each iteration. It returns the next carried values and what is collected. The inputs of the node are the first
+//! carried values, the sequences, and the captured values; its outputs the last carried values, and what was collected, stacked.
+//!
+//! A loop is inside of the run of its node: where it would block it steps aside, and where its body calls a function of the
+//! host language, the run of the node stops for it.
+
+mod beside;
+
+use super::frame::{Halt, Progress, Values};
+use super::{Frame, Program};
+use crate::error::{Code, Error, Result};
+use crate::kernel::{HostCall, Kernel, Outputs, Pending, Step, Tensors};
+use crate::kernels::array::join;
+use crate::run::{Origins, Run};
+use crate::tensor::Tensor;
+use crate::tensor::dtype::DType;
+use crate::tensor::shape::PartialShape;
+use crate::waits::Description;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long a loop goes on before other nodes have their turn, and the run is checked for its end.
+const SLICE: Duration = Duration::from_millis(10);
+
+/// How often a body is run.
+pub enum Rounds {
+    /// As long as this program returns true, which is fed what the body is.
+    While(Arc<Program>),
+    /// Once for each row of the sequences.
+    Rows {
+        /// From the last row to the first one. What is collected keeps the order of the rows.
+        is_reversed: bool,
+        /// The first row is left out, and the first carried values are collected in its place.
+        begins_with_carried: bool,
+        /// No iteration does more than compute its outputs, so that several threads may run them.
+        is_pure: bool,
+    },
+}
+
+/// A loop over a program.
+pub struct Loop {
+    /// What its errors are said to be of.
+    pub name: Arc<str>,
+    /// How often the body is run.
+    pub rounds: Rounds,
+    /// What is run.
+    pub body: Arc<Program>,
+    /// How many values each iteration gives to the next one.
+    pub num_carried: usize,
+    /// How many tensors give each iteration a row.
+    pub num_sequences: usize,
+    /// The types of what is collected, and what is known of the shape of a row; that shapes what was collected in no iteration.
+    pub collected: Vec<(DType, Option<PartialShape>)>,
+    /// How many threads may run iterations.
+    pub max_threads: usize,
+}
+
+/// The kernel of a loop.
+impl Kernel for Arc<Loop> {
+    fn run(&self, run: &Run, inputs: Tensors) -> Result<Step> {
+        let mut running = Running::new(self, inputs)?;
+        match running.advance(run)? {
+            Some(outputs) => Ok(Step::Done(outputs)),
+            None => Ok(Step::Pending(Box::new(running))),
+        }
+    }
+
+    fn has_host_functions(&self) -> bool {
+        let has_condition = matches!(&self.rounds, Rounds::While(condition) if condition.has_host_functions());
+        has_condition || self.body.has_host_functions()
+    }
+}
+
+impl Loop {
+    fn program(&self, phase: Phase) -> &Arc<Program> {
+        match (&self.rounds, phase) {
+            (Rounds::While(condition), Phase::Condition) => condition,
+            _ => &self.body,
+        }
+    }
+
+    fn first_phase(&self) -> Phase {
+        if matches!(self.rounds, Rounds::While(_)) { Phase::Condition } else { Phase::Body }
+    }
+
+    /// What was collected, stacked.
+    fn stack(&self, index: usize, rows: &[Tensor]) -> Result<Tensor> {
+        let (dtype, known) = &self.collected[index];
+        let Some(first) = rows.first() else {
+            return match known.as_ref().and_then(PartialShape::to_shape) {
+                Some(row) => Tensor::empty(*dtype, row.batched(0)),
+                None => {
+                    let known = known.as_ref().map_or_else(|| "<unknown>".to_owned(), PartialShape::to_string);
+                    Err(Error::unimplemented(format!(
+                        "TensorArray has size zero, but element shape {known} is not fully defined. Currently only static \
+                         shapes are supported when packing zero-size TensorArrays."
+                    )))
+                }
+            };
+        };
+        if let Some((other, row)) = rows.iter().enumerate().find(|(_, row)| row.shape() != first.shape()) {
+            return Err(Error::invalid_argument(format!(
+                "TensorArray has inconsistent shapes.  Index 0 has shape: {} but index {other} has shape: {}",
+                first.shape(),
+                row.shape()
+            )));
+        }
+        join::stack(rows)
+    }
+
+    /// Says in which iteration an error happened, unless it ends a run without a fault.
+    fn explain(&self, error: Error, round: usize) -> Error {
+        match error.code() {
+            Code::OutOfRange | Code::Cancelled | Code::DeadlineExceeded => error,
+            _ if error.is_interrupting() => error,
+            _ => error.in_iteration(round, &self.name),
+        }
+    }
+}
+
+/// Which of a loop's programs is run.
+#[derive(Clone, Copy, PartialEq)]
+enum Phase {
+    Condition,
+    Body,
+}
+
+/// A loop that is being run.
+struct Running {
+    of: Arc<Loop>,
+    carried: Vec<Tensor>,
+    sequences: Vec<Tensor>,
+    captured: Vec<Tensor>,
+    /// The rows that were collected, those of each output in the order of the iterations.
+    collected: Vec<Vec<Tensor>>,
+    round: usize,
+    /// How many iterations there are; unknown if a condition says so.
+    num_rounds: Option<usize>,
+    phase: Phase,
+    /// Whether the phase has begun.
+    has_begun: bool,
+    /// The values of the condition and those of the body, between two steps.
+    values: [Option<Values>; 2],
+    progress: Progress,
+    origins: Origins,
+    call: Option<HostCall>,
+}
+
+impl Running {
+    fn new(of: &Arc<Loop>, inputs: Tensors) -> Result<Self> {
+        let mut inputs = inputs.into_iter();
+        let carried: Vec<_> = inputs.by_ref().take(of.num_carried).collect();
+        let sequences: Vec<_> = inputs.by_ref().take(of.num_sequences).collect();
+        let mut collected: Vec<Vec<Tensor>> = of.collected.iter().map(|_| Vec::new()).collect();
+        let num_rounds = match &of.rounds {
+            Rounds::While(_) => None,
+            Rounds::Rows { begins_with_carried, .. } => {
+                let rows = num_rows(&sequences)?;
+                if *begins_with_carried && rows > 0 {
+                    collected.iter_mut().zip(&carried).for_each(|(rows, first)| rows.push(first.clone()));
+                }
+                Some(rows.saturating_sub(usize::from(*begins_with_carried)))
+            }
+        };
+        Ok(Self {
+            of: Arc::clone(of),
+            carried,
+            sequences,
+            captured: inputs.collect(),
+            collected,
+            round: 0,
+            num_rounds,
+            phase: of.first_phase(),
+            has_begun: false,
+            values: [None, None],
+            progress: Progress::inner(),
+            origins: Origins::default(),
+            call: None,
+        })
+    }
+
+    /// Goes on until the loop is over, would block, has run for a while, or has to call a function of the host language.
+    fn advance(&mut self, run: &Run) -> Result<Option<Outputs>> {
+        if self.round == 0 && !self.has_begun {
+            beside::run_all(self, run)?;
+        }
+        let begin = Instant::now();
+        loop {
+            if !self.has_begun {
+                if self.num_rounds == Some(self.round) {
+                    return self.outputs().map(Some);
+                }
+                if begin.elapsed() > SLICE {
+                    run.parker().unpark();
+                    return Ok(None);
+                }
+            }
+            let Some(fetched) = self.step(run).map_err(|error| self.of.explain(error, self.round))? else {
+                return Ok(None);
+            };
+            if self.end_phase(fetched)? {
+                return self.outputs().map(Some);
+            }
+        }
+    }
+
+    /// Runs the program of the phase, or what is left of it. Returns what it fetches; `None` if it is not at its end.
+    fn step(&mut self, run: &Run) -> Result<Option<Vec<Tensor>>> {
+        let of = Arc::clone(&self.of);
+        let program = of.program(self.phase);
+        let mut frame = match self.values[self.phase as usize].take() {
+            Some(values) => Frame::restore(program, values),
+            None => Frame::new(program),
+        };
+        if !self.has_begun {
+            self.feed(&mut frame)?;
+            (self.has_begun, self.progress) = (true, Progress::inner());
+        }
+        // The numbers of nodes are those of this program now.
+        let (node, origins) = (run.node.get(), run.replace_origins(std::mem::take(&mut self.origins)));
+        let halt = frame.advance(run, &mut self.progress);
+        self.origins = run.replace_origins(origins);
+        run.node.set(node);
+        let fetched = match halt? {
+            Halt::Done => Some(program.fetched(&frame)?),
+            Halt::Blocked => None,
+            Halt::Call(call) => {
+                self.call = Some(call);
+                None
+            }
+        };
+        if fetched.is_some() {
+            frame.clear();
+        }
+        self.values[self.phase as usize] = Some(frame.into_values());
+        Ok(fetched)
+    }
+
+    /// Feeds the program of the phase.
+    fn feed(&mut self, frame: &mut Frame) -> Result<()> {
+        let carried = match self.phase {
+            // The condition reads them first, then the body may change them.
+            Phase::Condition => self.carried.clone(),
+            Phase::Body => std::mem::take(&mut self.carried),
+        };
+        let row = self.row();
+        let rows = self.sequences.iter().map(|sequence| sequence.row(row)).collect::<Result<Vec<_>>>()?;
+        frame.feed(carried.into_iter().chain(rows).chain(self.captured.iter().cloned()))
+    }
+
+    /// The row of this iteration.
+    fn row(&self) -> usize {
+        match (&self.of.rounds, self.num_rounds) {
+            (Rounds::Rows { is_reversed: true, .. }, Some(num_rounds)) => num_rounds - 1 - self.round,
+            (Rounds::Rows { begins_with_carried: true, .. }, _) => self.round + 1,
+            _ => self.round,
+        }
+    }
+
+    /// Takes what the program of the phase has fetched. Returns whether the loop is over.
+    fn end_phase(&mut self, fetched: Vec<Tensor>) -> Result<bool> {
+        self.has_begun = false;
+        match self.phase {
+            Phase::Condition => {
+                let goes_on = fetched.first().ok_or_else(|| Error::internal("a condition without a value"))?;
+                if !goes_on.bool_scalar("The loop's condition")? {
+                    return Ok(true);
+                }
+                self.phase = Phase::Body;
+            }
+            Phase::Body => {
+                let mut fetched = fetched.into_iter();
+                self.carried = fetched.by_ref().take(self.of.num_carried).collect();
+                self.collected.iter_mut().zip(fetched).for_each(|(rows, row)| rows.push(row));
+                self.round += 1;
+                self.phase = self.of.first_phase();
+            }
+        }
+        Ok(false)
+    }
+
+    fn outputs(&mut self) -> Result<Outputs> {
+        if let Rounds::Rows { is_reversed: true, .. } = self.of.rounds {
+            self.collected.iter_mut().for_each(|rows| rows.reverse());
+        }
+        let mut outputs: Outputs = std::mem::take(&mut self.carried).into();
+        for (index, rows) in std::mem::take(&mut self.collected).into_iter().enumerate() {
+            outputs.push(self.of.stack(index, &rows)?);
+        }
+        Ok(outputs)
+    }
+}
+
+/// How many rows each of the sequences has.
+fn num_rows(sequences: &[Tensor]) -> Result<usize> {
+    let rows = |sequence: &Tensor| sequence.shape().first().copied();
+    let scalar = || Error::invalid_argument("a loop over the rows of a scalar, expected a tensor of at least one dimension");
+    let first = sequences.first().and_then(rows).ok_or_else(scalar)?;
+    for sequence in &sequences[1..] {
+        let other = rows(sequence).ok_or_else(scalar)?;
+        if other != first {
+            let text = format!("a loop over tensors of {first} and of {other} rows, expected as many rows of each");
+            return Err(Error::invalid_argument(text));
+        }
+    }
+    Ok(first)
+}
+
+impl Pending for Running {
+    fn poll(&mut self, run: &Run) -> Result<Option<Outputs>> {
+        // The function is called later.
+        if self.call.is_some() { Ok(None) } else { self.advance(run) }
+    }
+
+    fn take_call(&mut self) -> Option<HostCall> {
+        self.call.take()
+    }
+
+    fn give(&mut self, run: &Run, returned: Result<Outputs>) -> Result<()> {
+        let of = Arc::clone(&self.of);
+        let values = self.values[self.phase as usize].take();
+        let values = values.ok_or_else(|| Error::internal("a loop that has not begun is given what a function returned"))?;
+        let mut frame = Frame::restore(of.program(self.phase), values);
+        let origins = run.replace_origins(std::mem::take(&mut self.origins));
+        let given = frame.take_returned(run, &mut self.progress, returned);
+        self.origins = run.replace_origins(origins);
+        self.values[self.phase as usize] = Some(frame.into_values());
+        given.map_err(|error| of.explain(error, self.round))
+    }
+
+    fn description(&self) -> Option<Description> {
+        self.progress.description()
+    }
+
+    fn cancel(&mut self) -> Error {
+        let error = self.progress.cancel(self.of.program(self.phase));
+        error.unwrap_or_else(|| Error::cancelled("Run call was cancelled"))
+    }
+}
+
+#[cfg(test)]
+mod tests;
