@@ -84,6 +84,8 @@ def _upstream(values: _Values) -> list[Operation]:
         before = [*(tensor.op for tensor in op.inputs), *op.control_inputs, *_fillers(op)]
         if isinstance(op.owner, Variable):
             before.append(op.owner.initializer)
+        if op.repeats is not None:
+            before += [tensor.op for tensor in op.repeats.needed]
         if op.branch is not None:
             before += [branch.predicate.op for branch in op.branch.path]
         new = [other for other in before if other not in found]

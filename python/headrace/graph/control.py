@@ -1,6 +1,6 @@
 """Control dependencies: operations that must have run before those made inside a `with` block.
 
-Beside them stands the branch that the block's operations are on.
+Beside them stand the branch that the block's operations are on, and the loop that they are in.
 
 Source: `tf.Graph.control_dependencies` of TensorFlow 1.15.
 """
@@ -8,7 +8,7 @@ Source: `tf.Graph.control_dependencies` of TensorFlow 1.15.
 from collections.abc import Collection, Sequence
 from types import TracebackType
 
-from headrace.graph.nodes import Branch, Operation
+from headrace.graph.nodes import Branch, Loop, Operation
 
 __all__ = ["ControlScope", "ControlStack"]
 
@@ -18,8 +18,8 @@ class ControlScope:
 
     Args:
         stack: The stack of the thread it will be entered in.
-        ops: The operations to wait for; None lets the block forget all outer blocks, and the
-            branch it is on.
+        ops: The operations to wait for; None lets the block forget all outer blocks, the branch it
+            is on, and the loop it is in.
     """
 
     def __init__(self, stack: "ControlStack", ops: Sequence[Operation] | None) -> None:
@@ -27,6 +27,7 @@ class ControlScope:
         self._is_clearing = ops is None
         self._outer: list[ControlScope] = []
         self._outer_branch: Branch | None = None
+        self._outer_loop: Loop | None = None
         self._members: set[Operation] = set()
         self.control_inputs: list[Operation] = list(ops or ())
 
@@ -43,6 +44,7 @@ class ControlScope:
             self._outer = self._stack.scopes
             self._stack.scopes = []
             self._outer_branch, self._stack.branch = self._stack.branch, None
+            self._outer_loop, self._stack.loop = self._stack.loop, None
         self._stack.scopes.append(self)
 
     def __exit__(
@@ -55,14 +57,16 @@ class ControlScope:
         if self._is_clearing:
             self._stack.scopes = self._outer
             self._stack.branch = self._outer_branch
+            self._stack.loop = self._outer_loop
 
 
 class ControlStack:
-    """What one thread is in: control scopes, innermost last, and a branch."""
+    """What one thread is in: control scopes, innermost last, a branch and a loop."""
 
     def __init__(self) -> None:
         self.scopes: list[ControlScope] = []
         self.branch: Branch | None = None
+        self.loop: Loop | None = None
 
     def make_scope(self, ops: Sequence[Operation] | None) -> ControlScope:
         """Returns a scope that waits for those operations that no outer scope waits for."""

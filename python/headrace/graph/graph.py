@@ -14,7 +14,14 @@ from headrace.graph.attrs import check_attrs
 from headrace.graph.control import ControlScope, ControlStack
 from headrace.graph.devices import DeviceLike, DeviceScope, as_device_scope, device_of
 from headrace.graph.naming import NameTable, as_text, check_node_name, check_scope_name
-from headrace.graph.nodes import Branch, GraphElementLike, HasOperation, Operation, Tensor
+from headrace.graph.nodes import (
+    Branch,
+    GraphElementLike,
+    HasOperation,
+    Loop,
+    Operation,
+    Tensor,
+)
 from headrace.graph.origin import find_origin
 from headrace.graph.stacks import default_graphs
 from headrace.shapes import TensorShape
@@ -76,6 +83,7 @@ class Graph:
         name: str | None = None,
         attrs: dict[str, Any] | None = None,
         kernel: Callable[..., Any] | None = None,
+        repeats: Loop | None = None,
     ) -> Operation:
         """Adds an operation.
 
@@ -88,6 +96,7 @@ class Graph:
                 already made unique, and is taken as it is. None for `op_type`.
             attrs: What is fixed now; kept, not copied.
             kernel: Computes it over NumPy arrays; None if the native engine knows `op_type`.
+            repeats: The loop that it runs; None for other operations.
 
         Returns:
             The operation.
@@ -95,14 +104,16 @@ class Graph:
         Raises:
             RuntimeError: If the graph is finalized.
             TypeError: If an input is no tensor.
-            ValueError: If an input belongs to another graph, the name is not valid, or an integer
-                among the attributes has more than 64 bits.
+            ValueError: If an input belongs to another graph or is inside of a loop that this is not
+                in, the name is not valid, or an integer among the attributes has more than 64 bits.
         """
         for tensor in inputs:
             if not isinstance(tensor, Tensor):
                 raise TypeError(f"input needs to be a Tensor: {tensor}")
             if tensor.op.graph is not self:
                 raise ValueError(f"{tensor} is not from this graph.")
+            if tensor.op.loop is not None:
+                self._check_in_loop(tensor.op, name or op_type)
         thread = self._thread
         if attrs:
             check_attrs(name or op_type, attrs)
@@ -131,6 +142,8 @@ class Graph:
                 attrs={} if attrs is None else attrs,
                 kernel=kernel,
                 branch=control.branch,
+                loop=control.loop,
+                repeats=repeats,
                 op_id=len(self._operations) + 1,
                 origin=origin,
             )
@@ -138,8 +151,11 @@ class Graph:
         _place(op, thread)
         if control.scopes:
             control.add_member(op)
-        if control.branch is not None:
+        if control.branch is not None or control.loop is not None:
             self.prevent_fetching(op)
+        if control.loop is not None:
+            for tensor in op.outputs:
+                self.prevent_feeding(tensor)
         return op
 
     def get_operations(self) -> list[Operation]:
@@ -395,6 +411,26 @@ class Graph:
         finally:
             control.branch = outer
 
+    @property
+    def current_loop(self) -> Loop | None:
+        """The loop that operations are made in by this thread; None if in none."""
+        return self._thread.control.loop
+
+    @contextmanager
+    def in_loop(self, loop: Loop) -> Iterator[None]:
+        """Makes operations of a `with` block run in each iteration of a loop.
+
+        They can be neither fed nor fetched, nor read outside of it. They wait for nothing that
+        outer blocks wait for: the loop as a whole does.
+        """
+        control = self._thread.control
+        outer = control.scopes, control.branch, control.loop
+        control.scopes, control.branch, control.loop = [], None, loop
+        try:
+            yield
+        finally:
+            control.scopes, control.branch, control.loop = outer
+
     @contextmanager
     def device(self, device_name_or_function: DeviceLike) -> Iterator[None]:
         """Sets the device of operations made inside a `with` block; it has no effect on runs.
@@ -517,6 +553,21 @@ class Graph:
 
     def switch_to_thread_local(self) -> None:
         """Does nothing: name scopes and control dependencies belong to their thread in any case."""
+
+    def _check_in_loop(self, op: Operation, name: str) -> None:
+        """Checks that a new operation may read one that is inside of a loop."""
+        loop = self._thread.control.loop
+        if op.loop is None or op.loop.encloses(loop):
+            return
+        reader = name[:-1] if name.endswith("/") else self.unique_name(name, mark_as_used=False)
+        reason = (
+            f"because '{op.name}' is in a while loop."
+            if loop is None
+            else "because they are in different while loops."
+        )
+        raise ValueError(
+            f"Cannot use '{op.name}' as input to '{reader}' {reason} See info log for more details."
+        )
 
     def _check_not_finalized(self) -> None:
         if self._is_finalized:

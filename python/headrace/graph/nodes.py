@@ -9,7 +9,7 @@ Source: `tf.Operation` and `tf.Tensor` of TensorFlow 1.15.
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from traceback import FrameSummary
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias
@@ -41,6 +41,7 @@ __all__ = [
     "HasOperation",
     "IndexLike",
     "IndexPart",
+    "Loop",
     "Operation",
     "SupportsTensor",
     "Tensor",
@@ -61,6 +62,8 @@ class Operation:
         kernel: Computes it over NumPy arrays: takes one array an input and returns one array an
             output (a tuple if there are several). None if the native engine knows the type.
         branch: It runs only if this branch is taken; None if it is on none.
+        loop: It runs in each iteration of this loop; None if it is in none.
+        repeats: The loop that it runs; None for other operations.
         colocation: Names of the operations that it is colocated with, each after "loc:@".
         owner: The queue or the variable that it stands for; None for other operations.
     """
@@ -79,8 +82,10 @@ class Operation:
         "graph",
         "inputs",
         "kernel",
+        "loop",
         "name",
         "owner",
+        "repeats",
         "type",
     )
 
@@ -97,6 +102,8 @@ class Operation:
         attrs: dict[str, Any],
         kernel: Callable[..., Any] | None,
         branch: "Branch | None",
+        loop: "Loop | None",
+        repeats: "Loop | None",
         op_id: int,
         origin: Origin | None,
     ) -> None:
@@ -109,6 +116,8 @@ class Operation:
         self.attrs = attrs
         self.kernel = kernel
         self.branch = branch
+        self.loop = loop
+        self.repeats = repeats
         self.colocation: tuple[str, ...] = ()
         self.owner: Any = None
         self._device = ""
@@ -413,6 +422,40 @@ class Branch:
         return [*(self.outer.path if self.outer else ()), self]
 
 
+@dataclass(eq=False)
+class Loop:
+    """What one operation runs again and again: a part of the graph.
+
+    Attributes:
+        name: Name of the scope of what is repeated, for errors.
+        outer: The loop that this one is in; None if it is in none.
+        carried: Tensors that stand for the values that each iteration gives to the next one.
+        rows: Tensors that stand for a row of what the loop goes through.
+        condition: A bool scalar: whether there is another iteration. None if the rows say so.
+        results: The next values of `carried`, and behind them what is collected.
+        captured: Tensors from outside that are read inside, each once.
+    """
+
+    name: str
+    outer: "Loop | None"
+    carried: list[Tensor] = field(default_factory=list)
+    rows: list[Tensor] = field(default_factory=list)
+    condition: Tensor | None = None
+    results: list[Tensor] = field(default_factory=list)
+    captured: list[Tensor] = field(default_factory=list)
+
+    @property
+    def needed(self) -> list[Tensor]:
+        """What each iteration computes."""
+        return [*([] if self.condition is None else [self.condition]), *self.results]
+
+    def encloses(self, other: "Loop | None") -> bool:
+        """Whether another loop is this one or inside of it."""
+        while other is not None and other is not self:
+            other = other.outer
+        return other is self
+
+
 class _Graph(Protocol):
     """What nodes need of their graph. The class `Graph` is in a module above this one."""
 
@@ -429,6 +472,7 @@ class _Graph(Protocol):
         name: str | None = None,
         attrs: dict[str, Any] | None = None,
         kernel: Callable[..., Any] | None = None,
+        repeats: "Loop | None" = None,
     ) -> Operation: ...
     def get_operations(self) -> list[Operation]: ...
     def get_operation_by_name(self, name: str) -> Operation: ...
@@ -450,6 +494,9 @@ class _Graph(Protocol):
         self, control_inputs: "Iterable[GraphElementLike] | None"
     ) -> AbstractContextManager[None]: ...
     def on_branch(self, predicate: Tensor, is_taken_if: bool) -> AbstractContextManager[None]: ...
+    @property
+    def current_loop(self) -> "Loop | None": ...
+    def in_loop(self, loop: "Loop") -> AbstractContextManager[None]: ...
     def add_to_collection(self, name: Hashable, value: object) -> None: ...
     def get_collection(self, name: Hashable, scope: str | None = None) -> list[Any]: ...
 

@@ -18,6 +18,7 @@ class Role(enum.Enum):
 
     COMPUTED = "a node"
     CONSTANT = "a value that is the same in every run"
+    LOOP = "a program that is run again and again"
     MERGE = "the value of the branch that was taken"
     QUEUE = "a queue of the session"
     READER = "a reader of the session"

@@ -76,15 +76,15 @@ Readers and whole files (`headrace.ops.readers`):
     `FixedLengthRecordReader`, `IdentityReader`, `LMDBReader`, `matching_files`, `read_file`,
     `ReaderBase`, `TextLineReader`, `TFRecordReader`, `WholeFileReader`, `write_file`.
 
-Conditions, order, checks, printing, Python functions (`headrace.ops.control`):
+Conditions, loops, order, checks, printing, Python functions (`headrace.ops.control`):
 
     `assert_equal`, `assert_greater`, `assert_greater_equal`, `assert_integer`, `assert_less`,
     `assert_less_equal`, `assert_near`, `assert_negative`, `assert_non_negative`,
     `assert_non_positive`, `assert_none_equal`, `assert_positive`, `assert_proper_iterable`,
     `assert_rank`, `assert_rank_at_least`, `assert_rank_in`, `assert_same_float_dtype`,
-    `assert_scalar`, `assert_true`, `assert_type`, `cond`, `control_dependencies`, `group`,
-    `is_non_decreasing`, `is_numeric_tensor`, `is_strictly_increasing`, `no_op`, `print_values`,
-    `py_func`, `tuple`, `with_dependencies`.
+    `assert_scalar`, `assert_true`, `assert_type`, `case`, `cond`, `control_dependencies`, `foldl`,
+    `foldr`, `group`, `is_non_decreasing`, `is_numeric_tensor`, `is_strictly_increasing`, `map_fn`,
+    `no_op`, `print_values`, `py_func`, `scan`, `tuple`, `while_loop`, `with_dependencies`.
 
 Variables (`headrace.ops.variables`):
 
@@ -137,6 +137,7 @@ from headrace.ops.array.reverse import reverse, roll
 from headrace.ops.array.sequence_mask import sequence_mask
 from headrace.ops.array.shape import rank, shape, size
 from headrace.ops.array.slice import newaxis, slice, strided_slice
+from headrace.ops.array.tensor_array import TensorArray
 from headrace.ops.array.tile import tile
 from headrace.ops.array.transpose import transpose
 from headrace.ops.array.unique import setdiff1d, unique, unique_with_counts
@@ -154,6 +155,7 @@ from headrace.ops.control.assertions import (
     assert_none_equal,
     assert_positive,
 )
+from headrace.ops.control.case import case
 from headrace.ops.control.cond import cond
 from headrace.ops.control.control_flow import Assert as assert_true
 from headrace.ops.control.control_flow import (
@@ -163,6 +165,7 @@ from headrace.ops.control.control_flow import (
     tuple,
     with_dependencies,
 )
+from headrace.ops.control.functional import foldl, foldr, map_fn, scan
 from headrace.ops.control.print import print_values
 from headrace.ops.control.py_func import py_func
 from headrace.ops.control.static_assertions import (
@@ -178,6 +181,7 @@ from headrace.ops.control.static_assertions import (
     is_numeric_tensor,
     is_strictly_increasing,
 )
+from headrace.ops.control.while_loop import while_loop
 from headrace.ops.framework.conversion import (
     constant,
     constant_value,
@@ -424,6 +428,7 @@ __all__ = [
     "SparseTensor",
     "SparseTensorValue",
     "TFRecordReader",
+    "TensorArray",
     "TextLineReader",
     "VarLenFeature",
     "Variable",
@@ -474,6 +479,7 @@ __all__ = [
     "broadcast_dynamic_shape",
     "broadcast_static_shape",
     "broadcast_to",
+    "case",
     "cast",
     "ceil",
     "central_crop",
@@ -525,6 +531,8 @@ __all__ = [
     "floor",
     "floordiv",
     "floormod",
+    "foldl",
+    "foldr",
     "gather",
     "gather_nd",
     "get_global_step",
@@ -569,6 +577,7 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
+    "map_fn",
     "matching_files",
     "matmul",
     "maximum",
@@ -652,6 +661,7 @@ __all__ = [
     "saturate_cast",
     "scalar_mul",
     "scalar_summary",
+    "scan",
     "sequence_mask",
     "serialize_tensor",
     "setdiff1d",
@@ -704,6 +714,7 @@ __all__ = [
     "variables_initializer",
     "variance_scaling_initializer",
     "where",
+    "while_loop",
     "with_dependencies",
     "write_file",
     "yiq_to_rgb",

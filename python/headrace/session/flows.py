@@ -37,6 +37,8 @@ def needed_by(ops: Iterable[Operation]) -> list[Operation]:
     found = dict.fromkeys(ops)
     for op in (waiting := list(found)):  # Grows while it is read.
         before = [*(tensor.op for tensor in op.inputs), *op.control_inputs]
+        if op.repeats is not None:
+            before += [tensor.op for tensor in op.repeats.needed]
         if op.branch is not None:
             before += [branch.predicate.op for branch in op.branch.path]
         new = dict.fromkeys(other for other in before if other not in found)

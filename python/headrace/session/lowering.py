@@ -44,6 +44,8 @@ class Lowering:
         self._lock = threading.Lock()
         # Guarded by the lock.
         self._kernels: dict[Operation, engine.Kernel] = {}
+        # By the loop's operation and by what its body is fed besides its own tensors.
+        self._loops: dict[tuple[Operation, tuple[Tensor, ...]], engine.Kernel] = {}
 
     def lower(
         self, fetches: Sequence[Tensor], targets: Sequence[Operation], feeds: Sequence[Tensor]
@@ -90,6 +92,43 @@ class Lowering:
                 kernel = self._kernels.setdefault(op, made)
         return kernel
 
+    def loop_kernel(self, op: Operation, captured: tuple[Tensor, ...]) -> engine.Kernel:
+        """Returns the kernel of an operation that runs a loop.
+
+        Args:
+            op: The operation.
+            captured: The tensors from outside whose values its program is fed.
+        """
+        with self._lock:
+            kernel = self._loops.get((op, captured))
+        if kernel is None:
+            made = self._make_loop(op, captured)
+            with self._lock:
+                kernel = self._loops.setdefault((op, captured), made)
+        return kernel
+
+    def _make_loop(self, op: Operation, captured: tuple[Tensor, ...]) -> engine.Kernel:
+        loop = op.repeats
+        assert loop is not None
+        feeds = [*loop.carried, *loop.rows, *captured]
+        condition = None if loop.condition is None else self.lower([loop.condition], [], feeds)
+        body = self.lower(loop.results, [], feeds)
+        rows = tuple(op.attrs.get(name, False) for name in ("reverse", "skip_first", "is_pure"))
+        shapes = [
+            (_code(tensor), None if tensor.shape.rank is None else tensor.shape.as_list())
+            for tensor in loop.results[len(loop.carried) :]
+        ]
+        return engine.ProgramBuilder.repeated(
+            loop.name,
+            condition,
+            body,
+            len(loop.carried),
+            len(loop.rows),
+            shapes,
+            (bool(rows[0]), bool(rows[1]), bool(rows[2]) and self.rewrites),
+            op.attrs["parallel_iterations"],
+        )
+
 
 class _Assembly:
     """A program while it is being made.
@@ -123,6 +162,8 @@ class _Assembly:
         if role is Role.MERGE:
             if_false, if_true, predicate = (self.slots[tensor] for tensor in op.inputs)
             node, slot = self._builder.merge(op.name, predicate, (if_false, if_true), gate)
+        elif role is Role.LOOP:
+            node, slot = self._add_loop(op, gate)
         else:
             node, slot = self._add_call(op, gate)
         self._nodes[op] = node
@@ -148,7 +189,7 @@ class _Assembly:
                 resources.append(self._lowering.resource(tensor.op))
             elif index == 0 and op.definition.takes_variable:
                 # The output of an assignment stands for the variable, after the assignment.
-                if not _is_variable(tensor):
+                if tensor.op in self._nodes:
                     gate[0].append(self._nodes[tensor.op])
                 resources.append(self._lowering.resource(_variable_of(tensor)))
             elif _is_variable(tensor) and tensor not in self.slots:
@@ -158,6 +199,25 @@ class _Assembly:
         if op.definition.is_random:
             resources.append(self._lowering.generator(op))
         kernel = self._lowering.kernel(op, resources)
+        return self._builder.node(self._lowering.label(op), kernel, inputs, len(op.outputs), gate)
+
+    def _add_loop(self, op: Operation, gate: _Gate) -> tuple[int, int]:
+        loop = op.repeats
+        assert loop is not None
+        num_own = len(loop.carried) + len(loop.rows)
+        inputs = [
+            self._read(op.name, tensor.op, gate)
+            if _is_variable(tensor) and tensor not in self.slots
+            else self.slots[tensor]
+            for tensor in op.inputs[:num_own]
+        ]
+        captured = []
+        for inside, outside in zip(loop.captured, op.inputs[num_own:], strict=True):
+            # The body works on resources itself, and reads variables anew in each iteration.
+            if outside in self.slots:
+                captured.append(inside)
+                inputs.append(self.slots[outside])
+        kernel = self._lowering.loop_kernel(op, tuple(captured))
         return self._builder.node(self._lowering.label(op), kernel, inputs, len(op.outputs), gate)
 
     def build(self, fetches: Sequence[Tensor]) -> engine.Program:
@@ -304,7 +364,9 @@ def _topological_order(ops: Iterable[Operation], fed: dict[Tensor, int]) -> Iter
         else:
             is_done[op] = False
             needs = [tensor.op for tensor in op.inputs if tensor not in fed]
-            needs += [control for control in op.control_inputs if not _is_fed(control, fed)]
+            # A loop as a whole waits for what its body waits for outside.
+            inside = [control for control in op.control_inputs if control.loop is op.loop]
+            needs += [control for control in inside if not _is_fed(control, fed)]
             path = [] if op.branch is None else op.branch.path
             needs += [branch.predicate.op for branch in path if branch.predicate not in fed]
             stack += [need for need in reversed(needs) if need not in is_done]

@@ -77,6 +77,7 @@ from headrace.ops.array.reverse import reverse, roll
 from headrace.ops.array.sequence_mask import sequence_mask
 from headrace.ops.array.shape import rank
 from headrace.ops.array.slice import newaxis
+from headrace.ops.array.tensor_array import TensorArray
 from headrace.ops.array.tile import tile
 from headrace.ops.array.unique import setdiff1d, unique, unique_with_counts
 from headrace.ops.array.where import where
@@ -93,6 +94,7 @@ from headrace.ops.control.assertions import (
     assert_none_equal,
     assert_positive,
 )
+from headrace.ops.control.case import case
 from headrace.ops.control.control_flow import (
     Assert,
     control_dependencies,
@@ -100,6 +102,7 @@ from headrace.ops.control.control_flow import (
     no_op,
     with_dependencies,
 )
+from headrace.ops.control.functional import foldl, foldr, map_fn, scan
 from headrace.ops.control.static_assertions import (
     assert_integer,
     assert_proper_iterable,
@@ -111,6 +114,7 @@ from headrace.ops.control.static_assertions import (
     is_numeric_tensor,
     is_strictly_increasing,
 )
+from headrace.ops.control.while_loop import while_loop
 from headrace.ops.framework.conversion import is_tensor, register_tensor_conversion_function
 from headrace.ops.image.random import random_crop
 from headrace.ops.math.arithmetic import (
@@ -409,6 +413,7 @@ __all__ = [
     "TFRecordOptions",
     "TFRecordReader",
     "Tensor",
+    "TensorArray",
     "TensorShape",
     "TextLineReader",
     "VarLenFeature",
@@ -460,6 +465,7 @@ __all__ = [
     "broadcast_dynamic_shape",
     "broadcast_static_shape",
     "broadcast_to",
+    "case",
     "cast",
     "ceil",
     "check_numerics",
@@ -517,6 +523,8 @@ __all__ = [
     "floor_div",
     "floordiv",
     "floormod",
+    "foldl",
+    "foldr",
     "gather",
     "gather_nd",
     "get_all_collection_keys",
@@ -572,6 +580,7 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
+    "map_fn",
     "matching_files",
     "math",
     "matmul",
@@ -640,6 +649,7 @@ __all__ = [
     "rsqrt",
     "saturate_cast",
     "scalar_mul",
+    "scan",
     "sequence_mask",
     "serialize_tensor",
     "set_random_seed",
@@ -704,6 +714,7 @@ __all__ = [
     "variance_scaling_initializer",
     "verify_tensor_all_finite",
     "where",
+    "while_loop",
     "with_dependencies",
     "write_file",
     "zeros",

@@ -51,6 +51,7 @@ def _copy(op: Operation, guarded: dict[Tensor, Tensor], name: str) -> Operation:
             name=name,
             attrs=op.attrs,
             kernel=op.kernel,
+            repeats=op.repeats,
         )
 
 

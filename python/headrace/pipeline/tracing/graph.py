@@ -7,7 +7,7 @@ from typing import Any, Final, NoReturn
 
 from headrace.dtypes import DType
 from headrace.errors import UnimplementedError
-from headrace.graph import Graph, Operation, Role, Tensor, find_place
+from headrace.graph import Graph, Loop, Operation, Role, Tensor, find_place
 from headrace.ops.framework.folding import fold
 from headrace.ops.framework.kernel import as_array
 from headrace.pipeline.tracing.lowering import RowLowering
@@ -54,6 +54,7 @@ class TracedGraph(Graph):
         name: str | None = None,
         attrs: dict[str, Any] | None = None,
         kernel: Callable[..., Any] | None = None,
+        repeats: Loop | None = None,
     ) -> Operation:
         """Adds an operation; see `Graph.create_op`.
 
@@ -68,6 +69,7 @@ class TracedGraph(Graph):
             name=name,
             attrs=attrs,
             kernel=kernel,
+            repeats=repeats,
         )
         constant = self._folded(op)
         if constant is not None:
@@ -83,6 +85,8 @@ class TracedGraph(Graph):
             self._add_random(op)
         elif definition.is_stateful or definition.role not in _ROLES or definition.takes_variable:
             self._refuse(op, "has a state or an effect. Use a Python function")
+        if op.loop is not None or repeats is not None:
+            self._refuse(op, "is part of a loop. Use a Python function")
         if op.branch is not None or op.control_inputs:
             self._refuse(
                 op, "depends on a condition or on another operation. Use headrace.ops.where"

@@ -1,0 +1,289 @@
+"""Arrays of tensors, which a run makes, fills and reads element by element.
+
+Source: `tf.TensorArray` of TensorFlow 1.15.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from headrace import dtypes
+from headrace.dtypes import DType, DTypeLike, as_dtype
+from headrace.graph import Operation, Tensor, TensorLike, define, get_default_graph, name_scope
+from headrace.ops.array.placeholder import identity
+from headrace.ops.array.range import range as range_of
+from headrace.ops.array.shape import shape as shape_of
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
+from headrace.ops.framework.conversion import convert_to_tensor
+from headrace.shapes import ShapeLike, TensorShape, as_shape, unknown_shape
+
+__all__ = ["TensorArray"]
+
+
+class TensorArray:
+    """An array of tensors of one type, which belongs to one run.
+
+    Each element is written once. Methods that write return a new object, whose `flow` says what
+    must have been written before: use that one from then on. A loop's variable may be such an array.
+
+    Args:
+        dtype: Type of the elements.
+        size: int32 scalar: how many elements there are. Needed unless `handle` is given.
+        dynamic_size: Whether writing behind the end makes it longer. None for False.
+        clear_after_read: Whether an element can be read once only, which frees it. None for True.
+        tensor_array_name: Not used.
+        handle: The handle of another object for the same array; None to make an array.
+        flow: The flow to go on with; None for the array's first one.
+        infer_shape: Whether all elements have one shape, which is found out from what is written.
+        element_shape: What is known of the shape of each element; None for nothing.
+        colocate_with_first_write_call: Not used.
+        name: Name of the operation.
+
+    Raises:
+        TypeError: If `handle` is no tensor.
+        ValueError: If neither or both of `size` and `handle` are given, or arguments for a new
+            array together with a handle.
+    """
+
+    def __init__(
+        self,
+        dtype: DTypeLike,
+        size: TensorLike | None = None,
+        dynamic_size: bool | None = None,
+        clear_after_read: bool | None = None,
+        tensor_array_name: str | None = None,
+        handle: Tensor | None = None,
+        flow: Tensor | None = None,
+        infer_shape: bool = True,
+        element_shape: ShapeLike = None,
+        colocate_with_first_write_call: bool = True,
+        name: str | None = None,
+    ) -> None:
+        if handle is not None and tensor_array_name:
+            raise ValueError("Cannot construct with both handle and tensor_array_name")
+        if handle is not None and not isinstance(handle, Tensor):
+            raise TypeError("Handle must be a Tensor")
+        if handle is None and size is None:
+            raise ValueError("Size must be provided if handle is not provided")
+        for argument, value in (
+            ("size", size),
+            ("element_shape", element_shape),
+            ("dynamic_size", dynamic_size),
+            ("clear_after_read", clear_after_read),
+        ):
+            if handle is not None and value is not None:
+                raise ValueError(f"Cannot provide both a handle and {argument} at the same time")
+        self._dtype = as_dtype(dtype).base_dtype
+        self._dynamic_size = bool(dynamic_size)
+        self._infer_shape = infer_shape or element_shape is not None
+        # What is known of the shape of an element. Objects for the same array share the list, so that a
+        # write in a loop's body is known behind the loop.
+        self._known = [as_shape(element_shape)]
+        if handle is not None:
+            self._handle = handle
+            self._flow = convert_to_tensor(0.0, name="flow") if flow is None else flow
+            return
+        attrs = {
+            "dtype": self._dtype,
+            "element_shape": self._known[0],
+            "dynamic_size": self._dynamic_size,
+            "clear_after_read": clear_after_read is not False,
+            "identical_element_shapes": infer_shape,
+            "tensor_array_name": tensor_array_name or "",
+        }
+        with name_scope(name, "TensorArray", [size, flow]) as scope:
+            assert size is not None
+            inputs = [Input("size", size, dtype=dtypes.int32)]
+            op = apply_op("TensorArrayV3", inputs, _made, name=scope, attrs=attrs)
+        self._handle, first = op.outputs
+        self._flow = first if flow is None else flow
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the elements."""
+        return self._dtype
+
+    @property
+    def handle(self) -> Tensor:
+        """int64, (): the number of the array in its run. It has no meaning outside of that."""
+        return self._handle
+
+    @property
+    def flow(self) -> Tensor:
+        """float32, (): what waits for all that was written through this object."""
+        return self._flow
+
+    @property
+    def dynamic_size(self) -> bool:
+        """Whether writing behind the end makes it longer."""
+        return self._dynamic_size
+
+    @property
+    def element_shape(self) -> TensorShape:
+        """What is known of the shape of each element."""
+        return self._known[0]
+
+    def with_flow(self, flow: Tensor) -> TensorArray:
+        """Returns another object for the same array, with another flow."""
+        other = TensorArray.__new__(TensorArray)
+        other.__dict__.update(self.__dict__)
+        other._flow = flow
+        return other
+
+    def identity(self) -> TensorArray:
+        """Returns an object with the same content, which waits for its own control dependencies."""
+        return self.with_flow(identity(self._flow))
+
+    def grad(self, source: str, flow: Tensor | None = None, name: str | None = None) -> NoReturn:
+        """Refuses: there are no gradients.
+
+        Raises:
+            NotImplementedError: Always.
+        """
+        raise NotImplementedError(
+            "TensorArray.grad: headrace has no gradients. Train in PyTorch, JAX or TensorFlow 2."
+        )
+
+    def read(self, index: TensorLike, name: str | None = None) -> Tensor:
+        """Returns the element at an index. A run fails if it was not written, or was read and cleared."""
+        inputs = [Input("index", index, dtype=dtypes.int32)]
+        return self._act(
+            "TensorArrayReadV3", inputs, [(self._dtype, self._known[0])], name
+        ).outputs[0]
+
+    def write(self, index: TensorLike, value: TensorLike, name: str | None = None) -> TensorArray:
+        """Writes an element and returns the array afterwards.
+
+        Raises:
+            ValueError: If the shape of `value` differs from that of other elements.
+        """
+        with name_scope(name, "TensorArrayWrite", [self._handle, index, value]):
+            tensor = self._converted(value)
+            self._learn(tensor.shape)
+            inputs = [Input("index", index, dtype=dtypes.int32), Input("value", tensor)]
+            return self._written("TensorArrayWriteV3", inputs)
+
+    def stack(self, name: str | None = None) -> Tensor:
+        """Returns all elements, stacked along a new first axis."""
+        with name_scope(name, "TensorArrayStack", [self._handle]):
+            return self.gather(range_of(0, self.size()))
+
+    def gather(self, indices: TensorLike, name: str | None = None) -> Tensor:
+        """Returns the elements at some indices (int32, (n,)), stacked along a new first axis."""
+        shape = TensorShape([None]).concatenate(self._known[0])
+        inputs = [Input("indices", indices, dtype=dtypes.int32)]
+        attrs = {"element_shape": self._known[0]}
+        outputs = [(self._dtype, shape)]
+        return self._act("TensorArrayGatherV3", inputs, outputs, name, attrs).outputs[0]
+
+    def concat(self, name: str | None = None) -> Tensor:
+        """Returns all elements, joined along their first axis, in which their sizes may differ."""
+        rest = unknown_shape()
+        if self._known[0].rank is not None:
+            rest = TensorShape(self._known[0].as_list()[1:])
+        shape = unknown_shape()
+        if rest.rank is not None:
+            shape = TensorShape([None]).concatenate(rest)
+        attrs = {"element_shape_except0": rest}
+        outputs = [(self._dtype, shape), (dtypes.int64, TensorShape([None]))]
+        return self._act("TensorArrayConcatV3", [], outputs, name, attrs).outputs[0]
+
+    def unstack(self, value: TensorLike, name: str | None = None) -> TensorArray:
+        """Writes the rows of a value as elements and returns the array afterwards."""
+        with name_scope(name, "TensorArrayUnstack", [self._handle, value]):
+            tensor = self._converted(value)
+            return self.scatter(range_of(0, shape_of(tensor)[0]), tensor)
+
+    def scatter(
+        self, indices: TensorLike, value: TensorLike, name: str | None = None
+    ) -> TensorArray:
+        """Writes the rows of a value at some indices (int32, (n,)); returns the array afterwards."""
+        with name_scope(name, "TensorArrayScatter", [self._handle, value, indices]):
+            tensor = self._converted(value)
+            if tensor.shape.rank:
+                self._learn(TensorShape(tensor.shape.as_list()[1:]))
+            inputs = [Input("indices", indices, dtype=dtypes.int32), Input("value", tensor)]
+            return self._written("TensorArrayScatterV3", inputs)
+
+    def split(self, value: TensorLike, lengths: TensorLike, name: str | None = None) -> TensorArray:
+        """Writes parts of a value, of some lengths (int64, (n,)) along its first axis, as elements."""
+        with name_scope(name, "TensorArraySplit", [self._handle, value, lengths]):
+            tensor = self._converted(value)
+            sizes = convert_to_tensor(lengths, dtype=dtypes.int64, name="lengths")
+            if tensor.shape.rank:
+                self._learn(TensorShape([None, *tensor.shape.as_list()[1:]]))
+            return self._written(
+                "TensorArraySplitV3",
+                [Input("value", tensor), Input("lengths", sizes, var="Tlengths")],
+            )
+
+    def size(self, name: str | None = None) -> Tensor:
+        """Returns how many elements there are, int32, ()."""
+        outputs = [(dtypes.int32, TensorShape([]))]
+        return self._act("TensorArraySizeV3", [], outputs, name).outputs[0]
+
+    def close(self, name: str | None = None) -> Operation:
+        """Returns the operation that drops all elements. Using the array afterwards is an error."""
+        op = get_default_graph().create_op("TensorArrayCloseV3", [self._handle], [], name=name)
+        return op
+
+    def _converted(self, value: TensorLike) -> Tensor:
+        tensor = convert_to_tensor(value, None, self._dtype, "value")
+        if tensor.dtype.base_dtype != self._dtype:
+            raise ValueError(
+                f"TensorArray: value '{tensor.name}' has dtype {tensor.dtype.name}, expected "
+                f"{self._dtype.name}. Cast it before it is written."
+            )
+        return tensor
+
+    def _learn(self, shape: TensorShape) -> None:
+        """Notes the shape of an element that is written."""
+        known = self._known[0]
+        if not self._infer_shape:
+            return
+        if not shape.is_compatible_with(known):
+            raise ValueError(
+                f"Inconsistent shapes: saw {shape} but expected {known} (and infer_shape=True)"
+            )
+        self._known[0] = known.merge_with(shape)
+
+    def _written(self, op_type: str, inputs: list[Input]) -> TensorArray:
+        op = self._act(op_type, inputs, [(dtypes.float32, TensorShape([]))], None)
+        return self.with_flow(op.outputs[0])
+
+    def _act(
+        self,
+        op_type: str,
+        inputs: list[Input],
+        outputs: Outputs,
+        name: str | None,
+        attrs: dict[str, Any] | None = None,
+    ) -> Operation:
+        infer: Callable[..., Outputs] = lambda *_tensors: outputs  # noqa: E731
+        all_inputs = [
+            Input("handle", self._handle, var="Thandle"),
+            *inputs,
+            Input("flow_in", self._flow, dtype=dtypes.float32),
+        ]
+        given = {"dtype": self._dtype, **(attrs or {})}
+        return apply_op(op_type, all_inputs, infer, name=name, attrs=given)
+
+
+def _made(_size: Tensor) -> Outputs:
+    return [(dtypes.int64, TensorShape([])), (dtypes.float32, TensorShape([]))]
+
+
+# Not computed before a run, and not by several threads: what they do shows in the array.
+for _type in (
+    "TensorArrayV3",
+    "TensorArrayReadV3",
+    "TensorArrayWriteV3",
+    "TensorArrayGatherV3",
+    "TensorArrayScatterV3",
+    "TensorArrayConcatV3",
+    "TensorArraySplitV3",
+    "TensorArraySizeV3",
+    "TensorArrayCloseV3",
+):
+    define(_type, is_stateful=True)

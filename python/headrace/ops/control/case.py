@@ -1,0 +1,107 @@
+"""The first of several functions whose condition holds.
+
+Source: `tf.case` of TensorFlow 1.15.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+from headrace import dtypes
+from headrace.graph import Tensor, control_dependencies, name_scope
+from headrace.ops.array.join import stack
+from headrace.ops.control.cond import cond
+from headrace.ops.control.control_flow import Assert
+from headrace.ops.framework.conversion import constant
+from headrace.ops.math.cast import cast
+from headrace.ops.math.compare import less_equal
+from headrace.ops.math.reduce import reduce_sum
+
+__all__ = ["case"]
+
+_Pair = tuple[Tensor, Callable[[], Any]]
+
+
+def case(
+    pred_fn_pairs: Sequence[_Pair] | Mapping[Tensor, Callable[[], Any]],
+    default: Callable[[], Any] | None = None,
+    exclusive: bool = False,
+    strict: bool = False,
+    name: str = "case",
+) -> Any:
+    """Returns what the first function computes whose condition holds in a run.
+
+    Args:
+        pred_fn_pairs: Bool scalars, each with a function, tried in this order. Those of a dict that is not
+            ordered are tried in the order of their names.
+        default: What to call if no condition holds; None makes that an error of the run.
+        exclusive: Whether it is an error of the run if several conditions hold.
+        strict: Whether a list of one stays a list.
+        name: Name of the scope.
+
+    Returns:
+        What the functions return, as from `cond`.
+
+    Raises:
+        TypeError: If an argument is of the wrong type.
+        ValueError: If there are no conditions, or the functions return what differs, as from `cond`.
+    """
+    pairs = _checked(pred_fn_pairs)
+    if default is not None and not callable(default):
+        raise TypeError("default must be callable.")
+    with name_scope(name, "case", [predicate for predicate, _ in pairs]):
+        predicates = [predicate for predicate, _ in pairs]
+        function = default
+        if function is None:
+            *pairs, (last, action) = pairs
+            function = partial(_expected, last, action, predicates)
+        for predicate, action in reversed(pairs):
+            function = partial(cond, predicate, action, function, strict)
+        if not exclusive:
+            return function()
+        with control_dependencies([_at_most_one(predicates)]):
+            return function()
+
+
+def _checked(given: Any) -> list[_Pair]:
+    if not isinstance(given, (list, tuple, dict)):
+        raise TypeError("fns must be a list, tuple, or dict")
+    if isinstance(given, OrderedDict):
+        pairs = list(given.items())
+    elif isinstance(given, dict):
+        pairs = sorted(given.items(), key=lambda item: item[0].name)
+    else:
+        pairs = list(given)
+    for pair in pairs:
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise TypeError("Each entry in pred_fn_pairs must be a 2-tuple")
+        predicate, function = pair
+        if not isinstance(predicate, Tensor):
+            raise TypeError(f"pred must be a Tensor, got: {predicate}")
+        if predicate.dtype.base_dtype != dtypes.bool:
+            raise TypeError(f"pred must be Tensor of type bool: {predicate.name}")
+        if not callable(function):
+            raise TypeError(f"fn for pred {predicate.name} must be callable.")
+    if not pairs:
+        raise ValueError("case: pred_fn_pairs is empty, expected at least one condition.")
+    return pairs
+
+
+def _expected(predicate: Tensor, action: Callable[[], Any], predicates: list[Tensor]) -> Any:
+    """Calls the last function, whose condition must hold since no other one does."""
+    names = ", ".join(tensor.name for tensor in predicates)
+    message = f"Input error: None of conditions evaluated as True: {names}"
+    with control_dependencies([Assert(predicate, [message, stack(predicates)])]):
+        return action()
+
+
+def _at_most_one(predicates: list[Tensor]) -> Any:
+    conditions = stack(predicates, name="preds_c")
+    count = reduce_sum(cast(conditions, dtypes.int32), name="num_true_conds")
+    names = ", ".join(tensor.name for tensor in predicates)
+    message = f"Input error: exclusive=True: more than 1 conditions ({names}) evaluated as True:"
+    at_most_one = less_equal(count, constant(1, name="n_true_conds"))
+    return Assert(at_most_one, [message, conditions], summarize=len(predicates))

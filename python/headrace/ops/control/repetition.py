@@ -1,0 +1,231 @@
+"""Operations that run a part of the graph again and again.
+
+A loop's part of the graph is made like any other one, inside of `Graph.in_loop`. The operation that runs it
+reads the first values of what is carried from iteration to iteration, what the loop goes through row
+by row, and each tensor from outside that is used inside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import count
+from typing import Any
+
+from headrace import dtypes
+from headrace.graph import (
+    Computed,
+    Loop,
+    Operation,
+    Role,
+    Tensor,
+    define,
+    get_default_graph,
+    name_scope,
+)
+from headrace.ops.array.placeholder import identity
+from headrace.ops.framework.conversion import convert_to_tensor
+from headrace.shapes import TensorShape, unknown_shape
+
+__all__ = ["Repetition", "as_results", "check_result", "is_within", "leave"]
+
+
+class Repetition:
+    """A loop that is being made.
+
+    Args:
+        scope: Name of the scope of what is repeated, with "/" at its end; None for a new one.
+    """
+
+    def __init__(self, scope: str | None = None) -> None:
+        self._graph = get_default_graph()
+        if scope is None:
+            with name_scope(None, "while") as scope:
+                pass
+        self._scope = scope
+        self._loop = Loop(scope[:-1], self._graph.current_loop)
+        self._first: list[Tensor] = []
+        self._sequences: list[Tensor] = []
+
+    def carry(self, first: Tensor, shape: TensorShape, name: str = "Identity") -> Tensor:
+        """Adds a value that each iteration gives to the next one. Returns what stands for it.
+
+        Args:
+            first: Its value in the first iteration.
+            shape: What is known of its shape in all of them.
+            name: Name of the tensor that stands for it.
+        """
+        inside = self._variable(first, shape, name)
+        self._first.append(first)
+        self._loop.carried.append(inside)
+        return inside
+
+    def go_through(self, sequence: Tensor, name: str) -> Tensor:
+        """Adds a tensor of which each iteration gets a row. Returns what stands for the row."""
+        shape = sequence.shape
+        row = unknown_shape() if shape.rank is None else TensorShape(shape.as_list()[1:])
+        inside = self._variable(sequence, row, name)
+        self._sequences.append(sequence)
+        self._loop.rows.append(inside)
+        return inside
+
+    def _variable(self, outside: Tensor, shape: TensorShape, name: str) -> Tensor:
+        with self._graph.in_loop(self._loop), name_scope(self._scope):
+            op = self._graph.create_op(
+                "LoopVariable", [], [outside.dtype.base_dtype], output_shapes=[shape], name=name
+            )
+        return op.outputs[0]
+
+    def inside(self, function: Callable[[], Any]) -> Any:
+        """Calls a function that makes what is repeated, and returns what it returns."""
+        with self._graph.in_loop(self._loop), name_scope(self._scope):
+            return function()
+
+    def make(
+        self,
+        op_type: str,
+        condition: Tensor | None,
+        results: Sequence[Tensor],
+        shapes: Sequence[TensorShape],
+        attrs: dict[str, Any],
+    ) -> list[Tensor]:
+        """Makes the operation that runs the loop.
+
+        Args:
+            op_type: "While" or "ForEach".
+            condition: Whether there is another iteration.
+            results: The next values of what is carried, then what is collected.
+            shapes: What is known of the outputs' shapes.
+            attrs: Its attributes.
+
+        Returns:
+            Its outputs: the last values of what is carried, then what was collected, stacked.
+        """
+        loop = self._loop
+        loop.condition, loop.results = condition, list(results)
+        inside, captured, waited = _reached(loop)
+        loop.captured = captured
+        attrs = {**attrs, "is_pure": all(map(_is_pure, inside))}
+        with self._graph.control_dependencies(waited), name_scope(self._scope):
+            op = self._graph.create_op(
+                op_type,
+                [*self._first, *self._sequences, *captured],
+                [tensor.dtype.base_dtype for tensor in results],
+                output_shapes=list(shapes),
+                name="LoopCond",
+                attrs=attrs,
+                repeats=loop,
+            )
+        return op.outputs
+
+    def exits(self, outputs: Iterable[Tensor], first: int = 0) -> list[Tensor]:
+        """Returns what outputs of the loop are outside, under the names of TensorFlow.
+
+        Args:
+            outputs: The outputs.
+            first: Number of the first one among all values that TensorFlow's loop carries.
+        """
+        names = (f"Exit_{number}" if number else "Exit" for number in count(first))
+        with name_scope(self._scope):
+            return [leave(tensor, name) for tensor, name in zip(outputs, names, strict=False)]
+
+
+def leave(tensor: Tensor, name: str) -> Tensor:
+    """Returns what an output of a loop is outside."""
+    op = get_default_graph().create_op(
+        "Exit",
+        [tensor],
+        [tensor.dtype],
+        output_shapes=[tensor.shape],
+        name=name,
+        attrs={"T": tensor.dtype},
+    )
+    return op.outputs[0]
+
+
+def as_results(values: Iterable[Any]) -> list[Tensor]:
+    """Returns what an iteration returns as tensors; a variable is read there."""
+    tensors = (convert_to_tensor(value) for value in values)
+    return [
+        identity(tensor) if tensor.op.definition.role.is_resource else tensor for tensor in tensors
+    ]
+
+
+def is_within(shape: TensorShape, bound: TensorShape) -> bool:
+    """Whether all that is known of a bound holds for a shape."""
+    if bound.rank is None:
+        return True
+    if shape.rank != bound.rank:
+        return False
+    pairs = zip(shape.as_list(), bound.as_list(), strict=True)
+    return all(limit is None or size == limit for size, limit in pairs)
+
+
+def check_result(first: Tensor, shape: TensorShape, result: Tensor) -> None:
+    """Checks that an iteration returns what the next one can take."""
+    types = [tensor.dtype.base_dtype.name for tensor in (first, result)]
+    if types[0] != types[1]:
+        raise TypeError(
+            f"Input tensor '{first.name}' enters the loop with type {types[0]}, but has type "
+            f"{types[1]} after one iteration."
+        )
+    if not is_within(result.shape, shape):
+        raise ValueError(
+            f"Input tensor '{first.name}' enters the loop with shape {first.shape}, but has shape "
+            f"{result.shape} after one iteration. To allow the shape to vary across iterations, "
+            "use the `shape_invariants` argument of tf.while_loop to specify a less-specific shape."
+        )
+
+
+def _reached(loop: Loop) -> tuple[list[Operation], list[Tensor], list[Operation]]:
+    """What a loop runs: its operations, the tensors they read from outside, and what they wait for there."""
+    inside: dict[Operation, None] = {}
+    captured: dict[Tensor, None] = {}
+    waited: dict[Operation, None] = {}
+    stack = list(loop.needed)
+    while stack:
+        tensor = stack.pop()
+        op = tensor.op
+        if op.loop is not loop:
+            captured[tensor] = None
+            if op.definition.role is Role.SELECTION:
+                stack.append(op.inputs[0])
+            continue
+        for member in _with_controls(op, loop, inside, waited):
+            stack += member.inputs
+            path = [] if member.branch is None else member.branch.path
+            stack += [branch.predicate for branch in path]
+    return list(inside), list(captured), list(waited)
+
+
+def _with_controls(
+    op: Operation, loop: Loop, inside: dict[Operation, None], waited: dict[Operation, None]
+) -> list[Operation]:
+    """An operation inside a loop and those inside that it waits for, each found for the first time."""
+    found, stack = [], [op]
+    while stack:
+        member = stack.pop()
+        if member.loop is not loop:
+            waited[member] = None
+        elif member not in inside:
+            inside[member] = None
+            found.append(member)
+            stack += member.control_inputs
+    return found
+
+
+def _is_pure(op: Operation) -> bool:
+    """Whether an operation computes its outputs natively and does nothing else."""
+    definition = op.definition
+    return (
+        definition.role in (Role.COMPUTED, Role.CONSTANT, Role.MERGE)
+        and not (definition.is_stateful or definition.is_random or definition.takes_variable)
+        and definition.computed_by(op) in (Computed.BY_ENGINE, Computed.BY_EITHER)
+        and definition.queue_input is None
+        and all(t.dtype != dtypes.resource and not t.dtype._is_ref_dtype for t in op.inputs)
+    )
+
+
+define("While", role=Role.LOOP)
+define("ForEach", role=Role.LOOP)
+define("LoopVariable")
+define("Exit")
