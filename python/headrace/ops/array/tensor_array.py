@@ -16,6 +16,7 @@ from headrace.ops.array.range import range as range_of
 from headrace.ops.array.shape import shape as shape_of
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import convert_to_tensor
+from headrace.ops.framework.folding import fold_scalar
 from headrace.shapes import ShapeLike, TensorShape, as_shape, unknown_shape
 
 __all__ = ["TensorArray"]
@@ -76,6 +77,7 @@ class TensorArray:
                 raise ValueError(f"Cannot provide both a handle and {argument} at the same time")
         self._dtype = as_dtype(dtype).base_dtype
         self._dynamic_size = bool(dynamic_size)
+        self._size = None if dynamic_size else size
         self._infer_shape = infer_shape or element_shape is not None
         # What is known of the shape of an element. Objects for the same array share the list, so that a
         # write in a loop's body is known behind the loop.
@@ -167,7 +169,10 @@ class TensorArray:
     def stack(self, name: str | None = None) -> Tensor:
         """Returns all elements, stacked along a new first axis."""
         with name_scope(name, "TensorArrayStack", [self._handle]):
-            return self.gather(range_of(0, self.size()))
+            stacked = self.gather(range_of(0, self.size()))
+            if self._known[0].rank is not None:
+                stacked.set_shape(TensorShape([self._known_size()]).concatenate(self._known[0]))
+            return stacked
 
     def gather(self, indices: TensorLike, name: str | None = None) -> Tensor:
         """Returns the elements at some indices (int32, (n,)), stacked along a new first axis."""
@@ -179,12 +184,13 @@ class TensorArray:
 
     def concat(self, name: str | None = None) -> Tensor:
         """Returns all elements, joined along their first axis, in which their sizes may differ."""
-        rest = unknown_shape()
+        rest = shape = unknown_shape()
         if self._known[0].rank is not None:
-            rest = TensorShape(self._known[0].as_list()[1:])
-        shape = unknown_shape()
-        if rest.rank is not None:
-            shape = TensorShape([None]).concatenate(rest)
+            length, *others = self._known[0].as_list()
+            size = self._known_size() if self._infer_shape else None
+            rest = TensorShape(others)
+            total = None if size is None or length is None else size * length
+            shape = TensorShape([total, *others])
         attrs = {"element_shape_except0": rest}
         outputs = [(self._dtype, shape), (dtypes.int64, TensorShape([None]))]
         return self._act("TensorArrayConcatV3", [], outputs, name, attrs).outputs[0]
@@ -201,9 +207,11 @@ class TensorArray:
         """Writes the rows of a value at some indices (int32, (n,)); returns the array afterwards."""
         with name_scope(name, "TensorArrayScatter", [self._handle, value, indices]):
             tensor = self._converted(value)
+            places = convert_to_tensor(indices, dtype=dtypes.int32, name="indices")
+            _check_scattered(places.shape, tensor.shape)
             if tensor.shape.rank:
                 self._learn(TensorShape(tensor.shape.as_list()[1:]))
-            inputs = [Input("indices", indices, dtype=dtypes.int32), Input("value", tensor)]
+            inputs = [Input("indices", places, var="Tindices"), Input("value", tensor)]
             return self._written("TensorArrayScatterV3", inputs)
 
     def split(self, value: TensorLike, lengths: TensorLike, name: str | None = None) -> TensorArray:
@@ -220,6 +228,8 @@ class TensorArray:
 
     def size(self, name: str | None = None) -> Tensor:
         """Returns how many elements there are, int32, ()."""
+        if self._size is not None:
+            return convert_to_tensor(self._size, dtype=dtypes.int32)
         outputs = [(dtypes.int32, TensorShape([]))]
         return self._act("TensorArraySizeV3", [], outputs, name).outputs[0]
 
@@ -236,6 +246,10 @@ class TensorArray:
                 f"{self._dtype.name}. Cast it before it is written."
             )
         return tensor
+
+    def _known_size(self) -> int | None:
+        """How many elements there are, if that is known before a run."""
+        return None if self._size is None else fold_scalar(convert_to_tensor(self._size))
 
     def _learn(self, shape: TensorShape) -> None:
         """Notes the shape of an element that is written."""
@@ -268,6 +282,21 @@ class TensorArray:
         ]
         given = {"dtype": self._dtype, **(attrs or {})}
         return apply_op(op_type, all_inputs, infer, name=name, attrs=given)
+
+
+def _check_scattered(indices: TensorShape, value: TensorShape) -> None:
+    """Checks what is known of the rows of a value and of the indices that they are written at."""
+    if value.rank == 0:
+        raise ValueError(
+            "TensorArray: scatter got a scalar value, expected rows, one for each index."
+        )
+    if indices.rank == 1 and value.rank:
+        counts = indices.as_list()[0], value.as_list()[0]
+        if None not in counts and counts[0] != counts[1]:
+            raise ValueError(
+                f"TensorArray: scatter got {counts[1]} rows for {counts[0]} indices, expected one "
+                "row for each index."
+            )
 
 
 def _made(_size: Tensor) -> Outputs:

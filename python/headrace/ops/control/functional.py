@@ -178,8 +178,8 @@ def _fold(
         repetition, shapes, results = made
         attrs = _attrs(parallel_iterations, is_reversed, initializer)
         outputs = repetition.make("ForEach", None, results, shapes, attrs)
-        # TensorFlow's loop carries the number of the row before all others.
-        return pack(structure, repetition.exits(outputs, 1))
+        # TensorFlow's loop carries the number of iterations and that of the row before all others.
+        return pack(structure, repetition.exits(outputs, 2))
 
 
 def _folding(

@@ -131,6 +131,10 @@ def _repeated(
         raise TypeError(
             f"while_loop: cond returned a tensor of type {condition.dtype.name}, expected bool."
         )
+    if condition.shape.rank not in (0, None):
+        raise ValueError(
+            f"while_loop: cond returned a tensor of shape {condition.shape}, expected a scalar."
+        )
     returned = repetition.inside(lambda: body(*_listed(packed)))
     if not is_nested(returned):
         returned = [returned]

@@ -162,6 +162,9 @@ impl Elements {
 
     /// What an element is that was never written: zeros, if its shape is known.
     fn zeros(&self, index: i64) -> Result<Tensor> {
+        if self.dtype == DType::String {
+            return Err(self.refused(&format!("Could not read index {index}: it was not written. Write the string first.")));
+        }
         let shape: Shape = self.shape.as_ref().and_then(PartialShape::to_shape).ok_or_else(|| {
             let shape = unknown_or(self.shape.as_ref());
             self.refused(&format!(
@@ -169,11 +172,8 @@ impl Elements {
                  {shape}. Write the element first, or give the full element_shape: then it is zeros."
             ))
         })?;
-        let elements = allocate::elements(self.dtype, &shape);
-        match self.dtype {
-            DType::String => Tensor::strings(shape.clone(), elements.copies(bytes::Bytes::new())?),
-            _ => Tensor::from_bytes(self.dtype, shape.clone(), elements.zeros::<u8>()?.into()),
-        }
+        let bytes = allocate::elements(self.dtype, &shape).zeros::<u8>()?;
+        Tensor::from_bytes(self.dtype, shape, bytes.into())
     }
 }
 
