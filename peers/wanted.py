@@ -16,6 +16,23 @@ WANTED: dict[str, str] = {
     "program would begin its training anew",
     "decoding.csv_of_no_columns": "Python's IndexError comes out of TensorFlow; here a ValueError "
     "says what is wrong",
+    "loops.arrays[11]": "refused where it is written; TensorFlow logs an error, and the run fails",
+    "loops.arrays[24]": "an error that says what is wrong; Python's IndexError comes out of "
+    "TensorFlow",
+    "loops.odd_cases[0]": "an error, as documented; TensorFlow does not wait for the check where "
+    "the functions return numbers",
+    "loops.refused[7]": "refused where it is written; in TensorFlow the run fails",
+    "loops.refused[17]": "TypeError, as in TensorFlow 1.15; an AttributeError comes out of 2",
+    "loops.refused[21]": "refused where it is written; in TensorFlow the run fails",
+    "loops.refused[24]": "TypeError, as in TensorFlow 1.15",
+    "loops.refused[27]": "TypeError, as in TensorFlow 1.15; an AttributeError comes out of 2",
+    "loops.refused[28]": "an error that says what is wrong; Python's IndexError comes out of "
+    "TensorFlow",
+    "loops.refused[31]": "refused where it is written; in TensorFlow the run fails",
+    "loops.refused[32]": "TypeError, as in TensorFlow 1.15; an AttributeError comes out of 2",
+    "loops.refused[33]": "refused where it is written; in TensorFlow the run fails",
+    "loops.refused[34]": "refused where it is written; in TensorFlow the run fails",
+    "loops.refused[35]": "refused where it is written; in TensorFlow the run fails",
     "parsing.known_before_of_other_ranks*": "TensorFlow 1.15 takes vectors only; 2 any rank",
     "parsing.sparse_with_too_few_indices*": "an error instead of a sparse tensor that is broken",
     "readers.several_read_on_after_damage*": "the records before the damage come first, the error "

@@ -26,7 +26,7 @@ WHILE: list[Any] = [
     (lambda tf: tf.while_loop(lambda i: i < 3, lambda i: i + 1, [0], maximum_iterations=7)),
     (
         lambda tf: tf.while_loop(
-            lambda i, j: i < 3, lambda i, j: (i + 1, j * 2), [0, 1], maximum_iterations=2
+            lambda i, j: i < 3, lambda i, j: (i + 1, j * 2), (0, 1), maximum_iterations=2
         )
     ),
     (lambda tf: tf.while_loop(lambda i: i < 3, lambda i: i + 1, [0], return_same_structure=True)),
@@ -49,34 +49,48 @@ REFUSED: list[Any] = [
     (lambda tf: tf.while_loop(lambda i: i < 1, lambda i: (i + 1, i), [0])),
     (lambda tf: tf.while_loop(lambda i, j: i < 1, lambda i, j: i + 1, [0, 1])),
     (lambda tf: tf.while_loop(lambda i: i < 1, lambda i: None, [0])),
-    (lambda tf: tf.while_loop(lambda i: i < 1, lambda i: tf.to_float(i), [0])),
+    (lambda tf: tf.while_loop(lambda i: i < 1, lambda i: tf.cast(i, tf.float32), [0])),
     (lambda tf: tf.while_loop(lambda i: i, lambda i: i + 1, [0])),
     (lambda tf: tf.while_loop(lambda i: tf.less(i, [1]), lambda i: i + 1, [0])),
-    (lambda tf: tf.while_loop(lambda i: i[0] < 9, lambda i: tf.concat([i, i], 0), [[1]])),
+    (
+        lambda tf: tf.while_loop(
+            lambda i: i[0] < 9, lambda i: tf.concat([i, i], 0), [tf.constant([1])]
+        )
+    ),
     (lambda tf: tf.while_loop(lambda i: i < 1, lambda i: i, [0], maximum_iterations=[1])),
     (lambda tf: tf.while_loop(lambda i: i < 1, lambda i: i, tf.constant(0))),
     (lambda tf: tf.while_loop(lambda i: i < 1, lambda i, j: i, [0])),
     (lambda tf: tf.while_loop(lambda i: None, lambda i: i, [0])),
     (
         lambda tf: tf.while_loop(
-            lambda i: i[0] < 9, lambda i: i, [[1]], shape_invariants=[tf.TensorShape([2])]
+            lambda i: i[0] < 9,
+            lambda i: i,
+            [tf.constant([1])],
+            shape_invariants=[tf.TensorShape([2])],
         )
     ),
     (
         lambda tf: tf.while_loop(
-            lambda i: i[0] < 9, lambda i: i, [[1]], shape_invariants=[tf.TensorShape([]), 1]
+            lambda i: i[0] < 9,
+            lambda i: i,
+            [tf.constant([1])],
+            shape_invariants=[tf.TensorShape([]), 1],
         )
     ),
     (lambda tf: tf.map_fn(1, [1, 2])),
     (lambda tf: tf.map_fn(lambda x: x, 1)),
     (lambda tf: tf.map_fn(lambda x: x, (1, 2))),
-    (lambda tf: tf.map_fn(lambda x: x[0], ([1, 2], tf.constant([1, 2, 3])), dtype=tf.int32)),
-    (lambda tf: tf.map_fn(lambda x: tf.to_float(x), tf.constant([1, 2]))),
+    (
+        lambda tf: tf.map_fn(
+            lambda x: x[0], (tf.constant([1, 2]), tf.constant([1, 2, 3])), dtype=tf.int32
+        )
+    ),
+    (lambda tf: tf.map_fn(lambda x: tf.cast(x, tf.float32), tf.constant([1, 2]))),
     (lambda tf: tf.map_fn(lambda x: (x, x), tf.constant([1, 2]))),
     (lambda tf: tf.map_fn(lambda x: x, tf.constant([1, 2]), dtype=(tf.int32, tf.int32))),
     (lambda tf: tf.map_fn(lambda x: x, tf.SparseTensor([[0]], tf.constant([1]), [1]))),
-    (lambda tf: tf.map_fn(lambda x: tf.range(x), tf.constant([1, 2]))),
-    (lambda tf: tf.map_fn(lambda x: tf.range(x), np.zeros([0], np.int32))),
+    (lambda tf: tf.map_fn(lambda x: tf.range(x + 0), tf.constant([1, 2]))),
+    (lambda tf: tf.map_fn(lambda x: tf.range(x + 0), np.zeros([0], np.int32))),
     (lambda tf: tf.scan(1, [1, 2])),
     (lambda tf: tf.scan(lambda a, x: x, 1)),
     (lambda tf: tf.scan(lambda a, x: a + tf.to_float(x), tf.constant([1, 2]))),
@@ -99,15 +113,19 @@ def refused(tf: Any, number: int) -> Any:
 MAPS: list[Any] = [
     (lambda tf: tf.map_fn(lambda x: x * 2, tf.constant([1, 2, 3]))),
     (lambda tf: tf.map_fn(lambda x: x * 2, tf.ones([3, 2]), name="double")),
-    (lambda tf: tf.map_fn(lambda x: tf.to_float(x), tf.constant([1, 2]), dtype=tf.float32)),
-    (lambda tf: tf.map_fn(lambda x: x[0] + x[1], ([1, 2], tf.constant([3, 4])), dtype=tf.int32)),
+    (lambda tf: tf.map_fn(lambda x: tf.cast(x, tf.float32), tf.constant([1, 2]), dtype=tf.float32)),
+    (
+        lambda tf: tf.map_fn(
+            lambda x: x[0] + x[1], (tf.constant([1, 2]), tf.constant([3, 4])), dtype=tf.int32
+        )
+    ),
     (lambda tf: tf.map_fn(lambda x: (x, -x), tf.constant([1, 2]), dtype=(tf.int32, tf.int32))),
-    (lambda tf: tf.map_fn(lambda x: (x[1], x[0]), ([1, 2], tf.constant([3, 4])))),
+    (lambda tf: tf.map_fn(lambda x: (x[1], x[0]), (tf.constant([1, 2]), tf.constant([3, 4])))),
     (lambda tf: tf.map_fn(lambda x: [x[1], x[0]], tf.constant([[1, 2], [3, 4]]))),
     (lambda tf: tf.map_fn(lambda x: x, np.zeros([0, 2], np.int32))),
     (lambda tf: tf.map_fn(lambda x: tf.range(3), np.zeros([0], np.int32))),
-    (lambda tf: tf.map_fn(lambda x: tf.range(x), tf.constant([2, 2]))),
-    (lambda tf: tf.map_fn(lambda x: tf.range(x), tf.constant([2, 2]), infer_shape=False)),
+    (lambda tf: tf.map_fn(lambda x: tf.range(x + 0), tf.constant([2, 2]))),
+    (lambda tf: tf.map_fn(lambda x: tf.range(x + 0), tf.constant([2, 2]), infer_shape=False)),
     (lambda tf: tf.map_fn(lambda x: x, tf.placeholder_with_default([1, 2], [None]))),
     (lambda tf: tf.map_fn(lambda x: x, tf.placeholder_with_default([1, 2], None))),
     (
@@ -151,7 +169,7 @@ MAPS: list[Any] = [
     ),
     (
         lambda tf: tf.scan(
-            lambda a, x: a + x[0] * x[1], ([1, 2], tf.constant([3, 4])), initializer=0
+            lambda a, x: a + x[0] * x[1], (tf.constant([1, 2]), tf.constant([3, 4])), initializer=0
         )
     ),
     (lambda tf: tf.scan(lambda a, x: a + x, tf.ones([2, 3]), infer_shape=False, name="sums")),
@@ -198,7 +216,10 @@ def varying_shapes(tf: Any, shape: Any) -> Any:
     """Shapes that differ between iterations."""
     invariants = [tf.TensorShape([]), tf.TensorShape(shape)]
     return tf.while_loop(
-        lambda i, x: i < 3, lambda i, x: (i + 1, tf.concat([x, x], 0)), [0, [1]], invariants
+        lambda i, x: i < 3,
+        lambda i, x: (i + 1, tf.concat([x, x], 0)),
+        [0, tf.constant([1])],
+        invariants,
     )
 
 
@@ -222,12 +243,13 @@ def effects(tf: Any, what: str) -> Any:
 
     def body(i: Any, total: Any) -> Any:
         if what == "assigned":
-            return i + 1, total + variable.assign_add(i)
+            with tf.control_dependencies([variable.assign_add(i)]):
+                return i + 1, tf.identity(total)
         if what == "read":
             with tf.control_dependencies([variable.assign_add(1)]):
                 return i + 1, total + tf.identity(i)
         if what in ("dequeued", "waits", "closed"):
-            return i + 1, total * 10 + queue.dequeue()
+            return i + 1, total + queue.dequeue()
         with tf.control_dependencies([queue.enqueue([i])]):
             return i + 1, tf.identity(total)
 

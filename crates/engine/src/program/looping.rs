@@ -147,6 +147,8 @@ struct Running {
     progress: Progress,
     origins: Origins,
     call: Option<HostCall>,
+    /// Since when no other node had its turn.
+    since: Instant,
 }
 
 impl Running {
@@ -179,6 +181,7 @@ impl Running {
             progress: Progress::inner(),
             origins: Origins::default(),
             call: None,
+            since: Instant::now(),
         })
     }
 
@@ -187,13 +190,13 @@ impl Running {
         if self.round == 0 && !self.has_begun {
             beside::run_all(self, run)?;
         }
-        let begin = Instant::now();
         loop {
             if !self.has_begun {
                 if self.num_rounds == Some(self.round) {
                     return self.outputs().map(Some);
                 }
-                if begin.elapsed() > SLICE {
+                if self.since.elapsed() > SLICE {
+                    self.since = Instant::now();
                     run.parker().unpark();
                     return Ok(None);
                 }
@@ -297,7 +300,8 @@ impl Running {
 /// How many rows each of the sequences has.
 fn num_rows(sequences: &[Tensor]) -> Result<usize> {
     let rows = |sequence: &Tensor| sequence.shape().first().copied();
-    let scalar = || Error::invalid_argument("a loop over the rows of a scalar, expected a tensor of at least one dimension");
+    let scalar =
+        || Error::invalid_argument("a loop over the rows of a scalar, expected a tensor of at least one dimension");
     let first = sequences.first().and_then(rows).ok_or_else(scalar)?;
     for sequence in &sequences[1..] {
         let other = rows(sequence).ok_or_else(scalar)?;
@@ -322,7 +326,8 @@ impl Pending for Running {
     fn give(&mut self, run: &Run, returned: Result<Outputs>) -> Result<()> {
         let of = Arc::clone(&self.of);
         let values = self.values[self.phase as usize].take();
-        let values = values.ok_or_else(|| Error::internal("a loop that has not begun is given what a function returned"))?;
+        let values =
+            values.ok_or_else(|| Error::internal("a loop that has not begun is given what a function returned"))?;
         let mut frame = Frame::restore(of.program(self.phase), values);
         let origins = run.replace_origins(std::mem::take(&mut self.origins));
         let given = frame.take_returned(run, &mut self.progress, returned);

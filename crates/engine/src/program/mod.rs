@@ -8,8 +8,8 @@ mod looping;
 mod passes;
 mod repeated;
 
-pub use builder::ProgramBuilder;
 pub use crate::kernel::{HostCall, HostFunction};
+pub use builder::ProgramBuilder;
 pub use hosted::{Execution, Stop};
 pub use looping::{Loop, Rounds};
 pub use repeated::Repeated;

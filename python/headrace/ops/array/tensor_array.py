@@ -16,7 +16,7 @@ from headrace.ops.array.range import range as range_of
 from headrace.ops.array.shape import shape as shape_of
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import convert_to_tensor
-from headrace.ops.framework.folding import fold_scalar
+from headrace.ops.framework.folding import fold, fold_scalar
 from headrace.shapes import ShapeLike, TensorShape, as_shape, unknown_shape
 
 __all__ = ["TensorArray"]
@@ -26,7 +26,7 @@ class TensorArray:
     """An array of tensors of one type, which belongs to one run.
 
     Each element is written once. Methods that write return a new object, whose `flow` says what
-    must have been written before: use that one from then on. A loop's variable may be such an array.
+    must have been written before: use that one from then on. An array may be a loop's variable.
 
     Args:
         dtype: Type of the elements.
@@ -79,8 +79,8 @@ class TensorArray:
         self._dynamic_size = bool(dynamic_size)
         self._size = None if dynamic_size else size
         self._infer_shape = infer_shape or element_shape is not None
-        # What is known of the shape of an element. Objects for the same array share the list, so that a
-        # write in a loop's body is known behind the loop.
+        # What is known of the shape of an element. Objects for the same array share the list, so
+        # that a write in a loop's body is known behind the loop.
         self._known = [as_shape(element_shape)]
         if handle is not None:
             self._handle = handle
@@ -148,7 +148,7 @@ class TensorArray:
         )
 
     def read(self, index: TensorLike, name: str | None = None) -> Tensor:
-        """Returns the element at an index. A run fails if it was not written, or was read and cleared."""
+        """Returns an element. A run fails if it was not written, or was read and cleared."""
         inputs = [Input("index", index, dtype=dtypes.int32)]
         return self._act(
             "TensorArrayReadV3", inputs, [(self._dtype, self._known[0])], name
@@ -204,7 +204,7 @@ class TensorArray:
     def scatter(
         self, indices: TensorLike, value: TensorLike, name: str | None = None
     ) -> TensorArray:
-        """Writes the rows of a value at some indices (int32, (n,)); returns the array afterwards."""
+        """Writes the rows of a value at some indices, int32, (n,)."""
         with name_scope(name, "TensorArrayScatter", [self._handle, value, indices]):
             tensor = self._converted(value)
             places = convert_to_tensor(indices, dtype=dtypes.int32, name="indices")
@@ -215,12 +215,15 @@ class TensorArray:
             return self._written("TensorArrayScatterV3", inputs)
 
     def split(self, value: TensorLike, lengths: TensorLike, name: str | None = None) -> TensorArray:
-        """Writes parts of a value, of some lengths (int64, (n,)) along its first axis, as elements."""
+        """Writes parts of a value as elements: `lengths`, int64, (n,), along its first axis."""
         with name_scope(name, "TensorArraySplit", [self._handle, value, lengths]):
             tensor = self._converted(value)
             sizes = convert_to_tensor(lengths, dtype=dtypes.int64, name="lengths")
             if tensor.shape.rank:
-                self._learn(TensorShape([None, *tensor.shape.as_list()[1:]]))
+                known = fold(sizes)
+                is_uniform = known is not None and known.size > 0 and known.min() == known.max()
+                size = known.flat[0] if known is not None and is_uniform else None
+                self._learn(TensorShape([size, *tensor.shape.as_list()[1:]]))
             return self._written(
                 "TensorArraySplitV3",
                 [Input("value", tensor), Input("lengths", sizes, var="Tlengths")],

@@ -35,8 +35,8 @@ def case(
     """Returns what the first function computes whose condition holds in a run.
 
     Args:
-        pred_fn_pairs: Bool scalars, each with a function, tried in this order. Those of a dict that is not
-            ordered are tried in the order of their names.
+        pred_fn_pairs: Bool scalars, each with a function, tried in this order. Those of a dict that
+            is not ordered are tried in the order of their names.
         default: What to call if no condition holds; None makes that an error of the run.
         exclusive: Whether it is an error of the run if several conditions hold.
         strict: Whether a list of one stays a list.
@@ -47,7 +47,7 @@ def case(
 
     Raises:
         TypeError: If an argument is of the wrong type.
-        ValueError: If there are no conditions, or the functions return what differs, as from `cond`.
+        ValueError: If there are no conditions, or as `cond`, if the functions return what differs.
     """
     pairs = _checked(pred_fn_pairs)
     if default is not None and not callable(default):

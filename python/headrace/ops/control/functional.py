@@ -31,8 +31,8 @@ def map_fn(
 ) -> Any:
     """Applies a function to each row of tensors and stacks what it returns.
 
-    The function is called once, while the graph is built. Rows follow each other; where the operations compute
-    natively and do nothing else, and take long enough, several threads take a row each.
+    The function is called once, while the graph is built. Rows follow each other. Where its
+    operations are native and have no effects, and take long enough, several threads take rows.
 
     Args:
         fn: Takes a row of each tensor, in the structure of `elems`.
@@ -48,7 +48,8 @@ def map_fn(
         What `fn` returns, with one more leading axis.
 
     Raises:
-        TypeError: If `fn` is no function, `elems` is sparse, or types or structures differ from `dtype`.
+        TypeError: If `fn` is no function, `elems` is sparse, or what `fn` returns has other types
+            than `dtype`.
         ValueError: If a tensor is a scalar, or structures or numbers of rows differ.
     """
     if not callable(fn):
@@ -90,7 +91,8 @@ def scan(
     Args:
         fn: Takes what was accumulated and a row of each tensor; returns what is accumulated then.
         elems: A tensor of one or more dimensions, or a structure of tensors with as many rows each.
-        initializer: What is accumulated at first; None for the first row, with which `fn` is not called.
+        initializer: What is accumulated at first; None for the first row, with which `fn` is not
+            called.
         parallel_iterations: Checked and not used.
         back_prop: Not used.
         swap_memory: Not used.
@@ -131,7 +133,8 @@ def foldl(
     Args:
         fn: Takes what was accumulated and a row of each tensor; returns what is accumulated then.
         elems: A tensor of one or more dimensions, or a structure of tensors with as many rows each.
-        initializer: What is accumulated at first; None for the first row, with which `fn` is not called.
+        initializer: What is accumulated at first; None for the first row, with which `fn` is not
+            called.
         parallel_iterations: Checked and not used.
         back_prop: Not used.
         swap_memory: Not used.

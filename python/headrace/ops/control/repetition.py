@@ -1,8 +1,8 @@
 """Operations that run a part of the graph again and again.
 
-A loop's part of the graph is made like any other one, inside of `Graph.in_loop`. The operation that runs it
-reads the first values of what is carried from iteration to iteration, what the loop goes through row
-by row, and each tensor from outside that is used inside.
+A loop's part of the graph is made like any other one, inside of `Graph.in_loop`. The operation that
+runs it reads the first values of what is carried from iteration to iteration, what the loop goes
+through row by row, and each tensor from outside that is used inside.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class Repetition:
     def __init__(self, scope: str | None = None) -> None:
         self._graph = get_default_graph()
         if scope is None:
-            with name_scope(None, "while") as scope:
-                pass
+            with name_scope(None, "while") as new:
+                scope = new
         self._scope = scope
         self._loop = Loop(scope[:-1], self._graph.current_loop)
         self._first: list[Tensor] = []
@@ -177,7 +177,7 @@ def check_result(first: Tensor, shape: TensorShape, result: Tensor) -> None:
 
 
 def _reached(loop: Loop) -> tuple[list[Operation], list[Tensor], list[Operation]]:
-    """What a loop runs: its operations, the tensors they read from outside, and what they wait for there."""
+    """The operations of a loop, what they read from outside, and what they wait for there."""
     inside: dict[Operation, None] = {}
     captured: dict[Tensor, None] = {}
     waited: dict[Operation, None] = {}
@@ -200,7 +200,7 @@ def _reached(loop: Loop) -> tuple[list[Operation], list[Tensor], list[Operation]
 def _with_controls(
     op: Operation, loop: Loop, inside: dict[Operation, None], waited: dict[Operation, None]
 ) -> list[Operation]:
-    """An operation inside a loop and those inside that it waits for, each found for the first time."""
+    """An operation inside a loop, and those there that it waits for, unless they were found."""
     found, stack = [], [op]
     while stack:
         member = stack.pop()

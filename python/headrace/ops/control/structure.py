@@ -87,14 +87,15 @@ def check_same_structure(first: object, second: object) -> None:
             raise TypeError(_differ(first, second, "Their types differ."))
         return
     if type(first) is not type(second):
-        kinds = f"{type(first)} and {type(second)}"
-        raise TypeError(_differ(first, second, f"Their sequence types differ: {kinds}."))
+        types = f"{type(first)} and {type(second)}"
+        raise TypeError(_differ(first, second, f"Their sequence types differ: {types}."))
     if isinstance(first, dict) and isinstance(second, dict):
         if first.keys() != second.keys():
             raise ValueError(_differ(first, second, "Their keys differ."))
         pairs = [(first[key], second[key]) for key in first]
     else:
-        assert isinstance(first, (list, tuple)) and isinstance(second, (list, tuple))
+        assert isinstance(first, (list, tuple))
+        assert isinstance(second, (list, tuple))
         if len(first) != len(second):
             lengths = f"{len(first)} and {len(second)}"
             raise ValueError(_differ(first, second, f"Their numbers of elements are {lengths}."))

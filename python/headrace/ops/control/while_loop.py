@@ -34,15 +34,15 @@ def while_loop(
 ) -> Any:
     """Repeats a part of the graph while a condition holds.
 
-    Both functions are called once, while the graph is built. A run repeats the operations that the results of `body` need,
-    one iteration after the other, without Python unless they call a Python function. It can be interrupted between two
-    iterations, and by whatever ends a wait inside.
+    Both functions are called once, while the graph is built. A run repeats the operations that the
+    results of `body` need, one iteration after the other, without Python unless they call a Python
+    function. What ends a run, such as Ctrl-C, ends a loop between two iterations.
 
     Args:
         cond: Takes the loop's variables and returns a bool scalar: whether to go on.
         body: Takes the loop's variables and returns their next values, in the same structure.
-        loop_vars: The first values: a list or tuple of tensors, sparse tensors, arrays of tensors, and
-            structures of them.
+        loop_vars: The first values: a list or tuple of tensors, sparse tensors, arrays of tensors,
+            and structures of them.
         shape_invariants: What is known of the shapes in all iterations, in the same structure; None
             for the shapes of the first values.
         parallel_iterations: Checked and not used: the next iteration begins when one has ended.
@@ -59,7 +59,8 @@ def while_loop(
     Raises:
         TypeError: If a function is none, `parallel_iterations` is no positive integer, or the
             type of a value differs after an iteration.
-        ValueError: If there are no variables, structures differ, or a shape differs after an iteration.
+        ValueError: If there are no variables, structures differ, or a shape differs after an
+            iteration.
     """
     with name_scope(name, "while", loop_vars) as scope:
         if not loop_vars:

@@ -84,7 +84,8 @@ enum Action {
 
 impl Kernel for Action {
     fn run(&self, run: &Run, inputs: Tensors) -> Result<Step> {
-        let handle = inputs.first().ok_or_else(|| Error::internal("the handle is missing"))?.integer_scalar("handle")?;
+        let handle =
+            inputs.first().ok_or_else(|| Error::internal("the handle is missing"))?.integer_scalar("handle")?;
         let mut arrays = run.arrays.borrow_mut();
         let array = usize::try_from(handle).ok().and_then(|handle| arrays.get_mut(handle));
         let array = array.ok_or_else(|| Error::invalid_argument("the TensorArray is of another run"))?;

@@ -19,7 +19,8 @@ type Made = (usize, Result<Vec<Tensor>>);
 /// Runs all iterations of a loop, if several threads may and if that takes long enough. Otherwise none, or the first few ones.
 pub(super) fn run_all(running: &mut Running, run: &Run) -> Result<()> {
     let of = Arc::clone(&running.of);
-    let (Rounds::Rows { is_pure: true, is_reversed: false, begins_with_carried: false }, 0) = (&of.rounds, of.num_carried)
+    let (Rounds::Rows { is_pure: true, is_reversed: false, begins_with_carried: false }, 0) =
+        (&of.rounds, of.num_carried)
     else {
         return Ok(());
     };

@@ -20,7 +20,7 @@ fn is_less() -> Arc<Program> {
 fn doubled() -> Arc<Program> {
     let mut builder = ProgramBuilder::new();
     let (x, _) = (builder.feed(), builder.feed());
-    let (_, sum) = builder.node("sum".into(), kernel("AddV2"), &[x, x], &[], &[], 1).unwrap();
+    let (_, sum) = builder.node("sum".into(), kernel("Add"), &[x, x], &[], &[], 1).unwrap();
     Arc::new(builder.build(vec![sum]).unwrap())
 }
 

@@ -163,7 +163,9 @@ impl Elements {
     /// What an element is that was never written: zeros, if its shape is known.
     fn zeros(&self, index: i64) -> Result<Tensor> {
         if self.dtype == DType::String {
-            return Err(self.refused(&format!("Could not read index {index}: it was not written. Write the string first.")));
+            return Err(
+                self.refused(&format!("Could not read index {index}: it was not written. Write the string first."))
+            );
         }
         let shape: Shape = self.shape.as_ref().and_then(PartialShape::to_shape).ok_or_else(|| {
             let shape = unknown_or(self.shape.as_ref());

@@ -1,0 +1,373 @@
+"""`tf.while_loop`: a part of the graph is repeated while a condition holds."""
+
+import signal
+import threading
+from collections import namedtuple
+
+import numpy as np
+import pytest
+
+import headrace.tf1 as tf
+
+Pair = namedtuple("Pair", ["a", "b"])
+
+
+def run(fetches, feeds=None):
+    with tf.Session(config=tf.ConfigProto(operation_timeout_in_ms=20_000)) as session:
+        session.run(tf.global_variables_initializer())
+        return session.run(fetches, feeds)
+
+
+def called(function, value, name=None):
+    """What a Python function makes of an int32 scalar."""
+    result = tf.py_func(function, [value], tf.int32, name=name)
+    result.set_shape([])
+    return result
+
+
+def plus_one(value):
+    return value + np.int32(1)
+
+
+def counted(limit):
+    return tf.while_loop(lambda i: i < limit, lambda i: i + 1, [0])
+
+
+def test_the_body_runs_while_the_condition_holds():
+    result = counted(10)
+    assert (result.name, result.shape, result.dtype) == ("while/Exit:0", [], tf.int32)
+    assert run(result) == 10
+    assert run(counted(tf.constant(-1))) == 0
+
+
+def test_values_from_outside_are_the_same_in_each_iteration():
+    step = tf.placeholder(tf.int32, [])
+    _, total = tf.while_loop(lambda i, t: i < 4, lambda i, t: (i + 1, t + step), [0, 0])
+    assert run(total, {step: 5}) == 20
+
+
+def test_a_body_without_python_runs_natively():
+    # One call of the engine: a Python function would come back as a call to make.
+    assert run(counted(200_000)) == 200_000
+
+
+def test_a_maximum_ends_it_too():
+    result = tf.while_loop(lambda i: True, lambda i: i + 1, [0], maximum_iterations=7)
+    assert run(result) == 7
+    pair = tf.while_loop(lambda i, j: True, lambda i, j: (j, i), (1, 2), maximum_iterations=3)
+    assert run(pair) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("first", "swap"),
+    [
+        ((1, 2), lambda v: (v[1], v[0])),
+        ([1, 2], lambda v: [v[1], v[0]]),
+        ({"a": 1, "b": 2}, lambda v: {"a": v["b"], "b": v["a"]}),
+        (Pair(1, 2), lambda v: Pair(v.b, v.a)),
+    ],
+)
+def test_variables_may_be_structures(first, swap):
+    _, last = tf.while_loop(lambda i, v: i < 3, lambda i, v: (i + 1, swap(v)), [0, first])
+    assert type(last) is type(first)
+    assert run(last) == swap(first)
+
+
+def test_a_sparse_tensor_is_carried():
+    sparse = tf.SparseTensor([[0], [2]], [1, 2], [4])
+
+    def body(i, s):
+        return i + 1, tf.SparseTensor(s.indices, s.values * 2, s.dense_shape)
+
+    _, last = tf.while_loop(lambda i, s: i < 3, body, [0, sparse])
+    assert run(last).values.tolist() == [8, 16]
+
+
+def test_a_shape_may_differ_between_iterations_if_that_is_said():
+    def grow(shape):
+        return tf.while_loop(
+            lambda i, x: i < 3,
+            lambda i, x: (i + 1, tf.concat([x, x], 0)),
+            [0, tf.constant([1])],
+            shape,
+        )[1]
+
+    grown = grow([tf.TensorShape([]), tf.TensorShape([None])])
+    assert grown.shape.as_list() == [None]
+    assert run(grown).tolist() == [1] * 8
+    with pytest.raises(ValueError, match="enters the loop with shape .* but has shape"):
+        grow(None)
+    with pytest.raises(ValueError, match="The shape invariant specified for"):
+        grow([tf.TensorShape([]), tf.TensorShape([2])])
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "text"),
+    [
+        (lambda: tf.while_loop(1, lambda i: i, [0]), TypeError, "cond must be callable"),
+        (lambda: tf.while_loop(lambda i: i < 1, 1, [0]), TypeError, "body must be callable"),
+        (lambda: tf.while_loop(lambda: True, lambda: 1, []), ValueError, "No loop variables"),
+        (
+            lambda: tf.while_loop(lambda i: i < 1, lambda i: i, [0], parallel_iterations=0),
+            TypeError,
+            "parallel_iterations must be a positive integer",
+        ),
+        (
+            lambda: tf.while_loop(lambda i: i, lambda i: i, [0]),
+            TypeError,
+            "cond returned a tensor of type int32, expected bool",
+        ),
+        (
+            lambda: tf.while_loop(lambda i: i < [1], lambda i: i, [0]),
+            ValueError,
+            r"cond returned a tensor of shape \(1,\), expected a scalar",
+        ),
+        (
+            lambda: tf.while_loop(lambda i: i < 1, lambda i: tf.to_float(i), [0]),
+            TypeError,
+            "enters the loop with type int32, but has type float32 after one iteration",
+        ),
+        (
+            lambda: tf.while_loop(lambda i: i < 1, lambda i: (i, i), [0]),
+            ValueError,
+            "numbers of elements are 1 and 2",
+        ),
+    ],
+)
+def test_what_no_loop_can_be_made_of_is_refused(make, error, text):
+    with pytest.raises(error, match=text):
+        make()
+
+
+def test_effects_happen_once_in_each_iteration():
+    variable = tf.Variable(0)
+
+    def body(i):
+        with tf.control_dependencies([variable.assign_add(i)]):
+            return i + 1
+
+    done = tf.while_loop(lambda i: tf.logical_and(i < 100, variable.read_value() < 10), body, [0])
+    with tf.Session() as session:
+        session.run(variable.initializer)
+        assert session.run(done) == 5
+        assert session.run(variable) == 10
+
+
+def test_what_the_body_waits_for_outside_runs_once():
+    variable = tf.Variable(0)
+    add = variable.assign_add(5)
+
+    def body(i):
+        with tf.control_dependencies([add]):
+            return i + 1
+
+    done = tf.while_loop(lambda i: i < 3, body, [0])
+    with tf.Session() as session:
+        session.run(variable.initializer)
+        assert session.run([done, variable]) == [3, 5]
+
+
+def test_an_element_is_taken_in_each_iteration_and_others_may_fill_the_queue():
+    queue = tf.FIFOQueue(10, tf.int32, [()])
+    fill = queue.enqueue_many([[1, 2, 3]])
+    taken = tf.while_loop(
+        lambda i, t: i < 3, lambda i, t: (i + 1, t * 10 + queue.dequeue()), [0, 0]
+    )
+    with tf.Session() as session:
+        assert session.run([taken, fill])[0] == (3, 123)
+        session.run(queue.close())
+        with pytest.raises(tf.errors.OutOfRangeError):
+            session.run(taken)
+
+
+def test_a_wait_inside_ends_with_the_queue():
+    queue = tf.FIFOQueue(10, tf.int32, [()])
+    taken = tf.while_loop(lambda i: i < 3, lambda i: i + queue.dequeue(), [0])
+    failed = []
+    with tf.Session() as session:
+
+        def take():
+            try:
+                session.run(taken)
+            except tf.errors.OutOfRangeError as error:
+                failed.append(error)
+
+        thread = threading.Thread(target=take)
+        thread.start()
+        while session.queue_statistics(queue).num_waiting_dequeues == 0:
+            threading.Event().wait(0.001)
+        session.run(queue.close())
+        thread.join(20)
+    assert failed
+
+
+def test_a_python_function_is_called_in_each_iteration():
+    seen = []
+
+    def function(value):
+        seen.append(int(value))
+        return value * np.int32(2)
+
+    assert run(tf.while_loop(lambda i: i < 10, lambda i: called(function, i), [1])) == 16
+    assert seen == [1, 2, 4, 8]
+
+
+def test_an_error_of_a_python_function_names_the_operation():
+    def function(value):
+        raise ValueError("three")
+
+    loop = tf.while_loop(lambda i: i < 10, lambda i: called(function, i, "mine"), [1])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="three") as raised:
+        run(loop)
+    assert raised.value.op.name == "while/mine"
+    assert isinstance(raised.value.__cause__, ValueError)
+
+
+def test_python_functions_of_two_loops_of_one_run_are_called():
+    def loop(limit):
+        return tf.while_loop(lambda i: i < limit, lambda i: called(plus_one, i), [0])
+
+    assert run([loop(5), loop(7)]) == [5, 7]
+
+
+def test_loops_nest():
+    def outer(i, total):
+        _, total = tf.while_loop(lambda j, t: j < i, lambda j, t: (j + 1, t + j * i), [0, total])
+        return i + 1, total
+
+    assert run(tf.while_loop(lambda i, t: i < 5, outer, [0, 0])) == (5, 1 * 2 + 3 * 3 + 6 * 4)
+
+
+def test_a_python_function_in_a_nested_loop_is_called():
+    def outer(i):
+        return i + tf.while_loop(lambda j: j < 3, lambda j: called(plus_one, j), [0])
+
+    assert run(tf.while_loop(lambda i: i < 7, outer, [0])) == 9
+
+
+def test_conditions_stand_inside_and_loops_stand_in_branches():
+    def body(i, t):
+        return i + 1, t + tf.cond(tf.equal(i % 2, 0), lambda: 10, lambda: 1)
+
+    assert run(tf.while_loop(lambda i, t: i < 5, body, [0, 0])) == (5, 32)
+    predicate = tf.placeholder(tf.bool, [])
+    variable = tf.Variable(0)
+
+    def looped():
+        def body(i):
+            with tf.control_dependencies([variable.assign_add(1)]):
+                return i + 1
+
+        return tf.while_loop(lambda i: i < 3, body, [0])
+
+    chosen = tf.cond(predicate, looped, lambda: -1)
+    with tf.Session() as session:
+        session.run(variable.initializer)
+        assert session.run(chosen, {predicate: False}) == -1
+        assert session.run(variable) == 0
+        assert session.run(chosen, {predicate: True}) == 3
+        assert session.run(variable) == 3
+
+
+def test_random_numbers_differ_between_iterations():
+    def body(i, seen):
+        return i + 1, tf.concat([seen, tf.random_uniform([1], seed=3)], 0)
+
+    shapes = [tf.TensorShape([]), tf.TensorShape([None])]
+    _, numbers = tf.while_loop(lambda i, s: i < 5, body, [0, np.zeros(0, np.float32)], shapes)
+    assert len(set(run(numbers).tolist())) == 5
+
+
+def test_a_body_cannot_be_read_fed_or_fetched_from_outside():
+    inside = []
+
+    def body(i):
+        inside.append(tf.add(i, 1))
+        return inside[0]
+
+    loop = tf.while_loop(lambda i: i < 3, body, [0])
+    with pytest.raises(ValueError, match="'while/Add' as input to 'Add' because 'while/Add' is in"):
+        tf.add(inside[0], 1)
+    with pytest.raises(ValueError, match="in different while loops"):
+        tf.while_loop(lambda i: i < 3, lambda i: i + inside[0], [0])
+    with tf.Session() as session:
+        with pytest.raises(ValueError, match="fetchable"):
+            session.run(inside[0])
+        with pytest.raises(ValueError, match="may not be fed"):
+            session.run(loop, {inside[0]: 3})
+
+
+def test_an_error_names_the_operation_and_the_iteration():
+    def body(i):
+        with tf.control_dependencies([tf.Assert(i < 2, ["too large:", i])]):
+            return i + 1
+
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"too large.*\[iteration 2 of") as got:
+        run(tf.while_loop(lambda i: i < 5, body, [0]))
+    assert got.value.op.name.startswith("while/")
+
+
+def test_a_loop_without_an_end_ends_with_the_deadline_of_its_run():
+    forever = tf.while_loop(lambda i: i >= 0, lambda i: i * 0, [0])
+    with tf.Session() as session, pytest.raises(tf.errors.DeadlineExceededError):
+        session.run(forever, options=tf.RunOptions(timeout_in_ms=50))
+
+
+def test_a_loop_without_an_end_ends_with_a_signal():
+    class Stopped(BaseException):
+        pass
+
+    def stop(*_):
+        raise Stopped
+
+    forever = tf.while_loop(lambda i: i >= 0, lambda i: i * 0, [0])
+    before = signal.signal(signal.SIGALRM, stop)
+    try:
+        with tf.Session() as session, pytest.raises(Stopped):
+            signal.setitimer(signal.ITIMER_REAL, 0.05)
+            session.run(forever)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_closing_the_session_ends_a_loop_without_an_end():
+    begun, failed = threading.Event(), []
+
+    def function(value):
+        begun.set()
+        return value
+
+    forever = tf.while_loop(lambda i: i >= 0, lambda i: called(function, i), [0])
+    session = tf.Session()
+
+    def call():
+        try:
+            session.run(forever)
+        except tf.errors.CancelledError as error:
+            failed.append(error)
+
+    thread = threading.Thread(target=call)
+    thread.start()
+    assert begun.wait(20)
+    session.close()
+    thread.join(20)
+    assert failed
+
+
+def test_a_runner_repeats_a_loop():
+    queue = tf.FIFOQueue(10, tf.int32, [()])
+    runner = tf.train.QueueRunner(queue, [queue.enqueue(counted(5))])
+    tf.train.add_queue_runner(runner)
+    element = queue.dequeue()
+    with tf.Session() as session:
+        coordinator = tf.train.Coordinator()
+        threads = tf.train.start_queue_runners(session, coordinator)
+        assert [session.run(element) for _ in range(30)] == [5] * 30
+        coordinator.request_stop()
+        coordinator.join(threads)
+
+
+def test_an_initial_value_may_be_a_loop_over_another_variable():
+    first = tf.Variable(3)
+    second = tf.Variable(tf.while_loop(lambda i: i < 10, lambda i: i + first, [0]))
+    assert run(second) == 12
