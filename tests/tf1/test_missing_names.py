@@ -35,7 +35,7 @@ class TestNamespaces:
 @pytest.mark.parametrize(
     ("namespace", "name", "remedy"),
     [
-        (tf, "while_loop", "a queue runner repeats an operation"),
+        (tf, "vectorized_map", "`tf.map_fn` is here"),
         (tf, "gradients", "give its batches to PyTorch, JAX or NumPy"),
         (tf, "data", "use readers, `tf.train.batch` and `tf.train.shuffle_batch`"),
         (tf.contrib, "text", "what makes inputs"),

@@ -15,10 +15,7 @@ _TRAINING = (
     "Training is not part of headrace: give its batches to PyTorch, JAX or NumPy. "
     "examples/torch_digits.py and examples/jax_digits.py show how."
 )
-_LOOPS = (
-    "Loops in the graph are not here: a queue runner repeats an operation, and `tf.py_func` calls "
-    "a Python function with a loop of its own."
-)
+_LOOPS = "`tf.map_fn` is here: it calls a function for each row, natively where its operations are."
 _DATA = "`tf.data` is not here: use readers, `tf.train.batch` and `tf.train.shuffle_batch`."
 _GRAPHS = "Graphs are not imported or exported: the program that uses a graph makes it."
 _OTHER = (
@@ -29,7 +26,7 @@ _OTHER = (
 # The first that matches the beginning of a name counts.
 _REMEDIES = (
     (r"(contrib\.)?data(\.|$)", _DATA),
-    (r"while_loop|map_fn|scan|fold[lr]|case$|TensorArray|vectorized_map", _LOOPS),
+    (r"vectorized_map|TensorArraySpec", _LOOPS),
     (r"train\.import_meta_graph|import_graph_def|graph_util", _GRAPHS),
     (
         r"nn\.|layers|keras|estimator|losses|metrics|gradients|hessians|distribute|feature_column"

@@ -119,6 +119,8 @@ define(
     read_sizes=lambda known, op: known.sizes(op.inputs[0]),
     batch_rule=elementwise,
 )
+# What an output of a loop is outside.
+define("Exit")
 define("IdentityN")
 define("Placeholder", is_placeholder=True)
 define("PlaceholderWithDefault")

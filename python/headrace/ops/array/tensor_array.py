@@ -307,15 +307,12 @@ def _made(_size: Tensor) -> Outputs:
 
 
 # Not computed before a run, and not by several threads: what they do shows in the array.
-for _type in (
-    "TensorArrayV3",
-    "TensorArrayReadV3",
-    "TensorArrayWriteV3",
-    "TensorArrayGatherV3",
-    "TensorArrayScatterV3",
-    "TensorArrayConcatV3",
-    "TensorArraySplitV3",
-    "TensorArraySizeV3",
-    "TensorArrayCloseV3",
-):
-    define(_type, is_stateful=True)
+define("TensorArrayV3", is_stateful=True)
+define("TensorArrayReadV3", is_stateful=True)
+define("TensorArrayWriteV3", is_stateful=True)
+define("TensorArrayGatherV3", is_stateful=True)
+define("TensorArrayScatterV3", is_stateful=True)
+define("TensorArrayConcatV3", is_stateful=True)
+define("TensorArraySplitV3", is_stateful=True)
+define("TensorArraySizeV3", is_stateful=True)
+define("TensorArrayCloseV3", is_stateful=True)

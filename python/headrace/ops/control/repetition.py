@@ -228,4 +228,3 @@ def _is_pure(op: Operation) -> bool:
 define("While", role=Role.LOOP)
 define("ForEach", role=Role.LOOP)
 define("LoopVariable")
-define("Exit")

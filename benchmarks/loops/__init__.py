@@ -1,0 +1,1 @@
+"""Loops in the graph, measured beside TensorFlow's."""
