@@ -1,7 +1,7 @@
 """Loops over the rows of a batch under headrace and under TensorFlow: `python -m benchmarks.loops`.
 
-Prints a table: microseconds and processor microseconds for a row, medians of several series, and how
-many times what headrace takes TensorFlow takes. Sums of results must agree.
+Prints a table: microseconds and processor microseconds for a row, medians of several series, and
+how many times as much TensorFlow takes. Sums of results must agree.
 """
 
 import json

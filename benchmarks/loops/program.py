@@ -98,7 +98,7 @@ LOOPS = [decoded, parsed, standardized, photos, counted]
 
 
 def measure(tf: Any, fetch: Any, feeds: Any) -> dict[str, Any]:
-    """Returns seconds and processor seconds of a run, in several series, and the sum of a result."""
+    """Returns seconds and processor seconds of a run, in several series, and a sum."""
     with tf.Session() as session:
         call = session.make_callable(fetch, list(feeds))
         values = list(feeds.values())
