@@ -79,7 +79,7 @@ def test_what_are_no_conditions_is_refused(pairs, error, text):
 def test_conditions_and_functions_are_checked(x):
     with pytest.raises(TypeError, match="pred must be Tensor of type bool: x:0"):
         tf.case([(x, lambda: 1)])
-    with pytest.raises(TypeError, match="fn for pred .* must be callable"):
+    with pytest.raises(TypeError, match=r"fn for pred .* must be callable"):
         tf.case([(x < 1, 1)])
     with pytest.raises(TypeError, match="default must be callable"):
         tf.case([(x < 1, lambda: 1)], default=1)

@@ -1,4 +1,4 @@
-"""`tf.map_fn`, `tf.scan`, `tf.foldl` and `tf.foldr`: functions that go through the rows of tensors."""
+"""`tf.map_fn`, `tf.scan`, `tf.foldl` and `tf.foldr`: what goes through the rows of tensors."""
 
 import numpy as np
 import pytest
@@ -118,7 +118,7 @@ def test_rows_must_come_out_alike():
             "values of a sparse tensor",
         ),
         (
-            lambda: tf.map_fn(lambda x: tf.to_int64(x), tf.constant([1])),
+            lambda: tf.map_fn(tf.to_int64, tf.constant([1])),
             TypeError,
             "of type int64, expected int32. Give the types of what fn returns as dtype",
         ),

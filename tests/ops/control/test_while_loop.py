@@ -95,7 +95,7 @@ def test_a_shape_may_differ_between_iterations_if_that_is_said():
     grown = grow([tf.TensorShape([]), tf.TensorShape([None])])
     assert grown.shape.as_list() == [None]
     assert run(grown).tolist() == [1] * 8
-    with pytest.raises(ValueError, match="enters the loop with shape .* but has shape"):
+    with pytest.raises(ValueError, match=r"enters the loop with shape .* but has shape"):
         grow(None)
     with pytest.raises(ValueError, match="The shape invariant specified for"):
         grow([tf.TensorShape([]), tf.TensorShape([2])])
@@ -123,7 +123,7 @@ def test_a_shape_may_differ_between_iterations_if_that_is_said():
             r"cond returned a tensor of shape \(1,\), expected a scalar",
         ),
         (
-            lambda: tf.while_loop(lambda i: i < 1, lambda i: tf.to_float(i), [0]),
+            lambda: tf.while_loop(lambda i: i < 1, tf.to_float, [0]),
             TypeError,
             "enters the loop with type int32, but has type float32 after one iteration",
         ),
@@ -323,9 +323,10 @@ def test_a_loop_without_an_end_ends_with_a_signal():
     forever = tf.while_loop(lambda i: i >= 0, lambda i: i * 0, [0])
     before = signal.signal(signal.SIGALRM, stop)
     try:
-        with tf.Session() as session, pytest.raises(Stopped):
+        with tf.Session() as session:
             signal.setitimer(signal.ITIMER_REAL, 0.05)
-            session.run(forever)
+            with pytest.raises(Stopped):
+                session.run(forever)
     finally:
         signal.signal(signal.SIGALRM, before)
 
