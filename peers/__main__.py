@@ -50,7 +50,7 @@ def outcomes(python: Path, library: str, directory: Path) -> dict[str, Any]:
         text=True,
         errors="replace",  # TensorFlow logs bytes of damaged input as they are
         cwd=working,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'python'}"},
         timeout=TIMEOUT_SECONDS,
         check=False,
     )

@@ -61,6 +61,8 @@ WANTED: dict[str, str] = {
     "OutOfRangeError that the input has ended means it; UnknownError in TensorFlow",
     "gfile.directory_copied*": "FailedPreconditionError, as in TensorFlow 1.15; 2 leaves an "
     "empty file",
+    "idioms_flows.effect_that_waits_for_a_switch": "what waits for an output runs if that "
+    "has a value; in TensorFlow it waits for the operation, which runs either way",
     "json_examples.decoded_though_it_is_no_json*": "an error says what is wrong with it",
     "summaries.not_written": "the file is made at once, as TensorFlow's documentation says",
     "summaries.written_without_a_summary*": "a TypeError that says what was given, not the missing "

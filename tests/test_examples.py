@@ -109,3 +109,22 @@ def test_photographs_are_shown_on_one_sheet(tmp_path):
         assert sheet.size == (width, height)
         cells = [sheet.crop((x, 0, x + 32, 32)) for x in range(0, width, 32)]
         assert all(ImageStat.Stat(cell).stddev[0] > 10 for cell in cells), "no cell is blank"
+
+
+def test_photographs_of_shards_come_with_their_labels(tmp_path):
+    output = run("old_photos.py", tmp_path / "photos", "--pictures", 60, "--epochs", 2)
+    assert "4 batches: red 40, green 40, blue 40" in output
+    assert "the brightest colour is the label's in 120 of 120" in output
+
+
+def test_sounds_of_a_thread_come_padded():
+    output = run("old_sounds.py", "--sounds", 20)
+    assert re.search(r"^\d+ pieces of 20 sounds, padded to at most 550 samples$", output, re.M)
+    assert "pitches: 200 240 280 320 360" in output
+
+
+def test_pictures_and_masks_are_changed_alike(tmp_path):
+    output = run("old_masks.py", tmp_path / "pairs", "--pairs", 8)
+    assert "8 batches of (4, 48, 64, 3) and (4, 48, 64, 1)" in output
+    assert int(re.search(r"agree in (\d+)%", output)[1]) > 80
+    assert list((tmp_path / "pairs" / "log").iterdir())

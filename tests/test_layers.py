@@ -70,7 +70,7 @@ MAY_IMPORT_NATIVE = frozenset({"engine", "memory"})
 # for start-up time.
 MAY_IMPORT_LATE = (
     *("headrace.__init__", "headrace.cli.", "headrace.tf1.__init__"),
-    *("headrace.graph.graph", "headrace.graph.nodes"),
+    *("headrace.graph.graph", "headrace.graph.nodes", "headrace.session.session"),
 )
 
 

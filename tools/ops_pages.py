@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Iterator
 from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
 
@@ -18,7 +19,8 @@ import headrace.tf1 as tf
 
 TOP = Path(__file__).parents[1]
 PAGES = TOP / "docs" / "ops"
-NAMESPACES = ("", *sorted(name for name in tf.__all__ if isinstance(getattr(tf, name), ModuleType)))
+_MODULES = (name for name in tf.__all__ if isinstance(getattr(tf, name), ModuleType))
+NAMESPACES = ("", *sorted([*_MODULES, "contrib.image"]))
 
 
 def families() -> list[str]:
@@ -56,16 +58,17 @@ def functions(family: str) -> Iterator[tuple[str, str, object]]:
 
 
 def names_of(name: str, item: object) -> str:
-    """The names that an operation has in `headrace.tf1`, or its name in `headrace.ops`."""
+    """The names that an operation has in `headrace.tf1`, or its own name and where it is."""
     found = []
     for space in NAMESPACES:
-        module = getattr(tf, space) if space else tf
+        module = attrgetter(space)(tf) if space else tf
         found += [
             f"`{space}.{other}`" if space else f"`{other}`"
             for other in module.__all__
             if getattr(module, other) is item
         ]
-    return ", ".join(found) or f"(`headrace.ops`: `{name}`)"
+    place = "headrace.ops" if hasattr(headrace.ops, name) else getattr(item, "__module__", "")
+    return ", ".join(found) or f"(`{place}`: `{name}`)"
 
 
 def first_line(item: object) -> str:

@@ -26,6 +26,9 @@ if [ "$(cat $tools/installed 2>/dev/null)" != "${requirements[*]}" ]; then
 fi
 export PATH=$PWD/$tools/bin:$PATH
 
+# Nothing unwinds through C.
+export CFLAGS="${CFLAGS:-} -fno-asynchronous-unwind-tables -fno-unwind-tables"
+
 say "building"
 rm -rf dist build/wheel
 maturin build --profile wheel --strip --zig --compatibility $platform --out build/wheel

@@ -333,3 +333,119 @@ def summarized(tf: Any, images: Any, count: int) -> Any:
         shown = [tf.image.decode_png(value.image.encoded_image_string) for value in values]
         sizes = [(v.tag, v.image.height, v.image.width, v.image.colorspace) for v in values]
         return summary.name, sizes, session.run(shown)
+
+
+BOXES = [[[0.1, 0.2, 0.8, 0.9], [0.4, 0.4, 0.5, 0.7]]]
+WINDOWS: list[dict[str, Any]] = [
+    {},
+    {"min_object_covered": 0.9},
+    {"aspect_ratio_range": [0.3, 3.0], "area_range": [0.02, 0.4]},
+    {"area_range": [0.9, 1.0], "aspect_ratio_range": [1.9, 2.1], "max_attempts": 3},
+    {"max_attempts": 1, "min_object_covered": 1.0},
+    {"area_range": (0.5, 2.0)},
+    {"area_range": (0.5,)},
+    {"aspect_ratio_range": (-1.0, 2.0)},
+    {"max_attempts": 0},
+    {"min_object_covered": -1.0},
+    {"use_image_if_no_bounding_boxes": True},
+]
+
+
+@case(
+    *[([40, 60, 3], BOXES, {"seed": 5, "seed2": 6, **options}) for options in WINDOWS],
+    *[(size, BOXES, {"seed": seed, "seed2": 1}) for seed in (0, 7)
+      for size in ([480, 640, 3], [640, 480, 1], [1, 1, 1], [3, 2000, 3])],
+    ([40, 60, 3], np.zeros([1, 0, 4], np.float32), {"seed": 5}),
+    ([40, 60, 3], np.zeros([1, 0, 4], np.float32),
+     {"seed": 5, "use_image_if_no_bounding_boxes": True}),
+    ([40, 60, 3], [[[0, 0, 1, 1.5]]], {"seed": 5}),
+    ([40, 60, 3], [[0, 0, 1, 1]], {"seed": 5}),
+    ([40, 60, 3], [[[0, 0, 1]]], {"seed": 5}),
+    ([40, 60], BOXES, {"seed": 5}),
+    ([0, 60, 3], BOXES, {"seed": 5}),
+    (np.array([100, 90, 3], np.uint8), BOXES, {"seed": 5}),
+    (np.array([100, 90, 3], np.int64), BOXES, {"seed": 5}),
+    (np.array([100, 90, 3], np.float32), BOXES, {"seed": 5}),
+)  # fmt: skip
+def windows_at_random(tf: Any, size: Any, boxes: Any, options: dict[str, Any]) -> Any:
+    """Windows that cover enough of an object: the same ones for the same seeds."""
+    tf.set_random_seed(9)  # which has no part in it
+    window = tf.image.sample_distorted_bounding_box(size, boxes, **options)
+    with tf.Session() as session:
+        drawn = [session.run(list(window)) for _ in range(20)]
+    return window.begin.name, *[str(part.shape) for part in window], drawn
+
+
+@case()
+def windows_of_unknown_images(tf: Any) -> Any:
+    """As a training program uses them: each image has its own size."""
+    image = tf.placeholder_with_default(IMAGE, [None, None, 3])
+    begin, size, box = tf.image.sample_distorted_bounding_box(
+        tf.shape(image),
+        tf.zeros([0, 0, 4]),
+        seed=3,
+        use_image_if_no_bounding_boxes=True,
+        name="window",
+    )
+    drawn = tf.image.draw_bounding_boxes(tf.image.convert_image_dtype([image], tf.float32), box)
+    return begin.name, tf.slice(image, begin, size), drawn
+
+
+@case(
+    *[(pixels(2, 5, 7, depth, dtype=dtype), [BOXES[0], BOXES[0]], colours)
+      for depth in (1, 3, 4) for dtype in ("float32", "float16")
+      for colours in (None, [[0.1, 0.2, 0.3, 0.4], [0.5, 0.6, 0.7, 0.8], [1, 1, 1, 1]])],
+    (pixels(1, 5, 7, 3, dtype="float32"),
+     [[[-0.5, 0.2, 0.7, 1.5], [0.7, 0.2, 0.1, 0.9], [2, 2, 3, 3], [0, 0, 1, 1]]], None),
+    (pixels(1, 5, 7, 3, dtype="float32"), np.zeros([1, 0, 4]), None),
+    (pixels(1, 5, 7, 2, dtype="float32"), BOXES, None),
+    (pixels(2, 5, 7, 3, dtype="float32"), BOXES, None),
+    (pixels(5, 7, 3, dtype="float32"), BOXES, None),
+    (pixels(5, 7, dtype="float32"), BOXES, None),
+    (pixels(1, 5, 7, 3, dtype="float32"), BOXES, [0.5]),
+    (pixels(1, 5, 7, 3, dtype="float32"), BOXES, [[0.5]]),
+    (pixels(1, 5, 7, 3), BOXES, None),
+)  # fmt: skip
+def boxes_drawn(tf: Any, images: Any, boxes: Any, colours: Any) -> Any:
+    """Boxes inside, outside and across the border of images."""
+    return tf.image.draw_bounding_boxes(images, boxes, colors=colours)
+
+
+SIDES = [[0.1, 0.2, 0.8, 0.9], [0, 0, 1, 1], [1, 0.7, 0, 0.1], [-0.5, 0.2, 1.5, 0.4]]
+
+
+@case(
+    *[(pixels(2, 5, 7, 3, dtype=dtype), SIDES, [0, 1, 1, 0], size, {"method": method})
+      for dtype in ("uint8", "int64", "float16", "float32", "float64")
+      for size in ([4, 3], [1, 1], [9, 1]) for method in ("bilinear", "nearest")],
+    (BATCH, SIDES, [0, 1, 1, 0], [3, 3], {"extrapolation_value": 0.5}),
+    (BATCH, SIDES, [0, 1, 1, 3], [3, 3], {}),
+    (BATCH, SIDES, [0, 1, 1, -1], [3, 3], {}),
+    (BATCH, SIDES, [0, 1], [3, 3], {}),
+    (BATCH, SIDES, [0, 1, 1, 0], [3, 0], {}),
+    (BATCH, SIDES, [0, 1, 1, 0], [3], {}),
+    (BATCH, SIDES, [0, 1, 1, 0], [3, 3], {"method": "area"}),
+    (BATCH, [[0, 0, 1]], [0], [3, 3], {}),
+    (IMAGE, SIDES, [0, 1, 1, 0], [3, 3], {}),
+    (BATCH, np.zeros([0, 4]), np.zeros([0], np.int32), [3, 3], {}),
+    (BATCH, SIDES, [0, 1, 1, 0], [3, 3], {"box_indices": [0, 1, 1, 0]}),
+    (BATCH, SIDES, None, [3, 3], {"box_indices": [0, 1, 1, 0]}),
+    (BATCH, SIDES, None, [3, 3], {}),
+    digits=4,
+)  # fmt: skip
+def cropped_and_resized(
+    tf: Any, images: Any, boxes: Any, numbers: Any, size: Any, options: dict[str, Any]
+) -> Any:
+    """Windows of a batch, resized and filled up."""
+    return tf.image.crop_and_resize(images, boxes, numbers, size, **options)
+
+
+@case(
+    (pixels(1, 5, 7, 3, dtype="float32"), BOXES[0], None),
+    (pixels(1, 5, 7, 3, dtype="float32"), [[[0.1, 0.2, 0.8]]], None),
+    (pixels(1, 5, 7, 2, dtype="float32"), BOXES, [[0.5, 0.5, 0.5, 0.5]]),
+    (pixels(5, 7, 3, dtype="float32"), BOXES, [[0.5, 0.5, 0.5, 0.5]]),
+)
+def boxes_that_do_not_fit(tf: Any, images: Any, boxes: Any, colours: Any) -> Any:
+    """Ranks and numbers of channels that are wrong, found while the graph is built or later."""
+    return tf.image.draw_bounding_boxes(images, boxes, colors=colours)

@@ -292,3 +292,36 @@ def fed_instead_of_a_default(tf: Any, values: Any) -> Any:
     given = tf.placeholder_with_default([0, 0], [2])
     with tf.Session() as session:
         return session.run(given + 1), session.run(given + 1, {given: values})
+
+
+@case(("product",), ("branch",), ("variable",), ("queue",))
+def traced(tf: Any, what: str) -> Any:
+    """Which of some operations a traced run tells of, and what they returned."""
+    fed = tf.placeholder(tf.float32, [1, 2], name="fed")
+    queue = tf.FIFOQueue(3, tf.int32, [[]])
+    variable = tf.Variable([1, 2, 3], name="variable")
+    fetches = {
+        "product": tf.matmul(fed, [[1.0], [2.0]], name="product"),
+        "branch": tf.cond(fed[0, 0] > 0, lambda: tf.negative(fed, "yes"), lambda: fed * 3),
+        "variable": variable,
+        "queue": queue.dequeue(name="taken"),
+    }
+    metadata = tf.RunMetadata()
+    options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+    with tf.Session() as session:
+        session.run([variable.initializer, queue.enqueue(5)])
+        value = session.run(fetches[what], {fed: [[1.0, 2.0]]}, options, metadata)
+    (device,) = metadata.step_stats.dev_stats
+    wanted = ("product", "cond/yes", "variable", "taken")
+    told = [
+        (node.node_name, [_described(output) for output in node.output])
+        for node in device.node_stats
+        if node.node_name in wanted
+    ]
+    return value, device.device, told
+
+
+def _described(output: Any) -> Any:
+    tensor = output.tensor_description
+    bytes_ = tensor.allocation_description.requested_bytes
+    return output.slot, tensor.dtype, [dim.size for dim in tensor.shape.dim], bytes_

@@ -90,3 +90,34 @@ def fed_with_a_list(tf: Any) -> Any:
 def partly_known(tf: Any, shape: Any) -> Any:
     """What is known of a sparse placeholder with an open size."""
     return str(tf.sparse_placeholder(tf.int32, shape).get_shape())
+
+
+IDS = [[0, 0], [0, 1], [2, 0]]
+
+
+@case(
+    ([2, 0, 1], 3), ([2, 2, 1], 3), ([2, 0, 1], np.int64(4)), ([0, 3, 1], 3), ([0, -1, 1], 3),
+    ([0.5, 1.0, 2.0], 3), ([], 3),
+)  # fmt: skip
+def ids_as_indicators(tf: Any, ids: Any, size: Any) -> Any:
+    """`sparse_to_indicator`: which ids a row has."""
+    values = np.array(ids) if ids else np.zeros([0], np.int64)
+    sparse = tf.SparseTensor(np.reshape(IDS[: len(ids)], [-1, 2]), values, [3, 2])
+    result = tf.sparse_to_indicator(sparse, size)
+    with tf.Session() as session:
+        return str(result.shape), session.run(result)
+
+
+@case((3, False), (3, True), ("tensor", False), ([3, 4], False), ([3], False), ([3, 4, 5], False))
+def merged_by_ids(tf: Any, sizes: Any, already_sorted: bool) -> Any:
+    """`sparse_merge` of ids and values, of one or several vocabularies."""
+
+    def sparse(values: Any) -> Any:
+        return tf.SparseTensor(IDS, values, [3, 2])
+
+    first, second = sparse([2, 0, 1]), sparse(np.array([3, 1, 0], np.int32))
+    ids = first if not isinstance(sizes, list) else [first, second]
+    sizes = tf.constant(3) if sizes == "tensor" else sizes
+    result = tf.sparse_merge(ids, sparse([0.5, 1.5, 2.5]), sizes, None, already_sorted)
+    with tf.Session() as session:
+        return str(result.indices.shape), session.run(result)

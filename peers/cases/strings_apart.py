@@ -57,6 +57,23 @@ CHANGES: list[Call] = [
     *[("string_to_hash_bucket_fast", [WORDS, n], {}) for n in (1, 10, 2**31, 2**62, 0, -1)],
     ("string_to_hash_bucket_fast", ["abc" * 100, 1000], {}),
     ("strings.to_hash_bucket_fast", [WORDS, 7], {}),
+    *[("string_to_hash_bucket", [words, n], {}) for n in (1, 1000, 2**62, 0)
+      for words in (WORDS, "abc" * 100, ["a" * length for length in range(20)])],
+    ("strings.to_hash_bucket", [], {"input": WORDS, "num_buckets": 9}),
+    ("string_to_hash_bucket", [WORDS], {"input": WORDS, "num_buckets": 9}),
+    *[("string_to_hash_bucket_strong", [words, n, key], {}) for n in (1, 1000, 2**62, 0)
+      for key in ([1, 2], [-1, 2**62], [1])
+      for words in (WORDS, "abc" * 100, ["a" * length for length in range(20)])],
+    ("string_to_hash_bucket_strong", [WORDS, 9, 5], {}),
+    ("strings.to_hash_bucket_strong", [WORDS, 9, (5, 6)], {}),
+    *[("encode_base64", [["", "f", "fo", "foo", "foob", "~~?~~>"]], {"pad": pad})
+      for pad in (True, False)],
+    ("encode_base64", [b"ab"], {}),
+    ("io.encode_base64", [5], {}),
+    *[("decode_base64", [text], {}) for text in
+      ("", "Zg", "Zg==", "Zm8=", "Zm9vYg", "Z", "Zm9vY", "Zh", "Zm9v=", "Z===", "====", "Zg=",
+       "Z+/=", "_-_-", " Zg==", "Zm=v", "Zm8=Zm8=", ["Zg", "Zm8"])],
+    ("io.decode_base64", [5], {}),
 ]  # fmt: skip
 
 GRID = [["a", "b"], ["c", "d"]]

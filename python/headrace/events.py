@@ -26,7 +26,15 @@ from google.protobuf.message import DecodeError
 from headrace import engine, gfile
 from headrace.errors import AlreadyExistsError, DataLossError
 from headrace.graph import Graph, get_default_graph
-from headrace.protos import Event, GraphDef, NodeDef, SessionLog, Summary
+from headrace.protos import (
+    Event,
+    GraphDef,
+    NodeDef,
+    RunMetadata,
+    SessionLog,
+    Summary,
+    TaggedRunMetadata,
+)
 from headrace.records import tf_record_iterator
 
 __all__ = ["FileWriter", "FileWriterCache", "summary_iterator"]
@@ -74,6 +82,8 @@ class FileWriter:
         self._lock = threading.Lock()
         # Guarded by the lock; None while the writer is closed.
         self._file: _EventFile | None = None
+        # The tags of metadata so far; guarded by the lock.
+        self._run_tags: set[str] = set()
         self.reopen()
         if graph is not None or graph_def is not None:
             self.add_graph(graph, graph_def=graph_def)
@@ -107,6 +117,26 @@ class FileWriter:
             global_step: The step of the training that it belongs to.
         """
         self._add(Event(session_log=session_log), global_step)
+
+    def add_run_metadata(
+        self, run_metadata: RunMetadata, tag: str, global_step: int | None = None
+    ) -> None:
+        """Adds what a run told of itself, which TensorBoard shows beside the graph.
+
+        Args:
+            run_metadata: The metadata of `Session.run`.
+            tag: Its name, another one each time.
+            global_step: The step of the training that it belongs to.
+
+        Raises:
+            ValueError: If the tag was used before.
+        """
+        with self._lock:
+            if tag in self._run_tags:
+                raise ValueError("The provided tag was already used for this event type")
+            self._run_tags.add(tag)
+        tagged = TaggedRunMetadata(tag=tag, run_metadata=run_metadata.SerializeToString())
+        self._add(Event(tagged_run_metadata=tagged), global_step)
 
     def add_graph(
         self,

@@ -16,7 +16,10 @@ FAMILIES = {path.name for path in ROOT.iterdir() if (path / "__init__.py").exist
 # Names that one module of operations has for others: by module; None for all of a module's names.
 INTERNAL: dict[str, set[str] | None] = {
     "array/keep_rows": None,
+    "control/switch": None,
     "array/slice": {"Index", "get_item"},
+    "control/repetition": None,
+    "control/structure": None,
     "image/flip": {"flip_if"},
     "image/frames": None,
     "math/reduce": {"Reduction"},
@@ -40,7 +43,10 @@ RENAMED = {
     "image": "image_summary",
     "merge": "merge_summaries",
     "merge_all": "merge_all_summaries",
+    "rotate": "rotate_images",
     "scalar": "scalar_summary",
+    "transform": "transform_images",
+    "translate": "translate_images",
 }
 OLD_ARGUMENTS = {
     *("reduction_indices", "keep_dims", "squeeze_dims", "dim", "dimension", "fn1", "fn2"),

@@ -72,6 +72,9 @@ AT_RANDOM = {
     "random_saturation": lambda e: ops.random_saturation(e["rgb"], 0.5, 1.5),
     "random_shuffle": lambda e: ops.random_shuffle(e["i"]),
     "random_uniform": lambda e: ops.random_uniform([3]),
+    "sample_distorted_bounding_box": lambda e: (
+        ops.sample_distorted_bounding_box([4, 6, 3], [[[0.2, 0.2, 0.8, 0.8]]]).bboxes
+    ),
     "truncated_normal": lambda e: ops.truncated_normal([3]),
 }
 
@@ -96,8 +99,10 @@ CALLS = {
     "clip_by_value": lambda e: ops.clip_by_value(e["f"], 1.0, 3.0),
     "concat": lambda e: ops.concat([e["f"], e["f"]], 0),
     "convert_image_dtype": lambda e: ops.convert_image_dtype(e["image"], "float32"),
+    "crop_and_resize": lambda e: ops.crop_and_resize(e["image"][None], [[0, 0, 1, 1]], [0], [2, 2]),
     "crop_to_bounding_box": lambda e: ops.crop_to_bounding_box(e["image"], 1, 1, 2, 3),
     "decode_and_crop_jpeg": lambda e: ops.decode_and_crop_jpeg(e["jpeg"], [0, 0, 2, 2]),
+    "decode_base64": lambda e: ops.decode_base64(e["s"]),
     "decode_compressed": lambda e: ops.decode_compressed(e["s"]),
     "decode_csv": lambda e: ops.decode_csv(e["line"], [[0], [""]])[1],
     "decode_image": lambda e: ops.decode_image(e["png"]),
@@ -142,6 +147,10 @@ CALLS = {
     "squeeze": lambda e: ops.squeeze(e["f"][:1]),
     "stack": lambda e: ops.stack([e["f"], e["f"]], 1),
     "string_join": lambda e: ops.string_join([e["s"], "x"]),
+    "draw_bounding_boxes": lambda e: ops.draw_bounding_boxes(e["rgb"][None], [[[0, 0, 1, 1]]]),
+    "encode_base64": lambda e: ops.encode_base64(e["s"]),
+    "string_to_hash_bucket": lambda e: ops.string_to_hash_bucket(e["s"], 10),
+    "string_to_hash_bucket_strong": lambda e: ops.string_to_hash_bucket_strong(e["s"], 10, [1, 2]),
     "string_to_hash_bucket_fast": lambda e: ops.string_to_hash_bucket_fast(e["s"], 10),
     "string_to_number": lambda e: ops.string_to_number(e["s"], "int64"),
     "substr": lambda e: ops.substr(e["s"], 1, 1),

@@ -145,3 +145,11 @@ def test_all_flags_are_listed_under_their_private_name(monkeypatch):
     listed = getattr(values, "__flags")
     assert {key: flag.value for key, flag in sorted(listed.items())} == {"name": "x", "size": 4}
     assert values.flag_values_dict() == {"name": "x", "size": 4}
+
+
+def test_flags_are_in_the_dictionary_where_old_programs_look_for_them():
+    values = tf.flags.FLAGS.__class__()
+    tf.flags.DEFINE_integer("threads", 3, "How many.", flag_values=values)
+    assert "threads" in values.__dict__["__flags"]
+    assert "steps" not in values.__dict__["__flags"]
+    assert not values.is_parsed()

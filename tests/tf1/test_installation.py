@@ -161,3 +161,63 @@ class TestRefusals:
         first, second = run(program)
         assert first == "True"
         assert "is installed with before_1_0=False, got before_1_0=True" in second
+
+
+def test_what_was_in_sight_before_1_0_and_what_changed_its_arguments():
+    program = """
+        import tensorflow as tf
+
+        def body(coord):
+            print(coord.should_stop())
+
+        thread = tf.train.threading.Thread(target=body, args=(tf.train.Coordinator(),))
+        thread.start()
+        thread.join()
+        words = tf.SparseTensor(indices=[[0, 1]], values=["a"], shape=[2, 3])
+        print([isinstance(t, tf.SparseTensor) for t in (words, tf.string_split(["b"]))])
+        number = tf.train.Feature(int64_list=tf.train.Int64List(value=[3, 4]))
+        features = tf.train.Features(feature={"n": number, "ids": number})
+        record = tf.train.Example(features=features).SerializeToString()
+        one = tf.parse_single_example(
+            record, sparse_keys=["ids"], sparse_types=[tf.int64], dense_keys=["n", "d"],
+            dense_types=[tf.int64, tf.float32], dense_shapes=[[2], []], dense_defaults={"d": 0.5})
+        many = tf.parse_example([record], features={"n": tf.FixedLenFeature([2], tf.int64)})
+        with tf.Session() as sess:
+            found = sess.run([one["n"], one["ids"].values, one["d"], many["n"]])
+        print([part.tolist() for part in found])
+        tf.app.flags.DEFINE_integer("steps", 7, "How many.")
+        tf.app.flags.FLAGS._parse_flags()
+        flipped = tf.reverse(tf.constant([[1, 2], [3, 4]]), tf.less([1.0, 0.2], 0.5))
+        with tf.Session() as sess:
+            print(sess.run(flipped).tolist())
+        from tensorflow.python.client import device_lib
+        devices = device_lib.list_local_devices()
+        print([d.name for d in devices if d.device_type == "GPU"], len(devices))
+        print([f"{name}={value}" for name, value in tf.app.flags.FLAGS.__flags.items()])
+    """
+    assert run(program, before_1_0=True) == [
+        "False",
+        "[True, True]",
+        "[[3, 4], [3, 4], 0.5, [[3, 4]]]",
+        "[[2, 1], [4, 3]]",
+        "[] 1",
+        "['steps=7']",
+    ]
+
+
+def test_image_preprocessing_with_switch_and_merge():
+    program = """
+        import tensorflow as tf
+        from tensorflow.python.ops import control_flow_ops
+
+        choice = tf.placeholder(tf.int32, [])
+        image = tf.ones([2, 2, 3])
+        ways = [lambda x: x * 2.0, tf.image.flip_left_right, lambda x: x + 5.0]
+        chosen = control_flow_ops.merge([
+            way(control_flow_ops.switch(image, tf.equal(choice, number))[1])
+            for number, way in enumerate(ways)])[0]
+        with tf.Session() as sess:
+            print([float(sess.run(chosen, {choice: n}).max()) for n in range(3)])
+        print(chosen.shape)
+    """
+    assert run(program) == ["[2.0, 1.0, 6.0]", "(2, 2, 3)"]

@@ -129,6 +129,10 @@ def _of_contrib() -> dict[str, Callable[[World], Any]]:
         "contrib.framework.nest.flatten_with_joined_string_paths": lambda w: (
             nest.flatten_with_joined_string_paths([1])
         ),
+        "contrib.learn.read_batch_features": lambda w: tf.contrib.learn.read_batch_features(
+            w.path, 2, w.features, tf.TFRecordReader
+        ),
+        "contrib.learn.run_n": lambda w: tf.contrib.learn.run_n({"x": w.x}),
         "contrib.learn.io.read_batch_features": lambda w: tf.contrib.learn.io.read_batch_features(
             w.path, 2, w.features, tf.TFRecordReader
         ),
@@ -204,6 +208,7 @@ RETURNED: dict[str, Callable[[World], Any]] = {
     "train.QueueRunner.create_threads": lambda w: w.runner.create_threads(w.session),
     "train.QueueRunner.enqueue_ops": lambda w: w.runner.enqueue_ops,
     "train.QueueRunner.exceptions_raised": lambda w: w.runner.exceptions_raised,
+    "Session.list_devices": lambda w: w.session.list_devices(),
     "train.start_queue_runners": lambda w: tf.train.start_queue_runners(w.session, start=False),
     "train.Saver.last_checkpoints": lambda w: w.saver.last_checkpoints,
     "train.NewCheckpointReader.get_variable_to_dtype_map": lambda w: tf.train.NewCheckpointReader(
@@ -234,6 +239,7 @@ NO_LIST = {
     "train.Supervisor.start_queue_runners": _FINALIZED,
     "train.Supervisor.start_standard_services": _FINALIZED,
     "Graph.get_collection_ref": "the list itself is what it is for",
+    "InteractiveSession.list_devices": "see Session",
     "get_collection_ref": "the list itself is what it is for",
 }
 

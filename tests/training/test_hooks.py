@@ -1,5 +1,6 @@
 """Hooks: what they fetch, log, write, and when they end the training."""
 
+import json
 import logging
 
 import numpy as np
@@ -173,3 +174,27 @@ class TestGlobalStepWaiterHook:
             monkeypatch.setattr("time.sleep", lambda seconds: sess.run(count))
             hook.before_run(tf.train.SessionRunContext(None, sess))
             assert sess.run(tf.train.get_global_step()) == 2
+
+
+def test_the_profiler_writes_a_trace_every_few_steps(tmp_path):
+    step = tf.train.get_or_create_global_step()
+    train = tf.assign_add(step, 1, name="train")
+    hook = tf.train.ProfilerHook(save_steps=3, output_dir=tmp_path)
+    with tf.train.SingularMonitoredSession(hooks=[hook]) as session:
+        for _ in range(8):
+            session.run(train)
+    tf.summary.FileWriterCache.clear()
+    traces = sorted(path.name for path in tmp_path.glob("timeline-*.json"))
+    events = [
+        event.tagged_run_metadata.tag
+        for path in tmp_path.glob("events.*")
+        for event in tf.train.summary_iterator(str(path))
+        if event.WhichOneof("what") == "tagged_run_metadata"
+    ]
+    assert traces == [f"timeline-{number}.json" for number in (3, 6)]
+    assert events == ["step_3", "step_6"]
+    names = [
+        event["args"]["name"]
+        for event in json.loads((tmp_path / traces[0]).read_text())["traceEvents"]
+    ]
+    assert "train" in names

@@ -42,6 +42,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<program::ProgramBuilder>()?;
     module.add_class::<program::KernelHandle>()?;
     module.add_class::<program::Program>()?;
+    module.add_class::<program::Trace>()?;
     module.add_class::<function::PythonCall>()?;
     module.add_class::<kept::Cache>()?;
     module.add_class::<kept::Index>()?;

@@ -12,6 +12,7 @@ use crate::view::to_tensor;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::kernel::Kernel;
 use headrace_engine::kernels::queues::select::Select;
+use headrace_engine::program::trace::{self, Traced};
 use headrace_engine::program::{Execution, HostFunction, Loop, Rounds};
 use headrace_engine::run::Run;
 use headrace_engine::tensor::dtype::DType;
@@ -19,6 +20,7 @@ use headrace_engine::{kernels, program};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 /// Asks loops to end.
 #[pyclass(frozen, module = "headrace._native")]
@@ -44,9 +46,47 @@ impl StopFlag {
     }
 }
 
+/// Collects what the operations of a run do, if the program was built for it.
+#[pyclass(frozen, module = "headrace._native")]
+pub struct Trace(Arc<trace::Trace>);
+
+/// The name of an operation, when it began and ended, in microseconds since 1970, and the numbers of its outputs' types,
+/// their shapes and their bytes.
+type Span = (String, u64, u64, Vec<(u8, Vec<usize>, usize)>);
+
+#[pymethods]
+impl Trace {
+    #[new]
+    fn new() -> Self {
+        Self(Arc::default())
+    }
+
+    /// The time in microseconds since 1970, by the clock of the spans.
+    fn now(&self) -> u64 {
+        microseconds(self.0.now())
+    }
+
+    /// What the operations did, in the order in which they ended. It is taken out.
+    fn take(&self) -> Vec<Span> {
+        let output = |output: trace::Output| (output.dtype as u8, output.shape.to_vec(), output.num_bytes);
+        let span = |span: trace::Span| {
+            let outputs = span.outputs.into_iter().map(output).collect();
+            (span.name.to_string(), microseconds(span.begin), microseconds(span.end), outputs)
+        };
+        self.0.take().into_iter().map(span).collect()
+    }
+}
+
+fn microseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_micros()).unwrap_or(u64::MAX)
+}
+
 /// Collects the operations of a program, each after those it needs.
 #[pyclass(frozen, module = "headrace._native")]
-pub struct ProgramBuilder(Mutex<Building>);
+pub struct ProgramBuilder {
+    building: Mutex<Building>,
+    trace: Option<Arc<trace::Trace>>,
+}
 
 #[derive(Default)]
 struct Building {
@@ -70,12 +110,16 @@ type Gate = (Vec<usize>, Vec<(usize, bool)>);
 
 #[pymethods]
 impl ProgramBuilder {
-    /// Without `rewrites`, programs are not optimised; tests compare them.
+    /// Without `rewrites`, programs are not optimised; tests compare them. With `trace`, operations are traced one by one,
+    /// but for Python functions and merges.
     #[new]
-    #[pyo3(signature = (rewrites=true))]
-    fn new(rewrites: bool) -> Self {
-        let builder = if rewrites { program::ProgramBuilder::new() } else { program::ProgramBuilder::unoptimised() };
-        Self(Mutex::new(Building { builder, feeds: Vec::new() }))
+    #[pyo3(signature = (rewrites=true, trace=None))]
+    fn new(rewrites: bool, trace: Option<&Bound<'_, Trace>>) -> Self {
+        let trace = trace.map(|trace| Arc::clone(&trace.get().0));
+        let is_optimised = rewrites && trace.is_none();
+        let builder =
+            if is_optimised { program::ProgramBuilder::new() } else { program::ProgramBuilder::unoptimised() };
+        Self { building: Mutex::new(Building { builder, feeds: Vec::new() }), trace }
     }
 
     /// A value of the type with number `code`, given with each run; returns its slot.
@@ -183,9 +227,16 @@ impl ProgramBuilder {
         num_outputs: usize,
         gate: Gate,
     ) -> PyResult<(usize, usize)> {
-        let (name, (controls, guards), builder) = (name.into(), gate, &mut self.lock().builder);
+        let name: Arc<str> = name.into();
+        let ((controls, guards), builder) = (gate, &mut self.lock().builder);
         let node = match &kernel.get().0 {
-            Callee::Native(kernel) => builder.node(name, Arc::clone(kernel), &inputs, &controls, &guards, num_outputs),
+            Callee::Native(kernel) => {
+                let kernel = match &self.trace {
+                    Some(trace) => Arc::new(Traced::new(Arc::clone(&name), Arc::clone(kernel), Arc::clone(trace))),
+                    None => Arc::clone(kernel),
+                };
+                builder.node(name, kernel, &inputs, &controls, &guards, num_outputs)
+            }
             Callee::Python(function) => {
                 let function: HostFunction = Arc::clone(function) as _;
                 builder.host_function(name, function, &inputs, &controls, &guards, num_outputs)
@@ -216,7 +267,7 @@ impl ProgramBuilder {
 
 impl ProgramBuilder {
     fn lock(&self) -> std::sync::MutexGuard<'_, Building> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.building.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -7,6 +7,7 @@ mod cache;
 mod failure;
 mod fetch;
 mod file;
+mod http;
 mod listing;
 mod parts;
 mod profile;

@@ -1,6 +1,7 @@
 //! Which storage serves a URL, with which credentials.
 
 use crate::failure::failed;
+use crate::http::Connector;
 use crate::profile;
 use crate::runtime::process;
 use headrace_engine::error::{Code, Error, Result};
@@ -149,7 +150,7 @@ fn make(kind: Kind, url: &Url, key: &str) -> object_store::Result<Arc<dyn Object
     Ok(match kind {
         Kind::S3 => {
             let builder = profile::completed(AmazonS3Builder::from_env().with_url(url.as_str()));
-            Arc::new(builder.with_retry(retry).with_client_options(client).build()?)
+            Arc::new(builder.with_retry(retry).with_client_options(client).with_http_connector(Connector).build()?)
         }
         Kind::Google => {
             let builder = GoogleCloudStorageBuilder::from_env().with_url(url.as_str());
@@ -162,13 +163,20 @@ fn make(kind: Kind, url: &Url, key: &str) -> object_store::Result<Arc<dyn Object
                 }
                 _ => builder,
             };
-            Arc::new(builder.with_retry(retry).with_client_options(client).build()?)
+            Arc::new(builder.with_retry(retry).with_client_options(client).with_http_connector(Connector).build()?)
         }
         Kind::Azure => {
             let builder = MicrosoftAzureBuilder::from_env().with_url(url.as_str());
-            Arc::new(builder.with_retry(retry).with_client_options(client).build()?)
+            Arc::new(builder.with_retry(retry).with_client_options(client).with_http_connector(Connector).build()?)
         }
-        Kind::Http => Arc::new(HttpBuilder::new().with_url(key).with_retry(retry).with_client_options(client).build()?),
+        Kind::Http => Arc::new(
+            HttpBuilder::new()
+                .with_url(key)
+                .with_retry(retry)
+                .with_client_options(client)
+                .with_http_connector(Connector)
+                .build()?,
+        ),
     })
 }
 

@@ -24,6 +24,7 @@ from headrace.graph.evaluation import session_for_operation, session_for_tensor
 from headrace.graph.graph import Graph
 from headrace.graph.keys import GraphKeys
 from headrace.graph.nodes import (
+    Branch,
     GraphElementLike,
     HasOperation,
     IndexLike,
@@ -39,6 +40,7 @@ from headrace.graph.origin import find_place, is_own_file
 from headrace.graph.stacks import SessionLike, default_session, get_default_session
 
 __all__ = [
+    "Branch",
     "Computed",
     "ControlScope",
     "DeviceLike",

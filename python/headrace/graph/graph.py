@@ -22,6 +22,7 @@ from headrace.graph.nodes import (
     Operation,
     Tensor,
 )
+from headrace.graph.op_def import Role, definition_of
 from headrace.graph.origin import find_origin
 from headrace.graph.stacks import default_graphs
 from headrace.shapes import TensorShape
@@ -44,6 +45,21 @@ class _ThreadState(threading.local):
         self.devices: list[DeviceScope] = []
         self.colocation: list[Operation] = []
         self.container = ""
+
+
+def _branch_for(op_type: str, inputs: Sequence[Tensor], control: ControlStack) -> Branch | None:
+    """Returns the branch of a new operation: that of the thread, and those of its inputs.
+
+    A merge depends on its predicate alone, which comes last. What a loop reads from outside puts
+    the loop as a whole on a branch.
+    """
+    branch = control.branch
+    for tensor in inputs[-1:] if definition_of(op_type).role is Role.MERGE else inputs:
+        if tensor.op.loop is not control.loop:
+            continue
+        if tensor.op.branch is not None and tensor.op.branch is not branch:
+            branch = tensor.op.branch.joined_to(branch)
+    return branch
 
 
 class Graph:
@@ -141,7 +157,7 @@ class Graph:
                 output_shapes=output_shapes,
                 attrs={} if attrs is None else attrs,
                 kernel=kernel,
-                branch=control.branch,
+                branch=_branch_for(op_type, inputs, control),
                 loop=control.loop,
                 repeats=repeats,
                 op_id=len(self._operations) + 1,

@@ -421,6 +421,16 @@ class Branch:
         """The branches that must be taken for this one to be taken; itself last."""
         return [*(self.outer.path if self.outer else ()), self]
 
+    def joined_to(self, other: "Branch | None") -> "Branch":
+        """Returns the branch that is taken if this one and another are."""
+        if other is None:
+            return self
+        taken = {(branch.predicate, branch.is_taken_if) for branch in other.path}
+        for branch in self.path:
+            if (branch.predicate, branch.is_taken_if) not in taken:
+                other = Branch(branch.predicate, branch.is_taken_if, other)
+        return other
+
 
 @dataclass(eq=False)
 class Loop:

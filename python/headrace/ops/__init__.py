@@ -16,8 +16,8 @@ Shapes and places of elements (`headrace.ops.array`):
     `gather_nd`, `identity`, `identity_n`, `invert_permutation`, `linspace`, `meshgrid`, `newaxis`,
     `one_hot`, `ones`, `ones_like`, `pad`, `placeholder`, `placeholder_with_default`, `range`,
     `rank`, `reshape`, `reverse`, `roll`, `sequence_mask`, `setdiff1d`, `shape`, `size`, `slice`,
-    `split`, `squeeze`, `stack`, `stop_gradient`, `strided_slice`, `tile`, `transpose`, `unique`,
-    `unique_with_counts`, `unstack`, `where`, `zeros`, `zeros_like`.
+    `split`, `squeeze`, `stack`, `stop_gradient`, `strided_slice`, `TensorArray`, `tile`,
+    `transpose`, `unique`, `unique_with_counts`, `unstack`, `where`, `zeros`, `zeros_like`.
 
 Arithmetic, comparisons, conversions of type, reductions (`headrace.ops.math`):
 
@@ -26,7 +26,8 @@ Arithmetic, comparisons, conversions of type, reductions (`headrace.ops.math`):
     `count_nonzero`, `cumprod`, `cumsum`, `div_no_nan`, `divide`, `equal`, `exp`, `expm1`, `floor`,
     `floordiv`, `floormod`, `greater`, `greater_equal`, `in_top_k`, `is_finite`, `is_inf`,
     `is_nan`, `l2_normalize`, `less`, `less_equal`, `log`, `log1p`, `logical_and`, `logical_not`,
-    `logical_or`, `logical_xor`, `matmul`, `maximum`, `minimum`, `mod`, `multiply`, `negative`,
+    `logical_or`, `logical_xor`, `matmul`, `maximum`, `minimum`, `mod`, `moments`, `multiply`,
+    `negative`,
     `not_equal`, `pow`, `realdiv`, `reciprocal`, `reduce_all`, `reduce_any`, `reduce_max`,
     `reduce_mean`, `reduce_min`, `reduce_prod`, `reduce_sum`, `relu`, `rint`, `round`, `rsqrt`,
     `saturate_cast`, `scalar_mul`, `sigmoid`, `sign`, `sin`, `sinh`, `softmax`, `sqrt`, `square`,
@@ -34,18 +35,21 @@ Arithmetic, comparisons, conversions of type, reductions (`headrace.ops.math`):
 
 Strings (`headrace.ops.strings`):
 
-    `as_string`, `reduce_join`, `regex_full_match`, `regex_replace`, `split_at_bytes`,
-    `string_join`, `string_length`, `string_lower`, `string_split`, `string_strip`,
-    `string_to_hash_bucket_fast`, `string_to_number`, `string_upper`, `substr`.
+    `as_string`, `decode_base64`, `encode_base64`, `reduce_join`, `regex_full_match`,
+    `regex_replace`, `split_at_bytes`, `string_join`, `string_length`, `string_lower`,
+    `string_split`, `string_strip`, `string_to_hash_bucket`, `string_to_hash_bucket_fast`,
+    `string_to_hash_bucket_strong`, `string_to_number`, `string_upper`, `substr`.
 
 Sparse tensors (`headrace.ops.sparse`):
 
-    `convert_to_tensor_or_sparse_tensor`, `sparse_placeholder`, `sparse_reorder`,
-    `sparse_tensor_to_dense`, `sparse_to_dense`, `SparseTensor`, `SparseTensorValue`.
+    `convert_to_tensor_or_sparse_tensor`, `sparse_merge`, `sparse_placeholder`, `sparse_reorder`,
+    `sparse_tensor_to_dense`, `sparse_to_dense`, `sparse_to_indicator`, `SparseTensor`,
+    `SparseTensorValue`.
 
 Random numbers (`headrace.ops.random`):
 
-    `random_normal`, `random_shuffle`, `random_uniform`, `truncated_normal`.
+    `random_normal`, `random_shuffle`, `random_uniform`, `sample_distorted_bounding_box`,
+    `truncated_normal`.
 
 Decoding records (`headrace.ops.records`):
 
@@ -57,15 +61,18 @@ Decoding records (`headrace.ops.records`):
 Images (`headrace.ops.image`):
 
     `adjust_brightness`, `adjust_contrast`, `adjust_gamma`, `adjust_hue`, `adjust_saturation`,
-    `central_crop`, `convert_image_dtype`, `crop_to_bounding_box`, `decode_and_crop_jpeg`,
-    `decode_bmp`, `decode_gif`, `decode_image`, `decode_jpeg`, `decode_png`, `encode_jpeg`,
-    `encode_png`, `extract_jpeg_shape`, `flip_left_right`, `flip_up_down`, `grayscale_to_rgb`,
-    `hsv_to_rgb`, `is_jpeg`, `pad_to_bounding_box`, `per_image_standardization`,
-    `random_brightness`, `random_contrast`, `random_crop`, `random_flip_left_right`,
-    `random_flip_up_down`, `random_hue`, `random_saturation`, `resize`, `resize_area`,
-    `resize_bicubic`, `resize_bilinear`, `resize_image_with_crop_or_pad`, `resize_image_with_pad`,
-    `resize_images`, `resize_nearest_neighbor`, `ResizeMethod`, `rgb_to_grayscale`, `rgb_to_hsv`,
-    `rgb_to_yiq`, `rgb_to_yuv`, `rot90`, `transpose_image`, `yiq_to_rgb`, `yuv_to_rgb`.
+    `angles_to_projective_transforms`, `central_crop`, `convert_image_dtype`, `crop_and_resize`,
+    `crop_to_bounding_box`, `decode_and_crop_jpeg`, `decode_bmp`, `decode_gif`, `decode_image`,
+    `decode_jpeg`, `decode_png`, `draw_bounding_boxes`, `encode_jpeg`, `encode_png`,
+    `extract_jpeg_shape`, `flip_left_right`, `flip_up_down`, `grayscale_to_rgb`, `hsv_to_rgb`,
+    `is_jpeg`, `pad_to_bounding_box`, `per_image_standardization`, `random_brightness`,
+    `random_contrast`, `random_crop`, `random_flip_left_right`, `random_flip_up_down`,
+    `random_hue`, `random_saturation`, `resize`, `resize_area`, `resize_bicubic`,
+    `resize_bilinear`, `resize_image_with_crop_or_pad`, `resize_image_with_pad`,
+    `resize_images`, `resize_nearest_neighbor`, `ResizeMethod`, `rgb_to_grayscale`,
+    `rgb_to_hsv`, `rgb_to_yiq`, `rgb_to_yuv`, `rot90`, `rotate_images`, `transform_images`,
+    `translate_images`, `translations_to_projective_transforms`, `transpose_image`,
+    `yiq_to_rgb`, `yuv_to_rgb`.
 
 Queues in a graph (`headrace.ops.queues`):
 
@@ -212,6 +219,7 @@ from headrace.ops.image.crop import (
     pad_to_bounding_box,
     resize_image_with_crop_or_pad,
 )
+from headrace.ops.image.crop_and_resize import crop_and_resize
 from headrace.ops.image.decode import (
     decode_and_crop_jpeg,
     decode_bmp,
@@ -222,6 +230,7 @@ from headrace.ops.image.decode import (
     extract_jpeg_shape,
     is_jpeg,
 )
+from headrace.ops.image.draw import draw_bounding_boxes
 from headrace.ops.image.encode import encode_jpeg, encode_png
 from headrace.ops.image.flip import flip_left_right, flip_up_down, rot90, transpose_image
 from headrace.ops.image.random import (
@@ -243,6 +252,13 @@ from headrace.ops.image.resize import (
     resize_images,
     resize_nearest_neighbor,
 )
+from headrace.ops.image.transform import (
+    angles_to_projective_transforms,
+    translations_to_projective_transforms,
+)
+from headrace.ops.image.transform import rotate as rotate_images
+from headrace.ops.image.transform import transform as transform_images
+from headrace.ops.image.transform import translate as translate_images
 from headrace.ops.math.arithmetic import (
     abs,
     add,
@@ -298,7 +314,7 @@ from headrace.ops.math.compare import (
 )
 from headrace.ops.math.cumsum import cumprod, cumsum
 from headrace.ops.math.matmul import matmul
-from headrace.ops.math.nn import l2_normalize, relu, softmax
+from headrace.ops.math.nn import l2_normalize, moments, relu, softmax
 from headrace.ops.math.reduce import (
     argmax,
     argmin,
@@ -316,6 +332,7 @@ from headrace.ops.math.top_k import in_top_k, top_k
 from headrace.ops.math.trigonometry import acos, asin, atan, atan2, cos, cosh, sin, sinh, tan
 from headrace.ops.queues.kinds import FIFOQueue, PaddingFIFOQueue, PriorityQueue, RandomShuffleQueue
 from headrace.ops.queues.queue import QueueBase
+from headrace.ops.random.bounding_box import sample_distorted_bounding_box
 from headrace.ops.random.numbers import random_normal, random_uniform, truncated_normal
 from headrace.ops.random.shuffle import random_shuffle
 from headrace.ops.readers.files import matching_files, read_file, write_file
@@ -340,6 +357,7 @@ from headrace.ops.records.features import (
 from headrace.ops.records.parse_example import parse_example, parse_single_example
 from headrace.ops.records.parse_sequence_example import parse_single_sequence_example
 from headrace.ops.records.tensor_proto import parse_tensor, serialize_tensor
+from headrace.ops.sparse.ids import sparse_merge, sparse_to_indicator
 from headrace.ops.sparse.placeholder import sparse_placeholder
 from headrace.ops.sparse.reorder import sparse_reorder
 from headrace.ops.sparse.tensor import (
@@ -348,9 +366,14 @@ from headrace.ops.sparse.tensor import (
     convert_to_tensor_or_sparse_tensor,
 )
 from headrace.ops.sparse.to_dense import sparse_tensor_to_dense, sparse_to_dense
+from headrace.ops.strings.base64 import decode_base64, encode_base64
 from headrace.ops.strings.case import string_lower, string_strip, string_upper
 from headrace.ops.strings.convert import as_string, string_to_number
-from headrace.ops.strings.hash_bucket import string_to_hash_bucket_fast
+from headrace.ops.strings.hash_bucket import (
+    string_to_hash_bucket,
+    string_to_hash_bucket_fast,
+    string_to_hash_bucket_strong,
+)
 from headrace.ops.strings.join import string_join
 from headrace.ops.strings.reduce_join import reduce_join
 from headrace.ops.strings.regex import regex_full_match, regex_replace
@@ -443,6 +466,7 @@ __all__ = [
     "adjust_gamma",
     "adjust_hue",
     "adjust_saturation",
+    "angles_to_projective_transforms",
     "argmax",
     "argmin",
     "as_string",
@@ -499,10 +523,12 @@ __all__ = [
     "count_nonzero",
     "count_up_to",
     "create_global_step",
+    "crop_and_resize",
     "crop_to_bounding_box",
     "cumprod",
     "cumsum",
     "decode_and_crop_jpeg",
+    "decode_base64",
     "decode_bmp",
     "decode_compressed",
     "decode_csv",
@@ -514,8 +540,10 @@ __all__ = [
     "decode_raw",
     "div_no_nan",
     "divide",
+    "draw_bounding_boxes",
     "dynamic_partition",
     "dynamic_stitch",
+    "encode_base64",
     "encode_jpeg",
     "encode_png",
     "ensure_shape",
@@ -587,6 +615,7 @@ __all__ = [
     "minimum",
     "mod",
     "model_variables",
+    "moments",
     "moving_average_variables",
     "multiply",
     "negative",
@@ -656,8 +685,10 @@ __all__ = [
     "rint",
     "roll",
     "rot90",
+    "rotate_images",
     "round",
     "rsqrt",
+    "sample_distorted_bounding_box",
     "saturate_cast",
     "scalar_mul",
     "scalar_summary",
@@ -673,10 +704,12 @@ __all__ = [
     "size",
     "slice",
     "softmax",
+    "sparse_merge",
     "sparse_placeholder",
     "sparse_reorder",
     "sparse_tensor_to_dense",
     "sparse_to_dense",
+    "sparse_to_indicator",
     "split",
     "split_at_bytes",
     "sqrt",
@@ -691,7 +724,9 @@ __all__ = [
     "string_lower",
     "string_split",
     "string_strip",
+    "string_to_hash_bucket",
     "string_to_hash_bucket_fast",
+    "string_to_hash_bucket_strong",
     "string_to_number",
     "string_upper",
     "substr",
@@ -701,6 +736,9 @@ __all__ = [
     "tile",
     "top_k",
     "trainable_variables",
+    "transform_images",
+    "translate_images",
+    "translations_to_projective_transforms",
     "transpose",
     "transpose_image",
     "truediv",

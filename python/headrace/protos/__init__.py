@@ -12,7 +12,7 @@ from headrace.protos.checkpoint import (
     TensorSliceProto,
     VersionDef,
 )
-from headrace.protos.event import Event, HistogramProto, SessionLog, Summary
+from headrace.protos.event import Event, HistogramProto, SessionLog, Summary, TaggedRunMetadata
 from headrace.protos.example import (
     BytesList,
     Example,
@@ -33,6 +33,14 @@ from headrace.protos.meta_graph import (
     TensorProto,
     VariableDef,
 )
+from headrace.protos.run_metadata import (
+    DeviceStepStats,
+    NodeExecStats,
+    NodeOutput,
+    RunMetadata,
+    StepStats,
+    TensorDescription,
+)
 
 __all__ = [
     "AttrValue",
@@ -41,6 +49,7 @@ __all__ = [
     "BytesList",
     "CheckpointState",
     "CollectionDef",
+    "DeviceStepStats",
     "Event",
     "Example",
     "Feature",
@@ -53,9 +62,15 @@ __all__ = [
     "Int64List",
     "MetaGraphDef",
     "NodeDef",
+    "NodeExecStats",
+    "NodeOutput",
+    "RunMetadata",
     "SequenceExample",
     "SessionLog",
+    "StepStats",
     "Summary",
+    "TaggedRunMetadata",
+    "TensorDescription",
     "TensorProto",
     "TensorShapeProto",
     "TensorSliceProto",

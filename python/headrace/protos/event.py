@@ -9,7 +9,7 @@ from typing import Final
 
 from headrace.protos.schema import Field, build_messages
 
-__all__ = ["Event", "HistogramProto", "SessionLog", "Summary"]
+__all__ = ["Event", "HistogramProto", "SessionLog", "Summary", "TaggedRunMetadata"]
 
 _MESSAGES: Final = build_messages(
     __name__,
@@ -43,6 +43,10 @@ _MESSAGES: Final = build_messages(
             Field("checkpoint_path", 2, "string"),
             Field("msg", 3, "string"),
         ],
+        "TaggedRunMetadata": [
+            Field("tag", 1, "string"),
+            Field("run_metadata", 2, "bytes"),
+        ],
         "Event": [
             Field("wall_time", 1, "double"),
             Field("step", 2, "int64"),
@@ -50,6 +54,7 @@ _MESSAGES: Final = build_messages(
             Field("graph_def", 4, "bytes", oneof="what"),
             Field("summary", 5, "Summary", oneof="what"),
             Field("session_log", 7, "SessionLog", oneof="what"),
+            Field("tagged_run_metadata", 8, "TaggedRunMetadata", oneof="what"),
         ],
     },
     enums={
@@ -61,4 +66,5 @@ _MESSAGES: Final = build_messages(
 HistogramProto = _MESSAGES["HistogramProto"]
 Summary = _MESSAGES["Summary"]
 SessionLog = _MESSAGES["SessionLog"]
+TaggedRunMetadata = _MESSAGES["TaggedRunMetadata"]
 Event = _MESSAGES["Event"]

@@ -8,7 +8,7 @@ from google.protobuf.internal.containers import (
 )
 from google.protobuf.message import Message
 
-__all__ = ["Event", "HistogramProto", "SessionLog", "Summary"]
+__all__ = ["Event", "HistogramProto", "SessionLog", "Summary", "TaggedRunMetadata"]
 
 @final
 class HistogramProto(Message):
@@ -95,6 +95,13 @@ class SessionLog(Message):
     ) -> None: ...
 
 @final
+class TaggedRunMetadata(Message):
+    DESCRIPTOR: Descriptor
+    tag: str
+    run_metadata: bytes
+    def __init__(self, *, tag: str = ..., run_metadata: bytes = ...) -> None: ...
+
+@final
 class Event(Message):
     DESCRIPTOR: Descriptor
     wall_time: float
@@ -105,6 +112,8 @@ class Event(Message):
     def summary(self) -> Summary: ...
     @property
     def session_log(self) -> SessionLog: ...
+    @property
+    def tagged_run_metadata(self) -> TaggedRunMetadata: ...
     def __init__(
         self,
         *,
@@ -114,7 +123,10 @@ class Event(Message):
         graph_def: bytes = ...,
         summary: Summary | None = ...,
         session_log: SessionLog | None = ...,
+        tagged_run_metadata: TaggedRunMetadata | None = ...,
     ) -> None: ...
     def WhichOneof(
         self, oneof_group: Literal["what"]
-    ) -> Literal["file_version", "graph_def", "summary", "session_log"] | None: ...
+    ) -> (
+        Literal["file_version", "graph_def", "summary", "session_log", "tagged_run_metadata"] | None
+    ): ...

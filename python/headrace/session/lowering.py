@@ -2,8 +2,8 @@
 
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable, Container, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,9 @@ from headrace.ops.framework.folding import is_small
 from headrace.session.feeding import as_array
 from headrace.session.resources import Resource, Resources
 from headrace.shapes import TensorShape
+
+if TYPE_CHECKING:
+    from headrace.session.tracing import Tracing
 
 __all__ = ["Lowering"]
 
@@ -48,19 +51,33 @@ class Lowering:
         self._loops: dict[tuple[Operation, tuple[Tensor, ...]], engine.Kernel] = {}
 
     def lower(
-        self, fetches: Sequence[Tensor], targets: Sequence[Operation], feeds: Sequence[Tensor]
+        self,
+        fetches: Sequence[Tensor],
+        targets: Sequence[Operation],
+        feeds: Sequence[Tensor],
+        tracing: "Tracing | None" = None,
     ) -> engine.Program:
         """Returns a program that is fed `feeds` and returns `fetches`; `targets` run for effect.
+
+        With `tracing` its runs tell what each operation does.
 
         Raises:
             OpError: If a resource cannot be made.
             UnimplementedError: If an operation has no kernel.
         """
-        assembly = _Assembly(self, feeds)
-        wanted = [tensor.op for tensor in fetches if tensor not in assembly.slots]
-        for op in _topological_order([*wanted, *targets], assembly.slots):
+        assembly = _Assembly(self, feeds, tracing)
+        for op in self.needed_ops(fetches, targets, feeds):
             assembly.add(op)
         return assembly.build(fetches)
+
+    @staticmethod
+    def needed_ops(
+        fetches: Sequence[Tensor], targets: Sequence[Operation], feeds: Sequence[Tensor]
+    ) -> Iterable[Operation]:
+        """Yields the operations that a run needs, each after those it needs itself."""
+        fed = set(feeds)
+        wanted = [tensor.op for tensor in fetches if tensor not in fed]
+        return _topological_order([*wanted, *targets], fed)
 
     def resource(self, op: Operation) -> _Operand:
         """Returns the session's resource that an operation stands for; a list if it selects one."""
@@ -137,9 +154,13 @@ class _Assembly:
         slots: Where each tensor's value is in a run.
     """
 
-    def __init__(self, lowering: Lowering, feeds: Sequence[Tensor]) -> None:
+    def __init__(
+        self, lowering: Lowering, feeds: Sequence[Tensor], tracing: "Tracing | None"
+    ) -> None:
         self._lowering = lowering
-        self._builder = engine.ProgramBuilder(lowering.rewrites)
+        self._tracing = tracing
+        trace = None if tracing is None else tracing.trace
+        self._builder = engine.ProgramBuilder(lowering.rewrites, trace)
         self.slots = {tensor: self._builder.feed(_code(tensor)) for tensor in feeds}
         self._nodes: dict[Operation, int] = {}
         # The tensors whose values are the same in every run.
@@ -198,7 +219,12 @@ class _Assembly:
                 inputs.append(self.slots[tensor])
         if op.definition.is_random:
             resources.append(self._lowering.generator(op))
-        kernel = self._lowering.kernel(op, resources)
+        if self._tracing is not None and self._lowering.is_by_numpy(op):
+            codes = [_code(tensor) for tensor in op.outputs]
+            function = self._tracing.timed(op.name, _NumpyKernel(op), codes)
+            kernel = engine.ProgramBuilder.function(function, codes)
+        else:
+            kernel = self._lowering.kernel(op, resources)
         return self._builder.node(self._lowering.label(op), kernel, inputs, len(op.outputs), gate)
 
     def _add_loop(self, op: Operation, gate: _Gate) -> tuple[int, int]:
@@ -233,7 +259,9 @@ class _Assembly:
     def _read(self, reader: str, variable: Operation, gate: _Gate) -> int:
         """Adds a read of a variable for operation `reader`, behind the same gate."""
         kernel = self._lowering.kernel(variable, [self._lowering.resource(variable)])
-        _, slot = self._builder.node(reader, kernel, [], 1, gate)
+        # In a trace the time is that of the variable.
+        name = reader if self._tracing is None else variable.name
+        _, slot = self._builder.node(name, kernel, [], 1, gate)
         return slot
 
     def _add_constant(self, tensor: Tensor, value: np.ndarray[Any, Any]) -> None:
@@ -344,12 +372,12 @@ def _code(tensor: Tensor) -> int:
     return int(tensor.dtype.base_dtype.as_datatype_enum)
 
 
-def _is_fed(op: Operation, fed: dict[Tensor, int]) -> bool:
+def _is_fed(op: Operation, fed: Container[Tensor]) -> bool:
     """Whether an operation is a placeholder with a value: nothing has to wait for it."""
     return op.definition.is_placeholder and op.outputs[0] in fed
 
 
-def _topological_order(ops: Iterable[Operation], fed: dict[Tensor, int]) -> Iterable[Operation]:
+def _topological_order(ops: Iterable[Operation], fed: Container[Tensor]) -> Iterable[Operation]:
     """Yields what `ops` need and themselves, each after all it needs; fed tensors need nothing."""
     is_done: dict[Operation, bool] = {}
     stack = list(ops)[::-1]

@@ -11,7 +11,6 @@ __all__ = [
     "ConfigProto",
     "GraphOptions",
     "OptimizerOptions",
-    "RunMetadata",
     "RunOptions",
 ]
 
@@ -118,6 +117,9 @@ class RunOptions(_TimedOptions):
 
     Attributes:
         timeout_in_ms: How long the run may wait; None, 0 or less for the session's option.
+        trace_level: Anything but `NO_TRACE` for step statistics in `run_metadata`, which are the
+            same for all levels.
+        output_partition_graphs: Whether `run_metadata` tells which part of the graph was run.
     """
 
     _timeout = "timeout_in_ms"
@@ -128,7 +130,5 @@ class RunOptions(_TimedOptions):
     FULL_TRACE = 3
 
     timeout_in_ms: int | None
-
-
-class RunMetadata(Options):
-    """Accepted; nothing is written into it."""
+    trace_level: int | None
+    output_partition_graphs: bool | None

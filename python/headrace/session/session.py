@@ -33,6 +33,7 @@ from headrace.ops.queues import QueueBase
 from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue
 from headrace.queues import QueueStatistics
 from headrace.session.cache import RecentlyUsed
+from headrace.session.devices import CPU, DeviceAttributes
 from headrace.session.feeding import as_array, convert_feeds
 from headrace.session.fetching import Fetches, FetchPlan
 from headrace.session.flows import flow_of
@@ -45,8 +46,9 @@ from headrace.session.waits import Waits, Watch
 
 if TYPE_CHECKING:
     from headrace.protos import GraphDef
+    from headrace.session.tracing import Tracing
 
-__all__ = ["InteractiveSession", "Session", "open_sessions"]
+__all__ = ["Session", "open_sessions"]
 
 _Key = TypeVar("_Key")
 
@@ -223,7 +225,8 @@ class Session:
                 tuples, named tuples and dicts of fetches.
             feed_dict: Values to take for tensors instead of computing them.
             options: See `RunOptions`.
-            run_metadata: Accepted for TensorFlow's sake.
+            run_metadata: A `tf.RunMetadata` into which the run writes what `options` ask for: when
+                each operation began and ended. It is emptied first.
 
         Returns:
             The values in the structure of `fetches`: arrays that belong to the caller, NumPy
@@ -236,12 +239,12 @@ class Session:
             TypeError: If a fetch or feed is of a type that cannot be.
             ValueError: If a fetch or feed does not fit the graph.
         """
-        if feed_dict is None and isinstance(fetches, (Tensor, Operation)):
+        if feed_dict is None and run_metadata is None and isinstance(fetches, (Tensor, Operation)):
             return self._run_one(fetches, self._timeout(options))
         self._check_usable()
         plan = self._plan(fetches)
         feeds = convert_feeds(self._graph, feed_dict, self._has_lossy_feeds)
-        return self._run(plan, feeds, self._timeout(options))
+        return self._run(plan, feeds, options, run_metadata)
 
     def make_callable(
         self, fetches: Fetches, feed_list: Sequence[Any] | None = None, accept_options: bool = False
@@ -264,7 +267,9 @@ class Session:
         plan = FetchPlan(self._graph, fetches)
         keys = list(feed_list or [])
         if not keys and isinstance(fetches, (Tensor, Operation)):
-            return lambda options=None, run_metadata=None: self.run(fetches, options=options)
+            return lambda options=None, run_metadata=None: self.run(
+                fetches, options=options, run_metadata=run_metadata
+            )
 
         def run(
             *args: object, options: RunOptions | None = None, run_metadata: object = None
@@ -274,9 +279,13 @@ class Session:
             self._check_usable()
             given = dict(zip(keys, args, strict=True))
             feeds = convert_feeds(self._graph, given, self._has_lossy_feeds)
-            return self._run(plan, feeds, self._timeout(options))
+            return self._run(plan, feeds, options, run_metadata)
 
         return run
+
+    def list_devices(self) -> list[DeviceAttributes]:
+        """Returns the devices that the session can use: the processors, as one."""
+        return [CPU]
 
     def make_stop_flag(self) -> engine.StopFlag:
         """Returns a flag that ends a loop of `make_loop`."""
@@ -426,11 +435,21 @@ class Session:
         results = self._execute(program, [], timeout)
         return results[0] if results else None
 
-    def _run(self, plan: FetchPlan, feeds: dict[Tensor, Any], timeout: float | None) -> Any:
+    def _run(
+        self,
+        plan: FetchPlan,
+        feeds: dict[Tensor, Any],
+        options: RunOptions | None,
+        run_metadata: object,
+    ) -> Any:
         tensors = tuple(tensor for tensor in plan.tensors if tensor not in feeds)
-        program = self._program((tensors, plan.targets, tuple(feeds)))
+        key = tensors, plan.targets, tuple(feeds)
         arrays = [engine.native_array(array) for array in feeds.values()]
-        results = self._execute(program, arrays, timeout)
+        tracing = None if run_metadata is None else _begin_tracing(options, run_metadata)
+        program = self._program(key) if tracing is None else self._lower(key, tracing)
+        results = self._execute(program, arrays, self._timeout(options))
+        if tracing is not None:
+            tracing.tell(self._graph, self._lowering.needed_ops(*key))
         values = dict(zip(tensors, results, strict=True))
         # The value of a tensor that is both fed and fetched is the array that was fed.
         values |= {tensor: feeds[tensor] for tensor in plan.tensors if tensor in feeds}
@@ -450,31 +469,20 @@ class Session:
 
     def _program(self, key: _ProgramKey) -> engine.Program:
         program = self._programs.get(key)
-        if program is None:
-            try:
-                program = self._programs.add(key, self._lowering.lower(*key))
-            except engine.EngineError as error:
-                engine.raise_op_error(error, self._graph)
-        return program
+        return self._programs.add(key, self._lower(key)) if program is None else program
+
+    def _lower(self, key: _ProgramKey, tracing: "Tracing | None" = None) -> engine.Program:
+        try:
+            return self._lowering.lower(*key, tracing)
+        except engine.EngineError as error:
+            engine.raise_op_error(error, self._graph)
 
 
-class InteractiveSession(Session):
-    """A session that is the default session and graph of its thread until it is closed."""
+def _begin_tracing(options: RunOptions | None, run_metadata: object) -> "Tracing | None":
+    # Protocol buffers take longer to load than all the rest.
+    from headrace.session.tracing import begin_tracing  # noqa: PLC0415
 
-    def __init__(
-        self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None
-    ) -> None:
-        super().__init__(target, graph, config)
-        self._installed = ExitStack()
-        if graph is not None:
-            self._installed.enter_context(graph.as_default())
-        # Sessions of a notebook are closed in any order.
-        self._installed.enter_context(default_session(self, is_nesting_enforced=False))
-
-    def close(self) -> None:
-        """Ends the session; it is no longer the default."""
-        super().close()
-        self._installed.close()
+    return begin_tracing(options, run_metadata)
 
 
 def open_sessions() -> list[Session]:

@@ -114,7 +114,6 @@ from headrace.ops.control.static_assertions import (
     is_numeric_tensor,
     is_strictly_increasing,
 )
-from headrace.ops.control.while_loop import while_loop
 from headrace.ops.framework.conversion import is_tensor, register_tensor_conversion_function
 from headrace.ops.image.random import random_crop
 from headrace.ops.math.arithmetic import (
@@ -201,6 +200,7 @@ from headrace.ops.records.features import (
 )
 from headrace.ops.records.parse_sequence_example import parse_single_sequence_example
 from headrace.ops.records.tensor_proto import parse_tensor, serialize_tensor
+from headrace.ops.sparse.ids import sparse_to_indicator
 from headrace.ops.sparse.placeholder import sparse_placeholder
 from headrace.ops.sparse.reorder import sparse_reorder
 from headrace.ops.sparse.tensor import (
@@ -209,9 +209,13 @@ from headrace.ops.sparse.tensor import (
     convert_to_tensor_or_sparse_tensor,
 )
 from headrace.ops.sparse.to_dense import sparse_tensor_to_dense, sparse_to_dense
+from headrace.ops.strings.base64 import decode_base64, encode_base64
 from headrace.ops.strings.case import string_strip
 from headrace.ops.strings.convert import as_string
-from headrace.ops.strings.hash_bucket import string_to_hash_bucket_fast
+from headrace.ops.strings.hash_bucket import (
+    string_to_hash_bucket_fast,
+    string_to_hash_bucket_strong,
+)
 from headrace.ops.strings.join import string_join
 from headrace.ops.strings.regex import regex_replace
 from headrace.ops.variables.assign import (
@@ -253,7 +257,6 @@ from headrace.session import (
     GraphOptions,
     InteractiveSession,
     OptimizerOptions,
-    RunMetadata,
     RunOptions,
     Session,
 )
@@ -279,6 +282,7 @@ from headrace.tf1 import (
     sparse,
     strings,
     summary,
+    test,
     train,
 )
 from headrace.tf1.adapters.array import (
@@ -301,7 +305,15 @@ from headrace.tf1.adapters.array import (
     transpose,
     zeros_like,
 )
-from headrace.tf1.adapters.control import Print, assert_scalar, assert_type, cond, py_func, tuple
+from headrace.tf1.adapters.control import (
+    Print,
+    assert_scalar,
+    assert_type,
+    cond,
+    py_func,
+    tuple,
+    while_loop,
+)
 from headrace.tf1.adapters.math import (
     arg_max,
     arg_min,
@@ -332,7 +344,14 @@ from headrace.tf1.adapters.records import (
     parse_example,
     parse_single_example,
 )
-from headrace.tf1.adapters.strings import reduce_join, string_split, string_to_number, substr
+from headrace.tf1.adapters.sparse import sparse_merge
+from headrace.tf1.adapters.strings import (
+    reduce_join,
+    string_split,
+    string_to_hash_bucket,
+    string_to_number,
+    substr,
+)
 from headrace.tf1.adapters.variables import (
     Variable,
     all_variables,
@@ -364,6 +383,7 @@ if TYPE_CHECKING:
         GraphDef,
         HistogramProto,
         NodeDef,
+        RunMetadata,
         SessionLog,
         Summary,
     )
@@ -490,6 +510,7 @@ __all__ = [
     "cumprod",
     "cumsum",
     "debugging",
+    "decode_base64",
     "decode_compressed",
     "decode_csv",
     "decode_json_example",
@@ -505,6 +526,7 @@ __all__ = [
     "dtypes",
     "dynamic_partition",
     "dynamic_stitch",
+    "encode_base64",
     "ensure_shape",
     "equal",
     "errors",
@@ -662,10 +684,12 @@ __all__ = [
     "size",
     "slice",
     "sparse",
+    "sparse_merge",
     "sparse_placeholder",
     "sparse_reorder",
     "sparse_tensor_to_dense",
     "sparse_to_dense",
+    "sparse_to_indicator",
     "split",
     "sqrt",
     "square",
@@ -678,7 +702,9 @@ __all__ = [
     "string_join",
     "string_split",
     "string_strip",
+    "string_to_hash_bucket",
     "string_to_hash_bucket_fast",
+    "string_to_hash_bucket_strong",
     "string_to_number",
     "strings",
     "substr",
@@ -687,6 +713,7 @@ __all__ = [
     "tables_initializer",
     "tan",
     "tanh",
+    "test",
     "tile",
     "to_complex64",
     "to_complex128",
@@ -738,6 +765,7 @@ if not TYPE_CHECKING:  # For mypy a wrong name is an error.
             "GraphDef": "headrace.protos",
             "HistogramProto": "headrace.protos",
             "NodeDef": "headrace.protos",
+            "RunMetadata": "headrace.protos",
             "SessionLog": "headrace.protos",
             "Summary": "headrace.protos",
             "decode_json_example": "headrace.ops.records.decode_json_example",

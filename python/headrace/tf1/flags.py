@@ -66,6 +66,10 @@ class _Flag:
     required: bool = False
     value: Any = None
 
+    def __str__(self) -> str:
+        # Programs from before TensorFlow 1.5 print what `FLAGS.__flags` has: values, then.
+        return str(self.value)
+
     def set(self, value: object) -> None:
         """Sets the value, given as a string or as such."""
         try:
@@ -83,7 +87,8 @@ class FlagValues:
     """
 
     def __init__(self) -> None:
-        self.__dict__["_flags"] = {}
+        # Programs look into `FLAGS.__dict__["__flags"]`, and list them with `FLAGS.__flags`.
+        self.__dict__["_flags"] = self.__dict__["__flags"] = {}
         self.__dict__["_is_read"] = False
 
     def __call__(self, argv: Sequence[str], known_only: bool = False) -> list[str]:
@@ -154,14 +159,17 @@ class FlagValues:
         # Programs from before TensorFlow 1.5 call this.
         self(sys.argv if args is None else [sys.argv[0], *args], known_only=True)
 
+    def __getattribute__(self, name: str) -> Any:
+        if name == "__flags" and not self._is_read:
+            self(sys.argv)
+        return super().__getattribute__(name)
+
     def __getattr__(self, name: str) -> Any:
-        # Programs list all flags with `FLAGS.__flags`.
-        is_list = name == "__flags"
-        if not is_list and name not in self._flags:
+        if name not in self._flags:
             raise AttributeError(name)
         if not self._is_read:
             self(sys.argv)
-        return self._flags if is_list else self._flags[name].value
+        return self._flags[name].value
 
     def __setattr__(self, name: str, value: object) -> None:
         self[name].set(value)

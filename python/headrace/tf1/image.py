@@ -50,9 +50,12 @@ from headrace.ops.image.random import (
     random_saturation,
 )
 from headrace.ops.image.resize import resize_area
+from headrace.ops.random.bounding_box import sample_distorted_bounding_box
 from headrace.tf1.adapters.image import (
     ResizeMethod,
+    crop_and_resize,
     decode_image,
+    draw_bounding_boxes,
     resize_bicubic,
     resize_bilinear,
     resize_image_with_pad,
@@ -71,6 +74,7 @@ __all__ = [
     "adjust_saturation",
     "central_crop",
     "convert_image_dtype",
+    "crop_and_resize",
     "crop_to_bounding_box",
     "decode_and_crop_jpeg",
     "decode_bmp",
@@ -78,6 +82,7 @@ __all__ = [
     "decode_image",
     "decode_jpeg",
     "decode_png",
+    "draw_bounding_boxes",
     "encode_jpeg",
     "encode_png",
     "extract_jpeg_shape",
@@ -109,6 +114,7 @@ __all__ = [
     "rgb_to_yiq",
     "rgb_to_yuv",
     "rot90",
+    "sample_distorted_bounding_box",
     "transpose",
     "transpose_image",
     "yiq_to_rgb",

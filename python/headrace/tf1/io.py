@@ -25,6 +25,7 @@ from headrace.ops.records.features import (
 )
 from headrace.ops.records.parse_sequence_example import parse_single_sequence_example
 from headrace.ops.records.tensor_proto import parse_tensor, serialize_tensor
+from headrace.ops.strings.base64 import decode_base64, encode_base64
 from headrace.records import TFRecordWriter, tf_record_iterator
 from headrace.tf1.adapters.image import decode_image
 from headrace.tf1.adapters.records import (
@@ -52,6 +53,7 @@ __all__ = [
     "TFRecordWriter",
     "VarLenFeature",
     "decode_and_crop_jpeg",
+    "decode_base64",
     "decode_bmp",
     "decode_compressed",
     "decode_csv",
@@ -61,6 +63,7 @@ __all__ = [
     "decode_json_example",
     "decode_png",
     "decode_raw",
+    "encode_base64",
     "encode_jpeg",
     "encode_png",
     "extract_jpeg_shape",

@@ -7,11 +7,13 @@ from headrace.ops.strings.case import string_strip as strip
 from headrace.ops.strings.case import string_upper as upper
 from headrace.ops.strings.convert import as_string
 from headrace.ops.strings.hash_bucket import string_to_hash_bucket_fast as to_hash_bucket_fast
+from headrace.ops.strings.hash_bucket import string_to_hash_bucket_strong as to_hash_bucket_strong
 from headrace.ops.strings.join import string_join as join
 from headrace.ops.strings.regex import regex_full_match, regex_replace
 from headrace.tf1.adapters.strings import reduce_join, substr
 from headrace.tf1.adapters.strings import split_strings as split
 from headrace.tf1.adapters.strings import string_length as length
+from headrace.tf1.adapters.strings import string_to_hash_bucket as to_hash_bucket
 from headrace.tf1.adapters.strings import string_to_number as to_number
 from headrace.tf1.namespace import namespace
 
@@ -26,7 +28,9 @@ __all__ = [
     "split",
     "strip",
     "substr",
+    "to_hash_bucket",
     "to_hash_bucket_fast",
+    "to_hash_bucket_strong",
     "to_number",
     "upper",
 ]

@@ -10,7 +10,7 @@ from headrace.tf1.namespace import namespace
 
 if TYPE_CHECKING:
     from headrace.events import FileWriter, FileWriterCache
-    from headrace.protos import Event, SessionLog, Summary
+    from headrace.protos import Event, SessionLog, Summary, TaggedRunMetadata
 
 __all__ = [
     "Event",
@@ -18,6 +18,7 @@ __all__ = [
     "FileWriterCache",
     "SessionLog",
     "Summary",
+    "TaggedRunMetadata",
     "histogram",
     "image",
     "merge",
@@ -28,7 +29,7 @@ __all__ = [
 # What needs protocol buffers is loaded when it is first used.
 _LATE = {
     **dict.fromkeys(("FileWriter", "FileWriterCache"), "headrace.events"),
-    **dict.fromkeys(("Event", "SessionLog", "Summary"), "headrace.protos"),
+    **dict.fromkeys(("Event", "SessionLog", "Summary", "TaggedRunMetadata"), "headrace.protos"),
 }
 
 if not TYPE_CHECKING:  # For mypy a wrong name is an error.

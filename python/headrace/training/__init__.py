@@ -12,6 +12,7 @@ from headrace.training.monitored_session import (
     SingularMonitoredSession,
 )
 from headrace.training.placement import replica_device_setter
+from headrace.training.profiler_hook import ProfilerHook
 from headrace.training.reporting_hooks import (
     FinalOpsHook,
     LoggingTensorHook,
@@ -53,6 +54,7 @@ __all__ = [
     "MonitoredTrainingSession",
     "NanLossDuringTrainingError",
     "NanTensorHook",
+    "ProfilerHook",
     "Scaffold",
     "SecondOrStepTimer",
     "Server",

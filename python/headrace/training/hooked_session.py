@@ -10,8 +10,9 @@ from typing import Any, Final
 from headrace.coordinator import Coordinator, exception_of
 from headrace.errors import AbortedError, UnavailableError
 from headrace.graph import GraphKeys
+from headrace.protos import RunMetadata
 from headrace.queue_runner import start_queue_runners
-from headrace.session import RunMetadata, RunOptions, Session
+from headrace.session import RunOptions, Session
 from headrace.training.run_hook import (
     SessionRunArgs,
     SessionRunContext,

@@ -13,7 +13,8 @@ from typing import Any, Final, NoReturn, Self, TypeVar
 
 from headrace.errors import OutOfRangeError
 from headrace.graph import Graph, get_default_graph
-from headrace.session import ConfigProto, RunMetadata, RunOptions, Session
+from headrace.protos import RunMetadata
+from headrace.session import ConfigProto, RunOptions, Session
 from headrace.training.checkpoint_hook import CheckpointSaverHook
 from headrace.training.hooked_session import PREEMPTION_ERRORS, HookedSession
 from headrace.training.reporting_hooks import StepCounterHook, SummarySaverHook

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from headrace.coordinator import Coordinator
-from headrace.session import RunMetadata, RunOptions, Session
+from headrace.protos import RunMetadata
+from headrace.session import RunOptions, Session
 
 __all__ = ["SessionRunArgs", "SessionRunContext", "SessionRunHook", "SessionRunValues"]
 

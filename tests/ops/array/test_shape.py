@@ -41,3 +41,9 @@ def test_sizes_are_int32_or_int64():
     words = "Value passed to parameter 'out_type' has DataType float32 not in list of allowed"
     with pytest.raises(TypeError, match=words):
         tf.shape(tf.placeholder(tf.int32), out_type=tf.float32)
+
+
+def test_size_and_rank_of_a_sparse_tensor_are_those_of_the_whole(run):
+    words = tf.string_split(["a b c", "d"])
+    assert run([tf.size(words), tf.rank(words), tf.shape(words)[1]]) == [6, 2, 3]
+    assert tf.size(words, out_type=tf.int64).dtype == tf.int64

@@ -42,3 +42,15 @@ def test_vectors_get_length_one(run):
     np.testing.assert_allclose(run(tf.nn.l2_normalize(rows, dim=1)), expected, rtol=1e-6)
     whole = run(tf.nn.l2_normalize(rows))
     np.testing.assert_allclose(np.sum(whole**2), 1.0, rtol=1e-6)
+
+
+def test_moments_are_mean_and_variance(run):
+    rows = tf.constant([[1.0, 2.0], [3.0, 6.0]])
+    mean, variance = tf.nn.moments(rows, [0])
+    assert [x.tolist() for x in run([mean, variance])] == [[2.0, 4.0], [1.0, 4.0]]
+    kept, _ = tf.nn.moments(rows, axes=[0, 1], keep_dims=True)
+    assert kept.shape == [1, 1]
+    half, _ = tf.nn.moments(tf.cast(rows, tf.float16), [1])
+    assert half.dtype == tf.float16
+    with pytest.raises(ValueError, match="Cannot specify both"):
+        tf.nn.moments(rows, [0], keep_dims=True, keepdims=True)

@@ -4,6 +4,10 @@ import pytest
 
 import headrace.tf1 as tf
 
+# What TensorFlow gives for the words below.
+STRONG = [646, 622, 435, 326]
+FIRST = [868, 938, 899, 341]
+
 
 def test_buckets_are_tensorflows(run):
     words = ["a", "hello", "", "x" * 20, "y" * 40, "z" * 70, "w" * 200]
@@ -19,3 +23,25 @@ def test_there_is_a_bucket_at_least():
         tf.string_to_hash_bucket_fast("a", 0)
     with pytest.raises(TypeError, match="Expected string passed to parameter 'input'"):
         tf.string_to_hash_bucket_fast(5, 3)
+
+
+def test_hashes_with_a_key_and_the_first_ones_are_tensorflows(run):
+    words = ["a", "hello", "", "x" * 20]
+    strong = tf.string_to_hash_bucket_strong(words, 1000, [1, 2])
+    assert (strong.dtype, strong.shape) == (tf.int64, [4])
+    first = tf.string_to_hash_bucket(words, 1000)
+    assert run([strong, first])[0].tolist() == STRONG
+    assert run(first).tolist() == FIRST
+    assert run(tf.strings.to_hash_bucket_strong("a", 1000, (1, 2))) == STRONG[0]
+    assert run(tf.strings.to_hash_bucket(input="a", num_buckets=1000)) == FIRST[0]
+
+
+def test_keys_and_buckets_are_checked(run):
+    with pytest.raises(TypeError, match="Expected list for 'key' argument"):
+        tf.string_to_hash_bucket_strong("a", 9, 5)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="Key must have 2 elements"):
+        run(tf.string_to_hash_bucket_strong("a", 9, [1]))
+    with pytest.raises(TypeError, match="num_buckets is None, expected an integer"):
+        tf.string_to_hash_bucket("a")
+    with pytest.raises(ValueError, match="passed 0 less than minimum 1"):
+        tf.string_to_hash_bucket("a", 0)

@@ -382,3 +382,14 @@ def test_refuses(arguments, error, words):
     ):
         pass
     assert tf.get_variable_scope().name == tf.get_default_graph().get_name_scope() == ""
+
+
+def test_an_initializer_may_take_all_arguments_that_there_were(run):
+    def rows(shape, dtype, partition_info):
+        assert partition_info is None
+        return np.ones(shape, dtype.as_numpy_dtype)
+
+    variable = tf.get_variable("rows", [2], initializer=rows)
+    with tf.Session() as session:
+        session.run(variable.initializer)
+        assert session.run(variable).tolist() == [1.0, 1.0]

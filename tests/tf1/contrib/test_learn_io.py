@@ -76,3 +76,28 @@ def test_what_is_refused(pattern, arguments, message):
     given = {"file_pattern": pattern, "batch_size": 2, "reader": tf.TFRecordReader}
     with pytest.raises(ValueError, match=message):
         io.read_batch_examples(**given | arguments)
+
+
+def test_run_n_does_everything_around_the_fetches():
+    number = tf.train.range_input_producer(3, num_epochs=1, shuffle=False).dequeue()
+    counter = tf.Variable(10)
+    fetched = tf.contrib.learn.run_n({"n": number, "c": counter}, n=2)
+    assert fetched == [{"n": 0, "c": 10}, {"n": 1, "c": 10}]
+    assert tf.contrib.learn.run_n({"n": number}, n=9) == [{"n": 0}, {"n": 1}, {"n": 2}]
+    with pytest.raises(ValueError, match="got nothing to fetch"):
+        tf.contrib.learn.run_n({})
+
+
+def test_run_n_restores_a_checkpoint(tmp_path):
+    counter = tf.Variable(10, name="counter")
+    with tf.Session() as session:
+        session.run(counter.initializer)
+        session.run(counter.assign(77))
+        path = tf.train.Saver().save(session, str(tmp_path / "model"))
+    assert tf.contrib.learn.run_n({"c": counter}, restore_checkpoint_path=path) == [{"c": 77}]
+
+
+def test_modes_are_names():
+    learn, estimator = tf.contrib.learn.ModeKeys, tf.estimator.ModeKeys
+    assert [learn.TRAIN, learn.EVAL, learn.INFER] == ["train", "eval", "infer"]
+    assert [estimator.TRAIN, estimator.EVAL, estimator.PREDICT] == ["train", "eval", "infer"]

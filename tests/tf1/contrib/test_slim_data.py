@@ -210,3 +210,13 @@ def test_raw_images_are_not_decoded():
 def test_what_handlers_refuse(make, message):
     with pytest.raises(ValueError, match=message):
         make()
+
+
+def test_labels_become_rows_with_a_one():
+    rows = tf.contrib.slim.one_hot_encoding(
+        tf.constant([2, 0], tf.int32), 3, on_value=5.0, outputs_collections="ends"
+    )
+    assert rows.dtype == tf.float32
+    with tf.Session() as session:
+        assert session.run(rows).tolist() == [[0.0, 0.0, 5.0], [5.0, 0.0, 0.0]]
+    assert tf.get_collection("ends") == [rows]

@@ -4,6 +4,9 @@ use crate::error::{Error, Result};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
+/// All numbers are counts. One above this was made up, and adding to it would overflow.
+const MOST: u64 = i64::MAX as u64;
+
 /// Where the rows of a node can be taken up again: a state that the node had, and how many of the rows that it gave from
 /// there on come before.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -72,9 +75,12 @@ impl Mark {
         self.skip
     }
 
-    /// The numbers of a node that has `N` of them; `None` for the beginning.
+    /// The numbers of a node that has `N` of them, none above [`MOST`]; `None` for the beginning.
     pub fn numbers<const N: usize>(&self) -> Result<Option<[u64; N]>> {
         let Some(state) = &self.state else { return Ok(None) };
+        if state.numbers.iter().any(|number| *number > MOST) {
+            return Err(damaged());
+        }
         <[u64; N]>::try_from(&state.numbers[..]).map(Some).map_err(|_| damaged())
     }
 
@@ -167,6 +173,7 @@ mod tests {
         assert_eq!(mark(7).numbers().unwrap(), Some([7]));
         assert!(mark(7).numbers::<2>().is_err() && mark(7).input(0).is_err());
         assert_eq!(Mark::default().numbers::<2>().unwrap(), None);
+        assert!(mark(MOST).numbers::<1>().is_ok() && mark(MOST + 1).numbers::<1>().is_err());
         assert_eq!(Mark::default().input(3).unwrap(), Mark::default());
     }
 }

@@ -7,6 +7,7 @@ mod hosted;
 mod looping;
 mod passes;
 mod repeated;
+pub mod trace;
 
 pub use crate::kernel::{HostCall, HostFunction};
 pub use builder::ProgramBuilder;

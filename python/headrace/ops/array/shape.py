@@ -59,9 +59,11 @@ def size(input: TensorLike, out_type: DTypeLike = dtypes.int32, name: str | None
         return _measure("Size", tensor, scope, out_type, lambda x: x.size)
 
 
-def rank(input: TensorLike, name: str | None = None) -> Tensor:
-    """Returns the number of dimensions of a tensor as an int32 scalar."""
+def rank(input: TensorLike | SparseTensor, name: str | None = None) -> Tensor:
+    """Returns the number of dimensions of a tensor, dense or sparse, as an int32 scalar."""
     with name_scope(name, "Rank", [input]) as scope:
+        if isinstance(input, SparseTensor):
+            return size(input.dense_shape, name=scope)
         tensor = convert_to_tensor(input)
         if tensor.shape.rank is not None:
             return constant(tensor.shape.rank, dtypes.int32, name=scope)

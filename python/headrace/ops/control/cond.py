@@ -67,7 +67,8 @@ def cond(
         if_false = _Branch(predicate, False, false_fn, "false_fn", strict)
         _check_same(if_true, if_false)
         merged = (
-            _merge(predicate, *pair) for pair in zip(if_false.leaves, if_true.leaves, strict=True)
+            merge_branches(predicate, *pair)
+            for pair in zip(if_false.leaves, if_true.leaves, strict=True)
         )
         return if_true.pack(merged)
 
@@ -154,7 +155,11 @@ def _check_same(if_true: _Branch, if_false: _Branch) -> None:
         )
 
 
-def _merge(predicate: Tensor, if_false: Tensor, if_true: Tensor) -> Tensor:
+def merge_branches(predicate: Tensor, if_false: Tensor, if_true: Tensor) -> Tensor:
+    """Returns the one of two tensors of a type that a bool scalar chooses.
+
+    It has no value if the chosen one has none.
+    """
     op = get_default_graph().create_op(
         "Merge",
         [if_false, if_true, predicate],

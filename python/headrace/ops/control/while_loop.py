@@ -28,9 +28,9 @@ def while_loop(
     parallel_iterations: int = 10,
     back_prop: bool = True,
     swap_memory: bool = False,
-    name: str | None = None,
     maximum_iterations: TensorLike | None = None,
     return_same_structure: bool = False,
+    name: str | None = None,
 ) -> Any:
     """Repeats a part of the graph while a condition holds.
 
@@ -48,9 +48,9 @@ def while_loop(
         parallel_iterations: Checked and not used: the next iteration begins when one has ended.
         back_prop: Not used.
         swap_memory: Not used.
-        name: Name of the scope.
         maximum_iterations: An integer scalar: the most iterations; None for any number.
         return_same_structure: Whether a list of one stays a list.
+        name: Name of the scope.
 
     Returns:
         The last values, in the structure that `body` returns; a single one without its list, unless

@@ -1,6 +1,6 @@
-"""Activations and normalisation: ReLU, softmax, L2 norm.
+"""Activations and normalisation: ReLU, softmax, L2 norm, mean and variance.
 
-Source: `tf.nn.relu`, `tf.nn.softmax` and `tf.nn.l2_normalize` of TensorFlow 1.15.
+Source: `tf.nn.relu`, `tf.nn.softmax`, `tf.nn.l2_normalize` and `tf.nn.moments` of TensorFlow 1.15.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from headrace import dtypes
 from headrace.errors import InvalidArgumentError
 from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
@@ -17,10 +18,11 @@ from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.framework.elementwise import FLOATS, REALS, reals_by_either, unary
 from headrace.ops.framework.inference import ShapeConflict
 from headrace.ops.framework.kernel import Array, fail
-from headrace.ops.math.arithmetic import maximum, multiply, rsqrt, square
-from headrace.ops.math.reduce import reduce_sum
+from headrace.ops.math.arithmetic import maximum, multiply, rsqrt, square, squared_difference
+from headrace.ops.math.cast import cast
+from headrace.ops.math.reduce import reduce_mean, reduce_sum
 
-__all__ = ["l2_normalize", "relu", "softmax"]
+__all__ = ["l2_normalize", "moments", "relu", "softmax"]
 
 
 def relu(features: TensorLike, name: str | None = None) -> Tensor:
@@ -85,6 +87,31 @@ def l2_normalize(
         tensor = convert_to_tensor(x, name="x")
         squares = reduce_sum(square(tensor), axis, keepdims=True)
         return multiply(tensor, rsqrt(maximum(squares, epsilon)), name=scope)
+
+
+def moments(
+    x: TensorLike, axes: TensorLike, keepdims: bool = False, name: str | None = None
+) -> tuple[Tensor, Tensor]:
+    """Returns the mean and the variance along some axes.
+
+    Args:
+        x: A float tensor.
+        axes: The axes, a list of integers.
+        keepdims: Whether they stay, with size 1.
+        name: Name of the scope.
+    """
+    with name_scope(name, "moments", [x, axes]):
+        tensor = convert_to_tensor(x, name="x")
+        is_half = tensor.dtype.base_dtype == dtypes.float16
+        numbers = cast(tensor, dtypes.float32) if is_half else tensor
+        mean = reduce_mean(numbers, axes, keepdims=True, name="mean")
+        differences = squared_difference(numbers, mean)
+        variance = reduce_mean(differences, axes, keepdims=keepdims, name="variance")
+        if not keepdims:
+            mean = reduce_mean(mean, axes)
+        if is_half:
+            mean, variance = cast(mean, dtypes.float16), cast(variance, dtypes.float16)
+        return mean, variance
 
 
 def _text(axis: int, rank: int) -> str:

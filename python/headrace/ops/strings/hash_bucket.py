@@ -1,16 +1,23 @@
 """Hashing strings into buckets.
 
-Source: `tf.strings.to_hash_bucket_fast` of TensorFlow 1.15.
+Source: `tf.strings.to_hash_bucket_fast` and its kin of TensorFlow 1.15.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
 
 from headrace import dtypes
 from headrace.graph import Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.batching import elementwise
 
-__all__ = ["string_to_hash_bucket_fast"]
+__all__ = [
+    "string_to_hash_bucket",
+    "string_to_hash_bucket_fast",
+    "string_to_hash_bucket_strong",
+]
 
 
 def string_to_hash_bucket_fast(
@@ -32,18 +39,84 @@ def string_to_hash_bucket_fast(
     Raises:
         ValueError: If there is no bucket.
     """
+    return _hashed("StringToHashBucketFast", "input", input, num_buckets, name)
+
+
+def string_to_hash_bucket_strong(
+    input: TensorLike, num_buckets: int, key: Sequence[int], name: str | None = None
+) -> Tensor:
+    """Hashes each string into a bucket, with a key, and returns the bucket's number.
+
+    Equal strings have equal numbers, on every machine and in every version. Nobody who does not
+    know the key can make many strings that share a bucket. The hash (SipHash) is slower than that
+    of `string_to_hash_bucket_fast`.
+
+    Args:
+        input: The strings.
+        num_buckets: How many buckets there are.
+        key: Two integers.
+        name: Name of the operation.
+
+    Returns:
+        An int64 tensor of the same shape, in [0, num_buckets). A run with a key of another length
+        ends with InvalidArgumentError.
+
+    Raises:
+        TypeError: If the key is no list.
+        ValueError: If there is no bucket.
+    """
+    if not isinstance(key, (list, tuple)):
+        raise TypeError(
+            "Expected list for 'key' argument to 'string_to_hash_bucket_strong' Op, not "
+            f"{key!r}. Give two integers."
+        )
+    attrs = {"key": [int(number) for number in key]}
+    return _hashed("StringToHashBucketStrong", "input", input, num_buckets, name, attrs)
+
+
+def string_to_hash_bucket(
+    string_tensor: TensorLike, num_buckets: int, name: str | None = None
+) -> Tensor:
+    """Hashes each string into a bucket by the hash of the first versions of TensorFlow.
+
+    New programs take `string_to_hash_bucket_fast`, which is better and will never change.
+
+    Args:
+        string_tensor: The strings.
+        num_buckets: How many buckets there are.
+        name: Name of the operation.
+
+    Returns:
+        An int64 tensor of the same shape, in [0, num_buckets).
+
+    Raises:
+        ValueError: If there is no bucket.
+    """
+    return _hashed("StringToHashBucket", "string_tensor", string_tensor, num_buckets, name)
+
+
+def _hashed(
+    op_type: str,
+    parameter: str,
+    strings: TensorLike,
+    num_buckets: int,
+    name: str | None,
+    more: dict[str, Any] | None = None,
+) -> Tensor:
     if num_buckets < 1:
         raise ValueError(
-            f"Attr 'num_buckets' of 'StringToHashBucketFast' Op passed {num_buckets} less than "
-            "minimum 1. Ask for at least one bucket."
+            f"Attr 'num_buckets' of '{op_type}' Op passed {num_buckets} less than minimum 1. Ask "
+            "for at least one bucket."
         )
 
     def infer(strings: Tensor) -> Outputs:
         return [(dtypes.int64, strings.shape)]
 
-    inputs = [Input("input", input, dtypes.string)]
-    attrs = {"num_buckets": num_buckets}
-    return apply_op("StringToHashBucketFast", inputs, infer, name=name, attrs=attrs).outputs[0]
+    inputs = [Input(parameter, strings, dtypes.string)]
+    attrs = {"num_buckets": num_buckets, **(more or {})}
+    return apply_op(op_type, inputs, infer, name=name, attrs=attrs).outputs[0]
 
 
+define("StringToHashBucket", batch_rule=elementwise)
 define("StringToHashBucketFast", batch_rule=elementwise)
+define("StringToHashBucketStrong", batch_rule=elementwise)

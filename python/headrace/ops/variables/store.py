@@ -142,10 +142,12 @@ def _initial_value(
     if not callable(initializer):
         return initializer, None
     function: Any = initializer() if inspect.isclass(initializer) else initializer
+    parameters = inspect.signature(function).parameters
     if shape.is_fully_defined():
-        return lambda: function(shape.as_list(), dtype=dtype), dtype
-    parameters = inspect.signature(function).parameters.values()
-    if any(_is_required(parameter) for parameter in parameters):
+        # No variable is divided here, but the programs' functions may take this argument.
+        part = {"partition_info": None} if "partition_info" in parameters else {}
+        return lambda: function(shape.as_list(), dtype=dtype, **part), dtype
+    if any(_is_required(parameter) for parameter in parameters.values()):
         raise ValueError(
             "The initializer passed is not valid. It should be a callable with no arguments and "
             "the shape should not be provided or an instance of `tf.keras.initializers.*' and "

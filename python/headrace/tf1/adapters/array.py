@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from headrace import dtypes, ops
 from headrace.dtypes import DTypeLike
-from headrace.graph import Tensor, TensorLike
+from headrace.graph import Tensor, TensorLike, name_scope
 from headrace.ops.sparse.tensor import SparseTensor
 from headrace.tf1.adapters.arguments import only_one
 
@@ -173,9 +173,17 @@ def shape(
     return ops.shape(input, out_type, name)
 
 
-def size(input: TensorLike, name: str | None = None, out_type: DTypeLike = dtypes.int32) -> Tensor:
-    """Calls `ops.size` with the arguments in their old order."""
-    return ops.size(input, out_type, name)
+def size(
+    input: TensorLike | SparseTensor, name: str | None = None, out_type: DTypeLike = dtypes.int32
+) -> Tensor:
+    """Calls `ops.size` with the arguments in their old order.
+
+    Of a sparse tensor, elements that are not stored count too.
+    """
+    if not isinstance(input, SparseTensor):
+        return ops.size(input, out_type, name)
+    with name_scope(name, "Size", [input]) as scope:
+        return ops.reduce_prod(ops.cast(input.dense_shape, out_type), 0, name=scope)
 
 
 def transpose(

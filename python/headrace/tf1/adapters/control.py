@@ -1,6 +1,6 @@
-"""Conditions and printing under the names of TensorFlow 1.
+"""Conditions, loops and printing under the names of TensorFlow 1.
 
-Source: `tf.cond` and `tf.Print` of TensorFlow 1.15.
+Source: `tf.cond`, `tf.while_loop` and `tf.Print` of TensorFlow 1.15.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -17,6 +17,7 @@ __all__ = [
     "cond",
     "py_func",
     "tuple",
+    "while_loop",
 ]
 
 
@@ -38,6 +39,33 @@ def cond(
     true_fn = _either(true_fn, fn1, "true_fn", "fn1")
     false_fn = _either(false_fn, fn2, "false_fn", "fn2")
     return ops.cond(pred, true_fn, false_fn, strict, name)
+
+
+def while_loop(
+    cond: Callable[..., Any],
+    body: Callable[..., Any],
+    loop_vars: Any,
+    shape_invariants: Any = None,
+    parallel_iterations: int = 10,
+    back_prop: bool = True,
+    swap_memory: bool = False,
+    name: str | None = None,
+    maximum_iterations: TensorLike | None = None,
+    return_same_structure: bool = False,
+) -> Any:
+    """Calls `ops.while_loop` with the arguments in their old order."""
+    return ops.while_loop(
+        cond,
+        body,
+        loop_vars,
+        shape_invariants,
+        parallel_iterations,
+        back_prop,
+        swap_memory,
+        maximum_iterations,
+        return_same_structure,
+        name,
+    )
 
 
 def _either(

@@ -1,6 +1,6 @@
-"""Resizing under the names of TensorFlow 1: methods are numbers.
+"""Images under the names of TensorFlow 1; methods of resizing are numbers there.
 
-Source: `tf.image.resize_images` of TensorFlow 1.15.
+Source: `tf.image.resize_images` and its kin of TensorFlow 1.15.
 """
 
 from typing import Any, Final, TypeAlias, cast
@@ -10,10 +10,13 @@ import numpy as np
 from headrace import dtypes, ops
 from headrace.dtypes import DTypeLike
 from headrace.graph import SupportsTensor, Tensor, TensorLike
+from headrace.tf1.adapters.arguments import only_one
 
 __all__ = [
     "ResizeMethod",
+    "crop_and_resize",
     "decode_image",
+    "draw_bounding_boxes",
     "resize_bicubic",
     "resize_bilinear",
     "resize_image_with_pad",
@@ -114,3 +117,39 @@ def resize_nearest_neighbor(
 ) -> Tensor:
     """Calls `ops.resize_nearest_neighbor` with the arguments in their old order."""
     return ops.resize_nearest_neighbor(images, size, align_corners, half_pixel_centers, name)
+
+
+def draw_bounding_boxes(
+    images: TensorLike,
+    boxes: TensorLike,
+    name: str | None = None,
+    colors: TensorLike | None = None,
+) -> Tensor:
+    """Calls `ops.draw_bounding_boxes` with the arguments in their old order."""
+    return ops.draw_bounding_boxes(images, boxes, colors, name)
+
+
+def crop_and_resize(
+    image: TensorLike,
+    boxes: TensorLike,
+    box_ind: TensorLike | None = None,
+    crop_size: TensorLike | None = None,
+    method: str = "bilinear",
+    extrapolation_value: float = 0,
+    name: str | None = None,
+    box_indices: TensorLike | None = None,
+) -> Tensor:
+    """Calls `ops.crop_and_resize`; `box_ind` and `box_indices` are names of one argument.
+
+    Raises:
+        ValueError: If the numbers of the images are given twice, or they or the size not at all.
+    """
+    numbers = only_one("box_indices", box_indices, "box_ind", box_ind)
+    for parameter, value in (("box_ind", numbers), ("crop_size", crop_size)):
+        if value is None:
+            raise ValueError(
+                f"crop_and_resize: '{parameter}' is None, expected integers. Give {parameter}."
+            )
+    return ops.crop_and_resize(
+        image, boxes, numbers, cast(TensorLike, crop_size), method, extrapolation_value, name
+    )

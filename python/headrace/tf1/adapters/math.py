@@ -24,6 +24,7 @@ __all__ = [
     "floor_div",
     "l2_normalize",
     "matmul",
+    "moments",
     "reduce_all",
     "reduce_any",
     "reduce_max",
@@ -213,6 +214,25 @@ def l2_normalize(
         ValueError: If both names are given.
     """
     return ops.l2_normalize(x, only_one("axis", axis, "dim", dim), epsilon, name)
+
+
+def moments(
+    x: TensorLike,
+    axes: TensorLike,
+    shift: object = None,
+    name: str | None = None,
+    keep_dims: bool | None = None,
+    keepdims: bool | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Calls `ops.moments`; takes `keep_dims`, the old name of `keepdims`, too.
+
+    `shift` is accepted and has no effect, as in TensorFlow 1.15.
+
+    Raises:
+        ValueError: If both names are given.
+    """
+    keep = only_one("keepdims", keepdims, "keep_dims", keep_dims)
+    return ops.moments(x, axes, bool(keep), name)
 
 
 def verify_tensor_all_finite(

@@ -1,7 +1,7 @@
 """Operations over strings under the names of TensorFlow 1.
 
-Source: `tf.reduce_join`, `tf.string_split`, `tf.strings.split` and `tf.string_to_number` of
-TensorFlow 1.15.
+Source: `tf.reduce_join`, `tf.string_split`, `tf.strings.split`, `tf.string_to_hash_bucket` and
+`tf.string_to_number` of TensorFlow 1.15.
 """
 
 from typing import cast
@@ -17,6 +17,7 @@ __all__ = [
     "split_strings",
     "string_length",
     "string_split",
+    "string_to_hash_bucket",
     "string_to_number",
     "substr",
 ]
@@ -115,3 +116,21 @@ def substr(
 ) -> Tensor:
     """Calls `ops.substr` with the arguments in their old order."""
     return ops.substr(input, pos, len, unit, name)
+
+
+def string_to_hash_bucket(
+    string_tensor: TensorLike | None = None,
+    num_buckets: int | None = None,
+    name: str | None = None,
+    input: TensorLike | None = None,
+) -> Tensor:
+    """Calls `ops.string_to_hash_bucket`; `input` is another name of `string_tensor`.
+
+    Raises:
+        TypeError: If there is no number of buckets.
+        ValueError: If the strings are given twice or not at all, or there is no bucket.
+    """
+    strings = only_one("input", input, "string_tensor", string_tensor)
+    if num_buckets is None:
+        raise TypeError("string_to_hash_bucket: num_buckets is None, expected an integer. Give it.")
+    return ops.string_to_hash_bucket(strings, num_buckets, name)

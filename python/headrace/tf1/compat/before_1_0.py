@@ -5,24 +5,26 @@
 Source: TensorFlow 0.12.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
 
-from headrace import ops
+from headrace import dtypes, ops
 from headrace.events import FileWriter
 from headrace.graph import GraphKeys, Tensor, TensorLike
 from headrace.ops.summary.histogram import histogram
 from headrace.ops.summary.image import image
 from headrace.ops.summary.merge import merge, merge_all
 from headrace.ops.summary.scalar import scalar
-from headrace.tf1.adapters import array
+from headrace.tf1.adapters import array, records
 from headrace.tf1.adapters import image as images
 from headrace.tf1.adapters.math import matmul
 
 __all__ = [
     "OVERLAYS",
+    "SparseTensor",
     "batch_matmul",
     "concat",
     "histogram_summary",
@@ -30,6 +32,8 @@ __all__ = [
     "merge_all_summaries",
     "merge_summary",
     "pack",
+    "parse_example",
+    "parse_single_example",
     "resize_images",
     "reverse",
     "scalar_summary",
@@ -67,10 +71,10 @@ def split(split_dim: int, num_split: int, value: TensorLike, name: str = "split"
 
 def reverse(tensor: TensorLike, dims: Any, name: str | None = None) -> Tensor:
     """Reverses the axes for which `dims` has True; numbers of axes are understood too."""
-    flags = np.asarray(dims) if not isinstance(dims, Tensor) else None
-    if flags is not None and flags.dtype == np.bool_:
-        dims = np.flatnonzero(flags).astype(np.int32)
-    return ops.reverse(tensor, dims, name)
+    flags = ops.convert_to_tensor(dims)
+    if flags.dtype != dtypes.bool:
+        return ops.reverse(tensor, flags, name)
+    return ops.reverse(tensor, ops.reshape(ops.where(flags), [-1]), name)
 
 
 def select(condition: TensorLike, t: TensorLike, e: TensorLike, name: str | None = None) -> Tensor:
@@ -138,13 +142,52 @@ def resize_images(images_: TensorLike, *args: Any, **kwargs: Any) -> Tensor:
     return images.resize_images(images_, *args, **kwargs)
 
 
+def parse_example(serialized: TensorLike, *args: Any, **kwargs: Any) -> dict[str, Any]:
+    """Calls `parse_example`; keys, types and shapes may be lists, as before 0.7."""
+    return _parse(records.parse_example, serialized, *args, **kwargs)
+
+
+def parse_single_example(serialized: TensorLike, *args: Any, **kwargs: Any) -> dict[str, Any]:
+    """Calls `parse_single_example`; keys, types and shapes may be lists, as before 0.7."""
+    return _parse(records.parse_single_example, serialized, *args, **kwargs)
+
+
+def _parse(parse: Any, serialized: TensorLike, *args: Any, **kwargs: Any) -> dict[str, Any]:
+    if not kwargs.keys() & {"dense_keys", "sparse_keys"}:
+        found: dict[str, Any] = parse(serialized, *args, **kwargs)
+        return found
+    sparse = zip(kwargs.pop("sparse_keys", []), kwargs.pop("sparse_types", []), strict=True)
+    features: dict[str, Any] = {key: ops.VarLenFeature(dtype) for key, dtype in sparse}
+    keys, types = kwargs.pop("dense_keys", []), kwargs.pop("dense_types", [])
+    shapes = kwargs.pop("dense_shapes", None) or [[]] * len(keys)
+    defaults = kwargs.pop("dense_defaults", None) or {}
+    for key, dtype, shape in zip(keys, types, shapes, strict=True):
+        features[key] = ops.FixedLenFeature(shape, dtype, defaults.get(key))
+    return _parse(parse, serialized, features, kwargs.pop("name", None), kwargs.pop("names", None))
+
+
+class _AnySparseTensor(type):
+    """Says of each sparse tensor that it is one of the old class."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return isinstance(instance, ops.SparseTensor)
+
+
+class SparseTensor(ops.SparseTensor, metaclass=_AnySparseTensor):
+    """A sparse tensor whose third argument is called `shape`."""
+
+    def __init__(self, indices: TensorLike, values: TensorLike, shape: TensorLike) -> None:
+        super().__init__(indices, values, shape)
+
+
 def _text(tag: str | bytes) -> str:
     return tag.decode() if isinstance(tag, bytes) else tag
 
 
 # For each module of TensorFlow, as programs write it after `tf.`, its names of then.
-OVERLAYS: Final[Mapping[str, Mapping[str, Callable[..., Any]]]] = {
+OVERLAYS: Final[Mapping[str, Mapping[str, Any]]] = {
     "": {
+        "SparseTensor": SparseTensor,
         "batch_matmul": batch_matmul,
         "complex_abs": ops.abs,
         "concat": concat,
@@ -158,6 +201,8 @@ OVERLAYS: Final[Mapping[str, Mapping[str, Callable[..., Any]]]] = {
         "mul": ops.multiply,
         "neg": ops.negative,
         "pack": pack,
+        "parse_example": parse_example,
+        "parse_single_example": parse_single_example,
         "reverse": reverse,
         "scalar_summary": scalar_summary,
         "select": select,
@@ -170,5 +215,6 @@ OVERLAYS: Final[Mapping[str, Mapping[str, Callable[..., Any]]]] = {
         "random_crop": ops.random_crop,
         "resize_images": resize_images,
     },
-    "train": {"SummaryWriter": FileWriter},
+    # The module was in sight, and programs take their threads from there.
+    "train": {"SummaryWriter": FileWriter, "threading": threading},
 }

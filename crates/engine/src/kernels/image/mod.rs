@@ -3,7 +3,9 @@
 mod bmp;
 mod colour;
 mod crop;
+mod crop_and_resize;
 mod decode;
+mod draw;
 pub mod encode;
 mod flip;
 mod frame;
@@ -36,10 +38,12 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
         "AdjustHue" => Arc::new(colour::Change::AdjustHue),
         "AdjustSaturation" => Arc::new(colour::Change::AdjustSaturation),
         "CentralCrop" => Arc::new(crop::CentralCrop::from_attrs(attrs)?),
+        "CropAndResize" => Arc::new(crop_and_resize::CropAndResize::from_attrs(attrs)?),
         "CropToBoundingBox" => Arc::new(crop::CropToBoundingBox),
         "DecodeAndCropJpeg" | "DecodeBmp" | "DecodeGif" | "DecodeImage" | "DecodeJpeg" | "DecodePng" => {
             Arc::new(decode::Decode::from_attrs(op_type, attrs)?)
         }
+        "DrawBoundingBoxes" | "DrawBoundingBoxesV2" => Arc::new(draw::DrawBoundingBoxes),
         "EncodeJpeg" => Arc::new(encode::EncodeJpeg::from_attrs(attrs)?),
         "EncodePng" => Arc::new(encode::EncodePng::from_attrs(attrs)?),
         "ExtractJpegShape" => Arc::new(decode::ExtractJpegShape::from_attrs(attrs)?),

@@ -1,6 +1,7 @@
 //! Operations with random results. Each has its own generator, which the session keeps. For a given seed the results are
 //! TensorFlow's.
 
+pub mod bounding_box;
 pub mod distributions;
 pub mod numbers;
 pub mod shuffle;
@@ -19,6 +20,9 @@ pub fn build(op_type: &str, attrs: &Attrs, generator: &Arc<RandomGenerator>) -> 
         "RandomStandardNormal" => floats(numbers::Distribution::Normal)?,
         "RandomUniform" => floats(numbers::Distribution::Uniform)?,
         "RandomUniformInt" => Arc::new(numbers::RandomIntegers::new(generator)),
+        "SampleDistortedBoundingBoxV2" => {
+            Arc::new(bounding_box::SampleDistortedBoundingBox::from_attrs(attrs, generator)?)
+        }
         "TruncatedNormal" => floats(numbers::Distribution::TruncatedNormal)?,
         _ => return Ok(None),
     }))

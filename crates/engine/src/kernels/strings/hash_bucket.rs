@@ -1,24 +1,37 @@
-//! `StringToHashBucketFast`: the number of a bucket for each string.
+//! `StringToHashBucketFast`, `StringToHashBucketStrong` and `StringToHashBucket`: the number of a bucket for each string.
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Step, Tensors};
-use crate::kernels::attrs::Attrs;
+use crate::kernels::attrs::{Attr, Attrs};
 use crate::kernels::expect_inputs;
 use crate::run::Run;
 use crate::tensor::Tensor;
-use crate::text::farmhash::fingerprint;
+use crate::text::{farmhash, murmur, siphash};
 
-/// The fingerprint of each string, modulo the number of buckets.
+/// The hash of each string, modulo the number of buckets.
 pub struct HashBucket {
     num_buckets: u64,
+    hash: Hash,
+}
+
+enum Hash {
+    Farm,
+    Murmur,
+    /// With a key.
+    Sip([u64; 2]),
 }
 
 impl HashBucket {
     /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
-    pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
+    pub fn from_attrs(op_type: &str, attrs: &Attrs) -> Result<Self> {
+        let hash = match op_type {
+            "StringToHashBucketFast" => Hash::Farm,
+            "StringToHashBucketStrong" => Hash::Sip(key(attrs)?),
+            _ => Hash::Murmur,
+        };
         let num_buckets = attrs.int("num_buckets")?;
         match u64::try_from(num_buckets) {
-            Ok(num_buckets) if num_buckets > 0 => Ok(Self { num_buckets }),
+            Ok(num_buckets) if num_buckets > 0 => Ok(Self { num_buckets, hash }),
             _ => Err(Error::invalid_argument(format!("num_buckets is {num_buckets}, expected at least 1"))),
         }
     }
@@ -27,21 +40,31 @@ impl HashBucket {
 impl Kernel for HashBucket {
     fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
         let [strings] = expect_inputs(&inputs)?;
-        let buckets = strings.string_values().iter().map(|string| (fingerprint(string) % self.num_buckets) as i64);
+        let hash = |string: &[u8]| match self.hash {
+            Hash::Farm => farmhash::fingerprint(string),
+            Hash::Murmur => murmur::hash(string),
+            Hash::Sip(key) => siphash::hash(key, string),
+        };
+        let buckets = strings.string_values().iter().map(|string| (hash(string) % self.num_buckets) as i64);
         Tensor::from_values(strings.shape().clone(), buckets.collect()).map(Step::one)
     }
+}
+
+fn key(attrs: &Attrs) -> Result<[u64; 2]> {
+    let number = |attr: &Attr| if let Attr::Int(number) = attr { Some(number.cast_unsigned()) } else { None };
+    let text = "Key must have 2 elements";
+    attrs.list("key", number)?.try_into().map_err(|_| Error::invalid_argument(text))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::kernels::attrs::Attr;
     use crate::kernels::testing::{attrs, run_one};
     use crate::tensor::shape::Shape;
     use bytes::Bytes;
 
     fn bucket(num_buckets: i64) -> Result<HashBucket> {
-        HashBucket::from_attrs(&attrs([("num_buckets", Attr::Int(num_buckets))]))
+        HashBucket::from_attrs("StringToHashBucketFast", &attrs([("num_buckets", Attr::Int(num_buckets))]))
     }
 
     /// `tf.string_to_hash_bucket_fast` of strings of every length class, the first and last of each.

@@ -1,5 +1,6 @@
 //! Operations on strings.
 
+pub mod base64;
 pub mod case;
 pub mod convert;
 pub mod hash_bucket;
@@ -16,6 +17,8 @@ use std::sync::Arc;
 /// The kernel for operations of type `op_type`, or `None` if this room has none.
 pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
     Ok(Some(match op_type {
+        "DecodeBase64" => Arc::new(base64::DecodeBase64),
+        "EncodeBase64" => Arc::new(base64::EncodeBase64::from_attrs(attrs)?),
         "RegexFullMatch" => Arc::new(regex::RegexFullMatch::default()),
         "RegexReplace" => Arc::new(regex::RegexReplace::from_attrs(attrs)?),
         "StaticRegexFullMatch" => Arc::new(regex::StaticRegexFullMatch::from_attrs(attrs)?),
@@ -26,7 +29,9 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
         "StringSplit" => Arc::new(split::StringSplit::from_attrs(attrs)?),
         "StringSplitV2" => Arc::new(split::StringSplit::from_attrs_of_v2(attrs)?),
         "StringStrip" => Arc::new(case::Strip),
-        "StringToHashBucketFast" => Arc::new(hash_bucket::HashBucket::from_attrs(attrs)?),
+        "StringToHashBucket" | "StringToHashBucketFast" | "StringToHashBucketStrong" => {
+            Arc::new(hash_bucket::HashBucket::from_attrs(op_type, attrs)?)
+        }
         "StringToNumber" => Arc::new(convert::StringToNumber::from_attrs(attrs)?),
         "StringUpper" => Arc::new(case::ChangeCase::from_attrs(true, attrs)?),
         "Substr" => Arc::new(substr::Substr::from_attrs(attrs)?),

@@ -3,9 +3,16 @@
 from typing import TYPE_CHECKING
 
 from headrace.tf1.contrib.learn import io
+from headrace.tf1.contrib.learn.io import read_batch_examples, read_batch_features
+from headrace.tf1.mode_keys import LearnModeKeys as ModeKeys
 from headrace.tf1.namespace import namespace
 
-__all__ = ["io"]
+if TYPE_CHECKING:
+    from headrace.tf1.contrib.learn.runs import run_n
+
+__all__ = ["ModeKeys", "io", "read_batch_examples", "read_batch_features", "run_n"]
 
 if not TYPE_CHECKING:  # For mypy a wrong name is an error.
-    __getattr__, __dir__ = namespace(__name__, __all__)
+    # What needs protocol buffers is loaded when it is first used.
+    late = {"run_n": "headrace.tf1.contrib.learn.runs"}
+    __getattr__, __dir__ = namespace(__name__, __all__, late)

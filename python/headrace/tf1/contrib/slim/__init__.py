@@ -19,6 +19,7 @@ from headrace.tf1.contrib.slim import (
     prefetch_queue,
     tfexample_decoder,
 )
+from headrace.tf1.contrib.slim.labels import one_hot_encoding
 from headrace.tf1.namespace import namespace
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "get_global_step",
     "get_local_variables",
     "get_or_create_global_step",
+    "one_hot_encoding",
     "parallel_reader",
     "prefetch_queue",
     "tfexample_decoder",

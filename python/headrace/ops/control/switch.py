@@ -1,0 +1,123 @@
+"""Values that flow one way or the other: `switch` and `merge`.
+
+Programs from before `tf.cond` was common choose one of several ways to distort an image with them.
+
+Source: `control_flow_ops.switch` and `control_flow_ops.merge` of TensorFlow 1.15.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from headrace import dtypes
+from headrace.dtypes import DTypeLike
+from headrace.graph import Branch, Tensor, TensorLike, get_default_graph, name_scope
+from headrace.ops.array.placeholder import identity
+from headrace.ops.control.cond import merge_branches
+from headrace.ops.framework.conversion import constant, convert_to_tensor
+
+__all__ = ["Merge", "Switch", "merge", "switch"]
+
+
+class Switch(NamedTuple):
+    """Where a value comes out of `switch`.
+
+    Attributes:
+        output_false: The value, if the predicate is false.
+        output_true: The value, if the predicate is true.
+    """
+
+    output_false: Tensor
+    output_true: Tensor
+
+
+class Merge(NamedTuple):
+    """What `merge` returns.
+
+    Attributes:
+        output: The value of the input that has one.
+        value_index: The number of that input; an int32 scalar.
+    """
+
+    output: Tensor
+    value_index: Tensor
+
+
+def switch(
+    data: TensorLike, pred: TensorLike, dtype: DTypeLike | None = None, name: str | None = None
+) -> Switch:
+    """Passes a value on to one of two outputs.
+
+    The other output has no value in that run, and what needs it does not run. `merge` brings the
+    ways together again.
+
+    Args:
+        data: The value; not sparse.
+        pred: A bool scalar that chooses the output.
+        dtype: Type of `data`, if it is no tensor yet.
+        name: Name of the scope.
+
+    Raises:
+        TypeError: If `pred` is no bool.
+        ValueError: If `pred` is no scalar.
+    """
+    with name_scope(name, "Switch", [data, pred]):
+        value = convert_to_tensor(data, dtype=dtype, name="data")
+        predicate = convert_to_tensor(pred, dtype=dtypes.bool, name="pred")
+        predicate.shape.assert_is_compatible_with([])
+        # Each run decides once, whatever a feed or a variable says later.
+        predicate = identity(predicate, name="pred_id")
+        return Switch(_gated(value, predicate, False), _gated(value, predicate, True))
+
+
+def _gated(value: Tensor, predicate: Tensor, is_taken_if: bool) -> Tensor:
+    with get_default_graph().on_branch(predicate, is_taken_if):
+        inside = identity(value)
+    # Outside of the block, since operations in it cannot be fetched.
+    return identity(inside)
+
+
+def merge(inputs: Sequence[TensorLike], name: str | None = None) -> Merge:
+    """Returns the value of the input that has one.
+
+    If several inputs have one, the first of them counts; if none has, the result has none either.
+
+    Args:
+        inputs: Tensors of one type, each made from an output of `switch`. One that is not counts
+            as an input that always has a value.
+        name: Name of the scope.
+
+    Raises:
+        TypeError: If the types differ.
+        ValueError: If there is no input.
+    """
+    if not inputs:
+        raise ValueError("merge: got no inputs, expected at least one tensor.")
+    with name_scope(name, "Merge", list(inputs)):
+        first = convert_to_tensor(inputs[0])
+        tensors = [first, *(convert_to_tensor(t, dtype=first.dtype) for t in inputs[1:])]
+        paths = [tensor.op.branch.path if tensor.op.branch else [] for tensor in tensors]
+        num_shared = 0 if len(paths) == 1 else _num_shared(paths)
+        indices = [constant(number, dtypes.int32) for number in range(len(tensors))]
+        output, index = identity(tensors[-1]), identity(indices[-1])
+        for tensor, number, path in reversed(list(zip(tensors, indices, paths, strict=True))):
+            output = _chosen(path[num_shared:], tensor, output)
+            index = _chosen(path[num_shared:], number, index)
+        return Merge(output, index)
+
+
+def _num_shared(paths: Sequence[Sequence[Branch]]) -> int:
+    """Returns how many branches all paths begin with: the result is on them too."""
+    steps = itertools.takewhile(lambda step: len({*step}) == 1, zip(*paths, strict=False))
+    return sum(1 for _ in steps)
+
+
+def _chosen(path: Sequence[Branch], value: Tensor, otherwise: Tensor) -> Tensor:
+    """Returns a value if all branches of a path are taken, else another value."""
+    if not path:
+        return identity(value)
+    inner = _chosen(path[1:], value, otherwise)
+    pair = (otherwise, inner) if path[0].is_taken_if else (inner, otherwise)
+    return merge_branches(path[0].predicate, *pair)

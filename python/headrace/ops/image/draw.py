@@ -1,0 +1,77 @@
+"""Drawing boxes onto images.
+
+Source: `tf.image.draw_bounding_boxes` of TensorFlow 1.15.
+"""
+
+from __future__ import annotations
+
+from headrace import dtypes
+from headrace.graph import Tensor, TensorLike, define
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
+from headrace.ops.framework.inference import ShapeConflict, check_rank
+
+__all__ = ["draw_bounding_boxes"]
+
+
+def draw_bounding_boxes(
+    images: TensorLike,
+    boxes: TensorLike,
+    colors: TensorLike | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Draws boxes onto images, with lines one pixel wide.
+
+    Sides outside of an image are not drawn, nor are boxes whose sides are swapped.
+
+    Args:
+        images: float16 or float32, (batch, height, width, 1, 3 or 4 channels), 0-1.
+        boxes: float32, (batch, n, 4): top, left, bottom and right of each box, 0-1.
+        colors: float32, (m, at least as many as channels), 0-1: the boxes of an image have these
+            one after the other, from the first one again after the last. None for ten colours.
+        name: Name of the operation.
+
+    Returns:
+        A tensor of the same type and shape. A run with other numbers of images than of rows of
+        boxes ends with InvalidArgumentError.
+
+    Raises:
+        TypeError: If types do not fit.
+        ValueError: If shapes do not fit.
+    """
+    inputs = [
+        Input("images", images, allowed=(dtypes.float32, dtypes.float16), default=dtypes.float32),
+        Input("boxes", boxes, dtypes.float32),
+    ]
+    if colors is None:
+        return apply_op("DrawBoundingBoxes", inputs, _infer, name=name).outputs[0]
+    inputs.append(Input("colors", colors, dtypes.float32))
+    return apply_op("DrawBoundingBoxesV2", inputs, _infer_with_colors, name=name).outputs[0]
+
+
+def _infer(pixels: Tensor, boxes: Tensor) -> Outputs:
+    check_rank(pixels.shape, 4)
+    depth = pixels.shape.with_rank(4)[3].value
+    if depth not in (None, 1, 3, 4):
+        raise ShapeConflict(
+            f"Channel depth should be either 1 (GRY), 3 (RGB), or 4 (RGBA), got {depth}"
+        )
+    _check_least_rank(boxes)
+    if boxes.shape.rank is not None and boxes.shape[-1].value not in (None, 4):
+        raise ShapeConflict(f"Dimension must be 4 but is {boxes.shape[-1]}")
+    return [(pixels.dtype.base_dtype, pixels.shape)]
+
+
+def _infer_with_colors(pixels: Tensor, _boxes: Tensor, _colors: Tensor) -> Outputs:
+    # TensorFlow leaves the rest of what `_infer` checks to the run.
+    _check_least_rank(pixels)
+    return [(pixels.dtype.base_dtype, pixels.shape)]
+
+
+def _check_least_rank(tensor: Tensor) -> None:
+    rank = tensor.shape.rank
+    if rank is not None and rank < 3:
+        raise ShapeConflict(f"Shape must be at least rank 3 but is rank {rank}")
+
+
+define("DrawBoundingBoxes")
+define("DrawBoundingBoxesV2")

@@ -1,0 +1,103 @@
+"""Sparse tensors whose values are places in another one.
+
+Source: `tf.sparse_merge` and `tf.sparse_to_indicator` of TensorFlow 1.15.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Integral
+
+from headrace import dtypes
+from headrace.graph import Tensor, TensorLike, name_scope
+from headrace.ops.array.fill import fill
+from headrace.ops.array.join import concat
+from headrace.ops.array.reshape import expand_dims
+from headrace.ops.array.shape import shape
+from headrace.ops.framework.conversion import convert_to_tensor
+from headrace.ops.math.cast import cast
+from headrace.ops.sparse.reorder import sparse_reorder
+from headrace.ops.sparse.tensor import SparseTensor
+from headrace.ops.sparse.to_dense import sparse_tensor_to_dense
+
+__all__ = ["sparse_merge", "sparse_to_indicator"]
+
+
+def sparse_merge(
+    sp_ids: SparseTensor | Sequence[SparseTensor],
+    sp_values: SparseTensor,
+    vocab_size: TensorLike | Sequence[TensorLike],
+    already_sorted: bool = False,
+    name: str | None = None,
+) -> SparseTensor:
+    """Returns a sparse tensor in which the last dimension is what the ids say.
+
+    Args:
+        sp_ids: The ids, integers, with as many elements as the values; or a list of them, for
+            several last dimensions.
+        sp_values: The values.
+        vocab_size: How many ids there are: the size of the last dimension; a list for a list.
+        already_sorted: Whether the result is in order without being sorted.
+        name: Name of the scope.
+
+    Raises:
+        TypeError: If the ids are no sparse tensors, or only one of ids and sizes is a list.
+        ValueError: If there are not as many sizes as ids.
+    """
+    ids, sizes = _of_each(sp_ids, vocab_size)
+    for given in (*ids, sp_values):
+        if not isinstance(given, SparseTensor):
+            raise TypeError("Input must be a SparseTensor.")
+    with name_scope(name, "SparseMerge", [ids[0].indices, sp_values.values]):
+        columns = [expand_dims(cast(each.values, dtypes.int64), 1) for each in ids]
+        indices = concat([ids[0].indices[:, :-1], *columns], 1)
+        dense_shape = concat([ids[0].dense_shape[:-1], *map(_as_vector, sizes)], 0)
+        merged = SparseTensor(indices, sp_values.values, dense_shape)
+        return merged if already_sorted else sparse_reorder(merged)
+
+
+def sparse_to_indicator(
+    sp_input: SparseTensor, vocab_size: TensorLike, name: str | None = None
+) -> Tensor:
+    """Returns for each row of ids which ids it has.
+
+    Args:
+        sp_input: The ids, integers of at least 0, of any rank.
+        vocab_size: How many ids there are.
+        name: Name of the scope.
+
+    Returns:
+        Bools of the shape of `sp_input`, but with `vocab_size` as the last dimension.
+
+    Raises:
+        TypeError: If `sp_input` is no sparse tensor.
+    """
+    if not isinstance(sp_input, SparseTensor):
+        raise TypeError("Input must be a SparseTensor.")
+    with name_scope(name, "SparseToIndicator", [sp_input.indices]):
+        there = fill(shape(sp_input.indices)[:1], True)
+        values = SparseTensor(sp_input.indices, there, sp_input.dense_shape)
+        merged = sparse_merge(sp_input, values, vocab_size)
+        # An id may come twice in a row.
+        return sparse_tensor_to_dense(merged, False, validate_indices=False)
+
+
+def _of_each(
+    ids: SparseTensor | Sequence[SparseTensor], size: TensorLike | Sequence[TensorLike]
+) -> tuple[Sequence[SparseTensor], Sequence[TensorLike]]:
+    """Returns lists of ids and of sizes, as long as each other."""
+    if not isinstance(ids, Sequence):
+        return [ids], [size]
+    if not isinstance(size, Sequence):
+        raise TypeError(
+            f"vocab_size has to be a list of Tensors or Python ints. Found {type(size)}"
+        )
+    if len(ids) != len(size):
+        raise ValueError("sp_ids and vocab_size have to have equal lengths.")
+    return ids, size
+
+
+def _as_vector(size: TensorLike) -> Tensor:
+    if isinstance(size, Integral):
+        return convert_to_tensor([int(size)], dtypes.int64)
+    return expand_dims(cast(convert_to_tensor(size), dtypes.int64), 0)

@@ -1,0 +1,58 @@
+"""Bytes as letters that are safe in URLs and file names, and back.
+
+Source: `tf.encode_base64` and `tf.decode_base64` of TensorFlow 1.15; RFC 4648, section 5.
+"""
+
+from __future__ import annotations
+
+from headrace import dtypes
+from headrace.graph import Tensor, TensorLike, define
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
+from headrace.ops.framework.attributes import bool_attr
+from headrace.ops.framework.batching import elementwise
+
+__all__ = ["decode_base64", "encode_base64"]
+
+
+def encode_base64(input: TensorLike, pad: bool = False, name: str | None = None) -> Tensor:
+    """Encodes strings as base64, with `-` and `_` in place of `+` and `/`.
+
+    Args:
+        input: The strings.
+        pad: Whether `=` fills up the length to a multiple of four.
+        name: Name of the operation.
+
+    Returns:
+        Strings of the same shape.
+
+    Raises:
+        TypeError: If they are no strings.
+    """
+    attrs = {"pad": bool_attr("pad", pad)}
+    inputs = [Input("input", input, dtypes.string)]
+    return apply_op("EncodeBase64", inputs, _infer, name=name, attrs=attrs).outputs[0]
+
+
+def decode_base64(input: TensorLike, name: str | None = None) -> Tensor:
+    """Decodes strings that are base64 with `-` and `_`, with padding or without.
+
+    Args:
+        input: The strings.
+        name: Name of the operation.
+
+    Returns:
+        Strings of the same shape. A run with other letters ends with InvalidArgumentError.
+
+    Raises:
+        TypeError: If they are no strings.
+    """
+    inputs = [Input("input", input, dtypes.string)]
+    return apply_op("DecodeBase64", inputs, _infer, name=name).outputs[0]
+
+
+def _infer(strings: Tensor) -> Outputs:
+    return [(dtypes.string, strings.shape)]
+
+
+define("DecodeBase64", batch_rule=elementwise)
+define("EncodeBase64", batch_rule=elementwise)

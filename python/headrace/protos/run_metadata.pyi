@@ -1,0 +1,103 @@
+from collections.abc import Iterable
+from typing import final
+
+from google.protobuf.descriptor import Descriptor
+from google.protobuf.internal.containers import RepeatedCompositeFieldContainer
+from google.protobuf.message import Message
+
+from headrace.protos.checkpoint import TensorShapeProto
+from headrace.protos.meta_graph import GraphDef
+
+__all__ = [
+    "DeviceStepStats",
+    "NodeExecStats",
+    "NodeOutput",
+    "RunMetadata",
+    "StepStats",
+    "TensorDescription",
+]
+
+@final
+class AllocationDescription(Message):
+    DESCRIPTOR: Descriptor
+    requested_bytes: int
+    allocated_bytes: int
+    allocator_name: str
+
+@final
+class TensorDescription(Message):
+    DESCRIPTOR: Descriptor
+    dtype: int
+    @property
+    def shape(self) -> TensorShapeProto: ...
+    @property
+    def allocation_description(self) -> AllocationDescription: ...
+    def __init__(self, *, dtype: int = ..., shape: TensorShapeProto | None = ...) -> None: ...
+
+@final
+class NodeOutput(Message):
+    DESCRIPTOR: Descriptor
+    slot: int
+    @property
+    def tensor_description(self) -> TensorDescription: ...
+    def __init__(
+        self, *, slot: int = ..., tensor_description: TensorDescription | None = ...
+    ) -> None: ...
+
+@final
+class NodeExecStats(Message):
+    DESCRIPTOR: Descriptor
+    node_name: str
+    all_start_micros: int
+    op_start_rel_micros: int
+    op_end_rel_micros: int
+    all_end_rel_micros: int
+    timeline_label: str
+    scheduled_micros: int
+    thread_id: int
+    @property
+    def output(self) -> RepeatedCompositeFieldContainer[NodeOutput]: ...
+    def __init__(
+        self,
+        *,
+        node_name: str = ...,
+        all_start_micros: int = ...,
+        op_start_rel_micros: int = ...,
+        op_end_rel_micros: int = ...,
+        all_end_rel_micros: int = ...,
+        output: Iterable[NodeOutput] | None = ...,
+        timeline_label: str = ...,
+        scheduled_micros: int = ...,
+        thread_id: int = ...,
+    ) -> None: ...
+
+@final
+class DeviceStepStats(Message):
+    DESCRIPTOR: Descriptor
+    device: str
+    @property
+    def node_stats(self) -> RepeatedCompositeFieldContainer[NodeExecStats]: ...
+    def __init__(
+        self, *, device: str = ..., node_stats: Iterable[NodeExecStats] | None = ...
+    ) -> None: ...
+
+@final
+class StepStats(Message):
+    DESCRIPTOR: Descriptor
+    @property
+    def dev_stats(self) -> RepeatedCompositeFieldContainer[DeviceStepStats]: ...
+    def __init__(self, *, dev_stats: Iterable[DeviceStepStats] | None = ...) -> None: ...
+
+@final
+class RunMetadata(Message):
+    DESCRIPTOR: Descriptor
+    @property
+    def step_stats(self) -> StepStats: ...
+    @property
+    def partition_graphs(self) -> RepeatedCompositeFieldContainer[GraphDef]: ...
+    def __init__(
+        self,
+        *,
+        step_stats: StepStats | None = ...,
+        partition_graphs: Iterable[GraphDef] | None = ...,
+    ) -> None: ...

@@ -1,0 +1,28 @@
+"""The device of all sessions.
+
+Source: `tf.Session.list_devices` of TensorFlow 1.15.
+"""
+
+from typing import Final, NamedTuple
+
+__all__ = ["CPU", "DeviceAttributes"]
+
+
+class DeviceAttributes(NamedTuple):
+    """A device that a session can use.
+
+    Attributes:
+        name: Its full name.
+        device_type: Its kind.
+        memory_limit_bytes: How much memory it may use; 0 if nothing limits it but the machine.
+        incarnation: A number that is another one after the device was started anew.
+    """
+
+    name: str
+    device_type: str
+    memory_limit_bytes: int
+    incarnation: int
+
+
+CPU: Final = DeviceAttributes("/job:localhost/replica:0/task:0/device:CPU:0", "CPU", 0, 0)
+"""The processors of this machine, all of them."""

@@ -1,0 +1,33 @@
+"""What programs ask about the devices of a machine: there is one, the processor.
+
+Source: `tensorflow.python.client.device_lib` of TensorFlow 1.15.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from headrace.memory import available_bytes
+
+__all__ = ["DeviceAttributes", "list_local_devices"]
+
+
+@dataclass(frozen=True)
+class DeviceAttributes:
+    """A device.
+
+    Attributes:
+        name: Its name.
+        device_type: "CPU".
+        memory_limit: How many bytes of memory there can be.
+        physical_device_desc: What more there is to say of it; nothing.
+    """
+
+    name: str = "/device:CPU:0"
+    device_type: str = "CPU"
+    memory_limit: int = 0
+    physical_device_desc: str = ""
+
+
+def list_local_devices(session_config: Any = None) -> list[DeviceAttributes]:
+    """Returns the one device that operations run on."""
+    return [DeviceAttributes(memory_limit=available_bytes())]

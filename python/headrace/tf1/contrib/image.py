@@ -1,0 +1,26 @@
+"""`tf.contrib.image`: images turned and moved.
+
+Source: `tf.contrib.image` of TensorFlow 1.15.
+"""
+
+from typing import TYPE_CHECKING
+
+from headrace.ops.image.transform import (
+    angles_to_projective_transforms,
+    rotate,
+    transform,
+    translate,
+    translations_to_projective_transforms,
+)
+from headrace.tf1.namespace import namespace
+
+__all__ = [
+    "angles_to_projective_transforms",
+    "rotate",
+    "transform",
+    "translate",
+    "translations_to_projective_transforms",
+]
+
+if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+    __getattr__, __dir__ = namespace(__name__, __all__)

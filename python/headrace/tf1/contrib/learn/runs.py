@@ -1,0 +1,61 @@
+"""`tf.contrib.learn.run_n`: fetches with everything around them.
+
+Source: `tf.contrib.learn.run_n` of TensorFlow 1.15.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from headrace.coordinator import Coordinator
+from headrace.graph import control_dependencies, graph_of
+from headrace.ops.variables.initialization import (
+    global_variables_initializer,
+    local_variables_initializer,
+)
+from headrace.queue_runner import start_queue_runners
+from headrace.saver import Saver
+from headrace.session import Session
+from headrace.tf1.adapters.variables import tables_initializer
+
+__all__ = ["run_n"]
+
+
+def run_n(
+    output_dict: Mapping[str, Any],
+    feed_dict: Mapping[Any, Any] | None = None,
+    restore_checkpoint_path: str | None = None,
+    n: int = 1,
+) -> list[dict[str, Any]]:
+    """Fetches some times, in a session of its own with variables set and queue runners started.
+
+    Args:
+        output_dict: What to fetch.
+        feed_dict: What each run is fed.
+        restore_checkpoint_path: A checkpoint whose variables are restored; None for none.
+        n: How many times.
+
+    Returns:
+        The values of each run. The list is shorter if the input ends before.
+
+    Raises:
+        ValueError: If there is nothing to fetch.
+    """
+    if not output_dict:
+        raise ValueError("run_n: got nothing to fetch, expected a dictionary with tensors.")
+    graph = graph_of(list(output_dict.values()))
+    with graph.as_default(), control_dependencies(None):
+        init = [global_variables_initializer(), local_variables_initializer(), tables_initializer()]
+        saver = None if restore_checkpoint_path is None else Saver()
+    with Session(graph=graph) as session:
+        session.run(init)
+        if saver is not None:
+            saver.restore(session, restore_checkpoint_path)
+        coord = Coordinator()
+        threads = start_queue_runners(session, coord)
+        results: list[dict[str, Any]] = []
+        with coord.stop_on_exception():
+            while len(results) < n:
+                results.append(session.run(dict(output_dict), feed_dict))
+        coord.request_stop()
+        coord.join(threads)
+        return results

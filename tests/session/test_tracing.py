@@ -1,0 +1,156 @@
+"""Runs that tell when each operation began and ended."""
+
+import json
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import headrace.tf1 as tf
+from headrace.protos import NodeExecStats, StepStats
+from headrace.session.timeline import Timeline
+
+FULL = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+
+
+def traced(
+    fetches: Any, feed_dict: Any = None, options: tf.RunOptions = FULL
+) -> tuple[Any, dict[str, NodeExecStats]]:
+    """What a run gives, and what it tells of each operation."""
+    metadata = tf.RunMetadata()
+    with tf.Session() as session:
+        session.run(tf.global_variables_initializer())
+        values = session.run(fetches, feed_dict, options=options, run_metadata=metadata)
+    (device,) = metadata.step_stats.dev_stats
+    assert device.device == session.list_devices()[0].name
+    return values, {node.node_name: node for node in device.node_stats}
+
+
+def test_operations_are_told_with_their_inputs_and_outputs() -> None:
+    x = tf.placeholder(tf.float32, [2, 3], name="x")
+    product = tf.matmul(x, tf.ones([3, 4]), name="product")
+    value, nodes = traced(product, {x: np.ones([2, 3])})
+    np.testing.assert_array_equal(value, np.full([2, 4], 3))
+    assert nodes["product"].timeline_label == "product = MatMul(x, ones)"
+    (output,) = nodes["product"].output
+    tensor = output.tensor_description
+    assert [dim.size for dim in tensor.shape.dim] == [2, 4]
+    assert (tensor.dtype, tensor.allocation_description.requested_bytes) == (tf.float32, 32)
+
+
+def test_python_functions_and_variables_are_told_too() -> None:
+    variable = tf.Variable([1.0, 2.0], name="v")
+    doubled = tf.py_func(lambda array: array * 2, [variable], tf.float32, name="doubled")
+    value, nodes = traced(doubled)
+    np.testing.assert_array_equal(value, [2, 4])
+    assert nodes["doubled"].all_start_micros >= nodes["v"].all_start_micros
+    assert [dim.size for dim in nodes["doubled"].output[0].tensor_description.shape.dim] == [2]
+
+
+def test_a_branch_that_is_not_taken_is_not_told() -> None:
+    x = tf.placeholder(tf.int32, [])
+    chosen = tf.cond(
+        x > 0, lambda: tf.negative(x, name="negative"), lambda: tf.square(x, name="square")
+    )
+    value, nodes = traced(chosen, {x: 3})
+    assert value == -3
+    assert "cond/negative" in nodes
+    assert "cond/square" not in nodes
+
+
+def test_the_wait_for_an_element_counts() -> None:
+    queue = tf.FIFOQueue(1, tf.int32, shapes=[])
+    dequeue = queue.dequeue(name="dequeue")
+    enqueue = queue.enqueue(7)
+    metadata = tf.RunMetadata()
+    with tf.Session() as session:
+        thread = threading.Timer(0.05, session.run, [enqueue])
+        thread.start()
+        assert session.run(dequeue, options=FULL, run_metadata=metadata) == 7
+        thread.join()
+    (device,) = metadata.step_stats.dev_stats
+    (span,) = [node for node in device.node_stats if node.node_name == "dequeue"]
+    assert span.all_end_rel_micros > 0
+    assert span.output[0].tensor_description.dtype == tf.int32
+
+
+def test_a_run_without_a_trace_empties_the_metadata() -> None:
+    x = tf.negative(tf.placeholder_with_default(1.0, []))
+    metadata = tf.RunMetadata()
+    with tf.Session() as session:
+        for options in (FULL, None, tf.RunOptions(trace_level=tf.RunOptions.NO_TRACE)):
+            session.run(x, options=options, run_metadata=metadata)
+            assert len(metadata.step_stats.dev_stats) == (1 if options is FULL else 0)
+        session.make_callable(x)(options=FULL, run_metadata=metadata)
+        assert len(metadata.step_stats.dev_stats) == 1
+
+
+def test_the_part_of_the_graph_that_was_run_is_told() -> None:
+    x = tf.constant(1.0, name="x")
+    wanted = tf.negative(x, name="wanted")
+    tf.square(x, name="other")
+    options = tf.RunOptions(output_partition_graphs=True)
+    metadata = tf.RunMetadata()
+    with tf.Session() as session:
+        session.run(wanted, options=options, run_metadata=metadata)
+    (graph,) = metadata.partition_graphs
+    assert [node.name for node in graph.node] == ["x", "wanted"]
+    assert not metadata.step_stats.dev_stats
+
+
+def test_metadata_of_another_class_is_refused() -> None:
+    with tf.Session() as session, pytest.raises(TypeError, match=r"expected tf.RunMetadata\(\)"):
+        session.run(tf.constant(1), options=FULL, run_metadata={})
+
+
+def test_a_traced_run_that_fails_names_the_operation() -> None:
+    failing = tf.check_numerics(tf.placeholder_with_default(np.nan, []), "no number", name="check")
+    with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+        traced(failing)
+    assert caught.value.op is failing.op
+
+
+def stats_of(*spans: tuple[str, int, int]) -> StepStats:
+    """Step statistics of operations, with a label, a beginning and a duration each."""
+    nodes = [
+        NodeExecStats(
+            node_name=label.partition(" = ")[0],
+            timeline_label=label,
+            all_start_micros=begin,
+            all_end_rel_micros=duration,
+        )
+        for label, begin, duration in spans
+    ]
+    stats = StepStats()
+    stats.dev_stats.add(device="/cpu:0", node_stats=nodes)
+    return stats
+
+
+def test_a_timeline_shows_what_overlaps_in_lanes_and_draws_arrows() -> None:
+    stats = stats_of(("a = Slow()", 10, 50), ("b = Fast()", 20, 5), ("c = Add(a, b:1)", 60, 1))
+    events = json.loads(Timeline(stats).generate_chrome_trace_format())["traceEvents"]
+    ops = {event["args"]["name"]: event for event in events if event["ph"] == "X"}
+    assert [ops[name]["tid"] for name in "abc"] == [0, 1, 0]
+    assert (ops["a"]["ts"], ops["a"]["dur"]) == (10, 50)
+    assert ops["c"]["args"] == {"name": "c", "op": "Add", "input0": "a", "input1": "b:1"}
+    arrows = [(event["ph"], event["tid"], event["ts"]) for event in events if event["ph"] in "st"]
+    assert arrows == [("s", 1, 25), ("t", 0, 60)]
+    without = Timeline(stats).generate_chrome_trace_format(show_dataflow=False)
+    assert not [event for event in json.loads(without)["traceEvents"] if event["ph"] in "st"]
+
+
+def test_metadata_is_written_to_event_files_under_tags(tmp_path: Path) -> None:
+    metadata = tf.RunMetadata()
+    with tf.Session() as session:
+        x = tf.negative(tf.placeholder_with_default(1.0, []), name="negative")
+        session.run(x, options=FULL, run_metadata=metadata)
+    with tf.summary.FileWriter(tmp_path) as writer:
+        writer.add_run_metadata(metadata, "step1", 1)
+        with pytest.raises(ValueError, match="already used"):
+            writer.add_run_metadata(metadata, "step1", 2)
+    (path,) = tmp_path.iterdir()
+    (event,) = [e for e in tf.train.summary_iterator(str(path)) if e.step == 1]
+    assert event.tagged_run_metadata.tag == "step1"
+    assert tf.RunMetadata.FromString(event.tagged_run_metadata.run_metadata) == metadata
