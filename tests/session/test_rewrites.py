@@ -152,9 +152,22 @@ def fail(x, n, number, past):
         return tf.identity(x)
 
 
+def loop(x, n, number, past):
+    """Row by row."""
+    if not x.shape.rank or not x.shape.as_list()[0]:
+        return x
+
+    def change(row):
+        return tf.cast(arithmetic(scale(row, n, number, []), n, number, [row]), x.dtype)
+
+    if n % 2 or not is_number(x):
+        return tf.map_fn(change if is_number(x) else tf.identity, x)
+    return tf.scan(lambda last, row: tf.maximum(last, change(row)), x)
+
+
 STEPS = [
     *(arithmetic, arithmetic, combine, convert, scale, scale, cut, cut_by_computed_bounds, row),
-    *(transpose, reshape, join, axes, choose, compare, measure, branch, call_python, fail),
+    *(transpose, reshape, join, axes, choose, compare, measure, branch, call_python, fail, loop),
 ]
 ELEMENTWISE = {arithmetic, convert, scale}
 chains = st.lists(

@@ -372,3 +372,28 @@ def test_an_initial_value_may_be_a_loop_over_another_variable():
     first = tf.Variable(3)
     second = tf.Variable(tf.while_loop(lambda i: i < 10, lambda i: i + first, [0]))
     assert run(second) == 12
+
+
+def test_a_loop_in_a_branch_reads_what_the_branch_computes():
+    predicate, numbers = tf.placeholder(tf.bool, []), tf.constant([1, 2, 3])
+
+    def mapped():
+        ten = tf.add(numbers[0], 9)
+        return tf.map_fn(lambda x: x * ten, numbers)
+
+    chosen = tf.cond(predicate, mapped, lambda: numbers)
+    with tf.Session() as session:
+        assert session.run(chosen, {predicate: True}).tolist() == [10, 20, 30]
+        assert session.run(chosen, {predicate: False}).tolist() == [1, 2, 3]
+
+
+def test_a_loop_that_calls_python_can_be_traced():
+    loop = tf.while_loop(lambda i: i < 3, lambda i: called(plus_one, i), [0])
+    metadata = tf.RunMetadata()
+    with tf.Session() as session:
+        options = tf.RunOptions(trace_level=tf.RunOptions.FULL_TRACE)
+        assert session.run(loop, options=options, run_metadata=metadata) == 3
+    names = [
+        node.node_name for device in metadata.step_stats.dev_stats for node in device.node_stats
+    ]
+    assert "while/LoopCond" in names
