@@ -544,7 +544,8 @@ class TestMetaGraph:
     def test_leaves_out_what_has_no_place_in_it(self):
         tf.py_func(len, [tf.constant("a")], tf.int64, name="f")
         tf.constant(np.zeros(100_000), name="large")
-        meta_graph = tf.train.export_meta_graph()
+        assert "value" in tf.train.export_meta_graph().graph_def.node[-1].attr
+        meta_graph = tf.train.export_meta_graph(most_constant_bytes=1 << 16)
         nodes = {node.name: node for node in meta_graph.graph_def.node}
         assert nodes["f"].op == "PyFunc"
         assert "value" not in nodes["large"].attr

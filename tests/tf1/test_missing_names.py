@@ -43,7 +43,7 @@ class TestNamespaces:
         (tf.estimator, "Estimator", "Training is not part of headrace"),
         (tf, "erf", "`tf.py_func` calls NumPy for what is missing"),
         (tf.train, "AdamOptimizer", "Training is not part of headrace"),
-        (tf.train, "import_meta_graph", "the program that uses a graph makes it"),
+        (tf, "graph_util", "`tf.import_graph_def` imports what `as_graph_def` exports"),
         (tf.nn, "conv2d", "Training is not part of headrace"),
     ],
 )

@@ -35,7 +35,7 @@ from headrace.graph.nodes import (
     Tensor,
     TensorLike,
 )
-from headrace.graph.op_def import Computed, Known, OpDef, Role, define, definition_of
+from headrace.graph.op_def import Computed, Known, OpDef, Role, define, defined_types, definition_of
 from headrace.graph.origin import find_place, is_own_file
 from headrace.graph.stacks import SessionLike, default_session, get_default_session
 
@@ -68,6 +68,7 @@ __all__ = [
     "control_dependencies",
     "default_session",
     "define",
+    "defined_types",
     "definition_of",
     "device",
     "find_place",

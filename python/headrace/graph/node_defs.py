@@ -1,17 +1,23 @@
 """Operations as messages: what programs read in `op.node_def` and `graph.as_graph_def()`.
 
 Each message is new: changing it changes no graph. It has each operation's name, type,
-inputs, device and those attributes that TensorFlow has too.
+inputs, device and those attributes that TensorFlow has too. `_branch` says on which branches of
+conditions an operation is: each is "+" or "-", for true or false, and the name of the condition.
+What TensorFlow has no type for says what its outputs are, in `_output_types` and `_output_shapes`.
+`headrace.importer` reads all of it.
 
 Source: `tf.Operation.node_def` and `tf.make_tensor_proto` of TensorFlow 1.15.
 """
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Protocol
 
 import numpy as np
 
 from headrace.dtypes import DType, as_dtype
+from headrace.graph.op_def import OpDef
+from headrace.memory import check_array
 from headrace.protos import (
     AttrValue,
     GraphDef,
@@ -22,7 +28,15 @@ from headrace.protos import (
 )
 from headrace.shapes import TensorShape
 
-__all__ = ["attr_value", "make_graph_def", "make_node_def", "public_value"]
+__all__ = [
+    "array_of",
+    "attr_value",
+    "make_graph_def",
+    "make_node_def",
+    "output_attrs",
+    "public_value",
+    "python_value",
+]
 
 # The version of graphs that TensorFlow 1.15 writes.
 _PRODUCER: Final = 134
@@ -34,6 +48,7 @@ class DescribedTensor(Protocol):
     """What is said of a tensor."""
 
     value_index: int
+    dtype: DType
 
     @property
     def name(self) -> str: ...
@@ -51,6 +66,10 @@ class DescribedOperation(Protocol):
     attrs: dict[str, Any]
     colocation: tuple[str, ...]
 
+    @property
+    def definition(self) -> OpDef: ...
+    @property
+    def branch(self) -> Any: ...
     @property
     def device(self) -> str: ...
     @property
@@ -89,6 +108,13 @@ def make_node_def(
     inputs = [t.op.name if t.value_index == 0 else t.name for t in op.inputs]
     inputs += [f"^{control.name}" for control in op.control_inputs]
     items = {**op.attrs, **(more or {})}
+    if op.definition.is_own:
+        items |= output_attrs(op)
+    if op.branch is not None:
+        signs = {True: "+", False: "-"}
+        items["_branch"] = [
+            signs[part.is_taken_if] + part.predicate.name for part in op.branch.path
+        ]
     if op.colocation:
         items["_class"] = list(op.colocation)
     attrs = {
@@ -99,6 +125,14 @@ def make_node_def(
         and (message := attr_value(item)) is not None
     }
     return NodeDef(name=op.name, op=op.type, input=inputs, device=op.device, attr=attrs)
+
+
+def output_attrs(op: DescribedOperation) -> dict[str, Any]:
+    """Returns what says of an operation what its outputs are."""
+    return {
+        "_output_types": [tensor.dtype for tensor in op.outputs],
+        "_output_shapes": [tensor.shape for tensor in op.outputs],
+    }
 
 
 def _is_larger(value: object, most_bytes: int | None) -> bool:
@@ -129,6 +163,86 @@ def public_value(value: object) -> Any:
         return value.base_dtype
     field = _field(value)
     return value if field is None else field[1]
+
+
+def python_value(message: AttrValue) -> Any:
+    """An attribute as operations here have it: the way back from `attr_value`.
+
+    Texts are strings where they are UTF-8, else bytes.
+    """
+    kind = message.WhichOneof("value")
+    if kind is None:
+        return []
+    if kind != "list":
+        return _value(kind, getattr(message, kind))
+    lists = message.list
+    return [_value(field.name, item) for field, items in lists.ListFields() for item in items]
+
+
+def _value(kind: str, item: Any) -> Any:
+    if kind == "type":
+        return as_dtype(item)
+    if kind == "shape":
+        return _static_shape(item)
+    if kind == "tensor":
+        return array_of(item)
+    if kind == "s":
+        try:
+            return item.decode()
+        except UnicodeDecodeError:
+            return item
+    return item
+
+
+def _static_shape(message: TensorShapeProto) -> TensorShape:
+    if message.unknown_rank:
+        return TensorShape(None)
+    return TensorShape([None if dim.size < 0 else dim.size for dim in message.dim])
+
+
+def array_of(message: TensorProto) -> np.ndarray[Any, Any]:
+    """Returns the array that a message holds.
+
+    Raises:
+        ResourceExhaustedError: If this machine has not so much memory.
+        ValueError: If it holds more elements than its shape has, or bytes of another length.
+    """
+    dtype = as_dtype(message.dtype)
+    sizes = [dim.size for dim in message.tensor_shape.dim]
+    if any(size < 0 for size in sizes):
+        raise ValueError(
+            f"a tensor in a message: got the shape {sizes}, expected sizes of 0 or more."
+        )
+    check_array(sizes, dtype.as_numpy_dtype)
+    count = math.prod(sizes)
+    if dtype.as_numpy_dtype is np.object_:
+        values = np.array([*message.string_val, None], dtype=object)[:-1]
+    elif message.tensor_content:
+        values = np.frombuffer(message.tensor_content, dtype.as_numpy_dtype)
+    else:
+        values = _elements(message, dtype)
+    if 0 < len(values) < count and not message.tensor_content:
+        # What is left out at the end equals the last element.
+        values = np.concatenate([values, np.repeat(values[-1:], count - len(values))])
+    elif not len(values) and count and not message.tensor_content:
+        values = np.zeros(count, dtype.as_numpy_dtype)
+    if len(values) != count:
+        raise ValueError(
+            f"a tensor of shape {sizes} in a message: got {len(values)} elements, expected {count}."
+        )
+    return values.reshape(sizes).copy()
+
+
+def _elements(message: TensorProto, dtype: DType) -> np.ndarray[Any, Any]:
+    """Returns the elements of a message that has them one by one."""
+    field, _ = _VALUES[dtype.name]
+    numbers = getattr(message, field)
+    if dtype.name == "float16":
+        return np.array(numbers, np.uint16).view(np.float16)
+    if dtype.is_complex:
+        parts = np.array(numbers, dtype.real_dtype.as_numpy_dtype)
+        return parts.view(dtype.as_numpy_dtype)
+    return np.array(numbers, dtype.as_numpy_dtype)
 
 
 def _field(value: object) -> tuple[str, Any] | None:

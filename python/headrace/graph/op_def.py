@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypedDict, Unpack
 
-__all__ = ["Computed", "Known", "OpDef", "Role", "define", "definition_of"]
+__all__ = ["Computed", "Known", "OpDef", "Role", "define", "defined_types", "definition_of"]
 
 
 class Role(enum.Enum):
@@ -78,6 +78,8 @@ class OpDef:
         is_random: Whether its operations draw random numbers. The session keeps a generator for
             each of them.
         is_placeholder: Whether its operations have no value but the one that is fed.
+        is_own: Whether TensorFlow has no such type, or one with other inputs. Messages say of its
+            operations what their outputs are, for those who read them.
         is_stack: Whether its inputs are the rows of its output, each of which may be known alone.
         takes_variable: Whether its first input is a variable itself and not the variable's value.
         queue_class: Of a queue: which elements come first, by the name of TensorFlow's class.
@@ -101,6 +103,7 @@ class OpDef:
     is_stateful: bool = False
     is_random: bool = False
     is_placeholder: bool = False
+    is_own: bool = False
     is_stack: bool = False
     takes_variable: bool = False
     queue_class: str = ""
@@ -130,6 +133,7 @@ class _Facts(TypedDict, total=False):
     is_enqueue: bool
     is_random: bool
     is_placeholder: bool
+    is_own: bool
     is_stack: bool
     numpy: Callable[..., Any] | None
     computed: Callable[..., Computed] | None
@@ -164,3 +168,8 @@ def definition_of(op_type: str) -> OpDef:
     """Returns the definition of a type; one with nothing but defaults if it has none."""
     definition = _definitions.get(op_type)
     return OpDef(op_type) if definition is None else definition
+
+
+def defined_types() -> list[str]:
+    """Returns all types that have a definition."""
+    return list(_definitions)

@@ -30,6 +30,7 @@ from headrace.protos.meta_graph import (
     GraphDef,
     MetaGraphDef,
     NodeDef,
+    QueueRunnerDef,
     TensorProto,
     VariableDef,
 )
@@ -64,6 +65,7 @@ __all__ = [
     "NodeDef",
     "NodeExecStats",
     "NodeOutput",
+    "QueueRunnerDef",
     "RunMetadata",
     "SequenceExample",
     "SessionLog",

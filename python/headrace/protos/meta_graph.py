@@ -15,6 +15,7 @@ __all__ = [
     "GraphDef",
     "MetaGraphDef",
     "NodeDef",
+    "QueueRunnerDef",
     "TensorProto",
     "VariableDef",
 ]
@@ -79,9 +80,20 @@ _MESSAGES: Final = build_messages(
         "CollectionDef": [
             Field("node_list", 1, "CollectionDef.NodeList", oneof="kind"),
             Field("bytes_list", 2, "CollectionDef.BytesList", oneof="kind"),
+            Field("int64_list", 3, "CollectionDef.Int64List", oneof="kind"),
+            Field("float_list", 4, "CollectionDef.FloatList", oneof="kind"),
         ],
         "CollectionDef.NodeList": [Field("value", 1, "string", is_repeated=True)],
         "CollectionDef.BytesList": [Field("value", 1, "bytes", is_repeated=True)],
+        "CollectionDef.Int64List": [Field("value", 1, "int64", is_repeated=True)],
+        "CollectionDef.FloatList": [Field("value", 1, "float", is_repeated=True)],
+        "QueueRunnerDef": [
+            Field("queue_name", 1, "string"),
+            Field("enqueue_op_name", 2, "string", is_repeated=True),
+            Field("close_op_name", 3, "string"),
+            Field("cancel_op_name", 4, "string"),
+            Field("queue_closed_exception_types", 5, "int32", is_repeated=True),
+        ],
         "MetaGraphDef": [
             Field("meta_info_def", 1, "MetaGraphDef.MetaInfoDef"),
             Field("graph_def", 2, "GraphDef"),
@@ -111,3 +123,4 @@ GraphDef = _MESSAGES["GraphDef"]
 VariableDef = _MESSAGES["VariableDef"]
 CollectionDef = _MESSAGES["CollectionDef"]
 MetaGraphDef = _MESSAGES["MetaGraphDef"]
+QueueRunnerDef = _MESSAGES["QueueRunnerDef"]

@@ -17,6 +17,7 @@ __all__ = [
     "GraphDef",
     "MetaGraphDef",
     "NodeDef",
+    "QueueRunnerDef",
     "TensorProto",
     "VariableDef",
 ]
@@ -190,16 +191,56 @@ class CollectionDef(Message):
         def value(self) -> RepeatedScalarFieldContainer[bytes]: ...
         def __init__(self, *, value: Iterable[bytes] | None = ...) -> None: ...
 
+    @final
+    class Int64List(Message):
+        DESCRIPTOR: Descriptor
+        @property
+        def value(self) -> RepeatedScalarFieldContainer[int]: ...
+        def __init__(self, *, value: Iterable[int] | None = ...) -> None: ...
+
+    @final
+    class FloatList(Message):
+        DESCRIPTOR: Descriptor
+        @property
+        def value(self) -> RepeatedScalarFieldContainer[float]: ...
+        def __init__(self, *, value: Iterable[float] | None = ...) -> None: ...
+
     DESCRIPTOR: Descriptor
     @property
     def node_list(self) -> CollectionDef.NodeList: ...
     @property
     def bytes_list(self) -> CollectionDef.BytesList: ...
+    @property
+    def int64_list(self) -> CollectionDef.Int64List: ...
+    @property
+    def float_list(self) -> CollectionDef.FloatList: ...
     def __init__(
         self,
         *,
         node_list: CollectionDef.NodeList | None = ...,
         bytes_list: CollectionDef.BytesList | None = ...,
+        int64_list: CollectionDef.Int64List | None = ...,
+        float_list: CollectionDef.FloatList | None = ...,
+    ) -> None: ...
+
+@final
+class QueueRunnerDef(Message):
+    DESCRIPTOR: Descriptor
+    queue_name: str
+    close_op_name: str
+    cancel_op_name: str
+    @property
+    def enqueue_op_name(self) -> RepeatedScalarFieldContainer[str]: ...
+    @property
+    def queue_closed_exception_types(self) -> RepeatedScalarFieldContainer[int]: ...
+    def __init__(
+        self,
+        *,
+        queue_name: str = ...,
+        enqueue_op_name: Iterable[str] | None = ...,
+        close_op_name: str = ...,
+        cancel_op_name: str = ...,
+        queue_closed_exception_types: Iterable[int] | None = ...,
     ) -> None: ...
 
 @final

@@ -35,6 +35,8 @@ from headrace.tensor_bundle import BundleReader, write_bundle
 
 __all__ = ["Saver"]
 
+# The values of larger constants are left out of `.meta`: every checkpoint would hold them again.
+_MOST_CONSTANT_BYTES = 1 << 16
 _SECONDS_PER_HOUR: Final = 3600
 
 # The number of a training step: an integer, or a scalar that a session computes.
@@ -216,7 +218,11 @@ class Saver:
                 if write_state:
                     self._list(prefix, directory, latest_filename, meta_graph_suffix)
             if write_meta_graph:
-                export_meta_graph(f"{prefix}.{meta_graph_suffix}", sess.graph)
+                export_meta_graph(
+                    f"{prefix}.{meta_graph_suffix}",
+                    graph=sess.graph,
+                    most_constant_bytes=_MOST_CONSTANT_BYTES,
+                )
         return prefix if variables else None
 
     def restore(self, sess: Session, save_path: str | os.PathLike[str] | None) -> None:
@@ -253,9 +259,20 @@ class Saver:
         for op, value in values.items():
             sess.assign_variable(op, value)
 
-    def export_meta_graph(self, filename: str | None = None) -> MetaGraphDef:
+    def export_meta_graph(
+        self,
+        filename: str | None = None,
+        collection_list: Collection[str] | None = None,
+        as_text: bool = False,
+        clear_devices: bool = False,
+    ) -> MetaGraphDef:
         """Describes the default graph; see `tf.train.export_meta_graph`."""
-        return export_meta_graph(filename)
+        return export_meta_graph(
+            filename,
+            collection_list=collection_list,
+            as_text=as_text,
+            clear_devices=clear_devices,
+        )
 
     def _built(self, where: str) -> dict[str, Variable]:
         if self._variables is None:

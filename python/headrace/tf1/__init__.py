@@ -376,6 +376,7 @@ from headrace.tf1.namespace import namespace
 from headrace.tf1.options import ConfigProto, GPUOptions
 
 if TYPE_CHECKING:
+    from headrace.importer import import_graph_def
     from headrace.ops.records.decode_json_example import decode_json_example
     from headrace.protos import (
         AttrValue,
@@ -570,6 +571,7 @@ __all__ = [
     "identity",
     "identity_n",
     "image",
+    "import_graph_def",
     "initialize_all_tables",
     "initialize_all_variables",
     "initialize_local_variables",
@@ -768,6 +770,7 @@ if not TYPE_CHECKING:  # For mypy a wrong name is an error.
             "RunMetadata": "headrace.protos",
             "SessionLog": "headrace.protos",
             "Summary": "headrace.protos",
+            "import_graph_def": "headrace.importer",
             "decode_json_example": "headrace.ops.records.decode_json_example",
         },
     )

@@ -17,7 +17,9 @@ _TRAINING = (
 )
 _LOOPS = "`tf.map_fn` is here: it calls a function for each row, natively where its operations are."
 _DATA = "`tf.data` is not here: use readers, `tf.train.batch` and `tf.train.shuffle_batch`."
-_GRAPHS = "Graphs are not imported or exported: the program that uses a graph makes it."
+_GRAPHS = (
+    "Graphs are not rewritten here: `tf.import_graph_def` imports what `as_graph_def` exports."
+)
 _OTHER = (
     "It is a name of TensorFlow that headrace, which has what input programs use, does not have. "
     "`tf.py_func` calls NumPy for what is missing."
@@ -27,7 +29,7 @@ _OTHER = (
 _REMEDIES = (
     (r"(contrib\.)?data(\.|$)", _DATA),
     (r"vectorized_map|TensorArraySpec", _LOOPS),
-    (r"train\.import_meta_graph|import_graph_def|graph_util", _GRAPHS),
+    (r"graph_util", _GRAPHS),
     (
         r"nn\.|layers|keras|estimator|losses|metrics|gradients|hessians|distribute|feature_column"
         r"|train\.\w*(Optimizer|Average|decay|sdca|piecewise|warm)|contrib\.(layers|losses|metrics|rnn|opt|keras|estimator|slim\.[^.]*$|learn\.[^.]*$)"

@@ -36,6 +36,7 @@ from headrace.tf1.namespace import namespace
 
 if TYPE_CHECKING:
     from headrace.events import summary_iterator
+    from headrace.importer import import_meta_graph
     from headrace.protos import (
         BytesList,
         Example,
@@ -152,6 +153,7 @@ __all__ = [
     "get_global_step",
     "get_or_create_global_step",
     "global_step",
+    "import_meta_graph",
     "input_producer",
     "latest_checkpoint",
     "limit_epochs",
@@ -179,6 +181,7 @@ __all__ = [
 
 # What needs protocol buffers is loaded when it is first used: that takes longer than all the rest.
 _LATE = {
+    "import_meta_graph": "headrace.importer",
     "summary_iterator": "headrace.events",
     **dict.fromkeys(
         (

@@ -64,7 +64,8 @@ def gather(
 
     attrs = {"batch_dims": batch_dims}
     # The engine picks rows itself: producers of slices do that for each example.
-    is_native = isinstance(axis, int) and axis == batch_dims == 0
+    known = constant_value(axis) if isinstance(axis, Tensor) else axis
+    is_native = known is not None and known == batch_dims == 0
     op = apply_op(
         "GatherV2", inputs, infer, name=name, attrs=attrs, kernel=None if is_native else kernel
     )
@@ -147,29 +148,31 @@ def boolean_mask(
                 "Number of mask dimensions must be specified, even if some dimensions are None.  "
                 "E.g. shape=[None] is ok, but shape=None is not."
             )
-        first = _first_axis(axis)
-        shape = tensor.shape
-        if shape.rank is not None:
-            shape[first : first + rank].assert_is_compatible_with(mask.shape)
-            result = shape[:first].concatenate([None]).concatenate(shape[first + rank :])
-        else:
-            result = unknown_shape()
-
-        def infer(source: Tensor, _: Tensor) -> Outputs:
-            return [(source.dtype.base_dtype, result)]
-
-        def kernel(source: Array, wanted: Array) -> Array:
-            # As in TensorFlow, only the number of elements of the masked axes counts in a run.
-            before, after = source.shape[:first], source.shape[first + wanted.ndim :]
-            length = math.prod(source.shape[first : first + wanted.ndim])
-            flat = source.reshape(*before, length, *after)
-            return _gather(flat, np.flatnonzero(wanted), first, 0)
-
-        inputs = [Input("tensor", tensor), Input("mask", mask, var="Tmask", allowed=_MASKS)]
         # Its name is that of the last of the operations of which TensorFlow makes it.
-        attrs = {"axis": first}
-        op = apply_op("BooleanMask", inputs, infer, name="GatherV2", attrs=attrs, kernel=kernel)
-        return op.outputs[0]
+        return masked(tensor, mask, _first_axis(axis), name="GatherV2")
+
+
+def masked(tensor: Tensor, mask: Tensor, axis: int, name: str | None = None) -> Tensor:
+    """Adds the operation of `boolean_mask`, for a mask of known rank that is no scalar."""
+    rank, shape, result = mask.shape.rank, tensor.shape, unknown_shape()
+    if rank is not None and shape.rank is not None:
+        shape[axis : axis + rank].assert_is_compatible_with(mask.shape)
+        result = shape[:axis].concatenate([None]).concatenate(shape[axis + rank :])
+
+    def infer(source: Tensor, _: Tensor) -> Outputs:
+        return [(source.dtype.base_dtype, result)]
+
+    def kernel(source: Array, wanted: Array) -> Array:
+        # As in TensorFlow, only the number of elements of the masked axes counts in a run.
+        before, after = source.shape[:axis], source.shape[axis + wanted.ndim :]
+        length = math.prod(source.shape[axis : axis + wanted.ndim])
+        flat = source.reshape(*before, length, *after)
+        return _gather(flat, np.flatnonzero(wanted), axis, 0)
+
+    inputs = [Input("tensor", tensor), Input("mask", mask, var="Tmask", allowed=_MASKS)]
+    attrs = {"axis": axis}
+    op = apply_op("BooleanMask", inputs, infer, name=name, attrs=attrs, kernel=kernel)
+    return op.outputs[0]
 
 
 def _first_axis(axis: int | Tensor | None) -> int:

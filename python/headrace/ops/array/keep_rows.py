@@ -37,4 +37,4 @@ def _infer(tensor: Tensor, keep: Tensor) -> list[tuple[dtypes.DType, TensorShape
     return [(tensor.dtype.base_dtype, TensorShape([None]).concatenate(row))]
 
 
-define("KeepRows")
+define("KeepRows", is_own=True)

@@ -176,4 +176,4 @@ def _unpacked(result: object, strict: bool) -> Any:
     return result
 
 
-define("Merge", role=Role.MERGE)
+define("Merge", is_own=True, role=Role.MERGE)

@@ -156,20 +156,27 @@ def Assert(
     with name_scope(name, "Assert", [condition, data]):
         # TensorFlow converts them twice, and seeds depend on how many operations there are.
         convert_n_to_tensor(data)
-        inputs: list[Input | InputList] = [
-            Input("condition", condition, dtypes.bool),
-            InputList("data", data, is_mixed=True),
-        ]
+        return check(condition, data, shown, name="Assert")
 
-        def kernel(is_true: Array, *values: Array) -> None:
-            if is_true.ndim:
-                fail(f"In[0] should be a scalar: {bracketed(is_true.shape)}")
-            if not is_true:
-                words = " ".join(f"[{write_excerpt(value, shown)}]" for value in values)
-                fail(f"assertion failed: {words}")
 
-        attrs = {"summarize": shown}
-        return apply_op("Assert", inputs, lambda *_: [], name="Assert", attrs=attrs, kernel=kernel)
+def check(
+    condition: TensorLike, data: Sequence[TensorLike], summarize: int = 3, name: str | None = None
+) -> Operation:
+    """Adds the operation of `Assert`, without the scope around it."""
+    inputs: list[Input | InputList] = [
+        Input("condition", condition, dtypes.bool),
+        InputList("data", data, is_mixed=True),
+    ]
+
+    def kernel(is_true: Array, *values: Array) -> None:
+        if is_true.ndim:
+            fail(f"In[0] should be a scalar: {bracketed(is_true.shape)}")
+        if not is_true:
+            words = " ".join(f"[{write_excerpt(value, summarize)}]" for value in values)
+            fail(f"assertion failed: {words}")
+
+    attrs = {"summarize": summarize}
+    return apply_op("Assert", inputs, lambda *_: [], name=name, attrs=attrs, kernel=kernel)
 
 
 def _flatten(items: Iterable[object]) -> list[Any]:

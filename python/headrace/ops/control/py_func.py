@@ -6,6 +6,7 @@ Source: `tf.py_func` of TensorFlow 1.15.
 from __future__ import annotations
 
 import itertools
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, Final, cast, overload
 
@@ -22,6 +23,8 @@ __all__ = ["py_func"]
 
 # Numbers the functions of this process, as their names in errors.
 _numbers: Final = itertools.count()
+# What calls each function, by its token, while a graph holds it.
+_kernels: Final[weakref.WeakValueDictionary[str, _PythonKernel]] = weakref.WeakValueDictionary()
 
 
 @overload
@@ -98,6 +101,14 @@ def py_func(
     return _results(op, is_list)
 
 
+def kernel_of_token(token: str) -> Callable[..., Any] | None:
+    """Returns what calls the function of an operation with that token.
+
+    None if there is none in this process, or not any more: graphs hold functions, this does not.
+    """
+    return _kernels.get(token)
+
+
 class _PythonKernel:
     """Calls the user's function and checks what it returns.
 
@@ -111,6 +122,7 @@ class _PythonKernel:
         self.function = function
         self._output_dtypes = tuple(output_dtypes)
         self._token = token
+        _kernels[token] = self
 
     def __call__(self, *inputs: npt.ArrayLike) -> Any:
         """Computes the outputs: an array, or a tuple of arrays unless there is exactly one."""

@@ -178,7 +178,7 @@ def _fits(whole: Size | None, *parts: Size | None) -> bool | None:
     return bool(whole >= sum(known))
 
 
-define("CentralCrop")
-define("CropToBoundingBox")
-define("PadToBoundingBox")
-define("ResizeWithCropOrPad")
+define("CentralCrop", is_own=True)
+define("CropToBoundingBox", is_own=True)
+define("PadToBoundingBox", is_own=True)
+define("ResizeWithCropOrPad", is_own=True)

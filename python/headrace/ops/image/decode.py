@@ -327,11 +327,11 @@ def _jpeg_attrs(
     }
 
 
-define("DecodeAndCropJpeg")
+define("DecodeAndCropJpeg", is_own=True)
 define("DecodeBmp")
 define("DecodeGif")
 define("DecodeImage")
 define("DecodeJpeg")
 define("DecodePng")
 define("ExtractJpegShape")
-define("IsJpeg")
+define("IsJpeg", is_own=True)

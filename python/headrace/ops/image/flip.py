@@ -119,6 +119,6 @@ def _transposed(image: Tensor) -> TensorShape:
     return TensorShape(sizes)
 
 
-define("FlipImage")
-define("RotateImage")
-define("TransposeImage")
+define("FlipImage", is_own=True)
+define("RotateImage", is_own=True)
+define("TransposeImage", is_own=True)

@@ -180,4 +180,4 @@ def _factor(lower: float, upper: float, seed: int | None) -> Tensor:
     return random_uniform([], lower, upper, seed=seed)
 
 
-define("RandomCrop")
+define("RandomCrop", is_own=True)

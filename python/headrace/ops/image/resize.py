@@ -400,9 +400,9 @@ def _add(
     return apply_op(op_type, inputs, infer, name=name, attrs=attrs).outputs[0]
 
 
-define("FitImage")
-define("ResizeArea")
-define("ResizeBicubic")
-define("ResizeBilinear")
-define("ResizeNearestNeighbor")
-define("ScaleAndTranslate")
+define("FitImage", is_own=True)
+define("ResizeArea", is_own=True)
+define("ResizeBicubic", is_own=True)
+define("ResizeBilinear", is_own=True)
+define("ResizeNearestNeighbor", is_own=True)
+define("ScaleAndTranslate", is_own=True)

@@ -73,7 +73,8 @@ def transform(
         rows = expand_dims(rows, 0) if rows.shape.rank == 1 else rows
         pixels, rank = _as_batch(pixels)
         size = shape(pixels)[1:3] if output_shape is None else output_shape
-        result = _apply(pixels, rows, convert_to_tensor(size, dtypes.int32), interpolation.upper())
+        to = convert_to_tensor(size, dtypes.int32)
+        result = project(pixels, rows, to, interpolation.upper())
         return _from_batch(result, rank)
 
 
@@ -194,10 +195,17 @@ def _from_batch(pixels: Tensor, rank: int) -> Tensor:
     return pixels if axes is None else squeeze(pixels, axes)
 
 
-def _apply(pixels: Tensor, rows: Tensor, size: Tensor, interpolation: str) -> Tensor:
+def project(
+    pixels: Tensor,
+    rows: Tensor,
+    size: Tensor,
+    interpolation: str = "NEAREST",
+    name: str | None = None,
+) -> Tensor:
+    """Adds the operation of `transform`, for images in a batch and "NEAREST" or "BILINEAR"."""
     known = fold(size)
     height, width = (None, None) if known is None else (int(n) for n in known)
-    batch, *_, channels = pixels.shape.as_list()
+    batch, *_, channels = pixels.shape.with_rank(4).as_list()
 
     def infer(images: Tensor, transforms: Tensor, size: Tensor) -> Outputs:
         return [(images.dtype.base_dtype, TensorShape([batch, height, width, channels]))]
@@ -217,7 +225,9 @@ def _apply(pixels: Tensor, rows: Tensor, size: Tensor, interpolation: str) -> Te
         Input("transforms", rows, dtypes.float32),
         Input("output_shape", size, dtypes.int32),
     ]
-    op = apply_op("ImageProjectiveTransformV2", inputs, infer, kernel=kernel)
+    attrs = {"interpolation": interpolation}
+    kind = "ImageProjectiveTransformV2"
+    op = apply_op(kind, inputs, infer, name=name, attrs=attrs, kernel=kernel)
     return op.outputs[0]
 
 

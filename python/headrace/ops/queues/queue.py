@@ -11,7 +11,7 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 
-from headrace.dtypes import DType, DTypeLike, as_dtype, int32, resource, string
+from headrace.dtypes import DType, DTypeLike, as_dtype, int32, int64, resource, string
 from headrace.dtypes import bool as bool_dtype
 from headrace.graph import Operation, Role, Tensor, TensorLike, define, graph_of, name_scope
 from headrace.ops.array.gather import gather
@@ -96,9 +96,7 @@ class QueueBase:
             raise TypeError("Queues do not have matching component dtypes.")
         if any(queue._names != first._names for queue in queues):
             raise TypeError("Queues do not have matching component names.")
-        columns = zip(*[queue.shapes for queue in queues], strict=True)
-        shapes = [reduce(TensorShape.most_specific_compatible_shape, column) for column in columns]
-        return QueueBase(first.dtypes, shapes, first.names, _select(index, queues))
+        return QueueBase(first.dtypes, _shapes_of_all(queues), first.names, _select(index, queues))
 
     @property
     def queue_ref(self) -> Tensor:
@@ -347,6 +345,35 @@ def _strings(value: FileNames, dtype: DType) -> TensorLike:
     return with_paths_as_strings(value) if dtype == string else cast("TensorLike", value)
 
 
+def restored_queue(op: Operation) -> QueueBase:
+    """Returns the queue that an operation stands for.
+
+    Operations that were made of messages have none yet: it is made, without names, of the
+    attributes.
+
+    Raises:
+        ValueError: If the operation is no queue.
+    """
+    if isinstance(op.owner, QueueBase):
+        return op.owner
+    if op.definition.role is Role.SELECTION:
+        queues = [restored_queue(tensor.op) for tensor in op.inputs[1:]]
+        return QueueBase(queues[0].dtypes, _shapes_of_all(queues), None, op.outputs[0])
+    if op.definition.role is not Role.QUEUE:
+        raise ValueError(f"Node '{op.name}' of type {op.type}: expected a queue.")
+    dtypes, shapes = list(op.attrs["component_types"]), list(op.attrs.get("shapes", ()))
+    if op.type == "PriorityQueueV2":
+        dtypes = [int64, *dtypes]
+        shapes = [TensorShape([]), *shapes]
+    return QueueBase(dtypes, shapes if len(shapes) == len(dtypes) else None, None, op.outputs[0])
+
+
+def _shapes_of_all(queues: Sequence[QueueBase]) -> list[TensorShape]:
+    """Returns what the shapes of queues have in common."""
+    columns = zip(*[queue.shapes for queue in queues], strict=True)
+    return [reduce(TensorShape.most_specific_compatible_shape, column) for column in columns]
+
+
 def _select(index: TensorLike, queues: Sequence[QueueBase]) -> Tensor:
     """Adds an operation that stands for one of several queues; returns its output.
 
@@ -376,7 +403,7 @@ def _select(index: TensorLike, queues: Sequence[QueueBase]) -> Tensor:
     return select.outputs[0]
 
 
-define("QueueSelect", role=Role.SELECTION)
+define("QueueSelect", is_own=True, role=Role.SELECTION)
 define("QueueCloseV2", is_stateful=True, queue_input=0, is_enqueue=True)
 define("QueueDequeueManyV2", is_stateful=True, queue_input=0)
 define("QueueDequeueUpToV2", is_stateful=True, queue_input=0)

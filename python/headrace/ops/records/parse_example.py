@@ -111,5 +111,5 @@ def _merged(plan: FeaturePlan, outputs: list[Tensor]) -> dict[str, Any]:
     return plan.without_parts(parsed | merged)
 
 
-define("ParseExample")
-define("ParseSingleExample")
+define("ParseExample", is_own=True)
+define("ParseSingleExample", is_own=True)

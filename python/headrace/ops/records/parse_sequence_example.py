@@ -85,4 +85,4 @@ def _may_be_missing(feature: object) -> bool:
     return isinstance(feature, FixedLenSequenceFeature) and bool(feature.allow_missing)
 
 
-define("ParseSingleSequenceExample")
+define("ParseSingleSequenceExample", is_own=True)

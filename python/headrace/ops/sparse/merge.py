@@ -79,4 +79,4 @@ def _dimensions(feature: SparseFeature) -> tuple[list[str], list[int]]:
     return keys, [int(size) for size in sizes]
 
 
-define("SparseMerge")
+define("SparseMerge", is_own=True)

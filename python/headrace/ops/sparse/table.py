@@ -98,7 +98,7 @@ class SparseTable:
         return op.outputs[0]
 
 
-define("SparseTensorsMap", role=Role.SPARSE_TABLE)
-define("AddManySparseToTensorsMap", is_stateful=True)
-define("AddSparseToTensorsMap", is_stateful=True)
-define("TakeManySparseFromTensorsMap", is_stateful=True)
+define("SparseTensorsMap", is_own=True, role=Role.SPARSE_TABLE)
+define("AddManySparseToTensorsMap", is_own=True, is_stateful=True)
+define("AddSparseToTensorsMap", is_own=True, is_stateful=True)
+define("TakeManySparseFromTensorsMap", is_own=True, is_stateful=True)

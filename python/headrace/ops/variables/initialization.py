@@ -101,15 +101,22 @@ def report_uninitialized_variables(
         if not variables:
             return constant([], dtype=string)
         flags = [is_variable_initialized(variable) for variable in variables]
-        names = np.array([variable.op.name.encode() for variable in variables], dtype=object)
+        names = [variable.op.name for variable in variables]
         op = get_default_graph().create_op(
             "ReportUninitialized",
             flags,
             [string],
             output_shapes=[TensorShape([None])],
-            kernel=NumpyKernel(lambda *is_ready: names[~np.array(is_ready)], [string]),
+            attrs={"names": names},
+            kernel=uninitialized_names(names),
         )
     return op.outputs[0]
+
+
+def uninitialized_names(names: Sequence[str]) -> NumpyKernel:
+    """Returns what picks, from whether each variable has a value, the names of those without."""
+    encoded = np.array([name.encode() for name in names], dtype=object)
+    return NumpyKernel(lambda *is_ready: encoded[~np.array(is_ready)], [string])
 
 
 define("ReportUninitialized")

@@ -310,6 +310,31 @@ class Variable:
         def __getitem__(self, key: IndexLike) -> Tensor: ...
 
 
+def restored_variable(
+    ref: Tensor, initializer: Operation, snapshot: Tensor, initial_value: Tensor, trainable: bool
+) -> Variable:
+    """Returns the variable that operations of a graph stand for, and adds nothing to it.
+
+    Args:
+        ref: The tensor that stands for it.
+        initializer: Gives it its first value.
+        snapshot: Reads it.
+        initial_value: That value.
+        trainable: Whether it was made for training.
+    """
+    if isinstance(ref.op.owner, Variable):
+        return ref.op.owner
+    variable = Variable.__new__(Variable)
+    variable._constraint = None
+    variable._trainable = trainable
+    variable._initial_value = initial_value
+    variable._ref = ref
+    variable._initializer = initializer
+    variable._snapshot = snapshot
+    ref.op.owner = variable
+    return variable
+
+
 def _collection_keys(collections: Collection[str] | None, is_trainable: bool) -> list[str]:
     if collections is None:
         collections = [GraphKeys.GLOBAL_VARIABLES]

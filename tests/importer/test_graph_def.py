@@ -1,0 +1,338 @@
+"""`tf.import_graph_def`: graphs made of messages compute what the graphs they were made of do."""
+
+import numpy as np
+import pytest
+
+import headrace.tf1 as tf
+from headrace.graph import defined_types, definition_of
+from headrace.importer.makers import is_control_flow, maker_of
+
+
+def exported(build):
+    """The message of a graph that a function builds."""
+    graph = tf.Graph()
+    with graph.as_default():
+        build()
+    return graph.as_graph_def()
+
+
+def small():
+    """A placeholder, a sum with a constant, and an operation that waits for it."""
+    a = tf.placeholder(tf.float32, [2], name="a")
+    b = tf.add(a, 1.0, name="b")
+    with tf.control_dependencies([b]):
+        tf.identity(a, name="c")
+
+
+def names():
+    return [op.name for op in tf.get_default_graph().get_operations()]
+
+
+def test_every_type_can_be_imported_or_is_refused_as_control_flow():
+    types = [name for name in defined_types() if definition_of(name).type == name]
+    assert [
+        name for name in types if maker_of(name, True) is None and not is_control_flow(name)
+    ] == []
+
+
+class TestNames:
+    def test_operations_get_the_scope_import(self):
+        assert tf.import_graph_def(exported(small)) is None
+        assert names() == ["import/a", "import/b/y", "import/b", "import/c"]
+
+    def test_a_scope_that_is_taken_gets_a_number(self):
+        message = exported(small)
+        tf.import_graph_def(message, name="x")
+        tf.import_graph_def(message, name="x")
+        assert names()[4:] == ["x_1/a", "x_1/b/y", "x_1/b", "x_1/c"]
+
+    def test_without_a_scope_names_that_are_taken_get_a_number(self):
+        message = exported(small)
+        tf.import_graph_def(message, name="")
+        (b,) = tf.import_graph_def(message, name="", return_elements=["b"])
+        assert names()[:4] == ["a", "b/y", "b", "c"]
+        assert b.name == "b_1"
+        assert [tensor.op.name for tensor in b.inputs] == ["a_1", "b/y_1"]
+
+    def test_the_scopes_around_count(self):
+        with tf.name_scope("s"):
+            tf.import_graph_def(exported(small), name="i")
+        assert names()[0] == "s/i/a"
+
+    def test_elements_are_found_by_their_names_in_the_message(self):
+        tensor, op = tf.import_graph_def(exported(small), return_elements=["b:0", "c"])
+        assert isinstance(tensor, tf.Tensor)
+        assert tensor.name == "import/b:0"
+        assert isinstance(op, tf.Operation)
+        assert op.name == "import/c"
+        assert op.control_inputs == [tensor.op]
+
+
+class TestInputs:
+    def test_tensors_replace_those_of_the_message(self):
+        ours = tf.constant([1.0, 2.0])
+        (b,) = tf.import_graph_def(exported(small), {"a:0": ours}, ["b:0"])
+        with tf.Session() as session:
+            assert session.run(b).tolist() == [2.0, 3.0]
+
+    def test_values_become_constants(self):
+        (b,) = tf.import_graph_def(exported(small), {"a": [1.0, 2.0]}, ["b:0"])
+        assert names()[0] == "import/_inputs/Const"
+        with tf.Session() as session:
+            assert session.run(b).tolist() == [2.0, 3.0]
+
+    def test_values_need_a_scope(self):
+        with pytest.raises(ValueError, match="requires a non-empty `name`"):
+            tf.import_graph_def(exported(small), {"a": [1.0, 2.0]}, name="")
+
+    def test_a_name_that_is_not_there_is_an_error(self):
+        with pytest.raises(ValueError, match=r"not found in graph_def: \[q:0\]"):
+            tf.import_graph_def(exported(small), {"q": tf.ones([2])})
+        assert "import/a" not in names()
+
+    def test_nodes_may_stand_in_any_order(self):
+        message = exported(small)
+        nodes = list(message.node)[::-1]
+        del message.node[:]
+        message.node.extend(nodes)
+        tf.import_graph_def(message)
+        assert names() == ["import/b/y", "import/a", "import/b", "import/c"]
+
+
+class TestRefusals:
+    """What is wrong with a message is found before anything is added."""
+
+    def refused(self, message, error, match, **arguments):
+        with pytest.raises(error, match=match):
+            tf.import_graph_def(message, **arguments)
+        assert names() == []
+
+    def test_of_what_is_no_message(self):
+        self.refused("x", TypeError, "must be a GraphDef proto")
+        self.refused(exported(small), TypeError, "must be a dictionary", input_map=[1])
+        self.refused(exported(small), TypeError, "must be strings", input_map={3: 1})
+        self.refused(exported(small), TypeError, "list of strings", return_elements=[3])
+
+    def test_of_a_type_that_is_not_here(self):
+        message = exported(small)
+        message.node.add(name="u", op="Conv2D")
+        self.refused(message, tf.errors.NotFoundError, r"'Conv2D' \(node 'u'\).*the part")
+
+    def test_of_loops(self):
+        message = exported(lambda: tf.while_loop(lambda i: i < 3, lambda i: i + 1, [0]))
+        self.refused(message, tf.errors.UnimplementedError, "loops, tensor arrays")
+
+    def test_of_conditions_of_tensorflow(self):
+        message = exported(small)
+        message.node.add(name="s", op="Switch", input=["a", "a"])
+        self.refused(message, tf.errors.UnimplementedError, "Node 's' of type Switch")
+
+    def test_of_inputs_that_are_not_there(self):
+        message = exported(small)
+        message.node[2].input[0] = "zz"
+        self.refused(message, ValueError, "Node 'b': Unknown input node 'zz'")
+
+    def test_of_names_twice(self):
+        message = exported(small)
+        message.node.add().CopyFrom(message.node[0])
+        self.refused(message, ValueError, "Node 'a' is not unique")
+
+    def test_of_cycles(self):
+        message = exported(small)
+        message.node[2].input[0] = "c"
+        self.refused(message, ValueError, "2 nodes in a cycle")
+
+    def test_of_elements_that_are_not_there(self):
+        found = "Requested return node 'z' not found in graph def"
+        self.refused(exported(small), ValueError, found, return_elements=["z"])
+
+    def test_of_outputs_that_are_not_there(self):
+        message = exported(small)
+        message.node[2].input[0] = "a:4"
+        with pytest.raises(ValueError, match="invalid output 4 of source node a which has 1"):
+            tf.import_graph_def(message)
+        with pytest.raises(ValueError, match="Invalid return output 3 of node 'b'"):
+            tf.import_graph_def(exported(small), return_elements=["b:3"])
+
+    def test_of_attributes_and_inputs_that_do_not_fit(self):
+        message = exported(small)
+        del message.node[0].attr["dtype"]
+        with pytest.raises(ValueError, match="missing attr 'dtype' from Op Placeholder: a"):
+            tf.import_graph_def(message)
+        message = exported(small)
+        message.node[0].attr["dtype"].type = 3
+        with pytest.raises(ValueError, match=r"'import_1/b' of type Add: .* float32 .* int32"):
+            tf.import_graph_def(message)
+
+    def test_of_constants_larger_than_memory(self):
+        message = exported(lambda: tf.constant(1.0, name="c"))
+        size = message.node[0].attr["value"].tensor.tensor_shape.dim.add()
+        size.size = 1 << 50
+        with pytest.raises(tf.errors.ResourceExhaustedError, match="OOM"):
+            tf.import_graph_def(message)
+
+    @pytest.mark.parametrize("sizes", [[-1], [3, 2], [1]])
+    def test_of_constants_of_another_size(self, sizes):
+        message = exported(lambda: tf.constant([1.0, 2.0], name="c"))
+        shape = message.node[0].attr["value"].tensor.tensor_shape
+        del shape.dim[:]
+        for size in sizes:
+            shape.dim.add(size=size)
+        with pytest.raises(ValueError, match=r"a tensor .*in a message"):
+            tf.import_graph_def(message)
+
+
+class TestComputation:
+    """An imported graph computes what the first one does."""
+
+    def both(self, build, feeds):
+        """What a graph and its copy give for the tensor "out"."""
+        found = []
+        first = tf.Graph()
+        with first.as_default():
+            build()
+        second = tf.Graph()
+        with second.as_default():
+            tf.import_graph_def(first.as_graph_def(), name="")
+        assert second.as_graph_def() == first.as_graph_def()
+        for graph in (first, second):
+            with tf.Session(graph=graph) as session:
+                found.append(session.run("out:0", feeds))
+        return found
+
+    def test_of_arrays(self):
+        def build():
+            x = tf.placeholder(tf.float32, [None, 4], name="x")
+            left, right = tf.split(x, 2, axis=1)
+            rows = tf.boolean_mask(tf.concat([right, left], 1), x[:, 0] > 0)
+            scaled = tf.transpose(tf.reduce_mean(rows, axis=1, keepdims=True)) ** 2.0
+            best, _ = tf.nn.top_k(scaled, 2)
+            tf.stack([best, tf.ones_like(best)], axis=0, name="out")
+
+        values = np.random.default_rng(1).normal(size=(6, 4)).astype(np.float32)
+        first, second = self.both(build, {"x:0": values})
+        np.testing.assert_array_equal(first, second)
+
+    def test_of_strings_and_records(self):
+        def build():
+            line = tf.placeholder(tf.string, [None], name="line")
+            number, word = tf.decode_csv(line, [[1.5], [""]])
+            parts = tf.string_split(word, "-").values
+            shown = tf.as_string(number, precision=2)
+            tf.string_join([shown, tf.substr(parts, 0, 1)], ":", name="out")
+
+        first, second = self.both(build, {"line:0": ["2.5,ab", ",cd"]})
+        assert first.tolist() == second.tolist() == [b"2.50:a", b"1.50:c"]
+
+    def test_of_images(self):
+        def build():
+            pixels = tf.placeholder(tf.uint8, [None, None, 3], name="pixels")
+            part = tf.random_crop(pixels, [6, 6, 3], seed=3)
+            part = tf.image.random_flip_left_right(part, seed=4)
+            small = tf.image.resize_images(part, [4, 5])
+            tf.image.per_image_standardization(small)
+            tf.identity(tf.image.adjust_hue(small / 255.0, 0.2), name="out")
+
+        pixels = np.random.default_rng(1).integers(0, 255, (9, 8, 3), np.uint8)
+        first, second = self.both(build, {"pixels:0": pixels})
+        np.testing.assert_array_equal(first, second)
+
+    @pytest.mark.parametrize("value", [1, 5])
+    def test_of_conditions(self, value):
+        def build():
+            x = tf.placeholder(tf.int32, [], name="x")
+            inner = tf.cond(x > 3, lambda: x * 10, lambda: tf.cond(x > 0, lambda: x, lambda: -x))
+            tf.identity(inner, name="out")
+
+        first, second = self.both(build, {"x:0": value})
+        assert first == second == (50 if value == 5 else 1)
+
+    def test_of_parsers(self):
+        def build():
+            features = {
+                "a": tf.FixedLenFeature([2], tf.int64),
+                "b": tf.VarLenFeature(tf.float32),
+                "c": tf.FixedLenSequenceFeature([], tf.int64, allow_missing=True),
+            }
+            one = tf.placeholder(tf.string, [], name="one")
+            parsed = tf.parse_single_example(one, features)
+            total = tf.reduce_sum(parsed["a"]) + tf.reduce_sum(parsed["c"])
+            tf.add(tf.reduce_sum(tf.sparse_tensor_to_dense(parsed["b"])), tf.to_float(total), "out")
+
+        feature = tf.train.Feature
+        example = tf.train.Example(
+            features=tf.train.Features(
+                feature={
+                    "a": feature(int64_list=tf.train.Int64List(value=[1, 2])),
+                    "b": feature(float_list=tf.train.FloatList(value=[0.5])),
+                    "c": feature(int64_list=tf.train.Int64List(value=[10, 20])),
+                }
+            )
+        )
+        first, second = self.both(build, {"one:0": example.SerializeToString()})
+        assert first == second == 33.5
+
+    def test_of_python_functions_while_their_graph_is_held(self):
+        def build():
+            x = tf.placeholder(tf.int64, [], name="x")
+            tf.py_func(lambda value: value + 1, [x], tf.int64, name="out")
+
+        first, second = self.both(build, {"x:0": 4})
+        assert first == second == 5
+
+    def test_python_functions_of_elsewhere_are_refused(self):
+        message = exported(lambda: tf.py_func(lambda: np.int64(1), [], tf.int64))
+        message.node[0].attr["token"].s = b"pyfunc_none"
+        with pytest.raises(ValueError, match="no Python function 'pyfunc_none' in this process"):
+            tf.import_graph_def(message)
+
+
+class TestTensorFlowsForms:
+    """Nodes as TensorFlow writes them, where its operations have other inputs."""
+
+    def test_of_resizing(self):
+        def build():
+            images = tf.placeholder(tf.float32, [1, 4, 4, 1], name="images")
+            tf.image.resize_bilinear(images, [2, 3], align_corners=True, name="out")
+
+        message = exported(build)
+        for key in ("_output_types", "_output_shapes", "preserve_aspect_ratio"):
+            message.node[-1].attr.pop(key)
+        (out,) = tf.import_graph_def(message, return_elements=["out:0"])
+        assert out.shape.as_list() == [1, 2, 3, 1]
+
+    @pytest.mark.parametrize("op_type", ["ParseExample", "ParseExampleV2", "ParseSingleExample"])
+    def test_of_parsers(self, op_type):
+        is_single = op_type == "ParseSingleExample"
+
+        def build():
+            shape = [] if is_single else [None]
+            tf.placeholder(tf.string, shape, name="records")
+            tf.constant([], tf.string, name="names")
+            tf.constant("s" if op_type == "ParseExample" else ["s"], name="sparse")
+            tf.constant("d" if op_type == "ParseExample" else ["d"], name="dense")
+            tf.constant([], tf.string, name="ragged")
+            tf.constant([7], tf.int64, name="default")
+
+        message = exported(build)
+        node = message.node.add(name="parse", op=op_type)
+        inputs = {
+            "ParseExample": ["records", "names", "sparse", "dense", "default"],
+            "ParseExampleV2": ["records", "names", "sparse", "dense", "ragged", "default"],
+            "ParseSingleExample": ["records", "default"],
+        }
+        node.input.extend(inputs[op_type])
+        node.attr["Nsparse"].i = node.attr["Ndense"].i = 1
+        node.attr["sparse_keys"].list.s.append(b"s")
+        node.attr["dense_keys"].list.s.append(b"d")
+        node.attr["sparse_types"].list.type.append(1)
+        node.attr["Tdense"].list.type.append(9)
+        node.attr["dense_shapes"].list.shape.add().dim.add(size=1)
+        (op,) = tf.import_graph_def(message, return_elements=["parse"], name="")
+        feature = tf.train.Feature(float_list=tf.train.FloatList(value=[0.5, 1.5]))
+        example = tf.train.Example(features=tf.train.Features(feature={"s": feature}))
+        record = example.SerializeToString()
+        with tf.Session() as session:
+            found = session.run(op.outputs, {"records:0": record if is_single else [record]})
+        assert found[1].tolist() == [0.5, 1.5]
+        assert found[3].tolist() == ([7] if is_single else [[7]])
