@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import headrace.tf1 as tf
-from headrace.session import session as session_module
+from headrace.session import base
 from headrace.session.cache import RecentlyUsed
 from headrace.session.lowering import Lowering
 
@@ -44,7 +44,7 @@ class TestPrograms:
             counts[fetches, targets, feeds] += 1
             return lower(self, fetches, targets, feeds)
 
-        monkeypatch.setattr(session_module, "_NUM_CACHED", SIZE)
+        monkeypatch.setattr(base, "_NUM_CACHED", SIZE)
         monkeypatch.setattr(Lowering, "lower", count)
         return counts
 

@@ -15,7 +15,7 @@ from headrace.graph import Graph, GraphElementLike, Operation, Tensor
 from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue
 from headrace.session.conversion import Misfit, as_numpy_does, without_loss
 
-__all__ = ["as_array", "convert_feeds"]
+__all__ = ["as_array", "convert_feeds", "feed_tensor"]
 
 
 def convert_feeds(
@@ -47,7 +47,7 @@ def convert_feeds(
             feeds[key] = _convert(graph, key, value, is_lossy)
             continue
         for item, part in _expand(key, value):
-            tensor = _find(graph, item)
+            tensor = feed_tensor(graph, item)
             feeds[tensor] = _convert(graph, tensor, part, is_lossy)
     return feeds
 
@@ -78,7 +78,12 @@ def _flatten(value: object) -> list[object]:
     return [part for item in value for part in _flatten(item)]
 
 
-def _find(graph: Graph, key: GraphElementLike) -> Tensor:
+def feed_tensor(graph: Graph, key: GraphElementLike) -> Tensor:
+    """Returns the tensor that a key of a feed stands for.
+
+    Raises:
+        TypeError: If it stands for none.
+    """
     try:
         return graph.as_graph_element(key, allow_operation=False)
     except Exception as error:

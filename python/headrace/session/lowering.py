@@ -56,28 +56,33 @@ class Lowering:
         targets: Sequence[Operation],
         feeds: Sequence[Tensor],
         tracing: "Tracing | None" = None,
+        done: frozenset[Operation] = frozenset(),
     ) -> engine.Program:
         """Returns a program that is fed `feeds` and returns `fetches`; `targets` run for effect.
 
-        With `tracing` its runs tell what each operation does.
+        With `tracing` its runs tell what each operation does. Operations that are `done` are left
+        out; what needs their outputs is fed them.
 
         Raises:
             OpError: If a resource cannot be made.
             UnimplementedError: If an operation has no kernel.
         """
         assembly = _Assembly(self, feeds, tracing)
-        for op in self.needed_ops(fetches, targets, feeds):
+        for op in self.needed_ops(fetches, targets, feeds, done):
             assembly.add(op)
         return assembly.build(fetches)
 
     @staticmethod
     def needed_ops(
-        fetches: Sequence[Tensor], targets: Sequence[Operation], feeds: Sequence[Tensor]
+        fetches: Sequence[Tensor],
+        targets: Sequence[Operation],
+        feeds: Sequence[Tensor],
+        done: frozenset[Operation] = frozenset(),
     ) -> Iterable[Operation]:
-        """Yields the operations that a run needs, each after those it needs itself."""
+        """Yields what a run needs and is not `done`, each operation after those it needs itself."""
         fed = set(feeds)
         wanted = [tensor.op for tensor in fetches if tensor not in fed]
-        return _topological_order([*wanted, *targets], fed)
+        return _topological_order([*wanted, *targets], fed, done)
 
     def resource(self, op: Operation) -> _Operand:
         """Returns the session's resource that an operation stands for; a list if it selects one."""
@@ -377,9 +382,11 @@ def _is_fed(op: Operation, fed: Container[Tensor]) -> bool:
     return op.definition.is_placeholder and op.outputs[0] in fed
 
 
-def _topological_order(ops: Iterable[Operation], fed: Container[Tensor]) -> Iterable[Operation]:
+def _topological_order(
+    ops: Iterable[Operation], fed: Container[Tensor], done: Iterable[Operation]
+) -> Iterable[Operation]:
     """Yields what `ops` need and themselves, each after all it needs; fed tensors need nothing."""
-    is_done: dict[Operation, bool] = {}
+    is_done = dict.fromkeys(done, True)
     stack = list(ops)[::-1]
     while stack:
         op = stack[-1]

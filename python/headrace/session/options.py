@@ -8,6 +8,7 @@ from operator import index
 from typing import TYPE_CHECKING, Any, Final, SupportsIndex
 
 __all__ = [
+    "CallableOptions",
     "ConfigProto",
     "GraphOptions",
     "OptimizerOptions",
@@ -132,3 +133,24 @@ class RunOptions(_TimedOptions):
     timeout_in_ms: int | None
     trace_level: int | None
     output_partition_graphs: bool | None
+
+
+class CallableOptions(Options):
+    """What `Session._make_callable_from_options` makes a function of.
+
+    Attributes:
+        feed: Names of the tensors to feed, in the order of the function's arguments.
+        fetch: Names of the tensors to return.
+        target: Names of the operations to run.
+        run_options: See `RunOptions`.
+    """
+
+    feed: list[str]
+    fetch: list[str]
+    target: list[str]
+    run_options: RunOptions
+
+    def __init__(self, **fields: object) -> None:
+        self.feed, self.fetch, self.target = [], [], []
+        self.run_options = RunOptions()
+        super().__init__(**fields)

@@ -1,48 +1,28 @@
 """Sessions run graphs.
 
-A run lowers its fetches to a native program. Programs are cached by fetches and feeds. Running one
-is one native call, which releases the GIL; a run that only moves an element releases it where it
-waits.
-
 Source: `tf.Session` of TensorFlow 1.15.
 """
 
 import atexit
 import contextlib
-import threading
-import weakref
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeVar, overload
-
-import numpy.typing as npt
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar, overload
 
 from headrace import engine
 from headrace.alive import Alive
-from headrace.errors import CancelledError, OpError
-from headrace.graph import (
-    Graph,
-    Operation,
-    Tensor,
-    call_at_reset,
-    default_session,
-    get_default_graph,
-)
-from headrace.ops.queues import QueueBase
+from headrace.errors import CancelledError, InvalidArgumentError, OpError
+from headrace.graph import Graph, Operation, Tensor, call_at_reset, default_session
 from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue
-from headrace.queues import QueueStatistics
-from headrace.session.cache import RecentlyUsed
+from headrace.session.base import BaseSession
 from headrace.session.devices import CPU, DeviceAttributes
-from headrace.session.feeding import as_array, convert_feeds
+from headrace.session.feeding import convert_feeds, feed_tensor
 from headrace.session.fetching import Fetches, FetchPlan
-from headrace.session.flows import flow_of
-from headrace.session.lowering import Lowering
-from headrace.session.options import ConfigProto, RunOptions
-from headrace.session.resources import Resources
-from headrace.session.runners import Progress, Runners
-from headrace.session.targets import check_target
-from headrace.session.waits import Waits, Watch
+from headrace.session.options import CallableOptions, ConfigProto, RunOptions
+from headrace.session.partial import PartialRun
+from headrace.session.runners import Progress
 
 if TYPE_CHECKING:
     from headrace.protos import GraphDef
@@ -52,15 +32,13 @@ __all__ = ["Session", "open_sessions"]
 
 _Key = TypeVar("_Key")
 
-_ProgramKey: TypeAlias = tuple[tuple[Tensor, ...], tuple[Operation, ...], tuple[Tensor, ...]]
-
-# A session caches at least so many programs, and at most twice as many.
-_NUM_CACHED: Final = 512
 # How long the program's exit waits for Python functions that threads of runners are computing.
 _EXIT_SECONDS: Final = 0.5
 
 # Woken when the interpreter exits: threads of runners are blocked in native calls then.
 _open_sessions: "Alive[Session]" = Alive()
+# Numbers the runs that go on in parts.
+_partial_runs: Final = itertools.count()
 
 
 class _NamedTuple(Protocol):
@@ -70,7 +48,7 @@ class _NamedTuple(Protocol):
     def _fields(self) -> tuple[str, ...]: ...
 
 
-class Session:
+class Session(BaseSession):
     """Runs operations of one graph and owns their state: queues, variables, readers.
 
     May be used from many threads at once. Closing it, which `with` does at its end, ends every run
@@ -92,53 +70,12 @@ class Session:
     def __init__(
         self, target: str = "", graph: Graph | None = None, config: ConfigProto | None = None
     ) -> None:
-        if not isinstance(target, (str, bytes)):
-            raise TypeError(f"target must be a string, but got {target!r}")
-        check_target(target)
-        if graph is not None and not isinstance(graph, Graph):
-            raise TypeError(f"graph must be a tf.Graph, but got {type(graph)}")
-        if config is not None and not isinstance(config, ConfigProto):
-            raise TypeError(f"config must be a tf.ConfigProto, but got {type(config)}")
-        self._graph = get_default_graph() if graph is None else graph
-        self._timeout_ms = None if config is None else config.operation_timeout_in_ms
-        self._has_lossy_feeds = config is not None and bool(config.allow_lossy_feeds)
-        self._resources = Resources()
-        rewrites = True if config is None else config.rewrites
-        self._lowering = Lowering(self._resources, rewrites)
-        self._waits = Waits(self)
-        self._cancellation = engine.Cancellation(Watch(self._waits), Waits.patience_secs)
-        self._runners = Runners(self._cancellation)
-        self._lock = threading.Lock()
-        self._programs: RecentlyUsed[_ProgramKey, engine.Program] = RecentlyUsed(_NUM_CACHED)
-        # The programs that fetch one thing and are fed nothing.
-        self._single: RecentlyUsed[Tensor | Operation, engine.Program] = RecentlyUsed(_NUM_CACHED)
-        # The plans of single fetches.
-        self._plans: RecentlyUsed[Tensor | Operation, FetchPlan] = RecentlyUsed(_NUM_CACHED)
+        super().__init__(target, graph, config)
+        # The runs that go on in parts, by their names.
+        self._partial_runs: dict[str, PartialRun] = {}
         # The contexts that the `with` block has entered; None outside of one. Guarded by the lock.
         self._scope: ExitStack | None = None
         _open_sessions.add(self)
-        # The threads of its runners do not keep a session alive; they end with it.
-        weakref.finalize(self, self._runners.life.end_with_session).atexit = False
-
-    @property
-    def graph(self) -> Graph:
-        """The graph that this session runs."""
-        return self._graph
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether the session was closed: headrace's own."""
-        return self._cancellation.is_cancelled()
-
-    @property
-    def runners(self) -> Runners:
-        """The queue runners of this session: headrace's own, for `QueueRunner`."""
-        return self._runners
-
-    @property
-    def resources(self) -> Resources:
-        """What this session holds: headrace's own, for checkpoints."""
-        return self._resources
 
     @property
     def graph_def(self) -> "GraphDef":
@@ -283,74 +220,103 @@ class Session:
 
         return run
 
+    def _make_callable_from_options(self, callable_options: CallableOptions) -> Callable[..., Any]:
+        """Returns a function that runs what options name; it takes a value for each feed.
+
+        Returns:
+            The function. It returns a list of the values fetched, and takes `run_metadata`.
+        """
+        plan = FetchPlan(self._graph, list(callable_options.fetch))
+        targets = [self._graph.get_operation_by_name(name) for name in callable_options.target]
+        run = self.make_callable([*plan.tensors, *targets], list(callable_options.feed))
+
+        def call(*args: object, run_metadata: object = None) -> Any:
+            values = run(*args, options=callable_options.run_options, run_metadata=run_metadata)
+            return plan.restore(dict(zip(plan.tensors, values, strict=False)))
+
+        return call
+
+    def partial_run_setup(self, fetches: Fetches, feeds: Sequence[Any] | None = None) -> str:
+        """Begins a run that goes on in parts, each of which is a call of `partial_run`.
+
+        Args:
+            fetches: What the parts may fetch, as for `run`. Operations among them run as soon as
+                all is fed that they need.
+            feeds: What they may be fed: a list of tensors.
+
+        Returns:
+            A name of the run, for `partial_run`.
+
+        Raises:
+            InvalidArgumentError: If there is nothing to fetch, a tensor is to be fed twice, or one
+                is to be both fed and fetched.
+            RuntimeError: If the session is closed or the graph is empty.
+            TypeError: If a fetch or feed is of a type that cannot be.
+            ValueError: If a fetch does not fit the graph.
+        """
+        self._check_usable()
+        keys: Sequence[Any] = (
+            feeds or () if isinstance(feeds, (list, tuple, type(None))) else [feeds]
+        )
+        tensors = tuple(feed_tensor(self._graph, key) for key in keys)
+        begun = PartialRun(FetchPlan(self._graph, fetches), tensors)
+        handle = f"partial_run_{next(_partial_runs)}"
+        with self._lock:
+            self._partial_runs[handle] = begun
+        return handle
+
+    def partial_run(
+        self, handle: str, fetches: Fetches, feed_dict: Mapping[Any, Any] | None = None
+    ) -> Any:
+        """Runs a part of a run: what has run in a part before does not run again.
+
+        Args:
+            handle: What `partial_run_setup` returned. It ends with an error of an operation, and
+                with the part that feeds and fetches the last of what was given there.
+            fetches: Tensors that no part before has fetched.
+            feed_dict: Values for tensors that no part before was fed.
+
+        Returns:
+            The values, as from `run`.
+
+        Raises:
+            InvalidArgumentError: If the run has ended or something was fed or fetched before, was
+                not given to `partial_run_setup`, or needs what has not been fed yet.
+            OpError: If an operation fails.
+            RuntimeError: If the session is closed, or there are operations among `fetches`.
+        """
+        self._check_usable()
+        plan = FetchPlan(self._graph, fetches)
+        if plan.targets:
+            raise RuntimeError("partial_run() requires empty target_list.")
+        feeds = convert_feeds(self._graph, feed_dict, self._has_lossy_feeds)
+        begun = self._partial_runs.get(handle)
+        if begun is None:
+            text = "Must run 'setup' before performing partial runs!"
+            raise InvalidArgumentError(None, None, text)
+
+        def compute(
+            tensors: Sequence[Tensor],
+            targets: Sequence[Operation],
+            given: Mapping[Tensor, Any],
+            done: frozenset[Operation],
+        ) -> list[Any]:
+            program = self._lower((tuple(tensors), tuple(targets), tuple(given)), done=done)
+            arrays = [engine.native_array(array) for array in given.values()]
+            try:
+                return self._execute(program, arrays, self._timeout(None))
+            except BaseException:
+                self._partial_runs.pop(handle, None)
+                raise
+
+        result = begun.run(plan, feeds, compute)
+        if begun.is_over:
+            self._partial_runs.pop(handle, None)
+        return result
+
     def list_devices(self) -> list[DeviceAttributes]:
         """Returns the devices that the session can use: the processors, as one."""
         return [CPU]
-
-    def make_stop_flag(self) -> engine.StopFlag:
-        """Returns a flag that ends a loop of `make_loop`."""
-        return engine.StopFlag()
-
-    def make_loop(self, op: Operation, stop_flag: engine.StopFlag) -> Callable[[], None]:
-        """Returns a function that runs an operation in a loop, in one call without the GIL.
-
-        Python code runs only where the operation needs a Python function.
-
-        The function does not keep the session alive. It returns when `stop_flag` is set, between
-        two runs; what blocks in a run has to be woken. It raises an OpError as soon as a run fails.
-        It begins when all elements are in its queues that a pause has let in beyond their capacity.
-
-        Raises:
-            RuntimeError: If the session is closed.
-        """
-        self._check_usable()
-        program = self._program(((), (op,), ()))
-        cancellation, waits = self._runners.life.term.cancellation, self._waits
-        filled = [self._resources.get(queue) for queue in flow_of([op]).filled]
-        queues = [queue for queue in filled if isinstance(queue, engine.Queue)]
-
-        def run_loop() -> None:
-            try:
-                for queue in queues:
-                    engine.settle_queue(queue, cancellation)
-                engine.call_functions(program.run_loop(stop_flag, cancellation))
-            except engine.EngineError as error:
-                waits.raise_op_error(error)
-
-        return run_loop
-
-    def assign_variable(self, op: Operation, value: npt.ArrayLike) -> None:
-        """Replaces a variable's value without running the graph: headrace's own, for savers.
-
-        Args:
-            op: The operation that stands for the variable.
-            value: An array of its type.
-        """
-        variable = self._resources.get(op)
-        assert isinstance(variable, engine.Variable)
-        dtype = op.outputs[0].dtype.base_dtype
-        try:
-            variable.assign(as_array(value, dtype), dtype.as_datatype_enum)
-        except engine.EngineError as error:
-            engine.raise_op_error(error, self._graph)
-
-    def queue_statistics(self, queue: QueueBase) -> QueueStatistics:
-        """Returns the current statistics of a queue of the graph. Runs nothing and does not block.
-
-        Raises:
-            OpError: If the queue cannot be made.
-            TypeError: If it is one of several queues, chosen when run.
-        """
-        op = queue.queue_ref.op
-        native = self._resources.get(op) if op.definition.role.is_resource else None
-        if not isinstance(native, engine.Queue):
-            raise TypeError(f"queue '{queue.name}' is chosen when run. Ask one of those it may be.")
-        return QueueStatistics(**native.stats())
-
-    def close(self) -> None:
-        """Ends the session: blocked runs raise `CancelledError`. May be called twice."""
-        self._cancellation.cancel()
-        self._runners.life.end(is_abandoned=False)
 
     def as_default(self) -> AbstractContextManager["Session"]:
         """Makes this the default session of the current thread; does not close it."""
@@ -398,32 +364,6 @@ class Session:
             with contextlib.suppress(OpError, RuntimeError):
                 self.run(runner.cancel_op)
 
-    def _check_open(self) -> None:
-        if self._cancellation.is_cancelled():
-            engine.linger_at_exit()
-            raise RuntimeError("Attempted to use a closed Session.")
-
-    def _check_usable(self) -> None:
-        self._check_open()
-        if self._graph.version == 0:
-            raise RuntimeError(
-                "The Session graph is empty.  Add operations to the graph before calling run()."
-            )
-
-    def _timeout(self, options: RunOptions | None) -> float | None:
-        for timeout_ms in (options and options.timeout_in_ms, self._timeout_ms):
-            if timeout_ms and timeout_ms > 0:
-                return float(timeout_ms / 1000)
-        return None
-
-    def _plan(self, fetches: Fetches) -> FetchPlan:
-        if not isinstance(fetches, (Tensor, Operation)):
-            return FetchPlan(self._graph, fetches)
-        plan = self._plans.get(fetches)
-        if plan is None or not self._graph.is_fetchable(fetches):
-            plan = self._plans.add(fetches, FetchPlan(self._graph, fetches))
-        return plan
-
     def _run_one(self, fetch: Tensor | Operation, timeout: float | None) -> Any:
         """The fast path of most runs: one fetch, nothing fed. It does as little as possible."""
         program = self._single.young.get(fetch)
@@ -454,28 +394,6 @@ class Session:
         # The value of a tensor that is both fed and fetched is the array that was fed.
         values |= {tensor: feeds[tensor] for tensor in plan.tensors if tensor in feeds}
         return plan.restore(values)
-
-    def _execute(
-        self, program: engine.Program, feeds: Sequence[Any], timeout: float | None
-    ) -> list[Any]:
-        try:
-            results = program.run(feeds, self._cancellation, timeout)
-            return results if type(results) is list else engine.call_functions(results)
-        except engine.EngineError as error:
-            self._waits.raise_op_error(error)
-        except BaseException as error:
-            self._waits.explain_interrupt(error)
-            raise
-
-    def _program(self, key: _ProgramKey) -> engine.Program:
-        program = self._programs.get(key)
-        return self._programs.add(key, self._lower(key)) if program is None else program
-
-    def _lower(self, key: _ProgramKey, tracing: "Tracing | None" = None) -> engine.Program:
-        try:
-            return self._lowering.lower(*key, tracing)
-        except engine.EngineError as error:
-            engine.raise_op_error(error, self._graph)
 
 
 def _begin_tracing(options: RunOptions | None, run_metadata: object) -> "Tracing | None":
