@@ -40,7 +40,7 @@ class TestPrograms:
         counts = Counter()
         lower = Lowering.lower
 
-        def count(self, fetches, targets, feeds, tracing=None):
+        def count(self, fetches, targets, feeds, *_):
             counts[fetches, targets, feeds] += 1
             return lower(self, fetches, targets, feeds)
 
