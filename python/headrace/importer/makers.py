@@ -78,6 +78,10 @@ def _dequeue_many(node: Node) -> Outputs:
     return [(dtype, prefix.concatenate(shape)) for dtype, shape in _dequeue(node)]
 
 
+def _unstaged(node: Node) -> Outputs:
+    return [(dtype, unknown_shape()) for dtype in node.attrs["dtypes"]]
+
+
 def _sample(node: Node) -> Outputs:
     numbers = node.inputs[0].dtype.base_dtype
     return [
@@ -396,6 +400,9 @@ _QUEUES: Final[dict[str, Maker]] = {
     "QueueDequeueV2": native(_dequeue),
     "QueueIsClosedV2": _one(dtypes.bool),
     "QueueSizeV2": _one(dtypes.int32),
+    **dict.fromkeys(("Stage", "StageClear"), native(lambda _: [])),
+    **dict.fromkeys(("StagePeek", "Unstage"), native(_unstaged)),
+    "StageSize": _one(dtypes.int32),
     **dict.fromkeys(
         (
             *("FixedLengthRecordReaderV2", "IdentityReaderV2", "TFRecordReaderV2"),

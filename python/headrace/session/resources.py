@@ -16,7 +16,12 @@ from headrace.shapes import TensorShape, bracketed
 __all__ = ["Resource", "Resources", "make_fresh"]
 
 Resource: TypeAlias = (
-    engine.Queue | engine.RandomGenerator | engine.Reader | engine.SparseTable | engine.Variable
+    engine.Queue
+    | engine.RandomGenerator
+    | engine.Reader
+    | engine.SparseTable
+    | engine.StagingArea
+    | engine.Variable
 )
 
 
@@ -91,6 +96,9 @@ def _make(op: Operation, name: str) -> Resource:
     role = op.definition.role
     if role is Role.VARIABLE:
         return engine.Variable(op.name)
+    if op.definition.uses_staging_area:
+        limits = op.attrs["capacity"] or None, op.attrs["memory_limit"] or None
+        return engine.StagingArea(name, *limits)
     if role is Role.SPARSE_TABLE:
         return engine.SparseTable()
     try:
@@ -117,6 +125,8 @@ def _make_queue(op: Operation, name: str) -> engine.Queue:
 
 def _check_same(existing: Operation, op: Operation, name: str) -> None:
     """Raises unless two operations describe the same resource."""
+    if existing.definition.uses_staging_area and op.definition.uses_staging_area:
+        return  # As in TensorFlow, the first one says how large it is.
     if existing.type != op.type:
         found = existing.definition.queue_class or existing.type
         raise errors.InvalidArgumentError(

@@ -34,7 +34,7 @@ _OPS: Final = {
     "clip_ops": [""],
     "confusion_matrix": [""],
     "control_flow_ops": ["", "train", "headrace.ops.control.switch"],
-    "data_flow_ops": ["", "queue"],
+    "data_flow_ops": ["", "queue", "contrib.staging"],
     "functional_ops": [""],
     "gen_array_ops": [""],
     "gen_image_ops": ["image", ""],
