@@ -16,7 +16,8 @@ from headrace.shapes import TensorShape, bracketed
 __all__ = ["Resource", "Resources", "make_fresh"]
 
 Resource: TypeAlias = (
-    engine.Queue
+    engine.LookupTable
+    | engine.Queue
     | engine.RandomGenerator
     | engine.Reader
     | engine.SparseTable
@@ -32,7 +33,7 @@ class Resources:
         self._lock = threading.Lock()
         # Guarded by the lock.
         self._by_op: dict[Operation, Resource] = {}
-        self._shared: dict[tuple[str, str], tuple[Operation, Resource]] = {}
+        self._shared: dict[tuple[bool, str, str], tuple[Operation, Resource]] = {}
         self._generators: dict[Operation, engine.RandomGenerator] = {}
         self._numbers = itertools.count()
 
@@ -71,7 +72,9 @@ class Resources:
         shared_name = op.attrs.get("shared_name")
         if not shared_name:
             return _make(op, f"_{next(self._numbers)}_{op.name}")
-        key = (op.attrs.get("container", ""), shared_name)
+        # Staging areas have names of their own.
+        is_area = op.definition.uses_staging_area
+        key = (is_area, op.attrs.get("container", ""), shared_name)
         if key in self._shared:
             existing, resource = self._shared[key]
             _check_same(existing, op, shared_name)
@@ -102,6 +105,9 @@ def _make(op: Operation, name: str) -> Resource:
     if role is Role.SPARSE_TABLE:
         return engine.SparseTable()
     try:
+        if role is Role.LOOKUP_TABLE:
+            types = op.attrs["key_dtype"], op.attrs["value_dtype"]
+            return engine.LookupTable(*(dtype.as_datatype_enum for dtype in types))
         if role is Role.READER:
             return engine.Reader(op.name, op.type, op.attrs)
         return _make_queue(op, name)
@@ -125,7 +131,7 @@ def _make_queue(op: Operation, name: str) -> engine.Queue:
 
 def _check_same(existing: Operation, op: Operation, name: str) -> None:
     """Raises unless two operations describe the same resource."""
-    if existing.definition.uses_staging_area and op.definition.uses_staging_area:
+    if op.definition.uses_staging_area:
         return  # As in TensorFlow, the first one says how large it is.
     if existing.type != op.type:
         found = existing.definition.queue_class or existing.type
@@ -134,6 +140,18 @@ def _check_same(existing: Operation, op: Operation, name: str) -> None:
             op,
             f"Trying to access resource '{name}': Expected {found}, found {op.type}",
         )
+    if op.definition.role is Role.LOOKUP_TABLE:
+        has_types, wanted_types = (
+            [kernel_name(one.attrs[key]) for key in ("key_dtype", "value_dtype")]
+            for one in (existing, op)
+        )
+        if has_types != wanted_types:
+            raise errors.InvalidArgumentError(
+                None,
+                op,
+                f"Shared table '{name}' is from {' to '.join(has_types)}, but one from "
+                f"{' to '.join(wanted_types)} was requested.",
+            )
     if op.definition.role is not Role.QUEUE:
         return
     has, wants = existing.attrs, op.attrs

@@ -92,6 +92,7 @@ def _define(
         )
     flag = _Flag(name, default, help, parse, is_bool, is_multi)
     flag.set(default)
+    flag.default = flag.value
     for key in (name, short_name):
         if key is not None:
             flag_values.__dict__["_flags"][key] = flag

@@ -90,9 +90,19 @@ def test_a_put_waits_for_room(session, limit):
     assert session.run(get) == [2]
 
 
+def test_a_queue_may_have_the_name_of_an_area(session):
+    area = StagingArea([tf.int32], shared_name="s")
+    queue = tf.FIFOQueue(1, tf.int32, [()], shared_name="s")
+    session.run([queue.enqueue(1), area.put([tf.constant(2)])])
+    assert session.run([queue.dequeue(), *area.get()]) == [1, 2]
+
+
 def test_areas_that_share_a_name_must_agree_on_what_is_put(session):
     numbers = StagingArea([tf.int32], shared_name="s")
-    others = [StagingArea([tf.int32] * 2, shared_name="s"), StagingArea([tf.int64], shared_name="s")]
+    others = [
+        StagingArea([tf.int32] * 2, shared_name="s"),
+        StagingArea([tf.int64], shared_name="s"),
+    ]
     for other, words in zip(others, ["stage/unstage: 1 vs. 2", "type int32 was put"], strict=True):
         session.run(numbers.put([tf.constant(1)]))
         with pytest.raises(tf.errors.InvalidArgumentError, match=words):
