@@ -25,7 +25,7 @@ pub fn saved(data: &[u8]) -> usize {
     let (first, second) = rest.split_at(usize::from(*length).min(rest.len()));
     let chunks: Vec<_> = [first, second].into_iter().filter(|chunk| !chunk.is_empty()).collect();
     let given = || chunks.iter().map(|chunk| Ok(chunk.to_vec()));
-    match resource % 11 {
+    match resource % 12 {
         0 => restore_reader(rest),
         1 => {
             let reader = Reader::new("r", Box::new(TfRecordFormat { compression: Compression::None }));
@@ -48,7 +48,7 @@ pub fn saved(data: &[u8]) -> usize {
             let table = Arc::new(SparseTable::new());
             twice(table.prepare(&mut given()), || table.save());
         }
-        10 => {
+        11 => {
             let area = StagingArea::new("a", Some(2), None);
             twice(area.prepare(&mut given()), || area.save());
         }
