@@ -63,7 +63,7 @@ def index_table_from_file(
         TypeError: If keys are neither strings nor integers.
         ValueError: If there is no file, or a number is too small.
     """
-    _check_file(vocabulary_file)
+    path = _checked_file(vocabulary_file)
     _check_buckets(num_oov_buckets)
     if vocab_size is not None and vocab_size < 1:
         raise ValueError(
@@ -75,7 +75,7 @@ def index_table_from_file(
         raise TypeError("Dtype for `keys` should be either integer or string.")
     with name_scope(name, "string_to_index"), name_scope(None, "hash_table"):
         initializer = TextFileIdTableInitializer(
-            vocabulary_file,
+            path,
             key_column_index,
             value_column_index,
             vocab_size,
@@ -159,12 +159,12 @@ def index_to_string_table_from_file(
     Raises:
         ValueError: If there is no file, or `vocab_size` is less than 1.
     """
-    _check_file(vocabulary_file)
+    path = _checked_file(vocabulary_file)
     if vocab_size is not None and vocab_size < 1:
         raise ValueError(f"`vocab_size` must be greater than 0, got {vocab_size}.")
     with name_scope(name, "index_to_string"):
         initializer = TextFileStringTableInitializer(
-            vocabulary_file,
+            path,
             key_column_index,
             value_column_index,
             vocab_size,
@@ -225,9 +225,10 @@ def index_to_string(
     return index_to_string_table_from_tensor(mapping, default_value, name).lookup(tensor)
 
 
-def _check_file(name: object) -> None:
-    if isinstance(name, (str, bytes, type(None))) and not name:
+def _checked_file(name: TensorLike | os.PathLike[str] | None) -> TensorLike | os.PathLike[str]:
+    if name is None or (isinstance(name, (str, bytes)) and not name):
         raise ValueError("`vocabulary_file` must be specified and must not be empty.")
+    return name
 
 
 def _check_buckets(count: int) -> None:
