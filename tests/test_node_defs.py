@@ -138,6 +138,17 @@ with tf.Session() as session:
         )
         assert done.stdout == "p\n"
 
+    def test_of_staging_areas_has_the_name_that_they_share(self):
+        area = tf.contrib.staging.StagingArea([tf.int32, tf.string], capacity=3)
+        put, (number, _) = area.put([tf.constant(1), tf.constant("a")]), area.get()
+        assert (put.node_def.op, number.op.node_def.op) == ("Stage", "Unstage")
+        assert [area.size().op.type, area.clear().type] == ["StageSize", "StageClear"]
+        for op in (put, number.op, area.peek(0)[0].op):
+            assert attr(op, "shared_name") == ("s", b"StagingArea")
+            assert attr(op, "capacity") == ("i", 3)
+            assert attr(op, "memory_limit") == ("i", 0)
+            assert numbers(op, "dtypes", "type") == [3, 7]
+
 
 class TestGetAttr:
     def test_returns_what_tensorflow_returns(self):

@@ -25,6 +25,7 @@ PAGE = TESTS.parent / "docs/waits.md"
 EAGER = "queues/test_eager_contract.py"
 BLOCKING = "session/test_blocking.py"
 SESSION_WAITS = "session/test_waits.py"
+STAGING = "ops/queues/test_staging.py"
 COORDINATOR = "test_coordinator.py"
 STUCK = "pipeline/test_stuck.py"
 ITERATING = "pipeline/test_iterating.py"
@@ -62,6 +63,12 @@ ROWS = {
         (SESSION_WAITS, "test_a_run_that_is_late_says_what_it_waited_for_and_why"),
         (SESSION_WAITS, "test_ctrl_c_says_what_the_run_waited_for"),
         (DUMP, "test_a_run_tells_its_operation_and_why_nothing_comes"),
+    ],
+    "`session.run` of an operation on a staging area": [
+        (STAGING, "test_a_get_waits_for_an_element"),
+        (STAGING, "test_a_put_waits_for_room"),
+        (STAGING, "test_a_run_that_waits_too_long_ends_and_says_why"),
+        (STAGING, "test_closing_the_session_ends_waits"),
     ],
     "`session.run` of a reader": [
         (BLOCKING, "test_wakes_a_reader_that_waits_for_names"),
@@ -240,6 +247,17 @@ INTERRUPTED = {
         f"{SESSION}; sess.run(queue.enqueue_many([['a', 'b']]))",
         "sess.run(queue.enqueue('c'))",
         "room in queue 'names'.*room: it has added 0 of 1",
+    ),
+    "session.run of a get from a staging area": (
+        "area = tf.contrib.staging.StagingArea([tf.int32], capacity=2); sess = tf.Session()",
+        "sess.run(area.get())",
+        "staging area 'StagingArea': an element; it has 0 of at most 2 elements",
+    ),
+    "session.run of a put into a staging area": (
+        "area = tf.contrib.staging.StagingArea([tf.int32], capacity=1); sess = tf.Session()\n"
+        "put = area.put([tf.constant(1)]); sess.run(put)",
+        "sess.run(put)",
+        "staging area 'StagingArea': room; it has 1 of at most 1 elements",
     ),
     "session.run of a reader without names": (
         SESSION,

@@ -33,6 +33,7 @@ __all__ = [
     "SavedChunks",
     "SparseTable",
     "Stage",
+    "StagingArea",
     "StopFlag",
     "Trace",
     "Variable",
@@ -149,6 +150,11 @@ class SparseTable:
     def size(self) -> int: ...
 
 @final
+class StagingArea:
+    def __new__(cls, name: str, capacity: int | None, memory_limit: int | None) -> StagingArea: ...
+    def size(self) -> int: ...
+
+@final
 class Variable:
     def __new__(cls, name: str) -> Variable: ...
     def assign(self, value: _Array, code: int) -> None: ...
@@ -163,7 +169,7 @@ class Prepared:
     @staticmethod
     def apply_all(all: Sequence[Prepared]) -> None: ...
 
-_Resource = LookupTable | Queue | RandomGenerator | Reader | SparseTable | Variable
+_Resource = LookupTable | Queue | RandomGenerator | Reader | SparseTable | StagingArea | Variable
 
 def save_resource(resource: _Resource) -> SavedChunks: ...
 def prepare_resource(resource: _Resource, chunks: Iterable[bytes], code: int) -> Prepared: ...
@@ -228,9 +234,7 @@ class ProgramBuilder:
     def kernel(
         op_type: str,
         attributes: dict[str, Any],
-        resources: Sequence[
-            LookupTable | Queue | RandomGenerator | Reader | SparseTable | Variable
-        ],
+        resources: Sequence[_Resource],
     ) -> Kernel | None: ...
     @staticmethod
     def select(kernels: Sequence[Kernel]) -> Kernel: ...

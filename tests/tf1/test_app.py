@@ -12,8 +12,8 @@ from headrace.tf1.flags import FlagValues
 @pytest.fixture
 def flags():
     values = FlagValues()
-    tf.flags.DEFINE_integer("steps", 100, "How many steps.", values)
-    tf.flags.DEFINE_float("rate", 0.5, "The rate.", values)
+    tf.flags.DEFINE_integer("steps", 100, "How many steps.", flag_values=values)
+    tf.flags.DEFINE_float("rate", 0.5, "The rate.", flag_values=values)
     tf.flags.DEFINE_string("data_dir", None, "Where the data is.", values)
     tf.flags.DEFINE_boolean("fake", False, "Whether to fake it.", values)
     tf.flags.DEFINE_enum("mode", "train", ["train", "eval"], "What to do.", values)
@@ -61,15 +61,17 @@ def test_a_wrong_command_line_is_an_error(flags, words, error, message):
 
 def test_wrong_uses_of_flags_are_errors(flags):
     with pytest.raises(tf.flags.DuplicateFlagError, match=r"'steps' is defined twice.*How many"):
-        tf.flags.DEFINE_integer("steps", 1, "Again.", flags)
+        tf.flags.DEFINE_integer("steps", 1, "Again.", flag_values=flags)
     with pytest.raises(tf.flags.IllegalFlagValueError, match=r"1\.5 is no int"):
-        tf.flags.DEFINE_integer("other", 1.5, "Half.", flags)
+        tf.flags.DEFINE_integer("other", 1.5, "Half.", flag_values=flags)
     with pytest.raises(tf.flags.UnrecognizedFlagError, match="'other'"):
         flags.other = 3
     with pytest.raises(AttributeError, match="other"):
         _ = flags.other
     tf.flags.mark_flag_as_required("data_dir", flags)
-    with pytest.raises(tf.flags.IllegalFlagValueError, match="data_dir=None"):
+    with pytest.raises(
+        tf.flags.IllegalFlagValueError, match="data_dir=None: Flag --data_dir must have a value"
+    ):
         flags(["program"])
 
 
@@ -137,7 +139,7 @@ def test_a_program_may_say_that_it_is_one_for_tensorflow_1():
 def test_all_flags_are_listed_under_their_private_name(monkeypatch):
     """Programs print them so before they begin."""
     values = FlagValues()
-    tf.flags.DEFINE_integer("size", 3, "", values)
+    tf.flags.DEFINE_integer("size", 3, "", flag_values=values)
     tf.flags.DEFINE_string("name", "x", "", values)
     monkeypatch.setattr("sys.argv", ["program", "--size=4", "--other"])
     values._parse_flags()

@@ -126,7 +126,12 @@ def _of_slim() -> dict[str, Callable[[World], Any]]:
 def _of_contrib() -> dict[str, Callable[[World], Any]]:
     nest, training = tf.contrib.framework.nest, tf.contrib.training
     cluster = tf.train.ClusterSpec({"a": ["b:1"], "c": {3: "d:2"}})
+    area = tf.contrib.staging.StagingArea([tf.int32], [[]], ["a"])
     return {
+        "contrib.staging.StagingArea.dtypes": lambda w: area.dtypes,
+        "contrib.staging.StagingArea.names": lambda w: area.names,
+        "contrib.staging.StagingArea.shapes": lambda w: area.shapes,
+        "flags.FlagValues.flag_values_dict": lambda w: tf.flags.FlagValues().flag_values_dict(),
         "contrib.framework.nest.flatten": lambda w: nest.flatten(1),
         "contrib.framework.nest.flatten_dict_items": lambda w: nest.flatten_dict_items({1: 2}),
         "contrib.framework.nest.flatten_up_to": lambda w: nest.flatten_up_to([1], [2]),

@@ -17,6 +17,7 @@ pub mod reader;
 pub mod run;
 pub mod saved;
 pub mod sparse;
+pub mod staging;
 pub mod sync;
 pub mod tensor;
 pub mod text;

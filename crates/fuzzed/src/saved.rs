@@ -1,4 +1,4 @@
-//! What readers, queues, variables, random generators and tables of sparse tensors have saved.
+//! What readers, queues, variables, random generators, tables of sparse tensors and staging areas have saved.
 
 use headrace_engine::error::Result;
 use headrace_engine::files::compression::Compression;
@@ -9,6 +9,7 @@ use headrace_engine::reader::{Reader, Request, TextLineFormat, TfRecordFormat};
 use headrace_engine::run::Run;
 use headrace_engine::saved::{Chunks, Restore};
 use headrace_engine::sparse::SparseTable;
+use headrace_engine::staging::StagingArea;
 use headrace_engine::sync::cancellation::Cancellation;
 use headrace_engine::tensor::dtype::DType;
 use headrace_engine::tensor::shape::PartialShape;
@@ -24,7 +25,7 @@ pub fn saved(data: &[u8]) -> usize {
     let (first, second) = rest.split_at(usize::from(*length).min(rest.len()));
     let chunks: Vec<_> = [first, second].into_iter().filter(|chunk| !chunk.is_empty()).collect();
     let given = || chunks.iter().map(|chunk| Ok(chunk.to_vec()));
-    match resource % 11 {
+    match resource % 12 {
         0 => restore_reader(rest),
         1 => {
             let reader = Reader::new("r", Box::new(TfRecordFormat { compression: Compression::None }));
@@ -46,6 +47,10 @@ pub fn saved(data: &[u8]) -> usize {
         8 => {
             let table = Arc::new(SparseTable::new());
             twice(table.prepare(&mut given()), || table.save());
+        }
+        11 => {
+            let area = StagingArea::new("a", Some(2), None);
+            twice(area.prepare(&mut given()), || area.save());
         }
         _ => {
             let variable = Arc::new(Variable::new("v"));

@@ -1,10 +1,11 @@
-//! Resources of a session other than queues: readers, variables, random generators, tables of sparse tensors.
+//! Resources of a session other than queues: readers, variables, random generators, tables of sparse tensors,
+//! staging areas.
 
 use crate::attrs::{attrs, dtype};
 use crate::error::IntoPython;
 use crate::view::to_tensor;
 use headrace_engine::tensor::memory_limit::memory_limit as limit_of_process;
-use headrace_engine::{kernels, lookup, random_generator, reader, sparse, variable};
+use headrace_engine::{kernels, lookup, random_generator, reader, sparse, staging, variable};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::Arc;
@@ -92,6 +93,23 @@ impl SparseTable {
     }
 
     /// How many tensors wait to be taken.
+    fn size(&self) -> usize {
+        self.0.size()
+    }
+}
+
+/// A staging area of the engine.
+#[pyclass(frozen, module = "headrace._native")]
+pub struct StagingArea(pub Arc<staging::StagingArea>);
+
+#[pymethods]
+impl StagingArea {
+    #[new]
+    fn new(name: String, capacity: Option<usize>, memory_limit: Option<usize>) -> Self {
+        Self(staging::StagingArea::new(name, capacity, memory_limit))
+    }
+
+    /// How many elements it has.
     fn size(&self) -> usize {
         self.0.size()
     }

@@ -18,7 +18,9 @@ def resource_ops(graph: Graph) -> dict[str, Operation]:
     return {
         op.name: op
         for op in graph.get_operations()
-        if op.definition.role.is_resource or op.definition.is_random
+        if op.definition.role.is_resource
+        or op.definition.is_random
+        or op.definition.uses_staging_area
     }
 
 

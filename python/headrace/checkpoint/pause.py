@@ -11,7 +11,7 @@ from headrace import engine, errors
 from headrace.blocked import Blocked
 from headrace.checkpoint.runners import Runner, repeated_ops, running
 from headrace.graph import Operation
-from headrace.session import Pausing, Session
+from headrace.session import Pausing, Session, needed_by
 
 __all__ = ["paused"]
 
@@ -62,6 +62,11 @@ def _check(runners: Collection[Runner]) -> None:
     for runner in runners:
         if threading.current_thread() in runner.busy_threads():
             raise _refusal(runner, "asks for the checkpoint itself. Call save in another thread.")
+        if any(op.definition.uses_staging_area for op in needed_by(runner.ops)):
+            raise _refusal(
+                runner,
+                "runs, and may wait in a staging area for ever. Save when its threads have ended.",
+            )
         if not runner.can_pause:
             raise _refusal(
                 runner,

@@ -85,6 +85,8 @@ class OpDef:
             operations what their outputs are, for those who read them.
         is_stack: Whether its inputs are the rows of its output, each of which may be known alone.
         takes_variable: Whether its first input is a variable itself and not the variable's value.
+        uses_staging_area: Whether its operations work on the session's staging area of their shared
+            name.
         queue_class: Of a queue: which elements come first, by the name of TensorFlow's class.
         queue_input: Number of the input that is the queue in which a run may wait; None if it waits
             for none.
@@ -109,6 +111,7 @@ class OpDef:
     is_own: bool = False
     is_stack: bool = False
     takes_variable: bool = False
+    uses_staging_area: bool = False
     queue_class: str = ""
     queue_input: int | None = None
     is_enqueue: bool = False
@@ -131,6 +134,7 @@ class _Facts(TypedDict, total=False):
     role: Role
     is_stateful: bool
     takes_variable: bool
+    uses_staging_area: bool
     queue_class: str
     queue_input: int | None
     is_enqueue: bool

@@ -79,6 +79,10 @@ def _dequeue_many(node: Node) -> Outputs:
     return [(dtype, prefix.concatenate(shape)) for dtype, shape in _dequeue(node)]
 
 
+def _unstaged(node: Node) -> Outputs:
+    return [(dtype, unknown_shape()) for dtype in node.attrs["dtypes"]]
+
+
 def _sample(node: Node) -> Outputs:
     numbers = node.inputs[0].dtype.base_dtype
     return [
@@ -405,6 +409,9 @@ _QUEUES: Final[dict[str, Maker]] = {
     "LookupTableSizeV2": _one(dtypes.int64),
     "QueueIsClosedV2": _one(dtypes.bool),
     "QueueSizeV2": _one(dtypes.int32),
+    **dict.fromkeys(("Stage", "StageClear"), native(lambda _: [])),
+    **dict.fromkeys(("StagePeek", "Unstage"), native(_unstaged)),
+    "StageSize": _one(dtypes.int32),
     **dict.fromkeys(
         (
             *("FixedLengthRecordReaderV2", "IdentityReaderV2", "TFRecordReaderV2"),

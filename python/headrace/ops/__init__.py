@@ -89,7 +89,8 @@ Images (`headrace.ops.image`):
 
 Queues in a graph (`headrace.ops.queues`):
 
-    `FIFOQueue`, `PaddingFIFOQueue`, `PriorityQueue`, `QueueBase`, `RandomShuffleQueue`.
+    `FIFOQueue`, `PaddingFIFOQueue`, `PriorityQueue`, `QueueBase`, `RandomShuffleQueue`,
+    `StagingArea`.
 
 Readers and whole files (`headrace.ops.readers`):
 
@@ -423,6 +424,7 @@ from headrace.ops.math.top_k import in_top_k, top_k
 from headrace.ops.math.trigonometry import acos, asin, atan, atan2, cos, cosh, sin, sinh, tan
 from headrace.ops.queues.kinds import FIFOQueue, PaddingFIFOQueue, PriorityQueue, RandomShuffleQueue
 from headrace.ops.queues.queue import QueueBase
+from headrace.ops.queues.staging import StagingArea
 from headrace.ops.random.bounding_box import sample_distorted_bounding_box
 from headrace.ops.random.numbers import random_normal, random_uniform, truncated_normal
 from headrace.ops.random.shuffle import random_shuffle
@@ -542,6 +544,7 @@ __all__ = [
     "SparseFeature",
     "SparseTensor",
     "SparseTensorValue",
+    "StagingArea",
     "TFRecordReader",
     "TensorArray",
     "TextLineReader",

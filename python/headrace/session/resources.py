@@ -21,6 +21,7 @@ Resource: TypeAlias = (
     | engine.RandomGenerator
     | engine.Reader
     | engine.SparseTable
+    | engine.StagingArea
     | engine.Variable
 )
 
@@ -32,7 +33,7 @@ class Resources:
         self._lock = threading.Lock()
         # Guarded by the lock.
         self._by_op: dict[Operation, Resource] = {}
-        self._shared: dict[tuple[str, str], tuple[Operation, Resource]] = {}
+        self._shared: dict[tuple[bool, str, str], tuple[Operation, Resource]] = {}
         self._generators: dict[Operation, engine.RandomGenerator] = {}
         self._numbers = itertools.count()
 
@@ -71,7 +72,9 @@ class Resources:
         shared_name = op.attrs.get("shared_name")
         if not shared_name:
             return _make(op, f"_{next(self._numbers)}_{op.name}")
-        key = (op.attrs.get("container", ""), shared_name)
+        # Staging areas have names of their own.
+        is_area = op.definition.uses_staging_area
+        key = (is_area, op.attrs.get("container", ""), shared_name)
         if key in self._shared:
             existing, resource = self._shared[key]
             _check_same(existing, op, shared_name)
@@ -96,6 +99,9 @@ def _make(op: Operation, name: str) -> Resource:
     role = op.definition.role
     if role is Role.VARIABLE:
         return engine.Variable(op.name)
+    if op.definition.uses_staging_area:
+        limits = op.attrs["capacity"] or None, op.attrs["memory_limit"] or None
+        return engine.StagingArea(name, *limits)
     if role is Role.SPARSE_TABLE:
         return engine.SparseTable()
     try:
@@ -125,6 +131,8 @@ def _make_queue(op: Operation, name: str) -> engine.Queue:
 
 def _check_same(existing: Operation, op: Operation, name: str) -> None:
     """Raises unless two operations describe the same resource."""
+    if op.definition.uses_staging_area:
+        return  # As in TensorFlow, the first one says how large it is.
     if existing.type != op.type:
         found = existing.definition.queue_class or existing.type
         raise errors.InvalidArgumentError(

@@ -1,9 +1,9 @@
-"""Queues as nodes of a graph.
+"""Queues and staging areas as nodes of a graph.
 
 A queue object adds operations on one queue to the graph; the queue itself belongs to the session
 that runs them.
 
-Source: `tf.QueueBase` and its subclasses of TensorFlow 1.15.
+Source: `tf.QueueBase` and its subclasses, `tf.contrib.staging`, of TensorFlow 1.15.
 """
 
 from headrace.ops.queues.arguments import is_single_shape
@@ -14,6 +14,7 @@ from headrace.ops.queues.kinds import (
     RandomShuffleQueue,
 )
 from headrace.ops.queues.queue import QueueBase
+from headrace.ops.queues.staging import StagingArea
 
 __all__ = [
     "FIFOQueue",
@@ -21,5 +22,6 @@ __all__ = [
     "PriorityQueue",
     "QueueBase",
     "RandomShuffleQueue",
+    "StagingArea",
     "is_single_shape",
 ]

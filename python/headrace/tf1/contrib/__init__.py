@@ -10,6 +10,7 @@ from headrace.tf1.contrib import (
     losses,
     metrics,
     slim,
+    staging,
     training,
     util,
 )
@@ -23,6 +24,7 @@ __all__ = [
     "losses",
     "metrics",
     "slim",
+    "staging",
     "training",
     "util",
 ]

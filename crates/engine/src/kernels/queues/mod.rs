@@ -1,4 +1,5 @@
-//! Operations on queues.
+//! Operations on queues and on staging areas.
 
 pub mod queue;
 pub mod select;
+pub mod staging;

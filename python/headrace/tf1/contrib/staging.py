@@ -1,0 +1,14 @@
+"""`tf.contrib.staging`: buffers between parts of a program.
+
+Source: `tf.contrib.staging` of TensorFlow 1.15.
+"""
+
+from typing import TYPE_CHECKING
+
+from headrace.ops.queues.staging import StagingArea
+from headrace.tf1.namespace import namespace
+
+__all__ = ["StagingArea"]
+
+if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+    __getattr__, __dir__ = namespace(__name__, __all__)
