@@ -17,6 +17,7 @@ __all__ = [
     "Index",
     "Job",
     "Kernel",
+    "LookupTable",
     "Passed",
     "Plan",
     "Prepared",
@@ -139,6 +140,10 @@ class Reader:
     def __new__(cls, name: str, op_type: str, attributes: dict[str, Any]) -> Reader: ...
 
 @final
+class LookupTable:
+    def __new__(cls, key_code: int, value_code: int) -> LookupTable: ...
+
+@final
 class SparseTable:
     def __new__(cls) -> SparseTable: ...
     def size(self) -> int: ...
@@ -158,7 +163,7 @@ class Prepared:
     @staticmethod
     def apply_all(all: Sequence[Prepared]) -> None: ...
 
-_Resource = Queue | RandomGenerator | Reader | SparseTable | Variable
+_Resource = LookupTable | Queue | RandomGenerator | Reader | SparseTable | Variable
 
 def save_resource(resource: _Resource) -> SavedChunks: ...
 def prepare_resource(resource: _Resource, chunks: Iterable[bytes], code: int) -> Prepared: ...
@@ -223,7 +228,9 @@ class ProgramBuilder:
     def kernel(
         op_type: str,
         attributes: dict[str, Any],
-        resources: Sequence[Queue | RandomGenerator | Reader | SparseTable | Variable],
+        resources: Sequence[
+            LookupTable | Queue | RandomGenerator | Reader | SparseTable | Variable
+        ],
     ) -> Kernel | None: ...
     @staticmethod
     def select(kernels: Sequence[Kernel]) -> Kernel: ...

@@ -240,6 +240,8 @@ NO_LIST = {
     "train.Supervisor.start_standard_services": _FINALIZED,
     "Graph.get_collection_ref": "the list itself is what it is for",
     "InteractiveSession.list_devices": "see Session",
+    "contrib.training.HParams.values": "a new dict; its lists are the hyperparameters themselves",
+    "contrib.training.parse_values": "makes a dict of each line",
     "import_graph_def": "makes a list of what each call asks for",
     "get_collection_ref": "the list itself is what it is for",
 }

@@ -7,6 +7,7 @@ pub mod error;
 pub mod files;
 pub mod kernel;
 pub mod kernels;
+pub mod lookup;
 pub mod philox;
 pub mod pipeline;
 pub mod program;

@@ -2,6 +2,7 @@
 
 use headrace_engine::error::Result;
 use headrace_engine::files::compression::Compression;
+use headrace_engine::lookup::Table;
 use headrace_engine::queue::{Order, Queue, QueueSpec};
 use headrace_engine::random_generator::RandomGenerator;
 use headrace_engine::reader::{Reader, Request, TextLineFormat, TfRecordFormat};
@@ -23,7 +24,7 @@ pub fn saved(data: &[u8]) -> usize {
     let (first, second) = rest.split_at(usize::from(*length).min(rest.len()));
     let chunks: Vec<_> = [first, second].into_iter().filter(|chunk| !chunk.is_empty()).collect();
     let given = || chunks.iter().map(|chunk| Ok(chunk.to_vec()));
-    match resource % 10 {
+    match resource % 11 {
         0 => restore_reader(rest),
         1 => {
             let reader = Reader::new("r", Box::new(TfRecordFormat { compression: Compression::None }));
@@ -37,6 +38,10 @@ pub fn saved(data: &[u8]) -> usize {
         7 => {
             let generator = Arc::new(RandomGenerator::new(1, 2));
             twice(generator.prepare(&mut given()), || generator.save());
+        }
+        10 => {
+            let table = Arc::new(Table::new(DType::String, DType::Int64).unwrap_or_else(|_| unreachable!()));
+            twice(table.prepare(&mut given()), || table.save());
         }
         8 => {
             let table = Arc::new(SparseTable::new());

@@ -57,6 +57,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<resource::Reader>()?;
     module.add_class::<resource::RandomGenerator>()?;
     module.add_class::<resource::SparseTable>()?;
+    module.add_class::<resource::LookupTable>()?;
     module.add_class::<resource::Variable>()?;
     module.add_class::<saved::SavedChunks>()?;
     module.add_class::<saved::Prepared>()?;

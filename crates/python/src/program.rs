@@ -7,7 +7,7 @@ use crate::detach::{attached_run, deadline, detached_run};
 use crate::error::IntoPython;
 use crate::function::{PythonFunction, Stopped, advance};
 use crate::queue::Queue;
-use crate::resource::{RandomGenerator, Reader, SparseTable, Variable};
+use crate::resource::{LookupTable, RandomGenerator, Reader, SparseTable, Variable};
 use crate::view::to_tensor;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::kernel::Kernel;
@@ -101,6 +101,7 @@ enum Resource<'py> {
     Reader(Bound<'py, Reader>),
     Variable(Bound<'py, Variable>),
     SparseTable(Bound<'py, SparseTable>),
+    LookupTable(Bound<'py, LookupTable>),
     RandomGenerator(Bound<'py, RandomGenerator>),
 }
 
@@ -150,6 +151,7 @@ impl ProgramBuilder {
             [Resource::Queue(queue)] => kernels::queues::queue::build(op_type, &attrs, &queue.get().0),
             [Resource::Variable(variable)] => kernels::variables::build(op_type, &attrs, &variable.get().0),
             [Resource::RandomGenerator(generator)] => kernels::random::build(op_type, &attrs, &generator.get().0),
+            [Resource::LookupTable(table)] => kernels::lookup::build(op_type, &attrs, &table.get().0),
             [Resource::SparseTable(table)] => kernels::sparse::table::build(op_type, &attrs, &table.get().0),
             [Resource::Reader(reader)] => kernels::readers::reader::build(op_type, &reader.get().0, None),
             [Resource::Reader(reader), Resource::Queue(queue)] => {

@@ -4,7 +4,7 @@ use crate::attrs::{attrs, dtype};
 use crate::error::IntoPython;
 use crate::view::to_tensor;
 use headrace_engine::tensor::memory_limit::memory_limit as limit_of_process;
-use headrace_engine::{kernels, random_generator, reader, sparse, variable};
+use headrace_engine::{kernels, lookup, random_generator, reader, sparse, variable};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::Arc;
@@ -63,6 +63,20 @@ impl RandomGenerator {
     #[staticmethod]
     fn of_rows(seed: u64, number: u64) -> Self {
         Self(Arc::new(random_generator::RandomGenerator::of_rows(seed, number)))
+    }
+}
+
+/// A lookup table of the engine.
+#[pyclass(frozen, module = "headrace._native")]
+pub struct LookupTable(pub Arc<lookup::Table>);
+
+#[pymethods]
+impl LookupTable {
+    /// With keys and values of the types with these numbers.
+    #[new]
+    fn new(py: Python<'_>, key_code: u8, value_code: u8) -> PyResult<Self> {
+        let table = lookup::Table::new(dtype(py, key_code)?, dtype(py, value_code)?).into_python(py)?;
+        Ok(Self(Arc::new(table)))
     }
 }
 

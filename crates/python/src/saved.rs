@@ -4,7 +4,7 @@ use crate::cancellation::Cancellation;
 use crate::detach::{detached, waiting};
 use crate::error::IntoPython;
 use crate::queue::Queue;
-use crate::resource::{RandomGenerator, Reader, SparseTable, Variable};
+use crate::resource::{LookupTable, RandomGenerator, Reader, SparseTable, Variable};
 use headrace_engine::error::{Code, Error};
 use headrace_engine::queue::Progress;
 use headrace_engine::saved::{Chunks, Restore};
@@ -52,6 +52,7 @@ pub enum Resource<'py> {
     Reader(Bound<'py, Reader>),
     Variable(Bound<'py, Variable>),
     SparseTable(Bound<'py, SparseTable>),
+    LookupTable(Bound<'py, LookupTable>),
     RandomGenerator(Bound<'py, RandomGenerator>),
 }
 
@@ -68,6 +69,7 @@ pub fn save_resource(py: Python<'_>, resource: Resource<'_>) -> PyResult<SavedCh
         }
         Resource::Variable(variable) => variable.get().0.save(),
         Resource::SparseTable(table) => table.get().0.save(),
+        Resource::LookupTable(table) => table.get().0.save(),
         Resource::RandomGenerator(generator) => generator.get().0.save(),
     };
     Ok(SavedChunks(Mutex::new(chunks.into_python(py)?)))
@@ -100,6 +102,7 @@ pub fn prepare_resource(resource: Resource<'_>, chunks: &Bound<'_, PyAny>, code:
             DType::from_code(code).and_then(|dtype| variable.get().0.prepare(&mut given, dtype))
         }
         Resource::SparseTable(table) => table.get().0.prepare(&mut given),
+        Resource::LookupTable(table) => table.get().0.prepare(&mut given),
         Resource::RandomGenerator(generator) => generator.get().0.prepare(&mut given),
     };
     match raised {

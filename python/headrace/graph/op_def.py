@@ -18,6 +18,7 @@ class Role(enum.Enum):
 
     COMPUTED = "a node"
     CONSTANT = "a value that is the same in every run"
+    LOOKUP_TABLE = "a lookup table of the session"
     LOOP = "a program that is run again and again"
     MERGE = "the value of the branch that was taken"
     QUEUE = "a queue of the session"
@@ -32,7 +33,9 @@ class Role(enum.Enum):
         return self in _RESOURCES
 
 
-_RESOURCES = frozenset({Role.QUEUE, Role.READER, Role.SPARSE_TABLE, Role.VARIABLE})
+_RESOURCES = frozenset(
+    {Role.LOOKUP_TABLE, Role.QUEUE, Role.READER, Role.SPARSE_TABLE, Role.VARIABLE}
+)
 
 
 class Computed(enum.Enum):

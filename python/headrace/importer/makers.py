@@ -394,6 +394,14 @@ _QUEUES: Final[dict[str, Maker]] = {
     "QueueDequeueManyV2": native(_dequeue_many),
     "QueueDequeueUpToV2": native(_dequeue_many),
     "QueueDequeueV2": native(_dequeue),
+    "HashTableV2": _one(dtypes.resource),
+    "InitializeTableFromTextFileV2": native(lambda _: []),
+    "LookupTableExportV2": native(
+        lambda node: [(node.attrs["Tkeys"], _VECTOR), (node.attrs["Tvalues"], _VECTOR)]
+    ),
+    "LookupTableFindV2": native(lambda node: [(node.attrs["Tout"], node.inputs[1].shape)]),
+    "LookupTableImportV2": native(lambda _: []),
+    "LookupTableSizeV2": _one(dtypes.int64),
     "QueueIsClosedV2": _one(dtypes.bool),
     "QueueSizeV2": _one(dtypes.int32),
     **dict.fromkeys(

@@ -107,6 +107,10 @@ Variables (`headrace.ops.variables`):
     `Variable`, `variable_scope`, `variables_initializer`, `VariableScope`,
     `variance_scaling_initializer`, `zeros_initializer`.
 
+Lookup tables (`headrace.ops.lookup`, where the tables themselves are):
+
+    `tables_initializer`.
+
 Summaries (`headrace.ops.summary`):
 
     `histogram_summary`, `image_summary`, `merge_all_summaries`, `merge_summaries`,
@@ -260,6 +264,7 @@ from headrace.ops.image.transform import (
 from headrace.ops.image.transform import rotate as rotate_images
 from headrace.ops.image.transform import transform as transform_images
 from headrace.ops.image.transform import translate as translate_images
+from headrace.ops.lookup import tables_initializer
 from headrace.ops.math.arithmetic import (
     abs,
     add,
@@ -743,6 +748,7 @@ __all__ = [
     "string_upper",
     "substr",
     "subtract",
+    "tables_initializer",
     "tan",
     "tanh",
     "tile",
@@ -778,6 +784,7 @@ _ROOMS = (
     "array",
     "control",
     "image",
+    "lookup",
     "math",
     "queues",
     "random",

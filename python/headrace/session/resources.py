@@ -16,7 +16,12 @@ from headrace.shapes import TensorShape, bracketed
 __all__ = ["Resource", "Resources", "make_fresh"]
 
 Resource: TypeAlias = (
-    engine.Queue | engine.RandomGenerator | engine.Reader | engine.SparseTable | engine.Variable
+    engine.LookupTable
+    | engine.Queue
+    | engine.RandomGenerator
+    | engine.Reader
+    | engine.SparseTable
+    | engine.Variable
 )
 
 
@@ -94,6 +99,9 @@ def _make(op: Operation, name: str) -> Resource:
     if role is Role.SPARSE_TABLE:
         return engine.SparseTable()
     try:
+        if role is Role.LOOKUP_TABLE:
+            types = op.attrs["key_dtype"], op.attrs["value_dtype"]
+            return engine.LookupTable(*(dtype.as_datatype_enum for dtype in types))
         if role is Role.READER:
             return engine.Reader(op.name, op.type, op.attrs)
         return _make_queue(op, name)
@@ -124,6 +132,18 @@ def _check_same(existing: Operation, op: Operation, name: str) -> None:
             op,
             f"Trying to access resource '{name}': Expected {found}, found {op.type}",
         )
+    if op.definition.role is Role.LOOKUP_TABLE:
+        has_types, wanted_types = (
+            [kernel_name(one.attrs[key]) for key in ("key_dtype", "value_dtype")]
+            for one in (existing, op)
+        )
+        if has_types != wanted_types:
+            raise errors.InvalidArgumentError(
+                None,
+                op,
+                f"Shared table '{name}' is from {' to '.join(has_types)}, but one from "
+                f"{' to '.join(wanted_types)} was requested.",
+            )
     if op.definition.role is not Role.QUEUE:
         return
     has, wants = existing.attrs, op.attrs

@@ -116,6 +116,7 @@ from headrace.ops.control.static_assertions import (
 )
 from headrace.ops.framework.conversion import is_tensor, register_tensor_conversion_function
 from headrace.ops.image.random import random_crop
+from headrace.ops.lookup import initialize_all_tables, tables_initializer
 from headrace.ops.math.arithmetic import (
     abs,
     add,
@@ -275,6 +276,7 @@ from headrace.tf1 import (
     initializers,
     io,
     logging,
+    lookup,
     math,
     nn,
     python_io,
@@ -359,12 +361,10 @@ from headrace.tf1.adapters.variables import (
     all_variables,
     get_local_variable,
     get_variable,
-    initialize_all_tables,
     initialize_all_variables,
     initialize_local_variables,
     initialize_variables,
     op_scope,
-    tables_initializer,
     variable_op_scope,
     variable_scope,
 )
@@ -606,6 +606,7 @@ __all__ = [
     "logical_not",
     "logical_or",
     "logical_xor",
+    "lookup",
     "map_fn",
     "matching_files",
     "math",

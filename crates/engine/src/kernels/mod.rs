@@ -4,6 +4,7 @@ pub mod array;
 pub mod attrs;
 pub mod control;
 pub mod image;
+pub mod lookup;
 pub mod math;
 pub mod queues;
 pub mod random;

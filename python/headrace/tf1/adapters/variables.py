@@ -25,13 +25,11 @@ __all__ = [
     "create_global_step",
     "get_local_variable",
     "get_variable",
-    "initialize_all_tables",
     "initialize_all_variables",
     "initialize_local_variables",
     "initialize_variables",
     "match_filenames_once",
     "op_scope",
-    "tables_initializer",
     "variable_op_scope",
     "variable_scope",
 ]
@@ -281,16 +279,6 @@ def initialize_local_variables() -> Operation:
 def initialize_variables(var_list: Sequence[ops.Variable], name: str = "init") -> Operation:
     """The old name of `variables_initializer`."""
     return ops.variables_initializer(var_list, name)
-
-
-def tables_initializer(name: str = "init_all_tables") -> Operation:
-    """Adds an operation that does nothing: there are no lookup tables here."""
-    return ops.no_op(name)
-
-
-def initialize_all_tables(name: str = "init_all_tables") -> Operation:
-    """The old name of `tables_initializer`."""
-    return tables_initializer(name)
 
 
 def _check_supported(where: str, **arguments: object) -> None:

@@ -45,7 +45,7 @@ _OPS: Final = {
     "init_ops": ["", "initializers"],
     "io_ops": ["io", ""],
     "logging_ops": ["", "compat.before_1_0"],
-    "lookup_ops": [""],
+    "lookup_ops": ["contrib.lookup", ""],
     "map_fn": [""],
     "math_ops": ["math", ""],
     "nn": ["nn", ""],

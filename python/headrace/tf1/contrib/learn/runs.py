@@ -8,6 +8,7 @@ from typing import Any
 
 from headrace.coordinator import Coordinator
 from headrace.graph import control_dependencies, graph_of
+from headrace.ops.lookup import tables_initializer
 from headrace.ops.variables.initialization import (
     global_variables_initializer,
     local_variables_initializer,
@@ -15,7 +16,6 @@ from headrace.ops.variables.initialization import (
 from headrace.queue_runner import start_queue_runners
 from headrace.saver import Saver
 from headrace.session import Session
-from headrace.tf1.adapters.variables import tables_initializer
 
 __all__ = ["run_n"]
 

@@ -1,4 +1,4 @@
-"""`tf.contrib.training`: batches of alike lengths, and of other distributions.
+"""`tf.contrib.training`: batches of alike lengths, and of other distributions; hyperparameters.
 
 Source: `tf.contrib.training` of TensorFlow 1.15.
 """
@@ -6,10 +6,18 @@ Source: `tf.contrib.training` of TensorFlow 1.15.
 from typing import TYPE_CHECKING
 
 from headrace.tf1.contrib.training.bucketing import bucket, bucket_by_sequence_length
+from headrace.tf1.contrib.training.hparam import HParams, parse_values
 from headrace.tf1.contrib.training.sampling import rejection_sample, stratified_sample
 from headrace.tf1.namespace import namespace
 
-__all__ = ["bucket", "bucket_by_sequence_length", "rejection_sample", "stratified_sample"]
+__all__ = [
+    "HParams",
+    "bucket",
+    "bucket_by_sequence_length",
+    "parse_values",
+    "rejection_sample",
+    "stratified_sample",
+]
 
 if not TYPE_CHECKING:  # For mypy a wrong name is an error.
     __getattr__, __dir__ = namespace(__name__, __all__)

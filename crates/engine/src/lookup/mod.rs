@@ -1,0 +1,347 @@
+//! Tables that map keys to values, filled once and then only read.
+//!
+//! Source: `tf.lookup.StaticHashTable` and its initializers of TensorFlow 1.15.
+
+pub mod text_file;
+
+use crate::error::{Error, Result};
+use crate::saved::{self, Chunks, Content, Given, Reading, Restore};
+use crate::sync::Mutex;
+use crate::tensor::Tensor;
+use crate::tensor::allocate;
+use crate::tensor::dtype::DType;
+use bytes::Bytes;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fmt;
+use std::sync::Arc;
+
+/// A table. Any thread may use it; nothing is locked while keys are looked up.
+#[derive(Debug)]
+pub struct Table {
+    key: DType,
+    value: DType,
+    entries: Mutex<Option<Arc<Entries>>>,
+}
+
+/// What a table holds.
+#[derive(Debug)]
+struct Entries {
+    /// The keys and the values, vectors of one length.
+    keys: Tensor,
+    values: Tensor,
+    places: Places,
+}
+
+/// The place of each key among the values.
+#[derive(Debug)]
+enum Places {
+    Integers(HashMap<i64, usize>),
+    Strings(HashMap<Bytes, usize>),
+}
+
+impl Table {
+    /// A table without entries, which are still to come. Keys are strings, int32 or int64.
+    pub fn new(key: DType, value: DType) -> Result<Self> {
+        if matches!(key, DType::String | DType::Int32 | DType::Int64) {
+            return Ok(Self { key, value, entries: Mutex::new(None) });
+        }
+        let text = format!("a lookup table has keys of type {key}, expected string, int32 or int64");
+        Err(Error::invalid_argument(text))
+    }
+
+    /// The types of keys and values.
+    pub fn dtypes(&self) -> (DType, DType) {
+        (self.key, self.value)
+    }
+
+    /// How many entries there are; 0 before they have come.
+    pub fn size(&self) -> usize {
+        self.entries.lock().as_ref().map_or(0, |entries| entries.places.len())
+    }
+
+    /// Takes the entries. Entries that came before stay, and it is an error if they were more or less.
+    pub fn fill(&self, keys: Tensor, values: Tensor) -> Result<()> {
+        let num_given = keys.num_elements();
+        if keys.dtype() != self.key || values.dtype() != self.value || values.num_elements() != num_given {
+            return Err(Error::invalid_argument(format!(
+                "a table of {} to {} is given {num_given} keys of {} and {} values of {}",
+                self.key,
+                self.value,
+                keys.dtype(),
+                values.num_elements(),
+                values.dtype()
+            )));
+        }
+        let filled = |entries: &Arc<Entries>| entries.places.len();
+        let known = self.entries.lock().as_ref().map(filled);
+        if let Some(size) = known {
+            let text = "Table already initialized.";
+            return if size == num_given { Ok(()) } else { Err(Error::failed_precondition(text)) };
+        }
+        let entries = Arc::new(Entries::new(keys, values)?);
+        self.entries.lock().get_or_insert(entries);
+        Ok(())
+    }
+
+    /// The value of each key, of the keys' shape; `default`, a scalar, for keys that are not there.
+    pub fn find(&self, keys: &Tensor, default: &Tensor) -> Result<Tensor> {
+        let entries = self.filled()?;
+        if keys.dtype() != self.key || default.dtype() != self.value || default.num_elements() != 1 {
+            return Err(Error::invalid_argument(format!(
+                "a table of {} to {} is asked for keys of {}, with a default of {} elements of {}",
+                self.key,
+                self.value,
+                keys.dtype(),
+                default.num_elements(),
+                default.dtype()
+            )));
+        }
+        entries.find(keys, default)
+    }
+
+    fn filled(&self) -> Result<Arc<Entries>> {
+        self.entries.lock().clone().ok_or_else(|| Error::failed_precondition("Table not initialized."))
+    }
+
+    /// The keys and the values, two vectors in the order in which they came.
+    pub fn export(&self) -> Result<[Tensor; 2]> {
+        let entries = self.filled()?;
+        Ok([entries.keys.clone(), entries.values.clone()])
+    }
+
+    /// The entries; see [`crate::saved`].
+    pub fn save(&self) -> Result<Chunks> {
+        let mut content = Content::default();
+        if let Some(entries) = self.entries.lock().as_ref() {
+            content.tensor(&entries.keys)?;
+            content.tensor(&entries.values)?;
+        }
+        Ok(saved::one(content))
+    }
+
+    /// Takes the entries that were saved in place of its own.
+    pub fn prepare(self: &Arc<Self>, chunks: Given) -> Result<Restore> {
+        let chunk = saved::only(chunks)?;
+        let mut reading = Reading::new(&chunk);
+        let mut entries = None;
+        if !reading.is_at_end() {
+            let (keys, values) = (reading.tensor()?, reading.tensor()?);
+            reading.end()?;
+            let is_right = keys.dtype() == self.key && values.dtype() == self.value;
+            if !is_right || keys.shape().len() != 1 || values.shape() != keys.shape() {
+                return Err(saved::damaged());
+            }
+            entries = Some(Arc::new(Entries::new(keys, values).map_err(|_| saved::damaged())?));
+        }
+        let table = Arc::clone(self);
+        Ok(Box::new(move || *table.entries.lock() = entries))
+    }
+}
+
+impl Entries {
+    /// Fails if a key comes twice with different values.
+    fn new(mut keys: Tensor, mut values: Tensor) -> Result<Self> {
+        keys.unshare();
+        values.unshare();
+        let places = match keys.dtype() {
+            DType::String => Places::Strings(places(keys.string_values().iter().cloned(), &values, shown)?),
+            DType::Int32 => {
+                let integers = keys.values::<i32>()?.iter().map(|key| i64::from(*key));
+                Places::Integers(places(integers, &values, i64::to_string)?)
+            }
+            _ => Places::Integers(places(keys.values::<i64>()?.iter().copied(), &values, i64::to_string)?),
+        };
+        Ok(Self { keys, values, places })
+    }
+
+    fn find(&self, keys: &Tensor, default: &Tensor) -> Result<Tensor> {
+        match (&self.places, keys.dtype()) {
+            (Places::Strings(places), _) => {
+                let found = keys.string_values().iter().map(|key| places.get(key).copied());
+                self.pick(keys, found, default)
+            }
+            (Places::Integers(places), DType::Int32) => {
+                let found = keys.values::<i32>()?.iter().map(|key| places.get(&i64::from(*key)).copied());
+                self.pick(keys, found, default)
+            }
+            (Places::Integers(places), _) => {
+                let found = keys.values::<i64>()?.iter().map(|key| places.get(key).copied());
+                self.pick(keys, found, default)
+            }
+        }
+    }
+
+    /// The values at the places that were found, in the shape of the keys.
+    fn pick(&self, keys: &Tensor, found: impl Iterator<Item = Option<usize>>, default: &Tensor) -> Result<Tensor> {
+        let shape = keys.shape().clone();
+        let dtype = self.values.dtype();
+        let elements = allocate::elements(dtype, &shape);
+        if dtype == DType::String {
+            let (values, default) = (self.values.string_values(), default.string_values());
+            let picked = found.map(|place| place.map_or(&default[0], |place| &values[place]).clone());
+            let picked = elements.collect(picked)?;
+            return Tensor::strings(shape, picked);
+        }
+        let (size, values) = (dtype.size(), self.values.bytes());
+        let mut bytes: Vec<u8> = elements.room()?;
+        for place in found {
+            let value = place.map_or(default.bytes(), |place| &values[place * size..(place + 1) * size]);
+            bytes.extend_from_slice(value);
+        }
+        Tensor::from_bytes(dtype, shape, bytes.into())
+    }
+}
+
+impl Places {
+    fn len(&self) -> usize {
+        match self {
+            Self::Integers(places) => places.len(),
+            Self::Strings(places) => places.len(),
+        }
+    }
+}
+
+fn places<K: std::hash::Hash + Eq>(
+    keys: impl Iterator<Item = K>,
+    values: &Tensor,
+    show: impl Fn(&K) -> String,
+) -> Result<HashMap<K, usize>> {
+    let mut places = HashMap::new();
+    for (place, key) in keys.enumerate() {
+        match places.entry(key) {
+            Entry::Vacant(entry) => {
+                entry.insert(place);
+            }
+            Entry::Occupied(entry) => {
+                let (first, second) = (Value(values, *entry.get()), Value(values, place));
+                if first != second {
+                    return Err(Error::failed_precondition(format!(
+                        "HashTable has different value for same key. Key {} has {first} and trying to add value {second}",
+                        show(entry.key())
+                    )));
+                }
+            }
+        }
+    }
+    Ok(places)
+}
+
+fn shown(key: &Bytes) -> String {
+    String::from_utf8_lossy(key).into_owned()
+}
+
+/// One value of a table, for comparison and errors.
+struct Value<'t>(&'t Tensor, usize);
+
+impl Value<'_> {
+    fn bytes(&self) -> &[u8] {
+        let Self(values, place) = self;
+        match values.dtype() {
+            DType::String => &values.string_values()[*place],
+            dtype => &values.bytes()[place * dtype.size()..(place + 1) * dtype.size()],
+        }
+    }
+}
+
+impl PartialEq for Value<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        self.bytes() == other.bytes()
+    }
+}
+
+impl fmt::Display for Value<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(values, place) = self;
+        match values.dtype() {
+            DType::String => f.write_str(&String::from_utf8_lossy(self.bytes())),
+            DType::Int32 => write!(f, "{}", values.values::<i32>().map_err(|_| fmt::Error)?[*place]),
+            DType::Int64 => write!(f, "{}", values.values::<i64>().map_err(|_| fmt::Error)?[*place]),
+            DType::Float32 => write!(f, "{}", values.values::<f32>().map_err(|_| fmt::Error)?[*place]),
+            DType::Float64 => write!(f, "{}", values.values::<f64>().map_err(|_| fmt::Error)?[*place]),
+            _ => write!(f, "{:?}", self.bytes()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Code;
+    use crate::tensor::shape::Shape;
+
+    fn strings(values: &[&'static str]) -> Tensor {
+        let shape = Shape::new(&[values.len()]);
+        let values = values.iter().map(|value| Bytes::from_static(value.as_bytes())).collect();
+        Tensor::strings(shape, values).unwrap()
+    }
+
+    fn numbers(values: &[i64]) -> Tensor {
+        Tensor::from_values(Shape::new(&[values.len()]), values.to_vec()).unwrap()
+    }
+
+    fn words() -> Arc<Table> {
+        let table = Arc::new(Table::new(DType::String, DType::Int64).unwrap());
+        table.fill(strings(&["a", "b"]), numbers(&[1, 2])).unwrap();
+        table
+    }
+
+    #[test]
+    fn keys_are_found_and_others_get_the_default() {
+        let found = words().find(&strings(&["b", "z", "a"]), &Tensor::scalar(-1_i64)).unwrap();
+        assert_eq!(found, numbers(&[2, -1, 1]));
+    }
+
+    #[test]
+    fn integers_lead_to_strings() {
+        let table = Table::new(DType::Int32, DType::String).unwrap();
+        let keys = Tensor::from_values(Shape::new(&[2]), vec![7_i32, -1]).unwrap();
+        table.fill(keys.clone(), strings(&["x", "y"])).unwrap();
+        let default = Tensor::string(Bytes::from_static(b"?"));
+        assert_eq!(table.find(&keys, &default).unwrap(), strings(&["x", "y"]));
+    }
+
+    #[test]
+    fn a_table_is_filled_once() {
+        let table = Table::new(DType::String, DType::Int64).unwrap();
+        let default = Tensor::scalar(-1_i64);
+        assert_eq!(table.find(&strings(&["a"]), &default).unwrap_err().message(), "Table not initialized.");
+        table.fill(strings(&["a"]), numbers(&[1])).unwrap();
+        table.fill(strings(&["b"]), numbers(&[2])).unwrap();
+        assert_eq!(table.find(&strings(&["a", "b"]), &default).unwrap(), numbers(&[1, -1]));
+        let error = table.fill(strings(&["a", "b"]), numbers(&[1, 2])).unwrap_err();
+        assert_eq!((error.code(), error.message()), (Code::FailedPrecondition, "Table already initialized."));
+    }
+
+    #[test]
+    fn a_key_has_one_value() {
+        let table = Table::new(DType::String, DType::Int64).unwrap();
+        let text = table.fill(strings(&["a", "a"]), numbers(&[1, 2])).unwrap_err();
+        assert!(text.message().ends_with("Key a has 1 and trying to add value 2"));
+        table.fill(strings(&["a", "a"]), numbers(&[1, 1])).unwrap();
+        assert_eq!(table.size(), 1);
+    }
+
+    #[test]
+    fn what_does_not_fit_is_refused() {
+        assert!(Table::new(DType::Float32, DType::Int64).is_err());
+        let table = words();
+        assert!(table.fill(numbers(&[1]), numbers(&[1])).is_err());
+        assert!(table.fill(strings(&["a"]), numbers(&[1, 2])).is_err());
+        assert!(table.find(&numbers(&[1]), &Tensor::scalar(-1_i64)).is_err());
+        assert!(table.find(&strings(&["a"]), &numbers(&[1, 2])).is_err());
+    }
+
+    #[test]
+    fn entries_are_saved_and_restored() {
+        for table in [words(), Arc::new(Table::new(DType::String, DType::Int64).unwrap())] {
+            let saved: Vec<_> = table.save().unwrap().collect();
+            let other = Arc::new(Table::new(DType::String, DType::Int64).unwrap());
+            other.prepare(&mut saved.into_iter()).unwrap()();
+            assert_eq!(other.size(), table.size());
+        }
+        let saved: Vec<_> = words().save().unwrap().collect();
+        let other = Arc::new(Table::new(DType::Int64, DType::Int64).unwrap());
+        assert!(other.prepare(&mut saved.into_iter()).is_err());
+    }
+}

@@ -1,0 +1,47 @@
+"""`tf.contrib.lookup`: tables that map keys to values, and vocabularies."""
+
+from typing import TYPE_CHECKING
+
+from headrace.ops.lookup import (
+    FastHashSpec,
+    HasherSpec,
+    IdTableWithHashBuckets,
+    KeyValueTensorInitializer,
+    LookupInterface,
+    StrongHashSpec,
+    TextFileIdTableInitializer,
+    TextFileIndex,
+    TextFileInitializer,
+    TextFileStringTableInitializer,
+    index_table_from_file,
+    index_table_from_tensor,
+    index_to_string,
+    index_to_string_table_from_file,
+    index_to_string_table_from_tensor,
+    string_to_index,
+)
+from headrace.ops.lookup import StaticHashTable as HashTable
+from headrace.tf1.namespace import namespace
+
+__all__ = [
+    "FastHashSpec",
+    "HashTable",
+    "HasherSpec",
+    "IdTableWithHashBuckets",
+    "KeyValueTensorInitializer",
+    "LookupInterface",
+    "StrongHashSpec",
+    "TextFileIdTableInitializer",
+    "TextFileIndex",
+    "TextFileInitializer",
+    "TextFileStringTableInitializer",
+    "index_table_from_file",
+    "index_table_from_tensor",
+    "index_to_string",
+    "index_to_string_table_from_file",
+    "index_to_string_table_from_tensor",
+    "string_to_index",
+]
+
+if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+    __getattr__, __dir__ = namespace(__name__, __all__)

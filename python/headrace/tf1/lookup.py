@@ -1,0 +1,45 @@
+"""`tf.lookup`: tables that map keys to values."""
+
+from typing import TYPE_CHECKING
+
+from headrace.graph import TensorLike
+from headrace.ops import lookup
+from headrace.ops.lookup import (
+    KeyValueTensorInitializer,
+    StaticVocabularyTable,
+    TextFileIndex,
+    TextFileInitializer,
+)
+from headrace.ops.lookup.table import Initializer
+from headrace.tf1.namespace import namespace
+
+__all__ = [
+    "KeyValueTensorInitializer",
+    "StaticHashTable",
+    "StaticVocabularyTable",
+    "TextFileIndex",
+    "TextFileInitializer",
+]
+
+
+class StaticHashTable(lookup.StaticHashTable):
+    """A table that its initializer fills, once in each session; see `ops.lookup.StaticHashTable`.
+
+    Args:
+        initializer: What fills it.
+        default_value: The value of keys that are not in it, a scalar.
+        name: Name of the operation.
+
+    Raises:
+        TypeError: If the default value has another type than the values.
+        ValueError: If it is no scalar.
+    """
+
+    def __init__(
+        self, initializer: Initializer, default_value: TensorLike, name: str | None = None
+    ) -> None:
+        super().__init__(initializer, default_value, name=name)
+
+
+if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+    __getattr__, __dir__ = namespace(__name__, __all__)
