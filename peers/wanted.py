@@ -14,6 +14,10 @@ WANTED: dict[str, str] = {
     "checkpoints.saved_where_no_directory_is": "TensorFlow 1.15 refuses it; 2 makes the directory",
     "checkpoints.states_that_are_damaged*": "an error: with TensorFlow, which only warns, a "
     "program would begin its training anew",
+    "diagonals.of_known[15]": "refused where it is written; in TensorFlow the run fails",
+    "diagonals.of_known[60]": "an index out of range is an error; TensorFlow 2 takes an element of "
+    "another row",
+    "differences.patches[24]": "refused where it is written; in TensorFlow the run fails",
     "decoding.csv_of_no_columns": "Python's IndexError comes out of TensorFlow; here a ValueError "
     "says what is wrong",
     "loops.arrays[11]": "refused where it is written; TensorFlow logs an error, and the run fails",
@@ -64,6 +68,8 @@ WANTED: dict[str, str] = {
     "empty file",
     "idioms_flows.effect_that_waits_for_a_switch": "what waits for an output runs if that "
     "has a value; in TensorFlow it waits for the operation, which runs either way",
+    "evaluation.entropies_by_place*": "TensorFlow 1.15 takes labels and logits by name only, since "
+    "their order was another one before 1.0",
     "json_examples.decoded_though_it_is_no_json*": "an error says what is wrong with it",
     "summaries.not_written": "the file is made at once, as TensorFlow's documentation says",
     "summaries.written_without_a_summary*": "a TypeError that says what was given, not the missing "

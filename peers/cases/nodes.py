@@ -66,10 +66,38 @@ MAKERS: list[Any] = [
     lambda tf: tf.Variable(1, name="v").value(),
     lambda tf: tf.random_shuffle([1, 2], seed=3),
     lambda tf: tf.group(tf.constant(1)),
+    lambda tf: tf.diag([1.0]),
+    lambda tf: tf.diag_part([[1.0]]),
+    lambda tf: tf.matrix_band_part([[1.0]], np.int64(0), np.int64(0)),
+    lambda tf: tf.cross([1, 2, 3], [1, 2, 3]),
+    lambda tf: tf.depth_to_space(np.zeros([1, 1, 1, 4]), 2),
+    lambda tf: tf.space_to_depth(np.zeros([1, 2, 2, 1]), 2),
+    lambda tf: tf.reverse_sequence([[1]], [1], 1, 0),
+    lambda tf: tf.scatter_nd([[0]], [1], [1]),
+    lambda tf: tf.tensor_scatter_update([1], [[0]], [2]),
+    lambda tf: tf.unravel_index([0], [1]),
+    lambda tf: tf.sort([1.0]),
+    lambda tf: tf.histogram_fixed_width([1.0], [0.0, 2.0]),
+    lambda tf: tf.segment_mean([1.0], [0]),
+    lambda tf: tf.unsorted_segment_sum([1.0], [0], 1),
+    lambda tf: tf.nn.elu([1.0]),
+    lambda tf: tf.nn.relu6([1.0]),
+    lambda tf: tf.nn.leaky_relu([1.0]),
+    lambda tf: tf.nn.softplus([1.0]),
+    lambda tf: tf.nn.log_softmax([1.0]),
+    lambda tf: tf.nn.softmax([1.0]),
+    lambda tf: tf.nn.l2_loss([1.0]),
+    lambda tf: tf.nn.sparse_softmax_cross_entropy_with_logits(labels=[0], logits=[[1.0]]),
+    lambda tf: tf.extract_image_patches(
+        np.zeros([1, 2, 2, 1]), [1, 1, 1, 1], [1, 1, 1, 1], [1, 1, 1, 1], "SAME"
+    ),
+    lambda tf: tf.image.non_max_suppression([[0.0, 0.0, 1.0, 1.0]], [1.0], 1),
 ]
 
 # What later versions have added.
-_NEW = frozenset({"_has_manual_control_dependencies", "incompatible_shape_error"})
+_NEW = frozenset(
+    {"_has_manual_control_dependencies", "bad_indices_policy", "incompatible_shape_error"}
+)
 
 
 def described(node: Any) -> Any:

@@ -129,6 +129,12 @@ def _of_contrib() -> dict[str, Callable[[World], Any]]:
         "contrib.framework.nest.flatten_with_joined_string_paths": lambda w: (
             nest.flatten_with_joined_string_paths([1])
         ),
+        "contrib.metrics.aggregate_metric_map": lambda w: tf.contrib.metrics.aggregate_metric_map(
+            {"a": tf.metrics.mean(w.x)}
+        ),
+        "contrib.metrics.aggregate_metrics": lambda w: tf.contrib.metrics.aggregate_metrics(
+            tf.metrics.mean(w.x)
+        ),
         "contrib.learn.read_batch_features": lambda w: tf.contrib.learn.read_batch_features(
             w.path, 2, w.features, tf.TFRecordReader
         ),
@@ -180,6 +186,10 @@ RETURNED: dict[str, Callable[[World], Any]] = {
     "VariableScope.local_variables": lambda w: tf.get_variable_scope().local_variables(),
     "VariableScope.trainable_variables": lambda w: tf.get_variable_scope().trainable_variables(),
     "all_variables": lambda w: tf.all_variables(),
+    "IndexedSlices.consumers": lambda w: tf.IndexedSlices(w.x, tf.constant([0, 1])).consumers(),
+    "clip_by_global_norm": lambda w: tf.clip_by_global_norm([w.x], 1.0)[0],
+    "losses.get_losses": lambda w: tf.losses.get_losses(),
+    "losses.get_regularization_losses": lambda w: tf.losses.get_regularization_losses(),
     "cond": lambda w: tf.cond(tf.constant(True), lambda: [w.x, w.x], lambda: [w.x, w.x]),
     "decode_csv": lambda w: tf.decode_csv("1,a", [[1], [""]]),
     "dynamic_partition": lambda w: tf.dynamic_partition(w.x, [0, 1], 2),

@@ -33,6 +33,7 @@ __all__ = [
     "attr_value",
     "make_graph_def",
     "make_node_def",
+    "message_of",
     "output_attrs",
     "public_value",
     "python_value",
@@ -253,16 +254,24 @@ def _field(value: object) -> tuple[str, Any] | None:
     return None
 
 
-def _tensor(value: np.ndarray[Any, Any]) -> TensorProto:
-    """A constant as a message: a single element by itself, several as their bytes."""
+def message_of(value: np.ndarray[Any, Any], shape: Sequence[int] | None = None) -> TensorProto:
+    """Returns an array as a message: a single element by itself, several as their bytes.
+
+    Args:
+        value: The elements.
+        shape: The shape; None for the array's own. The last element stands for all that are
+            missing.
+    """
+    sizes = value.shape if shape is None else tuple(shape)
     is_text = value.dtype == object
     dtype = as_dtype(value.dtype)
     field, convert = ("string_val", _as_is) if is_text else _VALUES[dtype.name]
-    by_itself = {field: convert(value.ravel()).tolist()} if is_text or value.size == 1 else {}
+    is_whole = not is_text and value.size != 1 and value.size == math.prod(sizes)
+    by_itself = {} if is_whole else {field: convert(value.ravel()).tolist()}
     return TensorProto(
         dtype=dtype.as_datatype_enum,
-        tensor_shape=_shape(TensorShape(value.shape)),
-        tensor_content=b"" if by_itself else value.tobytes(),
+        tensor_shape=_shape(TensorShape(sizes)),
+        tensor_content=value.tobytes() if is_whole else b"",
         **by_itself,
     )
 
@@ -300,7 +309,7 @@ _VALUES: Final[dict[str, tuple[str, Callable[[Any], Any]]]] = {
 _FIELDS: Final[tuple[tuple[type, str, Callable[[Any], Any]], ...]] = (
     (DType, "type", lambda dtype: int(dtype.base_dtype)),
     (TensorShape, "shape", _shape),
-    (np.ndarray, "tensor", _tensor),
+    (np.ndarray, "tensor", message_of),
     (bool, "b", bool),
     (int, "i", int),
     (float, "f", float),

@@ -9,6 +9,7 @@ from headrace.dtypes import DType, as_dtype
 from headrace.graph import Tensor, definition_of
 from headrace.importer.foreign import FOREIGN
 from headrace.importer.node import Maker, Node, Outputs, by, by_list, declared, native
+from headrace.importer.numeric import NUMERIC
 from headrace.ops.array.gather import masked
 from headrace.ops.control.control_flow import check
 from headrace.ops.control.py_func import kernel_of_token
@@ -427,6 +428,7 @@ _MAKERS: Final[dict[str, Maker]] = {
     **_STRINGS,
     **_RECORDS,
     **_IMAGES,
+    **NUMERIC,
     **_STATE,
     **_QUEUES,
 }

@@ -11,27 +11,39 @@ Constants and conversion to tensors:
 
 Shapes and places of elements (`headrace.ops.array`):
 
-    `boolean_mask`, `broadcast_dynamic_shape`, `broadcast_static_shape`, `broadcast_to`, `concat`,
-    `dynamic_partition`, `dynamic_stitch`, `ensure_shape`, `expand_dims`, `eye`, `fill`, `gather`,
-    `gather_nd`, `identity`, `identity_n`, `invert_permutation`, `linspace`, `meshgrid`, `newaxis`,
-    `one_hot`, `ones`, `ones_like`, `pad`, `placeholder`, `placeholder_with_default`, `range`,
-    `rank`, `reshape`, `reverse`, `roll`, `sequence_mask`, `setdiff1d`, `shape`, `size`, `slice`,
-    `split`, `squeeze`, `stack`, `stop_gradient`, `strided_slice`, `TensorArray`, `tile`,
-    `transpose`, `unique`, `unique_with_counts`, `unstack`, `where`, `zeros`, `zeros_like`.
+    `argsort`, `boolean_mask`, `broadcast_dynamic_shape`, `broadcast_static_shape`, `broadcast_to`,
+    `concat`, `depth_to_space`, `diag`, `diag_part`, `dynamic_partition`, `dynamic_stitch`,
+    `ensure_shape`, `expand_dims`, `eye`, `fill`, `gather`, `gather_nd`, `identity`, `identity_n`,
+    `invert_permutation`, `linspace`, `matrix_band_part`, `matrix_diag`, `matrix_diag_part`,
+    `matrix_set_diag`, `meshgrid`, `newaxis`, `one_hot`, `ones`, `ones_like`, `pad`, `placeholder`,
+    `placeholder_with_default`, `range`, `rank`, `reshape`, `reverse`, `reverse_sequence`, `roll`,
+    `scatter_nd`, `searchsorted`, `sequence_mask`, `setdiff1d`, `shape`, `size`, `slice`, `sort`,
+    `space_to_depth`, `split`, `squeeze`, `stack`, `stop_gradient`, `strided_slice`,
+    `tensor_scatter_add`, `tensor_scatter_sub`, `tensor_scatter_update`, `TensorArray`, `tile`,
+    `transpose`, `unique`, `unique_with_counts`, `unravel_index`, `unstack`, `where`, `zeros`,
+    `zeros_like`.
 
 Arithmetic, comparisons, conversions of type, reductions (`headrace.ops.math`):
 
-    `abs`, `acos`, `add`, `add_n`, `argmax`, `argmin`, `asin`, `assert_all_finite`, `atan`,
-    `atan2`, `bitcast`, `cast`, `ceil`, `check_numerics`, `clip_by_value`, `cos`, `cosh`,
-    `count_nonzero`, `cumprod`, `cumsum`, `div_no_nan`, `divide`, `equal`, `exp`, `expm1`, `floor`,
-    `floordiv`, `floormod`, `greater`, `greater_equal`, `in_top_k`, `is_finite`, `is_inf`,
-    `is_nan`, `l2_normalize`, `less`, `less_equal`, `log`, `log1p`, `logical_and`, `logical_not`,
-    `logical_or`, `logical_xor`, `matmul`, `maximum`, `minimum`, `mod`, `moments`, `multiply`,
-    `negative`,
-    `not_equal`, `pow`, `realdiv`, `reciprocal`, `reduce_all`, `reduce_any`, `reduce_max`,
-    `reduce_mean`, `reduce_min`, `reduce_prod`, `reduce_sum`, `relu`, `rint`, `round`, `rsqrt`,
-    `saturate_cast`, `scalar_mul`, `sigmoid`, `sign`, `sin`, `sinh`, `softmax`, `sqrt`, `square`,
-    `squared_difference`, `subtract`, `tan`, `tanh`, `top_k`, `truediv`.
+    `abs`, `acos`, `add`, `add_n`, `argmax`, `argmin`, `asin`, `assert_all_finite`, `atan`, `atan2`,
+    `bincount`, `bitcast`, `cast`, `ceil`, `check_numerics`, `clip_by_average_norm`,
+    `clip_by_global_norm`, `clip_by_norm`, `clip_by_value`, `confusion_matrix`, `cos`, `cosh`,
+    `count_nonzero`, `cross`, `cumprod`, `cumsum`, `div_no_nan`, `divide`, `elu`, `equal`, `exp`,
+    `expm1`, `floor`, `floordiv`, `floormod`, `global_norm`, `greater`, `greater_equal`,
+    `histogram_fixed_width`, `histogram_fixed_width_bins`, `in_top_k`, `is_finite`, `is_inf`,
+    `is_nan`, `l2_loss`, `l2_normalize`, `leaky_relu`, `less`, `less_equal`, `log`, `log1p`,
+    `log_poisson_loss`, `log_sigmoid`, `log_softmax`, `logical_and`, `logical_not`, `logical_or`,
+    `logical_xor`, `matmul`, `maximum`, `minimum`, `mod`, `moments`, `multiply`, `negative`, `norm`,
+    `not_equal`, `pow`, `realdiv`, `reciprocal`, `reduce_all`, `reduce_any`,
+    `reduce_euclidean_norm`, `reduce_logsumexp`, `reduce_max`, `reduce_mean`, `reduce_min`,
+    `reduce_prod`, `reduce_std`, `reduce_sum`, `reduce_variance`, `relu`, `relu6`, `rint`, `round`,
+    `rsqrt`, `saturate_cast`, `scalar_mul`, `segment_max`, `segment_mean`, `segment_min`,
+    `segment_prod`, `segment_sum`, `selu`, `sigmoid`, `sigmoid_cross_entropy_with_logits`, `sign`,
+    `sin`, `sinh`, `softmax`, `softmax_cross_entropy_with_logits`, `softplus`, `softsign`,
+    `sparse_softmax_cross_entropy_with_logits`, `sqrt`, `square`, `squared_difference`, `subtract`,
+    `tan`, `tanh`, `tensordot`, `top_k`, `truediv`, `unsorted_segment_max`, `unsorted_segment_mean`,
+    `unsorted_segment_min`, `unsorted_segment_prod`, `unsorted_segment_sqrt_n`,
+    `unsorted_segment_sum`, `weighted_cross_entropy_with_logits`, `zero_fraction`.
 
 Strings (`headrace.ops.strings`):
 
@@ -42,10 +54,10 @@ Strings (`headrace.ops.strings`):
 
 Sparse tensors (`headrace.ops.sparse`):
 
-    `convert_to_tensor_or_sparse_tensor`, `sparse_expand_dims`, `sparse_from_dense`,
-    `sparse_merge`, `sparse_placeholder`, `sparse_reorder`, `sparse_reset_shape`,
-    `sparse_retain`, `sparse_tensor_to_dense`, `sparse_to_dense`, `sparse_to_indicator`,
-    `sparse_transpose`, `SparseTensor`, `SparseTensorValue`.
+    `convert_to_tensor_or_sparse_tensor`, `edit_distance`, `sparse_expand_dims`,
+    `sparse_from_dense`, `sparse_merge`, `sparse_placeholder`, `sparse_reorder`,
+    `sparse_reset_shape`, `sparse_retain`, `sparse_tensor_to_dense`, `sparse_to_dense`,
+    `sparse_to_indicator`, `sparse_transpose`, `SparseTensor`, `SparseTensorValue`.
 
 Random numbers (`headrace.ops.random`):
 
@@ -65,15 +77,16 @@ Images (`headrace.ops.image`):
     `angles_to_projective_transforms`, `central_crop`, `convert_image_dtype`, `crop_and_resize`,
     `crop_to_bounding_box`, `decode_and_crop_jpeg`, `decode_bmp`, `decode_gif`, `decode_image`,
     `decode_jpeg`, `decode_png`, `draw_bounding_boxes`, `encode_jpeg`, `encode_png`,
-    `extract_jpeg_shape`, `flip_left_right`, `flip_up_down`, `grayscale_to_rgb`, `hsv_to_rgb`,
-    `is_jpeg`, `pad_to_bounding_box`, `per_image_standardization`, `random_brightness`,
-    `random_contrast`, `random_crop`, `random_flip_left_right`, `random_flip_up_down`,
-    `random_hue`, `random_saturation`, `resize`, `resize_area`, `resize_bicubic`,
-    `resize_bilinear`, `resize_image_with_crop_or_pad`, `resize_image_with_pad`,
-    `resize_images`, `resize_nearest_neighbor`, `ResizeMethod`, `rgb_to_grayscale`,
-    `rgb_to_hsv`, `rgb_to_yiq`, `rgb_to_yuv`, `rot90`, `rotate_images`, `transform_images`,
-    `translate_images`, `translations_to_projective_transforms`, `transpose_image`,
-    `yiq_to_rgb`, `yuv_to_rgb`.
+    `extract_image_patches`, `extract_jpeg_shape`, `flip_left_right`, `flip_up_down`,
+    `grayscale_to_rgb`, `hsv_to_rgb`, `image_gradients`, `is_jpeg`, `non_max_suppression`,
+    `non_max_suppression_overlaps`, `pad_to_bounding_box`, `per_image_standardization`, `psnr`,
+    `random_brightness`, `random_contrast`, `random_crop`, `random_flip_left_right`,
+    `random_flip_up_down`, `random_hue`, `random_saturation`, `resize`, `resize_area`,
+    `resize_bicubic`, `resize_bilinear`, `resize_image_with_crop_or_pad`, `resize_image_with_pad`,
+    `resize_images`, `resize_nearest_neighbor`, `ResizeMethod`, `rgb_to_grayscale`, `rgb_to_hsv`,
+    `rgb_to_yiq`, `rgb_to_yuv`, `rot90`, `rotate_images`, `sobel_edges`, `total_variation`,
+    `transform_images`, `translate_images`, `translations_to_projective_transforms`,
+    `transpose_image`, `yiq_to_rgb`, `yuv_to_rgb`.
 
 Queues in a graph (`headrace.ops.queues`):
 
@@ -123,10 +136,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from headrace.ops import operators  # noqa: F401  (gives tensors their operators)
+from headrace.ops.array.blocks import depth_to_space, space_to_depth
 from headrace.ops.array.broadcast import (
     broadcast_dynamic_shape,
     broadcast_static_shape,
     broadcast_to,
+)
+from headrace.ops.array.diag import (
+    diag,
+    diag_part,
+    matrix_band_part,
+    matrix_diag,
+    matrix_diag_part,
+    matrix_set_diag,
 )
 from headrace.ops.array.eye import eye
 from headrace.ops.array.fill import fill, ones, ones_like, zeros, zeros_like
@@ -146,13 +168,22 @@ from headrace.ops.array.placeholder import (
 from headrace.ops.array.range import linspace, range
 from headrace.ops.array.reshape import ensure_shape, expand_dims, reshape, squeeze
 from headrace.ops.array.reverse import reverse, roll
+from headrace.ops.array.reverse_sequence import reverse_sequence
+from headrace.ops.array.scatter import (
+    scatter_nd,
+    tensor_scatter_add,
+    tensor_scatter_sub,
+    tensor_scatter_update,
+)
 from headrace.ops.array.sequence_mask import sequence_mask
 from headrace.ops.array.shape import rank, shape, size
 from headrace.ops.array.slice import newaxis, slice, strided_slice
+from headrace.ops.array.sort import argsort, searchsorted, sort
 from headrace.ops.array.tensor_array import TensorArray
 from headrace.ops.array.tile import tile
 from headrace.ops.array.transpose import transpose
 from headrace.ops.array.unique import setdiff1d, unique, unique_with_counts
+from headrace.ops.array.unravel_index import unravel_index
 from headrace.ops.array.where import where
 from headrace.ops.control.assertions import (
     assert_equal,
@@ -235,9 +266,11 @@ from headrace.ops.image.decode import (
     extract_jpeg_shape,
     is_jpeg,
 )
+from headrace.ops.image.differences import image_gradients, psnr, sobel_edges, total_variation
 from headrace.ops.image.draw import draw_bounding_boxes
 from headrace.ops.image.encode import encode_jpeg, encode_png
 from headrace.ops.image.flip import flip_left_right, flip_up_down, rot90, transpose_image
+from headrace.ops.image.patches import extract_image_patches
 from headrace.ops.image.random import (
     random_brightness,
     random_contrast,
@@ -257,6 +290,7 @@ from headrace.ops.image.resize import (
     resize_images,
     resize_nearest_neighbor,
 )
+from headrace.ops.image.suppression import non_max_suppression, non_max_suppression_overlaps
 from headrace.ops.image.transform import (
     angles_to_projective_transforms,
     translations_to_projective_transforms,
@@ -265,6 +299,18 @@ from headrace.ops.image.transform import rotate as rotate_images
 from headrace.ops.image.transform import transform as transform_images
 from headrace.ops.image.transform import translate as translate_images
 from headrace.ops.lookup import tables_initializer
+from headrace.ops.math.activations import (
+    elu,
+    l2_loss,
+    leaky_relu,
+    log_sigmoid,
+    log_softmax,
+    relu6,
+    selu,
+    softplus,
+    softsign,
+    zero_fraction,
+)
 from headrace.ops.math.arithmetic import (
     abs,
     add,
@@ -318,9 +364,30 @@ from headrace.ops.math.compare import (
     logical_xor,
     not_equal,
 )
+from headrace.ops.math.cross_entropy import (
+    log_poisson_loss,
+    sigmoid_cross_entropy_with_logits,
+    softmax_cross_entropy_with_logits,
+    sparse_softmax_cross_entropy_with_logits,
+    weighted_cross_entropy_with_logits,
+)
 from headrace.ops.math.cumsum import cumprod, cumsum
+from headrace.ops.math.histogram import (
+    bincount,
+    confusion_matrix,
+    histogram_fixed_width,
+    histogram_fixed_width_bins,
+)
 from headrace.ops.math.matmul import matmul
 from headrace.ops.math.nn import l2_normalize, moments, relu, softmax
+from headrace.ops.math.norm import (
+    clip_by_average_norm,
+    clip_by_global_norm,
+    clip_by_norm,
+    global_norm,
+    norm,
+)
+from headrace.ops.math.products import cross, tensordot
 from headrace.ops.math.reduce import (
     argmax,
     argmin,
@@ -334,6 +401,25 @@ from headrace.ops.math.reduce import (
     reduce_sum,
 )
 from headrace.ops.math.saturate_cast import saturate_cast
+from headrace.ops.math.segment import (
+    segment_max,
+    segment_mean,
+    segment_min,
+    segment_prod,
+    segment_sum,
+    unsorted_segment_max,
+    unsorted_segment_mean,
+    unsorted_segment_min,
+    unsorted_segment_prod,
+    unsorted_segment_sqrt_n,
+    unsorted_segment_sum,
+)
+from headrace.ops.math.spread import (
+    reduce_euclidean_norm,
+    reduce_logsumexp,
+    reduce_std,
+    reduce_variance,
+)
 from headrace.ops.math.top_k import in_top_k, top_k
 from headrace.ops.math.trigonometry import acos, asin, atan, atan2, cos, cosh, sin, sinh, tan
 from headrace.ops.queues.kinds import FIFOQueue, PaddingFIFOQueue, PriorityQueue, RandomShuffleQueue
@@ -363,6 +449,7 @@ from headrace.ops.records.features import (
 from headrace.ops.records.parse_example import parse_example, parse_single_example
 from headrace.ops.records.parse_sequence_example import parse_single_sequence_example
 from headrace.ops.records.tensor_proto import parse_tensor, serialize_tensor
+from headrace.ops.sparse.edit_distance import edit_distance
 from headrace.ops.sparse.elements import sparse_from_dense, sparse_retain
 from headrace.ops.sparse.ids import sparse_merge, sparse_to_indicator
 from headrace.ops.sparse.layout import (
@@ -481,6 +568,7 @@ __all__ = [
     "angles_to_projective_transforms",
     "argmax",
     "argmin",
+    "argsort",
     "as_string",
     "asin",
     "assert_all_finite",
@@ -510,6 +598,7 @@ __all__ = [
     "assign_sub",
     "atan",
     "atan2",
+    "bincount",
     "bitcast",
     "boolean_mask",
     "broadcast_dynamic_shape",
@@ -520,9 +609,13 @@ __all__ = [
     "ceil",
     "central_crop",
     "check_numerics",
+    "clip_by_average_norm",
+    "clip_by_global_norm",
+    "clip_by_norm",
     "clip_by_value",
     "concat",
     "cond",
+    "confusion_matrix",
     "constant",
     "constant_initializer",
     "constant_value",
@@ -537,6 +630,7 @@ __all__ = [
     "create_global_step",
     "crop_and_resize",
     "crop_to_bounding_box",
+    "cross",
     "cumprod",
     "cumsum",
     "decode_and_crop_jpeg",
@@ -550,11 +644,16 @@ __all__ = [
     "decode_json_example",
     "decode_png",
     "decode_raw",
+    "depth_to_space",
+    "diag",
+    "diag_part",
     "div_no_nan",
     "divide",
     "draw_bounding_boxes",
     "dynamic_partition",
     "dynamic_stitch",
+    "edit_distance",
+    "elu",
     "encode_base64",
     "encode_jpeg",
     "encode_png",
@@ -563,6 +662,7 @@ __all__ = [
     "exp",
     "expand_dims",
     "expm1",
+    "extract_image_patches",
     "extract_jpeg_shape",
     "eye",
     "fill",
@@ -580,6 +680,7 @@ __all__ = [
     "get_or_create_global_step",
     "get_variable",
     "get_variable_scope",
+    "global_norm",
     "global_step",
     "global_variables",
     "global_variables_initializer",
@@ -589,10 +690,13 @@ __all__ = [
     "greater",
     "greater_equal",
     "group",
+    "histogram_fixed_width",
+    "histogram_fixed_width_bins",
     "histogram_summary",
     "hsv_to_rgb",
     "identity",
     "identity_n",
+    "image_gradients",
     "image_summary",
     "in_top_k",
     "invert_permutation",
@@ -605,7 +709,9 @@ __all__ = [
     "is_strictly_increasing",
     "is_tensor",
     "is_variable_initialized",
+    "l2_loss",
     "l2_normalize",
+    "leaky_relu",
     "less",
     "less_equal",
     "linspace",
@@ -613,6 +719,9 @@ __all__ = [
     "local_variables_initializer",
     "log",
     "log1p",
+    "log_poisson_loss",
+    "log_sigmoid",
+    "log_softmax",
     "logical_and",
     "logical_not",
     "logical_or",
@@ -620,6 +729,10 @@ __all__ = [
     "map_fn",
     "matching_files",
     "matmul",
+    "matrix_band_part",
+    "matrix_diag",
+    "matrix_diag_part",
+    "matrix_set_diag",
     "maximum",
     "merge_all_summaries",
     "merge_summaries",
@@ -633,6 +746,9 @@ __all__ = [
     "negative",
     "newaxis",
     "no_op",
+    "non_max_suppression",
+    "non_max_suppression_overlaps",
+    "norm",
     "not_equal",
     "one_hot",
     "ones",
@@ -649,6 +765,7 @@ __all__ = [
     "placeholder_with_default",
     "pow",
     "print_values",
+    "psnr",
     "py_func",
     "random_brightness",
     "random_contrast",
@@ -669,16 +786,21 @@ __all__ = [
     "reciprocal",
     "reduce_all",
     "reduce_any",
+    "reduce_euclidean_norm",
     "reduce_join",
+    "reduce_logsumexp",
     "reduce_max",
     "reduce_mean",
     "reduce_min",
     "reduce_prod",
+    "reduce_std",
     "reduce_sum",
+    "reduce_variance",
     "regex_full_match",
     "regex_replace",
     "register_tensor_conversion_function",
     "relu",
+    "relu6",
     "report_uninitialized_variables",
     "reshape",
     "resize",
@@ -690,6 +812,7 @@ __all__ = [
     "resize_images",
     "resize_nearest_neighbor",
     "reverse",
+    "reverse_sequence",
     "rgb_to_grayscale",
     "rgb_to_hsv",
     "rgb_to_yiq",
@@ -705,17 +828,32 @@ __all__ = [
     "scalar_mul",
     "scalar_summary",
     "scan",
+    "scatter_nd",
+    "searchsorted",
+    "segment_max",
+    "segment_mean",
+    "segment_min",
+    "segment_prod",
+    "segment_sum",
+    "selu",
     "sequence_mask",
     "serialize_tensor",
     "setdiff1d",
     "shape",
     "sigmoid",
+    "sigmoid_cross_entropy_with_logits",
     "sign",
     "sin",
     "sinh",
     "size",
     "slice",
+    "sobel_edges",
     "softmax",
+    "softmax_cross_entropy_with_logits",
+    "softplus",
+    "softsign",
+    "sort",
+    "space_to_depth",
     "sparse_expand_dims",
     "sparse_from_dense",
     "sparse_merge",
@@ -723,6 +861,7 @@ __all__ = [
     "sparse_reorder",
     "sparse_reset_shape",
     "sparse_retain",
+    "sparse_softmax_cross_entropy_with_logits",
     "sparse_tensor_to_dense",
     "sparse_to_dense",
     "sparse_to_indicator",
@@ -751,8 +890,13 @@ __all__ = [
     "tables_initializer",
     "tan",
     "tanh",
+    "tensor_scatter_add",
+    "tensor_scatter_sub",
+    "tensor_scatter_update",
+    "tensordot",
     "tile",
     "top_k",
+    "total_variation",
     "trainable_variables",
     "transform_images",
     "translate_images",
@@ -765,16 +909,25 @@ __all__ = [
     "tuple",
     "unique",
     "unique_with_counts",
+    "unravel_index",
+    "unsorted_segment_max",
+    "unsorted_segment_mean",
+    "unsorted_segment_min",
+    "unsorted_segment_prod",
+    "unsorted_segment_sqrt_n",
+    "unsorted_segment_sum",
     "unstack",
     "variable_scope",
     "variables_initializer",
     "variance_scaling_initializer",
+    "weighted_cross_entropy_with_logits",
     "where",
     "while_loop",
     "with_dependencies",
     "write_file",
     "yiq_to_rgb",
     "yuv_to_rgb",
+    "zero_fraction",
     "zeros",
     "zeros_initializer",
     "zeros_like",

@@ -58,6 +58,7 @@ from headrace.ops.array.broadcast import (
     broadcast_static_shape,
     broadcast_to,
 )
+from headrace.ops.array.diag import diag, diag_part, matrix_band_part
 from headrace.ops.array.eye import eye
 from headrace.ops.array.fill import fill, ones, zeros
 from headrace.ops.array.join import split, stack, unstack
@@ -74,12 +75,20 @@ from headrace.ops.array.placeholder import (
 from headrace.ops.array.range import linspace, range
 from headrace.ops.array.reshape import ensure_shape, reshape
 from headrace.ops.array.reverse import reverse, roll
+from headrace.ops.array.scatter import (
+    scatter_nd,
+    tensor_scatter_add,
+    tensor_scatter_sub,
+    tensor_scatter_update,
+)
 from headrace.ops.array.sequence_mask import sequence_mask
 from headrace.ops.array.shape import rank
 from headrace.ops.array.slice import newaxis
+from headrace.ops.array.sort import argsort, searchsorted, sort
 from headrace.ops.array.tensor_array import TensorArray
 from headrace.ops.array.tile import tile
 from headrace.ops.array.unique import setdiff1d, unique, unique_with_counts
+from headrace.ops.array.unravel_index import unravel_index
 from headrace.ops.array.where import where
 from headrace.ops.control.assertions import (
     assert_equal,
@@ -117,6 +126,7 @@ from headrace.ops.control.static_assertions import (
 from headrace.ops.framework.conversion import is_tensor, register_tensor_conversion_function
 from headrace.ops.image.random import random_crop
 from headrace.ops.lookup import initialize_all_tables, tables_initializer
+from headrace.ops.math.activations import log_sigmoid
 from headrace.ops.math.arithmetic import (
     abs,
     add,
@@ -171,7 +181,28 @@ from headrace.ops.math.compare import (
     not_equal,
 )
 from headrace.ops.math.cumsum import cumprod, cumsum
+from headrace.ops.math.histogram import bincount, histogram_fixed_width, histogram_fixed_width_bins
+from headrace.ops.math.norm import (
+    clip_by_average_norm,
+    clip_by_global_norm,
+    clip_by_norm,
+    global_norm,
+)
+from headrace.ops.math.products import cross, tensordot
 from headrace.ops.math.saturate_cast import saturate_cast
+from headrace.ops.math.segment import (
+    segment_max,
+    segment_mean,
+    segment_min,
+    segment_prod,
+    segment_sum,
+    unsorted_segment_max,
+    unsorted_segment_mean,
+    unsorted_segment_min,
+    unsorted_segment_prod,
+    unsorted_segment_sqrt_n,
+    unsorted_segment_sum,
+)
 from headrace.ops.math.trigonometry import acos, asin, atan, atan2, cos, cosh, sin, sinh, tan
 from headrace.ops.queues import (
     FIFOQueue,
@@ -201,6 +232,7 @@ from headrace.ops.records.features import (
 )
 from headrace.ops.records.parse_sequence_example import parse_single_sequence_example
 from headrace.ops.records.tensor_proto import parse_tensor, serialize_tensor
+from headrace.ops.sparse.edit_distance import edit_distance
 from headrace.ops.sparse.elements import sparse_retain
 from headrace.ops.sparse.ids import sparse_to_indicator
 from headrace.ops.sparse.layout import sparse_reset_shape, sparse_transpose
@@ -277,7 +309,9 @@ from headrace.tf1 import (
     io,
     logging,
     lookup,
+    losses,
     math,
+    metrics,
     nn,
     python_io,
     queue,
@@ -318,6 +352,7 @@ from headrace.tf1.adapters.control import (
     tuple,
     while_loop,
 )
+from headrace.tf1.adapters.image import extract_image_patches
 from headrace.tf1.adapters.math import (
     arg_max,
     arg_min,
@@ -341,6 +376,20 @@ from headrace.tf1.adapters.math import (
     to_int32,
     to_int64,
     verify_tensor_all_finite,
+)
+from headrace.tf1.adapters.matrices import (
+    accumulate_n,
+    batch_gather,
+    confusion_matrix,
+    depth_to_space,
+    matrix_diag,
+    matrix_diag_part,
+    matrix_set_diag,
+    matrix_transpose,
+    norm,
+    reduce_logsumexp,
+    reverse_sequence,
+    space_to_depth,
 )
 from headrace.tf1.adapters.records import (
     decode_csv,
@@ -374,6 +423,7 @@ from headrace.tf1.behaviour import (
     disable_v2_behavior,
     executing_eagerly,
 )
+from headrace.tf1.indexed_slices import IndexedSlices, convert_to_tensor_or_indexed_slices
 from headrace.tf1.namespace import namespace
 from headrace.tf1.options import ConfigProto, GPUOptions
 
@@ -390,6 +440,7 @@ if TYPE_CHECKING:
         SessionLog,
         Summary,
     )
+    from headrace.tf1.tensor_protos import make_ndarray, make_tensor_proto
 
 __all__ = [
     "AUTO_REUSE",
@@ -412,6 +463,7 @@ __all__ = [
     "GraphOptions",
     "HistogramProto",
     "IdentityReader",
+    "IndexedSlices",
     "InteractiveSession",
     "LMDBReader",
     "NodeDef",
@@ -444,6 +496,7 @@ __all__ = [
     "VariableScope",
     "WholeFileReader",
     "abs",
+    "accumulate_n",
     "acos",
     "add",
     "add_n",
@@ -455,6 +508,7 @@ __all__ = [
     "arg_min",
     "argmax",
     "argmin",
+    "argsort",
     "as_dtype",
     "as_string",
     "asin",
@@ -482,6 +536,8 @@ __all__ = [
     "assign_sub",
     "atan",
     "atan2",
+    "batch_gather",
+    "bincount",
     "bitcast",
     "bool",
     "boolean_mask",
@@ -492,6 +548,9 @@ __all__ = [
     "cast",
     "ceil",
     "check_numerics",
+    "clip_by_average_norm",
+    "clip_by_global_norm",
+    "clip_by_norm",
     "clip_by_value",
     "colocate_with",
     "compat",
@@ -499,17 +558,20 @@ __all__ = [
     "complex128",
     "concat",
     "cond",
+    "confusion_matrix",
     "constant",
     "constant_initializer",
     "container",
     "contrib",
     "control_dependencies",
     "convert_to_tensor",
+    "convert_to_tensor_or_indexed_slices",
     "convert_to_tensor_or_sparse_tensor",
     "cos",
     "cosh",
     "count_nonzero",
     "count_up_to",
+    "cross",
     "cumprod",
     "cumsum",
     "debugging",
@@ -518,7 +580,10 @@ __all__ = [
     "decode_csv",
     "decode_json_example",
     "decode_raw",
+    "depth_to_space",
     "device",
+    "diag",
+    "diag_part",
     "disable_eager_execution",
     "disable_resource_variables",
     "disable_v2_behavior",
@@ -529,6 +594,7 @@ __all__ = [
     "dtypes",
     "dynamic_partition",
     "dynamic_stitch",
+    "edit_distance",
     "encode_base64",
     "ensure_shape",
     "equal",
@@ -538,6 +604,7 @@ __all__ = [
     "exp",
     "expand_dims",
     "expm1",
+    "extract_image_patches",
     "eye",
     "fill",
     "flags",
@@ -562,6 +629,7 @@ __all__ = [
     "get_variable",
     "get_variable_scope",
     "gfile",
+    "global_norm",
     "global_variables",
     "global_variables_initializer",
     "glorot_normal_initializer",
@@ -570,6 +638,8 @@ __all__ = [
     "greater_equal",
     "group",
     "half",
+    "histogram_fixed_width",
+    "histogram_fixed_width_bins",
     "identity",
     "identity_n",
     "image",
@@ -601,18 +671,28 @@ __all__ = [
     "local_variables_initializer",
     "log",
     "log1p",
+    "log_sigmoid",
     "logging",
     "logical_and",
     "logical_not",
     "logical_or",
     "logical_xor",
     "lookup",
+    "losses",
+    "make_ndarray",
+    "make_tensor_proto",
     "map_fn",
     "matching_files",
     "math",
     "matmul",
+    "matrix_band_part",
+    "matrix_diag",
+    "matrix_diag_part",
+    "matrix_set_diag",
+    "matrix_transpose",
     "maximum",
     "meshgrid",
+    "metrics",
     "minimum",
     "mod",
     "model_variables",
@@ -624,6 +704,7 @@ __all__ = [
     "nn",
     "no_op",
     "no_regularizer",
+    "norm",
     "not_equal",
     "one_hot",
     "ones",
@@ -656,6 +737,7 @@ __all__ = [
     "reduce_all",
     "reduce_any",
     "reduce_join",
+    "reduce_logsumexp",
     "reduce_max",
     "reduce_mean",
     "reduce_min",
@@ -669,6 +751,7 @@ __all__ = [
     "resource",
     "resource_loader",
     "reverse",
+    "reverse_sequence",
     "reverse_v2",
     "rint",
     "roll",
@@ -677,6 +760,13 @@ __all__ = [
     "saturate_cast",
     "scalar_mul",
     "scan",
+    "scatter_nd",
+    "searchsorted",
+    "segment_max",
+    "segment_mean",
+    "segment_min",
+    "segment_prod",
+    "segment_sum",
     "sequence_mask",
     "serialize_tensor",
     "set_random_seed",
@@ -688,6 +778,8 @@ __all__ = [
     "sinh",
     "size",
     "slice",
+    "sort",
+    "space_to_depth",
     "sparse",
     "sparse_merge",
     "sparse_placeholder",
@@ -721,6 +813,13 @@ __all__ = [
     "tables_initializer",
     "tan",
     "tanh",
+    "tensor_scatter_add",
+    "tensor_scatter_nd_add",
+    "tensor_scatter_nd_sub",
+    "tensor_scatter_nd_update",
+    "tensor_scatter_sub",
+    "tensor_scatter_update",
+    "tensordot",
     "test",
     "tile",
     "to_complex64",
@@ -742,6 +841,13 @@ __all__ = [
     "uint64",
     "unique",
     "unique_with_counts",
+    "unravel_index",
+    "unsorted_segment_max",
+    "unsorted_segment_mean",
+    "unsorted_segment_min",
+    "unsorted_segment_prod",
+    "unsorted_segment_sqrt_n",
+    "unsorted_segment_sum",
     "unstack",
     "variable_op_scope",
     "variable_scope",
@@ -756,6 +862,10 @@ __all__ = [
     "zeros_initializer",
     "zeros_like",
 ]
+
+tensor_scatter_nd_update = tensor_scatter_update
+tensor_scatter_nd_add = tensor_scatter_add
+tensor_scatter_nd_sub = tensor_scatter_sub
 
 # The version whose programs run here: some ask which one they run on.
 VERSION = __version__ = "1.15.0"
@@ -777,6 +887,8 @@ if not TYPE_CHECKING:  # For mypy a wrong name is an error.
             "SessionLog": "headrace.protos",
             "Summary": "headrace.protos",
             "import_graph_def": "headrace.importer",
+            "make_ndarray": "headrace.tf1.tensor_protos",
+            "make_tensor_proto": "headrace.tf1.tensor_protos",
             "decode_json_example": "headrace.ops.records.decode_json_example",
         },
     )

@@ -37,6 +37,7 @@ from headrace.ops.image.decode import (
     extract_jpeg_shape,
     is_jpeg,
 )
+from headrace.ops.image.differences import image_gradients, psnr, sobel_edges, total_variation
 from headrace.ops.image.encode import encode_jpeg, encode_png
 from headrace.ops.image.flip import flip_left_right, flip_up_down, rot90, transpose_image
 from headrace.ops.image.flip import transpose_image as transpose
@@ -50,12 +51,14 @@ from headrace.ops.image.random import (
     random_saturation,
 )
 from headrace.ops.image.resize import resize_area
+from headrace.ops.image.suppression import non_max_suppression, non_max_suppression_overlaps
 from headrace.ops.random.bounding_box import sample_distorted_bounding_box
 from headrace.tf1.adapters.image import (
     ResizeMethod,
     crop_and_resize,
     decode_image,
     draw_bounding_boxes,
+    extract_image_patches,
     resize_bicubic,
     resize_bilinear,
     resize_image_with_pad,
@@ -85,14 +88,19 @@ __all__ = [
     "draw_bounding_boxes",
     "encode_jpeg",
     "encode_png",
+    "extract_image_patches",
     "extract_jpeg_shape",
     "flip_left_right",
     "flip_up_down",
     "grayscale_to_rgb",
     "hsv_to_rgb",
+    "image_gradients",
     "is_jpeg",
+    "non_max_suppression",
+    "non_max_suppression_overlaps",
     "pad_to_bounding_box",
     "per_image_standardization",
+    "psnr",
     "random_brightness",
     "random_contrast",
     "random_crop",
@@ -115,6 +123,8 @@ __all__ = [
     "rgb_to_yuv",
     "rot90",
     "sample_distorted_bounding_box",
+    "sobel_edges",
+    "total_variation",
     "transpose",
     "transpose_image",
     "yiq_to_rgb",

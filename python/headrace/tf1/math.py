@@ -9,6 +9,7 @@ from headrace.ops.control.static_assertions import (
     is_non_decreasing,
     is_strictly_increasing,
 )
+from headrace.ops.math.activations import log_sigmoid, softplus, softsign, zero_fraction
 from headrace.ops.math.arithmetic import (
     abs,
     add,
@@ -62,6 +63,21 @@ from headrace.ops.math.cumsum import (
     cumprod,
     cumsum,
 )
+from headrace.ops.math.histogram import bincount
+from headrace.ops.math.segment import (
+    segment_max,
+    segment_mean,
+    segment_min,
+    segment_prod,
+    segment_sum,
+    unsorted_segment_max,
+    unsorted_segment_mean,
+    unsorted_segment_min,
+    unsorted_segment_prod,
+    unsorted_segment_sqrt_n,
+    unsorted_segment_sum,
+)
+from headrace.ops.math.spread import reduce_euclidean_norm, reduce_std, reduce_variance
 from headrace.ops.math.top_k import (
     in_top_k,
     top_k,
@@ -91,12 +107,15 @@ from headrace.tf1.adapters.math import (
     reduce_sum,
     softmax,
 )
+from headrace.tf1.adapters.matrices import accumulate_n, confusion_matrix, reduce_logsumexp
+from headrace.tf1.adapters.nn import log_softmax
 from headrace.tf1.namespace import namespace
 
 divide_no_nan = div_no_nan
 
 __all__ = [
     "abs",
+    "accumulate_n",
     "acos",
     "add",
     "add_n",
@@ -105,7 +124,9 @@ __all__ = [
     "asin",
     "atan",
     "atan2",
+    "bincount",
     "ceil",
+    "confusion_matrix",
     "cos",
     "cosh",
     "count_nonzero",
@@ -133,6 +154,8 @@ __all__ = [
     "less_equal",
     "log",
     "log1p",
+    "log_sigmoid",
+    "log_softmax",
     "logical_and",
     "logical_not",
     "logical_or",
@@ -147,20 +170,31 @@ __all__ = [
     "reciprocal",
     "reduce_all",
     "reduce_any",
+    "reduce_euclidean_norm",
+    "reduce_logsumexp",
     "reduce_max",
     "reduce_mean",
     "reduce_min",
     "reduce_prod",
+    "reduce_std",
     "reduce_sum",
+    "reduce_variance",
     "rint",
     "round",
     "rsqrt",
     "scalar_mul",
+    "segment_max",
+    "segment_mean",
+    "segment_min",
+    "segment_prod",
+    "segment_sum",
     "sigmoid",
     "sign",
     "sin",
     "sinh",
     "softmax",
+    "softplus",
+    "softsign",
     "sqrt",
     "square",
     "squared_difference",
@@ -169,6 +203,13 @@ __all__ = [
     "tanh",
     "top_k",
     "truediv",
+    "unsorted_segment_max",
+    "unsorted_segment_mean",
+    "unsorted_segment_min",
+    "unsorted_segment_prod",
+    "unsorted_segment_sqrt_n",
+    "unsorted_segment_sum",
+    "zero_fraction",
 ]
 
 if not TYPE_CHECKING:  # For mypy a wrong name is an error.

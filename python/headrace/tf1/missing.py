@@ -31,7 +31,7 @@ _REMEDIES = (
     (r"vectorized_map|TensorArraySpec", _LOOPS),
     (r"graph_util", _GRAPHS),
     (
-        r"nn\.|layers|keras|estimator|losses|metrics|gradients|hessians|distribute|feature_column"
+        r"nn\.|layers|keras|estimator|gradients|hessians|distribute|feature_column"
         r"|train\.\w*(Optimizer|Average|decay|sdca|piecewise|warm)|contrib\.(layers|losses|metrics|rnn|opt|keras|estimator|slim\.[^.]*$|learn\.[^.]*$)"
         r"|GradientTape|custom_gradient|clip_by_\w*norm|RegisterGradient|trainable_variables|tpu",
         _TRAINING,

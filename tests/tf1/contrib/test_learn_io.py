@@ -36,6 +36,14 @@ def test_features_in_order(pattern):
     assert [each["number"].tolist() for each in taken(batch)] == [[0, 1, 2, 3], [4, 5]]
 
 
+def test_features_of_record_files(pattern):
+    batch = tf.contrib.learn.read_batch_record_features(
+        pattern, 4, FEATURES, randomize_input=False, num_epochs=1
+    )
+    assert [each["number"].tolist() for each in taken(batch)] == [[0, 1, 2, 3], [4, 5]]
+    assert batch["number"].op.name.startswith("dequeue_record_examples/")
+
+
 @pytest.mark.parametrize("read_batch_size", [1, 2])
 def test_records_in_random_order(pattern, read_batch_size):
     batch = io.read_batch_examples(

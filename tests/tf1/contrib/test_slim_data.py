@@ -9,8 +9,8 @@ slim = tf.contrib.slim
 decoders = slim.tfexample_decoder
 
 
-def bytes_feature(value):
-    return tf.train.Feature(bytes_list=tf.train.BytesList(value=[value]))
+def bytes_feature(*values):
+    return tf.train.Feature(bytes_list=tf.train.BytesList(value=values))
 
 
 def ints_feature(*values):
@@ -163,6 +163,29 @@ def test_tensors_have_the_shape_that_is_given():
     assert found["doubled"].tolist() == [4, 6]
 
 
+@pytest.mark.parametrize(("words", "number"), [(["b", "?"], 5), ([], 7)])
+def test_items_are_looked_up_and_backed_up(words, number):
+    numbers = tf.lookup.KeyValueTensorInitializer(["a", "b"], [1, 2], value_dtype=tf.int64)
+    table = tf.contrib.lookup.HashTable(numbers, -1)
+    features = {"words": tf.VarLenFeature(tf.string), "n": tf.FixedLenFeature([1], tf.int64)}
+    first = decoders.LookupTensor("words", table)
+    handler = decoders.BackupHandler(first, decoders.Tensor("n"))
+    assert handler.keys == ["words", "n"]
+    example = tf.train.Example(
+        features=tf.train.Features(
+            feature={
+                "words": bytes_feature(*(word.encode() for word in words)),
+                "n": ints_feature(number),
+            }
+        )
+    )
+    decoder = decoders.TFExampleDecoder(features, {"item": handler})
+    [item] = decoder.decode(tf.constant(example.SerializeToString()))
+    with tf.Session() as sess:
+        sess.run(tf.tables_initializer())
+        assert sess.run(item).tolist() == ([2, -1] if words else [7])
+
+
 def test_boxes_are_put_together_from_their_sides():
     sides = {"b/ymin": [0.0, 0.5], "b/xmin": [0.1, 0.6], "b/ymax": [0.2, 0.7], "b/xmax": [0.3, 0.8]}
     found = decoded(
@@ -205,6 +228,7 @@ def test_raw_images_are_not_decoded():
         (lambda: decoders.Image(repeated=True), "repeated=True, which is not supported"),
         (lambda: decoders.Tensor("x", shape_keys=["y"], shape=[1]), "Cannot specify both"),
         (lambda: decoders.BoundingBox(["a"]), "expects 4 keys but got 1"),
+        (lambda: decoders.BackupHandler(3, decoders.Tensor("x")), "Primary handler is of type"),
     ],
 )
 def test_what_handlers_refuse(make, message):

@@ -13,6 +13,7 @@ import numpy as np
 from headrace import dtypes
 from headrace.graph import Operation, Tensor, TensorLike, define, name_scope
 from headrace.ops.array.range import range as range_of
+from headrace.ops.array.shape import rank
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.batching import (
     BlockInput,
@@ -25,6 +26,8 @@ from headrace.ops.framework.elementwise import INDEX_TYPES
 from headrace.ops.framework.folding import fold
 from headrace.ops.framework.inference import ShapeConflict, check_rank
 from headrace.ops.framework.kernel import Array, by_either, fail
+from headrace.ops.math.cast import cast
+from headrace.ops.math.compare import equal
 from headrace.shapes import TensorShape, unknown_shape
 
 __all__ = ["transpose"]
@@ -62,6 +65,21 @@ def transpose(
 
         op_type = "ConjugateTranspose" if conjugate else "Transpose"
         return apply_op(op_type, inputs, _infer_transpose, name=scope, kernel=kernel).outputs[0]
+
+
+def order_with_last(tensor: Tensor, axis: int) -> Tensor | list[int]:
+    """Returns the axes of a tensor in order, but with one of them and the last exchanged."""
+    ndims = tensor.shape.rank
+    if ndims is not None:
+        order = list(range(ndims))
+        order[axis], order[-1] = order[-1], order[axis]
+        return order
+    number = rank(tensor)
+    last = number - 1
+    place = number + axis if axis < 0 else axis
+    axes = range_of(number)
+    is_place, is_last = (cast(equal(axes, each), dtypes.int32) for each in (place, last))
+    return axes + is_place * (last - place) + is_last * (place - last)
 
 
 def _reversed_axes(tensor: Tensor) -> Tensor:

@@ -49,7 +49,7 @@ def softmax(logits: TensorLike, axis: int | None = None, name: str | None = None
         InvalidArgumentError: If there is no such axis.
     """
     place = -1 if axis is None else axis
-    tensor = convert_to_tensor(logits, name="logits")
+    tensor = convert_to_tensor(logits)
     rank = tensor.shape.rank
     if rank and not -rank <= place < rank:
         raise InvalidArgumentError(None, None, _text(place, rank))

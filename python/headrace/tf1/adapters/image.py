@@ -3,6 +3,7 @@
 Source: `tf.image.resize_images` and its kin of TensorFlow 1.15.
 """
 
+from collections.abc import Sequence
 from typing import Any, Final, TypeAlias, cast
 
 import numpy as np
@@ -17,6 +18,7 @@ __all__ = [
     "crop_and_resize",
     "decode_image",
     "draw_bounding_boxes",
+    "extract_image_patches",
     "resize_bicubic",
     "resize_bilinear",
     "resize_image_with_pad",
@@ -153,3 +155,25 @@ def crop_and_resize(
     return ops.crop_and_resize(
         image, boxes, numbers, cast(TensorLike, crop_size), method, extrapolation_value, name
     )
+
+
+def extract_image_patches(
+    images: TensorLike,
+    ksizes: Sequence[int] | None = None,
+    strides: Sequence[int] | None = None,
+    rates: Sequence[int] | None = None,
+    padding: str | None = None,
+    name: str | None = None,
+    sizes: Sequence[int] | None = None,
+) -> Tensor:
+    """Calls `ops.extract_image_patches`; takes `sizes`, the newer name of `ksizes`, too.
+
+    Raises:
+        TypeError: If an argument is no list of integers.
+        ValueError: If both names are given, a list has another form, or there is no such padding.
+    """
+    window: Any = only_one("sizes", sizes, "ksizes", ksizes)
+    steps: Any = strides
+    gaps: Any = rates
+    mode: Any = padding
+    return ops.extract_image_patches(images, window, steps, gaps, mode, name)

@@ -33,6 +33,10 @@ _OPS: Final = {
     "check_ops": [""],
     "clip_ops": [""],
     "confusion_matrix": [""],
+    "metrics": ["metrics"],
+    "metrics_impl": ["metrics"],
+    "losses.losses": ["losses"],
+    "losses.losses_impl": ["losses"],
     "control_flow_ops": ["", "train", "headrace.ops.control.switch"],
     "data_flow_ops": ["", "queue"],
     "functional_ops": [""],
@@ -76,6 +80,9 @@ _SLIM: Final = [
 ]
 _OTHERS: Final = {
     "contrib.deprecated": ["compat.before_1_0"],
+    "contrib.losses.python.losses.loss_ops": ["contrib.losses"],
+    "contrib.metrics.python.ops.metric_ops": ["contrib.metrics"],
+    "core.framework.tensor_pb2": ["headrace.protos"],
     "core.example.example_pb2": ["train"],
     "core.example.feature_pb2": ["train"],
     "core.framework.graph_pb2": [""],

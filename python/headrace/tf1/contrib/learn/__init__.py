@@ -3,14 +3,25 @@
 from typing import TYPE_CHECKING
 
 from headrace.tf1.contrib.learn import io
-from headrace.tf1.contrib.learn.io import read_batch_examples, read_batch_features
+from headrace.tf1.contrib.learn.io import (
+    read_batch_examples,
+    read_batch_features,
+    read_batch_record_features,
+)
 from headrace.tf1.mode_keys import LearnModeKeys as ModeKeys
 from headrace.tf1.namespace import namespace
 
 if TYPE_CHECKING:
     from headrace.tf1.contrib.learn.runs import run_n
 
-__all__ = ["ModeKeys", "io", "read_batch_examples", "read_batch_features", "run_n"]
+__all__ = [
+    "ModeKeys",
+    "io",
+    "read_batch_examples",
+    "read_batch_features",
+    "read_batch_record_features",
+    "run_n",
+]
 
 if not TYPE_CHECKING:  # For mypy a wrong name is an error.
     # What needs protocol buffers is loaded when it is first used.

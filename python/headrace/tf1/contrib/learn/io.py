@@ -9,11 +9,18 @@ from typing import TYPE_CHECKING, Any
 from headrace import gfile
 from headrace.graph import Tensor, name_scope
 from headrace.input import batch_join, shuffle_batch_join, string_input_producer
+from headrace.ops.readers.reader import TFRecordReader
 from headrace.tf1.adapters.records import parse_example
 from headrace.tf1.estimator.inputs import numpy_input_fn, pandas_input_fn
 from headrace.tf1.namespace import namespace
 
-__all__ = ["numpy_input_fn", "pandas_input_fn", "read_batch_examples", "read_batch_features"]
+__all__ = [
+    "numpy_input_fn",
+    "pandas_input_fn",
+    "read_batch_examples",
+    "read_batch_features",
+    "read_batch_record_features",
+]
 
 
 def read_batch_examples(
@@ -112,6 +119,47 @@ def read_batch_features(
         )
         found: dict[str, Any] = parse_example(records, features)
         return found
+
+
+def read_batch_record_features(
+    file_pattern: str | Sequence[str],
+    batch_size: int,
+    features: Mapping[str, Any],
+    randomize_input: bool = True,
+    num_epochs: int | None = None,
+    queue_capacity: int = 10000,
+    reader_num_threads: int = 1,
+    name: str | None = "dequeue_record_examples",
+) -> dict[str, Any]:
+    """As `read_batch_features`, of TFRecord files.
+
+    Args:
+        file_pattern: As for `read_batch_examples`, like all others.
+        batch_size: See there.
+        features: What `tf.parse_example` takes.
+        randomize_input: See there.
+        num_epochs: See there.
+        queue_capacity: See there.
+        reader_num_threads: How many files are read at the same time.
+        name: See there.
+
+    Returns:
+        A batch: the tensors of the features by their names.
+
+    Raises:
+        ValueError: As `read_batch_examples`.
+    """
+    return read_batch_features(
+        file_pattern,
+        batch_size,
+        features,
+        TFRecordReader,
+        randomize_input,
+        num_epochs,
+        queue_capacity,
+        reader_num_threads,
+        name,
+    )
 
 
 def _read(

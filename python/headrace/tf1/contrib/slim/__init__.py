@@ -11,6 +11,7 @@ from headrace.ops.variables.global_step import (
 )
 from headrace.ops.variables.initialization import local_variables as get_local_variables
 from headrace.tf1.adapters.variables import create_global_step
+from headrace.tf1.contrib import losses, metrics
 from headrace.tf1.contrib.slim import (
     data_provider,
     dataset,
@@ -30,6 +31,8 @@ __all__ = [
     "get_global_step",
     "get_local_variables",
     "get_or_create_global_step",
+    "losses",
+    "metrics",
     "one_hot_encoding",
     "parallel_reader",
     "prefetch_queue",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace import dtypes, ops
 from headrace.dtypes import DTypeLike
+from headrace.ops.lookup import LookupInterface
 from headrace.ops.records.features import FixedLenFeature
 from headrace.ops.sparse.tensor import SparseTensor as _Sparse
 from headrace.ops.sparse.to_dense import sparse_tensor_to_dense
@@ -18,10 +19,12 @@ from headrace.tf1.adapters.records import decode_raw, parse_single_example
 from headrace.tf1.namespace import namespace
 
 __all__ = [
+    "BackupHandler",
     "BoundingBox",
     "Image",
     "ItemHandler",
     "ItemHandlerCallback",
+    "LookupTensor",
     "SparseTensor",
     "TFExampleDecoder",
     "Tensor",
@@ -131,6 +134,61 @@ class Tensor(ItemHandler):
             sizes = [_dense(keys_to_tensors[key], 0) for key in self._shape_keys]
             shape = ops.reshape(ops.stack(sizes), [-1])
         return tensor if shape is None else ops.reshape(tensor, shape)
+
+
+class LookupTensor(Tensor):
+    """What a lookup table gives for a feature.
+
+    Args:
+        tensor_key: As for `Tensor`.
+        table: The table, of `tf.contrib.lookup`.
+        shape_keys: As for `Tensor`.
+        shape: As for `Tensor`.
+        default_value: Stands where a sparse feature has nothing, and is looked up then.
+    """
+
+    def __init__(
+        self,
+        tensor_key: str,
+        table: LookupInterface,
+        shape_keys: str | Sequence[str] | None = None,
+        shape: Sequence[int] | None = None,
+        default_value: Any = "",
+    ) -> None:
+        super().__init__(tensor_key, shape_keys, shape, default_value)
+        self._table = table
+
+    def tensors_to_item(self, keys_to_tensors: Mapping[str, Any]) -> Any:
+        """Returns the values of the table."""
+        return self._table.lookup(super().tensors_to_item(keys_to_tensors))
+
+
+class BackupHandler(ItemHandler):
+    """An item of one handler, or of another one where the first has no elements.
+
+    Args:
+        handler: The first one.
+        backup: The other one.
+
+    Raises:
+        ValueError: If one is no handler.
+    """
+
+    def __init__(self, handler: ItemHandler, backup: ItemHandler) -> None:
+        for what, given in (("Primary", handler), ("Backup", backup)):
+            if not isinstance(given, ItemHandler):
+                raise ValueError(f"{what} handler is of type {type(given)} instead of ItemHandler")
+        self._handler, self._backup = handler, backup
+        super().__init__([*handler.keys, *backup.keys])
+
+    def tensors_to_item(self, keys_to_tensors: Mapping[str, Any]) -> Any:
+        """Returns the item. Both must have one type."""
+        item = self._handler.tensors_to_item(keys_to_tensors)
+        return cond(
+            ops.equal(ops.reduce_prod(ops.shape(item)), 0),
+            lambda: self._backup.tensors_to_item(keys_to_tensors),
+            lambda: item,
+        )
 
 
 class SparseTensor(ItemHandler):

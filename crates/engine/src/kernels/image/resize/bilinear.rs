@@ -5,7 +5,6 @@ use crate::error::Result;
 use crate::kernels::image::frame::Frame;
 use crate::tensor::allocate;
 use crate::tensor::dtype::DType;
-use std::array::from_fn;
 
 /// The two pixels between which a pixel of the result lies along one axis, and its distance from the first.
 struct Between {
@@ -83,15 +82,18 @@ fn narrow_colours<T: Pixel>(row: &[T], columns: &[Between], target: &mut [f32]) 
     let (fours, rest) = columns.split_at(num_fours);
     for (number, between) in fours.iter().enumerate() {
         let (left, right) = (four(row, between.lower * 3), four(row, between.upper * 3));
-        let pixel: [f32; 4] = from_fn(|channel| left[channel] + (right[channel] - left[channel]) * between.fraction);
-        target[number * 3..][..4].copy_from_slice(&pixel);
+        // Written out, as in `four`: iterators over arrays are not computed side by side.
+        let mixed = |channel: usize| left[channel] + (right[channel] - left[channel]) * between.fraction;
+        target[number * 3..][..4].copy_from_slice(&[mixed(0), mixed(1), mixed(2), mixed(3)]);
     }
     narrow::<T, 3>(row, 3, rest, &mut target[num_fours * 3..]);
 }
 
+/// Written out: with `array::from_fn`, each value may be a call, which takes longer than all else.
+#[inline(always)]
 fn four<T: Pixel>(row: &[T], start: usize) -> [f32; 4] {
     let values = &row[start..start + 4];
-    from_fn(|index| values[index].value())
+    [values[0].value(), values[1].value(), values[2].value(), values[3].value()]
 }
 
 fn neighbours(size: usize, new_size: usize, grid: Grid) -> Result<Vec<Between>> {

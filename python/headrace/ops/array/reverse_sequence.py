@@ -1,0 +1,86 @@
+"""Sequences of several lengths reversed, in one tensor.
+
+Source: `tf.reverse_sequence` of TensorFlow 1.15.
+"""
+
+from __future__ import annotations
+
+from headrace.graph import Tensor, TensorLike, define
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
+from headrace.ops.framework.elementwise import INDEX_TYPES
+from headrace.ops.framework.inference import ShapeConflict, check_rank
+from headrace.ops.framework.kernel import Array, fail
+
+__all__ = ["reverse_sequence"]
+
+
+def reverse_sequence(
+    input: TensorLike,
+    seq_lengths: TensorLike,
+    seq_axis: int,
+    batch_axis: int = 0,
+    name: str | None = None,
+) -> Tensor:
+    """Reverses the beginning of each sequence; what is behind its length stays.
+
+    Args:
+        input: The sequences.
+        seq_lengths: How many elements of each sequence are reversed, an integer vector.
+        seq_axis: The axis along which the elements of a sequence are.
+        batch_axis: The axis along which the sequences are.
+        name: Name of the operation.
+
+    Returns:
+        A tensor of the same shape. A run with a length that is negative or too large ends with
+        InvalidArgumentError.
+
+    Raises:
+        ValueError: If there is no such axis, both are one, or the shapes do not fit.
+    """
+
+    def infer(tensor: Tensor, lengths: Tensor) -> Outputs:
+        check_rank(lengths.shape, 1)
+        shape = tensor.shape
+        if shape.rank is not None:
+            for what, axis in (("batch_dim", batch_axis), ("seq_dim", seq_axis)):
+                if not 0 <= axis < shape.rank:
+                    raise ShapeConflict(f"{what} must be < input rank: {axis} vs. {shape.rank}")
+            size = lengths.shape.with_rank(1)[0]
+            if not shape[batch_axis].is_compatible_with(size):
+                raise ShapeConflict(
+                    f"Dimensions must be equal, but are {shape[batch_axis]} and {size}"
+                )
+        return [(tensor.dtype.base_dtype, shape)]
+
+    def kernel(tensor: Array, lengths: Array) -> Array:
+        if seq_axis == batch_axis:
+            fail(f"batch_dim == seq_dim == {seq_axis}")
+        if not (seq_axis < tensor.ndim and batch_axis < tensor.ndim):
+            fail(f"seq_dim and batch_dim must be < input rank: {tensor.ndim}")
+        if lengths.ndim != 1 or len(lengths) != tensor.shape[batch_axis]:
+            fail(
+                f"Length of seq_lengths != input.dims({batch_axis}), ({lengths.size} vs. "
+                f"{tensor.shape[batch_axis]})"
+            )
+        result = tensor.copy()
+        moved, source = (
+            array.swapaxes(0, batch_axis) if batch_axis else array for array in (result, tensor)
+        )
+        axis = batch_axis if seq_axis == 0 else seq_axis
+        for place, length in enumerate(lengths.tolist()):
+            if not 0 <= length <= tensor.shape[seq_axis]:
+                fail(f"seq_lengths({place}) is {length}, not in [0, {tensor.shape[seq_axis]}]")
+            rows = source[place].swapaxes(0, axis - 1)
+            moved[place].swapaxes(0, axis - 1)[:length] = rows[:length][::-1]
+        return result
+
+    inputs = [
+        Input("input", input),
+        Input("seq_lengths", seq_lengths, var="Tlen", allowed=INDEX_TYPES),
+    ]
+    attrs = {"seq_dim": seq_axis, "batch_dim": batch_axis}
+    op = apply_op("ReverseSequence", inputs, infer, name=name, attrs=attrs, kernel=kernel)
+    return op.outputs[0]
+
+
+define("ReverseSequence")

@@ -1,0 +1,180 @@
+"""Slices written to places that are part of the data.
+
+Source: `tf.scatter_nd`, `tf.tensor_scatter_update`, `tf.tensor_scatter_add` and
+`tf.tensor_scatter_sub` of TensorFlow 1.15.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from headrace.graph import Tensor, TensorLike, define
+from headrace.memory import check_array
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
+from headrace.ops.framework.elementwise import INDEX_TYPES
+from headrace.ops.framework.folding import constant_value_as_shape
+from headrace.ops.framework.inference import ShapeConflict
+from headrace.ops.framework.kernel import Array, fail
+from headrace.shapes import TensorShape, bracketed
+
+__all__ = [
+    "scatter_nd",
+    "tensor_scatter_add",
+    "tensor_scatter_sub",
+    "tensor_scatter_update",
+]
+
+
+def scatter_nd(
+    indices: TensorLike, updates: TensorLike, shape: TensorLike, name: str | None = None
+) -> Tensor:
+    """Returns a tensor of zeros to which slices were added at some places.
+
+    Args:
+        indices: The places, tuples of indices along the last axis.
+        updates: The slices, one for each tuple; numbers or bool. Several for one place are added.
+        shape: Shape of the result, of the type of `indices`.
+        name: Name of the operation.
+
+    Returns:
+        The tensor. A run with an index out of range ends with InvalidArgumentError.
+
+    Raises:
+        ValueError: If the shapes do not fit.
+    """
+
+    def infer(places: Tensor, slices: Tensor, size: Tensor) -> Outputs:
+        found = constant_value_as_shape(size)
+        _check_shapes(found, places.shape, slices.shape)
+        return [(slices.dtype.base_dtype, found)]
+
+    def kernel(places: Array, slices: Array, size: Array) -> Array:
+        sizes = [int(number) for number in size.ravel()]
+        if any(number < 0 for number in sizes):
+            fail(f"Shape {sizes} must have sizes of at least 0")
+        check_array(sizes, slices.dtype)
+        target = np.zeros(sizes, dtype=slices.dtype)
+        if target.dtype == object:
+            target.fill(b"")
+        return _scattered(target, places, slices, "add")
+
+    inputs = [
+        Input("indices", indices, var="Tindices", allowed=INDEX_TYPES),
+        Input("updates", updates),
+        Input("shape", shape, var="Tindices"),
+    ]
+    return apply_op("ScatterNd", inputs, infer, name=name, kernel=kernel).outputs[0]
+
+
+def tensor_scatter_update(
+    tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
+) -> Tensor:
+    """Returns a tensor with other slices at some places.
+
+    Args:
+        tensor: The tensor.
+        indices: The places, tuples of indices along the last axis.
+        updates: The slices, one for each tuple; of several for one place the last stays.
+        name: Name of the operation.
+
+    Returns:
+        The changed tensor. A run with an index out of range ends with InvalidArgumentError.
+
+    Raises:
+        ValueError: If the shapes do not fit.
+    """
+    return _scatter("TensorScatterUpdate", tensor, indices, updates, name, "set")
+
+
+def tensor_scatter_add(
+    tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
+) -> Tensor:
+    """As `tensor_scatter_update`, but adds the slices."""
+    return _scatter("TensorScatterAdd", tensor, indices, updates, name, "add")
+
+
+def tensor_scatter_sub(
+    tensor: TensorLike, indices: TensorLike, updates: TensorLike, name: str | None = None
+) -> Tensor:
+    """As `tensor_scatter_update`, but subtracts the slices."""
+    return _scatter("TensorScatterSub", tensor, indices, updates, name, "subtract")
+
+
+def _scatter(
+    op_type: str,
+    tensor: TensorLike,
+    indices: TensorLike,
+    updates: TensorLike,
+    name: str | None,
+    how: str,
+) -> Tensor:
+    def infer(target: Tensor, places: Tensor, slices: Tensor) -> Outputs:
+        _check_shapes(target.shape, places.shape, slices.shape)
+        return [(target.dtype.base_dtype, target.shape)]
+
+    def kernel(target: Array, places: Array, slices: Array) -> Array:
+        return _scattered(target.copy(), places, slices, how)
+
+    inputs = [
+        Input("tensor", tensor),
+        Input("indices", indices, var="Tindices", allowed=INDEX_TYPES),
+        Input("updates", updates),
+    ]
+    return apply_op(op_type, inputs, infer, name=name, kernel=kernel).outputs[0]
+
+
+def _check_shapes(target: TensorShape, places: TensorShape, slices: TensorShape) -> None:
+    """Raises ShapeConflict if slices cannot go to such places of such a tensor."""
+    if places.rank == 0:
+        raise ShapeConflict("Shape must be at least rank 1 but is rank 0")
+    if places.rank is None or slices.rank is None:
+        return
+    depth = places[-1].value
+    if not places[:-1].is_compatible_with(slices[: places.rank - 1]):
+        raise ShapeConflict(
+            f"Dimensions [0,{places.rank - 1}) of indices[shape={bracketed(places)}] must match "
+            f"dimensions [0,{places.rank - 1}) of updates[shape={bracketed(slices)}]"
+        )
+    if depth is None or target.rank is None:
+        return
+    if depth > target.rank or not target[depth:].is_compatible_with(slices[places.rank - 1 :]):
+        raise ShapeConflict(
+            f"Dimensions [{depth},{target.rank}) of input[shape={bracketed(target)}] must match "
+            f"dimensions [{places.rank - 1},{slices.rank}) of updates[shape={bracketed(slices)}]"
+        )
+
+
+def _scattered(target: Array, places: Array, slices: Array, how: str) -> Array:
+    """Returns `target`, changed."""
+    try:
+        _check_shapes(*[TensorShape(array.shape) for array in (target, places, slices)])
+    except ShapeConflict as conflict:
+        fail(str(conflict))
+    depth = places.shape[-1]
+    front, rest = target.shape[:depth], target.shape[depth:]
+    rows = places.reshape(-1, depth)
+    wrong = np.flatnonzero(((rows < 0) | (rows >= np.array(front, dtype=np.int64))).any(axis=1))
+    if wrong.size:
+        where = np.unravel_index(wrong[0], places.shape[:-1]) if places.ndim > 1 else ()
+        text = ", ".join(str(int(number)) for number in where)
+        found = ", ".join(map(str, rows[wrong[0]].tolist()))
+        fail(f"indices[{text}] = [{found}] does not index into shape {bracketed(target.shape)}")
+    numbers = np.ravel_multi_index(tuple(rows.T), front) if depth else np.zeros(len(rows), np.int64)
+    flat = target.reshape(-1, *rest)
+    given = slices.reshape(-1, *rest)
+    if how == "set":
+        flat[numbers] = given
+    else:
+        function: Any = np.add if how == "add" else np.subtract
+        if target.dtype == np.bool_:
+            function = np.logical_or
+        function.at(flat, numbers, given)
+    return flat.reshape(target.shape)
+
+
+define("ScatterNd")
+define("TensorScatterAdd")
+define("TensorScatterSub")
+define("TensorScatterUpdate")

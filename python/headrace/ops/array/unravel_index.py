@@ -1,0 +1,63 @@
+"""Places in a flat tensor as places in one with axes.
+
+Source: `tf.unravel_index` of TensorFlow 1.15.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from headrace.graph import Tensor, TensorLike, define
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
+from headrace.ops.framework.elementwise import INDEX_TYPES
+from headrace.ops.framework.inference import ShapeConflict, check_rank
+from headrace.ops.framework.kernel import Array, fail
+from headrace.shapes import TensorShape, unknown_shape
+
+__all__ = ["unravel_index"]
+
+
+def unravel_index(indices: TensorLike, dims: TensorLike, name: str | None = None) -> Tensor:
+    """Returns for places in a flat tensor the indices along each axis.
+
+    Args:
+        indices: The places, an integer scalar or vector.
+        dims: The shape, of the same type.
+        name: Name of the operation.
+
+    Returns:
+        A row for each axis: (axes, places), or a vector for a scalar. A run with a place out of
+        range ends with InvalidArgumentError.
+    """
+
+    def infer(places: Tensor, sizes: Tensor) -> Outputs:
+        check_rank(sizes.shape, 1)
+        dtype, rank = places.dtype.base_dtype, places.shape.rank
+        if rank is None:
+            return [(dtype, unknown_shape())]
+        if rank > 1:
+            raise ShapeConflict(f"Shape must be at most rank 1 but is rank {rank}")
+        number = sizes.shape.with_rank(1)[0].value
+        return [(dtype, TensorShape([number]).concatenate(places.shape))]
+
+    def kernel(places: Array, sizes: Array) -> Array:
+        if places.ndim > 1:
+            fail("The indices can only be scalar or vector.")
+        if sizes.ndim != 1:
+            fail("The indices can only be 1-D")
+        if (sizes == 0).any():
+            fail("Input dims cannot contain a dim of zero")
+        total = int(np.prod(sizes.astype(object)))
+        if ((places < 0) | (places >= total)).any():
+            fail("index is out of bound as with dims")
+        rows = np.unravel_index(places, tuple(sizes.tolist()))
+        return np.array(rows, dtype=places.dtype).reshape(len(sizes), *places.shape)
+
+    inputs = [
+        Input("indices", indices, var="Tidx", allowed=INDEX_TYPES),
+        Input("dims", dims, var="Tidx"),
+    ]
+    return apply_op("UnravelIndex", inputs, infer, name=name, kernel=kernel).outputs[0]
+
+
+define("UnravelIndex")

@@ -1,0 +1,134 @@
+"""Patches of images, side by side in the channels.
+
+Source: `tf.extract_image_patches` of TensorFlow 1.15.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+
+from headrace.graph import Tensor, TensorLike, define
+from headrace.memory import check_array
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
+from headrace.ops.framework.elementwise import NUMBERS
+from headrace.ops.framework.inference import ShapeConflict, check_rank
+from headrace.ops.framework.kernel import Array, fail
+from headrace.shapes import TensorShape, bracketed
+
+__all__ = ["extract_image_patches"]
+
+_PADDINGS: Final = ("SAME", "VALID")
+
+
+def extract_image_patches(
+    images: TensorLike,
+    ksizes: Sequence[int],
+    strides: Sequence[int],
+    rates: Sequence[int],
+    padding: str,
+    name: str | None = None,
+) -> Tensor:
+    """Returns the patches of images.
+
+    Args:
+        images: Numbers, (batch, height, width, channels).
+        ksizes: Size of a patch, `[1, rows, columns, 1]`.
+        strides: How far the centres of two patches are apart, `[1, rows, columns, 1]`.
+        rates: How far the pixels of a patch are apart, `[1, rows, columns, 1]`.
+        padding: "VALID" for patches inside of the image, "SAME" for a patch around each pixel that
+            the strides come to, with zeros for what is outside.
+        name: Name of the operation.
+
+    Returns:
+        A tensor of (batch, patches above each other, patches beside each other,
+        rows · columns · channels).
+
+    Raises:
+        TypeError: If an argument is no list of integers.
+        ValueError: If a list has not the form given above, or there is no such padding.
+    """
+    given = {"ksizes": ksizes, "strides": strides, "rates": rates}
+    sizes, steps, gaps = (_pair(what, value) for what, value in given.items())
+    if padding not in _PADDINGS:
+        raise ValueError(
+            f"Value for attr 'padding' of \"{padding}\" is not in the list of allowed values: "
+            '"SAME", "VALID"'
+        )
+
+    def places(length: int, axis: int) -> tuple[int, int]:
+        """The number of patches along an axis, and the place of the first one."""
+        spread = sizes[axis] + (sizes[axis] - 1) * (gaps[axis] - 1)
+        if padding == "VALID":
+            count = int((length - spread + steps[axis]) / steps[axis])
+            if count < 0:
+                raise ShapeConflict(
+                    f"Computed output size would be negative: {count} [input_size: {length}, "
+                    f"effective_filter_size: {spread}, stride: {steps[axis]}]"
+                )
+            return count, 0
+        count = -(-length // steps[axis])
+        return count, -(max((count - 1) * steps[axis] + spread - length, 0) // 2)
+
+    def infer(tensor: Tensor) -> Outputs:
+        check_rank(tensor.shape, 4)
+        batch, height, width, depth = (size.value for size in tensor.shape.with_rank(4))
+        counts = [
+            None if length is None else places(length, axis)[0]
+            for axis, length in enumerate((height, width))
+        ]
+        channels = None if depth is None else sizes[0] * sizes[1] * depth
+        return [(tensor.dtype.base_dtype, TensorShape([batch, *counts, channels]))]
+
+    def kernel(array: Array) -> Array:
+        if array.ndim != 4:
+            fail(f"input must be 4-dimensional{bracketed(array.shape)}")
+        batch, height, width, depth = array.shape
+        try:
+            (rows, top), (columns, left) = places(height, 0), places(width, 1)
+        except ShapeConflict as conflict:
+            fail(str(conflict))
+        shape = (batch, rows, columns, sizes[0], sizes[1], depth)
+        check_array(shape, array.dtype)
+        patches = np.zeros(shape, dtype=array.dtype)
+        for row in range(sizes[0]):
+            ys = top + np.arange(rows) * steps[0] + row * gaps[0]
+            y_inside = np.flatnonzero((ys >= 0) & (ys < height))
+            for column in range(sizes[1]):
+                xs = left + np.arange(columns) * steps[1] + column * gaps[1]
+                x_inside = np.flatnonzero((xs >= 0) & (xs < width))
+                pixels = array[:, ys[y_inside]][:, :, xs[x_inside]]
+                patches[:, y_inside[:, None], x_inside, row, column] = pixels
+        return patches.reshape(batch, rows, columns, sizes[0] * sizes[1] * depth)
+
+    attrs = {what: list(value) for what, value in given.items()} | {"padding": padding}
+    inputs = [Input("images", images, allowed=NUMBERS)]
+    op = apply_op("ExtractImagePatches", inputs, infer, name=name, attrs=attrs, kernel=kernel)
+    return op.outputs[0]
+
+
+def _pair(what: str, value: object) -> tuple[int, int]:
+    """Checks `[1, rows, columns, 1]` and returns rows and columns."""
+    if not isinstance(value, (list, tuple)):
+        raise TypeError(
+            f"Expected list for '{what}' argument to 'extract_image_patches' Op, not {value!r}."
+        )
+    if not all(isinstance(item, (int, np.integer)) for item in value):
+        raise TypeError(f"Expected int for argument '{what}' not {value!r}.")
+    if len(value) != 4:
+        raise ShapeConflict(
+            f"ExtractImagePatches requires the {what} attribute to contain 4 values, but got: "
+            f"{len(value)}"
+        )
+    if value[0] != 1 or value[3] != 1:
+        raise ShapeConflict(
+            "Current implementation does not yet support patches in the batch and depth dimensions."
+        )
+    if value[1] < 1 or value[2] < 1:
+        raise ShapeConflict(f"ExtractImagePatches requires {what} of at least 1, got {value}")
+    return int(value[1]), int(value[2])
+
+
+define("ExtractImagePatches")

@@ -1,0 +1,105 @@
+"""Predicted classes beside labels, of which each example may have several.
+
+Source: what `tf.metrics.precision_at_k` and its kin of TensorFlow 1.15 compute for each example.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from headrace import dtypes
+from headrace.graph import Tensor, define
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
+from headrace.ops.framework.kernel import Array, fail
+
+__all__ = ["NO_LABEL", "average_precision_of", "matches_at_k"]
+
+# Fills up rows of labels, which have different lengths.
+NO_LABEL: Final = -(2**63)
+
+
+def matches_at_k(
+    labels: Tensor, places: Tensor, class_id: int | None = None, name: str | None = None
+) -> list[Tensor]:
+    """Counts for each example its right and wrong predictions and the labels that were missed.
+
+    Args:
+        labels: The labels of each example along the last axis, filled up with `NO_LABEL`.
+        places: The predicted classes of each example, along the last axis.
+        class_id: The only class to look at; None for all.
+        name: Name of the operation.
+    """
+
+    def kernel(truth: Array, guesses: Array) -> tuple[Array, Array, Array]:
+        counts = np.zeros((3, len(guesses.reshape(-1, guesses.shape[-1]))))
+        for row, (found, wanted) in enumerate(_rows(truth, guesses)):
+            chosen, known = set(found), set(wanted) - {NO_LABEL}
+            if class_id is not None:
+                chosen, known = chosen & {class_id}, known & {class_id}
+            counts[:, row] = len(chosen & known), len(chosen - known), len(known - chosen)
+        right, wrong, missed = counts.reshape(3, *guesses.shape[:-1])
+        return right, wrong, missed
+
+    attrs = {} if class_id is None else {"class_id": class_id}
+    return _made("MatchesAtK", labels, places, 3, kernel, name, attrs)
+
+
+def average_precision_of(labels: Tensor, places: Tensor, name: str | None = None) -> Tensor:
+    """Returns the average precision of each example.
+
+    Args:
+        labels: The labels of each example along the last axis, filled up with `NO_LABEL`.
+        places: The predicted classes of each example along the last axis, the likeliest first.
+        name: Name of the operation.
+    """
+
+    def kernel(truth: Array, guesses: Array) -> Array:
+        results = []
+        for found, wanted in _rows(truth, guesses):
+            known = set(wanted) - {NO_LABEL}
+            is_right = np.array([item in known for item in found], dtype=np.float64)
+            precisions = np.cumsum(is_right) / np.arange(1, len(found) + 1)
+            number = len(wanted) - wanted.count(NO_LABEL)
+            results.append(np.divide(np.sum(precisions * is_right), min(number, len(found))))
+        return np.array(results).reshape(guesses.shape[:-1])
+
+    return _made("AveragePrecisionAtK", labels, places, 1, kernel, name, {})[0]
+
+
+def _made(
+    op_type: str,
+    labels: Tensor,
+    places: Tensor,
+    num: int,
+    kernel: Any,
+    name: str | None,
+    attrs: dict[str, Any],
+) -> list[Tensor]:
+    def infer(_truth: Tensor, guesses: Tensor) -> Outputs:
+        known = guesses.shape.rank is not None
+        return [(dtypes.float64, guesses.shape[:-1] if known else guesses.shape)] * num
+
+    def checked(truth: Array, guesses: Array) -> Any:
+        if truth.shape[:-1] != guesses.shape[:-1]:
+            fail(
+                f"labels have shape {truth.shape}, expected {guesses.shape[:-1]} and the number of "
+                "labels. Give labels for each example."
+            )
+        return kernel(truth, guesses)
+
+    inputs = [Input("labels", labels, dtypes.int64), Input("predictions", places, dtypes.int64)]
+    op = apply_op(op_type, inputs, infer, name=name, attrs=attrs, kernel=checked)
+    return op.outputs
+
+
+def _rows(truth: Array, guesses: Array) -> zip[tuple[list[int], list[int]]]:
+    """Gives the predicted classes and the labels of each example."""
+    found = guesses.reshape(-1, guesses.shape[-1]).tolist()
+    wanted = truth.reshape(len(found), -1).tolist()
+    return zip(found, wanted, strict=True)
+
+
+define("AveragePrecisionAtK")
+define("MatchesAtK")

@@ -1,0 +1,330 @@
+"""Counts: of integers, of numbers in bins, of pairs of labels and predictions.
+
+Source: `tf.bincount`, `tf.histogram_fixed_width`, `tf.histogram_fixed_width_bins` and
+`tf.confusion_matrix` of TensorFlow 1.15.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from headrace import dtypes
+from headrace.dtypes import DTypeLike, as_dtype
+from headrace.graph import Tensor, TensorLike, define, name_scope
+from headrace.memory import check_array
+from headrace.ops.array.fill import ones_like
+from headrace.ops.array.join import stack
+from headrace.ops.array.reshape import reshape, squeeze
+from headrace.ops.array.scatter import scatter_nd
+from headrace.ops.array.shape import rank, shape, size
+from headrace.ops.control.assertions import assert_less, assert_non_negative
+from headrace.ops.control.cond import cond
+from headrace.ops.control.control_flow import with_dependencies
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
+from headrace.ops.framework.attributes import type_attr
+from headrace.ops.framework.conversion import constant, convert_to_tensor
+from headrace.ops.framework.elementwise import INDEX_TYPES
+from headrace.ops.framework.folding import fold_scalar
+from headrace.ops.framework.inference import ShapeConflict, check_rank
+from headrace.ops.framework.kernel import Array, fail
+from headrace.ops.math.arithmetic import (
+    add,
+    clip_by_value,
+    floor,
+    maximum,
+    minimum,
+    multiply,
+    subtract,
+    truediv,
+)
+from headrace.ops.math.cast import cast
+from headrace.ops.math.compare import equal, greater
+from headrace.ops.math.reduce import reduce_max
+from headrace.shapes import vector
+
+__all__ = [
+    "bincount",
+    "confusion_matrix",
+    "histogram_fixed_width",
+    "histogram_fixed_width_bins",
+    "remove_squeezable_dimensions",
+]
+
+_COUNTED = (dtypes.int32, dtypes.int64, dtypes.float32, dtypes.float64)
+
+
+def bincount(
+    arr: TensorLike,
+    weights: TensorLike | None = None,
+    minlength: TensorLike | None = None,
+    maxlength: TensorLike | None = None,
+    dtype: DTypeLike = dtypes.int32,
+) -> Tensor:
+    """Counts how often each integer comes.
+
+    Args:
+        arr: Integers of at least 0, int32.
+        weights: What each counts, of the same shape; None for 1.
+        minlength: The least length of the result; None for none.
+        maxlength: The largest length of the result: larger integers are not counted. None for none.
+        dtype: Type of the result if there are no weights.
+
+    Returns:
+        A vector with the count of 0, 1, and so on. A run with a negative integer ends with
+        InvalidArgumentError.
+    """
+    with name_scope(None, "bincount", [arr, weights]):
+        numbers = convert_to_tensor(arr, name="arr", dtype=dtypes.int32)
+        is_any = cast(greater(size(numbers), 0), dtypes.int32)
+        length = multiply(is_any, add(reduce_max(numbers), 1))
+        if minlength is not None:
+            least = convert_to_tensor(minlength, dtypes.int32, name="minlength")
+            length = maximum(least, length)
+        if maxlength is not None:
+            most = convert_to_tensor(maxlength, dtypes.int32, name="maxlength")
+            length = minimum(most, length)
+        each = constant([], dtype) if weights is None else weights
+        return count_integers(numbers, length, each)
+
+
+def count_integers(
+    arr: Tensor, size: Tensor, weights: TensorLike, name: str | None = None
+) -> Tensor:
+    """Adds the operation of `bincount`, for a known length and weights, which may be empty."""
+
+    def infer(_items: Tensor, count: Tensor, _each: Tensor) -> Outputs:
+        check_rank(count.shape, 0)
+        return [(_each.dtype.base_dtype, vector(fold_scalar(count)))]
+
+    def kernel(items: Array, count: Array, each: Array) -> Array:
+        number = int(count.item())
+        if number < 0:
+            fail(f"size ({number}) must be non-negative")
+        if (items < 0).any():
+            fail("Input arr must be non-negative!")
+        check_array([number], each.dtype)
+        counts = np.zeros(number, dtype=each.dtype)
+        is_counted = items < number
+        if not each.size:
+            np.add.at(counts, items[is_counted], each.dtype.type(1))
+            return counts
+        if each.shape != items.shape:
+            fail(f"weights and arr must have the same shape, got {each.shape}, {items.shape}")
+        np.add.at(counts, items[is_counted], each[is_counted])
+        return counts
+
+    inputs = [
+        Input("arr", arr, dtypes.int32),
+        Input("size", size, dtypes.int32),
+        Input("weights", weights, allowed=_COUNTED),
+    ]
+    return apply_op("Bincount", inputs, infer, name=name, kernel=kernel).outputs[0]
+
+
+def histogram_fixed_width(
+    values: TensorLike,
+    value_range: TensorLike,
+    nbins: TensorLike = 100,
+    dtype: DTypeLike = dtypes.int32,
+    name: str | None = None,
+) -> Tensor:
+    """Counts how many numbers are in each of some bins of equal width.
+
+    Args:
+        values: The numbers, of any shape.
+        value_range: Where the first bin begins and the last one ends, of the same type. Numbers
+            outside of it count in those.
+        nbins: How many bins.
+        dtype: Type of the counts, int32 or int64.
+        name: Name of the operation.
+
+    Returns:
+        A count for each bin. A run with an empty range or without bins ends with
+        InvalidArgumentError.
+    """
+    with name_scope(name, "histogram_fixed_width", [values, value_range, nbins]) as scope:
+        return counts_in_bins(values, value_range, nbins, dtype, scope)
+
+
+def counts_in_bins(
+    values: TensorLike,
+    value_range: TensorLike,
+    nbins: TensorLike,
+    dtype: DTypeLike = dtypes.int32,
+    name: str | None = None,
+) -> Tensor:
+    """Adds the operation of `histogram_fixed_width`."""
+    kind = type_attr("dtype", dtype, INDEX_TYPES)
+
+    def infer(_values: Tensor, _range: Tensor, count: Tensor) -> Outputs:
+        check_rank(_range.shape, 1)
+        check_rank(count.shape, 0)
+        number = fold_scalar(count)
+        if number is not None and number <= 0:
+            raise ShapeConflict(f"nbins should be a positive number, but got '{number}'")
+        return [(kind, vector(number))]
+
+    def kernel(numbers: Array, ends: Array, count: Array) -> Array:
+        if ends.shape != (2,):
+            fail(f"value_range should be a vector of 2 elements, but got shape {ends.shape}")
+        low, high = ends.tolist()
+        if not low < high:
+            fail(
+                "value_range should satisfy value_range[0] < value_range[1], but got "
+                f"'[{low}, {high}]'"
+            )
+        number = int(count.item())
+        if number <= 0:
+            fail(f"nbins should be a positive number, but got '{number}'")
+        check_array([number], np.dtype(np.int64))
+        step = (float(high) - float(low)) / number
+        places = np.maximum(numbers, ends[0]) - ends[0]
+        bins = np.minimum(places.astype(np.float64) / step, number - 1).astype(np.int32)
+        return np.bincount(bins.ravel(), minlength=number)
+
+    inputs = [
+        Input("values", values, allowed=_COUNTED),
+        Input("value_range", value_range),
+        Input("nbins", nbins, dtypes.int32),
+    ]
+    attrs = {"dtype": kind}
+    op = apply_op("HistogramFixedWidth", inputs, infer, name=name, attrs=attrs, kernel=kernel)
+    return op.outputs[0]
+
+
+def histogram_fixed_width_bins(
+    values: TensorLike,
+    value_range: TensorLike,
+    nbins: TensorLike = 100,
+    dtype: DTypeLike = dtypes.int32,
+    name: str | None = None,
+) -> Tensor:
+    """Returns the number of the bin in which `histogram_fixed_width` counts each number.
+
+    Args:
+        values: The numbers, of any shape.
+        value_range: Where the first bin begins and the last one ends, of the same type.
+        nbins: How many bins.
+        dtype: Type of the result.
+        name: Name of the scope.
+    """
+    with name_scope(name, "histogram_fixed_width_bins", [values, value_range, nbins]):
+        numbers = convert_to_tensor(values, name="values")
+        flat = reshape(numbers, [-1])
+        ends = convert_to_tensor(value_range, name="value_range")
+        count = convert_to_tensor(nbins, dtypes.int32, name="nbins")
+        width = subtract(ends[1], ends[0])
+        scaled = truediv(subtract(flat, ends[0]), width, name="scaled_values")
+        places = floor(multiply(cast(count, scaled.dtype), scaled), name="indices")
+        last = cast(subtract(count, 1), scaled.dtype)
+        bins = cast(clip_by_value(places, 0, last), as_dtype(dtype))
+        return reshape(bins, shape(numbers))
+
+
+def confusion_matrix(
+    labels: TensorLike,
+    predictions: TensorLike,
+    num_classes: TensorLike | None = None,
+    dtype: DTypeLike = dtypes.int32,
+    weights: TensorLike | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Counts for each label how often each class was predicted.
+
+    Args:
+        labels: The labels, a vector of integers of at least 0.
+        predictions: The predicted classes, as many.
+        num_classes: How many classes there are; None for one more than the largest number.
+        dtype: Type of the counts.
+        weights: What each pair counts; None for 1.
+        name: Name of the scope.
+
+    Returns:
+        A row for each label, a column for each prediction. A run with a number out of range ends
+        with InvalidArgumentError.
+
+    Raises:
+        ValueError: If the shapes do not fit.
+    """
+    with name_scope(name, "confusion_matrix", [predictions, labels, num_classes, weights]):
+        truth, guesses = remove_squeezable_dimensions(
+            convert_to_tensor(labels, name="labels"),
+            convert_to_tensor(predictions, name="predictions"),
+        )
+        guesses, truth = cast(guesses, dtypes.int64), cast(truth, dtypes.int64)
+        truth = with_dependencies(
+            [assert_non_negative(truth, message="`labels` contains negative values")], truth
+        )
+        guesses = with_dependencies(
+            [assert_non_negative(guesses, message="`predictions` contains negative values")],
+            guesses,
+        )
+        if num_classes is None:
+            number = add(maximum(reduce_max(guesses), reduce_max(truth)), 1)
+        else:
+            number = cast(num_classes, dtypes.int64)
+            truth = with_dependencies(
+                [assert_less(truth, number, message="`labels` out of bound")], truth
+            )
+            guesses = with_dependencies(
+                [assert_less(guesses, number, message="`predictions` out of bound")], guesses
+            )
+        if weights is None:
+            each = ones_like(guesses, dtype)
+        else:
+            each = convert_to_tensor(weights)
+            guesses.shape.assert_is_compatible_with(each.shape)
+            each = cast(each, dtype)
+        places = stack([truth, guesses], 1)
+        return scatter_nd(places, each, stack([number, number]))
+
+
+def remove_squeezable_dimensions(
+    labels: TensorLike,
+    predictions: TensorLike,
+    expected_rank_diff: int = 0,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Takes away a last axis of size 1 that only one of two tensors has.
+
+    Args:
+        labels: The labels.
+        predictions: The predictions.
+        expected_rank_diff: By how much the rank of the predictions is larger as they should be.
+        name: Name of the scope.
+
+    Returns:
+        Labels and predictions.
+    """
+    with name_scope(name, "remove_squeezable_dimensions", [labels, predictions]):
+        guesses = convert_to_tensor(predictions)
+        truth = convert_to_tensor(labels)
+        ranks = guesses.shape.rank, truth.shape.rank
+        if None not in ranks:
+            difference = (ranks[0] or 0) - (ranks[1] or 0)
+            if difference == expected_rank_diff + 1 and _may_be_one(guesses):
+                guesses = squeeze(guesses, [-1])
+            elif difference == expected_rank_diff - 1 and _may_be_one(truth):
+                truth = squeeze(truth, [-1])
+            return truth, guesses
+        found = subtract(rank(guesses), rank(truth))
+        if ranks[0] is None or _may_be_one(guesses):
+            is_longer = equal(expected_rank_diff + 1, found)
+            guesses = cond(is_longer, *_squeezed_or_not(guesses))
+        if ranks[1] is None or _may_be_one(truth):
+            is_longer = equal(expected_rank_diff - 1, found)
+            truth = cond(is_longer, *_squeezed_or_not(truth))
+        return truth, guesses
+
+
+def _may_be_one(tensor: Tensor) -> bool:
+    """Whether the last axis of a tensor of known rank may have size 1."""
+    return bool(tensor.shape.rank) and tensor.shape[-1].is_compatible_with(1)
+
+
+def _squeezed_or_not(tensor: Tensor) -> tuple:  # type: ignore[type-arg]
+    return (lambda: squeeze(tensor, [-1])), (lambda: tensor)
+
+
+define("Bincount")
+define("HistogramFixedWidth")

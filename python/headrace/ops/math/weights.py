@@ -1,0 +1,160 @@
+"""Weights of metrics and losses: brought to the shape of what they weigh.
+
+Source: what `tf.metrics` and `tf.losses` of TensorFlow 1.15 do with their weights.
+"""
+
+from __future__ import annotations
+
+from headrace.graph import Tensor, TensorLike, define, name_scope
+from headrace.ops.array.fill import ones_like
+from headrace.ops.array.placeholder import identity
+from headrace.ops.array.reshape import expand_dims, squeeze
+from headrace.ops.array.shape import rank, shape
+from headrace.ops.control.cond import cond
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
+from headrace.ops.framework.conversion import convert_to_tensor
+from headrace.ops.framework.inference import like
+from headrace.ops.framework.kernel import Array, fail
+from headrace.ops.math.arithmetic import multiply, subtract
+from headrace.ops.math.compare import equal
+from headrace.ops.math.histogram import remove_squeezable_dimensions
+from headrace.shapes import TensorShape
+
+__all__ = ["aligned", "aligned_weights", "broadcast_weights", "checked_weights"]
+
+
+def aligned(
+    predictions: TensorLike, labels: TensorLike, weights: TensorLike | None
+) -> tuple[Tensor, Tensor, Tensor | None]:
+    """Takes away or adds a last axis of size 1 where only some of three tensors have it.
+
+    Args:
+        predictions: The predictions.
+        labels: The labels.
+        weights: The weights; None for none.
+
+    Returns:
+        Predictions and labels of one rank, and weights of that rank or none.
+
+    Raises:
+        ValueError: If the shapes of labels and predictions cannot be the same.
+    """
+    truth, guesses = remove_squeezable_dimensions(labels, predictions)
+    guesses.shape.assert_is_compatible_with(truth.shape)
+    each = None if weights is None else aligned_weights(weights, guesses)
+    return guesses, truth, each
+
+
+def aligned_weights(weights: TensorLike, values: Tensor) -> Tensor:
+    """Takes away or adds a last axis of size 1 that only weights or what they weigh have."""
+    each = convert_to_tensor(weights)
+    ranks = each.shape.rank, values.shape.rank
+    if ranks[0] == 0:
+        return each
+    if ranks[0] is None or ranks[1] is None:
+        return _aligned_in_a_run(each, values)
+    if ranks[0] - ranks[1] == 1:
+        return squeeze(each, [-1])
+    return expand_dims(each, -1) if ranks[1] - ranks[0] == 1 else each
+
+
+def _aligned_in_a_run(weights: Tensor, values: Tensor) -> Tensor:
+    number = rank(weights)
+    difference = subtract(number, rank(values))
+    may_squeeze = weights.shape.rank is None or weights.shape[-1].is_compatible_with(1)
+
+    def longer() -> Tensor:
+        return squeeze(weights, [-1]) if may_squeeze else weights
+
+    def shorter() -> Tensor:
+        is_shorter = equal(difference, -1)
+        found: Tensor = cond(
+            is_shorter, lambda: expand_dims(weights, -1), lambda: identity(weights)
+        )
+        return found
+
+    def other() -> Tensor:
+        found: Tensor = cond(equal(difference, 1), longer, shorter)
+        return found
+
+    result: Tensor = cond(equal(number, 0), lambda: identity(weights), other)
+    return result
+
+
+def broadcast_weights(weights: TensorLike, values: Tensor) -> Tensor:
+    """Returns weights in the shape of what they weigh.
+
+    Args:
+        weights: A scalar, or a tensor of the rank of `values` whose sizes are those of `values`
+            or 1.
+        values: What they weigh.
+
+    Returns:
+        A weight for each value. A run in which they do not fit ends with InvalidArgumentError.
+
+    Raises:
+        ValueError: If the static shapes do not fit.
+    """
+    with name_scope(None, "broadcast_weights", [weights, values]) as scope:
+        tensor = checked_weights(weights, values)
+        known = tensor.shape
+        if known.is_fully_defined() and known.as_list() == values.shape:
+            return tensor
+        return multiply(tensor, ones_like(values, dtype=tensor.dtype), name=scope)
+
+
+def checked_weights(weights: TensorLike, values: Tensor) -> Tensor:
+    """Returns weights of which it is known that they fit to values.
+
+    Args:
+        weights: As for `broadcast_weights`.
+        values: What they weigh.
+
+    Raises:
+        ValueError: If the static shapes do not fit.
+    """
+    tensor = convert_to_tensor(weights, name="weights")
+    return tensor if _fit(tensor.shape, values.shape) else check_in_run(tensor, shape(values))
+
+
+def check_in_run(weights: Tensor, sizes: Tensor, name: str | None = None) -> Tensor:
+    """Returns weights; a run in which they do not fit to a shape ends with an error."""
+
+    def infer(each: Tensor, _sizes: Tensor) -> Outputs:
+        return like(each)
+
+    def kernel(each: Array, sizes: Array) -> Array:
+        try:
+            _fit(TensorShape(each.shape), TensorShape(sizes.tolist()))
+        except ValueError as error:
+            fail(str(error))
+        return each
+
+    inputs = [Input("weights", weights), Input("sizes", sizes, var="S")]
+    return apply_op("CheckedWeights", inputs, infer, name=name, kernel=kernel).outputs[0]
+
+
+def _fit(weights: TensorShape, values: TensorShape) -> bool:
+    """Returns whether weights are known to fit; raises ValueError if they are known not to."""
+    if weights.rank == 0:
+        return True
+    if weights.rank is None or values.rank is None:
+        return False
+    shapes = f"values.shape={values}. weights.shape={weights}."
+    if weights.rank != values.rank:
+        raise ValueError(
+            "weights can not be broadcast to values. values.rank="
+            f"{values.rank}. weights.rank={weights.rank}. {shapes}"
+        )
+    is_known = True
+    for axis, (weight, value) in enumerate(zip(weights.as_list(), values.as_list(), strict=True)):
+        if weight is None or (value is None and weight != 1):
+            is_known = False
+        elif weight not in (1, value):
+            raise ValueError(
+                f"weights can not be broadcast to values. Mismatch at dim {axis}. {shapes}"
+            )
+    return is_known
+
+
+define("CheckedWeights")

@@ -1,0 +1,141 @@
+"""Slices of a tensor, with their places: `tf.IndexedSlices` of TensorFlow 1.15."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from headrace import ops
+from headrace.dtypes import DType, DTypeLike, as_dtype
+from headrace.graph import Operation, Tensor, TensorLike
+from headrace.ops.framework.conversion import constant_value_as_shape
+from headrace.shapes import TensorShape
+
+__all__ = ["IndexedSlices", "convert_to_tensor_or_indexed_slices"]
+
+
+class IndexedSlices:
+    """Some rows of a tensor whose other rows are zero.
+
+    It converts to the whole tensor if `dense_shape` is given; rows with one index are added.
+
+    Args:
+        values: The rows.
+        indices: The place of each row, an integer vector.
+        dense_shape: The shape of the whole tensor; None if it is not known.
+    """
+
+    def __init__(self, values: Tensor, indices: Tensor, dense_shape: Tensor | None = None) -> None:
+        self._values = values
+        self._indices = indices
+        self._dense_shape = dense_shape
+
+    @property
+    def values(self) -> Tensor:
+        """The rows."""
+        return self._values
+
+    @property
+    def indices(self) -> Tensor:
+        """The place of each row."""
+        return self._indices
+
+    @property
+    def dense_shape(self) -> Tensor | None:
+        """The shape of the whole tensor."""
+        return self._dense_shape
+
+    @property
+    def shape(self) -> TensorShape:
+        """What is known of the shape of the whole tensor."""
+        if self._dense_shape is None:
+            return TensorShape(None)
+        return constant_value_as_shape(self._dense_shape)
+
+    @property
+    def name(self) -> str:
+        """The name of the rows."""
+        return self._values.name
+
+    @property
+    def device(self) -> str:
+        """The device of the rows."""
+        return self._values.device
+
+    @property
+    def op(self) -> Operation:
+        """The operation that makes the rows."""
+        return self._values.op
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the elements."""
+        return self._values.dtype
+
+    @property
+    def graph(self) -> Any:
+        """The graph that the rows are in."""
+        return self._values.graph
+
+    def consumers(self) -> list[Operation]:
+        """Returns the operations that read the rows."""
+        return self._values.consumers()
+
+    def __neg__(self) -> IndexedSlices:
+        """Returns the negative rows at the same places."""
+        return IndexedSlices(ops.negative(self._values), self._indices, self._dense_shape)
+
+    def __str__(self) -> str:
+        """Names the parts."""
+        shape = "" if self._dense_shape is None else f", dense_shape={self._dense_shape}"
+        return f"IndexedSlices(indices={self._indices}, values={self._values}{shape})"
+
+
+def convert_to_tensor_or_indexed_slices(
+    value: IndexedSlices | TensorLike, dtype: DTypeLike | None = None, name: str | None = None
+) -> Tensor | IndexedSlices:
+    """Returns `IndexedSlices` as they are, and converts all else to a tensor.
+
+    Args:
+        value: `IndexedSlices`, or what `convert_to_tensor` takes.
+        dtype: The type it must have; None for any.
+        name: Name of the constant, if one is made.
+
+    Raises:
+        ValueError: If it has another type.
+    """
+    if not isinstance(value, IndexedSlices):
+        return ops.convert_to_tensor(value, dtype, name=name)
+    if dtype is not None and not as_dtype(dtype).is_compatible_with(value.dtype):
+        raise ValueError(
+            f"Tensor conversion requested dtype {as_dtype(dtype).name} for Tensor with dtype "
+            f"{value.dtype.name}: {str(value)!r}"
+        )
+    return value
+
+
+# A conversion of more elements is told of, since it may take much memory.
+_MANY_ELEMENTS = 100_000_000
+
+
+def _whole(value: IndexedSlices, dtype: DType | None, name: str | None, as_ref: bool) -> Any:
+    if dtype is not None and not dtype.is_compatible_with(value.dtype):
+        raise ValueError(
+            f"Tensor conversion requested dtype {dtype.name} for IndexedSlices with dtype "
+            f"{value.dtype.name}"
+        )
+    if value.dense_shape is None:
+        raise ValueError(
+            f"Tensor conversion requested for IndexedSlices without dense_shape: {str(value)!r}"
+        )
+    count = value.shape.num_elements()
+    if count is not None and count >= _MANY_ELEMENTS:
+        warnings.warn(
+            f"Converting sparse IndexedSlices to a dense Tensor with {count} elements. "
+            "This may consume a large amount of memory.",
+            stacklevel=2,
+        )
+    return ops.unsorted_segment_sum(value.values, value.indices, value.dense_shape[0], name=name)
+
+
+ops.register_tensor_conversion_function(IndexedSlices, _whole)

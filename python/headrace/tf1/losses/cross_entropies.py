@@ -1,0 +1,141 @@
+"""Losses of classes: cross entropies of predictions, given as logits.
+
+Source: `tf.losses.sigmoid_cross_entropy`, `softmax_cross_entropy` and
+`sparse_softmax_cross_entropy` of TensorFlow 1.15.
+"""
+
+from __future__ import annotations
+
+from headrace import ops
+from headrace.graph import GraphKeys, Tensor, TensorLike, name_scope
+from headrace.ops.math.histogram import remove_squeezable_dimensions
+from headrace.tf1.losses.reduction import Reduction, compute_weighted_loss
+
+__all__ = ["sigmoid_cross_entropy", "softmax_cross_entropy", "sparse_softmax_cross_entropy"]
+
+
+def sigmoid_cross_entropy(
+    multi_class_labels: TensorLike,
+    logits: TensorLike,
+    weights: TensorLike = 1.0,
+    label_smoothing: float = 0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Tensor:
+    """The cross entropy of each class by itself.
+
+    Args:
+        multi_class_labels: Whether an example is of a class, (batch, classes), 0 to 1.
+        logits: The predictions, of the same shape and a float type.
+        weights: As for `compute_weighted_loss`.
+        label_smoothing: How far labels are moved towards 1/2, from 0 to 1.
+        scope: Name of the scope.
+        loss_collection: The collection that the loss is added to; None for none.
+        reduction: One of `Reduction`.
+
+    Raises:
+        ValueError: If shapes do not fit, or an argument is None.
+    """
+    if multi_class_labels is None:
+        raise ValueError("multi_class_labels must not be None.")
+    if logits is None:
+        raise ValueError("logits must not be None.")
+    default = "sigmoid_cross_entropy_loss"
+    with name_scope(scope, default, [logits, multi_class_labels, weights]) as inner:
+        numbers = ops.convert_to_tensor(logits)
+        truth = ops.cast(multi_class_labels, numbers.dtype.base_dtype)
+        numbers.shape.assert_is_compatible_with(truth.shape)
+        if label_smoothing > 0:
+            truth = ops.add(ops.multiply(truth, 1 - label_smoothing), 0.5 * label_smoothing)
+        losses = ops.sigmoid_cross_entropy_with_logits(truth, numbers, name="xentropy")
+        return compute_weighted_loss(losses, weights, inner, loss_collection, reduction)
+
+
+def softmax_cross_entropy(
+    onehot_labels: TensorLike,
+    logits: TensorLike,
+    weights: TensorLike = 1.0,
+    label_smoothing: float = 0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Tensor:
+    """The cross entropy of classes that exclude each other.
+
+    Args:
+        onehot_labels: The probability of each class, (batch, classes).
+        logits: The predictions, of the same shape and a float type.
+        weights: A scalar, or a number for each example.
+        label_smoothing: How far probabilities are moved towards equal ones, from 0 to 1.
+        scope: Name of the scope.
+        loss_collection: The collection that the loss is added to; None for none.
+        reduction: One of `Reduction`.
+
+    Raises:
+        ValueError: If shapes do not fit, or an argument is None.
+    """
+    if onehot_labels is None:
+        raise ValueError("onehot_labels must not be None.")
+    if logits is None:
+        raise ValueError("logits must not be None.")
+    default = "softmax_cross_entropy_loss"
+    with name_scope(scope, default, [logits, onehot_labels, weights]) as inner:
+        numbers = ops.convert_to_tensor(logits)
+        dtype = numbers.dtype.base_dtype
+        truth = ops.cast(onehot_labels, dtype)
+        numbers.shape.assert_is_compatible_with(truth.shape)
+        if label_smoothing > 0:
+            num_classes = ops.cast(ops.shape(truth)[-1], dtype)
+            share = ops.realdiv(ops.constant(label_smoothing, dtype), num_classes)
+            truth = ops.add(ops.multiply(truth, 1.0 - label_smoothing), share)
+        truth = ops.stop_gradient(truth, name="labels_stop_gradient")
+        losses = ops.softmax_cross_entropy_with_logits(truth, numbers, name="xentropy")
+        return compute_weighted_loss(losses, weights, inner, loss_collection, reduction)
+
+
+def sparse_softmax_cross_entropy(
+    labels: TensorLike,
+    logits: TensorLike,
+    weights: TensorLike = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Tensor:
+    """The cross entropy of classes that exclude each other, of which one is the label.
+
+    Args:
+        labels: The class of each example, int32 or int64: (batch,) or (batch, 1).
+        logits: The predictions, (batch, classes), of a float type.
+        weights: A scalar, or a number for each example.
+        scope: Name of the scope.
+        loss_collection: The collection that the loss is added to; None for none.
+        reduction: One of `Reduction`.
+
+    Raises:
+        ValueError: If shapes do not fit, or an argument is None.
+    """
+    if labels is None:
+        raise ValueError("labels must not be None.")
+    if logits is None:
+        raise ValueError("logits must not be None.")
+    default = "sparse_softmax_cross_entropy_loss"
+    with name_scope(scope, default, [logits, labels, weights]) as inner:
+        truth, numbers = remove_squeezable_dimensions(labels, logits, expected_rank_diff=1)
+        each = _of_rank(ops.convert_to_tensor(weights), truth)
+        losses = ops.sparse_softmax_cross_entropy_with_logits(truth, numbers, name="xentropy")
+        return compute_weighted_loss(losses, each, inner, loss_collection, reduction)
+
+
+def _of_rank(weights: Tensor, labels: Tensor) -> Tensor:
+    """Returns weights without a last axis of size 1 that labels do not have."""
+    ranks = weights.shape.rank, labels.shape.rank
+    if ranks[0] is not None and ranks[1] is not None:
+        return ops.squeeze(weights, [-1]) if ranks[0] == ranks[1] + 1 else weights
+    if ranks[0] == 0 or (ranks[0] and not weights.shape[-1].is_compatible_with(1)):
+        return weights
+    is_longer = ops.equal(1, ops.subtract(ops.rank(weights), ops.rank(labels)))
+    found: Tensor = ops.cond(
+        is_longer, lambda: ops.squeeze(weights, [-1]), lambda: ops.identity(weights)
+    )
+    return found

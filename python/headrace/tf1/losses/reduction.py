@@ -1,0 +1,181 @@
+"""How losses become one number, and the collection that they are in.
+
+Source: `tf.losses.Reduction`, `compute_weighted_loss`, `get_total_loss` and their kin of TensorFlow
+1.15.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from headrace import dtypes, ops
+from headrace.graph import (
+    GraphKeys,
+    Tensor,
+    TensorLike,
+    add_to_collection,
+    get_collection,
+    name_scope,
+)
+from headrace.ops.math.weights import broadcast_weights, checked_weights
+
+__all__ = [
+    "Reduction",
+    "add_loss",
+    "compute_weighted_loss",
+    "get_losses",
+    "get_regularization_loss",
+    "get_regularization_losses",
+    "get_total_loss",
+    "num_present",
+]
+
+
+class Reduction:
+    """Ways to reduce weighted losses.
+
+    Attributes:
+        NONE: Not at all.
+        SUM: Their sum.
+        SUM_OVER_BATCH_SIZE: Their sum, divided by the number of losses.
+        MEAN: Their sum, divided by the sum of the weights.
+        SUM_BY_NONZERO_WEIGHTS: Their sum, divided by the number of weights that are not zero.
+        SUM_OVER_NONZERO_WEIGHTS: The old name of that.
+    """
+
+    NONE: Final = "none"
+    SUM: Final = "weighted_sum"
+    SUM_OVER_BATCH_SIZE: Final = "weighted_sum_over_batch_size"
+    MEAN: Final = "weighted_mean"
+    SUM_BY_NONZERO_WEIGHTS: Final = "weighted_sum_by_nonzero_weights"
+    SUM_OVER_NONZERO_WEIGHTS: Final = SUM_BY_NONZERO_WEIGHTS
+
+    @classmethod
+    def all(cls) -> tuple[str, ...]:
+        """Returns all ways."""
+        return (
+            *(cls.NONE, cls.SUM, cls.MEAN, cls.SUM_OVER_BATCH_SIZE),
+            *(cls.SUM_OVER_NONZERO_WEIGHTS, cls.SUM_BY_NONZERO_WEIGHTS),
+        )
+
+    @classmethod
+    def validate(cls, key: str) -> None:
+        """Raises ValueError if a value is none of them."""
+        if key not in cls.all():
+            raise ValueError(f"Invalid Reduction Key {key}.")
+
+
+def compute_weighted_loss(
+    losses: TensorLike,
+    weights: TensorLike = 1.0,
+    scope: str | None = None,
+    loss_collection: str | None = GraphKeys.LOSSES,
+    reduction: str = Reduction.SUM_BY_NONZERO_WEIGHTS,
+) -> Tensor:
+    """Multiplies losses by weights and reduces them.
+
+    Args:
+        losses: The losses, of any shape.
+        weights: A scalar, or a tensor of the rank of `losses` whose sizes are those of `losses`
+            or 1.
+        scope: Name of the scope.
+        loss_collection: The collection that the result is added to; None for none.
+        reduction: One of `Reduction`.
+
+    Returns:
+        A scalar, or a tensor of the shape of `losses` for `Reduction.NONE`.
+
+    Raises:
+        ValueError: If the reduction is none, or the weights do not fit.
+    """
+    Reduction.validate(reduction)
+    with name_scope(scope, "weighted_loss", [losses, weights]):
+        given = ops.convert_to_tensor(losses)
+        numbers = ops.cast(given, dtypes.float32)
+        each = ops.cast(checked_weights(weights, given), dtypes.float32)
+        loss = weighted = ops.multiply(numbers, each)
+        if reduction != Reduction.NONE:
+            loss = ops.reduce_sum(weighted)
+        if reduction == Reduction.MEAN:
+            count = ops.reduce_sum(ops.multiply(ops.ones_like(weighted), each))
+            loss = ops.div_no_nan(loss, count, name="value")
+        elif reduction == Reduction.SUM_BY_NONZERO_WEIGHTS:
+            loss = ops.div_no_nan(loss, num_present(weighted, each), name="value")
+        elif reduction == Reduction.SUM_OVER_BATCH_SIZE:
+            count = ops.cast(ops.size(weighted, name="num_elements"), dtypes.float32)
+            loss = ops.div_no_nan(loss, count, name="value")
+        loss = ops.cast(loss, given.dtype.base_dtype)
+        add_loss(loss, loss_collection)
+        return loss
+
+
+def num_present(losses: Tensor, weights: TensorLike, per_batch: bool = False) -> Tensor:
+    """Returns how many weights are not zero once they have the shape of the losses.
+
+    Args:
+        losses: The losses.
+        weights: Their weights.
+        per_batch: Whether to count for each example; the other axes stay, with size 1.
+    """
+    with name_scope(None, "num_present", [losses, weights]) as scope:
+        each = ops.cast(weights, dtypes.float32)
+        is_absent = ops.equal(each, 0.0)
+        present = ops.where(is_absent, ops.zeros_like(each), ops.ones_like(each))
+        present = broadcast_weights(present, losses)
+        if not per_batch:
+            return ops.reduce_sum(present, name=scope)
+        axes = ops.range(1, ops.rank(present))
+        return ops.reduce_sum(present, axes, keepdims=True, name=scope)
+
+
+def add_loss(loss: Tensor, loss_collection: str | None = GraphKeys.LOSSES) -> None:
+    """Adds a loss to a collection; to none if that is None."""
+    if loss_collection:
+        add_to_collection(loss_collection, loss)
+
+
+def get_losses(scope: str | None = None, loss_collection: str = GraphKeys.LOSSES) -> list[Any]:
+    """Returns the losses of a collection.
+
+    Args:
+        scope: Only those whose names begin like this regular expression; None for all.
+        loss_collection: The collection.
+    """
+    return get_collection(loss_collection, scope)
+
+
+def get_regularization_losses(scope: str | None = None) -> list[Any]:
+    """Returns the losses that the regularizers of variables made; see `get_losses`."""
+    return get_collection(GraphKeys.REGULARIZATION_LOSSES, scope)
+
+
+def get_regularization_loss(
+    scope: str | None = None, name: str = "total_regularization_loss"
+) -> Tensor:
+    """Returns the sum of `get_regularization_losses`, 0 if there are none.
+
+    Args:
+        scope: As for `get_regularization_losses`.
+        name: Name of the operation.
+    """
+    losses = get_regularization_losses(scope)
+    return ops.add_n(losses, name=name) if losses else ops.constant(0.0)
+
+
+def get_total_loss(
+    add_regularization_losses: bool = True, name: str = "total_loss", scope: str | None = None
+) -> Tensor:
+    """Returns the sum of all losses.
+
+    Args:
+        add_regularization_losses: Whether those of regularizers count too.
+        name: Name of the operation.
+        scope: Only losses whose names begin like this regular expression; None for all.
+
+    Raises:
+        ValueError: If there are none.
+    """
+    losses = get_losses(scope)
+    if add_regularization_losses:
+        losses = [*losses, *get_regularization_losses(scope)]
+    return ops.add_n(losses, name=name)

@@ -1,0 +1,49 @@
+"""What all metrics are made of: local variables, and a pair of value and update."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headrace import dtypes, ops
+from headrace.dtypes import DType
+from headrace.graph import GraphKeys, Tensor, add_to_collections
+
+__all__ = ["Collections", "Metric", "metric_variable", "published"]
+
+Collections = str | Sequence[str] | None
+"""A key or keys of collections; None for none."""
+
+Metric = tuple[Tensor, Tensor]
+"""The value of a metric, and an operation that adds a batch and returns the value after that."""
+
+
+def metric_variable(
+    shape: Sequence[int], dtype: DType = dtypes.float32, name: str | None = None
+) -> ops.Variable:
+    """Makes a local variable of zeros, which is in the collection `METRIC_VARIABLES` as well.
+
+    Args:
+        shape: Its shape.
+        dtype: Its type.
+        name: Its name.
+    """
+    return ops.Variable(
+        lambda: ops.zeros(shape, dtype),
+        trainable=False,
+        collections=[GraphKeys.LOCAL_VARIABLES, GraphKeys.METRIC_VARIABLES],
+        name=name,
+    )
+
+
+def published(
+    value: Tensor,
+    update: Tensor,
+    metrics_collections: Collections,
+    updates_collections: Collections,
+) -> Metric:
+    """Adds a metric to the collections that its caller asked for, and returns it."""
+    if metrics_collections:
+        add_to_collections(metrics_collections, value)
+    if updates_collections:
+        add_to_collections(updates_collections, update)
+    return value, update

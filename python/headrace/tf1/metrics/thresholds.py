@@ -1,0 +1,436 @@
+"""Metrics that count right and wrong predictions for several thresholds at once.
+
+Source: `tf.metrics.auc`, `precision_at_thresholds`, `sensitivity_at_specificity` and their kin of
+TensorFlow 1.15.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from headrace import dtypes, ops
+from headrace.graph import Tensor, TensorLike, control_dependencies
+from headrace.ops.math.weights import aligned, broadcast_weights
+from headrace.tf1.metrics.accumulated import Collections, Metric, metric_variable, published
+
+__all__ = [
+    "auc",
+    "false_negatives_at_thresholds",
+    "false_positives_at_thresholds",
+    "precision_at_thresholds",
+    "recall_at_thresholds",
+    "sensitivity_at_specificity",
+    "specificity_at_sensitivity",
+    "true_negatives_at_thresholds",
+    "true_positives_at_thresholds",
+]
+
+# Keeps quotients defined, and the outermost thresholds outside of all predictions.
+_EPSILON = 1e-7
+
+# By name: whether the label and the prediction are true.
+_KINDS = {
+    "true_positives": (True, True),
+    "false_negatives": (True, False),
+    "true_negatives": (False, False),
+    "false_positives": (False, True),
+}
+
+_Counts = dict[str, Tensor]
+
+
+def auc(
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike | None = None,
+    num_thresholds: int = 200,
+    metrics_collections: Collections = None,
+    updates_collections: Collections = None,
+    curve: str = "ROC",
+    name: str | None = None,
+    summation_method: str = "trapezoidal",
+    thresholds: Sequence[float] | None = None,
+) -> Metric:
+    """The area under a curve of rates, approximated by thresholds.
+
+    Args:
+        labels: The labels of a batch; converted to bool.
+        predictions: The predictions, of the same shape, from 0 to 1.
+        weights: What each counts: a scalar, or a tensor that is broadcast; None for 1.
+        num_thresholds: How many thresholds, evenly spread.
+        metrics_collections: Collections for the value.
+        updates_collections: Collections for the update.
+        curve: "ROC" (true positives over false positives) or "PR" (precision over recall).
+        name: Name of the scope.
+        summation_method: "trapezoidal", "careful_interpolation" (for "PR"), "minoring" or
+            "majoring".
+        thresholds: The thresholds between 0 and 1; None for evenly spread ones.
+
+    Returns:
+        The area so far, and an operation that adds the batch and returns the area after that.
+
+    Raises:
+        ValueError: If shapes do not fit, or the curve or the method is none of these.
+    """
+    with ops.variable_scope(name, "auc", values=[labels, predictions, weights]):
+        if curve not in ("ROC", "PR"):
+            raise ValueError(f"curve must be either ROC or PR, {curve} unknown")
+        inner = _spread(num_thresholds) if thresholds is None else sorted(thresholds)
+        known = [0.0 - _EPSILON, *inner, 1.0 + _EPSILON]
+        values, updates = _counts(labels, predictions, known, weights, list(_KINDS))
+
+        def area(counts: _Counts, name: str) -> Tensor:
+            return _area(counts, curve, summation_method, name)
+
+        value, update = area(values, "value"), area(updates, "update_op")
+        return published(value, update, metrics_collections, updates_collections)
+
+
+def precision_at_thresholds(
+    labels: TensorLike,
+    predictions: TensorLike,
+    thresholds: Sequence[float],
+    weights: TensorLike | None = None,
+    metrics_collections: Collections = None,
+    updates_collections: Collections = None,
+    name: str | None = None,
+) -> Metric:
+    """Which share of the predictions above each threshold is right.
+
+    Args:
+        labels: The labels of a batch; converted to bool.
+        predictions: The predictions, of the same shape, from 0 to 1.
+        thresholds: The thresholds.
+        weights: What each counts: a scalar, or a tensor that is broadcast; None for 1.
+        metrics_collections: Collections for the value.
+        updates_collections: Collections for the update.
+        name: Name of the scope.
+
+    Returns:
+        The shares so far, and an operation that adds the batch and returns the shares after that.
+
+    Raises:
+        ValueError: If shapes do not fit.
+    """
+    scope = ops.variable_scope(
+        name, "precision_at_thresholds", values=[predictions, labels, weights]
+    )
+    with scope:
+        kinds = ["true_positives", "false_positives"]
+        values, updates = _counts(labels, predictions, thresholds, weights, kinds)
+        value = _quotient(values, kinds[0], kinds[1], "precision_value")
+        update = _quotient(updates, kinds[0], kinds[1], "precision_update_op")
+        return published(value, update, metrics_collections, updates_collections)
+
+
+def recall_at_thresholds(
+    labels: TensorLike,
+    predictions: TensorLike,
+    thresholds: Sequence[float],
+    weights: TensorLike | None = None,
+    metrics_collections: Collections = None,
+    updates_collections: Collections = None,
+    name: str | None = None,
+) -> Metric:
+    """Which share of true labels has a prediction above each threshold.
+
+    Takes the arguments of `precision_at_thresholds`.
+    """
+    with ops.variable_scope(name, "recall_at_thresholds", values=[predictions, labels, weights]):
+        kinds = ["true_positives", "false_negatives"]
+        values, updates = _counts(labels, predictions, thresholds, weights, kinds)
+        value = _quotient(values, kinds[0], kinds[1], "recall_value")
+        update = _quotient(updates, kinds[0], kinds[1], "recall_update_op")
+        return published(value, update, metrics_collections, updates_collections)
+
+
+def sensitivity_at_specificity(
+    labels: TensorLike,
+    predictions: TensorLike,
+    specificity: float,
+    weights: TensorLike | None = None,
+    num_thresholds: int = 200,
+    metrics_collections: Collections = None,
+    updates_collections: Collections = None,
+    name: str | None = None,
+) -> Metric:
+    """Which share of true labels is predicted where a share of false ones is.
+
+    Args:
+        labels: The labels of a batch; converted to bool.
+        predictions: The predictions, of the same shape, from 0 to 1.
+        specificity: The share of false labels that are predicted, from 0 to 1.
+        weights: What each counts: a scalar, or a tensor that is broadcast; None for 1.
+        num_thresholds: How many thresholds to look at.
+        metrics_collections: Collections for the value.
+        updates_collections: Collections for the update.
+        name: Name of the scope.
+
+    Returns:
+        The share so far, and an operation that adds the batch and returns the share after that.
+
+    Raises:
+        ValueError: If shapes do not fit, or the share is not from 0 to 1.
+    """
+    if specificity < 0 or specificity > 1:
+        raise ValueError("`specificity` must be in the range [0, 1].")
+
+    def share(counts: _Counts, name: str) -> Tensor:
+        found = _quotient(counts, "true_negatives", "false_positives")
+        place = ops.cast(ops.argmin(ops.abs(ops.subtract(found, specificity)), 0), dtypes.int32)
+        return _quotient_at(counts, "true_positives", "false_negatives", place, name)
+
+    collections = metrics_collections, updates_collections
+    given = labels, predictions, weights, num_thresholds
+    return _at_a_share("sensitivity_at_specificity", share, *given, collections, name)
+
+
+def specificity_at_sensitivity(
+    labels: TensorLike,
+    predictions: TensorLike,
+    sensitivity: float,
+    weights: TensorLike | None = None,
+    num_thresholds: int = 200,
+    metrics_collections: Collections = None,
+    updates_collections: Collections = None,
+    name: str | None = None,
+) -> Metric:
+    """Which share of false labels is predicted where a share of true ones is.
+
+    Args:
+        labels: The labels of a batch; converted to bool.
+        predictions: The predictions, of the same shape, from 0 to 1.
+        sensitivity: The share of true labels that are predicted, from 0 to 1.
+        weights: What each counts: a scalar, or a tensor that is broadcast; None for 1.
+        num_thresholds: How many thresholds to look at.
+        metrics_collections: Collections for the value.
+        updates_collections: Collections for the update.
+        name: Name of the scope.
+
+    Returns:
+        The share so far, and an operation that adds the batch and returns the share after that.
+
+    Raises:
+        ValueError: If shapes do not fit, or the share is not from 0 to 1.
+    """
+    if sensitivity < 0 or sensitivity > 1:
+        raise ValueError("`sensitivity` must be in the range [0, 1].")
+
+    def share(counts: _Counts, name: str) -> Tensor:
+        found = _quotient(counts, "true_positives", "false_negatives")
+        distances = ops.abs(ops.subtract(found, sensitivity))
+        is_nearest = ops.cast(ops.equal(distances, ops.reduce_min(distances)), dtypes.int64)
+        # The last of the nearest: the first place at which all of them have come.
+        place = ops.cast(ops.argmax(ops.cumsum(is_nearest), 0), dtypes.int32)
+        return _quotient_at(counts, "true_negatives", "false_positives", place, name)
+
+    collections = metrics_collections, updates_collections
+    given = labels, predictions, weights, num_thresholds
+    return _at_a_share("specificity_at_sensitivity", share, *given, collections, name)
+
+
+def true_positives_at_thresholds(
+    labels: TensorLike,
+    predictions: TensorLike,
+    thresholds: Sequence[float],
+    weights: TensorLike | None = None,
+    metrics_collections: Collections = None,
+    updates_collections: Collections = None,
+    name: str | None = None,
+) -> Metric:
+    """How many predictions above each threshold are right.
+
+    Args:
+        labels: The labels of a batch; converted to bool.
+        predictions: The predictions, of the same shape, from 0 to 1.
+        thresholds: The thresholds.
+        weights: What each counts: a scalar, or a tensor that is broadcast; None for 1.
+        metrics_collections: Collections for the value.
+        updates_collections: Collections for the update.
+        name: Name of the scope.
+
+    Returns:
+        The numbers so far, and an operation that adds the batch and returns them after that.
+
+    Raises:
+        ValueError: If shapes do not fit.
+    """
+    collections = metrics_collections, updates_collections
+    given = labels, predictions, thresholds, weights
+    return _count("true_positives", *given, collections, name)
+
+
+def true_negatives_at_thresholds(
+    labels: TensorLike,
+    predictions: TensorLike,
+    thresholds: Sequence[float],
+    weights: TensorLike | None = None,
+    metrics_collections: Collections = None,
+    updates_collections: Collections = None,
+    name: str | None = None,
+) -> Metric:
+    """How many predictions up to each threshold are right; see `true_positives_at_thresholds`."""
+    collections = metrics_collections, updates_collections
+    given = labels, predictions, thresholds, weights
+    return _count("true_negatives", *given, collections, name)
+
+
+def false_positives_at_thresholds(
+    labels: TensorLike,
+    predictions: TensorLike,
+    thresholds: Sequence[float],
+    weights: TensorLike | None = None,
+    metrics_collections: Collections = None,
+    updates_collections: Collections = None,
+    name: str | None = None,
+) -> Metric:
+    """How many predictions above each threshold are wrong; see `true_positives_at_thresholds`."""
+    collections = metrics_collections, updates_collections
+    given = labels, predictions, thresholds, weights
+    return _count("false_positives", *given, collections, name)
+
+
+def false_negatives_at_thresholds(
+    labels: TensorLike,
+    predictions: TensorLike,
+    thresholds: Sequence[float],
+    weights: TensorLike | None = None,
+    metrics_collections: Collections = None,
+    updates_collections: Collections = None,
+    name: str | None = None,
+) -> Metric:
+    """How many predictions up to each threshold are wrong; see `true_positives_at_thresholds`."""
+    collections = metrics_collections, updates_collections
+    given = labels, predictions, thresholds, weights
+    return _count("false_negatives", *given, collections, name)
+
+
+def _count(
+    kind: str,
+    labels: TensorLike,
+    predictions: TensorLike,
+    thresholds: Sequence[float],
+    weights: TensorLike | None,
+    collections: tuple[Collections, Collections],
+    name: str | None,
+) -> Metric:
+    with ops.variable_scope(name, kind, values=[predictions, labels, weights]):
+        values, updates = _counts(labels, predictions, thresholds, weights, [kind])
+        return published(ops.identity(values[kind]), updates[kind], *collections)
+
+
+def _at_a_share(
+    default_name: str,
+    share: Callable[[_Counts, str], Tensor],
+    labels: TensorLike,
+    predictions: TensorLike,
+    weights: TensorLike | None,
+    num_thresholds: int,
+    collections: tuple[Collections, Collections],
+    name: str | None,
+) -> Metric:
+    with ops.variable_scope(name, default_name, values=[predictions, labels, weights]):
+        thresholds = [0.0 - _EPSILON, *_spread(num_thresholds), 1.0 + _EPSILON]
+        values, updates = _counts(labels, predictions, thresholds, weights, list(_KINDS))
+        return published(share(values, "value"), share(updates, "update_op"), *collections)
+
+
+def _spread(num_thresholds: int) -> list[float]:
+    """Returns the inner ones of some evenly spread thresholds."""
+    return [(number + 1) * 1.0 / (num_thresholds - 1) for number in range(num_thresholds - 2)]
+
+
+def _counts(
+    labels: TensorLike,
+    predictions: TensorLike,
+    thresholds: Sequence[float],
+    weights: TensorLike | None,
+    kinds: Sequence[str],
+) -> tuple[_Counts, _Counts]:
+    """Counts predictions of some kinds for each threshold: what there is, and with the batch."""
+    checked = ops.cast(predictions, dtypes.float32)
+    in_range = "predictions must be in [0, 1]"
+    checks = [
+        ops.assert_greater_equal(checked, 0.0, message=in_range),
+        ops.assert_less_equal(checked, 1.0, message=in_range),
+    ]
+    with control_dependencies(checks):
+        guesses, truth, each = aligned(
+            ops.cast(predictions, dtypes.float32), ops.cast(labels, dtypes.bool), weights
+        )
+        flat = ops.reshape(guesses, [1, -1])
+        is_label = ops.reshape(truth, [1, -1])
+        bounds = ops.expand_dims(ops.constant(list(thresholds), dtypes.float32), 1)
+        is_above = ops.greater(flat, bounds)
+        weight = None
+        if each is not None:
+            full = broadcast_weights(ops.cast(each, dtypes.float32), guesses)
+            weight = ops.reshape(full, [1, -1])
+    values: _Counts = {}
+    updates: _Counts = {}
+    for kind in kinds:
+        wants_label, wants_above = _KINDS[kind]
+        variable = metric_variable([len(thresholds)], name=kind)
+        is_counted = ops.logical_and(
+            is_label if wants_label else ops.logical_not(is_label),
+            is_above if wants_above else ops.logical_not(is_above),
+        )
+        counted = ops.cast(is_counted, dtypes.float32)
+        if weight is not None:
+            counted = ops.multiply(counted, weight)
+        values[kind] = variable.value()
+        updates[kind] = ops.assign_add(variable, ops.reduce_sum(counted, 1))
+    return values, updates
+
+
+def _quotient(counts: _Counts, kind: str, other: str, name: str | None = None) -> Tensor:
+    divisor = ops.add(ops.add(counts[kind], counts[other]), _EPSILON)
+    return ops.realdiv(counts[kind], divisor, name=name)
+
+
+def _quotient_at(counts: _Counts, kind: str, other: str, place: Tensor, name: str) -> Tensor:
+    chosen = {key: counts[key][place] for key in (kind, other)}
+    return _quotient(chosen, kind, other, name)
+
+
+def _area(counts: _Counts, curve: str, method: str, name: str) -> Tensor:
+    if method not in ("trapezoidal", "careful_interpolation", "minoring", "majoring"):
+        raise ValueError(f"Invalid summation_method: {method}")
+    if curve == "PR" and method == "careful_interpolation":
+        return _interpolated(counts)
+    epsilon = 1.0e-6
+    right, missed = counts["true_positives"], counts["false_negatives"]
+    wrong, left = counts["false_positives"], counts["true_negatives"]
+    found = ops.realdiv(ops.add(right, epsilon), ops.add(ops.add(right, missed), epsilon))
+    if curve == "ROC":
+        x, y = ops.realdiv(wrong, ops.add(ops.add(wrong, left), epsilon)), found
+    else:
+        x = found
+        y = ops.realdiv(ops.add(right, epsilon), ops.add(ops.add(right, wrong), epsilon))
+    widths = ops.subtract(x[:-1], x[1:])
+    if method == "minoring":
+        heights = ops.minimum(y[:-1], y[1:])
+    elif method == "majoring":
+        heights = ops.maximum(y[:-1], y[1:])
+    else:
+        heights = ops.realdiv(ops.add(y[:-1], y[1:]), 2.0)
+    return ops.reduce_sum(ops.multiply(widths, heights), name=name)
+
+
+def _interpolated(counts: _Counts) -> Tensor:
+    """Returns the area under precision over recall, between thresholds as Davis and Goadrich say.
+
+    Source: Davis, Goadrich: The relationship between precision-recall and ROC curves. ICML 2006.
+    """
+    right, missed = counts["true_positives"], counts["false_negatives"]
+    above = ops.add(right, counts["false_positives"])
+    gained = ops.subtract(right[:-1], right[1:])
+    slope = ops.div_no_nan(gained, ops.subtract(above[:-1], above[1:]), name="prec_slope")
+    intercept = ops.subtract(right[1:], ops.multiply(slope, above[1:]))
+    is_any = ops.logical_and(ops.greater(above[:-1], 0.0), ops.greater(above[1:], 0.0))
+    ratio = ops.div_no_nan(above[:-1], ops.maximum(above[1:], 0.0), name="recall_relative_ratio")
+    logarithm = ops.log(ops.where(is_any, ratio, ops.ones_like(above[1:])))
+    numerator = ops.multiply(slope, ops.add(gained, ops.multiply(intercept, logarithm)))
+    labels = ops.maximum(ops.add(right[1:], missed[1:]), 0.0)
+    parts = ops.div_no_nan(numerator, labels, name="pr_auc_increment")
+    return ops.reduce_sum(parts, name="interpolate_pr_auc")

@@ -1,0 +1,272 @@
+"""Metrics over the k largest predictions of each example.
+
+Source: `tf.metrics.recall_at_k`, `precision_at_k`, `average_precision_at_k` and their kin of
+TensorFlow 1.15.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headrace import dtypes, ops
+from headrace.graph import Tensor, TensorLike, name_scope
+from headrace.ops.math.at_k import NO_LABEL, average_precision_of, matches_at_k
+from headrace.ops.math.weights import broadcast_weights
+from headrace.tf1.metrics.accumulated import Collections, Metric, metric_variable, published
+
+__all__ = [
+    "average_precision_at_k",
+    "precision_at_k",
+    "precision_at_top_k",
+    "recall_at_k",
+    "recall_at_top_k",
+    "sparse_average_precision_at_k",
+    "sparse_precision_at_k",
+]
+
+Labels = TensorLike | ops.SparseTensor
+
+
+def recall_at_k(
+    labels: Labels,
+    predictions: TensorLike,
+    k: int,
+    class_id: int | None = None,
+    weights: TensorLike | None = None,
+    metrics_collections: Collections = None,
+    updates_collections: Collections = None,
+    name: str | None = None,
+) -> Metric:
+    """Which share of all labels is among the k classes with the largest predictions.
+
+    Args:
+        labels: The classes of each example, integers: (…, labels), a sparse tensor if examples have
+            different numbers of them, or (…) for one each.
+        predictions: A number for each class, (…, classes).
+        k: How many of the largest predictions count.
+        class_id: The only class to look at; None for all.
+        weights: What each example counts; None for 1.
+        metrics_collections: Collections for the value.
+        updates_collections: Collections for the update.
+        name: Name of the scope.
+
+    Returns:
+        The share so far, float64, and an operation that adds the batch and returns the share after
+        that.
+
+    Raises:
+        ValueError: If shapes do not fit.
+    """
+    with name_scope(name, _named("recall", k, class_id), _given(predictions, labels, weights)) as s:
+        places = ops.top_k(predictions, k).indices
+        collections = metrics_collections, updates_collections
+        return _share("recall", labels, places, k, class_id, weights, collections, s)
+
+
+def recall_at_top_k(
+    labels: Labels,
+    predictions_idx: TensorLike,
+    k: int | None = None,
+    class_id: int | None = None,
+    weights: TensorLike | None = None,
+    metrics_collections: Collections = None,
+    updates_collections: Collections = None,
+    name: str | None = None,
+) -> Metric:
+    """As `recall_at_k`, of the predicted classes themselves: integers, (…, k)."""
+    collections = metrics_collections, updates_collections
+    return _share("recall", labels, predictions_idx, k, class_id, weights, collections, name)
+
+
+def precision_at_k(
+    labels: Labels,
+    predictions: TensorLike,
+    k: int,
+    class_id: int | None = None,
+    weights: TensorLike | None = None,
+    metrics_collections: Collections = None,
+    updates_collections: Collections = None,
+    name: str | None = None,
+) -> Metric:
+    """Which share of the k classes with the largest predictions are labels.
+
+    Takes the arguments of `recall_at_k`.
+    """
+    scope = _named("precision", k, class_id)
+    with name_scope(name, scope, _given(predictions, labels, weights)) as s:
+        places = ops.top_k(predictions, k).indices
+        collections = metrics_collections, updates_collections
+        return _share("precision", labels, places, k, class_id, weights, collections, s)
+
+
+def precision_at_top_k(
+    labels: Labels,
+    predictions_idx: TensorLike,
+    k: int | None = None,
+    class_id: int | None = None,
+    weights: TensorLike | None = None,
+    metrics_collections: Collections = None,
+    updates_collections: Collections = None,
+    name: str | None = None,
+) -> Metric:
+    """As `precision_at_k`, of the predicted classes themselves: integers, (…, k)."""
+    collections = metrics_collections, updates_collections
+    return _share("precision", labels, predictions_idx, k, class_id, weights, collections, name)
+
+
+def average_precision_at_k(
+    labels: Labels,
+    predictions: TensorLike,
+    k: int,
+    weights: TensorLike | None = None,
+    metrics_collections: Collections = None,
+    updates_collections: Collections = None,
+    name: str | None = None,
+) -> Metric:
+    """The mean over examples of the average precision of the k largest predictions.
+
+    That is the sum of the precisions at each place where a label is, divided by the number of
+    labels, or by k if there are more.
+
+    Args:
+        labels: The classes of each example, as for `recall_at_k`.
+        predictions: A number for each class, (…, classes).
+        k: How many of the largest predictions count, 1 or more.
+        weights: What each example counts; None for 1.
+        metrics_collections: Collections for the value.
+        updates_collections: Collections for the update.
+        name: Name of the scope.
+
+    Returns:
+        The mean so far, float64, and an operation that adds the batch and returns the mean after
+        that.
+
+    Raises:
+        ValueError: If `k` is less than 1 or shapes do not fit.
+    """
+    if k < 1:
+        raise ValueError(f"Invalid k={k}.")
+    given = _given(predictions, labels, weights)
+    with name_scope(name, _named("average_precision", k, None), given) as scope:
+        scores = ops.convert_to_tensor(predictions)
+        places = ops.cast(ops.top_k(scores, k).indices, dtypes.int64)
+        truth = _labels_of_classes(_dense_labels(labels, places), ops.shape(scores)[-1])
+        precisions = average_precision_of(truth, places)
+        if weights is None:
+            most = ops.cast(ops.size(precisions), dtypes.float64)
+        else:
+            each = broadcast_weights(ops.cast(weights, dtypes.float64), precisions)
+            precisions, most = ops.multiply(precisions, each), ops.reduce_sum(each)
+        # TensorFlow has another operation that is called "Max".
+        with name_scope(None, "max_1") as inner:
+            largest = metric_variable([], dtypes.float64, inner)
+            update_largest = ops.assign_add(largest, most, name="update")
+        with name_scope(None, "total") as inner:
+            total = metric_variable([], dtypes.float64, inner)
+            update_total = ops.assign_add(total, ops.reduce_sum(precisions), name="update")
+        value = ops.div_no_nan(total, largest, name="mean")
+        update = ops.div_no_nan(update_total, update_largest, name=scope)
+        return published(value, update, metrics_collections, updates_collections)
+
+
+def sparse_precision_at_k(
+    labels: Labels,
+    predictions: TensorLike,
+    k: int,
+    class_id: int | None = None,
+    weights: TensorLike | None = None,
+    metrics_collections: Collections = None,
+    updates_collections: Collections = None,
+    name: str | None = None,
+) -> Metric:
+    """The old name of `precision_at_k`."""
+    collections = metrics_collections, updates_collections
+    return precision_at_k(labels, predictions, k, class_id, weights, *collections, name)
+
+
+def sparse_average_precision_at_k(
+    labels: Labels,
+    predictions: TensorLike,
+    k: int,
+    weights: TensorLike | None = None,
+    metrics_collections: Collections = None,
+    updates_collections: Collections = None,
+    name: str | None = None,
+) -> Metric:
+    """The old name of `average_precision_at_k`."""
+    collections = metrics_collections, updates_collections
+    return average_precision_at_k(labels, predictions, k, weights, *collections, name)
+
+
+def _share(
+    what: str,
+    labels: Labels,
+    predictions_idx: TensorLike,
+    k: int | None,
+    class_id: int | None,
+    weights: TensorLike | None,
+    collections: tuple[Collections, Collections],
+    name: str | None,
+) -> Metric:
+    """Makes recall or precision of predicted classes."""
+    given = _given(predictions_idx, labels, weights)
+    with name_scope(name, _named(what, k, class_id), given) as scope:
+        places = ops.cast(predictions_idx, dtypes.int64)
+        right, wrong, missed = matches_at_k(_dense_labels(labels, places), places, class_id)
+        others, other = (
+            (missed, "false_negative") if what == "recall" else (wrong, "false_positive")
+        )
+        total, update_total = _accumulated("true_positive", right, weights, k, class_id)
+        rest, update_rest = _accumulated(other, others, weights, k, class_id)
+        value = ops.realdiv(total, ops.add(total, rest), name=scope)
+        update = ops.realdiv(update_total, ops.add(update_total, update_rest), name="update")
+        return published(value, update, *collections)
+
+
+def _accumulated(
+    what: str, counts: Tensor, weights: TensorLike | None, k: int | None, class_id: int | None
+) -> tuple[Tensor, Tensor]:
+    with name_scope(None, _named(what, k, class_id)) as scope:
+        if weights is not None:
+            each = broadcast_weights(ops.cast(weights, dtypes.float64), counts)
+            counts = ops.multiply(counts, each)
+        total = metric_variable([], dtypes.float64, scope)
+        return total.value(), ops.assign_add(total, ops.reduce_sum(counts), name="update")
+
+
+def _named(what: str, k: int | None, class_id: int | None) -> str:
+    name = f"{what}_at_k" if k is None else f"{what}_at_{k}"
+    return name if class_id is None else f"{name}_class{class_id}"
+
+
+def _given(predictions: TensorLike, labels: Labels, weights: TensorLike | None) -> list[Any]:
+    first = labels.values if isinstance(labels, ops.SparseTensor) else labels
+    return [predictions, first, weights]
+
+
+def _dense_labels(labels: Labels, places: Tensor) -> Tensor:
+    """Returns the labels of each example along the last axis, int64, filled up with `NO_LABEL`."""
+    if isinstance(labels, ops.SparseTensor):
+        values = ops.cast(labels.values, dtypes.int64)
+        sparse = ops.SparseTensor(labels.indices, values, labels.dense_shape)
+        dense = ops.sparse_tensor_to_dense(sparse, NO_LABEL)
+    else:
+        dense = ops.cast(labels, dtypes.int64)
+    ranks = dense.shape.rank, places.shape.rank
+    if ranks[0] is not None and ranks[1] is not None:
+        return ops.expand_dims(dense, -1) if ranks[0] == ranks[1] - 1 else dense
+    is_single = ops.equal(ops.rank(places), ops.add(ops.rank(dense), 1))
+    found: Tensor = ops.cond(
+        is_single, lambda: ops.expand_dims(dense, -1), lambda: ops.identity(dense)
+    )
+    return found
+
+
+def _labels_of_classes(labels: Tensor, num_classes: Tensor) -> Tensor:
+    """Returns labels, with `NO_LABEL` in place of those that are no class."""
+    is_class = ops.logical_and(
+        ops.greater_equal(labels, ops.zeros([], dtypes.int64)),
+        ops.less(labels, ops.cast(num_classes, dtypes.int64)),
+    )
+    none = ops.fill(ops.shape(labels), ops.constant(NO_LABEL, dtypes.int64))
+    return ops.where(is_class, labels, none)

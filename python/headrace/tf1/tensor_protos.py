@@ -1,0 +1,75 @@
+"""Tensors as messages: `tf.make_tensor_proto` and `tf.make_ndarray` of TensorFlow 1.15."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, SupportsIndex
+
+import numpy as np
+import numpy.typing as npt
+
+from headrace.dtypes import DTypeLike, as_dtype
+from headrace.graph import TensorLike
+from headrace.graph.node_defs import array_of, message_of
+from headrace.ops.framework.values import make_array
+from headrace.protos import TensorProto
+from headrace.shapes import TensorShape
+
+__all__ = ["make_ndarray", "make_tensor_proto"]
+
+
+def make_tensor_proto(
+    values: TensorLike | TensorProto,
+    dtype: DTypeLike | None = None,
+    shape: Iterable[SupportsIndex] | TensorShape | None = None,
+    verify_shape: bool = False,
+    allow_broadcast: bool = False,
+) -> TensorProto:
+    """Makes a message of a value.
+
+    Args:
+        values: A number, bool, string, nested lists of them, or an array. A message is returned as
+            it is.
+        dtype: Its type; None to infer it, as `tf.constant` does.
+        shape: Its shape; None for the value's own. The last element stands for all that are
+            missing.
+        verify_shape: Whether the value must have `shape` already.
+        allow_broadcast: Whether a single element stands for all, and others must have `shape`.
+
+    Raises:
+        TypeError: If an element cannot have the type, or `verify_shape` finds another shape.
+        ValueError: If the value is None or ragged, has more elements than `shape`, or both
+            `verify_shape` and `allow_broadcast` are given.
+    """
+    if allow_broadcast and verify_shape:
+        raise ValueError("allow_broadcast and verify_shape are not both allowed.")
+    if isinstance(values, TensorProto):
+        return values
+    array, _ = make_array(values, None if dtype is None else as_dtype(dtype))
+    if shape is None:
+        return message_of(array)
+    given: Any = shape.as_list() if isinstance(shape, TensorShape) else shape
+    sizes = [int(size) for size in given]
+    if verify_shape and array.shape != tuple(sizes):
+        raise TypeError(f"Expected Tensor's shape: {tuple(sizes)}, got {array.shape}.")
+    if allow_broadcast and array.shape not in ((), (1,), tuple(sizes)):
+        raise ValueError(f"Expected Tensor's shape: {tuple(sizes)}, got {array.shape}.")
+    if array.size > math.prod(sizes):
+        raise ValueError(
+            f"Too many elements provided. Needed at most {math.prod(sizes)}, but received "
+            f"{array.size}"
+        )
+    return message_of(array, sizes)
+
+
+def make_ndarray(tensor: TensorProto) -> npt.NDArray[Any]:
+    """Returns the array that a message holds; strings as an object array of bytes.
+
+    Raises:
+        TypeError: If it is no message of a tensor, or of a type that there is not.
+        ValueError: If it holds more elements than its shape has.
+    """
+    if not isinstance(tensor, TensorProto):
+        raise TypeError(f"make_ndarray: got {tensor!r}, expected a TensorProto.")
+    return np.array(array_of(tensor))

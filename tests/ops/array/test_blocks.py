@@ -1,0 +1,41 @@
+import numpy as np
+import pytest
+
+import headrace.tf1 as tf
+
+
+@pytest.mark.parametrize("block", [2, 4])
+@pytest.mark.parametrize("data_format", ["NHWC", "NCHW"])
+def test_blocks_go_into_the_channels_and_back(run, hidden, block, data_format):
+    images = np.arange(2 * 4 * 8 * 3).reshape(2, 4, 8, 3)
+    given = images if data_format == "NHWC" else images.transpose(0, 3, 1, 2)
+    deep = tf.space_to_depth(given, block, data_format=data_format)
+    back = tf.depth_to_space(deep, block, data_format=data_format)
+    assert back.shape == given.shape
+    np.testing.assert_array_equal(run(back), given)
+    assert run(tf.space_to_depth(hidden(given), block, data_format=data_format)).shape == deep.shape
+
+
+def test_the_pixels_of_a_block_are_side_by_side(run):
+    image = np.arange(16).reshape(1, 4, 4, 1)
+    assert run(tf.space_to_depth(image, 2))[0, 0, 1].tolist() == [2, 3, 6, 7]
+
+
+def test_images_that_are_no_blocks_are_refused(run, hidden):
+    image = np.zeros([1, 3, 4, 3])
+    for function, words in (
+        (tf.space_to_depth, "height 3 should be divisible by: 2"),
+        (tf.depth_to_space, "depth dimension 3 should be divisible by: 4"),
+    ):
+        with pytest.raises(ValueError, match="must be evenly divisible by"):
+            function(image, 2)
+        with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+            run(function(hidden(image), 2))
+        with pytest.raises(tf.errors.InvalidArgumentError, match="rank should be: 4 instead of: 1"):
+            run(function(hidden([1.0]), 2))
+        with pytest.raises(ValueError, match="passed 1 less than minimum 2"):
+            function(image, 1)
+        with pytest.raises(TypeError, match=r"Expected int for argument 'block_size' not 2\.0"):
+            function(image, 2.0)
+        with pytest.raises(ValueError, match="is not in the list of allowed values"):
+            function(image, 2, data_format="CHWN")

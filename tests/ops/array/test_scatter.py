@@ -1,0 +1,53 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import headrace.tf1 as tf
+
+IAE = tf.errors.InvalidArgumentError
+PLACES = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), min_size=1, max_size=8)
+
+
+@given(PLACES)
+def test_slices_go_to_their_places(places):
+    values = np.arange(1, len(places) + 1)
+    before = np.arange(12).reshape(3, 4)
+    added, changed = np.zeros([3, 4], int), before.copy()
+    for place, value in zip(places, values, strict=True):
+        added[place] += value
+        changed[place] = value
+    with tf.Graph().as_default(), tf.Session() as session:
+        found = session.run(
+            [
+                tf.scatter_nd(places, values, [3, 4]),
+                tf.tensor_scatter_update(before, places, values),
+                tf.tensor_scatter_add(before, places, values),
+                tf.tensor_scatter_sub(before, places, values),
+            ]
+        )
+    for array, expected in zip(
+        found, (added, changed, before + added, before - added), strict=True
+    ):
+        np.testing.assert_array_equal(array, expected)
+
+
+def test_rows_can_be_slices(run):
+    rows = tf.scatter_nd([[2], [0]], [[1.0, 2.0], [3.0, 4.0]], [3, 2])
+    assert (rows.shape, run(rows).tolist()) == ((3, 2), [[3, 4], [0, 0], [1, 2]])
+    words = tf.tensor_scatter_update(["a", "b"], [[1]], ["c"])
+    assert run(words).tolist() == [b"a", b"c"]
+
+
+def test_what_does_not_fit_is_refused(run, hidden):
+    with pytest.raises(ValueError, match=r"Dimensions \[0,1\) of indices"):
+        tf.scatter_nd([[0], [1]], [1.0], [3])
+    with pytest.raises(ValueError, match="of input"):
+        tf.tensor_scatter_update([1.0, 2.0], [[0, 0]], [1.0])
+    for made, words in (
+        (tf.scatter_nd(hidden([[0], [3]]), hidden([1, 2]), [3]), r"indices\[1\] = \[3\] does not"),
+        (tf.scatter_nd(hidden([[0]]), hidden([1, 2]), [3]), "of indices"),
+        (tf.tensor_scatter_add(hidden([1]), hidden([[-1]]), hidden([1])), "does not index into"),
+    ):
+        with pytest.raises(IAE, match=words):
+            run(made)

@@ -1,0 +1,46 @@
+import numpy as np
+import pytest
+
+import headrace.tf1 as tf
+
+BOXES = np.array(
+    [[0, 0, 1, 1], [0, 0.1, 1, 1.1], [0, -0.1, 1, 0.9], [0, 10, 1, 11], [1, 10.1, 0, 11.1]],
+    np.float32,
+)
+SCORES = np.array([0.9, 0.75, 0.6, 0.95, 0.5], np.float32)
+suppress = tf.image.non_max_suppression
+
+
+def test_boxes_that_overlap_better_ones_are_left_out(run, hidden):
+    assert run(suppress(BOXES, SCORES, 9)).tolist() == [3, 0]
+    assert run(suppress(hidden(BOXES), hidden(SCORES), 1)).tolist() == [3]
+    assert run(suppress(BOXES, SCORES, 9, iou_threshold=0.9)).tolist() == [3, 0, 1, 2, 4]
+    assert run(suppress(BOXES, SCORES, 9, 0.9, score_threshold=0.6)).tolist() == [3, 0, 1]
+    assert run(suppress(BOXES[:, [0, 1, 0, 1]], SCORES, 9, 0.0)).tolist() == [3, 0, 1, 2, 4]
+    assert suppress(BOXES, SCORES, 9).dtype == tf.int32
+
+
+def test_a_table_can_say_what_overlaps(run):
+    table = np.array([[1, 0.6, 0], [0.6, 1, 0.1], [0, 0.1, 1]], np.float32)
+    by_table = tf.image.non_max_suppression_overlaps
+    assert run(by_table(table, SCORES[:3], 9)).tolist() == [0, 2]
+    assert run(by_table(table, SCORES[:3], 9, 0.7)).tolist() == [0, 1, 2]
+
+
+def test_what_does_not_fit_is_refused(run, hidden):
+    for arguments, words in (
+        ((BOXES[:, :3], SCORES, 1), "Dimension must be 4 but is 3"),
+        ((BOXES, SCORES[:2], 1), "Dimensions must be equal, but are 5 and 2"),
+        ((BOXES[0], SCORES, 1), "Shape must be rank 2 but is rank 1"),
+    ):
+        with pytest.raises(ValueError, match=words):
+            suppress(*arguments)
+    for arguments, words in (
+        ((BOXES, SCORES, -1), "max_output_size must be non-negative"),
+        ((BOXES, SCORES, 1, 1.5), r"iou_threshold must be in \[0, 1\]"),
+        ((hidden(BOXES[:, :3]), SCORES, 1), "boxes must have 4 columns"),
+        ((hidden(BOXES[0]), SCORES, 1), "boxes must be 2-D"),
+        ((BOXES, hidden(SCORES[:2]), 1), "scores has incompatible shape"),
+    ):
+        with pytest.raises(tf.errors.InvalidArgumentError, match=words):
+            run(suppress(*arguments))
