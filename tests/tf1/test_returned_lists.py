@@ -70,7 +70,11 @@ def lines_of(path: str) -> list[Any]:
 def _of_slim() -> dict[str, Callable[[World], Any]]:
     slim = tf.contrib.slim
     readers, decoders = slim.parallel_reader, slim.tfexample_decoder
+    numbers = tf.lookup.KeyValueTensorInitializer(["a"], [1])
+    table = tf.contrib.lookup.HashTable(numbers, -1)
     handlers = {
+        "BackupHandler": decoders.BackupHandler(decoders.Image(), decoders.Tensor("b")),
+        "LookupTensor": decoders.LookupTensor("b", table),
         "BoundingBox": decoders.BoundingBox(),
         "Image": decoders.Image(),
         "ItemHandler": decoders.Image(),
@@ -137,6 +141,9 @@ def _of_contrib() -> dict[str, Callable[[World], Any]]:
         ),
         "contrib.learn.read_batch_features": lambda w: tf.contrib.learn.read_batch_features(
             w.path, 2, w.features, tf.TFRecordReader
+        ),
+        "contrib.learn.read_batch_record_features": lambda w: (
+            tf.contrib.learn.read_batch_record_features(w.path, 2, w.features)
         ),
         "contrib.learn.run_n": lambda w: tf.contrib.learn.run_n({"x": w.x}),
         "contrib.learn.io.read_batch_features": lambda w: tf.contrib.learn.io.read_batch_features(

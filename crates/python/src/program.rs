@@ -151,7 +151,7 @@ impl ProgramBuilder {
             [Resource::Queue(queue)] => kernels::queues::queue::build(op_type, &attrs, &queue.get().0),
             [Resource::Variable(variable)] => kernels::variables::build(op_type, &attrs, &variable.get().0),
             [Resource::RandomGenerator(generator)] => kernels::random::build(op_type, &attrs, &generator.get().0),
-            [Resource::LookupTable(table)] => kernels::lookup::build(op_type, &attrs, &table.get().0),
+            [Resource::LookupTable(table)] => kernels::lookup::table::build(op_type, &attrs, &table.get().0),
             [Resource::SparseTable(table)] => kernels::sparse::table::build(op_type, &attrs, &table.get().0),
             [Resource::Reader(reader)] => kernels::readers::reader::build(op_type, &reader.get().0, None),
             [Resource::Reader(reader), Resource::Queue(queue)] => {

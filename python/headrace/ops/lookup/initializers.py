@@ -16,7 +16,6 @@ from headrace.graph import (
     Tensor,
     TensorLike,
     add_to_collection,
-    define,
     name_scope,
 )
 from headrace.ops.framework.arguments import Input, apply_op
@@ -287,7 +286,3 @@ def _check_index(what: str, dtype: DType, index: int) -> None:
             f"`{what}_dtype` should be either integer or string for `{what}_index` "
             f"{TextFileIndex.WHOLE_LINE}, received: {dtype}"
         )
-
-
-define("InitializeTableFromTextFileV2", is_stateful=True)
-define("LookupTableImportV2", is_stateful=True)

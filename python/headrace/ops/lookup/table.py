@@ -242,6 +242,8 @@ def initialize_all_tables(name: str = "init_all_tables") -> Operation:
 
 
 define("HashTableV2", role=Role.LOOKUP_TABLE)
+define("InitializeTableFromTextFileV2", is_stateful=True)
 define("LookupTableExportV2", is_stateful=True)
 define("LookupTableFindV2", is_stateful=True)
+define("LookupTableImportV2", is_stateful=True)
 define("LookupTableSizeV2", is_stateful=True)

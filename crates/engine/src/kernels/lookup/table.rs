@@ -1,0 +1,76 @@
+//! `LookupTableImportV2`, `InitializeTableFromTextFileV2`, `LookupTableFindV2`, `LookupTableSizeV2`, `LookupTableExportV2`.
+
+use crate::error::{Error, Result};
+use crate::files::name::FileName;
+use crate::kernel::{Kernel, Outputs, Step, Tensors};
+use crate::kernels::attrs::Attrs;
+use crate::lookup::Table;
+use crate::lookup::text_file::{Layout, Part};
+use crate::run::Run;
+use crate::tensor::Tensor;
+use std::sync::Arc;
+
+struct TableKernel {
+    table: Arc<Table>,
+    action: Action,
+}
+
+enum Action {
+    /// `(keys, values)`, which it takes.
+    Import,
+    /// `(filename)`, whose lines it takes.
+    ImportFile(Layout),
+    /// `(keys, default)` to values.
+    Find,
+    /// How many entries there are.
+    Size,
+    /// Keys and values.
+    Export,
+}
+
+/// The kernel for operations on a lookup table, or `None` if `op_type` is not one.
+pub fn build(op_type: &str, attrs: &Attrs, table: &Arc<Table>) -> Result<Option<Arc<dyn Kernel>>> {
+    let action = match op_type {
+        "LookupTableImportV2" => Action::Import,
+        "InitializeTableFromTextFileV2" => Action::ImportFile(layout(attrs, table)?),
+        "LookupTableFindV2" => Action::Find,
+        "LookupTableSizeV2" => Action::Size,
+        "LookupTableExportV2" => Action::Export,
+        _ => return Ok(None),
+    };
+    Ok(Some(Arc::new(TableKernel { table: Arc::clone(table), action })))
+}
+
+fn layout(attrs: &Attrs, table: &Table) -> Result<Layout> {
+    let (key, value) = table.dtypes();
+    let &[delimiter] = attrs.bytes("delimiter")? else {
+        return Err(Error::invalid_argument("delimiter should be only 1 char"));
+    };
+    Ok(Layout {
+        key: (Part::from_index(attrs.int("key_index")?)?, key),
+        value: (Part::from_index(attrs.int("value_index")?)?, value),
+        delimiter,
+        num_lines: usize::try_from(attrs.int("vocab_size")?).ok(),
+    })
+}
+
+impl Kernel for TableKernel {
+    fn run(&self, run: &Run, inputs: Tensors) -> Result<Step> {
+        match (&self.action, inputs.as_slice()) {
+            (Action::Import, [keys, values]) => self.table.fill(keys.clone(), values.clone()).map(|()| Step::none()),
+            (Action::ImportFile(layout), [name]) => {
+                let [name] = name.string_values() else {
+                    let text = format!("Input filename tensor must be scalar, but had shape: {}", name.shape());
+                    return Err(Error::invalid_argument(text));
+                };
+                let name = FileName::new(name.clone());
+                let [keys, values] = run.while_current(|| layout.read(&name))?;
+                self.table.fill(keys, values).map(|()| Step::none())
+            }
+            (Action::Find, [keys, default]) => self.table.find(keys, default).map(Step::one),
+            (Action::Size, []) => Ok(Step::one(Tensor::scalar(self.table.size() as i64))),
+            (Action::Export, []) => self.table.export().map(|parts| Step::Done(Outputs::from_iter(parts))),
+            _ => Err(Error::internal(format!("{} inputs given to a lookup table", inputs.len()))),
+        }
+    }
+}
