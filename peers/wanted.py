@@ -53,6 +53,7 @@ WANTED: dict[str, str] = {
     "sparse.fed_with_a_list": "a TypeError that says what to feed, not a failure to unpack",
     "sparse.partly_known*": "TensorFlow 1.15 feeds a shape that is known in part through a "
     "placeholder, so only its rank is known; 2 gives that placeholder the known sizes as default",
+    "sparse_layout.expanded_of_unknown_rank*": "TensorFlow refuses an unknown rank",
     "variables.empty_name*": "an empty name counts as none, as it does in TensorFlow for all "
     "operations but constants; there a variable takes the name of its scope, here it is refused",
     "variables.names_in_a_random_operation": "TensorFlow 1.15 always moves and scales the numbers; "

@@ -54,9 +54,10 @@ Strings (`headrace.ops.strings`):
 
 Sparse tensors (`headrace.ops.sparse`):
 
-    `convert_to_tensor_or_sparse_tensor`, `edit_distance`, `sparse_merge`, `sparse_placeholder`,
-    `sparse_reorder`, `sparse_tensor_to_dense`, `sparse_to_dense`, `sparse_to_indicator`,
-    `SparseTensor`, `SparseTensorValue`.
+    `convert_to_tensor_or_sparse_tensor`, `edit_distance`, `sparse_expand_dims`,
+    `sparse_from_dense`, `sparse_merge`, `sparse_placeholder`, `sparse_reorder`,
+    `sparse_reset_shape`, `sparse_retain`, `sparse_tensor_to_dense`, `sparse_to_dense`,
+    `sparse_to_indicator`, `sparse_transpose`, `SparseTensor`, `SparseTensorValue`.
 
 Random numbers (`headrace.ops.random`):
 
@@ -451,7 +452,13 @@ from headrace.ops.records.parse_example import parse_example, parse_single_examp
 from headrace.ops.records.parse_sequence_example import parse_single_sequence_example
 from headrace.ops.records.tensor_proto import parse_tensor, serialize_tensor
 from headrace.ops.sparse.edit_distance import edit_distance
+from headrace.ops.sparse.elements import sparse_from_dense, sparse_retain
 from headrace.ops.sparse.ids import sparse_merge, sparse_to_indicator
+from headrace.ops.sparse.layout import (
+    sparse_expand_dims,
+    sparse_reset_shape,
+    sparse_transpose,
+)
 from headrace.ops.sparse.placeholder import sparse_placeholder
 from headrace.ops.sparse.reorder import sparse_reorder
 from headrace.ops.sparse.tensor import (
@@ -850,13 +857,18 @@ __all__ = [
     "softsign",
     "sort",
     "space_to_depth",
+    "sparse_expand_dims",
+    "sparse_from_dense",
     "sparse_merge",
     "sparse_placeholder",
     "sparse_reorder",
+    "sparse_reset_shape",
+    "sparse_retain",
     "sparse_softmax_cross_entropy_with_logits",
     "sparse_tensor_to_dense",
     "sparse_to_dense",
     "sparse_to_indicator",
+    "sparse_transpose",
     "split",
     "split_at_bytes",
     "sqrt",

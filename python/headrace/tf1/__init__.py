@@ -233,7 +233,9 @@ from headrace.ops.records.features import (
 from headrace.ops.records.parse_sequence_example import parse_single_sequence_example
 from headrace.ops.records.tensor_proto import parse_tensor, serialize_tensor
 from headrace.ops.sparse.edit_distance import edit_distance
+from headrace.ops.sparse.elements import sparse_retain
 from headrace.ops.sparse.ids import sparse_to_indicator
+from headrace.ops.sparse.layout import sparse_reset_shape, sparse_transpose
 from headrace.ops.sparse.placeholder import sparse_placeholder
 from headrace.ops.sparse.reorder import sparse_reorder
 from headrace.ops.sparse.tensor import (
@@ -782,9 +784,12 @@ __all__ = [
     "sparse_merge",
     "sparse_placeholder",
     "sparse_reorder",
+    "sparse_reset_shape",
+    "sparse_retain",
     "sparse_tensor_to_dense",
     "sparse_to_dense",
     "sparse_to_indicator",
+    "sparse_transpose",
     "split",
     "sqrt",
     "square",

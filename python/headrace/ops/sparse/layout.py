@@ -1,0 +1,146 @@
+"""Sparse tensors with the same elements in another shape.
+
+Source: `tf.sparse_reset_shape`, `tf.sparse_transpose` and `tf.sparse.expand_dims` of TensorFlow
+1.15.
+"""
+
+from __future__ import annotations
+
+from numbers import Integral
+
+import numpy as np
+
+from headrace import dtypes
+from headrace.graph import Tensor, TensorLike, name_scope
+from headrace.ops.array.fill import zeros
+from headrace.ops.array.gather import gather
+from headrace.ops.array.join import concat
+from headrace.ops.array.placeholder import identity
+from headrace.ops.array.range import range as range_of
+from headrace.ops.array.shape import shape, size
+from headrace.ops.array.slice import slice as slice_of
+from headrace.ops.array.where import where
+from headrace.ops.control.assertions import assert_equal, assert_less_equal
+from headrace.ops.control.control_flow import with_dependencies
+from headrace.ops.framework.conversion import constant_value, convert_to_tensor
+from headrace.ops.math.arithmetic import maximum
+from headrace.ops.math.cast import cast
+from headrace.ops.math.reduce import reduce_max
+from headrace.ops.sparse.reorder import sparse_reorder
+from headrace.ops.sparse.tensor import SparseTensor
+
+__all__ = ["sparse_expand_dims", "sparse_reset_shape", "sparse_transpose"]
+
+
+def sparse_reset_shape(sp_input: SparseTensor, new_shape: TensorLike | None = None) -> SparseTensor:
+    """Returns a sparse tensor with its elements in a larger shape, or the smallest that holds them.
+
+    Args:
+        sp_input: The sparse tensor.
+        new_shape: Integers, (rank,): no size smaller than before. None for the smallest shape in
+            which all elements have a place, zeros without elements.
+
+    Raises:
+        TypeError: If it is no sparse tensor.
+        ValueError: If the new shape has another rank or a smaller size, as far as that is known.
+            What is not known is an `InvalidArgumentError` of the run.
+    """
+    if not isinstance(sp_input, SparseTensor):
+        raise TypeError("Input must be a SparseTensor.")
+    indices, values = identity(sp_input.indices), identity(sp_input.values)
+    old = identity(sp_input.dense_shape)
+    if new_shape is None:
+        # The largest of no indices is the least integer.
+        return SparseTensor(indices, values, maximum(reduce_max(indices, axis=0) + 1, 0))
+    new = convert_to_tensor(new_shape)
+    new.shape.assert_has_rank(1)
+    new = cast(new, dtypes.int64)
+    new.shape[0].assert_is_compatible_with(old.shape[0])
+    known = constant_value(new)
+    if known is None or not sp_input.shape.is_fully_defined():
+        new = with_dependencies([assert_equal(shape(old), shape(new))], new)
+        return SparseTensor(indices, values, with_dependencies([assert_less_equal(old, new)], new))
+    before = np.array(sp_input.shape.as_list())
+    if (before > known).any():
+        # TensorFlow names the two in this order.
+        raise ValueError(
+            "Requested new_shape should have dimension sizes >= sp_input.shape.  "
+            f"Found new_shape ({before}), sp_input.shape ({known})."
+        )
+    return SparseTensor(indices, values, known)
+
+
+def sparse_transpose(
+    sp_input: SparseTensor, perm: TensorLike | None = None, name: str | None = None
+) -> SparseTensor:
+    """Returns a sparse tensor with its dimensions in another order.
+
+    Args:
+        sp_input: The sparse tensor.
+        perm: Integers, (rank,): which dimension each of the result is; None for all in reverse.
+        name: Name of the scope.
+
+    Returns:
+        A sparse tensor with its elements in order.
+    """
+    with name_scope(name, "SparseTranspose", [sp_input.indices]):
+        if perm is not None:
+            order = convert_to_tensor(perm)
+        elif (rank := sp_input.shape.rank) is not None:
+            order = convert_to_tensor(list(reversed(range(rank))), dtypes.int32)
+        else:
+            dimensions = size(sp_input.dense_shape)
+            order = range_of(dimensions - 1, -1, -1)
+        indices = gather(sp_input.indices, order, axis=1)
+        known, before = constant_value(order), sp_input.shape
+        if known is not None and before.is_fully_defined():
+            sizes = convert_to_tensor([before.as_list()[each] for each in known], dtypes.int64)
+        else:
+            sizes = gather(sp_input.dense_shape, order)
+        return sparse_reorder(SparseTensor(indices, sp_input.values, sizes))
+
+
+def sparse_expand_dims(
+    sp_input: SparseTensor, axis: TensorLike | None = None, name: str | None = None
+) -> SparseTensor:
+    """Returns a sparse tensor with one more dimension, of size 1.
+
+    Args:
+        sp_input: The sparse tensor.
+        axis: Where the new dimension stands in the result, in [-rank - 1, rank]; None for the end.
+        name: Name of the scope.
+
+    Raises:
+        TypeError: If the axis is neither an integer nor a tensor.
+        ValueError: If it is out of range, as far as that is known. What is not known is an
+            `InvalidArgumentError` of the run.
+    """
+    place = -1 if axis is None else axis
+    if not isinstance(place, (Integral, Tensor)):
+        raise TypeError(
+            "axis must be an integer value in range [-rank(sp_input) - 1, rank(sp_input)]"
+        )
+    with name_scope(name, "expand_dims", [sp_input.indices]):
+        rank = sp_input.dense_shape.shape[0].value
+        given = convert_to_tensor(place, dtypes.int32)
+        known = constant_value(given)
+        if known is None or rank is None:
+            dimensions = size(sp_input.dense_shape) if rank is None else rank
+            at = where(given < 0, given + dimensions + 1, given)
+        elif -rank - 1 <= known <= rank:
+            at = convert_to_tensor(known % (rank + 1), dtypes.int32)
+        else:
+            raise ValueError(
+                f"sparse.expand_dims: axis {known}, expected an integer in [{-rank - 1}, {rank}]."
+            )
+        column = zeros([shape(sp_input.indices)[0], 1], dtypes.int64)
+        one = convert_to_tensor([1], dtypes.int64)
+        # `slice_of` refuses an axis that is out of range, subscripts would not.
+        indices, sizes = sp_input.indices, sp_input.dense_shape
+        before = slice_of(indices, [0, 0], [-1, at]), slice_of(sizes, [0], [at])
+        after = slice_of(indices, [0, at], [-1, -1]), slice_of(sizes, [at], [-1])
+        return SparseTensor(
+            concat([before[0], column, after[0]], 1),
+            sp_input.values,
+            concat([before[1], one, after[1]], 0),
+        )
