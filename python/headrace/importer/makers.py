@@ -249,6 +249,15 @@ _ARRAYS: Final[dict[str, Maker]] = {
     "SparseReorder": native(
         lambda node: [*_like(node.inputs[0]), *_like(node.inputs[1])],
     ),
+    "DeserializeManySparse": native(
+        lambda node: [
+            (dtypes.int64, TensorShape([None, None])),
+            (node.attrs["dtype"], _VECTOR),
+            (dtypes.int64, _VECTOR),
+        ]
+    ),
+    "SerializeManySparse": _one(dtypes.string, TensorShape([None, 3])),
+    "SerializeSparse": _one(dtypes.string, TensorShape([3])),
     "SparseToDense": by(ops.sparse_to_dense, validate_indices="validate_indices"),
     "Split": _split,
     "SplitV": _split_by_sizes,

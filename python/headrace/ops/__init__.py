@@ -54,10 +54,11 @@ Strings (`headrace.ops.strings`):
 
 Sparse tensors (`headrace.ops.sparse`):
 
-    `convert_to_tensor_or_sparse_tensor`, `edit_distance`, `sparse_expand_dims`,
-    `sparse_from_dense`, `sparse_merge`, `sparse_placeholder`, `sparse_reorder`,
-    `sparse_reset_shape`, `sparse_retain`, `sparse_tensor_to_dense`, `sparse_to_dense`,
-    `sparse_to_indicator`, `sparse_transpose`, `SparseTensor`, `SparseTensorValue`.
+    `convert_to_tensor_or_sparse_tensor`, `deserialize_many_sparse`, `edit_distance`,
+    `serialize_many_sparse`, `serialize_sparse`, `sparse_expand_dims`, `sparse_from_dense`,
+    `sparse_merge`, `sparse_placeholder`, `sparse_reorder`, `sparse_reset_shape`,
+    `sparse_retain`, `sparse_tensor_to_dense`, `sparse_to_dense`, `sparse_to_indicator`,
+    `sparse_transpose`, `SparseTensor`, `SparseTensorValue`.
 
 Random numbers (`headrace.ops.random`):
 
@@ -461,6 +462,11 @@ from headrace.ops.sparse.layout import (
 )
 from headrace.ops.sparse.placeholder import sparse_placeholder
 from headrace.ops.sparse.reorder import sparse_reorder
+from headrace.ops.sparse.serialize import (
+    deserialize_many_sparse,
+    serialize_many_sparse,
+    serialize_sparse,
+)
 from headrace.ops.sparse.tensor import (
     SparseTensor,
     SparseTensorValue,
@@ -648,6 +654,7 @@ __all__ = [
     "decode_png",
     "decode_raw",
     "depth_to_space",
+    "deserialize_many_sparse",
     "diag",
     "diag_part",
     "div_no_nan",
@@ -840,6 +847,8 @@ __all__ = [
     "segment_sum",
     "selu",
     "sequence_mask",
+    "serialize_many_sparse",
+    "serialize_sparse",
     "serialize_tensor",
     "setdiff1d",
     "shape",

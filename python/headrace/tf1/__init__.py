@@ -238,6 +238,7 @@ from headrace.ops.sparse.ids import sparse_to_indicator
 from headrace.ops.sparse.layout import sparse_reset_shape, sparse_transpose
 from headrace.ops.sparse.placeholder import sparse_placeholder
 from headrace.ops.sparse.reorder import sparse_reorder
+from headrace.ops.sparse.serialize import deserialize_many_sparse
 from headrace.ops.sparse.tensor import (
     SparseTensor,
     SparseTensorValue,
@@ -397,7 +398,11 @@ from headrace.tf1.adapters.records import (
     parse_example,
     parse_single_example,
 )
-from headrace.tf1.adapters.sparse import sparse_merge
+from headrace.tf1.adapters.sparse import (
+    serialize_many_sparse,
+    serialize_sparse,
+    sparse_merge,
+)
 from headrace.tf1.adapters.strings import (
     reduce_join,
     string_split,
@@ -581,6 +586,7 @@ __all__ = [
     "decode_json_example",
     "decode_raw",
     "depth_to_space",
+    "deserialize_many_sparse",
     "device",
     "diag",
     "diag_part",
@@ -768,6 +774,8 @@ __all__ = [
     "segment_prod",
     "segment_sum",
     "sequence_mask",
+    "serialize_many_sparse",
+    "serialize_sparse",
     "serialize_tensor",
     "set_random_seed",
     "setdiff1d",

@@ -25,6 +25,7 @@ from headrace.ops.records.features import (
 )
 from headrace.ops.records.parse_sequence_example import parse_single_sequence_example
 from headrace.ops.records.tensor_proto import parse_tensor, serialize_tensor
+from headrace.ops.sparse.serialize import deserialize_many_sparse
 from headrace.ops.strings.base64 import decode_base64, encode_base64
 from headrace.records import TFRecordWriter, tf_record_iterator
 from headrace.tf1.adapters.image import decode_image
@@ -34,6 +35,7 @@ from headrace.tf1.adapters.records import (
     parse_example,
     parse_single_example,
 )
+from headrace.tf1.adapters.sparse import serialize_many_sparse, serialize_sparse
 from headrace.tf1.namespace import namespace
 
 if TYPE_CHECKING:
@@ -63,6 +65,7 @@ __all__ = [
     "decode_json_example",
     "decode_png",
     "decode_raw",
+    "deserialize_many_sparse",
     "encode_base64",
     "encode_jpeg",
     "encode_png",
@@ -75,6 +78,8 @@ __all__ = [
     "parse_single_sequence_example",
     "parse_tensor",
     "read_file",
+    "serialize_many_sparse",
+    "serialize_sparse",
     "serialize_tensor",
     "tf_record_iterator",
     "write_file",

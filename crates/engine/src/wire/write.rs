@@ -13,6 +13,12 @@ impl Message {
         self
     }
 
+    /// A number without a field, as strings have their lengths in the content of a tensor.
+    pub fn length(mut self, value: u64) -> Self {
+        self.push_varint(value);
+        self
+    }
+
     pub fn bytes(mut self, number: u64, value: &[u8]) -> Self {
         self.push_tag(number, DELIMITED);
         self.push_varint(value.len() as u64);

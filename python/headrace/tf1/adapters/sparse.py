@@ -1,15 +1,38 @@
 """Sparse tensors under the names of TensorFlow 1.
 
-Source: `tf.sparse_merge` of TensorFlow 1.15.
+Source: `tf.sparse_merge` and `tf.serialize_sparse` of TensorFlow 1.15.
 """
 
 from collections.abc import Sequence
 
 from headrace import ops
-from headrace.graph import TensorLike
+from headrace.dtypes import DTypeLike, string
+from headrace.graph import Tensor, TensorLike
 from headrace.ops import SparseTensor
 
-__all__ = ["sparse_merge"]
+__all__ = ["serialize_many_sparse", "serialize_sparse", "sparse_merge"]
+
+
+def serialize_sparse(
+    sp_input: SparseTensor, name: str | None = None, out_type: DTypeLike = string
+) -> Tensor:
+    """Calls `ops.serialize_sparse`, with its arguments in another order.
+
+    Raises:
+        TypeError: As `ops.serialize_sparse`.
+    """
+    return ops.serialize_sparse(sp_input, out_type, name)
+
+
+def serialize_many_sparse(
+    sp_input: SparseTensor, name: str | None = None, out_type: DTypeLike = string
+) -> Tensor:
+    """Calls `ops.serialize_many_sparse`, with its arguments in another order.
+
+    Raises:
+        TypeError: As `ops.serialize_many_sparse`.
+    """
+    return ops.serialize_many_sparse(sp_input, out_type, name)
 
 
 def sparse_merge(

@@ -73,6 +73,25 @@ impl Kernel for SerializeTensor {
 }
 
 fn serialize(tensor: &Tensor) -> Vec<u8> {
+    let message = described(tensor);
+    let message = tensor.string_values().iter().fold(message, |message, value| message.bytes(STRINGS, value));
+    message.into_bytes()
+}
+
+/// As `serialize`, with strings in the content: their lengths, then their bytes.
+pub(crate) fn serialize_content(tensor: &Tensor) -> Vec<u8> {
+    let strings = tensor.string_values();
+    if strings.is_empty() {
+        return described(tensor).into_bytes();
+    }
+    let lengths = strings.iter().fold(Message::default(), |lengths, string| lengths.length(string.len() as u64));
+    let mut content = lengths.into_bytes();
+    strings.iter().for_each(|string| content.extend_from_slice(string));
+    described(tensor).bytes(CONTENT, &content).into_bytes()
+}
+
+/// The type, the shape and, but for strings, the elements of a tensor.
+fn described(tensor: &Tensor) -> Message {
     let shape = tensor.shape().iter().fold(Message::default(), |shape, size| {
         let dim = Message::default();
         shape.message(SHAPE, if *size > 0 { dim.varint(1, *size as u64) } else { dim })
@@ -81,8 +100,7 @@ fn serialize(tensor: &Tensor) -> Vec<u8> {
     if !tensor.bytes().is_empty() {
         message = message.bytes(CONTENT, tensor.bytes());
     }
-    let message = tensor.string_values().iter().fold(message, |message, value| message.bytes(STRINGS, value));
-    message.into_bytes()
+    message
 }
 
 /// The fields of a message that describe its tensor, without the values.
@@ -93,7 +111,8 @@ struct Header<'a> {
     content: &'a [u8],
 }
 
-fn parse(message: &Bytes) -> Result<Tensor> {
+/// The tensor of a message.
+pub(crate) fn parse(message: &Bytes) -> Result<Tensor> {
     let malformed = || {
         let text = excerpt(message);
         Error::invalid_argument(format!(

@@ -2,6 +2,7 @@
 
 pub mod merge;
 pub mod reorder;
+pub mod serialize;
 pub mod table;
 pub mod to_dense;
 
@@ -35,6 +36,9 @@ fn numbers<'t>(tensor: &'t Tensor, rank: usize, what: &str) -> Result<&'t [i64]>
 /// The kernel for operations of type `op_type`, or `None` if this room has none.
 pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
     Ok(Some(match op_type {
+        "DeserializeManySparse" => Arc::new(serialize::DeserializeManySparse::from_attrs(attrs)?),
+        "SerializeManySparse" => Arc::new(serialize::SerializeManySparse),
+        "SerializeSparse" => Arc::new(serialize::SerializeSparse),
         "SparseMerge" => Arc::new(merge::SparseMerge::from_attrs(attrs)?),
         "SparseReorder" => Arc::new(reorder::SparseReorder),
         "SparseToDense" => Arc::new(to_dense::SparseToDense::from_attrs(attrs)?),

@@ -1,0 +1,100 @@
+//! `SerializeSparse`, `SerializeManySparse`, `DeserializeManySparse`: sparse tensors as three strings each, the messages of
+//! their indices, values and shapes.
+//!
+//! Source: `tf.serialize_sparse`, `tf.serialize_many_sparse` and `tf.deserialize_many_sparse` of TensorFlow 1.15.
+
+use crate::error::{Error, Result};
+use crate::kernel::{Kernel, Outputs, Step, Tensors};
+use crate::kernels::attrs::Attrs;
+use crate::kernels::expect_inputs;
+use crate::kernels::records::tensor_proto;
+use crate::run::Run;
+use crate::sparse::SparseTensor;
+use crate::tensor::Tensor;
+use crate::tensor::allocate;
+use crate::tensor::dtype::DType;
+use crate::tensor::shape::Shape;
+use bytes::Bytes;
+
+/// How many strings a sparse tensor becomes.
+const NUM_PARTS: usize = 3;
+
+/// One sparse tensor as a vector of strings.
+pub struct SerializeSparse;
+
+impl Kernel for SerializeSparse {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        let parts: &[Tensor; NUM_PARTS] = expect_inputs(&inputs)?;
+        for (part, (rank, what)) in parts.iter().zip([(2, "indices"), (1, "values"), (1, "shape")]) {
+            if part.shape().len() != rank {
+                let kind = if rank == 2 { "matrix" } else { "vector" };
+                let text = format!("Input {what} should be a {kind} but received shape {}", part.shape());
+                return Err(Error::invalid_argument(text));
+            }
+        }
+        let strings = parts.iter().map(tensor_proto::serialize_content).map(Bytes::from).collect();
+        Tensor::strings(Shape::new(&[NUM_PARTS]), strings).map(Step::one)
+    }
+}
+
+/// Each row of the first dimension as a row of strings.
+pub struct SerializeManySparse;
+
+impl Kernel for SerializeManySparse {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        let [indices, values, dense_shape] = expect_inputs(&inputs)?;
+        let rows = SparseTensor::new(indices, values.clone(), dense_shape)?.rows(None)?;
+        let shape = Shape::new(&[rows.len(), NUM_PARTS]);
+        let mut strings: Vec<Bytes> = allocate::elements(DType::String, &shape).room()?;
+        for row in rows {
+            strings.extend(row.into_parts()?.iter().map(tensor_proto::serialize_content).map(Bytes::from));
+        }
+        Tensor::strings(shape, strings).map(Step::one)
+    }
+}
+
+/// Rows of strings as one sparse tensor with one more dimension.
+pub struct DeserializeManySparse {
+    dtype: DType,
+}
+
+impl DeserializeManySparse {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
+        Ok(Self { dtype: attrs.dtype("dtype")? })
+    }
+}
+
+impl Kernel for DeserializeManySparse {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        let [serialized] = expect_inputs(&inputs)?;
+        let [num_rows, NUM_PARTS] = serialized.shape()[..] else {
+            let text = format!("Serialized sparse should have 3 columns, but has shape {}", serialized.shape());
+            return Err(Error::invalid_argument(text));
+        };
+        if num_rows == 0 {
+            return Err(Error::invalid_argument(format!(
+                "Serialized sparse should have at least 1 serialized tensor, but has a zero dimension {}",
+                serialized.shape()
+            )));
+        }
+        let rows = serialized.string_values().chunks_exact(NUM_PARTS).map(sparse_tensor);
+        let rows = rows.collect::<Result<Vec<_>>>()?;
+        SparseTensor::stack(&rows, self.dtype)?.into_parts().map(|parts| Step::Done(Outputs::from_iter(parts)))
+    }
+}
+
+/// The sparse tensor of three messages.
+fn sparse_tensor(messages: &[Bytes]) -> Result<SparseTensor> {
+    let [indices, values, dense_shape] = messages else {
+        return Err(Error::internal(format!("a sparse tensor of {} strings", messages.len())));
+    };
+    let [indices, dense_shape] = [(indices, "indices"), (dense_shape, "shape")].map(|(message, what)| {
+        let tensor = tensor_proto::parse(message)?;
+        match tensor.dtype() {
+            DType::Int64 => Ok(tensor),
+            other => Err(Error::invalid_argument(format!("Expected serialized {what} of type int64, but got {other}"))),
+        }
+    });
+    SparseTensor::new(&indices?, tensor_proto::parse(values)?, &dense_shape?)
+}

@@ -1,0 +1,122 @@
+"""Sparse tensors as strings, which queues and files can hold.
+
+Source: `tf.serialize_sparse`, `tf.serialize_many_sparse` and `tf.deserialize_many_sparse` of
+TensorFlow 1.15.
+"""
+
+from headrace import dtypes
+from headrace.dtypes import DType, DTypeLike, as_dtype
+from headrace.graph import Tensor, TensorLike, define
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
+from headrace.ops.framework.inference import ShapeConflict, check_rank
+from headrace.ops.sparse.tensor import SparseTensor
+from headrace.shapes import TensorShape
+
+__all__ = ["deserialize_many_sparse", "serialize_many_sparse", "serialize_sparse"]
+
+_NUM_PARTS = 3
+
+
+def serialize_sparse(
+    sp_input: SparseTensor, out_type: DTypeLike = dtypes.string, name: str | None = None
+) -> Tensor:
+    """Returns a sparse tensor as three strings: its indices, values and shape.
+
+    Args:
+        sp_input: The sparse tensor.
+        out_type: string.
+        name: Name of the operation.
+
+    Returns:
+        Strings, (3,): serialized `TensorProto`s.
+
+    Raises:
+        TypeError: If it is no sparse tensor, or `out_type` is another type.
+    """
+    return _serialize("SerializeSparse", sp_input, TensorShape([_NUM_PARTS]), out_type, name)
+
+
+def serialize_many_sparse(
+    sp_input: SparseTensor, out_type: DTypeLike = dtypes.string, name: str | None = None
+) -> Tensor:
+    """Returns each row of a sparse tensor as three strings.
+
+    Args:
+        sp_input: The sparse tensor, of at least two dimensions.
+        out_type: string.
+        name: Name of the operation.
+
+    Returns:
+        Strings, (rows, 3): see `serialize_sparse`.
+
+    Raises:
+        InvalidArgumentError: When run: it has one dimension, or indices that are out of range.
+        TypeError: If it is no sparse tensor, or `out_type` is another type.
+    """
+    shape = TensorShape([None, _NUM_PARTS])
+    return _serialize("SerializeManySparse", sp_input, shape, out_type, name)
+
+
+def deserialize_many_sparse(
+    serialized_sparse: TensorLike,
+    dtype: DTypeLike,
+    rank: int | None = None,
+    name: str | None = None,
+) -> SparseTensor:
+    """Stacks sparse tensors that were serialized.
+
+    Args:
+        serialized_sparse: Strings, (number, 3), of `serialize_sparse` or `serialize_many_sparse`.
+        dtype: Type of their elements.
+        rank: How many dimensions the result has; None if that is not known.
+        name: Name of the operation.
+
+    Returns:
+        A sparse tensor with one more dimension in front, as large as the largest of them in each
+        other one.
+
+    Raises:
+        InvalidArgumentError: When run: there are none, they are damaged, or differ in type or rank.
+        ValueError: If there are not three columns.
+    """
+    kind = as_dtype(dtype)
+
+    def infer(strings: Tensor) -> Outputs:
+        check_rank(strings.shape, 2)
+        width = strings.shape[1].value if strings.shape.rank else None
+        if width not in (None, _NUM_PARTS):
+            raise ShapeConflict(f"Dimension must be {_NUM_PARTS} but is {width}")
+        return [
+            (dtypes.int64, TensorShape([None, rank])),
+            (kind, TensorShape([None])),
+            (dtypes.int64, TensorShape([rank])),
+        ]
+
+    inputs = [Input("serialized_sparse", serialized_sparse, dtypes.string)]
+    attrs = {"dtype": kind}
+    op = apply_op("DeserializeManySparse", inputs, infer, name=name, attrs=attrs)
+    return SparseTensor(*op.outputs)
+
+
+def _serialize(
+    op_type: str, sparse: SparseTensor, shape: TensorShape, out_type: DTypeLike, name: str | None
+) -> Tensor:
+    if not isinstance(sparse, SparseTensor):
+        raise TypeError("Input must be a SparseTensor.")
+    kind: DType = as_dtype(out_type)
+    if kind != dtypes.string:
+        raise TypeError(f"{name or op_type}: got out_type {kind.name}, expected string.")
+    inputs = [
+        Input("sparse_indices", sparse.indices, dtypes.int64),
+        Input("sparse_values", sparse.values),
+        Input("sparse_shape", sparse.dense_shape, dtypes.int64),
+    ]
+    outputs = [(dtypes.string, shape)]
+    attrs = {"out_type": kind}
+    op = apply_op(op_type, inputs, lambda *_: outputs, name=name, attrs=attrs)
+    return op.outputs[0]
+
+
+define("DeserializeManySparse")
+define("SerializeManySparse")
+define("SerializeSparse")
