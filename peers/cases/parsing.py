@@ -155,3 +155,49 @@ def sparse_with_too_few_indices(tf: Any, keys: Any, size: Any, already_sorted: b
     """More values than indices."""
     feature = tf.SparseFeature(keys, "v", tf.float32, size, already_sorted)
     return tf.parse_single_example(SHORT, {"s": feature})
+
+
+def _sequence(tf: Any, sizes: Any, steps: Any, words: Any) -> bytes:
+    """A `SequenceExample` with two lists."""
+    train = tf.train
+
+    def texts(values: Any) -> Any:
+        return train.Feature(bytes_list=train.BytesList(value=[v.encode() for v in values]))
+
+    def numbers(values: Any) -> Any:
+        return train.Feature(int64_list=train.Int64List(value=values))
+
+    context = {"size": numbers(sizes)} if sizes else {}
+    lists = {
+        "steps": train.FeatureList(feature=[numbers(step) for step in steps]),
+        "words": train.FeatureList(feature=[texts(row) for row in words]),
+    }
+    message = train.SequenceExample(
+        context=train.Features(feature=context),
+        feature_lists=train.FeatureLists(feature_list=lists),
+    )
+    data: bytes = message.SerializeToString()
+    return data
+
+
+@case(
+    [[[[1, 2], [[1], [2]], [["a"], ["b", "c"]]], [[3, 4], [[5]], []]]],
+    [[[[1, 2], [], []]]],
+    [[[None, [[1]], []]]],
+    [[[[1], [[1]], []]]],
+    [[[[1, 2], [[1, 2]], []]]],
+)
+def sequences(tf: Any, examples: Any) -> Any:
+    """Batches of `SequenceExample`s."""
+    records = [_sequence(tf, *parts) for parts in examples]
+    parsed = tf.io.parse_sequence_example(
+        records,
+        {"size": tf.FixedLenFeature([2], tf.int64)},
+        {
+            "steps": tf.FixedLenSequenceFeature([], tf.int64),
+            "words": tf.VarLenFeature(tf.string),
+        },
+    )
+    shapes = [str(part.shape) for part in (parsed[0]["size"], parsed[1]["steps"])]
+    with tf.Session() as session:
+        return shapes, session.run(parsed)

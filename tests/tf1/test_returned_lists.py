@@ -215,6 +215,9 @@ RETURNED: dict[str, Callable[[World], Any]] = {
     "identity_n": lambda w: tf.identity_n([w.x, w.x]),
     "parse_example": lambda w: tf.parse_example([b""], w.features),
     "parse_single_example": lambda w: tf.parse_single_example(b"", w.features),
+    "io.parse_sequence_example": lambda w: tf.io.parse_sequence_example(
+        [b""], w.features, w.sequences
+    ),
     "parse_single_sequence_example": lambda w: tf.parse_single_sequence_example(
         b"", w.features, w.sequences
     ),

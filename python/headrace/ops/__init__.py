@@ -69,8 +69,8 @@ Decoding records (`headrace.ops.records`):
 
     `decode_compressed`, `decode_csv`, `decode_json_example`, `decode_raw`, `FixedLenFeature`,
     `FixedLenSequenceFeature`, `parse_example`, `parse_single_example`,
-    `parse_single_sequence_example`, `parse_tensor`, `serialize_tensor`, `SparseFeature`,
-    `VarLenFeature`.
+    `parse_sequence_example`, `parse_single_sequence_example`, `parse_tensor`,
+    `serialize_tensor`, `SparseFeature`, `VarLenFeature`.
 
 Images (`headrace.ops.image`):
 
@@ -450,7 +450,10 @@ from headrace.ops.records.features import (
     VarLenFeature,
 )
 from headrace.ops.records.parse_example import parse_example, parse_single_example
-from headrace.ops.records.parse_sequence_example import parse_single_sequence_example
+from headrace.ops.records.parse_sequence_example import (
+    parse_sequence_example,
+    parse_single_sequence_example,
+)
 from headrace.ops.records.tensor_proto import parse_tensor, serialize_tensor
 from headrace.ops.sparse.edit_distance import edit_distance
 from headrace.ops.sparse.elements import sparse_from_dense, sparse_retain
@@ -767,6 +770,7 @@ __all__ = [
     "pad",
     "pad_to_bounding_box",
     "parse_example",
+    "parse_sequence_example",
     "parse_single_example",
     "parse_single_sequence_example",
     "parse_tensor",

@@ -23,7 +23,10 @@ from headrace.ops.records.features import (
     SparseFeature,
     VarLenFeature,
 )
-from headrace.ops.records.parse_sequence_example import parse_single_sequence_example
+from headrace.ops.records.parse_sequence_example import (
+    parse_sequence_example,
+    parse_single_sequence_example,
+)
 from headrace.ops.records.tensor_proto import parse_tensor, serialize_tensor
 from headrace.ops.sparse.serialize import deserialize_many_sparse
 from headrace.ops.strings.base64 import decode_base64, encode_base64
@@ -74,6 +77,7 @@ __all__ = [
     "match_filenames_once",
     "matching_files",
     "parse_example",
+    "parse_sequence_example",
     "parse_single_example",
     "parse_single_sequence_example",
     "parse_tensor",

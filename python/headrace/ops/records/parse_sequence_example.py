@@ -1,19 +1,22 @@
 """Parsing `SequenceExample` protocol buffers into tensors.
 
-Source: `tf.parse_single_sequence_example` of TensorFlow 1.15.
+Source: `tf.parse_single_sequence_example` and `tf.io.parse_sequence_example` of TensorFlow 1.15.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from headrace.dtypes import string
-from headrace.graph import TensorLike, define, graph_of, name_scope
+from headrace.dtypes import DType, int64, string
+from headrace.graph import Tensor, TensorLike, define, graph_of, name_scope
+from headrace.ops.array.shape import shape
 from headrace.ops.framework.conversion import convert_to_tensor
+from headrace.ops.math.cast import cast
 from headrace.ops.records.features import FeaturePlan, Features, FixedLenSequenceFeature
+from headrace.ops.sparse.tensor import SparseTensor
 from headrace.shapes import TensorShape
 
-__all__ = ["parse_single_sequence_example"]
+__all__ = ["parse_sequence_example", "parse_single_sequence_example"]
 
 
 def parse_single_sequence_example(
@@ -47,42 +50,137 @@ def parse_single_sequence_example(
     """
     if not (context_features or sequence_features):
         raise ValueError("Missing features.")
-    context = FeaturePlan(context_features or {}, "context")
-    lists = FeaturePlan(sequence_features or {}, "lists")
-    for feature in lists.dense.values():
-        if feature.default is not None:
-            raise ValueError(
-                f"Value feature_list_dense_defaults[{feature.key}] must be None, got "
-                f"{feature.default!r}."
-            )
-    given = sequence_features or {}
-    optional = [key for key in lists.dense if _may_be_missing(given[key])]
-    outputs = [*context.outputs(None), *lists.outputs(TensorShape([None]))]
+    plan = _Plan(context_features, sequence_features)
     with name_scope(name, "ParseSingleSequenceExample", [serialized]):
         record = convert_to_tensor(serialized, dtype=string, name="serialized")
         if not record.shape.is_compatible_with([]):
             raise ValueError(f"Input serialized must be a scalar, got shape {record.shape}")
         debug_name = "" if example_name is None else example_name
         label = convert_to_tensor(debug_name, dtype=string, name="debug_name")
-        inputs = [record, label, *context.defaults()]
+        outputs = [*plan.context.outputs(None), *plan.lists.outputs(TensorShape([None]))]
+        found = plan.add("ParseSingleSequenceExample", [record, label], outputs)
+    return plan.restore(found)
+
+
+def parse_sequence_example(
+    serialized: TensorLike,
+    context_features: Features | None = None,
+    sequence_features: Features | None = None,
+    example_names: TensorLike | None = None,
+    name: str | None = None,
+) -> tuple[dict[str, Any], dict[str, Any], dict[str, Tensor]]:
+    """Parses a vector of serialized `SequenceExample`s. Only the features asked for are decoded.
+
+    Args:
+        serialized: Strings, (batch,); a scalar is parsed by itself.
+        context_features: As for `parse_single_sequence_example`.
+        sequence_features: See there.
+        example_names: A name for each example, in errors; or None.
+        name: Name of the operation.
+
+    Returns:
+        What was parsed of the contexts and of the lists, by name, each with one more dimension in
+        front than `parse_single_sequence_example` gives; and the number of rows that each
+        `FixedLenSequenceFeature` has in each example, int64, (batch,). Behind those rows stand
+        zeros or empty strings, as many as the longest list of the batch has more.
+
+    Raises:
+        InvalidArgumentError: When run: as `parse_single_sequence_example`.
+        ValueError: If nothing is asked for, a feature is incomplete or of another kind, or
+            `serialized` has more dimensions.
+    """
+    if not (context_features or sequence_features):
+        raise ValueError(
+            "Both `context_features` and `sequence_features` argument are None, but at least one "
+            "should have values."
+        )
+    records = convert_to_tensor(serialized, dtype=string, name="serialized")
+    if records.shape.rank == 0:
+        context, lists = parse_single_sequence_example(
+            records, context_features, sequence_features, example_names, name
+        )
+        sizes = {
+            key: cast(shape(value)[0], int64)
+            for key, value in lists.items()
+            if not isinstance(value, SparseTensor)
+        }
+        return context, lists, sizes
+    records.shape.assert_has_rank(1)
+    plan = _Plan(context_features, sequence_features)
+    with name_scope(name, "ParseSequenceExample", [records]):
+        given = [] if example_names is None else example_names
+        names = convert_to_tensor(given, dtype=string, name="debug_name")
+        [rows] = [None] if records.shape.rank is None else records.shape.as_list()
+        outputs = [*plan.context.outputs(TensorShape([rows])), *plan.batched_lists(rows)]
+        outputs += [(int64, TensorShape([rows]))] * len(plan.lists.dense)
+        found = plan.add("ParseSequenceExample", [records, names], outputs)
+    split = len(found) - len(plan.lists.dense)
+    lengths = dict(zip(plan.lists.dense, found[split:], strict=True))
+    return *plan.restore(found[:split]), lengths
+
+
+class _Plan:
+    """What is asked for of the contexts and of the lists.
+
+    Raises:
+        ValueError: If a feature is incomplete or of another kind.
+    """
+
+    def __init__(
+        self, context_features: Features | None, sequence_features: Features | None
+    ) -> None:
+        given = sequence_features or {}
+        self.context = FeaturePlan(context_features or {}, "context")
+        self.lists = FeaturePlan(given, "lists")
+        for feature in self.lists.dense.values():
+            if feature.default is not None:
+                raise ValueError(
+                    f"Value feature_list_dense_defaults[{feature.key}] must be None, got "
+                    f"{feature.default!r}."
+                )
+        self._optional = [key for key in self.lists.dense if _may_be_missing(given[key])]
+
+    def batched_lists(self, rows: int | None) -> list[tuple[DType, TensorShape]]:
+        """Returns types and static shapes of the lists of a batch."""
+        sparse = self.lists.sparse
+        return [
+            *((int64, TensorShape([None, 3])) for _ in sparse),
+            *((dtype, TensorShape([None])) for dtype in sparse.values()),
+            *((int64, TensorShape([3])) for _ in sparse),
+            *(
+                (feature.dtype, TensorShape([rows, None]).concatenate(feature.shape))
+                for feature in self.lists.dense.values()
+            ),
+        ]
+
+    def add(
+        self, op_type: str, inputs: list[Tensor], outputs: list[tuple[DType, TensorShape]]
+    ) -> list[Tensor]:
+        """Adds the operation and returns its outputs."""
+        inputs = [*inputs, *self.context.defaults()]
         op = graph_of(inputs).create_op(
-            "ParseSingleSequenceExample",
+            op_type,
             inputs,
             [dtype for dtype, _ in outputs],
             output_shapes=[shape for _, shape in outputs],
-            name="ParseSingleSequenceExample",
+            name=op_type,
             attrs={
-                **context.attrs("context_"),
-                **lists.attrs("feature_list_"),
-                "feature_list_dense_missing_assumed_empty": optional,
+                **self.context.attrs("context_"),
+                **self.lists.attrs("feature_list_"),
+                "feature_list_dense_missing_assumed_empty": self._optional,
             },
         )
-    split = 3 * len(context.sparse) + len(context.dense)
-    return context.restore(op.outputs[:split]), lists.restore(op.outputs[split:])
+        return op.outputs
+
+    def restore(self, outputs: list[Tensor]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Returns what was parsed of the context and of the lists, by name."""
+        split = 3 * len(self.context.sparse) + len(self.context.dense)
+        return self.context.restore(outputs[:split]), self.lists.restore(outputs[split:])
 
 
 def _may_be_missing(feature: object) -> bool:
     return isinstance(feature, FixedLenSequenceFeature) and bool(feature.allow_missing)
 
 
+define("ParseSequenceExample", is_own=True)
 define("ParseSingleSequenceExample", is_own=True)

@@ -20,6 +20,7 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
         "DecodeRaw" => Arc::new(decode_raw::DecodeRaw::from_attrs(attrs)?),
         "ParseExample" => Arc::new(parse_example::batch::ParseExample::from_attrs(attrs)?),
         "ParseSingleExample" => Arc::new(parse_example::single::ParseSingleExample::from_attrs(attrs)?),
+        "ParseSequenceExample" => Arc::new(parse_sequence_example::batch::ParseSequenceExample::from_attrs(attrs)?),
         "ParseSingleSequenceExample" => {
             Arc::new(parse_sequence_example::ParseSingleSequenceExample::from_attrs(attrs)?)
         }

@@ -9,6 +9,8 @@
 //! Source: `tensorflow/core/example/example.proto`; `tf.parse_single_sequence_example` of TensorFlow 1.15. The features
 //! themselves are decoded as in [`parse_example`](super::parse_example).
 
+pub mod batch;
+
 use super::parse_example::column::Column;
 use super::parse_example::feature::{DenseFeature, Extent, SparseFeature, check_type};
 use super::parse_example::features::{Features, Found, keys, malformed};
@@ -66,7 +68,14 @@ impl ParseSingleSequenceExample {
 
 impl Kernel for ParseSingleSequenceExample {
     fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
-        let [serialized, name, defaults @ ..] = inputs.as_slice() else {
+        self.parse(inputs.as_slice()).map(Step::Done)
+    }
+}
+
+impl ParseSingleSequenceExample {
+    /// What the kernel returns for its inputs.
+    fn parse(&self, inputs: &[Tensor]) -> Result<Outputs> {
+        let [serialized, name, defaults @ ..] = inputs else {
             return Err(Error::internal("no serialized SequenceExample or no name given"));
         };
         let example = Example { bytes: scalar(serialized)?, name: shown_name(name.string_scalar("debug_name")?) };
@@ -90,11 +99,9 @@ impl Kernel for ParseSingleSequenceExample {
             }
             outputs.push(dense_list(feature, found, &example)?);
         }
-        Ok(Step::Done(outputs))
+        Ok(outputs)
     }
-}
 
-impl ParseSingleSequenceExample {
     fn push_sparse_lists(&self, lists: &Found, example: &Example, outputs: &mut Outputs) -> Result<()> {
         let columns = self.lists.with_sparse(lists).map(|(feature, found)| sparse_list(feature, found, example));
         let columns = columns.collect::<Result<Vec<_>>>()?;
