@@ -135,6 +135,7 @@ def test_a_consumer_that_waits_and_holds_nothing_may_go_on_waiting(session, path
 
 def test_threads_save_one_after_the_other(lines, session, tmp_path):
     with running(session):
+        wait_until(lambda: session.run(lines.size) == 3)
         paths = [tmp_path / str(number) for number in range(4)]
         calls = [Call(lambda path=path: checkpoint.save(session, path)) for path in paths]
         for call in calls:
