@@ -193,7 +193,7 @@ def fullness(tf: Any) -> Any:
 
 @case()
 def taken_until_it_is_closed(tf: Any) -> Any:
-    """A loop asks whether the queue is closed before it asks for more."""
+    """A loop takes what there is, and ends when the queue says that it is closed."""
     numbers = tf.train.input_producer(list(range(5)), num_epochs=2, shuffle=False, name="numbers")
     queue = tf.FIFOQueue(capacity=10, dtypes=[tf.string], name="consumed")
     runner = tf.train.QueueRunner(queue, [queue.enqueue(tf.as_string(numbers.dequeue()))])
@@ -204,8 +204,10 @@ def taken_until_it_is_closed(tf: Any) -> Any:
         threads = tf.train.start_queue_runners(sess=session, coord=coord)
         threads += runner.create_threads(session, coord=coord, daemon=True, start=True)
         try:
-            while not (session.run(is_closed) and len(values) == 10):
+            while len(values) < 10:
                 values.append(session.run(value))
+            while not session.run(is_closed):  # The runner closes it after the last element.
+                pass
         finally:
             coord.request_stop()
             coord.join(threads)
