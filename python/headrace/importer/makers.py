@@ -79,6 +79,14 @@ def _dequeue_many(node: Node) -> Outputs:
     return [(dtype, prefix.concatenate(shape)) for dtype, shape in _dequeue(node)]
 
 
+def _taken(node: Node) -> Outputs:
+    rows = None if node.attrs["allow_small_batch"] else ops.constant_value(node.inputs[1])
+    prefix = TensorShape([None if rows is None else int(rows)])
+    shapes = node.inputs[0].op.attrs["shapes"]
+    values = zip(node.attrs["component_types"], map(prefix.concatenate, shapes), strict=True)
+    return [(dtypes.int64, prefix), (dtypes.string, prefix), *values]
+
+
 def _unstaged(node: Node) -> Outputs:
     return [(dtype, unknown_shape()) for dtype in node.attrs["dtypes"]]
 
@@ -421,6 +429,10 @@ _QUEUES: Final[dict[str, Maker]] = {
     **dict.fromkeys(("Stage", "StageClear"), native(lambda _: [])),
     **dict.fromkeys(("StagePeek", "Unstage"), native(_unstaged)),
     "StageSize": _one(dtypes.int32),
+    "Barrier": native(lambda _: [(dtypes.string._as_ref, TensorShape([2]))]),
+    **dict.fromkeys(("BarrierClose", "BarrierInsertMany"), native(lambda _: [])),
+    **dict.fromkeys(("BarrierIncompleteSize", "BarrierReadySize"), _one(dtypes.int32)),
+    "BarrierTakeMany": native(_taken),
     **dict.fromkeys(
         (
             *("FixedLengthRecordReaderV2", "IdentityReaderV2", "TFRecordReaderV2"),

@@ -91,8 +91,8 @@ Images (`headrace.ops.image`):
 
 Queues in a graph (`headrace.ops.queues`):
 
-    `FIFOQueue`, `PaddingFIFOQueue`, `PriorityQueue`, `QueueBase`, `RandomShuffleQueue`,
-    `StagingArea`.
+    `Barrier`, `FIFOQueue`, `PaddingFIFOQueue`, `PriorityQueue`, `QueueBase`,
+    `RandomShuffleQueue`, `StagingArea`.
 
 Readers and whole files (`headrace.ops.readers`):
 
@@ -424,6 +424,7 @@ from headrace.ops.math.spread import (
 )
 from headrace.ops.math.top_k import in_top_k, top_k
 from headrace.ops.math.trigonometry import acos, asin, atan, atan2, cos, cosh, sin, sinh, tan
+from headrace.ops.queues.barrier import Barrier
 from headrace.ops.queues.kinds import FIFOQueue, PaddingFIFOQueue, PriorityQueue, RandomShuffleQueue
 from headrace.ops.queues.queue import QueueBase
 from headrace.ops.queues.staging import StagingArea
@@ -545,6 +546,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AUTO_REUSE",
+    "Barrier",
     "FIFOQueue",
     "FixedLenFeature",
     "FixedLenSequenceFeature",

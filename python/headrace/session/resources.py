@@ -16,7 +16,9 @@ from headrace.shapes import TensorShape, bracketed
 __all__ = ["Resource", "Resources", "make_fresh"]
 
 Resource: TypeAlias = (
-    engine.LookupTable
+    engine.Barrier
+    | engine.LookupTable
+    | engine.MutableTable
     | engine.Queue
     | engine.RandomGenerator
     | engine.Reader
@@ -105,15 +107,34 @@ def _make(op: Operation, name: str) -> Resource:
     if role is Role.SPARSE_TABLE:
         return engine.SparseTable()
     try:
+        if role is Role.BARRIER:
+            return engine.Barrier(name, *_types_and_shapes(op))
         if role is Role.LOOKUP_TABLE:
-            types = op.attrs["key_dtype"], op.attrs["value_dtype"]
-            return engine.LookupTable(*(dtype.as_datatype_enum for dtype in types))
+            return _make_table(op)
         if role is Role.READER:
             return engine.Reader(op.name, op.type, op.attrs)
         return _make_queue(op, name)
     except engine.EngineError as error:
         code, message, _, cause = error.args
         engine.raise_op_error(engine.EngineError(code, message, op.name, cause), op.graph)
+
+
+def _make_table(op: Operation) -> engine.LookupTable | engine.MutableTable:
+    types = [op.attrs[key].as_datatype_enum for key in ("key_dtype", "value_dtype")]
+    if op.type == "HashTableV2":
+        return engine.LookupTable(*types)
+    shape: TensorShape = op.attrs.get("value_shape", TensorShape([]))
+    return engine.MutableTable(*types, [size or 0 for size in shape.as_list()])
+
+
+def _types_and_shapes(op: Operation) -> tuple[list[int], list[list[int | None]]]:
+    """The components of a barrier. TensorFlow takes a shape that is not known for a scalar's."""
+    types: list[DType] = op.attrs["component_types"]
+    shapes: list[TensorShape] = op.attrs["shapes"]
+    return (
+        [dtype.as_datatype_enum for dtype in types],
+        [[] if shape.rank is None else shape.as_list() for shape in shapes],
+    )
 
 
 def _make_queue(op: Operation, name: str) -> engine.Queue:
@@ -152,6 +173,20 @@ def _check_same(existing: Operation, op: Operation, name: str) -> None:
                 f"Shared table '{name}' is from {' to '.join(has_types)}, but one from "
                 f"{' to '.join(wanted_types)} was requested.",
             )
+    if op.definition.role is Role.BARRIER:
+        if existing.attrs["component_types"] != op.attrs["component_types"]:
+            text = (
+                f"component types {_type_names(existing)} but requested component types were "
+                f"{_type_names(op)}"
+            )
+        elif _types_and_shapes(existing) != _types_and_shapes(op):
+            text = (
+                f"component shapes {_shape_names(existing)} but requested component shapes were "
+                f"{_shape_names(op)}"
+            )
+        else:
+            return
+        raise errors.InvalidArgumentError(None, op, f"Shared barrier '{name}' has {text}")
     if op.definition.role is not Role.QUEUE:
         return
     has, wants = existing.attrs, op.attrs

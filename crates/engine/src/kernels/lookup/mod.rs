@@ -1,3 +1,4 @@
 //! Lookup tables.
 
+pub mod mutable;
 pub mod table;
