@@ -86,7 +86,12 @@ impl Barrier {
     pub fn insert(&self, component: usize, keys: &Tensor, values: &Tensor) -> Result<()> {
         self.check(component, keys, values)?;
         let mut state = self.state.lock();
-        if state.closed == Closed::ToAll || state.closed == Closed::ToNewKeys && state.incomplete.is_empty() {
+        let is_refused = match state.closed {
+            Closed::No => false,
+            Closed::ToNewKeys => keys.num_elements() > 0 && state.incomplete.is_empty(),
+            Closed::ToAll => true,
+        };
+        if is_refused {
             return Err(Error::cancelled(format!(
                 "Barrier {} is closed.  Pending enqueues cancelled: {}.  Number of new insertions: {}.  Number of \
                  incomplete keys: {}.",

@@ -108,7 +108,9 @@ impl MutableTable {
                 Tensor::strings(shape.clone(), elements.collect(strings)?)?
             }
             // They came as int32.
-            DType::Int32 => Tensor::from_values(shape.clone(), elements.collect(integers.map(|integer| integer as i32))?)?,
+            DType::Int32 => {
+                Tensor::from_values(shape.clone(), elements.collect(integers.map(|integer| integer as i32))?)?
+            }
             _ => Tensor::from_values(shape.clone(), elements.collect(integers)?)?,
         };
         let values = Tensor::stack_padded(self.value, &self.row, sorted.iter().map(|(_, value)| *value))?;
