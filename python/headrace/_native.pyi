@@ -144,9 +144,7 @@ class Reader:
 
 @final
 class Barrier:
-    def __new__(
-        cls, name: str, dtypes: list[int], shapes: list[list[int | None]]
-    ) -> Barrier: ...
+    def __new__(cls, name: str, dtypes: list[int], shapes: list[list[int | None]]) -> Barrier: ...
 
 @final
 class LookupTable:
@@ -160,6 +158,7 @@ class SparseTable:
 @final
 class MutableTable:
     def __new__(cls, key_code: int, value_code: int, row: list[int]) -> MutableTable: ...
+    def fill(self, keys: _Array, values: _Array) -> None: ...
 
 @final
 class StagingArea:

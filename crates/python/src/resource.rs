@@ -96,6 +96,12 @@ impl MutableTable {
         let table = lookup::mutable::MutableTable::new(key, value, Shape::new(&row)).into_python(py)?;
         Ok(Self(Arc::new(table)))
     }
+
+    /// Holds these entries alone from now on.
+    fn fill(&self, keys: &Bound<'_, PyAny>, values: &Bound<'_, PyAny>) -> PyResult<()> {
+        let (key, value) = self.0.dtypes();
+        self.0.fill(&to_tensor(keys, key)?, &to_tensor(values, value)?).into_python(keys.py())
+    }
 }
 
 /// A table of sparse tensors of the engine.

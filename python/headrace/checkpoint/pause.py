@@ -65,7 +65,9 @@ def _check(runners: Collection[Runner]) -> None:
         for op in needed_by(runner.ops):
             if op.definition.uses_staging_area or op.type == "BarrierTakeMany":
                 where = "staging area" if op.definition.uses_staging_area else "barrier"
-                text = f"runs, and may wait in a {where} for ever. Save when its threads have ended."
+                text = (
+                    f"runs, and may wait in a {where} for ever. Save when its threads have ended."
+                )
                 raise _refusal(runner, text)
         if not runner.can_pause:
             raise _refusal(

@@ -42,6 +42,11 @@ impl MutableTable {
         Err(Error::invalid_argument(text))
     }
 
+    /// The types of keys and values.
+    pub fn dtypes(&self) -> (DType, DType) {
+        (self.key, self.value)
+    }
+
     /// How many entries there are.
     pub fn size(&self) -> usize {
         self.entries.lock().len()

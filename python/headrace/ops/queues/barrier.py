@@ -117,9 +117,7 @@ class Barrier:
             ValueError: If `keys` are no vector, or there are not as many values.
         """
         if not isinstance(component_index, int):
-            raise TypeError(
-                f"Expected int for argument 'component_index' not {component_index!r}."
-            )
+            raise TypeError(f"Expected int for argument 'component_index' not {component_index!r}.")
 
         def infer(_: Tensor, keys: Tensor, values: Tensor) -> Outputs:
             if keys.shape.rank not in (None, 1):
@@ -140,7 +138,7 @@ class Barrier:
         timeout: bool | None = None,
         name: str | None = None,
     ) -> TakenFromBarrier:
-        """Adds an operation that takes elements that are complete. It waits until there are so many.
+        """Adds an operation that takes complete elements. It waits until there are so many.
 
         Args:
             num_elements: How many, a scalar int32.

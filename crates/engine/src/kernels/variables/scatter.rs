@@ -57,7 +57,7 @@ impl Kernel for ScatterKernel {
     fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
         let [indices, updates] = expect_inputs(&inputs)?;
         let changed = self.variable.update(|current| {
-            let slices = if self.is_nd { slices(current, indices)? } else { rows(current, indices)? };
+            let slices = if self.is_nd { slices(current, indices, updates)? } else { rows(current, indices)? };
             let value = slices.change(current, indices, updates, self.change)?;
             Ok((value.clone(), value))
         })?;
@@ -92,15 +92,13 @@ fn rows(current: &Tensor, indices: &Tensor) -> Result<Slices> {
 }
 
 /// The slices that tuples of integers along the last axis name.
-fn slices(current: &Tensor, indices: &Tensor) -> Result<Slices> {
+fn slices(current: &Tensor, indices: &Tensor, updates: &Tensor) -> Result<Slices> {
     let Some((depth, leading)) = indices.shape().split_last() else {
         return Err(Error::invalid_argument("Indices shape must have rank at least one. Found:[]"));
     };
     let (depth, rank) = (*depth, current.shape().len());
     let Some(sizes) = current.shape().get(..depth) else {
-        return Err(Error::invalid_argument(format!(
-            "The last dimension of indices ({depth}) must be at most the rank of the variable ({rank})"
-        )));
+        return Err(wrong_slices(current, depth, updates));
     };
     let integers = indices.integers()?;
     let tuple = |place: usize| &integers[place * depth..(place + 1) * depth];
@@ -120,6 +118,16 @@ fn slices(current: &Tensor, indices: &Tensor) -> Result<Slices> {
     };
     let numbers = (0..leading.iter().product()).map(number).collect::<Result<_>>()?;
     Ok(Slices { rank: rank - depth, num_index_axes: 1, numbers })
+}
+
+/// The error for updates that are no slices behind indices of `depth` numbers.
+fn wrong_slices(current: &Tensor, depth: usize, updates: &Tensor) -> Error {
+    let (params, given) = (current.shape(), updates.shape());
+    let (rank, given_rank) = (params.len(), given.len());
+    Error::invalid_argument(format!(
+        "Dimensions [{depth},{rank}) of input[shape={params}] must match dimensions [{depth},{given_rank}) of \
+         updates[shape={given}]"
+    ))
 }
 
 /// A place in a tensor as `[1,2]`, by its number.
@@ -168,18 +176,16 @@ impl Slices {
     }
 
     fn mismatch(&self, current: &Tensor, indices: &Tensor, updates: &Tensor) -> Error {
-        let (params, indices, given) = (current.shape(), indices.shape(), updates.shape());
-        Error::invalid_argument(if self.num_index_axes == 0 {
-            format!(
-                "Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got updates.shape \
-                 {given}, indices.shape {indices}, params.shape {params}"
-            )
-        } else {
-            format!(
-                "Must have updates.shape = indices.shape[:-1] + params.shape[indices.shape[-1]:], got updates.shape: {given}, \
-                 indices.shape: {indices}, params.shape: {params}"
-            )
-        })
+        if self.num_index_axes > 0 {
+            return wrong_slices(current, current.shape().len() - self.rank, updates);
+        }
+        Error::invalid_argument(format!(
+            "Must have updates.shape = indices.shape + params.shape[1:] or updates.shape = [], got updates.shape {}, \
+             indices.shape {}, params.shape {}",
+            updates.shape(),
+            indices.shape(),
+            current.shape()
+        ))
     }
 
     fn change_numbers<T: Arithmetic + Quotient>(

@@ -1,4 +1,4 @@
-"""`tf.contrib.training`: batches of alike lengths, of segments, and of other distributions; hyperparameters.
+"""`tf.contrib.training`: batches of alike lengths, segments, other distributions; hyperparameters.
 
 Source: `tf.contrib.training` of TensorFlow 1.15.
 """

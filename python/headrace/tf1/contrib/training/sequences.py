@@ -43,10 +43,10 @@ def batch_sequences_with_states(
     make_keys_unique_seed: int | None = None,
     name: str | None = None,
 ) -> NextQueuedSequenceBatch:
-    """Cuts sequences into segments of one length and batches them. Adds a queue runner to the graph.
+    """Cuts sequences into segments of one length, in batches. Adds a queue runner to the graph.
 
-    A batch has a segment of each of `batch_size` sequences. The next one has those that follow, once
-    `save_state` has run for each state.
+    A batch has a segment of each of `batch_size` sequences. The next one has those that follow,
+    once `save_state` has run for each state.
 
     Args:
         input_key: The key of a sequence, a scalar string. Two sequences that are held at the same
@@ -101,7 +101,7 @@ def batch_sequences_with_states(
             num_unroll,
             input_length,
             input_key,
-            rows | {key: value for key, value in sequences.items() if key not in kinds},
+            rows | {key: one for key, one in sequences.items() if isinstance(one, Tensor)},
             context | {key: ops.serialize_sparse(value) for key, value in in_context.items()},
             initial_states,
             capacity,
@@ -152,7 +152,7 @@ def _padded(
     lengths = [_length(value) for value in sequences.values() if isinstance(value, Tensor)]
     if lengths:
         text = "All sequence lengths must match, but received lengths: "
-        shown = [text, ops.stack(lengths)]
+        shown: list[TensorLike] = [text, ops.stack(lengths)]
         checks = [Assert(ops.equal(length, lengths[0]), shown) for length in lengths]
         with control_dependencies(checks):
             length = ops.identity(lengths[0])

@@ -20,7 +20,7 @@ from headrace.graph import (
     name_scope,
 )
 from headrace.ops.control.control_flow import Assert
-from headrace.ops.queues import Barrier
+from headrace.ops.queues import Barrier, TakenFromBarrier
 
 __all__ = ["NextQueuedSequenceBatch", "SequenceQueueingStateSaver"]
 
@@ -147,7 +147,7 @@ class NextQueuedSequenceBatch:
             expected = ops.shape(self._states[state_name])
             text = f"Shape of tensor {states.name} should be: "
             is_same = ops.reduce_all(ops.equal(expected, ops.shape(states)))
-            shown = [text, expected, ", shape received: ", ops.shape(states)]
+            shown: list[TensorLike] = [text, expected, ", shape received: ", ops.shape(states)]
             with control_dependencies([Assert(is_same, shown)]):
                 states = ops.identity(states, name="shape_checked")
             return self._saver.barrier.insert_many(
@@ -159,10 +159,10 @@ class NextQueuedSequenceBatch:
 
 
 class SequenceQueueingStateSaver:
-    """Cuts sequences into segments of one length, and gives them out in batches, one after the other.
+    """Cuts sequences into segments of one length, and gives them out in batches.
 
-    A batch has a segment of each of `batch_size` sequences. Those that came first are given out first,
-    so that the segments of a sequence follow each other. A runner runs `prefetch_op`.
+    A batch has a segment of each of `batch_size` sequences. Those that came first are given out
+    first, so that the segments of a sequence follow each other. A runner runs `prefetch_op`.
 
     Args:
         batch_size: Segments of a batch, an integer or a scalar int32.
@@ -313,7 +313,7 @@ class SequenceQueueingStateSaver:
         for name, length in lengths.items():
             if name != first:
                 text = f"Dimension 0 of tensor labeled sorted_sequences_{name} should be: "
-                shown = [text, padded, ", received: ", length]
+                shown: list[TensorLike] = [text, padded, ", received: ", length]
                 checks.append(Assert(ops.equal(length, padded), shown))
         text = "Input length should be <= than length from sequences:"
         is_within = ops.less_equal(self._length, padded)
@@ -328,7 +328,9 @@ class SequenceQueueingStateSaver:
         ]
         others = [*self._context.values(), *self._states.values()]
         wholes = [(tensor.dtype.base_dtype, tensor.shape.as_list()) for tensor in others]
-        own: list[Any] = [(string if place == _NEXT_KEY else int32, []) for place in range(_NUM_OWN)]
+        own: list[Any] = [
+            (string if place == _NEXT_KEY else int32, []) for place in range(_NUM_OWN)
+        ]
         types, shapes = zip(*own, *segments, *wholes, strict=True)
         return Barrier(list(types), list(shapes))
 
@@ -347,7 +349,7 @@ class SequenceQueueingStateSaver:
         )
         return sequences, context, states
 
-    def _take(self) -> Any:
+    def _take(self) -> TakenFromBarrier:
         return self._barrier.take_many(
             self._batch_size, self._allow_small_batch, name="BarrierTakeMany"
         )
@@ -382,7 +384,7 @@ class SequenceQueueingStateSaver:
             values = ops.tile(ops.expand_dims(tensor, 0), times, name=f"tile_context_{name}")
             inserts.append(insert(self._place("context", name), values, f"Context_{name}"))
         for name, tensor in self._sequences.items():
-            shape = [-1, num_unroll, *tensor.shape.as_list()[1:]]
+            shape: Any = [-1, num_unroll, *tensor.shape.as_list()[1:]]
             values = ops.reshape(tensor, shape, name=f"reshape_sequences_{name}")
             inserts.append(insert(self._place("sequence", name), values, f"Sequences_{name}"))
         token = self._examples.enqueue([_TOKEN])
@@ -415,7 +417,7 @@ def _check_names(label: str, names: Mapping[Any, TensorLike]) -> None:
 
 
 def _tensors(given: Mapping[str, TensorLike], label: str) -> _Tensors:
-    """Returns tensors of known shapes in order of their names. Only a sequence's length may vary."""
+    """Returns tensors of known shapes by sorted names. Only a sequence's length may vary."""
     tensors = {
         name: ops.convert_to_tensor(value, name=f"{label}_{name}")
         for name, value in sorted(given.items())
@@ -431,4 +433,3 @@ def _tensors(given: Mapping[str, TensorLike], label: str) -> _Tensors:
                 f"{'(ignoring first dimension)' if is_sequence else ''}: {tensor.shape}"
             )
     return tensors
-
