@@ -157,7 +157,7 @@ impl ProgramBuilder {
             [Resource::Variable(variable)] => kernels::variables::build(op_type, &attrs, &variable.get().0),
             [Resource::RandomGenerator(generator)] => kernels::random::build(op_type, &attrs, &generator.get().0),
             [Resource::LookupTable(table)] => kernels::lookup::table::build(op_type, &attrs, &table.get().0),
-            [Resource::MutableTable(table)] => Ok(kernels::lookup::mutable::build(op_type, &table.get().0)),
+            [Resource::MutableTable(table)] => Ok(kernels::lookup::table::build_mutable(op_type, &table.get().0)),
             [Resource::SparseTable(table)] => kernels::sparse::table::build(op_type, &attrs, &table.get().0),
             [Resource::StagingArea(area)] => kernels::queues::staging::build(op_type, &attrs, &area.get().0),
             [Resource::Barrier(barrier)] => kernels::queues::barrier::build(op_type, &attrs, &barrier.get().0),

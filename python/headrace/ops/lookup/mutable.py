@@ -13,11 +13,12 @@ from headrace.graph import (
     Tensor,
     TensorLike,
     add_to_collection,
+    colocate_with,
     define,
     get_default_graph,
     name_scope,
 )
-from headrace.ops.framework.arguments import Input, Outputs, apply_op
+from headrace.ops.framework.arguments import Input, apply_op
 from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.shapes import TensorShape, unknown_shape
 
@@ -36,7 +37,7 @@ class MutableHashTable:
             all values.
         shared_name: Tables of one session with the same name are one table; None for one of its
             own.
-        name: Name of the operation, and of the table in checkpoints.
+        name: Name of the operation, which is that of the table in checkpoints.
         checkpoint: Whether a `Saver` for all that can be saved saves its entries.
 
     Raises:
@@ -75,7 +76,6 @@ class MutableHashTable:
         self._ref = op.outputs[0]
         # The last part of the operation's name; the other operations are named after it.
         self._stem = op.name.split("/")[-1]
-        self._saved_name = name
         self._exported: tuple[Tensor, Tensor] | None = None
         if checkpoint:
             self._exported = self.export()
@@ -99,7 +99,7 @@ class MutableHashTable:
     @property
     def saved_name(self) -> str:
         """The name in checkpoints."""
-        return self._saved_name
+        return self._ref.op.name
 
     def exported(self) -> tuple[Tensor, Tensor]:
         """Returns the keys and the values, as checkpoints hold them."""
@@ -124,7 +124,7 @@ class MutableHashTable:
 
     def size(self, name: str | None = None) -> Tensor:
         """Adds an operation that counts the entries: a scalar int64."""
-        with name_scope(name, f"{self._stem}_Size", [self._ref]):
+        with name_scope(name, f"{self._stem}_Size", [self._ref]), colocate_with(self._ref):
             op = apply_op("LookupTableSizeV2", [self._handle()], lambda _: [(int64, _SCALAR)])
         return op.outputs[0]
 
@@ -141,16 +141,15 @@ class MutableHashTable:
             TypeError: If a type does not fit.
         """
         with name_scope(name, f"{self._stem}_lookup_table_insert", [self._ref, keys, values]):
+            given = convert_to_tensor(keys, self._key_dtype, name="keys")
+            new = convert_to_tensor(values, self._value_dtype, name="values")
             inputs = [
                 self._handle(),
-                Input("keys", convert_to_tensor(keys, self._key_dtype, name="keys"), var="Tin"),
-                Input(
-                    "values",
-                    convert_to_tensor(values, self._value_dtype, name="values"),
-                    var="Tout",
-                ),
+                Input("keys", given, var="Tin"),
+                Input("values", new, var="Tout"),
             ]
-            return apply_op("LookupTableInsertV2", inputs, lambda *_: [])
+            with colocate_with(self._ref):
+                return apply_op("LookupTableInsertV2", inputs, lambda *_: [])
 
     def remove(self, keys: TensorLike, name: str | None = None) -> Operation:
         """Adds an operation that drops the entries of some keys, as far as there are any.
@@ -184,16 +183,15 @@ class MutableHashTable:
         """
         scope = [self._ref, keys, self._default]
         with name_scope(name, f"{self._stem}_lookup_table_find", scope):
+            given = convert_to_tensor(keys, self._key_dtype, name="keys")
             inputs = [
                 self._handle(),
-                Input("keys", convert_to_tensor(keys, self._key_dtype, name="keys"), var="Tin"),
+                Input("keys", given, var="Tin"),
                 Input("default_value", self._default, var="Tout"),
             ]
-
-            def infer(_: Tensor, keys: Tensor, default: Tensor) -> Outputs:
-                return [(self._value_dtype, keys.shape.concatenate(default.shape))]
-
-            return apply_op("LookupTableFindV2", inputs, infer).outputs[0]
+            outputs = [(self._value_dtype, given.shape.concatenate(self._default.shape))]
+            with colocate_with(self._ref):
+                return apply_op("LookupTableFindV2", inputs, lambda *_: outputs).outputs[0]
 
     def export(self, name: str | None = None) -> tuple[Tensor, Tensor]:
         """Adds an operation that returns all keys, in ascending order, and their values.
@@ -204,7 +202,10 @@ class MutableHashTable:
         Returns:
             A vector of keys; the values, one row for each.
         """
-        with name_scope(name, f"{self._stem}_lookup_table_export_values", [self._ref]):
+        with (
+            name_scope(name, f"{self._stem}_lookup_table_export_values", [self._ref]),
+            colocate_with(self._ref),
+        ):
             outputs = [(self._key_dtype, unknown_shape()), (self._value_dtype, unknown_shape())]
             attrs = {"Tkeys": self._key_dtype, "Tvalues": self._value_dtype}
             op = apply_op("LookupTableExportV2", [self._handle()], lambda _: outputs, attrs=attrs)
@@ -222,7 +223,5 @@ class MutableHashTable:
             )
 
 
-define("LookupTableInsertV2", is_stateful=True)
-define("LookupTableRemoveV2", is_stateful=True)
 define("MutableHashTableOfTensorsV2", role=Role.LOOKUP_TABLE)
 define("MutableHashTableV2", role=Role.LOOKUP_TABLE)

@@ -13,6 +13,7 @@ from headrace.ops.array.fill import ones_like
 from headrace.ops.array.join import concat
 from headrace.ops.array.range import range as range_of
 from headrace.ops.array.reshape import expand_dims, reshape
+from headrace.ops.array.scatter import check_shapes
 from headrace.ops.array.shape import shape
 from headrace.ops.framework.arguments import Input, Outputs
 from headrace.ops.framework.conversion import convert_to_tensor
@@ -41,6 +42,9 @@ _NUMBERS = [
     *(dtypes.float32, dtypes.float64, dtypes.int32, dtypes.uint8, dtypes.int16, dtypes.int8),
     *(dtypes.int64, dtypes.uint16, dtypes.float16, dtypes.uint32, dtypes.uint64),
 ]
+
+# Of which the smaller and the larger are kept.
+_ORDERED = [dtypes.float16, dtypes.float32, dtypes.float64, dtypes.int32, dtypes.int64]
 
 
 def scatter_update(
@@ -127,7 +131,7 @@ def scatter_min(
     name: str | None = None,
 ) -> Tensor:
     """As `scatter_add`, but keeps the smaller of what is there and what is given."""
-    return _scatter("ScatterMin", ref, indices, updates, use_locking, name, _NUMBERS)
+    return _scatter("ScatterMin", ref, indices, updates, use_locking, name, _ORDERED)
 
 
 def scatter_max(
@@ -138,7 +142,7 @@ def scatter_max(
     name: str | None = None,
 ) -> Tensor:
     """As `scatter_add`, but keeps the larger of what is there and what is given."""
-    return _scatter("ScatterMax", ref, indices, updates, use_locking, name, _NUMBERS)
+    return _scatter("ScatterMax", ref, indices, updates, use_locking, name, _ORDERED)
 
 
 def scatter_nd_update(
@@ -244,6 +248,10 @@ def _scatter(
             for tensor in (places, given):
                 if tensor.shape.rank == 0:
                     raise ShapeConflict("Shape must be at least rank 1 but is rank 0")
+            # TensorFlow finds indices with too many numbers when it runs.
+            depth = places.shape[-1].value if places.shape.rank else None
+            if depth is None or target.shape.rank is None or depth <= target.shape.rank:
+                check_shapes(target.shape, places.shape, given.shape)
         elif given.shape.rank != 0:
             merge_shapes(given.shape, places.shape.concatenate(target.shape[1:]))
         return [(target.dtype, target.shape)]

@@ -1,4 +1,3 @@
 //! Lookup tables.
 
-pub mod mutable;
 pub mod table;

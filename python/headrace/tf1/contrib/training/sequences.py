@@ -113,10 +113,10 @@ def batch_sequences_with_states(
         add_queue_runner(QueueRunner(saver, threads, queue_closed_exception_types=_ENDS))
         batch = saver.next_batch
         for key, kind in kinds.items():
-            batch.sequences[key] = _restored(batch.sequences[key], kind, num_unroll)
+            batch._sequences[key] = _restored(batch.sequences[key], kind, num_unroll)
         for key, value in in_context.items():
             dtype = value.values.dtype.base_dtype
-            batch.context[key] = ops.deserialize_many_sparse(batch.context[key], dtype)
+            batch._context[key] = ops.deserialize_many_sparse(batch.context[key], dtype)
         return batch
 
 

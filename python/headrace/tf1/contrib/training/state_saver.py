@@ -48,6 +48,8 @@ class NextQueuedSequenceBatch:
         self._length, self._total_length = values[_LENGTH], values[_TOTAL_LENGTH]
         self._next_key = values[_NEXT_KEY]
         self._sequence, self._sequence_count = values[_SEQUENCE], values[_SEQUENCE_COUNT]
+        self._sequences: dict[str, Any]
+        self._context: dict[str, Any]
         self._sequences, self._context, states = state_saver._parts(values[_NUM_OWN:])
         self._batch_size = ops.squeeze(ops.shape(self._length))
         self._is_done = self._sequence + 1 >= self._sequence_count
@@ -98,13 +100,13 @@ class NextQueuedSequenceBatch:
 
     @property
     def context(self) -> dict[str, Any]:
-        """What belongs to whole sequences, by name: tensors with a row for each segment."""
-        return self._context
+        """What belongs to whole sequences, by name, a new dict: a row for each segment."""
+        return dict(self._context)
 
     @property
     def sequences(self) -> dict[str, Any]:
-        """The segments by name: tensors of shape (batch size, `num_unroll`, ...)."""
-        return self._sequences
+        """The segments by name, a new dict: tensors (batch size, `num_unroll`, ...)."""
+        return dict(self._sequences)
 
     def state(self, state_name: str) -> Tensor:
         """Returns the states that the segments begin with.
