@@ -62,7 +62,7 @@ pub fn saved(data: &[u8]) -> usize {
         }
         13 => {
             let shapes = [PartialShape::default(), PartialShape::new(vec![Some(2)])];
-            let Ok(barrier) = Barrier::new("b", &[DType::Int64, DType::String], &shapes) else { return 0 };
+            let Ok(barrier) = Barrier::new("b", &[DType::Int32, DType::String], &shapes) else { return 0 };
             twice(barrier.prepare(&mut given()), || barrier.save());
         }
         14 => {

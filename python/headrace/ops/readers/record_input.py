@@ -70,8 +70,8 @@ class RecordInput:
         """Adds the operation that returns records.
 
         Returns:
-            A vector of `batch_size` strings, of no known static shape, as in TensorFlow; with `batches`
-            a list of as many lists of scalars.
+            A vector of `batch_size` strings, of no known static shape, as in TensorFlow; with
+            `batches` a list of as many lists of scalars.
 
         Raises:
             DataLossError: When run: a file is damaged. Records before the damage come first.
