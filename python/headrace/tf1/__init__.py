@@ -73,6 +73,7 @@ from headrace.ops.array.placeholder import (
     stop_gradient,
 )
 from headrace.ops.array.range import linspace, range
+from headrace.ops.array.repeat import repeat
 from headrace.ops.array.reshape import ensure_shape, reshape
 from headrace.ops.array.reverse import reverse, roll
 from headrace.ops.array.scatter import (
@@ -123,6 +124,8 @@ from headrace.ops.control.static_assertions import (
     is_numeric_tensor,
     is_strictly_increasing,
 )
+from headrace.ops.control.timestamp import timestamp
+from headrace.ops.framework.conversion import constant_value as get_static_value
 from headrace.ops.framework.conversion import is_tensor, register_tensor_conversion_function
 from headrace.ops.image.random import random_crop
 from headrace.ops.lookup import initialize_all_tables, tables_initializer
@@ -204,6 +207,7 @@ from headrace.ops.math.segment import (
     unsorted_segment_sum,
 )
 from headrace.ops.math.trigonometry import acos, asin, atan, atan2, cos, cosh, sin, sinh, tan
+from headrace.ops.math.truncate import truncatediv, truncatemod
 from headrace.ops.queues import (
     FIFOQueue,
     PaddingFIFOQueue,
@@ -312,6 +316,8 @@ from headrace.session import (
 from headrace.shapes import Dimension, TensorShape
 from headrace.tf1 import (
     app,
+    audio,
+    bitwise,
     compat,
     contrib,
     debugging,
@@ -348,8 +354,10 @@ from headrace.tf1.adapters.array import (
     lin_space,
     ones_like,
     pad,
+    parallel_stack,
     reverse_v2,
     shape,
+    shape_n,
     size,
     slice,
     squeeze,
@@ -362,6 +370,7 @@ from headrace.tf1.adapters.control import (
     assert_scalar,
     assert_type,
     cond,
+    numpy_function,
     py_func,
     tuple,
     while_loop,
@@ -444,6 +453,7 @@ from headrace.tf1.behaviour import (
 from headrace.tf1.indexed_slices import IndexedSlices, convert_to_tensor_or_indexed_slices
 from headrace.tf1.namespace import namespace
 from headrace.tf1.options import ConfigProto, GPUOptions
+from headrace.tf1.printing import print_v2 as print
 
 if TYPE_CHECKING:
     from headrace.importer import import_graph_def
@@ -554,10 +564,12 @@ __all__ = [
     "assign_sub",
     "atan",
     "atan2",
+    "audio",
     "batch_gather",
     "batch_scatter_update",
     "bincount",
     "bitcast",
+    "bitwise",
     "bool",
     "boolean_mask",
     "broadcast_dynamic_shape",
@@ -646,6 +658,7 @@ __all__ = [
     "get_default_session",
     "get_local_variable",
     "get_seed",
+    "get_static_value",
     "get_variable",
     "get_variable_scope",
     "gfile",
@@ -726,12 +739,14 @@ __all__ = [
     "no_regularizer",
     "norm",
     "not_equal",
+    "numpy_function",
     "one_hot",
     "ones",
     "ones_initializer",
     "ones_like",
     "op_scope",
     "pad",
+    "parallel_stack",
     "parse_example",
     "parse_single_example",
     "parse_single_sequence_example",
@@ -739,6 +754,7 @@ __all__ = [
     "placeholder",
     "placeholder_with_default",
     "pow",
+    "print",
     "py_func",
     "python_io",
     "queue",
@@ -765,6 +781,7 @@ __all__ = [
     "reduce_sum",
     "regex_replace",
     "register_tensor_conversion_function",
+    "repeat",
     "report_uninitialized_variables",
     "reset_default_graph",
     "reshape",
@@ -804,6 +821,7 @@ __all__ = [
     "set_random_seed",
     "setdiff1d",
     "shape",
+    "shape_n",
     "sigmoid",
     "sign",
     "sin",
@@ -854,6 +872,7 @@ __all__ = [
     "tensordot",
     "test",
     "tile",
+    "timestamp",
     "to_complex64",
     "to_complex128",
     "to_double",
@@ -866,6 +885,8 @@ __all__ = [
     "truediv",
     "truncated_normal",
     "truncated_normal_initializer",
+    "truncatediv",
+    "truncatemod",
     "tuple",
     "uint8",
     "uint16",
