@@ -118,6 +118,39 @@ def sound(tf: Any, channels: int, samples: int) -> Any:
         return data, found.tolist(), rate, str(decoded.audio.shape), encoded.op.type
 
 
+def _audio_ops(tf: Any) -> Any:
+    if tf.__name__.startswith("headrace"):
+        from headrace import ops  # noqa: PLC0415
+
+        return ops
+    from tensorflow.python.ops import gen_audio_ops  # noqa: PLC0415
+
+    return gen_audio_ops
+
+
+@case((256, 100, True), (480, 160, False), (3, 2, True), (999, 7, False))
+def spectra(tf: Any, window: int, stride: int, squared: bool) -> Any:
+    """Of two channels; compared up to the last bits, for the transforms are others."""
+    rng = np.random.default_rng(6)
+    sound = tf.constant(rng.uniform(-1, 1, [1000, 2]).astype(np.float32))
+    found = _audio_ops(tf).audio_spectrogram(sound, window, stride, squared)
+    with tf.Session() as session:
+        values = session.run(found)
+        return str(found.shape), values.shape, np.round(values, 3).tolist()
+
+
+@case((4000.0, 20.0, 40, 13), (3000.0, 100.0, 20, 20), (7999.0, 0.0, 10, 4))
+def coefficients(tf: Any, high: float, low: float, bands: int, number: int) -> Any:
+    """Of a sound in three windows."""
+    rng = np.random.default_rng(7)
+    sound = tf.constant(rng.uniform(-1, 1, [1000, 1]).astype(np.float32))
+    ops = _audio_ops(tf)
+    spectrum = ops.audio_spectrogram(sound, 480, 240, True)
+    found = ops.mfcc(spectrum, 16000, high, low, bands, number)
+    with tf.Session() as session:
+        return str(found.shape), np.round(session.run(found), 3).tolist()
+
+
 @case(("empty",), ("header",), ("cut",))
 def damaged_sound(tf: Any, what: str) -> Any:
     """What cannot be decoded."""

@@ -39,6 +39,7 @@ INTERNAL: dict[str, set[str] | None] = {
     "records/features": {"FeaturePlan", "Features"},
     "sparse/merge": None,
     "sparse/table": None,
+    "records/wav": {"DecodedWav"},
     "summary/tag": None,
     "queues/barrier": {"TakenFromBarrier"},
     "variables/assign": {"apply_to_variable", "initialized_value"},

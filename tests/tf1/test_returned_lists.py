@@ -226,6 +226,7 @@ RETURNED: dict[str, Callable[[World], Any]] = {
     ),
     "local_variables": lambda w: tf.local_variables(),
     "meshgrid": lambda w: tf.meshgrid([1, 2], [3]),
+    "shape_n": lambda w: tf.shape_n([w.x, w.x]),
     "model_variables": lambda w: tf.model_variables(),
     "moving_average_variables": lambda w: tf.moving_average_variables(),
     "py_func": lambda w: tf.py_func(lambda: (1, 2), [], [tf.int64, tf.int64]),

@@ -1,10 +1,11 @@
-"""How operations on diagonals, segments, boxes and losses are made of messages."""
+"""How operations on diagonals, segments, boxes, losses, bits and sound are made of messages."""
 
 from functools import partial
 from typing import Final
 
 from headrace import ops
-from headrace.importer.node import Maker, by
+from headrace.graph import Tensor
+from headrace.importer.node import Maker, by, by_list
 from headrace.ops.array.sort import bound
 from headrace.ops.image.suppression import chosen_boxes, chosen_by_table
 from headrace.ops.math.at_k import average_precision_of, matches_at_k
@@ -16,7 +17,40 @@ from headrace.ops.sparse.edit_distance import distance_of_parts
 
 __all__ = ["NUMERIC"]
 
+
+def _formatted(
+    tensors: list[Tensor], template: str, placeholder: str, summarize: int, name: str
+) -> Tensor:
+    return ops.string_format(template, tensors, placeholder, summarize, name)
+
+
+_SPECTRUM: Final = {key: key for key in ("window_size", "stride", "magnitude_squared")}
+_COEFFICIENTS: Final = {
+    key: key
+    for key in (
+        *("upper_frequency_limit", "lower_frequency_limit", "filterbank_channel_count"),
+        "dct_coefficient_count",
+    )
+}
+_SOUND: Final = {key: key for key in ("desired_channels", "desired_samples")}
+_TEXT: Final = {key: key for key in ("template", "placeholder", "summarize")}
+
 NUMERIC: Final[dict[str, Maker]] = {
+    "AudioSpectrogram": by(ops.audio_spectrogram, **_SPECTRUM),
+    "BitwiseAnd": by(ops.bitwise_and),
+    "BitwiseOr": by(ops.bitwise_or),
+    "BitwiseXor": by(ops.bitwise_xor),
+    "DecodeWav": by(ops.decode_wav, **_SOUND),
+    "EncodeWav": by(ops.encode_wav),
+    "Invert": by(ops.invert),
+    "LeftShift": by(ops.left_shift),
+    "Mfcc": by(ops.mfcc, **_COEFFICIENTS),
+    "PrintV2": by(ops.print_text, output_stream="output_stream", end="end"),
+    "RightShift": by(ops.right_shift),
+    "StringFormat": by_list(_formatted, **_TEXT),
+    "Timestamp": by(ops.timestamp),
+    "TruncateDiv": by(ops.truncatediv),
+    "TruncateMod": by(ops.truncatemod),
     "AveragePrecisionAtK": by(average_precision_of),
     "Bincount": by(count_integers),
     "CheckedWeights": by(check_in_run),

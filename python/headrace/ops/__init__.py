@@ -71,10 +71,11 @@ Random numbers (`headrace.ops.random`):
 
 Decoding records (`headrace.ops.records`):
 
-    `decode_compressed`, `decode_csv`, `decode_json_example`, `decode_raw`, `decode_wav`,
-    `encode_wav`, `FixedLenFeature`, `FixedLenSequenceFeature`, `parse_example`,
-    `parse_sequence_example`, `parse_single_example`, `parse_single_sequence_example`,
-    `parse_tensor`, `serialize_tensor`, `SparseFeature`, `VarLenFeature`.
+    `audio_spectrogram`, `decode_compressed`, `decode_csv`, `decode_json_example`, `decode_raw`,
+    `decode_wav`, `encode_wav`, `FixedLenFeature`, `FixedLenSequenceFeature`, `mfcc`,
+    `parse_example`, `parse_sequence_example`, `parse_single_example`,
+    `parse_single_sequence_example`, `parse_tensor`, `serialize_tensor`, `SparseFeature`,
+    `VarLenFeature`.
 
 Images (`headrace.ops.image`):
 
@@ -475,6 +476,7 @@ from headrace.ops.records.parse_sequence_example import (
     parse_sequence_example,
     parse_single_sequence_example,
 )
+from headrace.ops.records.spectrum import audio_spectrogram, mfcc
 from headrace.ops.records.tensor_proto import parse_tensor, serialize_tensor
 from headrace.ops.records.wav import decode_wav, encode_wav
 from headrace.ops.sparse.edit_distance import edit_distance
@@ -648,6 +650,7 @@ __all__ = [
     "assign_sub",
     "atan",
     "atan2",
+    "audio_spectrogram",
     "batch_scatter_update",
     "bincount",
     "bitcast",
@@ -796,6 +799,7 @@ __all__ = [
     "merge_all_summaries",
     "merge_summaries",
     "meshgrid",
+    "mfcc",
     "minimum",
     "mod",
     "model_variables",

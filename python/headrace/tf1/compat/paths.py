@@ -30,6 +30,9 @@ _FRAMEWORK: Final = {
 }
 _OPS: Final = {
     "array_ops": ["", "nn"],
+    "audio_ops": ["audio", "headrace.ops.records.spectrum"],
+    "bitwise_ops": ["bitwise"],
+    "gen_audio_ops": ["audio", "headrace.ops.records.spectrum"],
     "check_ops": [""],
     "clip_ops": [""],
     "confusion_matrix": [""],
@@ -86,6 +89,8 @@ _SLIM: Final = [
 ]
 _OTHERS: Final = {
     "contrib.deprecated": ["compat.before_1_0"],
+    "contrib.framework.python.ops.audio_ops": ["audio", "headrace.ops.records.spectrum"],
+    "contrib.lookup.lookup_ops": ["contrib.lookup"],
     "contrib.losses.python.losses.loss_ops": ["contrib.losses"],
     "contrib.metrics.python.ops.metric_ops": ["contrib.metrics"],
     "core.framework.tensor_pb2": ["headrace.protos"],

@@ -1,0 +1,176 @@
+"""Spectra of sound, and what speech recognition makes of them.
+
+Source: `audio_spectrogram` and `mfcc` of `tf.contrib.framework.python.ops.audio_ops` of TensorFlow
+1.15, which follow the HTK book.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from headrace.dtypes import float32, int32
+from headrace.graph import Tensor, TensorLike, define
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
+from headrace.ops.framework.inference import check_rank
+from headrace.ops.framework.kernel import Array, fail
+from headrace.shapes import TensorShape
+
+__all__ = ["audio_spectrogram", "mfcc"]
+
+# What the logarithm of nothing is taken of.
+_FLOOR = 1e-12
+
+
+def audio_spectrogram(
+    input: TensorLike,
+    window_size: int,
+    stride: int,
+    magnitude_squared: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Returns how strong each frequency is in windows of a sound.
+
+    Args:
+        input: The samples, float32 (samples, channels).
+        window_size: Samples of a window, at least 2. It is weighted with a Hann window and padded
+            to a power of two.
+        stride: Samples from one window to the next.
+        magnitude_squared: Whether to return squares.
+        name: Name of the operation.
+
+    Returns:
+        float32 (channels, windows, frequencies), from 0 to half of the sample rate.
+
+    Raises:
+        InvalidArgumentError: When run: `window_size` or `stride` is too small.
+        ValueError: If `input` has another rank.
+    """
+    length = 1 << (window_size - 1).bit_length() if window_size > 0 else 0
+
+    def infer(samples: Tensor) -> Outputs:
+        check_rank(samples.shape, 2)
+        known = [None, None] if samples.shape.rank is None else samples.shape.as_list()
+        num_windows = None if known[0] is None else _num_windows(known[0], window_size, stride)
+        return [(float32, TensorShape([known[1], num_windows, 1 + length // 2]))]
+
+    def kernel(samples: Array) -> Array:
+        if window_size < 2 or stride < 1:
+            fail(
+                f"window_size is {window_size} and stride is {stride}, expected at least 2 and 1 "
+                "samples"
+            )
+        num_windows = _num_windows(len(samples), window_size, stride)
+        if num_windows == 0:
+            return np.zeros([samples.shape[1], 0, 1 + length // 2], np.float32)
+        every = np.lib.stride_tricks.sliding_window_view(samples.T, window_size, axis=1)
+        hann = 0.5 - 0.5 * np.cos(2 * np.pi * np.arange(window_size) / window_size)
+        spectra = np.fft.rfft(every[:, ::stride] * hann, length)
+        squares = (spectra.real**2 + spectra.imag**2).astype(np.float32)
+        return squares if magnitude_squared else np.sqrt(squares)
+
+    attrs = {"window_size": window_size, "stride": stride, "magnitude_squared": magnitude_squared}
+    inputs = [Input("input", input, dtype=float32)]
+    op = apply_op("AudioSpectrogram", inputs, infer, name=name, attrs=attrs, kernel=kernel)
+    return op.outputs[0]
+
+
+def mfcc(
+    spectrogram: TensorLike,
+    sample_rate: TensorLike,
+    upper_frequency_limit: float = 4000,
+    lower_frequency_limit: float = 20,
+    filterbank_channel_count: int = 40,
+    dct_coefficient_count: int = 13,
+    name: str | None = None,
+) -> Tensor:
+    """Returns mel-frequency cepstral coefficients, the usual input of speech recognition.
+
+    Args:
+        spectrogram: Of `audio_spectrogram` with `magnitude_squared`: float32 (channels, windows,
+            frequencies).
+        sample_rate: Samples a second, a scalar int32.
+        upper_frequency_limit: The highest frequency that counts, in Hz.
+        lower_frequency_limit: The lowest one.
+        filterbank_channel_count: How many bands there are between them.
+        dct_coefficient_count: How many coefficients are returned.
+        name: Name of the operation.
+
+    Returns:
+        float32 (channels, windows, coefficients).
+
+    Raises:
+        InvalidArgumentError: When run: a number is out of range.
+        ValueError: If `spectrogram` has another rank.
+    """
+
+    def infer(spectra: Tensor, _: Tensor) -> Outputs:
+        check_rank(spectra.shape, 3)
+        leading = TensorShape([None, None]) if spectra.shape.rank is None else spectra.shape[:2]
+        return [(float32, leading.concatenate([dct_coefficient_count]))]
+
+    def kernel(spectra: Array, rate: Array) -> Array:
+        if not 0 <= lower_frequency_limit < upper_frequency_limit:
+            fail(f"frequencies from {lower_frequency_limit} to {upper_frequency_limit} are none")
+        if dct_coefficient_count < 1 or filterbank_channel_count < dct_coefficient_count:
+            fail(
+                f"{dct_coefficient_count} coefficients of {filterbank_channel_count} bands were "
+                "asked for, expected at least 1 and at most as many as bands"
+            )
+        limits = lower_frequency_limit, upper_frequency_limit
+        bands = _bands(spectra.shape[2], int(rate), filterbank_channel_count, limits)
+        strengths = np.sqrt(spectra.astype(np.float64)) @ bands
+        logarithms = np.log(np.maximum(strengths, _FLOOR))
+        places = np.pi / filterbank_channel_count * (np.arange(filterbank_channel_count) + 0.5)
+        cosines = np.cos(np.outer(places, np.arange(dct_coefficient_count)))
+        scale = np.sqrt(2.0 / filterbank_channel_count)
+        return np.asarray(logarithms @ (scale * cosines), np.float32)
+
+    attrs = {
+        "upper_frequency_limit": float(upper_frequency_limit),
+        "lower_frequency_limit": float(lower_frequency_limit),
+        "filterbank_channel_count": filterbank_channel_count,
+        "dct_coefficient_count": dct_coefficient_count,
+    }
+    inputs = [
+        Input("spectrogram", spectrogram, dtype=float32),
+        Input("sample_rate", sample_rate, dtype=int32),
+    ]
+    return apply_op("Mfcc", inputs, infer, name=name, attrs=attrs, kernel=kernel).outputs[0]
+
+
+def _num_windows(num_samples: int, window_size: int, stride: int) -> int:
+    if num_samples < window_size or stride < 1:
+        return 0
+    return 1 + (num_samples - window_size) // stride
+
+
+def _bands(num_frequencies: int, rate: int, num_bands: int, limits: tuple[float, float]) -> Array:
+    """Returns how much each frequency counts for each band: (frequencies, bands).
+
+    The bands are triangles, as wide as each other in mels, that overlap by half.
+    """
+    step_hz = 0.5 * rate / max(num_frequencies - 1, 1)
+    low, high = _mels(np.array(limits))
+    edges = low + (high - low) / (num_bands + 1) * np.arange(num_bands + 2)
+    first, last = int(1.5 + limits[0] / step_hz), int(limits[1] / step_hz)
+    if last >= num_frequencies:
+        half = 0.5 * rate
+        fail(f"upper_frequency_limit is {limits[1]} Hz, expected at most {half}, half of the rate")
+    weights = np.zeros([num_frequencies, num_bands])
+    for frequency in range(first, last + 1):
+        mels = _mels(np.array(frequency * step_hz))
+        band = int(np.searchsorted(edges[1:-1], mels)) - 1
+        falling = (edges[band + 2] - mels) / (edges[band + 2] - edges[band + 1])
+        if band >= 0:
+            weights[frequency, band] += falling
+        if band + 1 < num_bands:
+            weights[frequency, band + 1] += 1 - falling
+    return weights
+
+
+def _mels(hertz: Array) -> Array:
+    return 1127.0 * np.log1p(hertz / 700.0)
+
+
+define("AudioSpectrogram")
+define("Mfcc")
