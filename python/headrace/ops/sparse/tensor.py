@@ -18,7 +18,12 @@ from headrace.ops.framework.conversion import (
 )
 from headrace.shapes import TensorShape
 
-__all__ = ["SparseTensor", "SparseTensorValue", "convert_to_tensor_or_sparse_tensor"]
+__all__ = [
+    "SparseTensor",
+    "SparseTensorValue",
+    "as_sparse_tensor",
+    "convert_to_tensor_or_sparse_tensor",
+]
 
 
 class SparseTensorValue(NamedTuple):
@@ -141,6 +146,19 @@ class SparseTensor:
             f"SparseTensor(indices={self._indices}, values={self._values}, "
             f"dense_shape={self._dense_shape})"
         )
+
+
+def as_sparse_tensor(value: SparseTensor | SparseTensorValue) -> SparseTensor:
+    """Returns a sparse tensor as it is, and makes one of the value of one.
+
+    Raises:
+        TypeError: If it is neither.
+    """
+    if isinstance(value, SparseTensorValue):
+        return SparseTensor.from_value(value)
+    if not isinstance(value, SparseTensor):
+        raise TypeError("Input must be a SparseTensor.")
+    return value
 
 
 def convert_to_tensor_or_sparse_tensor(
