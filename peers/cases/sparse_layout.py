@@ -126,3 +126,18 @@ def names(tf: Any) -> Any:
         tf.sparse.expand_dims(sparse, 0).indices.name.split("/")[0],
         dense.indices.name.split("/")[0],
     )
+
+
+@case(*[(number,) for number in range(7)])
+def values_of_sparse_tensors(tf: Any, number: int) -> Any:
+    """The value of a sparse tensor in place of one."""
+    value = tf.SparseTensorValue([[0, 1], [1, 0]], [5, 6], [2, 3])
+    return [
+        lambda: tf.sparse_retain(value, [True, False]),
+        lambda: tf.sparse_reset_shape(value, [4, 4]),
+        lambda: tf.sparse_reorder(value),
+        lambda: tf.sparse_tensor_to_dense(value),
+        lambda: tf.sparse_to_indicator(value, 9),
+        lambda: tf.sparse_merge(value, value, 9),
+        lambda: tf.serialize_sparse(value),
+    ][number]()

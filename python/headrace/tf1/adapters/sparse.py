@@ -33,7 +33,9 @@ __all__ = [
 
 
 def serialize_sparse(
-    sp_input: SparseTensor, name: str | None = None, out_type: DTypeLike = string
+    sp_input: SparseTensor | SparseTensorValue,
+    name: str | None = None,
+    out_type: DTypeLike = string,
 ) -> Tensor:
     """Calls `ops.serialize_sparse`, with its arguments in another order.
 
@@ -44,7 +46,9 @@ def serialize_sparse(
 
 
 def serialize_many_sparse(
-    sp_input: SparseTensor, name: str | None = None, out_type: DTypeLike = string
+    sp_input: SparseTensor | SparseTensorValue,
+    name: str | None = None,
+    out_type: DTypeLike = string,
 ) -> Tensor:
     """Calls `ops.serialize_many_sparse`, with its arguments in another order.
 
@@ -55,8 +59,8 @@ def serialize_many_sparse(
 
 
 def sparse_merge(
-    sp_ids: SparseTensor | Sequence[SparseTensor],
-    sp_values: SparseTensor,
+    sp_ids: SparseTensor | SparseTensorValue | Sequence[SparseTensor | SparseTensorValue],
+    sp_values: SparseTensor | SparseTensorValue,
     vocab_size: TensorLike | Sequence[TensorLike],
     name: str | None = None,
     already_sorted: bool = False,
