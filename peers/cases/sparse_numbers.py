@@ -237,3 +237,35 @@ def crossed_with_dense(tf: Any, is_hashed: bool, number: int) -> Any:
         lambda: cross([sparse, 3]),
         lambda: cross([words, tf.constant([["t"], ["u"]])]),
     ][number]()
+
+
+@case(*[(number, is_fed) for number in range(9) for is_fed in (False, True)])
+def with_a_dense_one(tf: Any, number: int, is_fed: bool) -> Any:
+    """Products and quotients of a sparse and a dense tensor."""
+    sparse, fed = given(tf, FLOATS, is_fed)
+    result = [
+        lambda: sparse * 2.0,
+        lambda: sparse * np.arange(5, dtype=np.float32),
+        lambda: sparse * np.arange(4, dtype=np.float32).reshape(4, 1),
+        lambda: sparse / np.arange(1, 21, dtype=np.float32).reshape(4, 5),
+        lambda: sparse * np.ones([3, 5], np.float32),
+        lambda: sparse * np.ones([1, 4, 5], np.float32),
+        lambda: sparse * np.ones([4, 5], np.int32),
+        lambda: 2.0 * sparse,
+        lambda: sparse * "a",
+    ][number]()
+    return outcome(tf, result, fed), result.values.name
+
+
+@case(*[(dtype,) for dtype in ("int16", "int32", "int64", "float64")])
+def divided(tf: Any, dtype: str) -> Any:
+    """Quotients of integers and of other floats."""
+    sparse = tf.SparseTensor(MATRIX[0], np.array(MATRIX[1], dtype), MATRIX[2])
+    return sparse / 2, (sparse * 2)
+
+
+@case(*[(name,) for name in ("abs", "negative", "sign", "sqrt", "square", "tanh", "identity")],
+      digits=6)  # fmt: skip
+def of_elements(tf: Any, name: str) -> Any:
+    """Functions of the elements of a sparse tensor."""
+    return getattr(tf, name)(tf.SparseTensor(MATRIX[0], np.array(MATRIX[1], np.float32), [4, 5]))

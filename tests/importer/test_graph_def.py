@@ -220,6 +220,7 @@ class TestComputation:
             joined = tf.sparse_concat(1, [tf.sparse_add(first, second), first])
             filled, was_empty = tf.sparse_fill_empty_rows(joined, 0.5)
             larger = tf.sparse_maximum(filled, tf.sparse_minimum(filled, filled))
+            larger = larger * 3.0 / tf.constant([[2.0], [4.0]])
             part = tf.sparse_slice(tf.sparse_reshape(larger, [4, -1]), [0, 0], [4, 2])
             sums = tf.sparse_reduce_sum(tf.sparse_softmax(part), 1)
             largest = tf.sparse_tensor_to_dense(tf.sparse_reduce_max_sparse(part, 1))

@@ -5,6 +5,7 @@ from typing import Any, Final
 from headrace import dtypes, ops
 from headrace.dtypes import DType
 from headrace.importer.node import Maker, Node, Outputs, by, native
+from headrace.ops.sparse.broadcast import product_of_elements, quotient_of_elements
 from headrace.ops.sparse.elementwise import sum_with_parts
 from headrace.ops.sparse.matmul import product_of_parts
 from headrace.ops.sparse.softmax import softmax_of_parts
@@ -85,6 +86,8 @@ SPARSE: Final[dict[str, Maker]] = {
     "SparseAdd": native(_as_first),
     "SparseConcat": native(_joined),
     "SparseCross": native(_crossed),
+    "SparseDenseCwiseDiv": by(quotient_of_elements),
+    "SparseDenseCwiseMul": by(product_of_elements),
     "SparseFillEmptyRows": native(_filled),
     "SparseMatMul": by(
         ops.sparse_matmul,
