@@ -17,7 +17,7 @@ demo: dev ## write real digits to TFRecords, train on them through a pipeline, e
 
 test: dev ## run the tests of the engine and of the package; model-check the queue and the executor, and simulate whole pipelines
 	cargo test --quiet --workspace --exclude headrace-python
-	cargo test --quiet --release -p headrace-engine --features loom --test loom_queue --test loom_staging --test loom_fair_lock --test loom_stop --test loom_pipeline
+	cargo test --quiet --release -p headrace-engine --features loom --test loom_queue --test loom_staging --test loom_barrier --test loom_fair_lock --test loom_stop --test loom_pipeline
 	cargo test --quiet -p headrace-engine --features shuttle --test simulation
 	$(PY) -m pytest
 

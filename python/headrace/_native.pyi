@@ -8,6 +8,7 @@ _Array = npt.NDArray[Any]
 
 __all__ = [
     "AtomicFile",
+    "Barrier",
     "Cache",
     "Cancellation",
     "Column",
@@ -18,6 +19,7 @@ __all__ = [
     "Job",
     "Kernel",
     "LookupTable",
+    "MutableTable",
     "Passed",
     "Plan",
     "Prepared",
@@ -141,6 +143,10 @@ class Reader:
     def __new__(cls, name: str, op_type: str, attributes: dict[str, Any]) -> Reader: ...
 
 @final
+class Barrier:
+    def __new__(cls, name: str, dtypes: list[int], shapes: list[list[int | None]]) -> Barrier: ...
+
+@final
 class LookupTable:
     def __new__(cls, key_code: int, value_code: int) -> LookupTable: ...
 
@@ -148,6 +154,11 @@ class LookupTable:
 class SparseTable:
     def __new__(cls) -> SparseTable: ...
     def size(self) -> int: ...
+
+@final
+class MutableTable:
+    def __new__(cls, key_code: int, value_code: int, row: list[int]) -> MutableTable: ...
+    def fill(self, keys: _Array, values: _Array) -> None: ...
 
 @final
 class StagingArea:
@@ -169,7 +180,17 @@ class Prepared:
     @staticmethod
     def apply_all(all: Sequence[Prepared]) -> None: ...
 
-_Resource = LookupTable | Queue | RandomGenerator | Reader | SparseTable | StagingArea | Variable
+_Resource = (
+    Barrier
+    | LookupTable
+    | MutableTable
+    | Queue
+    | RandomGenerator
+    | Reader
+    | SparseTable
+    | StagingArea
+    | Variable
+)
 
 def save_resource(resource: _Resource) -> SavedChunks: ...
 def prepare_resource(resource: _Resource, chunks: Iterable[bytes], code: int) -> Prepared: ...

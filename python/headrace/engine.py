@@ -13,6 +13,7 @@ import numpy as np
 
 from headrace._native import (
     AtomicFile,
+    Barrier,
     Cache,
     Cancellation,
     Column,
@@ -23,6 +24,7 @@ from headrace._native import (
     Job,
     Kernel,
     LookupTable,
+    MutableTable,
     Passed,
     Plan,
     Prepared,
@@ -72,6 +74,7 @@ from headrace.errors import NamedNode, OpError, exception_type_from_error_code
 
 __all__ = [
     "AtomicFile",
+    "Barrier",
     "Cache",
     "Cancellation",
     "Column",
@@ -83,6 +86,7 @@ __all__ = [
     "Job",
     "Kernel",
     "LookupTable",
+    "MutableTable",
     "NativeParts",
     "Passed",
     "Plan",

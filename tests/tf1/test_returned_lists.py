@@ -127,7 +127,10 @@ def _of_contrib() -> dict[str, Callable[[World], Any]]:
     nest, training = tf.contrib.framework.nest, tf.contrib.training
     cluster = tf.train.ClusterSpec({"a": ["b:1"], "c": {3: "d:2"}})
     area = tf.contrib.staging.StagingArea([tf.int32], [[]], ["a"])
+    batch = training.batch_sequences_with_states("k", {"a": [1]}, {"c": 1}, None, {"s": 0.0}, 1, 1)
     return {
+        "contrib.training.NextQueuedSequenceBatch.context": lambda w: batch.context,
+        "contrib.training.NextQueuedSequenceBatch.sequences": lambda w: batch.sequences,
         "contrib.staging.StagingArea.dtypes": lambda w: area.dtypes,
         "contrib.staging.StagingArea.names": lambda w: area.names,
         "contrib.staging.StagingArea.shapes": lambda w: area.shapes,

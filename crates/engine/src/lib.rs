@@ -3,6 +3,7 @@
 //! It knows no Python. See `DESIGN.md` at the root of the repository for the map.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests allocate what they like"))]
 
+pub mod barrier;
 pub mod error;
 pub mod files;
 pub mod kernel;

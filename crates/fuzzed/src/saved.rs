@@ -1,8 +1,10 @@
-//! What readers, queues, variables, random generators, tables of sparse tensors and staging areas have saved.
+//! What readers, queues, variables, random generators, tables, staging areas and barriers have saved.
 
+use headrace_engine::barrier::Barrier;
 use headrace_engine::error::Result;
 use headrace_engine::files::compression::Compression;
 use headrace_engine::lookup::Table;
+use headrace_engine::lookup::mutable::MutableTable;
 use headrace_engine::queue::{Order, Queue, QueueSpec};
 use headrace_engine::random_generator::RandomGenerator;
 use headrace_engine::reader::{Reader, Request, TextLineFormat, TfRecordFormat};
@@ -12,7 +14,7 @@ use headrace_engine::sparse::SparseTable;
 use headrace_engine::staging::StagingArea;
 use headrace_engine::sync::cancellation::Cancellation;
 use headrace_engine::tensor::dtype::DType;
-use headrace_engine::tensor::shape::PartialShape;
+use headrace_engine::tensor::shape::{PartialShape, Shape};
 use headrace_engine::variable::Variable;
 use std::sync::Arc;
 
@@ -25,7 +27,7 @@ pub fn saved(data: &[u8]) -> usize {
     let (first, second) = rest.split_at(usize::from(*length).min(rest.len()));
     let chunks: Vec<_> = [first, second].into_iter().filter(|chunk| !chunk.is_empty()).collect();
     let given = || chunks.iter().map(|chunk| Ok(chunk.to_vec()));
-    match resource % 12 {
+    match resource % 14 {
         0 => restore_reader(rest),
         1 => {
             let reader = Reader::new("r", Box::new(TfRecordFormat { compression: Compression::None }));
@@ -51,6 +53,16 @@ pub fn saved(data: &[u8]) -> usize {
         11 => {
             let area = StagingArea::new("a", Some(2), None);
             twice(area.prepare(&mut given()), || area.save());
+        }
+        12 => {
+            let table = MutableTable::new(DType::String, DType::Float32, Shape::new(&[2]));
+            let table = Arc::new(table.unwrap_or_else(|_| unreachable!()));
+            twice(table.prepare(&mut given()), || table.save());
+        }
+        13 => {
+            let shapes = [PartialShape::default(), PartialShape::new(vec![Some(2)])];
+            let Ok(barrier) = Barrier::new("b", &[DType::Int64, DType::String], &shapes) else { return 0 };
+            twice(barrier.prepare(&mut given()), || barrier.save());
         }
         _ => {
             let variable = Arc::new(Variable::new("v"));

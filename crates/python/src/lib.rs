@@ -58,6 +58,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<resource::RandomGenerator>()?;
     module.add_class::<resource::SparseTable>()?;
     module.add_class::<resource::LookupTable>()?;
+    module.add_class::<resource::Barrier>()?;
+    module.add_class::<resource::MutableTable>()?;
     module.add_class::<resource::StagingArea>()?;
     module.add_class::<resource::Variable>()?;
     module.add_class::<saved::SavedChunks>()?;

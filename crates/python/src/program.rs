@@ -7,7 +7,9 @@ use crate::detach::{attached_run, deadline, detached_run};
 use crate::error::IntoPython;
 use crate::function::{PythonFunction, Stopped, advance};
 use crate::queue::Queue;
-use crate::resource::{LookupTable, RandomGenerator, Reader, SparseTable, StagingArea, Variable};
+use crate::resource::{
+    Barrier, LookupTable, MutableTable, RandomGenerator, Reader, SparseTable, StagingArea, Variable,
+};
 use crate::view::to_tensor;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::kernel::Kernel;
@@ -102,7 +104,9 @@ enum Resource<'py> {
     Variable(Bound<'py, Variable>),
     SparseTable(Bound<'py, SparseTable>),
     LookupTable(Bound<'py, LookupTable>),
+    MutableTable(Bound<'py, MutableTable>),
     StagingArea(Bound<'py, StagingArea>),
+    Barrier(Bound<'py, Barrier>),
     RandomGenerator(Bound<'py, RandomGenerator>),
 }
 
@@ -153,8 +157,10 @@ impl ProgramBuilder {
             [Resource::Variable(variable)] => kernels::variables::build(op_type, &attrs, &variable.get().0),
             [Resource::RandomGenerator(generator)] => kernels::random::build(op_type, &attrs, &generator.get().0),
             [Resource::LookupTable(table)] => kernels::lookup::table::build(op_type, &attrs, &table.get().0),
+            [Resource::MutableTable(table)] => Ok(kernels::lookup::table::build_mutable(op_type, &table.get().0)),
             [Resource::SparseTable(table)] => kernels::sparse::table::build(op_type, &attrs, &table.get().0),
             [Resource::StagingArea(area)] => kernels::queues::staging::build(op_type, &attrs, &area.get().0),
+            [Resource::Barrier(barrier)] => kernels::queues::barrier::build(op_type, &attrs, &barrier.get().0),
             [Resource::Reader(reader)] => kernels::readers::reader::build(op_type, &reader.get().0, None),
             [Resource::Reader(reader), Resource::Queue(queue)] => {
                 kernels::readers::reader::build(op_type, &reader.get().0, Some(&queue.get().0))

@@ -1,11 +1,12 @@
 //! Resources of a session other than queues: readers, variables, random generators, tables of sparse tensors,
-//! staging areas.
+//! staging areas, barriers.
 
-use crate::attrs::{attrs, dtype};
+use crate::attrs::{attrs, dtype, shape};
 use crate::error::IntoPython;
 use crate::view::to_tensor;
 use headrace_engine::tensor::memory_limit::memory_limit as limit_of_process;
-use headrace_engine::{kernels, lookup, random_generator, reader, sparse, staging, variable};
+use headrace_engine::tensor::shape::Shape;
+use headrace_engine::{barrier, kernels, lookup, random_generator, reader, sparse, staging, variable};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::Arc;
@@ -81,6 +82,28 @@ impl LookupTable {
     }
 }
 
+/// A lookup table of the engine that programs change.
+#[pyclass(frozen, module = "headrace._native")]
+pub struct MutableTable(pub Arc<lookup::mutable::MutableTable>);
+
+#[pymethods]
+impl MutableTable {
+    /// With keys and values of the types with these numbers, each value of the shape `row`.
+    #[new]
+    #[expect(clippy::needless_pass_by_value, reason = "the form of a Python function")]
+    fn new(py: Python<'_>, key_code: u8, value_code: u8, row: Vec<usize>) -> PyResult<Self> {
+        let (key, value) = (dtype(py, key_code)?, dtype(py, value_code)?);
+        let table = lookup::mutable::MutableTable::new(key, value, Shape::new(&row)).into_python(py)?;
+        Ok(Self(Arc::new(table)))
+    }
+
+    /// Holds these entries alone from now on.
+    fn fill(&self, keys: &Bound<'_, PyAny>, values: &Bound<'_, PyAny>) -> PyResult<()> {
+        let (key, value) = self.0.dtypes();
+        self.0.fill(&to_tensor(keys, key)?, &to_tensor(values, value)?).into_python(keys.py())
+    }
+}
+
 /// A table of sparse tensors of the engine.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct SparseTable(pub Arc<sparse::SparseTable>);
@@ -112,5 +135,21 @@ impl StagingArea {
     /// How many elements it has.
     fn size(&self) -> usize {
         self.0.size()
+    }
+}
+
+/// A barrier of the engine.
+#[pyclass(frozen, module = "headrace._native")]
+pub struct Barrier(pub Arc<barrier::Barrier>);
+
+#[pymethods]
+impl Barrier {
+    /// With components of the types with these numbers.
+    #[new]
+    #[expect(clippy::needless_pass_by_value, reason = "the form of a Python function")]
+    fn new(py: Python<'_>, name: String, dtypes: Vec<u8>, shapes: Vec<Vec<Option<usize>>>) -> PyResult<Self> {
+        let dtypes = dtypes.into_iter().map(|code| dtype(py, code)).collect::<PyResult<Vec<_>>>()?;
+        let shapes: Vec<_> = shapes.into_iter().filter_map(|dims| shape(Some(dims))).collect();
+        Ok(Self(barrier::Barrier::new(name, &dtypes, &shapes).into_python(py)?))
     }
 }

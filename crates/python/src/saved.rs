@@ -4,7 +4,9 @@ use crate::cancellation::Cancellation;
 use crate::detach::{detached, waiting};
 use crate::error::IntoPython;
 use crate::queue::Queue;
-use crate::resource::{LookupTable, RandomGenerator, Reader, SparseTable, StagingArea, Variable};
+use crate::resource::{
+    Barrier, LookupTable, MutableTable, RandomGenerator, Reader, SparseTable, StagingArea, Variable,
+};
 use headrace_engine::error::{Code, Error};
 use headrace_engine::queue::Progress;
 use headrace_engine::saved::{Chunks, Restore};
@@ -53,7 +55,9 @@ pub enum Resource<'py> {
     Variable(Bound<'py, Variable>),
     SparseTable(Bound<'py, SparseTable>),
     LookupTable(Bound<'py, LookupTable>),
+    MutableTable(Bound<'py, MutableTable>),
     StagingArea(Bound<'py, StagingArea>),
+    Barrier(Bound<'py, Barrier>),
     RandomGenerator(Bound<'py, RandomGenerator>),
 }
 
@@ -71,7 +75,9 @@ pub fn save_resource(py: Python<'_>, resource: Resource<'_>) -> PyResult<SavedCh
         Resource::Variable(variable) => variable.get().0.save(),
         Resource::SparseTable(table) => table.get().0.save(),
         Resource::LookupTable(table) => table.get().0.save(),
+        Resource::MutableTable(table) => table.get().0.save(),
         Resource::StagingArea(area) => area.get().0.save(),
+        Resource::Barrier(barrier) => barrier.get().0.save(),
         Resource::RandomGenerator(generator) => generator.get().0.save(),
     };
     Ok(SavedChunks(Mutex::new(chunks.into_python(py)?)))
@@ -105,7 +111,9 @@ pub fn prepare_resource(resource: Resource<'_>, chunks: &Bound<'_, PyAny>, code:
         }
         Resource::SparseTable(table) => table.get().0.prepare(&mut given),
         Resource::LookupTable(table) => table.get().0.prepare(&mut given),
+        Resource::MutableTable(table) => table.get().0.prepare(&mut given),
         Resource::StagingArea(area) => area.get().0.prepare(&mut given),
+        Resource::Barrier(barrier) => barrier.get().0.prepare(&mut given),
         Resource::RandomGenerator(generator) => generator.get().0.prepare(&mut given),
     };
     match raised {

@@ -62,11 +62,13 @@ def _check(runners: Collection[Runner]) -> None:
     for runner in runners:
         if threading.current_thread() in runner.busy_threads():
             raise _refusal(runner, "asks for the checkpoint itself. Call save in another thread.")
-        if any(op.definition.uses_staging_area for op in needed_by(runner.ops)):
-            raise _refusal(
-                runner,
-                "runs, and may wait in a staging area for ever. Save when its threads have ended.",
-            )
+        for op in needed_by(runner.ops):
+            if op.definition.uses_staging_area or op.type == "BarrierTakeMany":
+                where = "staging area" if op.definition.uses_staging_area else "barrier"
+                text = (
+                    f"runs, and may wait in a {where} for ever. Save when its threads have ended."
+                )
+                raise _refusal(runner, text)
         if not runner.can_pause:
             raise _refusal(
                 runner,

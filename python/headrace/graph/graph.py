@@ -633,10 +633,17 @@ def _place(op: Operation, thread: _ThreadState) -> None:
     if thread.devices:
         op._device = device_of(op, thread.devices)
     beside = thread.colocation
-    if op.inputs and op.inputs[0].dtype._is_ref_dtype:
-        # An operation on a variable is colocated with it.
+    if op.inputs and op.inputs[0].dtype._is_ref_dtype and _stands_beside(op):
         beside = [op.inputs[0].op, *beside]
     if beside:
         groups = {group.decode() for other in beside for group in other.colocation_groups()}
         op.colocation = tuple(sorted(groups))
         op._device = next((other.device for other in beside if other.device), op._device)
+
+
+def _stands_beside(op: Operation) -> bool:
+    """Whether an operation is colocated with its first input, which is a reference.
+
+    One on a variable or a barrier is; one that reads what an assignment returns is not.
+    """
+    return op.definition.takes_variable or op.inputs[0].op.definition.role is not Role.COMPUTED

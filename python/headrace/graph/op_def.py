@@ -16,6 +16,7 @@ __all__ = ["Computed", "Known", "OpDef", "Role", "define", "defined_types", "def
 class Role(enum.Enum):
     """What an operation is in a program."""
 
+    BARRIER = "a barrier of the session"
     COMPUTED = "a node"
     CONSTANT = "a value that is the same in every run"
     LOOKUP_TABLE = "a lookup table of the session"
@@ -34,7 +35,14 @@ class Role(enum.Enum):
 
 
 _RESOURCES = frozenset(
-    {Role.LOOKUP_TABLE, Role.QUEUE, Role.READER, Role.SPARSE_TABLE, Role.VARIABLE}
+    {
+        Role.BARRIER,
+        Role.LOOKUP_TABLE,
+        Role.QUEUE,
+        Role.READER,
+        Role.SPARSE_TABLE,
+        Role.VARIABLE,
+    }
 )
 
 

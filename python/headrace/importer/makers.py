@@ -80,6 +80,24 @@ def _dequeue_many(node: Node) -> Outputs:
     return [(dtype, prefix.concatenate(shape)) for dtype, shape in _dequeue(node)]
 
 
+def _taken(node: Node) -> Outputs:
+    rows = None if node.attrs["allow_small_batch"] else ops.constant_value(node.inputs[1])
+    prefix = TensorShape([None if rows is None else int(rows)])
+    shapes = node.inputs[0].op.attrs["shapes"]
+    values = zip(node.attrs["component_types"], map(prefix.concatenate, shapes), strict=True)
+    return [(dtypes.int64, prefix), (dtypes.string, prefix), *values]
+
+
+def _exported(node: Node) -> Outputs:
+    shape = _VECTOR if node.inputs[0].op.type == "HashTableV2" else unknown_shape()
+    return [(node.attrs["Tkeys"], shape), (node.attrs["Tvalues"], shape)]
+
+
+def _found(node: Node) -> Outputs:
+    _, keys, default = node.inputs
+    return [(node.attrs["Tout"], keys.shape.concatenate(default.shape))]
+
+
 def _unstaged(node: Node) -> Outputs:
     return [(dtype, unknown_shape()) for dtype in node.attrs["dtypes"]]
 
@@ -357,9 +375,23 @@ _IMAGES: Final[dict[str, Maker]] = {
     "SampleDistortedBoundingBoxV2": native(_sample),
 }
 
+_SCATTERS: Final = {
+    "ScatterAdd": ops.scatter_add,
+    "ScatterDiv": ops.scatter_div,
+    "ScatterMax": ops.scatter_max,
+    "ScatterMin": ops.scatter_min,
+    "ScatterMul": ops.scatter_mul,
+    "ScatterNdAdd": ops.scatter_nd_add,
+    "ScatterNdSub": ops.scatter_nd_sub,
+    "ScatterNdUpdate": ops.scatter_nd_update,
+    "ScatterSub": ops.scatter_sub,
+    "ScatterUpdate": ops.scatter_update,
+}
+
 _STATE: Final[dict[str, Maker]] = {
     "Assert": by_list(check, 1, summarize="summarize"),
     "Assign": by(ops.assign, validate_shape="validate_shape", use_locking="use_locking"),
+    **{op_type: by(function, use_locking="use_locking") for op_type, function in _SCATTERS.items()},
     "AssignAdd": by(ops.assign_add, use_locking="use_locking"),
     "AssignSub": by(ops.assign_sub, use_locking="use_locking"),
     "Const": _constant,
@@ -396,19 +428,27 @@ _QUEUES: Final[dict[str, Maker]] = {
     "QueueDequeueManyV2": native(_dequeue_many),
     "QueueDequeueUpToV2": native(_dequeue_many),
     "QueueDequeueV2": native(_dequeue),
-    "HashTableV2": _one(dtypes.resource),
-    "InitializeTableFromTextFileV2": native(lambda _: []),
-    "LookupTableExportV2": native(
-        lambda node: [(node.attrs["Tkeys"], _VECTOR), (node.attrs["Tvalues"], _VECTOR)]
+    **dict.fromkeys(
+        ("HashTableV2", "MutableHashTableOfTensorsV2", "MutableHashTableV2"),
+        _one(dtypes.resource),
     ),
-    "LookupTableFindV2": native(lambda node: [(node.attrs["Tout"], node.inputs[1].shape)]),
-    "LookupTableImportV2": native(lambda _: []),
+    "InitializeTableFromTextFileV2": native(lambda _: []),
+    "LookupTableExportV2": native(_exported),
+    "LookupTableFindV2": native(_found),
+    **dict.fromkeys(
+        ("LookupTableImportV2", "LookupTableInsertV2", "LookupTableRemoveV2"),
+        native(lambda _: []),
+    ),
     "LookupTableSizeV2": _one(dtypes.int64),
     "QueueIsClosedV2": _one(dtypes.bool),
     "QueueSizeV2": _one(dtypes.int32),
     **dict.fromkeys(("Stage", "StageClear"), native(lambda _: [])),
     **dict.fromkeys(("StagePeek", "Unstage"), native(_unstaged)),
     "StageSize": _one(dtypes.int32),
+    "Barrier": native(lambda _: [(dtypes.string._as_ref, TensorShape([2]))]),
+    **dict.fromkeys(("BarrierClose", "BarrierInsertMany"), native(lambda _: [])),
+    **dict.fromkeys(("BarrierIncompleteSize", "BarrierReadySize"), _one(dtypes.int32)),
+    "BarrierTakeMany": native(_taken),
     **dict.fromkeys(
         (
             *("FixedLengthRecordReaderV2", "IdentityReaderV2", "TFRecordReaderV2"),

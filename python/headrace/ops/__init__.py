@@ -96,8 +96,8 @@ Images (`headrace.ops.image`):
 
 Queues in a graph (`headrace.ops.queues`):
 
-    `FIFOQueue`, `PaddingFIFOQueue`, `PriorityQueue`, `QueueBase`, `RandomShuffleQueue`,
-    `StagingArea`.
+    `Barrier`, `FIFOQueue`, `PaddingFIFOQueue`, `PriorityQueue`, `QueueBase`,
+    `RandomShuffleQueue`, `StagingArea`.
 
 Readers and whole files (`headrace.ops.readers`):
 
@@ -117,15 +117,17 @@ Conditions, loops, order, checks, printing, Python functions (`headrace.ops.cont
 Variables (`headrace.ops.variables`):
 
     `assert_global_step`, `assign`, `assign_add`, `assign_sub`, `AUTO_REUSE`,
-    `constant_initializer`, `count_up_to`, `create_global_step`, `get_global_step`,
-    `get_local_variable`, `get_or_create_global_step`, `get_variable`, `get_variable_scope`,
-    `global_step`, `global_variables`, `global_variables_initializer`, `glorot_normal_initializer`,
-    `glorot_uniform_initializer`, `is_variable_initialized`, `local_variables`,
-    `local_variables_initializer`, `model_variables`, `moving_average_variables`,
-    `ones_initializer`, `random_normal_initializer`, `random_uniform_initializer`,
-    `report_uninitialized_variables`, `trainable_variables`, `truncated_normal_initializer`,
-    `Variable`, `variable_scope`, `variables_initializer`, `VariableScope`,
-    `variance_scaling_initializer`, `zeros_initializer`.
+    `batch_scatter_update`, `constant_initializer`, `count_up_to`, `create_global_step`,
+    `get_global_step`, `get_local_variable`, `get_or_create_global_step`, `get_variable`,
+    `get_variable_scope`, `global_step`, `global_variables`, `global_variables_initializer`,
+    `glorot_normal_initializer`, `glorot_uniform_initializer`, `is_variable_initialized`,
+    `local_variables`, `local_variables_initializer`, `model_variables`,
+    `moving_average_variables`, `ones_initializer`, `random_normal_initializer`,
+    `random_uniform_initializer`, `report_uninitialized_variables`, `scatter_add`, `scatter_div`,
+    `scatter_max`, `scatter_min`, `scatter_mul`, `scatter_nd_add`, `scatter_nd_sub`,
+    `scatter_nd_update`, `scatter_sub`, `scatter_update`, `trainable_variables`,
+    `truncated_normal_initializer`, `Variable`, `variable_scope`, `variables_initializer`,
+    `VariableScope`, `variance_scaling_initializer`, `zeros_initializer`.
 
 Lookup tables (`headrace.ops.lookup`, where the tables themselves are):
 
@@ -434,6 +436,7 @@ from headrace.ops.math.spread import (
 )
 from headrace.ops.math.top_k import in_top_k, top_k
 from headrace.ops.math.trigonometry import acos, asin, atan, atan2, cos, cosh, sin, sinh, tan
+from headrace.ops.queues.barrier import Barrier
 from headrace.ops.queues.kinds import FIFOQueue, PaddingFIFOQueue, PriorityQueue, RandomShuffleQueue
 from headrace.ops.queues.queue import QueueBase
 from headrace.ops.queues.staging import StagingArea
@@ -555,6 +558,19 @@ from headrace.ops.variables.initializers import (
     variance_scaling_initializer,
     zeros_initializer,
 )
+from headrace.ops.variables.scatter import (
+    batch_scatter_update,
+    scatter_add,
+    scatter_div,
+    scatter_max,
+    scatter_min,
+    scatter_mul,
+    scatter_nd_add,
+    scatter_nd_sub,
+    scatter_nd_update,
+    scatter_sub,
+    scatter_update,
+)
 from headrace.ops.variables.scope import (
     AUTO_REUSE,
     VariableScope,
@@ -570,6 +586,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AUTO_REUSE",
+    "Barrier",
     "FIFOQueue",
     "FixedLenFeature",
     "FixedLenSequenceFeature",
@@ -635,6 +652,7 @@ __all__ = [
     "assign_sub",
     "atan",
     "atan2",
+    "batch_scatter_update",
     "bincount",
     "bitcast",
     "boolean_mask",
@@ -867,7 +885,17 @@ __all__ = [
     "scalar_mul",
     "scalar_summary",
     "scan",
+    "scatter_add",
+    "scatter_div",
+    "scatter_max",
+    "scatter_min",
+    "scatter_mul",
     "scatter_nd",
+    "scatter_nd_add",
+    "scatter_nd_sub",
+    "scatter_nd_update",
+    "scatter_sub",
+    "scatter_update",
     "searchsorted",
     "segment_max",
     "segment_mean",

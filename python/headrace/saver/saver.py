@@ -1,4 +1,4 @@
-"""Saves variables to checkpoints and restores them.
+"""Saves variables, and tables that change, to checkpoints and restores them.
 
 Local variables, the contents of queues and the positions of readers are not saved.
 
@@ -15,13 +15,11 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from headrace import errors
-from headrace.dtypes import as_dtype, kernel_name
-from headrace.graph import GraphKeys, SupportsTensor, Tensor, get_collection
-from headrace.ops.variables.initialization import global_variables
+from headrace.graph import SupportsTensor, Tensor
 from headrace.ops.variables.variable import Variable
 from headrace.protos import MetaGraphDef
 from headrace.saver.meta_graph import export_meta_graph
+from headrace.saver.saveables import CheckedReader, Saveable, by_name, fetches
 from headrace.saver.state import (
     checkpoint_exists,
     get_checkpoint_mtimes,
@@ -29,7 +27,6 @@ from headrace.saver.state import (
     update_checkpoint_state,
 )
 from headrace.session import Session
-from headrace.shapes import bracketed
 from headrace.storage import is_directory, is_remote
 from headrace.tensor_bundle import BundleReader, write_bundle
 
@@ -47,8 +44,9 @@ class Saver:
     """Saves variables to checkpoints and restores them. Adds nothing to the graph.
 
     Args:
-        var_list: The variables: a list, tuple or set, or a dict by the names they have in the
-            checkpoint. None for all global variables there are now.
+        var_list: The variables and `MutableHashTable`s: a list, tuple or set, or a dict by the
+            names they have in the checkpoint. None for all global variables there are now, and all
+            tables but those made with `checkpoint=False`.
         reshape: Whether `restore` takes values of another shape with as many elements.
         sharded: Accepted for TensorFlow's sake; a checkpoint has one data file.
         max_to_keep: How many checkpoints are kept, the newest; None or 0 for all, which are then
@@ -74,7 +72,7 @@ class Saver:
 
     def __init__(
         self,
-        var_list: Collection[Variable] | Mapping[str, Variable] | None = None,
+        var_list: Collection[Saveable] | Mapping[str, Saveable] | None = None,
         reshape: bool = False,
         sharded: bool = False,
         max_to_keep: int | None = 5,
@@ -106,7 +104,7 @@ class Saver:
         self._last_checkpoints: list[tuple[str, float]] = []
         # Held from writing a checkpoint until it is listed and old ones are deleted.
         self._saving = threading.Lock()
-        self._variables: dict[str, Variable] | None = None
+        self._saveables: dict[str, Saveable] | None = None
         if not defer_build:
             self.build()
 
@@ -117,12 +115,12 @@ class Saver:
             TypeError: As the constructor does.
             ValueError: As the constructor does.
         """
-        if self._variables is not None:
+        if self._saveables is not None:
             return
-        variables = _by_name(self._var_list)
-        if not variables and not self._is_allowed_empty:
+        saveables = by_name(self._var_list)
+        if not saveables and not self._is_allowed_empty:
             raise ValueError("No variables to save")
-        self._variables = variables
+        self._saveables = saveables
 
     @property
     def last_checkpoints(self) -> list[str]:
@@ -191,7 +189,7 @@ class Saver:
             TypeError: If `sess` is no session.
             ValueError: If there is no directory to write in, or a name does not do.
         """
-        variables = self._built("save")
+        saveables = self._built("save")
         latest_filename = latest_filename or "checkpoint"
         if os.path.dirname(latest_filename):
             raise ValueError("'latest_filename' must not contain path components")
@@ -211,10 +209,10 @@ class Saver:
             raise ValueError(f"Parent directory of {path} doesn't exist, can't save.")
         prefix = path + self._suffix(sess, global_step)
         with self._saving:
-            if variables:
+            if saveables:
                 # Otherwise older checkpoints are kept, which have reached the disk.
                 is_only_one = write_state and self._max_to_keep == 1
-                write_bundle(prefix, sess.run(variables), survives_power_loss=is_only_one)
+                write_bundle(prefix, sess.run(fetches(saveables)), survives_power_loss=is_only_one)
                 if write_state:
                     self._list(prefix, directory, latest_filename, meta_graph_suffix)
             if write_meta_graph:
@@ -223,7 +221,7 @@ class Saver:
                     graph=sess.graph,
                     most_constant_bytes=_MOST_CONSTANT_BYTES,
                 )
-        return prefix if variables else None
+        return prefix if saveables else None
 
     def restore(self, sess: Session, save_path: str | os.PathLike[str] | None) -> None:
         """Sets the variables to the values of a checkpoint; they need no initializer then.
@@ -242,8 +240,8 @@ class Saver:
             TypeError: If `sess` is no session.
             ValueError: If there is no such checkpoint.
         """
-        variables = self._built("restore")
-        if not variables:
+        saveables = self._built("restore")
+        if not saveables:
             return
         if save_path is None:
             raise ValueError("Can't load save_path when it is None.")
@@ -251,13 +249,13 @@ class Saver:
         if not checkpoint_exists(prefix):
             raise ValueError(f"The passed save_path is not a valid checkpoint: {prefix}")
         _check_session(sess)
-        reader = BundleReader(prefix)
-        values = {
-            variable.op: self._read(reader, prefix, name, variable)
-            for name, variable in variables.items()
-        }
-        for op, value in values.items():
-            sess.assign_variable(op, value)
+        reader = CheckedReader(BundleReader(prefix), prefix, self._reshape)
+        values = [(one, reader.read(name, one)) for name, one in saveables.items()]
+        for one, arrays in values:
+            if isinstance(one, Variable):
+                sess.assign_variable(one.op, *arrays)
+            else:
+                sess.fill_table(one.op, *arrays)
 
     def export_meta_graph(
         self,
@@ -274,10 +272,10 @@ class Saver:
             clear_devices=clear_devices,
         )
 
-    def _built(self, where: str) -> dict[str, Variable]:
-        if self._variables is None:
+    def _built(self, where: str) -> dict[str, Saveable]:
+        if self._saveables is None:
             raise RuntimeError(f"`build()` should be called before {where} if defer_build==True")
-        return self._variables
+        return self._saveables
 
     def _suffix(self, sess: Session, global_step: _StepLike | None) -> str:
         if global_step is None:
@@ -307,83 +305,7 @@ class Saver:
             else:
                 remove_checkpoint(path, meta_graph_suffix=suffix)
 
-    def _read(
-        self, reader: BundleReader, prefix: str, name: str, variable: Variable
-    ) -> np.ndarray[Any, Any]:
-        """Reads the value of a variable, if it fits."""
-        if name not in reader:
-            raise errors.NotFoundError(
-                None,
-                variable.op,
-                f"Key {name} not found in checkpoint {prefix}. It has: {', '.join(reader.keys())}",
-            )
-        wanted, found = variable.dtype.base_dtype, as_dtype(reader.dtype(name))
-        if found != wanted:
-            raise _misfit(
-                variable,
-                f"tensor_name = {name}; expected dtype {kernel_name(wanted)} does not equal "
-                f"original dtype {kernel_name(found)} in {prefix}",
-            )
-        return self._shaped(reader.read(name), f"{name} in {prefix}", variable)
-
-    def _shaped(
-        self, value: np.ndarray[Any, Any], what: str, variable: Variable
-    ) -> np.ndarray[Any, Any]:
-        wanted = variable.shape
-        if wanted.is_compatible_with(value.shape):
-            return value
-        if not self._reshape:
-            raise _misfit(
-                variable,
-                "Assign requires shapes of both tensors to match. "
-                f"lhs shape= {bracketed(wanted)} rhs shape= {bracketed(value.shape)} ({what})",
-            )
-        if wanted.num_elements() != value.size:
-            raise _misfit(
-                variable,
-                f"Input to reshape is a tensor with {value.size} values, but the requested shape "
-                f"has {wanted.num_elements()} ({what})",
-            )
-        return value.reshape(tuple(size or 0 for size in wanted.as_list()))
-
-
-def _misfit(variable: Variable, text: str) -> errors.InvalidArgumentError:
-    return errors.InvalidArgumentError(None, variable.op, text)
-
 
 def _check_session(sess: object) -> None:
     if not isinstance(sess, Session):
         raise TypeError(f"'sess' must be a Session; {sess}")
-
-
-def _by_name(var_list: Collection[Variable] | Mapping[str, Variable] | None) -> dict[str, Variable]:
-    """The variables by their names in a checkpoint."""
-    if var_list is None:
-        var_list = [*global_variables(), *get_collection(GraphKeys.SAVEABLE_OBJECTS)]
-    if isinstance(var_list, Mapping):
-        return _checked_dict(var_list)
-    if not isinstance(var_list, (list, tuple, set)):
-        raise TypeError(f"Variables to save should be passed in a dict or a list. Got {var_list}")
-    result: dict[str, Variable] = {}
-    for variable in var_list:
-        if not isinstance(variable, Variable):
-            raise TypeError(f"Variable to save is not a Variable: {variable}")
-        if variable.op.name in result:
-            raise ValueError(f"At least two variables have the same name: {variable.op.name}")
-        result[variable.op.name] = variable
-    return result
-
-
-def _checked_dict(var_list: Mapping[str, Variable]) -> dict[str, Variable]:
-    for name, variable in var_list.items():
-        text = "names_to_saveables must be a dict mapping string names to Tensors/Variables."
-        if not isinstance(name, str):
-            raise TypeError(f"{text} Name is not a string: {name}")
-        if not isinstance(variable, Variable):
-            raise TypeError(f"{text} Not a variable: {variable}")
-    seen: set[Variable] = set()
-    for name, variable in var_list.items():
-        if variable in seen:
-            raise ValueError(f"The same saveable will be restored with two names: {name}")
-        seen.add(variable)
-    return dict(var_list)

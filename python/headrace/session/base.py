@@ -146,6 +146,25 @@ class BaseSession:
         except engine.EngineError as error:
             engine.raise_op_error(error, self._graph)
 
+    def fill_table(self, op: Operation, keys: npt.ArrayLike, values: npt.ArrayLike) -> None:
+        """Replaces the entries of a table that changes: headrace's own, for savers.
+
+        Args:
+            op: The operation that stands for the table.
+            keys: Its keys, a vector.
+            values: Their values, one row for each.
+
+        Raises:
+            InvalidArgumentError: If the shapes are not those of the table.
+        """
+        table = self._resources.get(op)
+        assert isinstance(table, engine.MutableTable)
+        arrays = as_array(keys, op.attrs["key_dtype"]), as_array(values, op.attrs["value_dtype"])
+        try:
+            table.fill(*arrays)
+        except engine.EngineError as error:
+            engine.raise_op_error(error, self._graph)
+
     def queue_statistics(self, queue: QueueBase) -> QueueStatistics:
         """Returns the current statistics of a queue of the graph. Runs nothing and does not block.
 

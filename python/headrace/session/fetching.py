@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from headrace.dtypes import resource
-from headrace.graph import Graph, GraphElementLike, Operation, Tensor
+from headrace.graph import Graph, GraphElementLike, Operation, Role, Tensor
 from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue
 
 __all__ = ["FetchPlan", "Fetches"]
@@ -70,7 +70,7 @@ class FetchPlan:
         if isinstance(element, Operation):
             targets[element] = None
             return lambda _values: None
-        if element.dtype == resource:
+        if element.dtype == resource or element.op.definition.role is Role.BARRIER:
             raise TypeError(
                 f"Fetch argument {fetch!r} has invalid type: it stands for a resource and has no "
                 "value. Fetch what an operation on the resource returns."

@@ -209,7 +209,7 @@ class _Assembly:
             value = as_array(op.attrs["value"], op.outputs[0].dtype)
             inputs.append(self._builder.constant(value, _code(op.outputs[0])))
         for index, tensor in enumerate(op.inputs):
-            if tensor.dtype.name == "resource":
+            if tensor.dtype.name == "resource" or tensor.op.definition.role is Role.BARRIER:
                 if tensor.op.definition.role is Role.SELECTION:
                     inputs.insert(0, self.slots[tensor.op.inputs[0]])
                 resources.append(self._lowering.resource(tensor.op))

@@ -124,3 +124,211 @@ def test_classes_have_the_probabilities_that_are_asked_for(init_probs):
 def test_which_probabilities_are_refused(target, initial, message):
     with pytest.raises(ValueError, match=message):
         training.stratified_sample([1], 0, target, 1, initial)
+
+
+def sequences(lengths, num_epochs=1):
+    """Sequences of given lengths: the number of each, and its steps."""
+    number = numbers(len(lengths), num_epochs)
+    length = tf.gather(tf.constant(lengths), number)
+    return number, 10 * number + tf.range(length)
+
+
+class TestSequences:
+    def test_are_cut_and_keep_their_state(self):
+        lengths = [1, 5, 2, 4, 3]
+        number, steps = sequences(lengths)
+        batch = training.batch_sequences_with_states(
+            tf.as_string(number),
+            {"steps": steps},
+            {"n": number},
+            None,
+            {"sum": tf.constant(0), "count": tf.zeros([2])},
+            num_unroll=2,
+            batch_size=2,
+            num_threads=1,
+        )
+        assert batch.sequences["steps"].shape.as_list() == [None, 2]
+        sums = batch.state("sum") + tf.reduce_sum(batch.sequences["steps"], 1)
+        count = batch.save_state("count", batch.state("count") + 1.0)
+        fetches = {
+            "key": batch.key,
+            "n": batch.context["n"],
+            "length": batch.length,
+            "total": batch.total_length,
+            "sequence": batch.sequence,
+            "of": batch.sequence_count,
+            "next": batch.next_key,
+            "steps": batch.sequences["steps"],
+            "count": batch.state("count"),
+            "size": batch.batch_size,
+            "sum": tf.identity(sums),
+            "save": [batch.save_state("sum", sums), count],
+        }
+        seen = Counter()
+        for found in taken(fetches):
+            assert found["size"] == len(found["key"])
+            for row, n in enumerate(found["n"].tolist()):
+                place, length = seen[n], lengths[n]
+                of = -(-length // 2)
+                assert found["key"][row] == f"{place:05d}_of_{of:05d}:{n}".encode()
+                end = place + 1 == of
+                assert (
+                    found["next"][row]
+                    == (f"STOP:{n}" if end else f"{place + 1:05d}_of_{of:05d}:{n}").encode()
+                )
+                real = min(2, length - 2 * place)
+                assert (found["length"][row], found["total"][row]) == (real, length)
+                assert (found["sequence"][row], found["of"][row]) == (place, of)
+                wanted = [10 * n + step for step in range(2 * place, 2 * place + real)]
+                assert found["steps"][row].tolist() == wanted + [0] * (2 - real)
+                assert found["count"][row].tolist() == [place] * 2
+                steps_so_far = range(min(2 * place + 2, length))
+                assert found["sum"][row] == sum(10 * n + step for step in steps_so_far)
+                seen[n] += 1
+        assert [seen[n] for n in range(5)] == [-(-length // 2) for length in lengths]
+
+    def test_can_be_sparse_and_have_sparse_contexts(self):
+        number, steps = sequences([3, 1, 2])
+        length = tf.size(steps)
+        last = tf.cast(tf.stack([[length - 1, 1]]), tf.int64)
+        shape = tf.cast(tf.stack([length, 2]), tf.int64)
+        batch = training.batch_sequences_with_states(
+            tf.as_string(number),
+            {"dense": steps, "last": tf.SparseTensor(last, tf.stack([number]), shape)},
+            {"n": tf.SparseTensor([[1]], tf.stack([number]), [3])},
+            None,
+            {"s": 0.0},
+            num_unroll=2,
+            batch_size=1,
+            num_threads=1,
+        )
+        found = taken(
+            [
+                tf.sparse_tensor_to_dense(batch.sequences["last"]),
+                tf.sparse_tensor_to_dense(batch.context["n"]),
+                batch.save_state("s", batch.state("s")),
+            ]
+        )
+        last = [one.tolist() for one, *_ in found]
+        assert last == [
+            [[[0, 0], [0, 0]]],
+            [[[0, 0], [0, 0]]],
+            [[[0, 1], [0, 0]]],
+            [[[0, 0], [0, 2]]],
+        ]
+        assert [one.tolist() for _, one, _ in found] == [[[0, n, 0]] for n in (0, 0, 1, 2)]
+
+    def test_wait_for_the_states_and_for_room(self):
+        number, steps = sequences([4] * 6)
+        saver = training.SequenceQueueingStateSaver(
+            2, 2, 4, tf.as_string(number), {"a": steps}, {}, {"s": 0}, capacity=2
+        )
+        batch, prefetch = saver.next_batch, saver.prefetch_op
+        save, ready = batch.save_state("s", batch.state("s") + 1), saver.barrier.ready_size()
+        short = tf.RunOptions(timeout_in_ms=50)
+        with tf.Session() as sess:
+            sess.run(tf.local_variables_initializer())
+            coord = tf.train.Coordinator()
+            tf.train.start_queue_runners(sess, coord)
+            for _ in range(2):
+                sess.run(prefetch)
+            sess.run(batch.key)
+            assert sess.run(ready) == 0
+            assert sess.run(saver.barrier.incomplete_size()) == 2
+            with pytest.raises(tf.errors.DeadlineExceededError):
+                sess.run(prefetch, options=short)
+            coord.request_stop()
+            sess.close()
+            coord.join()
+        assert save.type == "BarrierInsertMany"
+
+    def test_have_unique_keys(self):
+        _, steps = sequences([1, 1, 1, 1])
+        batch = training.batch_sequences_with_states(
+            tf.constant("same"),
+            {"a": steps},
+            {},
+            None,
+            {"s": 0},
+            num_unroll=1,
+            batch_size=4,
+            make_keys_unique=True,
+            make_keys_unique_seed=7,
+        )
+        ((keys, _),) = taken([batch.key, batch.save_state("s", batch.state("s"))])
+        assert len(set(keys.tolist())) == 4
+        assert all(key.startswith(b"00000_of_00001:same") for key in keys)
+
+    @pytest.mark.parametrize(
+        ("arguments", "text"),
+        [
+            ({"pad": False, "input_length": 3}, "should be a multiple of: 2"),
+            ({"input_length": 9}, "Input length should be <= than length from sequences"),
+            ({"sequences": {"b": tf.range(2)}}, "All sequence lengths must match"),
+        ],
+    )
+    def test_of_wrong_lengths_end_the_input(self, arguments, text):
+        arguments = {"input_length": None, **arguments}
+        more = {key: [1, 2] for key in arguments.pop("sequences", {})}
+        batch = training.batch_sequences_with_states(
+            "k",
+            {"a": tf.placeholder_with_default([1, 2, 3], [None]), **more},
+            {},
+            initial_states={"s": 0},
+            num_unroll=2,
+            batch_size=1,
+            **arguments,
+        )
+        with pytest.raises(tf.errors.InvalidArgumentError, match=text):
+            taken(batch.key)
+
+    @pytest.mark.parametrize(
+        ("arguments", "kind", "text"),
+        [
+            ({"input_sequences": {}}, ValueError, "at least one sequence tensor"),
+            ({"input_sequences": {"a:": [1]}}, ValueError, "may not have a colon: 'a:'"),
+            ({"input_context": {1: [1]}}, TypeError, "context key must be string: 1"),
+            ({"initial_states": {}}, ValueError, "initial_states may not be empty"),
+            ({"initial_states": {"s": None}}, ValueError, "None values not supported"),
+            ({"input_length": 1.0}, TypeError, "length dtype must be int32"),
+            ({"input_key": 3}, TypeError, "key dtype must be string"),
+            ({"num_unroll": 1.5}, ValueError, "Unsupported num_unroll expected int, got: 1.5"),
+            ({"capacity": 1, "batch_size": 2}, ValueError, "larger or equal to batch_size"),
+            ({"pad": False}, ValueError, "input_length is None"),
+        ],
+    )
+    def test_wrong_arguments(self, arguments, kind, text):
+        given = {
+            "input_key": "k",
+            "input_sequences": {"a": [1, 2]},
+            "input_context": {},
+            "input_length": None,
+            "initial_states": {"s": 0},
+            "num_unroll": 2,
+            "batch_size": 1,
+        }
+        with pytest.raises(kind, match=text):
+            training.batch_sequences_with_states(**{**given, **arguments})
+
+    def test_shapes_must_be_known(self):
+        unknown = tf.placeholder(tf.float32)
+        for where in ("input_sequences", "input_context", "initial_states"):
+            given = {
+                "input_sequences": {"a": [1, 2]},
+                "input_context": {},
+                "initial_states": {"s": 0},
+            }
+            given[where] = {"x": unknown}
+            with pytest.raises(ValueError, match="is not fully defined"):
+                training.batch_sequences_with_states(
+                    "k", input_length=2, num_unroll=2, batch_size=1, pad=False, **given
+                )
+
+    def test_states_must_have_the_shapes_of_the_first(self):
+        batch = training.batch_sequences_with_states(
+            "k", {"a": [1, 2]}, {}, None, {"s": [0, 0]}, num_unroll=2, batch_size=1
+        )
+        with pytest.raises(KeyError, match="state was not declared: t"):
+            batch.save_state("t", [[1, 2]])
+        with pytest.raises(ValueError, match="are incompatible"):
+            batch.save_state("s", [[1, 2, 3]])

@@ -2,6 +2,7 @@
 //!
 //! Source: `tf.lookup.StaticHashTable` and its initializers of TensorFlow 1.15.
 
+pub mod mutable;
 pub mod text_file;
 
 use crate::error::{Error, Result};

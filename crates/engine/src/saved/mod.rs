@@ -1,4 +1,5 @@
-//! What the resources of a session hold, as bytes: queues, readers, variables, random generators, staging areas.
+//! What the resources of a session hold, as bytes: queues, readers, variables, random generators, tables, staging
+//! areas, barriers.
 //!
 //! Each resource becomes chunks of bytes, a large queue many of them. Restoring has two steps: the first reads all
 //! chunks, opens files and may fail; the second puts the result in place of what the resource holds, and cannot fail. So

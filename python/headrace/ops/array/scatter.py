@@ -20,6 +20,7 @@ from headrace.ops.framework.kernel import Array, fail
 from headrace.shapes import TensorShape, bracketed
 
 __all__ = [
+    "check_shapes",
     "scatter_nd",
     "tensor_scatter_add",
     "tensor_scatter_sub",
@@ -47,7 +48,7 @@ def scatter_nd(
 
     def infer(places: Tensor, slices: Tensor, size: Tensor) -> Outputs:
         found = constant_value_as_shape(size)
-        _check_shapes(found, places.shape, slices.shape)
+        check_shapes(found, places.shape, slices.shape)
         return [(slices.dtype.base_dtype, found)]
 
     def kernel(places: Array, slices: Array, size: Array) -> Array:
@@ -111,7 +112,7 @@ def _scatter(
     how: str,
 ) -> Tensor:
     def infer(target: Tensor, places: Tensor, slices: Tensor) -> Outputs:
-        _check_shapes(target.shape, places.shape, slices.shape)
+        check_shapes(target.shape, places.shape, slices.shape)
         return [(target.dtype.base_dtype, target.shape)]
 
     def kernel(target: Array, places: Array, slices: Array) -> Array:
@@ -125,7 +126,7 @@ def _scatter(
     return apply_op(op_type, inputs, infer, name=name, kernel=kernel).outputs[0]
 
 
-def _check_shapes(target: TensorShape, places: TensorShape, slices: TensorShape) -> None:
+def check_shapes(target: TensorShape, places: TensorShape, slices: TensorShape) -> None:
     """Raises ShapeConflict if slices cannot go to such places of such a tensor."""
     if places.rank == 0:
         raise ShapeConflict("Shape must be at least rank 1 but is rank 0")
@@ -149,7 +150,7 @@ def _check_shapes(target: TensorShape, places: TensorShape, slices: TensorShape)
 def _scattered(target: Array, places: Array, slices: Array, how: str) -> Array:
     """Returns `target`, changed."""
     try:
-        _check_shapes(*[TensorShape(array.shape) for array in (target, places, slices)])
+        check_shapes(*[TensorShape(array.shape) for array in (target, places, slices)])
     except ShapeConflict as conflict:
         fail(str(conflict))
     depth = places.shape[-1]

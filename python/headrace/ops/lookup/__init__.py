@@ -1,7 +1,7 @@
 """Lookup tables as nodes of a graph: from words to numbers and back.
 
 A table object adds operations on one table to the graph; its entries belong to the session that
-runs them, and come when its initializer runs.
+runs them, and come when its initializer runs, or while the program runs.
 
 Source: `tf.lookup` and `tf.contrib.lookup` of TensorFlow 1.15.
 """
@@ -20,6 +20,7 @@ from headrace.ops.lookup.initializers import (
     TextFileInitializer,
     TextFileStringTableInitializer,
 )
+from headrace.ops.lookup.mutable import MutableHashTable
 from headrace.ops.lookup.table import (
     LookupInterface,
     StaticHashTable,
@@ -41,6 +42,7 @@ __all__ = [
     "IdTableWithHashBuckets",
     "KeyValueTensorInitializer",
     "LookupInterface",
+    "MutableHashTable",
     "StaticHashTable",
     "StaticVocabularyTable",
     "StrongHashSpec",

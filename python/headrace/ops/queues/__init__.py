@@ -1,12 +1,14 @@
-"""Queues and staging areas as nodes of a graph.
+"""Queues, barriers and staging areas as nodes of a graph.
 
 A queue object adds operations on one queue to the graph; the queue itself belongs to the session
 that runs them.
 
-Source: `tf.QueueBase` and its subclasses, `tf.contrib.staging`, of TensorFlow 1.15.
+Source: `tf.QueueBase` and its subclasses, `tf.contrib.staging`, `data_flow_ops.Barrier`, of
+TensorFlow 1.15.
 """
 
 from headrace.ops.queues.arguments import is_single_shape
+from headrace.ops.queues.barrier import Barrier, TakenFromBarrier
 from headrace.ops.queues.kinds import (
     FIFOQueue,
     PaddingFIFOQueue,
@@ -17,11 +19,13 @@ from headrace.ops.queues.queue import QueueBase
 from headrace.ops.queues.staging import StagingArea
 
 __all__ = [
+    "Barrier",
     "FIFOQueue",
     "PaddingFIFOQueue",
     "PriorityQueue",
     "QueueBase",
     "RandomShuffleQueue",
     "StagingArea",
+    "TakenFromBarrier",
     "is_single_shape",
 ]

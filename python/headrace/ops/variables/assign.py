@@ -8,7 +8,7 @@ Source: `tf.assign`, `tf.assign_add`, `tf.assign_sub`, `tf.count_up_to` and
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from headrace import dtypes
@@ -19,6 +19,7 @@ from headrace.ops.framework.inference import like, merge_shapes
 from headrace.shapes import TensorShape
 
 __all__ = [
+    "apply_to_variable",
     "assign",
     "assign_add",
     "assign_sub",
@@ -59,7 +60,7 @@ def assign(
         return [(target.dtype, shape)]
 
     attrs = {"validate_shape": is_checked, "use_locking": use_locking is not False}
-    return _add("Assign", ref, [Input("value", value)], infer, attrs, name)
+    return apply_to_variable("Assign", ref, [Input("value", value)], infer, attrs, name)
 
 
 def assign_add(
@@ -113,7 +114,7 @@ def count_up_to(ref: Tensor | SupportsTensor, limit: int, name: str | None = Non
         attrs = {"limit": int(limit)}
     except (TypeError, ValueError, OverflowError):
         raise TypeError(f"Expected int for argument 'limit' not {limit!r}.") from None
-    return _add("CountUpTo", ref, [], like, attrs, name, (dtypes.int32, dtypes.int64))
+    return apply_to_variable("CountUpTo", ref, [], like, attrs, name, (dtypes.int32, dtypes.int64))
 
 
 def is_variable_initialized(ref: Tensor | SupportsTensor, name: str | None = None) -> Tensor:
@@ -126,7 +127,7 @@ def is_variable_initialized(ref: Tensor | SupportsTensor, name: str | None = Non
     def infer(_target: Tensor) -> list[tuple[DType, TensorShape]]:
         return [(dtypes.bool, TensorShape([]))]
 
-    return _add("IsVariableInitialized", ref, [], infer, {}, name)
+    return apply_to_variable("IsVariableInitialized", ref, [], infer, {}, name)
 
 
 def initialized_value(
@@ -134,7 +135,9 @@ def initialized_value(
 ) -> Tensor:
     """Adds an operation that reads a variable, or returns `default` if it has no value yet."""
     inputs = [Input("default", default)]
-    return _add("InitializedValue", ref, inputs, lambda _ref, tensor: like(tensor), {}, name)
+    return apply_to_variable(
+        "InitializedValue", ref, inputs, lambda _ref, tensor: like(tensor), {}, name
+    )
 
 
 def _update(
@@ -148,18 +151,32 @@ def _update(
         return [(target.dtype, merge_shapes(target.shape, tensor.shape))]
 
     attrs = {"use_locking": bool(use_locking)}
-    return _add(op_type, ref, [Input("value", value)], infer, attrs, name)
+    return apply_to_variable(op_type, ref, [Input("value", value)], infer, attrs, name)
 
 
-def _add(
+def apply_to_variable(
     op_type: str,
     ref: Tensor | SupportsTensor,
     inputs: list[Input],
     infer: Callable[..., Outputs],
     attrs: dict[str, Any],
     name: str | None,
-    allowed: tuple[DType, ...] | None = None,
+    allowed: Sequence[DType] | None = None,
 ) -> Tensor:
+    """Adds an operation on a variable, and returns its output.
+
+    Args:
+        op_type: Type of the operation.
+        ref: The variable.
+        inputs: The inputs behind the variable.
+        infer: Takes all input tensors and returns dtype and static shape of each output.
+        attrs: Attributes; those for type variables are added.
+        name: Name of the operation.
+        allowed: The types that the variable may have; None for all.
+
+    Raises:
+        TypeError: If `ref` is no variable.
+    """
     convert = getattr(ref, "_as_graph_element", None)
     target = convert() if callable(convert) else ref
     if not (isinstance(target, Tensor) and target.dtype._is_ref_dtype):

@@ -35,6 +35,19 @@ from headrace.ops.variables.assign import (
     initialized_value,
 )
 from headrace.ops.variables.initial_values import guard_initial_value
+from headrace.ops.variables.scatter import (
+    batch_scatter_update,
+    scatter_add,
+    scatter_div,
+    scatter_max,
+    scatter_min,
+    scatter_mul,
+    scatter_nd_add,
+    scatter_nd_sub,
+    scatter_nd_update,
+    scatter_sub,
+    scatter_update,
+)
 from headrace.shapes import ShapeLike, TensorShape, as_shape, unknown_shape
 
 __all__ = ["InitialValue", "Variable"]
@@ -240,6 +253,72 @@ class Variable:
         tensor = assign_sub(self, delta, use_locking, name)
         return tensor if read_value else tensor.op
 
+    def scatter_update(
+        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
+        """See `tf.scatter_update`; the rows are `IndexedSlices`."""
+        return scatter_update(self, *_parts(sparse_delta), use_locking, name)
+
+    def scatter_add(
+        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
+        """See `tf.scatter_add`; the rows are `IndexedSlices`."""
+        return scatter_add(self, *_parts(sparse_delta), use_locking, name)
+
+    def scatter_sub(
+        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
+        """See `tf.scatter_sub`; the rows are `IndexedSlices`."""
+        return scatter_sub(self, *_parts(sparse_delta), use_locking, name)
+
+    def scatter_mul(
+        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
+        """See `tf.scatter_mul`; the rows are `IndexedSlices`."""
+        return scatter_mul(self, *_parts(sparse_delta), use_locking, name)
+
+    def scatter_div(
+        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
+        """See `tf.scatter_div`; the rows are `IndexedSlices`."""
+        return scatter_div(self, *_parts(sparse_delta), use_locking, name)
+
+    def scatter_min(
+        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
+        """See `tf.scatter_min`; the rows are `IndexedSlices`."""
+        return scatter_min(self, *_parts(sparse_delta), use_locking, name)
+
+    def scatter_max(
+        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
+        """See `tf.scatter_max`; the rows are `IndexedSlices`."""
+        return scatter_max(self, *_parts(sparse_delta), use_locking, name)
+
+    def batch_scatter_update(
+        self, sparse_delta: Any, use_locking: bool = False, name: str | None = None
+    ) -> Tensor:
+        """See `tf.batch_scatter_update`; the slices are `IndexedSlices`."""
+        return batch_scatter_update(self, *_parts(sparse_delta), use_locking, name)
+
+    def scatter_nd_update(
+        self, indices: TensorLike, updates: TensorLike, name: str | None = None
+    ) -> Tensor:
+        """See `tf.scatter_nd_update`."""
+        return scatter_nd_update(self, indices, updates, use_locking=True, name=name)
+
+    def scatter_nd_add(
+        self, indices: TensorLike, updates: TensorLike, name: str | None = None
+    ) -> Tensor:
+        """See `tf.scatter_nd_add`."""
+        return scatter_nd_add(self, indices, updates, use_locking=True, name=name)
+
+    def scatter_nd_sub(
+        self, indices: TensorLike, updates: TensorLike, name: str | None = None
+    ) -> Tensor:
+        """See `tf.scatter_nd_sub`."""
+        return scatter_nd_sub(self, indices, updates, use_locking=True, name=name)
+
     def count_up_to(self, limit: int) -> Tensor:
         """See `tf.count_up_to`."""
         return count_up_to(self, limit)
@@ -308,6 +387,13 @@ class Variable:
         def __neg__(self) -> Tensor: ...
         def __abs__(self) -> Tensor: ...
         def __getitem__(self, key: IndexLike) -> Tensor: ...
+
+
+def _parts(slices: Any) -> tuple[TensorLike, TensorLike]:
+    """Returns where slices are, and the slices."""
+    if not (hasattr(slices, "indices") and hasattr(slices, "values")):
+        raise TypeError(f"sparse_delta is not IndexedSlices: {slices}")
+    return slices.indices, slices.values
 
 
 def restored_variable(

@@ -38,7 +38,7 @@ _OPS: Final = {
     "losses.losses": ["losses"],
     "losses.losses_impl": ["losses"],
     "control_flow_ops": ["", "train", "headrace.ops.control.switch"],
-    "data_flow_ops": ["", "queue", "contrib.staging"],
+    "data_flow_ops": ["", "queue", "contrib.staging", "headrace.ops.queues.barrier"],
     "functional_ops": [""],
     "gen_array_ops": [""],
     "gen_image_ops": ["image", ""],

@@ -1,10 +1,12 @@
-//! `LookupTableImportV2`, `InitializeTableFromTextFileV2`, `LookupTableFindV2`, `LookupTableSizeV2`, `LookupTableExportV2`.
+//! `LookupTableImportV2`, `InitializeTableFromTextFileV2`, `LookupTableFindV2`, `LookupTableSizeV2`, `LookupTableExportV2`; and of
+//! tables that change, `LookupTableInsertV2` and `LookupTableRemoveV2`.
 
 use crate::error::{Error, Result};
 use crate::files::name::FileName;
 use crate::kernel::{Kernel, Outputs, Step, Tensors};
 use crate::kernels::attrs::Attrs;
 use crate::lookup::Table;
+use crate::lookup::mutable::MutableTable;
 use crate::lookup::text_file::{Layout, Part};
 use crate::run::Run;
 use crate::tensor::Tensor;
@@ -70,6 +72,55 @@ impl Kernel for TableKernel {
             (Action::Find, [keys, default]) => self.table.find(keys, default).map(Step::one),
             (Action::Size, []) => Ok(Step::one(Tensor::scalar(self.table.size() as i64))),
             (Action::Export, []) => self.table.export().map(|parts| Step::Done(Outputs::from_iter(parts))),
+            _ => Err(Error::internal(format!("{} inputs given to a lookup table", inputs.len()))),
+        }
+    }
+}
+
+struct MutableTableKernel {
+    table: Arc<MutableTable>,
+    action: Change,
+}
+
+enum Change {
+    /// `(keys, values)`, which it takes besides those that it has.
+    Insert,
+    /// `(keys, values)`, which it takes in place of those that it has.
+    Import,
+    /// `(keys)`
+    Remove,
+    /// `(keys, default)` to values.
+    Find,
+    /// How many entries there are.
+    Size,
+    /// Keys and values.
+    Export,
+}
+
+/// The kernel for operations on a table that changes, or `None` if `op_type` is not one.
+pub fn build_mutable(op_type: &str, table: &Arc<MutableTable>) -> Option<Arc<dyn Kernel>> {
+    let action = match op_type {
+        "LookupTableInsertV2" => Change::Insert,
+        "LookupTableImportV2" => Change::Import,
+        "LookupTableRemoveV2" => Change::Remove,
+        "LookupTableFindV2" => Change::Find,
+        "LookupTableSizeV2" => Change::Size,
+        "LookupTableExportV2" => Change::Export,
+        _ => return None,
+    };
+    Some(Arc::new(MutableTableKernel { table: Arc::clone(table), action }))
+}
+
+impl Kernel for MutableTableKernel {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        let table = &self.table;
+        match (&self.action, inputs.as_slice()) {
+            (Change::Insert, [keys, values]) => table.insert(keys, values).map(|()| Step::none()),
+            (Change::Import, [keys, values]) => table.fill(keys, values).map(|()| Step::none()),
+            (Change::Remove, [keys]) => table.remove(keys).map(|()| Step::none()),
+            (Change::Find, [keys, default]) => table.find(keys, default).map(Step::one),
+            (Change::Size, []) => Ok(Step::one(Tensor::scalar(table.size() as i64))),
+            (Change::Export, []) => table.export().map(|parts| Step::Done(Outputs::from_iter(parts))),
             _ => Err(Error::internal(format!("{} inputs given to a lookup table", inputs.len()))),
         }
     }

@@ -1,5 +1,6 @@
-//! Operations on queues and on staging areas.
+//! Operations on queues, barriers and staging areas.
 
+pub mod barrier;
 pub mod queue;
 pub mod select;
 pub mod staging;

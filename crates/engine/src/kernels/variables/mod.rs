@@ -1,6 +1,7 @@
 //! Operations on variables.
 
 pub mod assign;
+pub mod scatter;
 pub mod variable;
 
 use crate::error::Result;
@@ -11,7 +12,7 @@ use std::sync::Arc;
 
 /// The kernel for operations on a variable, or `None` if `op_type` is not one.
 pub fn build(op_type: &str, attrs: &Attrs, variable: &Arc<Variable>) -> Result<Option<Arc<dyn Kernel>>> {
-    match variable::build(op_type, variable) {
+    match variable::build(op_type, variable).or_else(|| scatter::build(op_type, variable)) {
         Some(kernel) => Ok(Some(kernel)),
         None => assign::build(op_type, attrs, variable),
     }

@@ -1,4 +1,4 @@
-"""`tf.contrib.training`: batches of alike lengths, and of other distributions; hyperparameters.
+"""`tf.contrib.training`: batches of alike lengths, segments, other distributions; hyperparameters.
 
 Source: `tf.contrib.training` of TensorFlow 1.15.
 """
@@ -8,10 +8,18 @@ from typing import TYPE_CHECKING
 from headrace.tf1.contrib.training.bucketing import bucket, bucket_by_sequence_length
 from headrace.tf1.contrib.training.hparam import HParams, parse_values
 from headrace.tf1.contrib.training.sampling import rejection_sample, stratified_sample
+from headrace.tf1.contrib.training.sequences import batch_sequences_with_states
+from headrace.tf1.contrib.training.state_saver import (
+    NextQueuedSequenceBatch,
+    SequenceQueueingStateSaver,
+)
 from headrace.tf1.namespace import namespace
 
 __all__ = [
     "HParams",
+    "NextQueuedSequenceBatch",
+    "SequenceQueueingStateSaver",
+    "batch_sequences_with_states",
     "bucket",
     "bucket_by_sequence_length",
     "parse_values",

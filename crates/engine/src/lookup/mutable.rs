@@ -1,0 +1,234 @@
+//! Tables that programs change while they run.
+//!
+//! Source: `tf.contrib.lookup.MutableHashTable` of TensorFlow 1.15, whose order of export differs from run to run; here it is
+//! that of the keys.
+
+use crate::error::{Error, Result};
+use crate::saved::{self, Chunks, Content, Given, Reading, Restore};
+use crate::sync::Mutex;
+use crate::tensor::Tensor;
+use crate::tensor::allocate;
+use crate::tensor::dtype::DType;
+use crate::tensor::shape::Shape;
+use bytes::Bytes;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// A table that changes. Any thread may use it; a call sees all of another one or nothing.
+pub struct MutableTable {
+    key: DType,
+    value: DType,
+    /// The shape of each value.
+    row: Shape,
+    entries: Mutex<Entries>,
+}
+
+/// The value of each key.
+type Entries = HashMap<Key, Tensor>;
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+enum Key {
+    Integer(i64),
+    String(Bytes),
+}
+
+impl MutableTable {
+    /// An empty table. Keys are strings, int32 or int64; values have the shape `row`.
+    pub fn new(key: DType, value: DType, row: Shape) -> Result<Self> {
+        if matches!(key, DType::String | DType::Int32 | DType::Int64) {
+            return Ok(Self { key, value, row, entries: Mutex::default() });
+        }
+        let text = format!("a lookup table has keys of type {key}, expected string, int32 or int64");
+        Err(Error::invalid_argument(text))
+    }
+
+    /// The types of keys and values.
+    pub fn dtypes(&self) -> (DType, DType) {
+        (self.key, self.value)
+    }
+
+    /// How many entries there are.
+    pub fn size(&self) -> usize {
+        self.entries.lock().len()
+    }
+
+    /// Gives keys values, in place of those that they have. Of several for one key the last stays.
+    pub fn insert(&self, keys: &Tensor, values: &Tensor) -> Result<()> {
+        let new = self.entries_of(keys, values)?;
+        self.entries.lock().extend(new);
+        Ok(())
+    }
+
+    /// Holds these entries alone from now on.
+    pub fn fill(&self, keys: &Tensor, values: &Tensor) -> Result<()> {
+        let new = self.entries_of(keys, values)?.into_iter().collect();
+        // The old ones are dropped when the lock is free again.
+        let _old = std::mem::replace(&mut *self.entries.lock(), new);
+        Ok(())
+    }
+
+    /// Drops the entries of some keys, as far as there are any.
+    pub fn remove(&self, keys: &Tensor) -> Result<()> {
+        let keys = self.keys_of(keys)?;
+        let mut entries = self.entries.lock();
+        keys.iter().for_each(|key| drop(entries.remove(key)));
+        Ok(())
+    }
+
+    /// The value of each key; `default` for keys that are not there. The shape is that of the keys, and then that of a value.
+    pub fn find(&self, keys: &Tensor, default: &Tensor) -> Result<Tensor> {
+        if default.dtype() != self.value || *default.shape() != self.row {
+            return Err(Error::invalid_argument(format!(
+                "a table with values of type {} and shape {} is asked with a default of type {} and shape {}",
+                self.value,
+                self.row,
+                default.dtype(),
+                default.shape()
+            )));
+        }
+        let shape = self.shape_of_values(keys);
+        let keys = self.keys_of(keys)?;
+        let entries = self.entries.lock();
+        let found = keys.iter().map(|key| entries.get(key).unwrap_or(default));
+        Tensor::stack_padded(self.value, &self.row, found)?.reshaped(shape)
+    }
+
+    /// The keys, in ascending order, and their values.
+    pub fn export(&self) -> Result<[Tensor; 2]> {
+        let entries = self.entries.lock();
+        let mut sorted: Vec<(&Key, &Tensor)> = entries.iter().collect();
+        sorted.sort_unstable_by_key(|(key, _)| *key);
+        let shape = Shape::new(&[sorted.len()]);
+        let elements = allocate::elements(self.key, &shape);
+        let integers = sorted.iter().filter_map(|(key, _)| match key {
+            Key::Integer(integer) => Some(*integer),
+            Key::String(_) => None,
+        });
+        let keys = match self.key {
+            DType::String => {
+                let strings = sorted.iter().filter_map(|(key, _)| match key {
+                    Key::String(string) => Some(string.clone()),
+                    Key::Integer(_) => None,
+                });
+                Tensor::strings(shape.clone(), elements.collect(strings)?)?
+            }
+            // They came as int32.
+            DType::Int32 => {
+                Tensor::from_values(shape.clone(), elements.collect(integers.map(|integer| integer as i32))?)?
+            }
+            _ => Tensor::from_values(shape.clone(), elements.collect(integers)?)?,
+        };
+        let values = Tensor::stack_padded(self.value, &self.row, sorted.iter().map(|(_, value)| *value))?;
+        Ok([keys, values])
+    }
+
+    fn keys_of(&self, keys: &Tensor) -> Result<Vec<Key>> {
+        if keys.dtype() != self.key {
+            let (has, given) = (self.key, keys.dtype());
+            return Err(Error::invalid_argument(format!(
+                "a table with keys of type {has} is given keys of type {given}"
+            )));
+        }
+        if self.key == DType::String {
+            return Ok(keys.string_values().iter().cloned().map(Key::String).collect());
+        }
+        Ok(keys.integers()?.into_iter().map(Key::Integer).collect())
+    }
+
+    fn entries_of(&self, keys: &Tensor, values: &Tensor) -> Result<Vec<(Key, Tensor)>> {
+        let (shape, num_keys) = (self.shape_of_values(keys), keys.num_elements());
+        if values.dtype() != self.value || *values.shape() != shape {
+            return Err(Error::invalid_argument(format!(
+                "Expected shape {shape} for value, got {}",
+                if values.dtype() == self.value { values.shape().to_string() } else { values.dtype().to_string() }
+            )));
+        }
+        let rows = values.clone().reshaped(self.row.batched(num_keys))?;
+        let row = |(place, mut key): (usize, Key)| {
+            if let Key::String(string) = &mut key {
+                *string = Bytes::copy_from_slice(string);
+            }
+            let mut value = rows.row(place)?;
+            value.unshare();
+            Ok((key, value))
+        };
+        self.keys_of(keys)?.into_iter().enumerate().map(row).collect()
+    }
+
+    fn shape_of_values(&self, keys: &Tensor) -> Shape {
+        keys.shape().iter().chain(self.row.iter()).copied().collect()
+    }
+
+    /// The entries; see [`crate::saved`].
+    pub fn save(&self) -> Result<Chunks> {
+        let mut content = Content::default();
+        self.export()?.iter().try_for_each(|tensor| content.tensor(tensor))?;
+        Ok(saved::one(content))
+    }
+
+    /// Takes the entries that were saved in place of its own.
+    pub fn prepare(self: &Arc<Self>, chunks: Given) -> Result<Restore> {
+        let chunk = saved::only(chunks)?;
+        let mut reading = Reading::new(&chunk);
+        let (keys, values) = (reading.tensor()?, reading.tensor()?);
+        reading.end()?;
+        if keys.dtype() != self.key || keys.shape().len() != 1 {
+            return Err(saved::damaged());
+        }
+        let entries = self.entries_of(&keys, &values).map_err(|_| saved::damaged())?.into_iter().collect();
+        let table = Arc::clone(self);
+        Ok(Box::new(move || *table.entries.lock() = entries))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn strings(values: &[&'static str]) -> Tensor {
+        let values: Vec<_> = values.iter().map(|value| Bytes::from_static(value.as_bytes())).collect();
+        Tensor::strings(Shape::new(&[values.len()]), values).unwrap()
+    }
+
+    fn floats(shape: &[usize], values: &[f32]) -> Tensor {
+        Tensor::from_values(Shape::new(shape), values.to_vec()).unwrap()
+    }
+
+    fn table() -> Arc<MutableTable> {
+        let table = MutableTable::new(DType::String, DType::Float32, Shape::new(&[2])).unwrap();
+        table.insert(&strings(&["b", "a"]), &floats(&[2, 2], &[3., 4., 1., 2.])).unwrap();
+        Arc::new(table)
+    }
+
+    #[test]
+    fn keys_come_change_and_go() {
+        let table = table();
+        table.insert(&strings(&["c", "b"]), &floats(&[2, 2], &[5., 6., 7., 8.])).unwrap();
+        table.remove(&strings(&["a", "z"])).unwrap();
+        let found = table.find(&strings(&["a", "b", "c"]), &floats(&[2], &[0., -1.])).unwrap();
+        assert_eq!(found, floats(&[3, 2], &[0., -1., 7., 8., 5., 6.]));
+        assert_eq!(table.size(), 2);
+    }
+
+    #[test]
+    fn they_are_exported_in_order_and_restored() {
+        let (table, other) = (table(), table());
+        other.remove(&strings(&["a", "b"])).unwrap();
+        other.prepare(&mut table.save().unwrap()).unwrap()();
+        for one in [&table, &other] {
+            assert_eq!(one.export().unwrap(), [strings(&["a", "b"]), floats(&[2, 2], &[1., 2., 3., 4.])]);
+        }
+        table.fill(&strings(&["x"]), &floats(&[1, 2], &[0., 0.])).unwrap();
+        assert_eq!(table.size(), 1);
+    }
+
+    #[test]
+    fn what_does_not_fit_changes_nothing() {
+        let table = table();
+        assert!(table.insert(&strings(&["c", "d"]), &floats(&[1, 2], &[0., 0.])).is_err());
+        assert!(table.insert(&floats(&[1], &[0.]), &floats(&[1, 2], &[0., 0.])).is_err());
+        assert!(table.find(&strings(&["a"]), &floats(&[1], &[0.])).is_err());
+        assert!(MutableTable::new(DType::Float32, DType::Int64, Shape::new(&[])).is_err());
+        assert_eq!(table.size(), 2);
+    }
+}

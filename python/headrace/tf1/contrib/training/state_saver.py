@@ -1,0 +1,437 @@
+"""Sequences in segments, with a state that goes from one segment to the next.
+
+Source: `tf.contrib.training.SequenceQueueingStateSaver` of TensorFlow 1.15. It asserts more: shapes
+that are known when the graph is built are not compared again when it runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from headrace import ops
+from headrace.dtypes import int32, string
+from headrace.graph import (
+    Operation,
+    Tensor,
+    TensorLike,
+    colocate_with,
+    control_dependencies,
+    name_scope,
+)
+from headrace.ops.control.control_flow import Assert
+from headrace.ops.queues import Barrier, TakenFromBarrier
+
+__all__ = ["NextQueuedSequenceBatch", "SequenceQueueingStateSaver"]
+
+# The components of an element before those of the caller.
+_LENGTH, _TOTAL_LENGTH, _NEXT_KEY, _SEQUENCE, _SEQUENCE_COUNT, _NUM_OWN = range(6)
+
+# What stands for an example in the queue that counts them. Its value has no meaning.
+_TOKEN = 1
+
+_Tensors = dict[str, Tensor]
+
+
+class NextQueuedSequenceBatch:
+    """A batch of segments, one of each of several sequences. `SequenceQueueingStateSaver` makes it.
+
+    Args:
+        state_saver: What it is taken from.
+    """
+
+    def __init__(self, state_saver: SequenceQueueingStateSaver) -> None:
+        self._saver = state_saver
+        taken = state_saver._take()
+        values = taken.values
+        self._indices, self._keys = taken.indices, taken.keys
+        self._length, self._total_length = values[_LENGTH], values[_TOTAL_LENGTH]
+        self._next_key = values[_NEXT_KEY]
+        self._sequence, self._sequence_count = values[_SEQUENCE], values[_SEQUENCE_COUNT]
+        self._sequences: dict[str, Any]
+        self._context: dict[str, Any]
+        self._sequences, self._context, states = state_saver._parts(values[_NUM_OWN:])
+        self._batch_size = ops.squeeze(ops.shape(self._length))
+        self._is_done = self._sequence + 1 >= self._sequence_count
+        # A sequence that ends makes room for another one.
+        num_done = ops.reduce_sum(ops.cast(self._is_done, int32))
+        with control_dependencies([state_saver._examples.dequeue_many(num_done)]):
+            self._states = {name: ops.identity(state) for name, state in states.items()}
+
+    @property
+    def total_length(self) -> Tensor:
+        """The lengths of the whole sequences: a vector of int32."""
+        return self._total_length
+
+    @property
+    def length(self) -> Tensor:
+        """How many steps of each segment are no padding: a vector of int32, 0 to `num_unroll`."""
+        return self._length
+
+    @property
+    def batch_size(self) -> Tensor:
+        """How many segments there are: a scalar int32."""
+        return self._batch_size
+
+    @property
+    def insertion_index(self) -> Tensor:
+        """The number of each sequence in order of arrival, from -2**63: a vector of int64."""
+        return self._indices
+
+    @property
+    def key(self) -> Tensor:
+        """The key of each segment, such as "00001_of_00003:key": a vector of strings."""
+        return self._keys
+
+    @property
+    def next_key(self) -> Tensor:
+        """The key of the next segment of each sequence; "STOP:key" where there is none."""
+        return self._next_key
+
+    @property
+    def sequence(self) -> Tensor:
+        """The number of each segment in its sequence, from 0: a vector of int32."""
+        return self._sequence
+
+    @property
+    def sequence_count(self) -> Tensor:
+        """How many segments each sequence has: a vector of int32."""
+        return self._sequence_count
+
+    @property
+    def context(self) -> dict[str, Any]:
+        """What belongs to whole sequences, by name, a new dict: a row for each segment."""
+        return dict(self._context)
+
+    @property
+    def sequences(self) -> dict[str, Any]:
+        """The segments by name, a new dict: tensors (batch size, `num_unroll`, ...)."""
+        return dict(self._sequences)
+
+    def state(self, state_name: str) -> Tensor:
+        """Returns the states that the segments begin with.
+
+        Args:
+            state_name: Which one.
+
+        Returns:
+            A tensor with a row for each segment: the initial state for the first one of a sequence,
+            for others what was saved with the segment before.
+
+        Raises:
+            KeyError: If there is no such state.
+        """
+        return self._states[state_name]
+
+    def save_state(self, state_name: str, value: TensorLike, name: str | None = None) -> Operation:
+        """Adds an operation that gives the next segments their states.
+
+        It must run with each batch and for each state: a segment is not given out before.
+
+        Args:
+            state_name: Which one.
+            value: The states, of the shape of `state(state_name)`.
+            name: Name of the scope.
+
+        Raises:
+            InvalidArgumentError: When run: the shapes differ.
+            KeyError: If there is no such state.
+            ValueError: If the static shapes differ.
+        """
+        if state_name not in self._states:
+            raise KeyError(f"state was not declared: {state_name}")
+        default = "InputQueueingStateSaver_SaveState"
+        with name_scope(name, default, [value]), colocate_with(self._saver._examples.queue_ref):
+            goes_on = ops.reshape(ops.where(ops.logical_not(self._is_done)), [-1])
+            keys = ops.gather(self._next_key, goes_on)
+            states = ops.identity(value, name=f"convert_{state_name}")
+            states.shape.assert_is_compatible_with(self._states[state_name].shape)
+            expected = ops.shape(self._states[state_name])
+            text = f"Shape of tensor {states.name} should be: "
+            is_same = ops.reduce_all(ops.equal(expected, ops.shape(states)))
+            shown: list[TensorLike] = [text, expected, ", shape received: ", ops.shape(states)]
+            with control_dependencies([Assert(is_same, shown)]):
+                states = ops.identity(states, name="shape_checked")
+            return self._saver.barrier.insert_many(
+                self._saver._place("state", state_name),
+                keys,
+                ops.gather(states, goes_on),
+                name=f"BarrierInsertState_{state_name}",
+            )
+
+
+class SequenceQueueingStateSaver:
+    """Cuts sequences into segments of one length, and gives them out in batches.
+
+    A batch has a segment of each of `batch_size` sequences. Those that came first are given out
+    first, so that the segments of a sequence follow each other. A runner runs `prefetch_op`.
+
+    Args:
+        batch_size: Segments of a batch, an integer or a scalar int32.
+        num_unroll: Steps of a segment.
+        input_length: How many steps of the sequence are no padding, a scalar int32.
+        input_key: The key of the sequence, a scalar string. Two that are held at the same time
+            must differ.
+        input_sequences: The sequence, by name: tensors with as many rows as it has steps, padding
+            included. That is a multiple of `num_unroll`. The shape of a row is known.
+        input_context: What belongs to the whole sequence, by name: tensors of known shapes.
+        initial_states: The states that the first segment begins with, by name: of known shapes.
+        capacity: How many sequences are held; None for any number.
+        allow_small_batch: Whether batches get smaller when no more sequences come.
+        name: Name of the scope.
+
+    Raises:
+        TypeError: If an argument has another type.
+        ValueError: If a shape is not known, a name has a colon, there are no sequences or states,
+            or `capacity` is less than `batch_size`.
+    """
+
+    def __init__(
+        self,
+        batch_size: TensorLike,
+        num_unroll: int,
+        input_length: TensorLike,
+        input_key: TensorLike,
+        input_sequences: Mapping[str, TensorLike],
+        input_context: Mapping[str, TensorLike],
+        initial_states: Mapping[str, TensorLike],
+        capacity: int | None = None,
+        allow_small_batch: bool = False,
+        name: str | None = None,
+    ) -> None:
+        if capacity is not None and isinstance(batch_size, int) and capacity < batch_size:
+            raise ValueError("capacity must be larger or equal to batch_size")
+        self._batch_size, self._num_unroll = batch_size, num_unroll
+        self._allow_small_batch = allow_small_batch
+        # It has an element for each sequence that is held: a sequence has any number of segments.
+        self._examples = ops.FIFOQueue(capacity, [int32], shapes=[[]])
+        with colocate_with(self._examples.queue_ref):
+            if not isinstance(initial_states, Mapping):
+                raise TypeError("initial_states must be a dictionary")
+            if not initial_states:
+                raise ValueError(
+                    "initial_states may not be empty: at least one state variable is required to "
+                    "properly enqueue split sequences to run in separate iterations"
+                )
+            _check_names("state name", initial_states)
+            values = [
+                *(input_length, input_key),
+                *_values(input_sequences, "sequences"),
+                *_values(input_context, "context"),
+            ]
+            with name_scope(name, "InputQueueingStateSaver", values) as scope:
+                self._scope = scope
+                self._convert(
+                    input_length, input_key, input_sequences, input_context, initial_states
+                )
+                self._barrier = self._make_barrier()
+        self._prefetch_op: Operation | None = None
+        self._next_batch: NextQueuedSequenceBatch | None = None
+
+    @property
+    def name(self) -> str:
+        """The scope of its operations."""
+        return self._scope
+
+    @property
+    def barrier(self) -> Barrier:
+        """The barrier that holds the segments."""
+        return self._barrier
+
+    @property
+    def batch_size(self) -> TensorLike:
+        """Segments of a batch."""
+        return self._batch_size
+
+    @property
+    def num_unroll(self) -> int:
+        """Steps of a segment."""
+        return self._num_unroll
+
+    @property
+    def prefetch_op(self) -> Operation:
+        """The operation that takes in one sequence. It waits while as many are held as may be."""
+        if self._prefetch_op is None:
+            with name_scope(None), name_scope(self._scope):
+                self._prefetch_op = self._make_prefetch_op()
+        return self._prefetch_op
+
+    @property
+    def next_batch(self) -> NextQueuedSequenceBatch:
+        """The next batch of segments; always the same object."""
+        _ = self.prefetch_op
+        if self._next_batch is None:
+            with name_scope(None), name_scope(self._scope):
+                self._next_batch = NextQueuedSequenceBatch(self)
+        return self._next_batch
+
+    def close(self, cancel_pending_enqueues: bool = False, name: str | None = None) -> Operation:
+        """Adds an operation that ends the input: no more sequences come.
+
+        Args:
+            cancel_pending_enqueues: Whether sequences that have begun are dropped. Otherwise they
+                are given out to their ends.
+            name: Name of the scope.
+        """
+        with name_scope(name, "SQSSClose", [self._prefetch_op]) as scope:
+            barrier = self._barrier.close(cancel_pending_enqueues, "BarrierClose")
+            examples = self._examples.close(cancel_pending_enqueues, "FIFOClose")
+            return ops.group(barrier, examples, name=scope)
+
+    def _convert(
+        self,
+        length: TensorLike,
+        key: TensorLike,
+        sequences: Mapping[str, TensorLike],
+        context: Mapping[str, TensorLike],
+        states: Mapping[str, TensorLike],
+    ) -> None:
+        """Makes tensors of the arguments, whose shapes and types fit."""
+        self._length = ops.convert_to_tensor(length, name="length")
+        self._key = ops.convert_to_tensor(key, name="key")
+        if not sequences:
+            raise ValueError("must have at least one sequence tensor")
+        _check_names("sequence key", sequences)
+        _check_names("context key", context)
+        self._sequences = _tensors(sequences, "sequence")
+        self._context = _tensors(context, "context")
+        self._states = _tensors(states, "state")
+        for label, tensor, dtype in (("length", self._length, int32), ("key", self._key, string)):
+            if tensor.dtype.base_dtype != dtype:
+                raise TypeError(f"{label} dtype must be {dtype.name}, but received: {tensor.dtype}")
+            tensor.set_shape([])
+        self._padded_length = self._check_lengths()
+
+    def _check_lengths(self) -> Tensor:
+        """Returns how many steps the sequence has, padding included. It is checked in each run."""
+        lengths = {name: ops.shape(tensor)[0] for name, tensor in self._sequences.items()}
+        first, padded = next(iter(lengths.items()))
+        is_multiple = ops.logical_and(
+            ops.equal(ops.mod(padded, self._num_unroll), 0), ops.not_equal(padded, 0)
+        )
+        text = f"Tensor {self._sequences[first].name} should be a multiple of: {self._num_unroll}"
+        remedy = ". Consider setting pad=True."
+        checks = [Assert(is_multiple, [f"{text}, but saw value: ", padded, remedy])]
+        for name, length in lengths.items():
+            if name != first:
+                text = f"Dimension 0 of tensor labeled sorted_sequences_{name} should be: "
+                shown: list[TensorLike] = [text, padded, ", received: ", length]
+                checks.append(Assert(ops.equal(length, padded), shown))
+        text = "Input length should be <= than length from sequences:"
+        is_within = ops.less_equal(self._length, padded)
+        checks.append(Assert(is_within, [text, self._length, " vs. ", padded]))
+        with control_dependencies(checks):
+            return ops.identity(padded, name="padded_length")
+
+    def _make_barrier(self) -> Barrier:
+        segments = [
+            (tensor.dtype.base_dtype, [self._num_unroll, *tensor.shape.as_list()[1:]])
+            for tensor in self._sequences.values()
+        ]
+        others = [*self._context.values(), *self._states.values()]
+        wholes = [(tensor.dtype.base_dtype, tensor.shape.as_list()) for tensor in others]
+        own: list[Any] = [
+            (string if place == _NEXT_KEY else int32, []) for place in range(_NUM_OWN)
+        ]
+        types, shapes = zip(*own, *segments, *wholes, strict=True)
+        return Barrier(list(types), list(shapes))
+
+    def _place(self, kind: str, name: str) -> int:
+        """Returns the number of a component of the barrier."""
+        kinds = {"sequence": self._sequences, "context": self._context, "state": self._states}
+        names = [(one, each) for one, tensors in kinds.items() for each in tensors]
+        return _NUM_OWN + names.index((kind, name))
+
+    def _parts(self, values: list[Tensor]) -> tuple[_Tensors, _Tensors, _Tensors]:
+        """Returns sequences, context and states of a batch by name."""
+        rest = iter(values)
+        sequences, context, states = (
+            {name: next(rest) for name in tensors}
+            for tensors in (self._sequences, self._context, self._states)
+        )
+        return sequences, context, states
+
+    def _take(self) -> TakenFromBarrier:
+        return self._barrier.take_many(
+            self._batch_size, self._allow_small_batch, name="BarrierTakeMany"
+        )
+
+    def _make_prefetch_op(self) -> Operation:
+        num_unroll, barrier = self._num_unroll, self._barrier
+        count = ops.floordiv(self._padded_length, num_unroll)
+        rows = ops.expand_dims(count, 0)
+        sequence = ops.range(count)
+        ones = ops.ones(rows, dtype=int32)
+        left = ops.maximum(0, self._length - num_unroll * sequence)
+        written = [ops.as_string(number, width=5, fill="0") for number in (sequence, count)]
+        keys = ops.string_join(
+            [written[0], "_of_", written[1], ":", self._key], name="StringJoinCurrentKeys"
+        )
+        stop = ops.expand_dims(ops.string_join(["STOP:", self._key], name="StringJoinStop"), 0)
+        next_keys = ops.concat([ops.slice(keys, [1], [-1]), stop], 0, name="concat_next_keys")
+
+        def insert(place: int, values: Tensor, name: str) -> Operation:
+            return barrier.insert_many(place, keys, values, name=f"BarrierInsert{name}")
+
+        first = insert(_SEQUENCE, sequence, "Sequence")
+        inserts = [
+            first,
+            insert(_SEQUENCE_COUNT, count * ones, "SequenceCount"),
+            insert(_NEXT_KEY, next_keys, "NextKey"),
+            insert(_LENGTH, ops.minimum(num_unroll, left), "Length"),
+            insert(_TOTAL_LENGTH, self._length * ones, "TotalLength"),
+        ]
+        for name, tensor in self._context.items():
+            times = ops.concat([rows, [1] * len(tensor.shape.as_list())], 0)
+            values = ops.tile(ops.expand_dims(tensor, 0), times, name=f"tile_context_{name}")
+            inserts.append(insert(self._place("context", name), values, f"Context_{name}"))
+        for name, tensor in self._sequences.items():
+            shape: Any = [-1, num_unroll, *tensor.shape.as_list()[1:]]
+            values = ops.reshape(tensor, shape, name=f"reshape_sequences_{name}")
+            inserts.append(insert(self._place("sequence", name), values, f"Sequences_{name}"))
+        token = self._examples.enqueue([_TOKEN])
+        # All segments get the same number, as their keys come with one insertion before the others.
+        with control_dependencies([first, token]):
+            for name, tensor in self._states.items():
+                inserts.append(
+                    barrier.insert_many(
+                        self._place("state", name),
+                        ops.stack([keys[0]]),
+                        ops.stack([tensor]),
+                        name=f"BarrierInitialInsertState_{name}",
+                    )
+                )
+        return ops.group(token, *inserts, name="StateSaverPrefetchGroup")
+
+
+def _values(tensors: object, label: str) -> list[TensorLike]:
+    if not isinstance(tensors, Mapping):
+        raise TypeError(f"{label} must be a dict")
+    return list(tensors.values())
+
+
+def _check_names(label: str, names: Mapping[Any, TensorLike]) -> None:
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"{label} must be {'a ' if 'name' in label else ''}string: {name}")
+        if ":" in name:
+            raise ValueError(f"{label} may not have a colon: '{name}'")
+
+
+def _tensors(given: Mapping[str, TensorLike], label: str) -> _Tensors:
+    """Returns tensors of known shapes by sorted names. Only a sequence's length may vary."""
+    tensors = {
+        name: ops.convert_to_tensor(value, name=f"{label}_{name}")
+        for name, value in sorted(given.items())
+    }
+    is_sequence = label == "sequence"
+    for name, tensor in tensors.items():
+        shape = tensor.shape
+        if is_sequence and shape.rank is not None:
+            shape = shape[1:]
+        if not shape.is_fully_defined():
+            raise ValueError(
+                f"Shape for {label} {name} is not fully defined "
+                f"{'(ignoring first dimension)' if is_sequence else ''}: {tensor.shape}"
+            )
+    return tensors
