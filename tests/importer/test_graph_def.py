@@ -331,6 +331,18 @@ class TestTensorFlowsForms:
         (out,) = tf.import_graph_def(message, return_elements=["out:0"])
         assert out.shape.as_list() == [1, 2, 3, 1]
 
+    def test_of_products_that_may_be_mostly_zeros(self):
+        message = exported(lambda: tf.matmul([[1.0], [2.0]], [[3.0], [4.0]], True, name="out"))
+        node = message.node[-1]
+        node.op = "SparseMatMul"
+        for key in ("T", "_output_types", "_output_shapes"):
+            node.attr.pop(key)
+        node.attr["Ta"].type = node.attr["Tb"].type = tf.float32.as_datatype_enum
+        node.attr["a_is_sparse"].b = True
+        (out,) = tf.import_graph_def(message, return_elements=["out:0"])
+        with tf.Session() as session:
+            assert session.run(out).tolist() == [[11.0]]
+
     @pytest.mark.parametrize("op_type", ["ParseExample", "ParseExampleV2", "ParseSingleExample"])
     def test_of_parsers(self, op_type):
         is_single = op_type == "ParseSingleExample"

@@ -89,13 +89,6 @@ SPARSE: Final[dict[str, Maker]] = {
     "SparseDenseCwiseDiv": by(quotient_of_elements),
     "SparseDenseCwiseMul": by(product_of_elements),
     "SparseFillEmptyRows": native(_filled),
-    "SparseMatMul": by(
-        ops.sparse_matmul,
-        transpose_a="transpose_a",
-        transpose_b="transpose_b",
-        a_is_sparse="a_is_sparse",
-        b_is_sparse="b_is_sparse",
-    ),
     "SparseReduceMax": native(_reduced),
     "SparseReduceMaxSparse": native(lambda node: _parts(node.inputs[1].dtype.base_dtype)),
     "SparseReduceSum": native(_reduced),

@@ -40,7 +40,7 @@ Arithmetic, comparisons, conversions of type, reductions (`headrace.ops.math`):
     `rsqrt`, `saturate_cast`, `scalar_mul`, `segment_max`, `segment_mean`, `segment_min`,
     `segment_prod`, `segment_sum`, `selu`, `sigmoid`, `sigmoid_cross_entropy_with_logits`, `sign`,
     `sin`, `sinh`, `softmax`, `softmax_cross_entropy_with_logits`, `softplus`, `softsign`,
-    `sparse_matmul`, `sparse_segment_mean`, `sparse_segment_sqrt_n`, `sparse_segment_sum`,
+    `sparse_segment_mean`, `sparse_segment_sqrt_n`, `sparse_segment_sum`,
     `sparse_softmax_cross_entropy_with_logits`, `sqrt`, `square`, `squared_difference`, `subtract`,
     `tan`, `tanh`, `tensordot`, `top_k`, `truediv`, `unsorted_segment_max`, `unsorted_segment_mean`,
     `unsorted_segment_min`, `unsorted_segment_prod`, `unsorted_segment_sqrt_n`,
@@ -387,7 +387,7 @@ from headrace.ops.math.histogram import (
     histogram_fixed_width,
     histogram_fixed_width_bins,
 )
-from headrace.ops.math.matmul import matmul, sparse_matmul
+from headrace.ops.math.matmul import matmul
 from headrace.ops.math.nn import l2_normalize, moments, relu, softmax
 from headrace.ops.math.norm import (
     clip_by_average_norm,
@@ -931,7 +931,6 @@ __all__ = [
     "sparse_eye",
     "sparse_fill_empty_rows",
     "sparse_from_dense",
-    "sparse_matmul",
     "sparse_maximum",
     "sparse_merge",
     "sparse_minimum",

@@ -182,7 +182,6 @@ from headrace.ops.math.compare import (
 )
 from headrace.ops.math.cumsum import cumprod, cumsum
 from headrace.ops.math.histogram import bincount, histogram_fixed_width, histogram_fixed_width_bins
-from headrace.ops.math.matmul import sparse_matmul
 from headrace.ops.math.norm import (
     clip_by_average_norm,
     clip_by_global_norm,
@@ -390,6 +389,7 @@ from headrace.tf1.adapters.math import (
     reduce_min,
     reduce_prod,
     reduce_sum,
+    sparse_matmul,
     to_complex64,
     to_complex128,
     to_double,

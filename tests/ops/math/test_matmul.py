@@ -89,5 +89,9 @@ class TestSparseMatmul:
     def test_factors_that_do_not_fit_are_refused(self, run, hidden):
         with pytest.raises(ValueError, match="Shape must be rank 2 but is rank 1"):
             tf.sparse_matmul([1.0], [[1.0]])
-        with pytest.raises(tf.errors.InvalidArgumentError, match=r"a: \[1,2\], b: \[1,1\]"):
+        with pytest.raises(ValueError, match="Dimensions must be equal, but are 2 and 1"):
+            tf.sparse_matmul([[1.0, 2.0]], [[1.0]])
+        with pytest.raises(
+            tf.errors.InvalidArgumentError, match=r"Matrix size-incompatible: In\[0\]: \[1,2\]"
+        ):
             run(tf.sparse_matmul(hidden([[1.0, 2.0]]), hidden([[1.0]])))

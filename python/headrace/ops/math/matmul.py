@@ -1,6 +1,6 @@
 """Products of matrices.
 
-Source: `tf.matmul` and `tf.sparse_matmul` of TensorFlow 1.15.
+Source: `tf.matmul` of TensorFlow 1.15.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from headrace import dtypes
 from headrace.graph import Tensor, TensorLike, define, name_scope
 from headrace.memory import check_array
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
@@ -19,7 +18,7 @@ from headrace.ops.framework.inference import ShapeConflict, broadcast_shapes, ch
 from headrace.ops.framework.kernel import Array, fail
 from headrace.shapes import TensorShape, bracketed, unknown_shape
 
-__all__ = ["matmul", "sparse_matmul"]
+__all__ = ["matmul"]
 
 
 def matmul(
@@ -86,58 +85,6 @@ def matmul(
         return op.outputs[0]
 
 
-def sparse_matmul(
-    a: TensorLike,
-    b: TensorLike,
-    transpose_a: bool = False,
-    transpose_b: bool = False,
-    a_is_sparse: bool = False,
-    b_is_sparse: bool = False,
-    name: str | None = None,
-) -> Tensor:
-    """Returns the product of two dense matrices of float32, of which one may be mostly zeros.
-
-    Args:
-        a: The first factor.
-        b: The second factor.
-        transpose_a: Whether `a` is transposed first.
-        transpose_b: Whether `b` is transposed first.
-        a_is_sparse: Whether `a` is mostly zeros. That changes nothing here.
-        b_is_sparse: Whether `b` is mostly zeros. That changes nothing here.
-        name: Name of the operation.
-
-    Raises:
-        ValueError: If they are no matrices, or the sizes do not fit.
-    """
-
-    def infer(x: Tensor, y: Tensor) -> Outputs:
-        check_rank(x.shape, 2)
-        check_rank(y.shape, 2)
-        shape = _product_shape(x.shape, y.shape, bool(transpose_a), bool(transpose_b), False)
-        return [(dtypes.float32, shape)]
-
-    def kernel(x: Array, y: Array) -> Any:
-        x, y = _flipped(x, bool(transpose_a), False), _flipped(y, bool(transpose_b), False)
-        if x.ndim != 2 or y.ndim != 2 or x.shape[1] != y.shape[0]:
-            fail(f"Matrix size incompatible: a: {bracketed(x.shape)}, b: {bracketed(y.shape)}")
-        check_array([x.shape[0], y.shape[1]], x.dtype)
-        return np.matmul(x, y)
-
-    attrs = {
-        "transpose_a": bool(transpose_a),
-        "transpose_b": bool(transpose_b),
-        "a_is_sparse": bool(a_is_sparse),
-        "b_is_sparse": bool(b_is_sparse),
-    }
-    floats = (dtypes.float32,)
-    inputs = [
-        Input("a", a, var="Ta", allowed=floats, default=dtypes.float32),
-        Input("b", b, var="Tb", allowed=floats, default=dtypes.float32),
-    ]
-    op = apply_op("SparseMatMul", inputs, infer, name=name, attrs=attrs, kernel=kernel)
-    return op.outputs[0]
-
-
 def _flipped(array: Array, is_flipped: bool, is_adjoint: bool) -> Array:
     if not is_flipped or array.ndim < 2:
         return array
@@ -160,4 +107,3 @@ def _product_shape(
 
 define("BatchMatMulV2")
 define("MatMul")
-define("SparseMatMul")

@@ -19,7 +19,7 @@ from headrace.ops.framework.kernel import Array, fail
 from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue, as_sparse_tensor
 from headrace.shapes import TensorShape, bracketed, unknown_shape
 
-__all__ = ["product_of_parts", "sparse_tensor_dense_matmul"]
+__all__ = ["sparse_tensor_dense_matmul"]
 
 
 def sparse_tensor_dense_matmul(

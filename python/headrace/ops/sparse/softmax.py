@@ -18,7 +18,7 @@ from headrace.ops.framework.kernel import Array, fail
 from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue, as_sparse_tensor
 from headrace.shapes import bracketed
 
-__all__ = ["softmax_of_parts", "sparse_softmax"]
+__all__ = ["sparse_softmax"]
 
 
 def sparse_softmax(
