@@ -116,8 +116,15 @@ def product_of_parts(
             )
         check_array([height, factor.shape[1]], factor.dtype)
         product = np.zeros((height, factor.shape[1]), factor.dtype)
+        if not len(elements):
+            return product
         weights = np.conj(elements) if adjoint_a else elements
-        np.add.at(product, rows, weights[:, None] * factor[inner])
+        if (np.diff(rows) < 0).any():
+            order = np.argsort(rows, kind="stable")
+            rows, inner, weights = rows[order], inner[order], weights[order]
+        begins = np.flatnonzero(np.diff(rows, prepend=-1))
+        terms = weights[:, None] * factor[inner]
+        product[rows[begins]] = np.add.reduceat(terms, begins, axis=0, dtype=terms.dtype)
         return product
 
     inputs = [

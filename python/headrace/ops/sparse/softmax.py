@@ -66,14 +66,16 @@ def softmax_of_parts(
                 f"Input indices have shape {bracketed(places.shape)}, expected a row for each of "
                 f"{len(elements)} values with an index for each of {len(sizes)} dimensions"
             )
-        _, rows = np.unique(places[:, :-1], axis=0, return_inverse=True)
-        rows = rows.ravel()
-        largest = np.full(len(elements), -np.inf, elements.dtype)
-        np.maximum.at(largest, rows, elements)
-        powers = np.exp(elements - largest[rows])
-        sums = np.zeros(len(elements), elements.dtype)
-        np.add.at(sums, rows, powers)
-        return powers / sums[rows]
+        if not len(elements):
+            return elements
+        order = np.lexsort(places[:, :-1].T[::-1])
+        rows, values = places[order, :-1], elements[order]
+        is_first = np.append(True, (rows[1:] != rows[:-1]).any(axis=1))
+        begins, row = np.flatnonzero(is_first), np.cumsum(is_first) - 1
+        powers = np.exp(values - np.maximum.reduceat(values, begins)[row])
+        result = np.empty_like(elements)
+        result[order] = powers / np.add.reduceat(powers, begins)[row]
+        return result
 
     inputs = [
         Input("sp_indices", indices, dtypes.int64),
