@@ -70,9 +70,11 @@ def test_nothing_need_be_known_before_the_run(run):
 
 
 def test_what_does_not_fit_is_refused(run):
+    scalar = tf.SparseTensor(np.zeros([1, 0]), ["a"], np.zeros([0], np.int64))
     for axis, parts, match in (
         (1, [letters(), taller()], "expected 2 for dimension 0 but got 3 at position 1"),
         (2, [letters(), letters()], r"must be in range \[-2, 2\), got 2"),
+        (0, [scalar, scalar], r"must be in range \[-0, 0\), got 0"),
     ):
         with pytest.raises(IAE, match=match):
             run(tf.sparse_concat(axis, parts))

@@ -97,8 +97,10 @@ def _joined_sizes(shapes: Sequence[Tensor], axis: int) -> list[int] | None:
         return None
     lists = [sizes.tolist() for sizes in known if sizes is not None]
     rank = len(lists[0])
-    others = {(len(sizes), *sizes[: axis % rank], *sizes[axis % rank + 1 :]) for sizes in lists}
-    if not -rank <= axis < rank or len(others) > 1:
+    if not -rank <= axis < rank:
+        return None
+    place = axis % rank
+    if len({(*sizes[:place], *sizes[place + 1 :]) for sizes in lists}) > 1:
         return None
     joined = list(lists[0])
     joined[axis] = sum(sizes[axis] for sizes in lists)
