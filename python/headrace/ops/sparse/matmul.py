@@ -8,12 +8,12 @@ from __future__ import annotations
 import numpy as np
 
 from headrace import dtypes
-from headrace.graph import Tensor, TensorLike, define, name_scope
+from headrace.graph import Computed, Operation, Tensor, TensorLike, define, name_scope
 from headrace.memory import check_array
 from headrace.ops.array.transpose import transpose
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import constant_value_as_shape, convert_to_tensor
-from headrace.ops.framework.elementwise import INDEX_TYPES, NUMBERS
+from headrace.ops.framework.elementwise import INDEX_TYPES, NUMBERS, REALS
 from headrace.ops.framework.inference import ShapeConflict, check_rank
 from headrace.ops.framework.kernel import Array, fail
 from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue, as_sparse_tensor
@@ -138,4 +138,9 @@ def product_of_parts(
     return op.outputs[0]
 
 
-define("SparseTensorDenseMatMul")
+def _computed_by(op: Operation) -> Computed:
+    is_real = op.inputs[1].dtype.base_dtype in REALS
+    return Computed.BY_ENGINE if is_real else Computed.BY_NUMPY
+
+
+define("SparseTensorDenseMatMul", computed=_computed_by)

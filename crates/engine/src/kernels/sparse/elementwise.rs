@@ -161,12 +161,7 @@ pub struct SparseTensorDenseAdd;
 impl Kernel for SparseTensorDenseAdd {
     fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
         let [indices, values, shape, dense] = expect_inputs(&inputs)?;
-        let widened = [indices, shape].map(|tensor| match tensor.dtype() {
-            DType::Int32 => Tensor::from_values(tensor.shape().clone(), tensor.integers()?.into_vec()),
-            _ => Ok(tensor.clone()),
-        });
-        let [indices, shape] = widened;
-        let (indices, shape) = (indices?, shape?);
+        let (indices, shape) = (widened(indices)?, widened(shape)?);
         let parts = Parts::new(&indices, values, &shape)?;
         check_shapes(parts.sizes, dense.shape())?;
         let dtype = dense.dtype();
@@ -197,6 +192,14 @@ fn added<T: Arithmetic, const N: usize>(parts: &Parts<'_>, dense: &Tensor) -> Re
         sums[at].iter_mut().zip(value).for_each(|(sum, part)| *sum = sum.add(*part));
     }
     tensor(dense.dtype(), shape.clone(), sums)
+}
+
+/// Indices as int64, where they may be int32.
+pub(super) fn widened(indices: &Tensor) -> Result<Tensor> {
+    match indices.dtype() {
+        DType::Int32 => Tensor::from_values(indices.shape().clone(), indices.integers()?.into_vec()),
+        _ => Ok(indices.clone()),
+    }
 }
 
 fn check_shapes(sizes: &[i64], dense: &Shape) -> Result<()> {

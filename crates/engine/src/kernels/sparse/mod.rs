@@ -4,6 +4,7 @@ pub mod cross;
 pub mod elementwise;
 pub mod fill_empty_rows;
 pub mod join;
+pub mod matmul;
 pub mod merge;
 pub mod parts;
 pub mod reduce;
@@ -63,6 +64,7 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
         "SparseSparseMinimum" => Arc::new(elementwise::Extreme::Minimum),
         "SparseSplit" => Arc::new(slice::SparseSplit::from_attrs(attrs)?),
         "SparseTensorDenseAdd" => Arc::new(elementwise::SparseTensorDenseAdd),
+        "SparseTensorDenseMatMul" => Arc::new(matmul::SparseTensorDenseMatMul::from_attrs(attrs)?),
         "SparseToDense" => Arc::new(to_dense::SparseToDense::from_attrs(attrs)?),
         _ => return Ok(None),
     }))
