@@ -25,6 +25,7 @@ PAGE = TESTS.parent / "docs/waits.md"
 EAGER = "queues/test_eager_contract.py"
 BLOCKING = "session/test_blocking.py"
 SESSION_WAITS = "session/test_waits.py"
+BARRIER = "ops/queues/test_barrier.py"
 STAGING = "ops/queues/test_staging.py"
 COORDINATOR = "test_coordinator.py"
 STUCK = "pipeline/test_stuck.py"
@@ -70,7 +71,14 @@ ROWS = {
         (STAGING, "test_a_run_that_waits_too_long_ends_and_says_why"),
         (STAGING, "test_closing_the_session_ends_waits"),
     ],
-    "`session.run` of a reader": [
+    "`session.run` of a take from a barrier": [
+        (BARRIER, "test_a_take_waits_for_elements"),
+        (BARRIER, "test_a_close_ends_takes_that_wait_for_what_cannot_come"),
+        (BARRIER, "test_a_run_that_waits_too_long_ends_and_says_why"),
+        (BARRIER, "test_closing_the_session_ends_waits"),
+    ],
+    "`session.run` of a reader or a `RecordInput`": [
+        ("readers/test_record_input.py", "test_many_threads_get_each_record_once"),
         (BLOCKING, "test_wakes_a_reader_that_waits_for_names"),
         (SESSION_WAITS, "test_a_reader_that_waits_for_names"),
         ("readers/test_pipes.py", "test_the_session_is_closed"),
@@ -258,6 +266,11 @@ INTERRUPTED = {
         "put = area.put([tf.constant(1)]); sess.run(put)",
         "sess.run(put)",
         "staging area 'StagingArea': room; it has 1 of at most 1 elements",
+    ),
+    "session.run of a take from a barrier": (
+        "from headrace.ops.queues import Barrier\nsess = tf.Session(); barrier = Barrier(tf.int32)",
+        "sess.run(barrier.take_many(2))",
+        "queue '_0_barrier_queue': elements: it has 0 of 2",
     ),
     "session.run of a reader without names": (
         SESSION,

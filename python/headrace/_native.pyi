@@ -29,6 +29,7 @@ __all__ = [
     "Queue",
     "RandomGenerator",
     "Reader",
+    "RecordInput",
     "RecordIterator",
     "RecordWriter",
     "RemoteFile",
@@ -161,6 +162,10 @@ class MutableTable:
     def fill(self, keys: _Array, values: _Array) -> None: ...
 
 @final
+class RecordInput:
+    def __new__(cls, name: str, files: list[bytes], attributes: dict[str, Any]) -> RecordInput: ...
+
+@final
 class StagingArea:
     def __new__(cls, name: str, capacity: int | None, memory_limit: int | None) -> StagingArea: ...
     def size(self) -> int: ...
@@ -187,6 +192,7 @@ _Resource = (
     | Queue
     | RandomGenerator
     | Reader
+    | RecordInput
     | SparseTable
     | StagingArea
     | Variable

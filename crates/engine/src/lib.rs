@@ -15,6 +15,7 @@ pub mod program;
 pub mod queue;
 pub mod random_generator;
 pub mod reader;
+pub mod record_input;
 pub mod run;
 pub mod saved;
 pub mod sparse;

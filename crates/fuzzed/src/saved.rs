@@ -1,4 +1,4 @@
-//! What readers, queues, variables, random generators, tables, staging areas and barriers have saved.
+//! What readers, queues, variables, random generators, tables, staging areas, barriers and record inputs have saved.
 
 use headrace_engine::barrier::Barrier;
 use headrace_engine::error::Result;
@@ -8,6 +8,7 @@ use headrace_engine::lookup::mutable::MutableTable;
 use headrace_engine::queue::{Order, Queue, QueueSpec};
 use headrace_engine::random_generator::RandomGenerator;
 use headrace_engine::reader::{Reader, Request, TextLineFormat, TfRecordFormat};
+use headrace_engine::record_input::{RecordInput, RecordInputSpec};
 use headrace_engine::run::Run;
 use headrace_engine::saved::{Chunks, Restore};
 use headrace_engine::sparse::SparseTable;
@@ -27,7 +28,7 @@ pub fn saved(data: &[u8]) -> usize {
     let (first, second) = rest.split_at(usize::from(*length).min(rest.len()));
     let chunks: Vec<_> = [first, second].into_iter().filter(|chunk| !chunk.is_empty()).collect();
     let given = || chunks.iter().map(|chunk| Ok(chunk.to_vec()));
-    match resource % 14 {
+    match resource % 15 {
         0 => restore_reader(rest),
         1 => {
             let reader = Reader::new("r", Box::new(TfRecordFormat { compression: Compression::None }));
@@ -61,8 +62,23 @@ pub fn saved(data: &[u8]) -> usize {
         }
         13 => {
             let shapes = [PartialShape::default(), PartialShape::new(vec![Some(2)])];
-            let Ok(barrier) = Barrier::new("b", &[DType::Int64, DType::String], &shapes) else { return 0 };
+            let Ok(barrier) = Barrier::new("b", &[DType::Int32, DType::String], &shapes) else { return 0 };
             twice(barrier.prepare(&mut given()), || barrier.save());
+        }
+        14 => {
+            let spec = RecordInputSpec {
+                name: "r".to_owned(),
+                pattern: "*".to_owned(),
+                files: vec!["a".into(), "b".into()],
+                compression: Compression::None,
+                batch_size: 2,
+                buffer_size: 2,
+                parallelism: 2,
+                shift_ratio: 0.0,
+                seed: 1,
+            };
+            let Ok(input) = RecordInput::new(spec) else { return 0 };
+            twice(input.prepare(&mut given()), || input.save());
         }
         _ => {
             let variable = Arc::new(Variable::new("v"));

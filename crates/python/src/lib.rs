@@ -60,6 +60,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<resource::LookupTable>()?;
     module.add_class::<resource::Barrier>()?;
     module.add_class::<resource::MutableTable>()?;
+    module.add_class::<resource::RecordInput>()?;
     module.add_class::<resource::StagingArea>()?;
     module.add_class::<resource::Variable>()?;
     module.add_class::<saved::SavedChunks>()?;

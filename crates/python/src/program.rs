@@ -8,7 +8,7 @@ use crate::error::IntoPython;
 use crate::function::{PythonFunction, Stopped, advance};
 use crate::queue::Queue;
 use crate::resource::{
-    Barrier, LookupTable, MutableTable, RandomGenerator, Reader, SparseTable, StagingArea, Variable,
+    Barrier, LookupTable, MutableTable, RandomGenerator, Reader, RecordInput, SparseTable, StagingArea, Variable,
 };
 use crate::view::to_tensor;
 use headrace_engine::error::{Error, Result};
@@ -105,6 +105,7 @@ enum Resource<'py> {
     SparseTable(Bound<'py, SparseTable>),
     LookupTable(Bound<'py, LookupTable>),
     MutableTable(Bound<'py, MutableTable>),
+    RecordInput(Bound<'py, RecordInput>),
     StagingArea(Bound<'py, StagingArea>),
     Barrier(Bound<'py, Barrier>),
     RandomGenerator(Bound<'py, RandomGenerator>),
@@ -158,6 +159,7 @@ impl ProgramBuilder {
             [Resource::RandomGenerator(generator)] => kernels::random::build(op_type, &attrs, &generator.get().0),
             [Resource::LookupTable(table)] => kernels::lookup::table::build(op_type, &attrs, &table.get().0),
             [Resource::MutableTable(table)] => Ok(kernels::lookup::table::build_mutable(op_type, &table.get().0)),
+            [Resource::RecordInput(input)] => Ok(Some(kernels::readers::record_input::build(&input.get().0))),
             [Resource::SparseTable(table)] => kernels::sparse::table::build(op_type, &attrs, &table.get().0),
             [Resource::StagingArea(area)] => kernels::queues::staging::build(op_type, &attrs, &area.get().0),
             [Resource::Barrier(barrier)] => kernels::queues::barrier::build(op_type, &attrs, &barrier.get().0),

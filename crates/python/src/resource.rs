@@ -1,12 +1,12 @@
 //! Resources of a session other than queues: readers, variables, random generators, tables of sparse tensors,
-//! staging areas, barriers.
+//! record inputs, staging areas, barriers.
 
 use crate::attrs::{attrs, dtype, shape};
 use crate::error::IntoPython;
 use crate::view::to_tensor;
 use headrace_engine::tensor::memory_limit::memory_limit as limit_of_process;
 use headrace_engine::tensor::shape::Shape;
-use headrace_engine::{barrier, kernels, lookup, random_generator, reader, sparse, staging, variable};
+use headrace_engine::{barrier, kernels, lookup, random_generator, reader, record_input, sparse, staging, variable};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use std::sync::Arc;
@@ -151,5 +151,20 @@ impl Barrier {
         let dtypes = dtypes.into_iter().map(|code| dtype(py, code)).collect::<PyResult<Vec<_>>>()?;
         let shapes: Vec<_> = shapes.into_iter().filter_map(|dims| shape(Some(dims))).collect();
         Ok(Self(barrier::Barrier::new(name, &dtypes, &shapes).into_python(py)?))
+    }
+}
+
+/// A record input of the engine.
+#[pyclass(frozen, module = "headrace._native")]
+pub struct RecordInput(pub Arc<record_input::RecordInput>);
+
+#[pymethods]
+impl RecordInput {
+    /// Of the files that were found.
+    #[new]
+    fn new(py: Python<'_>, name: String, files: Vec<Vec<u8>>, attributes: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let files = files.into_iter().map(Into::into).collect();
+        let spec = kernels::readers::record_input::spec(name, files, &attrs(attributes)?).into_python(py)?;
+        Ok(Self(record_input::RecordInput::new(spec).into_python(py)?))
     }
 }

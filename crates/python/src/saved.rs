@@ -5,7 +5,7 @@ use crate::detach::{detached, waiting};
 use crate::error::IntoPython;
 use crate::queue::Queue;
 use crate::resource::{
-    Barrier, LookupTable, MutableTable, RandomGenerator, Reader, SparseTable, StagingArea, Variable,
+    Barrier, LookupTable, MutableTable, RandomGenerator, Reader, RecordInput, SparseTable, StagingArea, Variable,
 };
 use headrace_engine::error::{Code, Error};
 use headrace_engine::queue::Progress;
@@ -56,6 +56,7 @@ pub enum Resource<'py> {
     SparseTable(Bound<'py, SparseTable>),
     LookupTable(Bound<'py, LookupTable>),
     MutableTable(Bound<'py, MutableTable>),
+    RecordInput(Bound<'py, RecordInput>),
     StagingArea(Bound<'py, StagingArea>),
     Barrier(Bound<'py, Barrier>),
     RandomGenerator(Bound<'py, RandomGenerator>),
@@ -76,6 +77,7 @@ pub fn save_resource(py: Python<'_>, resource: Resource<'_>) -> PyResult<SavedCh
         Resource::SparseTable(table) => table.get().0.save(),
         Resource::LookupTable(table) => table.get().0.save(),
         Resource::MutableTable(table) => table.get().0.save(),
+        Resource::RecordInput(input) => input.get().0.save(),
         Resource::StagingArea(area) => area.get().0.save(),
         Resource::Barrier(barrier) => barrier.get().0.save(),
         Resource::RandomGenerator(generator) => generator.get().0.save(),
@@ -112,6 +114,7 @@ pub fn prepare_resource(resource: Resource<'_>, chunks: &Bound<'_, PyAny>, code:
         Resource::SparseTable(table) => table.get().0.prepare(&mut given),
         Resource::LookupTable(table) => table.get().0.prepare(&mut given),
         Resource::MutableTable(table) => table.get().0.prepare(&mut given),
+        Resource::RecordInput(input) => input.get().0.prepare(&mut given),
         Resource::StagingArea(area) => area.get().0.prepare(&mut given),
         Resource::Barrier(barrier) => barrier.get().0.prepare(&mut given),
         Resource::RandomGenerator(generator) => generator.get().0.prepare(&mut given),

@@ -20,7 +20,7 @@ def resource_ops(graph: Graph) -> dict[str, Operation]:
         for op in graph.get_operations()
         if op.definition.role.is_resource
         or op.definition.is_random
-        or op.definition.uses_staging_area
+        or op.definition.kept is not None
     }
 
 

@@ -10,7 +10,7 @@ from typing import Final
 from headrace import engine, errors
 from headrace.blocked import Blocked
 from headrace.checkpoint.runners import Runner, repeated_ops, running
-from headrace.graph import Operation
+from headrace.graph import Kept, Operation
 from headrace.session import Pausing, Session, needed_by
 
 __all__ = ["paused"]
@@ -63,8 +63,9 @@ def _check(runners: Collection[Runner]) -> None:
         if threading.current_thread() in runner.busy_threads():
             raise _refusal(runner, "asks for the checkpoint itself. Call save in another thread.")
         for op in needed_by(runner.ops):
-            if op.definition.uses_staging_area or op.type == "BarrierTakeMany":
-                where = "staging area" if op.definition.uses_staging_area else "barrier"
+            is_area = op.definition.kept is Kept.STAGING_AREA
+            if is_area or op.type == "BarrierTakeMany":
+                where = "staging area" if is_area else "barrier"
                 text = (
                     f"runs, and may wait in a {where} for ever. Save when its threads have ended."
                 )

@@ -35,7 +35,16 @@ from headrace.graph.nodes import (
     Tensor,
     TensorLike,
 )
-from headrace.graph.op_def import Computed, Known, OpDef, Role, define, defined_types, definition_of
+from headrace.graph.op_def import (
+    Computed,
+    Kept,
+    Known,
+    OpDef,
+    Role,
+    define,
+    defined_types,
+    definition_of,
+)
 from headrace.graph.origin import find_place, is_own_file
 from headrace.graph.stacks import SessionLike, default_session, get_default_session
 
@@ -51,6 +60,7 @@ __all__ = [
     "HasOperation",
     "IndexLike",
     "IndexPart",
+    "Kept",
     "Known",
     "Loop",
     "OpDef",

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol, TypedDict, Unpack
 
-__all__ = ["Computed", "Known", "OpDef", "Role", "define", "defined_types", "definition_of"]
+__all__ = ["Computed", "Kept", "Known", "OpDef", "Role", "define", "defined_types", "definition_of"]
 
 
 class Role(enum.Enum):
@@ -44,6 +44,13 @@ _RESOURCES = frozenset(
         Role.VARIABLE,
     }
 )
+
+
+class Kept(enum.Enum):
+    """What a session keeps for operations that have no input that stands for it."""
+
+    RECORD_INPUT = "where it is in its files"
+    STAGING_AREA = "the staging area of their shared name"
 
 
 class Computed(enum.Enum):
@@ -93,8 +100,7 @@ class OpDef:
             operations what their outputs are, for those who read them.
         is_stack: Whether its inputs are the rows of its output, each of which may be known alone.
         takes_variable: Whether its first input is a variable itself and not the variable's value.
-        uses_staging_area: Whether its operations work on the session's staging area of their shared
-            name.
+        kept: What the session keeps for its operations themselves; None if nothing.
         queue_class: Of a queue: which elements come first, by the name of TensorFlow's class.
         queue_input: Number of the input that is the queue in which a run may wait; None if it waits
             for none.
@@ -119,7 +125,7 @@ class OpDef:
     is_own: bool = False
     is_stack: bool = False
     takes_variable: bool = False
-    uses_staging_area: bool = False
+    kept: Kept | None = None
     queue_class: str = ""
     queue_input: int | None = None
     is_enqueue: bool = False
@@ -142,7 +148,7 @@ class _Facts(TypedDict, total=False):
     role: Role
     is_stateful: bool
     takes_variable: bool
-    uses_staging_area: bool
+    kept: Kept | None
     queue_class: str
     queue_input: int | None
     is_enqueue: bool

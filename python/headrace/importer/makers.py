@@ -445,6 +445,7 @@ _QUEUES: Final[dict[str, Maker]] = {
     **dict.fromkeys(("Stage", "StageClear"), native(lambda _: [])),
     **dict.fromkeys(("StagePeek", "Unstage"), native(_unstaged)),
     "StageSize": _one(dtypes.int32),
+    "RecordInput": native(lambda _: [(dtypes.string, unknown_shape())]),
     "Barrier": native(lambda _: [(dtypes.string._as_ref, TensorShape([2]))]),
     **dict.fromkeys(("BarrierClose", "BarrierInsertMany"), native(lambda _: [])),
     **dict.fromkeys(("BarrierIncompleteSize", "BarrierReadySize"), _one(dtypes.int32)),

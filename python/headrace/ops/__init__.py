@@ -102,7 +102,8 @@ Queues in a graph (`headrace.ops.queues`):
 Readers and whole files (`headrace.ops.readers`):
 
     `FixedLengthRecordReader`, `IdentityReader`, `LMDBReader`, `matching_files`, `read_file`,
-    `ReaderBase`, `TextLineReader`, `TFRecordReader`, `WholeFileReader`, `write_file`.
+    `ReaderBase`, `RecordInput`, `TextLineReader`, `TFRecordReader`, `WholeFileReader`,
+    `write_file`.
 
 Conditions, loops, order, checks, printing, Python functions (`headrace.ops.control`):
 
@@ -453,6 +454,7 @@ from headrace.ops.readers.reader import (
     TFRecordReader,
     WholeFileReader,
 )
+from headrace.ops.readers.record_input import RecordInput
 from headrace.ops.records.decode_compressed import decode_compressed
 from headrace.ops.records.decode_csv import decode_csv
 from headrace.ops.records.decode_raw import decode_raw
@@ -598,6 +600,7 @@ __all__ = [
     "QueueBase",
     "RandomShuffleQueue",
     "ReaderBase",
+    "RecordInput",
     "ResizeMethod",
     "SparseFeature",
     "SparseTensor",

@@ -224,7 +224,7 @@ class _Assembly:
                 inputs.append(self.slots[tensor])
         if op.definition.is_random:
             resources.append(self._lowering.generator(op))
-        if op.definition.uses_staging_area:
+        if op.definition.kept is not None:
             resources.append(self._lowering.resource(op))
         if self._tracing is not None and self._lowering.is_by_numpy(op):
             codes = [_code(tensor) for tensor in op.outputs]

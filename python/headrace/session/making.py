@@ -5,7 +5,8 @@ from typing import Any, Final, TypeAlias
 
 from headrace import engine, errors
 from headrace.dtypes import DType, int64
-from headrace.graph import Operation, Role
+from headrace.glob import matching_paths
+from headrace.graph import Kept, Operation, Role
 from headrace.shapes import TensorShape
 
 __all__ = [
@@ -25,6 +26,7 @@ Resource: TypeAlias = (
     | engine.Queue
     | engine.RandomGenerator
     | engine.Reader
+    | engine.RecordInput
     | engine.SparseTable
     | engine.StagingArea
     | engine.Variable
@@ -41,7 +43,8 @@ def make(op: Operation, name: str) -> Resource:
     Raises:
         InvalidArgumentError: If it cannot be made.
     """
-    maker = _make_area if op.definition.uses_staging_area else _MAKERS[op.definition.role]
+    kept = op.definition.kept
+    maker = _MAKERS[op.definition.role] if kept is None else _KEEPERS[kept]
     try:
         return maker(op, name)
     except engine.EngineError as error:
@@ -57,6 +60,12 @@ def make_generator(op: Operation) -> engine.RandomGenerator:
 def _make_area(op: Operation, name: str) -> engine.StagingArea:
     limits = op.attrs["capacity"] or None, op.attrs["memory_limit"] or None
     return engine.StagingArea(name, *limits)
+
+
+def _make_record_input(op: Operation, _: str) -> engine.RecordInput:
+    patterns = op.attrs["file_pattern"].split(",")
+    files = [name for pattern in patterns for name in sorted(matching_paths(pattern.encode()))]
+    return engine.RecordInput(op.name, files, op.attrs)
 
 
 def _make_barrier(op: Operation, name: str) -> engine.Barrier:
@@ -88,6 +97,10 @@ def _make_queue(op: Operation, name: str) -> engine.Queue:
     return engine.Queue(name, capacity_of(op), dtypes, shapes, order)
 
 
+_KEEPERS: Final[dict[Kept, Callable[[Operation, str], Resource]]] = {
+    Kept.RECORD_INPUT: _make_record_input,
+    Kept.STAGING_AREA: _make_area,
+}
 _MAKERS: Final[dict[Role, Callable[[Operation, str], Resource]]] = {
     Role.BARRIER: _make_barrier,
     Role.LOOKUP_TABLE: _make_table,

@@ -20,7 +20,7 @@ def check_same(existing: Operation, op: Operation, name: str) -> None:
     Raises:
         InvalidArgumentError: If they differ.
     """
-    if op.definition.uses_staging_area:
+    if op.definition.kept is not None:
         return  # As in TensorFlow, the first one says how large it is.
     if existing.type != op.type:
         found = existing.definition.queue_class or existing.type

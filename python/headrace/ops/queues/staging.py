@@ -7,7 +7,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, TypeAlias
 
 from headrace.dtypes import DType, DTypeLike, as_dtype, int32
-from headrace.graph import Operation, Tensor, TensorLike, define, get_default_graph, name_scope
+from headrace.graph import (
+    Kept,
+    Operation,
+    Tensor,
+    TensorLike,
+    define,
+    get_default_graph,
+    name_scope,
+)
 from headrace.ops.control.control_flow import no_op
 from headrace.ops.framework.arguments import Input, InputList, apply_op
 from headrace.shapes import ShapeLike, TensorShape, as_shape, unknown_shape
@@ -204,8 +212,8 @@ class StagingArea:
         }
 
 
-define("Stage", is_stateful=True, uses_staging_area=True)
-define("StageClear", is_stateful=True, uses_staging_area=True)
-define("StagePeek", is_stateful=True, uses_staging_area=True)
-define("StageSize", is_stateful=True, uses_staging_area=True)
-define("Unstage", is_stateful=True, uses_staging_area=True)
+define("Stage", is_stateful=True, kept=Kept.STAGING_AREA)
+define("StageClear", is_stateful=True, kept=Kept.STAGING_AREA)
+define("StagePeek", is_stateful=True, kept=Kept.STAGING_AREA)
+define("StageSize", is_stateful=True, kept=Kept.STAGING_AREA)
+define("Unstage", is_stateful=True, kept=Kept.STAGING_AREA)

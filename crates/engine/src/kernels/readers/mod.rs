@@ -1,7 +1,8 @@
-//! Operations on readers, and on whole files.
+//! Operations on readers, on record inputs and on whole files.
 
 pub mod files;
 pub mod reader;
+pub mod record_input;
 
 use crate::error::Result;
 use crate::kernel::Kernel;

@@ -9,6 +9,7 @@ from headrace.ops.control.assertions import assert_equal
 from headrace.ops.control.control_flow import with_dependencies
 from headrace.ops.control.static_assertions import is_numeric_tensor
 from headrace.ops.framework.conversion import is_tensor
+from headrace.ops.readers.record_input import RecordInput
 from headrace.ops.variables.global_step import (
     assert_global_step,
     get_global_step,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 get_local_variables = local_variables
 
 __all__ = [
+    "RecordInput",
     "assert_equal",
     "assert_global_step",
     "assert_scalar",
