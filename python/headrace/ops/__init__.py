@@ -11,47 +11,50 @@ Constants and conversion to tensors:
 
 Shapes and places of elements (`headrace.ops.array`):
 
-    `argsort`, `boolean_mask`, `broadcast_dynamic_shape`, `broadcast_static_shape`, `broadcast_to`,
-    `concat`, `depth_to_space`, `diag`, `diag_part`, `dynamic_partition`, `dynamic_stitch`,
-    `ensure_shape`, `expand_dims`, `eye`, `fill`, `gather`, `gather_nd`, `identity`, `identity_n`,
-    `invert_permutation`, `linspace`, `matrix_band_part`, `matrix_diag`, `matrix_diag_part`,
-    `matrix_set_diag`, `meshgrid`, `newaxis`, `one_hot`, `ones`, `ones_like`, `pad`, `placeholder`,
-    `placeholder_with_default`, `range`, `rank`, `reshape`, `reverse`, `reverse_sequence`, `roll`,
-    `scatter_nd`, `searchsorted`, `sequence_mask`, `setdiff1d`, `shape`, `size`, `slice`, `sort`,
-    `space_to_depth`, `split`, `squeeze`, `stack`, `stop_gradient`, `strided_slice`,
-    `tensor_scatter_add`, `tensor_scatter_sub`, `tensor_scatter_update`, `TensorArray`, `tile`,
-    `transpose`, `unique`, `unique_with_counts`, `unravel_index`, `unstack`, `where`, `zeros`,
-    `zeros_like`.
+    `argsort`, `boolean_mask`, `broadcast_dynamic_shape`, `broadcast_static_shape`,
+    `broadcast_to`, `concat`, `depth_to_space`, `diag`, `diag_part`, `dynamic_partition`,
+    `dynamic_stitch`, `ensure_shape`, `expand_dims`, `eye`, `fill`, `gather`, `gather_nd`,
+    `identity`, `identity_n`, `invert_permutation`, `linspace`, `matrix_band_part`, `matrix_diag`,
+    `matrix_diag_part`, `matrix_set_diag`, `meshgrid`, `newaxis`, `one_hot`, `ones`, `ones_like`,
+    `pad`, `placeholder`, `placeholder_with_default`, `range`, `rank`, `repeat`, `reshape`,
+    `reverse`, `reverse_sequence`, `roll`, `scatter_nd`, `searchsorted`, `sequence_mask`,
+    `setdiff1d`, `shape`, `size`, `slice`, `sort`, `space_to_depth`, `split`, `squeeze`, `stack`,
+    `stop_gradient`, `strided_slice`, `tensor_scatter_add`, `tensor_scatter_sub`,
+    `tensor_scatter_update`, `TensorArray`, `tile`, `transpose`, `unique`, `unique_with_counts`,
+    `unravel_index`, `unstack`, `where`, `zeros`, `zeros_like`.
 
 Arithmetic, comparisons, conversions of type, reductions (`headrace.ops.math`):
 
     `abs`, `acos`, `add`, `add_n`, `argmax`, `argmin`, `asin`, `assert_all_finite`, `atan`, `atan2`,
-    `bincount`, `bitcast`, `cast`, `ceil`, `check_numerics`, `clip_by_average_norm`,
-    `clip_by_global_norm`, `clip_by_norm`, `clip_by_value`, `confusion_matrix`, `cos`, `cosh`,
-    `count_nonzero`, `cross`, `cumprod`, `cumsum`, `div_no_nan`, `divide`, `elu`, `equal`, `exp`,
-    `expm1`, `floor`, `floordiv`, `floormod`, `global_norm`, `greater`, `greater_equal`,
-    `histogram_fixed_width`, `histogram_fixed_width_bins`, `in_top_k`, `is_finite`, `is_inf`,
-    `is_nan`, `l2_loss`, `l2_normalize`, `leaky_relu`, `less`, `less_equal`, `log`, `log1p`,
+    `bincount`, `bitcast`, `bitwise_and`, `bitwise_or`, `bitwise_xor`, `cast`, `ceil`,
+    `check_numerics`, `clip_by_average_norm`, `clip_by_global_norm`, `clip_by_norm`,
+    `clip_by_value`, `confusion_matrix`, `cos`, `cosh`, `count_nonzero`, `cross`, `cumprod`,
+    `cumsum`, `div_no_nan`, `divide`, `elu`, `equal`, `exp`, `expm1`, `floor`, `floordiv`,
+    `floormod`, `global_norm`, `greater`, `greater_equal`, `histogram_fixed_width`,
+    `histogram_fixed_width_bins`, `in_top_k`, `invert`, `is_finite`, `is_inf`, `is_nan`, `l2_loss`,
+    `l2_normalize`, `leaky_relu`, `left_shift`, `less`, `less_equal`, `log`, `log1p`,
     `log_poisson_loss`, `log_sigmoid`, `log_softmax`, `logical_and`, `logical_not`, `logical_or`,
     `logical_xor`, `matmul`, `maximum`, `minimum`, `mod`, `moments`, `multiply`, `negative`, `norm`,
     `not_equal`, `pow`, `realdiv`, `reciprocal`, `reduce_all`, `reduce_any`,
     `reduce_euclidean_norm`, `reduce_logsumexp`, `reduce_max`, `reduce_mean`, `reduce_min`,
-    `reduce_prod`, `reduce_std`, `reduce_sum`, `reduce_variance`, `relu`, `relu6`, `rint`, `round`,
-    `rsqrt`, `saturate_cast`, `scalar_mul`, `segment_max`, `segment_mean`, `segment_min`,
-    `segment_prod`, `segment_sum`, `selu`, `sigmoid`, `sigmoid_cross_entropy_with_logits`, `sign`,
-    `sin`, `sinh`, `softmax`, `softmax_cross_entropy_with_logits`, `softplus`, `softsign`,
-    `sparse_segment_mean`, `sparse_segment_sqrt_n`, `sparse_segment_sum`,
-    `sparse_softmax_cross_entropy_with_logits`, `sqrt`, `square`, `squared_difference`, `subtract`,
-    `tan`, `tanh`, `tensordot`, `top_k`, `truediv`, `unsorted_segment_max`, `unsorted_segment_mean`,
+    `reduce_prod`, `reduce_std`, `reduce_sum`, `reduce_variance`, `relu`, `relu6`, `right_shift`,
+    `rint`, `round`, `rsqrt`, `saturate_cast`, `scalar_mul`, `segment_max`, `segment_mean`,
+    `segment_min`, `segment_prod`, `segment_sum`, `selu`, `sigmoid`,
+    `sigmoid_cross_entropy_with_logits`, `sign`, `sin`, `sinh`, `softmax`,
+    `softmax_cross_entropy_with_logits`, `softplus`, `softsign`, `sparse_segment_mean`,
+    `sparse_segment_sqrt_n`, `sparse_segment_sum`, `sparse_softmax_cross_entropy_with_logits`,
+    `sqrt`, `square`, `squared_difference`, `subtract`, `tan`, `tanh`, `tensordot`, `top_k`,
+    `truediv`, `truncatediv`, `truncatemod`, `unsorted_segment_max`, `unsorted_segment_mean`,
     `unsorted_segment_min`, `unsorted_segment_prod`, `unsorted_segment_sqrt_n`,
     `unsorted_segment_sum`, `weighted_cross_entropy_with_logits`, `zero_fraction`.
 
 Strings (`headrace.ops.strings`):
 
     `as_string`, `decode_base64`, `encode_base64`, `reduce_join`, `regex_full_match`,
-    `regex_replace`, `split_at_bytes`, `string_join`, `string_length`, `string_lower`,
-    `string_split`, `string_strip`, `string_to_hash_bucket`, `string_to_hash_bucket_fast`,
-    `string_to_hash_bucket_strong`, `string_to_number`, `string_upper`, `substr`.
+    `regex_replace`, `split_at_bytes`, `string_format`, `string_join`, `string_length`,
+    `string_lower`, `string_split`, `string_strip`, `string_to_hash_bucket`,
+    `string_to_hash_bucket_fast`, `string_to_hash_bucket_strong`, `string_to_number`,
+    `string_upper`, `substr`.
 
 Sparse tensors (`headrace.ops.sparse`):
 
@@ -72,10 +75,10 @@ Random numbers (`headrace.ops.random`):
 
 Decoding records (`headrace.ops.records`):
 
-    `decode_compressed`, `decode_csv`, `decode_json_example`, `decode_raw`, `FixedLenFeature`,
-    `FixedLenSequenceFeature`, `parse_example`, `parse_single_example`,
-    `parse_sequence_example`, `parse_single_sequence_example`, `parse_tensor`,
-    `serialize_tensor`, `SparseFeature`, `VarLenFeature`.
+    `decode_compressed`, `decode_csv`, `decode_json_example`, `decode_raw`, `decode_wav`,
+    `encode_wav`, `FixedLenFeature`, `FixedLenSequenceFeature`, `parse_example`,
+    `parse_sequence_example`, `parse_single_example`, `parse_single_sequence_example`,
+    `parse_tensor`, `serialize_tensor`, `SparseFeature`, `VarLenFeature`.
 
 Images (`headrace.ops.image`):
 
@@ -111,9 +114,10 @@ Conditions, loops, order, checks, printing, Python functions (`headrace.ops.cont
     `assert_less_equal`, `assert_near`, `assert_negative`, `assert_non_negative`,
     `assert_non_positive`, `assert_none_equal`, `assert_positive`, `assert_proper_iterable`,
     `assert_rank`, `assert_rank_at_least`, `assert_rank_in`, `assert_same_float_dtype`,
-    `assert_scalar`, `assert_true`, `assert_type`, `case`, `cond`, `control_dependencies`, `foldl`,
-    `foldr`, `group`, `is_non_decreasing`, `is_numeric_tensor`, `is_strictly_increasing`, `map_fn`,
-    `no_op`, `print_values`, `py_func`, `scan`, `tuple`, `while_loop`, `with_dependencies`.
+    `assert_scalar`, `assert_true`, `assert_type`, `case`, `cond`, `control_dependencies`,
+    `foldl`, `foldr`, `group`, `is_non_decreasing`, `is_numeric_tensor`, `is_strictly_increasing`,
+    `map_fn`, `no_op`, `print_text`, `print_values`, `py_func`, `scan`, `timestamp`, `tuple`,
+    `while_loop`, `with_dependencies`.
 
 Variables (`headrace.ops.variables`):
 
@@ -176,6 +180,7 @@ from headrace.ops.array.placeholder import (
     stop_gradient,
 )
 from headrace.ops.array.range import linspace, range
+from headrace.ops.array.repeat import repeat
 from headrace.ops.array.reshape import ensure_shape, expand_dims, reshape, squeeze
 from headrace.ops.array.reverse import reverse, roll
 from headrace.ops.array.reverse_sequence import reverse_sequence
@@ -219,7 +224,7 @@ from headrace.ops.control.control_flow import (
     with_dependencies,
 )
 from headrace.ops.control.functional import foldl, foldr, map_fn, scan
-from headrace.ops.control.print import print_values
+from headrace.ops.control.print import print_text, print_values
 from headrace.ops.control.py_func import py_func
 from headrace.ops.control.static_assertions import (
     assert_integer,
@@ -234,6 +239,7 @@ from headrace.ops.control.static_assertions import (
     is_numeric_tensor,
     is_strictly_increasing,
 )
+from headrace.ops.control.timestamp import timestamp
 from headrace.ops.control.while_loop import while_loop
 from headrace.ops.framework.conversion import (
     constant,
@@ -357,6 +363,14 @@ from headrace.ops.math.arithmetic import (
     tanh,
     truediv,
 )
+from headrace.ops.math.bitwise import (
+    bitwise_and,
+    bitwise_or,
+    bitwise_xor,
+    invert,
+    left_shift,
+    right_shift,
+)
 from headrace.ops.math.cast import bitcast, cast
 from headrace.ops.math.check_numerics import assert_all_finite, check_numerics
 from headrace.ops.math.compare import (
@@ -437,6 +451,7 @@ from headrace.ops.math.spread import (
 )
 from headrace.ops.math.top_k import in_top_k, top_k
 from headrace.ops.math.trigonometry import acos, asin, atan, atan2, cos, cosh, sin, sinh, tan
+from headrace.ops.math.truncate import truncatediv, truncatemod
 from headrace.ops.queues.barrier import Barrier
 from headrace.ops.queues.kinds import FIFOQueue, PaddingFIFOQueue, PriorityQueue, RandomShuffleQueue
 from headrace.ops.queues.queue import QueueBase
@@ -470,6 +485,7 @@ from headrace.ops.records.parse_sequence_example import (
     parse_single_sequence_example,
 )
 from headrace.ops.records.tensor_proto import parse_tensor, serialize_tensor
+from headrace.ops.records.wav import decode_wav, encode_wav
 from headrace.ops.sparse.cross import sparse_cross, sparse_cross_hashed
 from headrace.ops.sparse.edit_distance import edit_distance
 from headrace.ops.sparse.elements import sparse_from_dense, sparse_retain
@@ -509,6 +525,7 @@ from headrace.ops.sparse.to_dense import sparse_tensor_to_dense, sparse_to_dense
 from headrace.ops.strings.base64 import decode_base64, encode_base64
 from headrace.ops.strings.case import string_lower, string_strip, string_upper
 from headrace.ops.strings.convert import as_string, string_to_number
+from headrace.ops.strings.format import string_format
 from headrace.ops.strings.hash_bucket import (
     string_to_hash_bucket,
     string_to_hash_bucket_fast,
@@ -658,6 +675,9 @@ __all__ = [
     "batch_scatter_update",
     "bincount",
     "bitcast",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
     "boolean_mask",
     "broadcast_dynamic_shape",
     "broadcast_static_shape",
@@ -702,6 +722,7 @@ __all__ = [
     "decode_json_example",
     "decode_png",
     "decode_raw",
+    "decode_wav",
     "depth_to_space",
     "deserialize_many_sparse",
     "diag",
@@ -716,6 +737,7 @@ __all__ = [
     "encode_base64",
     "encode_jpeg",
     "encode_png",
+    "encode_wav",
     "ensure_shape",
     "equal",
     "exp",
@@ -758,6 +780,7 @@ __all__ = [
     "image_gradients",
     "image_summary",
     "in_top_k",
+    "invert",
     "invert_permutation",
     "is_finite",
     "is_inf",
@@ -771,6 +794,7 @@ __all__ = [
     "l2_loss",
     "l2_normalize",
     "leaky_relu",
+    "left_shift",
     "less",
     "less_equal",
     "linspace",
@@ -824,6 +848,7 @@ __all__ = [
     "placeholder",
     "placeholder_with_default",
     "pow",
+    "print_text",
     "print_values",
     "psnr",
     "py_func",
@@ -861,6 +886,7 @@ __all__ = [
     "register_tensor_conversion_function",
     "relu",
     "relu6",
+    "repeat",
     "report_uninitialized_variables",
     "reshape",
     "resize",
@@ -877,6 +903,7 @@ __all__ = [
     "rgb_to_hsv",
     "rgb_to_yiq",
     "rgb_to_yuv",
+    "right_shift",
     "rint",
     "roll",
     "rot90",
@@ -967,6 +994,7 @@ __all__ = [
     "stack",
     "stop_gradient",
     "strided_slice",
+    "string_format",
     "string_join",
     "string_length",
     "string_lower",
@@ -987,6 +1015,7 @@ __all__ = [
     "tensor_scatter_update",
     "tensordot",
     "tile",
+    "timestamp",
     "top_k",
     "total_variation",
     "trainable_variables",
@@ -998,6 +1027,8 @@ __all__ = [
     "truediv",
     "truncated_normal",
     "truncated_normal_initializer",
+    "truncatediv",
+    "truncatemod",
     "tuple",
     "unique",
     "unique_with_counts",

@@ -73,6 +73,7 @@ from headrace.ops.array.placeholder import (
     stop_gradient,
 )
 from headrace.ops.array.range import linspace, range
+from headrace.ops.array.repeat import repeat
 from headrace.ops.array.reshape import ensure_shape, reshape
 from headrace.ops.array.reverse import reverse, roll
 from headrace.ops.array.scatter import (
@@ -123,6 +124,8 @@ from headrace.ops.control.static_assertions import (
     is_numeric_tensor,
     is_strictly_increasing,
 )
+from headrace.ops.control.timestamp import timestamp
+from headrace.ops.framework.conversion import constant_value as get_static_value
 from headrace.ops.framework.conversion import is_tensor, register_tensor_conversion_function
 from headrace.ops.image.random import random_crop
 from headrace.ops.lookup import initialize_all_tables, tables_initializer
@@ -204,6 +207,7 @@ from headrace.ops.math.segment import (
     unsorted_segment_sum,
 )
 from headrace.ops.math.trigonometry import acos, asin, atan, atan2, cos, cosh, sin, sinh, tan
+from headrace.ops.math.truncate import truncatediv, truncatemod
 from headrace.ops.queues import (
     FIFOQueue,
     PaddingFIFOQueue,
@@ -318,6 +322,8 @@ from headrace.session import (
 from headrace.shapes import Dimension, TensorShape
 from headrace.tf1 import (
     app,
+    audio,
+    bitwise,
     compat,
     contrib,
     debugging,
@@ -354,8 +360,10 @@ from headrace.tf1.adapters.array import (
     lin_space,
     ones_like,
     pad,
+    parallel_stack,
     reverse_v2,
     shape,
+    shape_n,
     size,
     slice,
     squeeze,
@@ -368,6 +376,7 @@ from headrace.tf1.adapters.control import (
     assert_scalar,
     assert_type,
     cond,
+    numpy_function,
     py_func,
     tuple,
     while_loop,
@@ -465,6 +474,7 @@ from headrace.tf1.indexed_slices import (
 )
 from headrace.tf1.namespace import namespace
 from headrace.tf1.options import ConfigProto, GPUOptions
+from headrace.tf1.printing import print_v2 as print
 
 if TYPE_CHECKING:
     from headrace.importer import import_graph_def
@@ -575,10 +585,12 @@ __all__ = [
     "assign_sub",
     "atan",
     "atan2",
+    "audio",
     "batch_gather",
     "batch_scatter_update",
     "bincount",
     "bitcast",
+    "bitwise",
     "bool",
     "boolean_mask",
     "broadcast_dynamic_shape",
@@ -667,6 +679,7 @@ __all__ = [
     "get_default_session",
     "get_local_variable",
     "get_seed",
+    "get_static_value",
     "get_variable",
     "get_variable_scope",
     "gfile",
@@ -747,12 +760,14 @@ __all__ = [
     "no_regularizer",
     "norm",
     "not_equal",
+    "numpy_function",
     "one_hot",
     "ones",
     "ones_initializer",
     "ones_like",
     "op_scope",
     "pad",
+    "parallel_stack",
     "parse_example",
     "parse_single_example",
     "parse_single_sequence_example",
@@ -760,6 +775,7 @@ __all__ = [
     "placeholder",
     "placeholder_with_default",
     "pow",
+    "print",
     "py_func",
     "python_io",
     "queue",
@@ -786,6 +802,7 @@ __all__ = [
     "reduce_sum",
     "regex_replace",
     "register_tensor_conversion_function",
+    "repeat",
     "report_uninitialized_variables",
     "reset_default_graph",
     "reshape",
@@ -825,6 +842,7 @@ __all__ = [
     "set_random_seed",
     "setdiff1d",
     "shape",
+    "shape_n",
     "sigmoid",
     "sign",
     "sin",
@@ -894,6 +912,7 @@ __all__ = [
     "tensordot",
     "test",
     "tile",
+    "timestamp",
     "to_complex64",
     "to_complex128",
     "to_double",
@@ -906,6 +925,8 @@ __all__ = [
     "truediv",
     "truncated_normal",
     "truncated_normal_initializer",
+    "truncatediv",
+    "truncatemod",
     "tuple",
     "uint8",
     "uint16",

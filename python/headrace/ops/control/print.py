@@ -1,20 +1,22 @@
 """Printing values while a graph runs.
 
-Source: `tf.Print` of TensorFlow 1.15.
+Source: `tf.Print` and `tf.print` of TensorFlow 1.15.
 """
 
 from __future__ import annotations
 
 import itertools
+import logging
 import sys
 from collections.abc import Sequence
 
-from headrace.graph import Tensor, TensorLike, define
+from headrace.dtypes import string
+from headrace.graph import Operation, Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, InputList, Outputs, apply_op
 from headrace.ops.framework.excerpt import write_excerpt
 from headrace.ops.framework.kernel import Array
 
-__all__ = ["print_values"]
+__all__ = ["print_text", "print_values"]
 
 
 def print_values(
@@ -65,4 +67,41 @@ def print_values(
     return apply_op("Print", inputs, infer, name=name, attrs=attrs, kernel=kernel).outputs[0]
 
 
+def print_text(
+    text: TensorLike, output_stream: str = "stderr", end: str = "\n", name: str | None = None
+) -> Operation:
+    """Adds an operation that prints a text.
+
+    Args:
+        text: A scalar string.
+        output_stream: "stdout", "stderr", "log(info)", "log(warning)", "log(error)", or
+            "file://PATH", to whose end it is written.
+        end: What to print behind it.
+        name: Name of the operation.
+
+    Raises:
+        TypeError: If `end` is no string.
+    """
+    if not isinstance(end, str):
+        raise TypeError(f"Expected string for argument 'end' not {end!r}.")
+
+    def kernel(value: Array) -> None:
+        written = bytes(value[()]).decode(errors="backslashreplace") + end
+        if output_stream.startswith(_FILE):
+            with open(output_stream.removeprefix(_FILE), "a", encoding="utf-8") as file:
+                file.write(written)
+        elif output_stream.startswith("log("):
+            level = output_stream[len("log(") : -1].upper()
+            logging.getLogger("headrace").log(getattr(logging, level), "%s", written)
+        else:
+            (sys.stdout if output_stream == "stdout" else sys.stderr).write(written)
+
+    attrs = {"output_stream": output_stream, "end": end}
+    inputs = [Input("input", text, dtype=string)]
+    return apply_op("PrintV2", inputs, lambda _: [], name=name, attrs=attrs, kernel=kernel)
+
+
+_FILE = "file://"
+
 define("Print", is_stateful=True)
+define("PrintV2", is_stateful=True)

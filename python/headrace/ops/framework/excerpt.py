@@ -10,7 +10,7 @@ import numpy as np
 
 from headrace.ops.framework.kernel import Array
 
-__all__ = ["write_excerpt"]
+__all__ = ["write_excerpt", "write_summary"]
 
 
 def write_excerpt(value: Array, limit: int) -> str:
@@ -26,6 +26,45 @@ def write_excerpt(value: Array, limit: int) -> str:
     if value.ndim == 0:
         return " ".join(words) + dots
     return _rows(words, 0, value.shape) + dots
+
+
+def write_summary(value: Array, edge: int) -> str:
+    """Writes an array with its first and its last rows, each in a line.
+
+    Args:
+        value: The array.
+        edge: How many rows to write at either end of each axis; negative for all. "..." stands for
+            those between.
+
+    Source: `Tensor::SummarizeValue` of TensorFlow 1.15, with `print_v2`.
+    """
+    if value.ndim == 0:
+        return _quoted(value[()])
+    return _lines(value, value.shape[0] + 1 if edge < 0 else edge, edge, 1)
+
+
+def _lines(value: Array, shown: int, edge: int, depth: int) -> str:
+    if value.ndim == 1:
+        words, between = [_quoted(item) for item in _ends(value, shown)], " "
+    else:
+        inner = value.shape[1] + 1 if edge < 0 else edge
+        words = [_lines(row, inner, edge, depth + 1) for row in _ends(value, shown)]
+        between = "\n" * (value.ndim - 1) + " " * depth
+    if len(words) < len(value):
+        words.insert(shown, "...")
+    return f"[{between.join(words)}]"
+
+
+def _ends(value: Array, shown: int) -> Array:
+    """Returns the rows at both ends, or all if there are no others."""
+    return value if 2 * shown >= len(value) else np.concatenate([value[:shown], value[-shown:]])
+
+
+def _quoted(item: object) -> str:
+    if isinstance(item, bytes):
+        text = item.decode(errors="backslashreplace").translate(_ESCAPES)
+        return '"' + text.replace("'", "\\'") + '"'
+    return _word(item)
 
 
 def _rows(words: list[str], start: int, shape: tuple[int, ...]) -> str:

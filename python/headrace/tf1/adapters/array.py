@@ -26,8 +26,10 @@ __all__ = [
     "lin_space",
     "ones_like",
     "pad",
+    "parallel_stack",
     "reverse_v2",
     "shape",
+    "shape_n",
     "size",
     "slice",
     "squeeze",
@@ -218,3 +220,16 @@ def slice(
 ) -> Tensor:
     """Calls `ops.slice`, whose first argument has another name."""
     return ops.slice(input_, begin, size, name)
+
+
+def parallel_stack(values: Sequence[TensorLike], name: str = "parallel_stack") -> Tensor:
+    """Calls `ops.stack` along a new first axis."""
+    return ops.stack(values, name=name)
+
+
+def shape_n(
+    input: Sequence[TensorLike], out_type: DTypeLike = dtypes.int32, name: str | None = None
+) -> list[Tensor]:
+    """Calls `ops.shape` for each of several tensors."""
+    with name_scope(name, "ShapeN", input):
+        return [ops.shape(tensor, out_type=out_type) for tensor in input]

@@ -15,6 +15,7 @@ __all__ = [
     "assert_scalar",
     "assert_type",
     "cond",
+    "numpy_function",
     "py_func",
     "tuple",
     "while_loop",
@@ -141,6 +142,16 @@ def py_func(
 ) -> Any:
     """Calls `ops.py_func`, whose arguments have other names."""
     return ops.py_func(func, inp, Tout, stateful, name)
+
+
+def numpy_function(
+    func: Callable[..., Any],
+    inp: Sequence[TensorLike],
+    Tout: DTypeLike | Sequence[DTypeLike],
+    name: str | None = None,
+) -> Any:
+    """Calls `ops.py_func`, which takes and returns arrays."""
+    return ops.py_func(func, inp, Tout, name=name)
 
 
 def assert_type(

@@ -1,0 +1,44 @@
+"""Elements that are repeated.
+
+Source: `tf.repeat` of TensorFlow 1.15.
+"""
+
+from __future__ import annotations
+
+from headrace.dtypes import int64
+from headrace.graph import Tensor, TensorLike, name_scope
+from headrace.ops.array.broadcast import broadcast_to
+from headrace.ops.array.gather import gather
+from headrace.ops.array.range import range as range_of
+from headrace.ops.array.reshape import reshape
+from headrace.ops.array.shape import shape
+from headrace.ops.array.sort import searchsorted
+from headrace.ops.framework.conversion import convert_to_tensor
+from headrace.ops.math.cast import cast
+from headrace.ops.math.cumsum import cumsum
+from headrace.ops.math.reduce import reduce_sum
+
+__all__ = ["repeat"]
+
+
+def repeat(
+    input: TensorLike, repeats: TensorLike, axis: int | None = None, name: str | None = None
+) -> Tensor:
+    """Repeats the slices of a tensor along an axis.
+
+    Args:
+        input: The tensor.
+        repeats: How often each slice comes: an integer for all, or a vector of one for each.
+        axis: The axis; None for the elements of the flat tensor.
+        name: Name of the scope.
+    """
+    with name_scope(name, "Repeat", [input, repeats]):
+        tensor = convert_to_tensor(input, name="input")
+        times = convert_to_tensor(repeats, name="repeats")
+        if axis is None:
+            tensor, axis = reshape(tensor, [-1]), 0
+        length = shape(tensor)[axis]
+        each = broadcast_to(cast(reshape(times, [-1]), int64), reshape(length, [1]))
+        ends = cumsum(each)
+        places = searchsorted(ends, range_of(reduce_sum(each)), side="right")
+        return gather(tensor, places, axis=axis)

@@ -1,0 +1,29 @@
+"""The time of a run.
+
+Source: `tf.timestamp` of TensorFlow 1.15.
+"""
+
+import time
+
+import numpy as np
+
+from headrace.dtypes import float64
+from headrace.graph import Tensor, define
+from headrace.ops.framework.arguments import apply_op
+from headrace.ops.framework.kernel import Array
+from headrace.shapes import TensorShape
+
+__all__ = ["timestamp"]
+
+
+def timestamp(name: str | None = None) -> Tensor:
+    """Returns the seconds since 1970 when it runs: a scalar float64."""
+
+    def kernel() -> Array:
+        return np.array(time.time())
+
+    outputs = [(float64, TensorShape([]))]
+    return apply_op("Timestamp", [], lambda: outputs, name=name, kernel=kernel).outputs[0]
+
+
+define("Timestamp", is_stateful=True)

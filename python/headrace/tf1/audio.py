@@ -1,0 +1,11 @@
+"""`tf.audio`: sound in WAV files."""
+
+from typing import TYPE_CHECKING
+
+from headrace.ops.records.wav import decode_wav, encode_wav
+from headrace.tf1.namespace import namespace
+
+__all__ = ["decode_wav", "encode_wav"]
+
+if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+    __getattr__, __dir__ = namespace(__name__, __all__)

@@ -1,0 +1,18 @@
+"""`tf.bitwise`: integers bit by bit."""
+
+from typing import TYPE_CHECKING
+
+from headrace.ops.math.bitwise import (
+    bitwise_and,
+    bitwise_or,
+    bitwise_xor,
+    invert,
+    left_shift,
+    right_shift,
+)
+from headrace.tf1.namespace import namespace
+
+__all__ = ["bitwise_and", "bitwise_or", "bitwise_xor", "invert", "left_shift", "right_shift"]
+
+if not TYPE_CHECKING:  # For mypy a wrong name is an error.
+    __getattr__, __dir__ = namespace(__name__, __all__)
