@@ -286,3 +286,29 @@ class TestContainers:
         with tf.Session() as session:
             session.run(queues[0].enqueue(1))
             assert session.run([queue.size() for queue in queues]) == [1, 0, 1]
+
+    def test_of_sparse_tensors_has_the_attributes_of_tensorflow(self):
+        sparse = tf.SparseTensor([[0, 1]], [5.0], [2, 3])
+        joined = tf.sparse_concat(-1, [sparse, sparse]).values.op
+        assert (joined.node_def.op, attr(joined, "N")) == ("SparseConcat", ("i", 2))
+        assert (attr(joined, "concat_dim"), attr(joined, "T")) == (("i", -1), ("type", 1))
+        assert sorted(joined.node_def.attr) == ["N", "T", "concat_dim"]
+        pieces = tf.sparse_split(sp_input=sparse, num_split=2, axis=0)[0].values.op
+        assert attr(pieces, "num_split") == ("i", 2)
+        total = tf.sparse_add(sparse, sparse).values.op.node_def
+        assert sorted(total.attr) == ["T", "Treal"]
+        product = tf.sparse_tensor_dense_matmul(sparse, tf.zeros([2, 1]), adjoint_a=True).op
+        assert attr(product, "adjoint_a") == ("b", True)
+        assert sorted(product.node_def.attr) == ["T", "Tindices", "adjoint_a", "adjoint_b"]
+        crossed = tf.sparse.cross_hashed([tf.SparseTensor([[0, 0]], ["a"], [1, 1])], 9).values.op
+        assert numbers(crossed, "sparse_types", "type") == [7]
+        assert numbers(crossed, "dense_types", "type") == []
+        assert attr(crossed, "hash_key") == ("i", 956888297470)
+        made = [
+            tf.sparse_fill_empty_rows(sparse, 0.0)[1],
+            tf.sparse_reduce_max_sparse(sparse, 0).values,
+            tf.sparse_segment_sqrt_n([[1.0]], [0], [0], num_segments=2),
+        ]
+        assert [each.op.type for each in made] == [
+            *("SparseFillEmptyRows", "SparseReduceMaxSparse", "SparseSegmentSqrtNWithNumSegments")
+        ]

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from peers.sparse_parts import given, outcome
 from peers.table import case
 
 PARTS: list[tuple[Any, Any, Any]] = [
@@ -15,29 +16,6 @@ PARTS: list[tuple[Any, Any, Any]] = [
 ]
 
 
-def _sparse(tf: Any, parts: Any, is_fed: bool) -> tuple[Any, dict[Any, Any]]:
-    """A sparse tensor of constants, or one that is fed and of which no shape is known."""
-    if not is_fed:
-        return tf.SparseTensor(*parts), {}
-    indices, values, dense_shape = parts
-    values = np.array(values)
-    dtype = tf.as_dtype(values.dtype) if values.dtype.kind != "U" else tf.string
-    given = tf.sparse_placeholder(dtype)
-    return given, {given: tf.SparseTensorValue(indices, values, dense_shape)}
-
-
-def _outcome(tf: Any, result: Any, fed: dict[Any, Any], by_rank: bool = False) -> Any:
-    """What is known of a result, and its value.
-
-    By rank: of the static shape the rank alone, where headrace knows sizes that TensorFlow does
-    not.
-    """
-    shape = result.get_shape().ndims if by_rank else str(result.get_shape())
-    known = [str(result.indices.shape), str(result.values.shape), shape]
-    with tf.Session() as session:
-        return known, result.dtype.name, session.run(result, fed)
-
-
 NEW_SHAPES = [None, [4, 3], [2, 3], [9, 9], [2, 3, 6], [1, 9], [5, 5, 5], [7], 7, [2.5, 3.5]]
 
 
@@ -45,16 +23,16 @@ NEW_SHAPES = [None, [4, 3], [2, 3], [9, 9], [2, 3, 6], [1, 9], [5, 5, 5], [7], 7
         for is_fed in (False, True)])  # fmt: skip
 def reset_shape(tf: Any, number: int, new: Any, is_fed: bool) -> Any:
     """`sparse_reset_shape`: larger, as small as can be, and too small."""
-    sparse, fed = _sparse(tf, PARTS[number], is_fed)
-    return _outcome(tf, tf.sparse_reset_shape(sparse, new), fed, by_rank=new is None)
+    sparse, fed = given(tf, PARTS[number], is_fed)
+    return outcome(tf, tf.sparse_reset_shape(sparse, new), fed, by_rank=new is None)
 
 
 @case(*[(new, is_fed) for new in ([4, 3], [1, 9], [2, 3, 6]) for is_fed in (False, True)])
 def reset_to_what_is_fed(tf: Any, new: Any, is_fed: bool) -> Any:
     """`sparse_reset_shape` with a shape that is known in the run alone."""
-    sparse, fed = _sparse(tf, PARTS[0], is_fed)
+    sparse, fed = given(tf, PARTS[0], is_fed)
     shape = tf.placeholder(tf.int64)
-    return _outcome(tf, tf.sparse_reset_shape(sparse, shape), {**fed, shape: new})
+    return outcome(tf, tf.sparse_reset_shape(sparse, shape), {**fed, shape: new})
 
 
 KEPT = [
@@ -73,9 +51,9 @@ KEPT = [
         for is_fed in (False, True)])  # fmt: skip
 def retained(tf: Any, number: int, kept: Any, is_fed: bool) -> Any:
     """`sparse_retain`: some elements, and other counts of bools than of elements."""
-    sparse, fed = _sparse(tf, PARTS[number], is_fed)
+    sparse, fed = given(tf, PARTS[number], is_fed)
     kept = np.array(kept, bool) if kept == [] else kept
-    return _outcome(tf, tf.sparse_retain(sparse, kept), fed)
+    return outcome(tf, tf.sparse_retain(sparse, kept), fed)
 
 
 @case((3,), ("no",), ([[1]],))
@@ -98,17 +76,17 @@ PERMUTATIONS = [None, [1, 0], [0, 1], [0, 2, 1], [2, 0, 1], [0], [0, 0]]
         if perm is None or len(perm) == len(PARTS[number][2])])  # fmt: skip
 def transposed(tf: Any, number: int, perm: Any, is_fed: bool) -> Any:
     """`sparse_transpose`."""
-    sparse, fed = _sparse(tf, PARTS[number], is_fed)
-    return _outcome(tf, tf.sparse_transpose(sparse, perm), fed)
+    sparse, fed = given(tf, PARTS[number], is_fed)
+    return outcome(tf, tf.sparse_transpose(sparse, perm), fed)
 
 
 AXES = [None, 0, 1, -1, -2, -9, 9, "a", 0.5, np.int64(1), "tensor"]
 
 
 def _expand(tf: Any, number: int, axis: Any, is_fed: bool) -> Any:
-    sparse, fed = _sparse(tf, PARTS[number], is_fed)
+    sparse, fed = given(tf, PARTS[number], is_fed)
     axis = tf.constant(-2) if isinstance(axis, str) and axis == "tensor" else axis
-    return _outcome(tf, tf.sparse.expand_dims(sparse, axis), fed)
+    return outcome(tf, tf.sparse.expand_dims(sparse, axis), fed)
 
 
 @case(*[(number, axis) for number in range(len(PARTS)) for axis in AXES])
@@ -133,9 +111,9 @@ DENSE: list[Any] = [
 def from_dense(tf: Any, value: Any, is_fed: bool) -> Any:
     """`sparse.from_dense`: what is not zero."""
     if not is_fed:
-        return _outcome(tf, tf.sparse.from_dense(value), {})
-    given = tf.placeholder(tf.convert_to_tensor(value).dtype)
-    return _outcome(tf, tf.sparse.from_dense(given), {given: value})
+        return outcome(tf, tf.sparse.from_dense(value), {})
+    fed = tf.placeholder(tf.convert_to_tensor(value).dtype)
+    return outcome(tf, tf.sparse.from_dense(fed), {fed: value})
 
 
 @case()
@@ -148,3 +126,18 @@ def names(tf: Any) -> Any:
         tf.sparse.expand_dims(sparse, 0).indices.name.split("/")[0],
         dense.indices.name.split("/")[0],
     )
+
+
+@case(*[(number,) for number in range(7)])
+def values_of_sparse_tensors(tf: Any, number: int) -> Any:
+    """The value of a sparse tensor in place of one."""
+    value = tf.SparseTensorValue([[0, 1], [1, 0]], [5, 6], [2, 3])
+    return [
+        lambda: tf.sparse_retain(value, [True, False]),
+        lambda: tf.sparse_reset_shape(value, [4, 4]),
+        lambda: tf.sparse_reorder(value),
+        lambda: tf.sparse_tensor_to_dense(value),
+        lambda: tf.sparse_to_indicator(value, 9),
+        lambda: tf.sparse_merge(value, value, 9),
+        lambda: tf.serialize_sparse(value),
+    ][number]()

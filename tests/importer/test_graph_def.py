@@ -213,6 +213,36 @@ class TestComputation:
         first, second = self.both(build, {"x:0": values})
         np.testing.assert_array_equal(first, second)
 
+    def test_of_sparse_tensors(self):
+        def build():
+            sparse = tf.sparse_placeholder(tf.float32, [4, 3], name="given")
+            first, second = tf.sparse_split(sp_input=sparse, num_split=2, axis=0)
+            joined = tf.sparse_concat(1, [tf.sparse_add(first, second), first])
+            filled, was_empty = tf.sparse_fill_empty_rows(joined, 0.5)
+            larger = tf.sparse_maximum(filled, tf.sparse_minimum(filled, filled))
+            larger = larger * 3.0 / tf.constant([[2.0], [4.0]])
+            part = tf.sparse_slice(tf.sparse_reshape(larger, [4, -1]), [0, 0], [4, 2])
+            sums = tf.sparse_reduce_sum(tf.sparse_softmax(part), 1)
+            largest = tf.sparse_tensor_to_dense(tf.sparse_reduce_max_sparse(part, 1))
+            product = tf.sparse_tensor_dense_matmul(part, tf.ones([4, 1]), adjoint_b=False,
+                                                    adjoint_a=True)  # fmt: skip
+            whole = tf.sparse_add(part, tf.ones([4, 2]))
+            means = tf.sparse_segment_mean(whole, [0, 2], [0, 1], num_segments=3)
+            means += tf.sparse_segment_sum(whole, [1, 1, 3], [0, 0, 2])
+            means += tf.sparse_matmul(tf.ones([3, 4]), whole)
+            words = tf.sparse.cross([tf.as_string(means), tf.as_string(whole[:3])])
+            hashes = tf.to_float(tf.sparse.cross_hashed([words, words], 9).values)
+            parts = [sums, largest, tf.to_float(was_empty), hashes, product, means]
+            tf.concat([tf.reshape(each, [-1]) for each in parts], 0, name="out")
+
+        places = [[0, 0], [1, 2], [2, 1], [3, 2]]
+        feeds = {
+            **{"given/indices:0": places, "given/values:0": [1, 2, 3, 4]},
+            "given/shape:0": [4, 3],
+        }
+        first, second = self.both(build, feeds)
+        np.testing.assert_array_equal(first, second)
+
     def test_of_strings_and_records(self):
         def build():
             line = tf.placeholder(tf.string, [None], name="line")
@@ -300,6 +330,18 @@ class TestTensorFlowsForms:
             message.node[-1].attr.pop(key)
         (out,) = tf.import_graph_def(message, return_elements=["out:0"])
         assert out.shape.as_list() == [1, 2, 3, 1]
+
+    def test_of_products_that_may_be_mostly_zeros(self):
+        message = exported(lambda: tf.matmul([[1.0], [2.0]], [[3.0], [4.0]], True, name="out"))
+        node = message.node[-1]
+        node.op = "SparseMatMul"
+        for key in ("T", "_output_types", "_output_shapes"):
+            node.attr.pop(key)
+        node.attr["Ta"].type = node.attr["Tb"].type = tf.float32.as_datatype_enum
+        node.attr["a_is_sparse"].b = True
+        (out,) = tf.import_graph_def(message, return_elements=["out:0"])
+        with tf.Session() as session:
+            assert session.run(out).tolist() == [[11.0]]
 
     @pytest.mark.parametrize("op_type", ["ParseExample", "ParseExampleV2", "ParseSingleExample"])
     def test_of_parsers(self, op_type):

@@ -175,6 +175,7 @@ def test_what_was_in_sight_before_1_0_and_what_changed_its_arguments():
         thread.join()
         words = tf.SparseTensor(indices=[[0, 1]], values=["a"], shape=[2, 3])
         print([isinstance(t, tf.SparseTensor) for t in (words, tf.string_split(["b"]))])
+        print(len(tf.sparse_split(1, 3, tf.sparse_concat(0, [words, words]))))
         number = tf.train.Feature(int64_list=tf.train.Int64List(value=[3, 4]))
         features = tf.train.Features(feature={"n": number, "ids": number})
         record = tf.train.Example(features=features).SerializeToString()
@@ -198,6 +199,7 @@ def test_what_was_in_sight_before_1_0_and_what_changed_its_arguments():
     assert run(program, before_1_0=True) == [
         "False",
         "[True, True]",
+        "3",
         "[[3, 4], [3, 4], 0.5, [[3, 4]]]",
         "[[2, 1], [4, 3]]",
         "[] 1",

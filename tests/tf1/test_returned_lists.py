@@ -230,6 +230,7 @@ RETURNED: dict[str, Callable[[World], Any]] = {
     "model_variables": lambda w: tf.model_variables(),
     "moving_average_variables": lambda w: tf.moving_average_variables(),
     "py_func": lambda w: tf.py_func(lambda: (1, 2), [], [tf.int64, tf.int64]),
+    "sparse_split": lambda w: tf.sparse_split(sp_input=tf.sparse.eye(2), num_split=2, axis=0),
     "split": lambda w: [tf.split(w.x, 3, 1), tf.split(w.x, [2, 4], 1)],
     "trainable_variables": lambda w: tf.trainable_variables(),
     "tuple": lambda w: tf.tuple([w.x, w.x]),

@@ -80,6 +80,20 @@ class TestIndexedSlices:
         with pytest.raises(ValueError, match="requested dtype int32 for Tensor with dtype float32"):
             tf.convert_to_tensor_or_indexed_slices(given, tf.int32)
 
+    def test_lose_rows_under_a_mask(self):
+        rows = tf.constant([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]])
+        given = tf.IndexedSlices(rows, tf.constant([12, 26, 37]), tf.constant([100, 2]))
+        kept = tf.sparse_mask(given, [12, 45], name="kept")
+        assert kept.name == "kept:0"
+        assert kept.dense_shape is given.dense_shape
+        with tf.Session() as session:
+            values, places = session.run([kept.values, kept.indices])
+        assert (values.tolist(), places.tolist()) == ([[3, 4], [5, 6]], [26, 37])
+        with pytest.raises(TypeError, match="int64 that does not match type int32"):
+            tf.sparse.mask(given, tf.constant([12], tf.int64))
+        with pytest.raises(TypeError, match="expected IndexedSlices"):
+            tf.sparse_mask([1], [1])
+
     def test_warn_of_large_tensors(self):
         given = tf.IndexedSlices(tf.constant([1.0]), tf.constant([2]), tf.constant([10**8]))
         with pytest.warns(UserWarning, match="dense Tensor with 100000000 elements"):

@@ -1,7 +1,7 @@
 """Nodes of TensorFlow whose operations have other inputs or attributes here.
 
-Source: the definitions of `ParseExample`, `ParseExampleV2`, `ParseSingleExample`, and
-`ResizeArea` and its kin in TensorFlow 1.15 and 2.
+Source: the definitions of `ParseExample`, `ParseExampleV2`, `ParseSingleExample`, `SparseMatMul`,
+and `ResizeArea` and its kin in TensorFlow 1.15 and 2.
 """
 
 from __future__ import annotations
@@ -91,6 +91,7 @@ FOREIGN: Final[dict[str, Maker]] = {
     "ParseExample": _parse_example,
     "ParseExampleV2": _parse_example_v2,
     "ParseSingleExample": _parse_single_example,
+    "SparseMatMul": by(ops.matmul, transpose_a="transpose_a", transpose_b="transpose_b"),
     **{
         op_type: by(
             function, align_corners="align_corners", half_pixel_centers="half_pixel_centers"

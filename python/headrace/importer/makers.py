@@ -10,6 +10,7 @@ from headrace.graph import Tensor, definition_of
 from headrace.importer.foreign import FOREIGN
 from headrace.importer.node import Maker, Node, Outputs, by, by_list, declared, native
 from headrace.importer.numeric import NUMERIC
+from headrace.importer.sparse import SPARSE
 from headrace.ops.array.gather import masked
 from headrace.ops.control.control_flow import check
 from headrace.ops.control.py_func import kernel_of_token
@@ -264,19 +265,6 @@ _ARRAYS: Final[dict[str, Maker]] = {
     "Shape": by(ops.shape, out_type="out_type"),
     "Size": by(ops.size, out_type="out_type"),
     "Slice": by(ops.slice),
-    "SparseReorder": native(
-        lambda node: [*_like(node.inputs[0]), *_like(node.inputs[1])],
-    ),
-    "DeserializeManySparse": native(
-        lambda node: [
-            (dtypes.int64, TensorShape([None, None])),
-            (node.attrs["dtype"], _VECTOR),
-            (dtypes.int64, _VECTOR),
-        ]
-    ),
-    "SerializeManySparse": _one(dtypes.string, TensorShape([None, 3])),
-    "SerializeSparse": _one(dtypes.string, TensorShape([3])),
-    "SparseToDense": by(ops.sparse_to_dense, validate_indices="validate_indices"),
     "Split": _split,
     "SplitV": _split_by_sizes,
     "Squeeze": _squeeze,
@@ -486,6 +474,7 @@ _MAKERS: Final[dict[str, Maker]] = {
     **_RECORDS,
     **_IMAGES,
     **NUMERIC,
+    **SPARSE,
     **_STATE,
     **_QUEUES,
 }

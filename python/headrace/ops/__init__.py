@@ -25,28 +25,28 @@ Shapes and places of elements (`headrace.ops.array`):
 
 Arithmetic, comparisons, conversions of type, reductions (`headrace.ops.math`):
 
-    `abs`, `acos`, `add`, `add_n`, `argmax`, `argmin`, `asin`, `assert_all_finite`, `atan`,
-    `atan2`, `bincount`, `bitcast`, `bitwise_and`, `bitwise_or`, `bitwise_xor`, `cast`, `ceil`,
+    `abs`, `acos`, `add`, `add_n`, `argmax`, `argmin`, `asin`, `assert_all_finite`, `atan`, `atan2`,
+    `bincount`, `bitcast`, `bitwise_and`, `bitwise_or`, `bitwise_xor`, `cast`, `ceil`,
     `check_numerics`, `clip_by_average_norm`, `clip_by_global_norm`, `clip_by_norm`,
     `clip_by_value`, `confusion_matrix`, `cos`, `cosh`, `count_nonzero`, `cross`, `cumprod`,
     `cumsum`, `div_no_nan`, `divide`, `elu`, `equal`, `exp`, `expm1`, `floor`, `floordiv`,
     `floormod`, `global_norm`, `greater`, `greater_equal`, `histogram_fixed_width`,
-    `histogram_fixed_width_bins`, `in_top_k`, `invert`, `is_finite`, `is_inf`, `is_nan`,
-    `l2_loss`, `l2_normalize`, `leaky_relu`, `left_shift`, `less`, `less_equal`, `log`, `log1p`,
+    `histogram_fixed_width_bins`, `in_top_k`, `invert`, `is_finite`, `is_inf`, `is_nan`, `l2_loss`,
+    `l2_normalize`, `leaky_relu`, `left_shift`, `less`, `less_equal`, `log`, `log1p`,
     `log_poisson_loss`, `log_sigmoid`, `log_softmax`, `logical_and`, `logical_not`, `logical_or`,
-    `logical_xor`, `matmul`, `maximum`, `minimum`, `mod`, `moments`, `multiply`, `negative`,
-    `norm`, `not_equal`, `pow`, `realdiv`, `reciprocal`, `reduce_all`, `reduce_any`,
+    `logical_xor`, `matmul`, `maximum`, `minimum`, `mod`, `moments`, `multiply`, `negative`, `norm`,
+    `not_equal`, `pow`, `realdiv`, `reciprocal`, `reduce_all`, `reduce_any`,
     `reduce_euclidean_norm`, `reduce_logsumexp`, `reduce_max`, `reduce_mean`, `reduce_min`,
     `reduce_prod`, `reduce_std`, `reduce_sum`, `reduce_variance`, `relu`, `relu6`, `right_shift`,
     `rint`, `round`, `rsqrt`, `saturate_cast`, `scalar_mul`, `segment_max`, `segment_mean`,
     `segment_min`, `segment_prod`, `segment_sum`, `selu`, `sigmoid`,
     `sigmoid_cross_entropy_with_logits`, `sign`, `sin`, `sinh`, `softmax`,
-    `softmax_cross_entropy_with_logits`, `softplus`, `softsign`,
-    `sparse_softmax_cross_entropy_with_logits`, `sqrt`, `square`, `squared_difference`,
-    `subtract`, `tan`, `tanh`, `tensordot`, `top_k`, `truediv`, `truncatediv`, `truncatemod`,
-    `unsorted_segment_max`, `unsorted_segment_mean`, `unsorted_segment_min`,
-    `unsorted_segment_prod`, `unsorted_segment_sqrt_n`, `unsorted_segment_sum`,
-    `weighted_cross_entropy_with_logits`, `zero_fraction`.
+    `softmax_cross_entropy_with_logits`, `softplus`, `softsign`, `sparse_segment_mean`,
+    `sparse_segment_sqrt_n`, `sparse_segment_sum`, `sparse_softmax_cross_entropy_with_logits`,
+    `sqrt`, `square`, `squared_difference`, `subtract`, `tan`, `tanh`, `tensordot`, `top_k`,
+    `truediv`, `truncatediv`, `truncatemod`, `unsorted_segment_max`, `unsorted_segment_mean`,
+    `unsorted_segment_min`, `unsorted_segment_prod`, `unsorted_segment_sqrt_n`,
+    `unsorted_segment_sum`, `weighted_cross_entropy_with_logits`, `zero_fraction`.
 
 Strings (`headrace.ops.strings`):
 
@@ -59,10 +59,14 @@ Strings (`headrace.ops.strings`):
 Sparse tensors (`headrace.ops.sparse`):
 
     `convert_to_tensor_or_sparse_tensor`, `deserialize_many_sparse`, `edit_distance`,
-    `serialize_many_sparse`, `serialize_sparse`, `sparse_expand_dims`, `sparse_from_dense`,
-    `sparse_merge`, `sparse_placeholder`, `sparse_reorder`, `sparse_reset_shape`,
-    `sparse_retain`, `sparse_tensor_to_dense`, `sparse_to_dense`, `sparse_to_indicator`,
-    `sparse_transpose`, `SparseTensor`, `SparseTensorValue`.
+    `serialize_many_sparse`, `serialize_sparse`, `sparse_add`, `sparse_concat`, `sparse_cross`,
+    `sparse_cross_hashed`, `sparse_expand_dims`, `sparse_eye`, `sparse_fill_empty_rows`,
+    `sparse_from_dense`, `sparse_maximum`, `sparse_merge`, `sparse_minimum`, `sparse_placeholder`,
+    `sparse_reduce_max`, `sparse_reduce_max_sparse`, `sparse_reduce_sum`,
+    `sparse_reduce_sum_sparse`, `sparse_reorder`, `sparse_reset_shape`, `sparse_reshape`,
+    `sparse_retain`, `sparse_slice`, `sparse_softmax`, `sparse_split`, `sparse_tensor_dense_matmul`,
+    `sparse_tensor_to_dense`, `sparse_to_dense`, `sparse_to_indicator`, `sparse_transpose`,
+    `SparseTensor`, `SparseTensorValue`.
 
 Random numbers (`headrace.ops.random`):
 
@@ -435,6 +439,11 @@ from headrace.ops.math.segment import (
     unsorted_segment_sqrt_n,
     unsorted_segment_sum,
 )
+from headrace.ops.math.sparse_segment import (
+    sparse_segment_mean,
+    sparse_segment_sqrt_n,
+    sparse_segment_sum,
+)
 from headrace.ops.math.spread import (
     reduce_euclidean_norm,
     reduce_logsumexp,
@@ -479,21 +488,36 @@ from headrace.ops.records.parse_sequence_example import (
 from headrace.ops.records.spectrum import audio_spectrogram, mfcc
 from headrace.ops.records.tensor_proto import parse_tensor, serialize_tensor
 from headrace.ops.records.wav import decode_wav, encode_wav
+from headrace.ops.sparse.cross import sparse_cross, sparse_cross_hashed
 from headrace.ops.sparse.edit_distance import edit_distance
 from headrace.ops.sparse.elements import sparse_from_dense, sparse_retain
+from headrace.ops.sparse.elementwise import sparse_add, sparse_maximum, sparse_minimum
+from headrace.ops.sparse.eye import sparse_eye
+from headrace.ops.sparse.fill_empty_rows import sparse_fill_empty_rows
 from headrace.ops.sparse.ids import sparse_merge, sparse_to_indicator
+from headrace.ops.sparse.join import sparse_concat
 from headrace.ops.sparse.layout import (
     sparse_expand_dims,
     sparse_reset_shape,
     sparse_transpose,
 )
+from headrace.ops.sparse.matmul import sparse_tensor_dense_matmul
 from headrace.ops.sparse.placeholder import sparse_placeholder
+from headrace.ops.sparse.reduce import (
+    sparse_reduce_max,
+    sparse_reduce_max_sparse,
+    sparse_reduce_sum,
+    sparse_reduce_sum_sparse,
+)
 from headrace.ops.sparse.reorder import sparse_reorder
+from headrace.ops.sparse.reshape import sparse_reshape
 from headrace.ops.sparse.serialize import (
     deserialize_many_sparse,
     serialize_many_sparse,
     serialize_sparse,
 )
+from headrace.ops.sparse.slice import sparse_slice, sparse_split
+from headrace.ops.sparse.softmax import sparse_softmax
 from headrace.ops.sparse.tensor import (
     SparseTensor,
     SparseTensorValue,
@@ -933,14 +957,34 @@ __all__ = [
     "softsign",
     "sort",
     "space_to_depth",
+    "sparse_add",
+    "sparse_concat",
+    "sparse_cross",
+    "sparse_cross_hashed",
     "sparse_expand_dims",
+    "sparse_eye",
+    "sparse_fill_empty_rows",
     "sparse_from_dense",
+    "sparse_maximum",
     "sparse_merge",
+    "sparse_minimum",
     "sparse_placeholder",
+    "sparse_reduce_max",
+    "sparse_reduce_max_sparse",
+    "sparse_reduce_sum",
+    "sparse_reduce_sum_sparse",
     "sparse_reorder",
     "sparse_reset_shape",
+    "sparse_reshape",
     "sparse_retain",
+    "sparse_segment_mean",
+    "sparse_segment_sqrt_n",
+    "sparse_segment_sum",
+    "sparse_slice",
+    "sparse_softmax",
     "sparse_softmax_cross_entropy_with_logits",
+    "sparse_split",
+    "sparse_tensor_dense_matmul",
     "sparse_tensor_to_dense",
     "sparse_to_dense",
     "sparse_to_indicator",

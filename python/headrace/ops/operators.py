@@ -1,9 +1,9 @@
 """The operators of tensors: `a + b`, `-a`, `a < b`, `a[1:]`.
 
-Importing this module gives them to `Tensor`. Where only one side is a tensor, the other is
-converted to its type.
+Importing this module gives them to `Tensor`, and `*` and `/` to `SparseTensor`. Where only one side
+is a tensor, the other is converted to its type.
 
-Source: `tf.Tensor` of TensorFlow 1.15.
+Source: `tf.Tensor` and `tf.SparseTensor` of TensorFlow 1.15.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from headrace.graph import Tensor, TensorLike, name_scope
 from headrace.ops.array.slice import get_item
 from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.math import arithmetic, compare
+from headrace.ops.math.cast import cast
 from headrace.ops.math.matmul import matmul
+from headrace.ops.sparse.broadcast import product_of_elements, quotient_of_elements
 from headrace.ops.sparse.tensor import SparseTensor
 
 __all__: list[str] = []
@@ -79,3 +81,24 @@ Tensor.register_operator("__invert__", compare.logical_not)
 Tensor.register_operator("__neg__", arithmetic.negative)
 Tensor.register_operator("__abs__", arithmetic.abs)
 Tensor.register_operator("__getitem__", get_item)
+
+
+def _times(x: SparseTensor, y: TensorLike) -> SparseTensor:
+    with name_scope(None, "mul", [x.indices, y]) as scope:
+        y = convert_to_tensor(y, dtype=x.dtype.base_dtype, name="y")
+        values = product_of_elements(x.indices, x.values, x.dense_shape, y, name=scope)
+        return SparseTensor(x.indices, values, x.dense_shape)
+
+
+def _divided_by(x: SparseTensor, y: TensorLike) -> SparseTensor:
+    with name_scope(None, "truediv", [x.indices, y]) as scope:
+        kind = x.dtype.base_dtype
+        y = convert_to_tensor(y, dtype=kind, name="y")
+        floats = arithmetic.TRUE_DIVISION_TYPES.get(kind, kind)
+        values, y = cast(x.values, floats), cast(y, floats)
+        values = quotient_of_elements(x.indices, values, x.dense_shape, y, name=scope)
+        return SparseTensor(x.indices, values, x.dense_shape)
+
+
+SparseTensor.register_operator("__mul__", _times)
+SparseTensor.register_operator("__truediv__", _divided_by)

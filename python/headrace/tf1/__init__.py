@@ -238,11 +238,17 @@ from headrace.ops.records.parse_sequence_example import parse_single_sequence_ex
 from headrace.ops.records.tensor_proto import parse_tensor, serialize_tensor
 from headrace.ops.sparse.edit_distance import edit_distance
 from headrace.ops.sparse.elements import sparse_retain
+from headrace.ops.sparse.elementwise import sparse_maximum, sparse_minimum
+from headrace.ops.sparse.fill_empty_rows import sparse_fill_empty_rows
 from headrace.ops.sparse.ids import sparse_to_indicator
 from headrace.ops.sparse.layout import sparse_reset_shape, sparse_transpose
+from headrace.ops.sparse.matmul import sparse_tensor_dense_matmul
 from headrace.ops.sparse.placeholder import sparse_placeholder
 from headrace.ops.sparse.reorder import sparse_reorder
+from headrace.ops.sparse.reshape import sparse_reshape
 from headrace.ops.sparse.serialize import deserialize_many_sparse
+from headrace.ops.sparse.slice import sparse_slice
+from headrace.ops.sparse.softmax import sparse_softmax
 from headrace.ops.sparse.tensor import (
     SparseTensor,
     SparseTensorValue,
@@ -392,6 +398,7 @@ from headrace.tf1.adapters.math import (
     reduce_min,
     reduce_prod,
     reduce_sum,
+    sparse_matmul,
     to_complex64,
     to_complex128,
     to_double,
@@ -423,7 +430,17 @@ from headrace.tf1.adapters.records import (
 from headrace.tf1.adapters.sparse import (
     serialize_many_sparse,
     serialize_sparse,
+    sparse_add,
+    sparse_concat,
     sparse_merge,
+    sparse_reduce_max,
+    sparse_reduce_max_sparse,
+    sparse_reduce_sum,
+    sparse_reduce_sum_sparse,
+    sparse_segment_mean,
+    sparse_segment_sqrt_n,
+    sparse_segment_sum,
+    sparse_split,
 )
 from headrace.tf1.adapters.strings import (
     reduce_join,
@@ -450,7 +467,11 @@ from headrace.tf1.behaviour import (
     disable_v2_behavior,
     executing_eagerly,
 )
-from headrace.tf1.indexed_slices import IndexedSlices, convert_to_tensor_or_indexed_slices
+from headrace.tf1.indexed_slices import (
+    IndexedSlices,
+    convert_to_tensor_or_indexed_slices,
+    sparse_mask,
+)
 from headrace.tf1.namespace import namespace
 from headrace.tf1.options import ConfigProto, GPUOptions
 from headrace.tf1.printing import print_v2 as print
@@ -831,11 +852,30 @@ __all__ = [
     "sort",
     "space_to_depth",
     "sparse",
+    "sparse_add",
+    "sparse_concat",
+    "sparse_fill_empty_rows",
+    "sparse_mask",
+    "sparse_matmul",
+    "sparse_maximum",
     "sparse_merge",
+    "sparse_minimum",
     "sparse_placeholder",
+    "sparse_reduce_max",
+    "sparse_reduce_max_sparse",
+    "sparse_reduce_sum",
+    "sparse_reduce_sum_sparse",
     "sparse_reorder",
     "sparse_reset_shape",
+    "sparse_reshape",
     "sparse_retain",
+    "sparse_segment_mean",
+    "sparse_segment_sqrt_n",
+    "sparse_segment_sum",
+    "sparse_slice",
+    "sparse_softmax",
+    "sparse_split",
+    "sparse_tensor_dense_matmul",
     "sparse_tensor_to_dense",
     "sparse_to_dense",
     "sparse_to_indicator",

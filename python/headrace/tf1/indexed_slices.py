@@ -1,4 +1,7 @@
-"""Slices of a tensor, with their places: `tf.IndexedSlices` of TensorFlow 1.15."""
+"""Slices of a tensor, with their places.
+
+Source: `tf.IndexedSlices` and `tf.sparse_mask` of TensorFlow 1.15.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,11 @@ from typing import Any
 
 from headrace import ops
 from headrace.dtypes import DType, DTypeLike, as_dtype
-from headrace.graph import Operation, Tensor, TensorLike
+from headrace.graph import Operation, Tensor, TensorLike, name_scope
 from headrace.ops.framework.conversion import constant_value_as_shape
 from headrace.shapes import TensorShape
 
-__all__ = ["IndexedSlices", "convert_to_tensor_or_indexed_slices"]
+__all__ = ["IndexedSlices", "convert_to_tensor_or_indexed_slices", "sparse_mask"]
 
 
 class IndexedSlices:
@@ -112,6 +115,26 @@ def convert_to_tensor_or_indexed_slices(
             f"{value.dtype.name}: {str(value)!r}"
         )
     return value
+
+
+def sparse_mask(
+    a: IndexedSlices, mask_indices: TensorLike, name: str | None = None
+) -> IndexedSlices:
+    """Returns the rows whose places are not among some.
+
+    Args:
+        a: The rows.
+        mask_indices: The places of those to leave out, a vector of the type of the places.
+        name: Name of the operation.
+
+    Raises:
+        TypeError: If they are no `IndexedSlices`, or the places have another type.
+    """
+    if not isinstance(a, IndexedSlices):
+        raise TypeError(f"sparse_mask: got {a!r}, expected IndexedSlices.")
+    with name_scope(name, "sparse_mask", [a.values, mask_indices]) as scope:
+        places, kept = ops.setdiff1d(a.indices, mask_indices)
+        return IndexedSlices(ops.gather(a.values, kept, name=scope), places, a.dense_shape)
 
 
 # A conversion of more elements is told of, since it may take much memory.

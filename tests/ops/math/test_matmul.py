@@ -70,3 +70,28 @@ def test_unknown_shapes(run, hidden):
 def test_factors_that_do_not_fit_are_refused(run, hidden, make, error, words):
     with pytest.raises(error, match=re.escape(words)):
         run(make(hidden))
+
+
+class TestSparseMatmul:
+    @pytest.mark.parametrize(("flip_a", "flip_b"), [(False, False), (True, False), (False, True)])
+    def test_is_the_product_of_dense_matrices(self, run, flip_a, flip_b):
+        a, b = np.array([[1, 2], [3, 4]], np.float32), np.array([[5, 6], [7, 8]], np.float32)
+        product = tf.sparse_matmul(a, b, flip_a, flip_b, a_is_sparse=True, name="n")
+        assert (product.op.name, product.shape) == ("n", [2, 2])
+        expected = (a.T if flip_a else a) @ (b.T if flip_b else b)
+        assert run(product).tolist() == expected.tolist()
+
+    def test_takes_numbers_of_other_types(self, run):
+        assert run(tf.sparse_matmul([[1, 2]], np.ones([2, 1]))).tolist() == [[3]]
+        with pytest.raises(TypeError, match="DataType float64 not in list of allowed values"):
+            tf.sparse_matmul(tf.constant(np.ones([2, 1])), [[1.0]])
+
+    def test_factors_that_do_not_fit_are_refused(self, run, hidden):
+        with pytest.raises(ValueError, match="Shape must be rank 2 but is rank 1"):
+            tf.sparse_matmul([1.0], [[1.0]])
+        with pytest.raises(ValueError, match="Dimensions must be equal, but are 2 and 1"):
+            tf.sparse_matmul([[1.0, 2.0]], [[1.0]])
+        with pytest.raises(
+            tf.errors.InvalidArgumentError, match=r"Matrix size-incompatible: In\[0\]: \[1,2\]"
+        ):
+            run(tf.sparse_matmul(hidden([[1.0, 2.0]]), hidden([[1.0]])))

@@ -166,3 +166,28 @@ class TestSparseReorder:
     def test_refuses_dense_tensors(self):
         with pytest.raises(TypeError, match=re.escape("Input must be a SparseTensor.")):
             tf.sparse_reorder(tf.constant([1]))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        tf.sparse_reorder,
+        tf.sparse_reset_shape,
+        tf.sparse_tensor_to_dense,
+        tf.sparse_transpose,
+        tf.serialize_sparse,
+        lambda given: tf.sparse_reduce_sum(given, 0),
+        lambda given: tf.sparse_retain(given, [True, False]),
+        lambda given: tf.sparse_to_indicator(given, 9),
+        lambda given: tf.sparse_merge(given, given, 9),
+        lambda given: tf.sparse.expand_dims(given, 0),
+        lambda given: tf.sparse_concat(0, [given, given]),
+        lambda given: tf.sparse_maximum(given, given),
+    ],
+)
+def test_the_value_of_one_is_taken_as_one(run, function):
+    value = tf.SparseTensorValue([[0, 1], [1, 0]], [5, 6], [2, 3])
+    found, expected = run([function(value), function(tf.SparseTensor(*value))])
+    assert all(np.array_equal(*pair) for pair in zip(found, expected, strict=True))
+    with pytest.raises(TypeError, match="Input must be a SparseTensor"):
+        function(3)

@@ -13,6 +13,7 @@ from headrace.ops.framework.arguments import Input, InputList, Outputs, apply_op
 from headrace.ops.framework.batching import elementwise
 from headrace.ops.framework.inference import like, merge_shapes
 from headrace.ops.framework.kernel import Array, by_either
+from headrace.ops.sparse.tensor import SparseTensor
 from headrace.shapes import ShapeLike, TensorShape, as_shape
 
 __all__ = ["identity", "identity_n", "placeholder", "placeholder_with_default", "stop_gradient"]
@@ -71,8 +72,11 @@ def placeholder_with_default(
     return apply_op("PlaceholderWithDefault", inputs, infer, name=name, attrs=attrs).outputs[0]
 
 
-def identity(input: TensorLike, name: str | None = None) -> Tensor:
-    """Returns a tensor with the same value as another."""
+def identity(input: TensorLike | SparseTensor, name: str | None = None) -> Tensor:
+    """Returns a tensor with the same value as another, dense or sparse."""
+    if isinstance(input, SparseTensor):
+        parts = (input.indices, input.values, input.dense_shape)
+        return SparseTensor(*(identity(part, name) for part in parts))  # type: ignore[return-value]
     return apply_op("Identity", [Input("input", input)], like, name=name).outputs[0]
 
 

@@ -6,12 +6,13 @@ Source: `OpDefLibrary.apply_op` of TensorFlow 1.15.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from numbers import Integral
 
 import numpy as np
 
 from headrace.dtypes import DType, DTypeLike, as_dtype
 
-__all__ = ["bool_attr", "check_allowed", "string_attr", "type_attr"]
+__all__ = ["bool_attr", "check_allowed", "int_attr", "string_attr", "type_attr"]
 
 
 def bool_attr(what: str, value: object) -> bool:
@@ -23,6 +24,17 @@ def bool_attr(what: str, value: object) -> bool:
     if not isinstance(value, (bool, np.bool_)):
         raise TypeError(f"Expected bool for argument '{what}' not {value!r}.")
     return bool(value)
+
+
+def int_attr(what: str, value: object) -> int:
+    """Returns the integer that an argument must be.
+
+    Raises:
+        TypeError: If it is something else.
+    """
+    if not isinstance(value, Integral):
+        raise TypeError(f"Expected int for argument '{what}' not {value!r}.")
+    return int(value)
 
 
 def string_attr(what: str, value: object) -> str | bytes:

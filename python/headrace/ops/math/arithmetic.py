@@ -30,6 +30,7 @@ from headrace.ops.framework.elementwise import (
 from headrace.ops.framework.inference import ShapeConflict
 from headrace.ops.framework.kernel import Array, by_numpy_in_sessions, fail
 from headrace.ops.math.cast import cast
+from headrace.ops.sparse.tensor import SparseTensor, of_elements
 from headrace.shapes import bracketed, unknown_shape
 
 __all__ = [
@@ -129,7 +130,7 @@ def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> Tensor:
         check_same_type(x, y)
         if x.dtype.base_dtype not in NUMBERS:
             raise TypeError(f"Invalid dtype {x.dtype.base_dtype!r} in __truediv__")
-        wanted = _TRUE_DIVISION_TYPES.get(x.dtype.base_dtype)
+        wanted = TRUE_DIVISION_TYPES.get(x.dtype.base_dtype)
         if wanted is not None:
             x, y = cast(x, wanted), cast(y, wanted)
         return realdiv(x, y, name=scope)
@@ -187,13 +188,17 @@ def squared_difference(x: TensorLike, y: TensorLike, name: str | None = None) ->
     )
 
 
-def negative(x: TensorLike, name: str | None = None) -> Tensor:
+def negative(x: TensorLike | SparseTensor, name: str | None = None) -> Tensor:
     """Returns -x."""
+    if isinstance(x, SparseTensor):
+        return of_elements(negative, x, name)
     return unary("Neg", x, name, allowed=SIGNED + COMPLEX)
 
 
-def abs(x: TensorLike, name: str | None = None) -> Tensor:
+def abs(x: TensorLike | SparseTensor, name: str | None = None) -> Tensor:
     """Returns the absolute value."""
+    if isinstance(x, SparseTensor):
+        return of_elements(abs, x, name)
     with name_scope(name, "Abs", [x]) as scope:
         x = convert_to_tensor(x, name="x")
         if x.dtype.is_complex:
@@ -207,18 +212,24 @@ def abs(x: TensorLike, name: str | None = None) -> Tensor:
         return unary("Abs", x, scope, allowed=SIGNED)
 
 
-def sign(x: TensorLike, name: str | None = None) -> Tensor:
+def sign(x: TensorLike | SparseTensor, name: str | None = None) -> Tensor:
     """Returns -1, 0 or 1."""
+    if isinstance(x, SparseTensor):
+        return of_elements(sign, x, name)
     return unary("Sign", x, name, allowed=SIGNED + COMPLEX)
 
 
-def square(x: TensorLike, name: str | None = None) -> Tensor:
+def square(x: TensorLike | SparseTensor, name: str | None = None) -> Tensor:
     """Returns x times x."""
+    if isinstance(x, SparseTensor):
+        return of_elements(square, x, name)
     return unary("Square", x, name, allowed=NUMBERS)
 
 
-def sqrt(x: TensorLike, name: str | None = None) -> Tensor:
+def sqrt(x: TensorLike | SparseTensor, name: str | None = None) -> Tensor:
     """Returns the square root."""
+    if isinstance(x, SparseTensor):
+        return of_elements(sqrt, x, name)
     return unary("Sqrt", x, name, allowed=FLOATS + COMPLEX)
 
 
@@ -252,8 +263,10 @@ def log1p(x: TensorLike, name: str | None = None) -> Tensor:
     return unary("Log1p", x, name, allowed=FLOATS + COMPLEX)
 
 
-def tanh(x: TensorLike, name: str | None = None) -> Tensor:
+def tanh(x: TensorLike | SparseTensor, name: str | None = None) -> Tensor:
     """Returns the hyperbolic tangent."""
+    if isinstance(x, SparseTensor):
+        return of_elements(tanh, x, name)
     return unary("Tanh", x, name, allowed=FLOATS + COMPLEX)
 
 
@@ -334,7 +347,7 @@ def clip_by_value(
         return clipped
 
 
-_TRUE_DIVISION_TYPES: dict[DType, DType] = {
+TRUE_DIVISION_TYPES: dict[DType, DType] = {
     dtypes.uint8: dtypes.float32,
     dtypes.int8: dtypes.float32,
     dtypes.uint16: dtypes.float32,

@@ -13,12 +13,14 @@ from headrace.ops.array.shape import shape
 from headrace.ops.array.where import where
 from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.math.compare import not_equal
-from headrace.ops.sparse.tensor import SparseTensor
+from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue, as_sparse_tensor
 
 __all__ = ["sparse_from_dense", "sparse_retain"]
 
 
-def sparse_retain(sp_input: SparseTensor, to_retain: TensorLike) -> SparseTensor:
+def sparse_retain(
+    sp_input: SparseTensor | SparseTensorValue, to_retain: TensorLike
+) -> SparseTensor:
     """Returns a sparse tensor with some of the elements, of the same shape.
 
     Args:
@@ -29,8 +31,7 @@ def sparse_retain(sp_input: SparseTensor, to_retain: TensorLike) -> SparseTensor
         TypeError: If it is no sparse tensor.
         ValueError: If there are not as many bools as elements, as far as that is known.
     """
-    if not isinstance(sp_input, SparseTensor):
-        raise TypeError("Input must be a SparseTensor.")
+    sp_input = as_sparse_tensor(sp_input)
     kept = convert_to_tensor(to_retain)
     kept.shape.assert_has_rank(1)
     sp_input.values.shape[0].assert_is_compatible_with(kept.shape[0])

@@ -17,15 +17,15 @@ from headrace.ops.array.shape import shape
 from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.math.cast import cast
 from headrace.ops.sparse.reorder import sparse_reorder
-from headrace.ops.sparse.tensor import SparseTensor
+from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue, as_sparse_tensor
 from headrace.ops.sparse.to_dense import sparse_tensor_to_dense
 
 __all__ = ["sparse_merge", "sparse_to_indicator"]
 
 
 def sparse_merge(
-    sp_ids: SparseTensor | Sequence[SparseTensor],
-    sp_values: SparseTensor,
+    sp_ids: SparseTensor | SparseTensorValue | Sequence[SparseTensor | SparseTensorValue],
+    sp_values: SparseTensor | SparseTensorValue,
     vocab_size: TensorLike | Sequence[TensorLike],
     already_sorted: bool = False,
     name: str | None = None,
@@ -45,19 +45,17 @@ def sparse_merge(
         ValueError: If there are not as many sizes as ids.
     """
     ids, sizes = _of_each(sp_ids, vocab_size)
-    for given in (*ids, sp_values):
-        if not isinstance(given, SparseTensor):
-            raise TypeError("Input must be a SparseTensor.")
-    with name_scope(name, "SparseMerge", [ids[0].indices, sp_values.values]):
+    values = as_sparse_tensor(sp_values)
+    with name_scope(name, "SparseMerge", [ids[0].indices, values.values]):
         columns = [expand_dims(cast(each.values, dtypes.int64), 1) for each in ids]
         indices = concat([ids[0].indices[:, :-1], *columns], 1)
         dense_shape = concat([ids[0].dense_shape[:-1], *map(_as_vector, sizes)], 0)
-        merged = SparseTensor(indices, sp_values.values, dense_shape)
+        merged = SparseTensor(indices, values.values, dense_shape)
         return merged if already_sorted else sparse_reorder(merged)
 
 
 def sparse_to_indicator(
-    sp_input: SparseTensor, vocab_size: TensorLike, name: str | None = None
+    sp_input: SparseTensor | SparseTensorValue, vocab_size: TensorLike, name: str | None = None
 ) -> Tensor:
     """Returns for each row of ids which ids it has.
 
@@ -72,8 +70,7 @@ def sparse_to_indicator(
     Raises:
         TypeError: If `sp_input` is no sparse tensor.
     """
-    if not isinstance(sp_input, SparseTensor):
-        raise TypeError("Input must be a SparseTensor.")
+    sp_input = as_sparse_tensor(sp_input)
     with name_scope(name, "SparseToIndicator", [sp_input.indices]):
         there = fill(shape(sp_input.indices)[:1], True)
         values = SparseTensor(sp_input.indices, there, sp_input.dense_shape)
@@ -83,18 +80,20 @@ def sparse_to_indicator(
 
 
 def _of_each(
-    ids: SparseTensor | Sequence[SparseTensor], size: TensorLike | Sequence[TensorLike]
-) -> tuple[Sequence[SparseTensor], Sequence[TensorLike]]:
+    ids: SparseTensor | SparseTensorValue | Sequence[SparseTensor | SparseTensorValue],
+    size: TensorLike | Sequence[TensorLike],
+) -> tuple[list[SparseTensor], Sequence[TensorLike]]:
     """Returns lists of ids and of sizes, as long as each other."""
-    if not isinstance(ids, Sequence):
-        return [ids], [size]
+    # The value of a sparse tensor is a tuple.
+    if isinstance(ids, SparseTensorValue) or not isinstance(ids, Sequence):
+        return [as_sparse_tensor(ids)], [size]
     if not isinstance(size, Sequence):
         raise TypeError(
             f"vocab_size has to be a list of Tensors or Python ints. Found {type(size)}"
         )
     if len(ids) != len(size):
         raise ValueError("sp_ids and vocab_size have to have equal lengths.")
-    return ids, size
+    return [as_sparse_tensor(each) for each in ids], size
 
 
 def _as_vector(size: TensorLike) -> Tensor:

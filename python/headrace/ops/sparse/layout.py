@@ -27,12 +27,14 @@ from headrace.ops.math.arithmetic import maximum
 from headrace.ops.math.cast import cast
 from headrace.ops.math.reduce import reduce_max
 from headrace.ops.sparse.reorder import sparse_reorder
-from headrace.ops.sparse.tensor import SparseTensor
+from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue, as_sparse_tensor
 
 __all__ = ["sparse_expand_dims", "sparse_reset_shape", "sparse_transpose"]
 
 
-def sparse_reset_shape(sp_input: SparseTensor, new_shape: TensorLike | None = None) -> SparseTensor:
+def sparse_reset_shape(
+    sp_input: SparseTensor | SparseTensorValue, new_shape: TensorLike | None = None
+) -> SparseTensor:
     """Returns a sparse tensor with its elements in a larger shape, or the smallest that holds them.
 
     Args:
@@ -45,8 +47,7 @@ def sparse_reset_shape(sp_input: SparseTensor, new_shape: TensorLike | None = No
         ValueError: If the new shape has another rank or a smaller size, as far as that is known.
             What is not known is an `InvalidArgumentError` of the run.
     """
-    if not isinstance(sp_input, SparseTensor):
-        raise TypeError("Input must be a SparseTensor.")
+    sp_input = as_sparse_tensor(sp_input)
     indices, values = identity(sp_input.indices), identity(sp_input.values)
     old = identity(sp_input.dense_shape)
     if new_shape is None:
@@ -71,7 +72,9 @@ def sparse_reset_shape(sp_input: SparseTensor, new_shape: TensorLike | None = No
 
 
 def sparse_transpose(
-    sp_input: SparseTensor, perm: TensorLike | None = None, name: str | None = None
+    sp_input: SparseTensor | SparseTensorValue,
+    perm: TensorLike | None = None,
+    name: str | None = None,
 ) -> SparseTensor:
     """Returns a sparse tensor with its dimensions in another order.
 
@@ -82,7 +85,11 @@ def sparse_transpose(
 
     Returns:
         A sparse tensor with its elements in order.
+
+    Raises:
+        TypeError: If it is no sparse tensor.
     """
+    sp_input = as_sparse_tensor(sp_input)
     with name_scope(name, "SparseTranspose", [sp_input.indices]):
         if perm is not None:
             order = convert_to_tensor(perm)
@@ -101,7 +108,9 @@ def sparse_transpose(
 
 
 def sparse_expand_dims(
-    sp_input: SparseTensor, axis: TensorLike | None = None, name: str | None = None
+    sp_input: SparseTensor | SparseTensorValue,
+    axis: TensorLike | None = None,
+    name: str | None = None,
 ) -> SparseTensor:
     """Returns a sparse tensor with one more dimension, of size 1.
 
@@ -111,10 +120,11 @@ def sparse_expand_dims(
         name: Name of the scope.
 
     Raises:
-        TypeError: If the axis is neither an integer nor a tensor.
+        TypeError: If it is no sparse tensor, or the axis is neither an integer nor a tensor.
         ValueError: If it is out of range, as far as that is known. What is not known is an
             `InvalidArgumentError` of the run.
     """
+    sp_input = as_sparse_tensor(sp_input)
     place = -1 if axis is None else axis
     if not isinstance(place, (Integral, Tensor)):
         raise TypeError(

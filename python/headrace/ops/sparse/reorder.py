@@ -7,12 +7,14 @@ from headrace import dtypes
 from headrace.graph import Tensor, define
 from headrace.ops.array.placeholder import identity
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
-from headrace.ops.sparse.tensor import SparseTensor
+from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue, as_sparse_tensor
 
 __all__ = ["sparse_reorder"]
 
 
-def sparse_reorder(sp_input: SparseTensor, name: str | None = None) -> SparseTensor:
+def sparse_reorder(
+    sp_input: SparseTensor | SparseTensorValue, name: str | None = None
+) -> SparseTensor:
     """Returns a sparse tensor with its elements sorted by their indices.
 
     Args:
@@ -22,8 +24,7 @@ def sparse_reorder(sp_input: SparseTensor, name: str | None = None) -> SparseTen
     Raises:
         TypeError: If it is no sparse tensor.
     """
-    if not isinstance(sp_input, SparseTensor):
-        raise TypeError("Input must be a SparseTensor.")
+    sp_input = as_sparse_tensor(sp_input)
     inputs = [
         Input("input_indices", sp_input.indices, dtypes.int64),
         Input("input_values", sp_input.values),

@@ -9,7 +9,7 @@ from headrace.dtypes import DType, DTypeLike, as_dtype
 from headrace.graph import Tensor, TensorLike, define
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.inference import ShapeConflict, check_rank
-from headrace.ops.sparse.tensor import SparseTensor
+from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue, as_sparse_tensor
 from headrace.shapes import TensorShape
 
 __all__ = ["deserialize_many_sparse", "serialize_many_sparse", "serialize_sparse"]
@@ -18,7 +18,9 @@ _NUM_PARTS = 3
 
 
 def serialize_sparse(
-    sp_input: SparseTensor, out_type: DTypeLike = dtypes.string, name: str | None = None
+    sp_input: SparseTensor | SparseTensorValue,
+    out_type: DTypeLike = dtypes.string,
+    name: str | None = None,
 ) -> Tensor:
     """Returns a sparse tensor as three strings: its indices, values and shape.
 
@@ -37,7 +39,9 @@ def serialize_sparse(
 
 
 def serialize_many_sparse(
-    sp_input: SparseTensor, out_type: DTypeLike = dtypes.string, name: str | None = None
+    sp_input: SparseTensor | SparseTensorValue,
+    out_type: DTypeLike = dtypes.string,
+    name: str | None = None,
 ) -> Tensor:
     """Returns each row of a sparse tensor as three strings.
 
@@ -99,10 +103,13 @@ def deserialize_many_sparse(
 
 
 def _serialize(
-    op_type: str, sparse: SparseTensor, shape: TensorShape, out_type: DTypeLike, name: str | None
+    op_type: str,
+    sparse: SparseTensor | SparseTensorValue,
+    shape: TensorShape,
+    out_type: DTypeLike,
+    name: str | None,
 ) -> Tensor:
-    if not isinstance(sparse, SparseTensor):
-        raise TypeError("Input must be a SparseTensor.")
+    sparse = as_sparse_tensor(sparse)
     kind: DType = as_dtype(out_type)
     if kind != dtypes.string:
         raise TypeError(f"{name or op_type}: got out_type {kind.name}, expected string.")

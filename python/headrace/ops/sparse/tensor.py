@@ -5,7 +5,7 @@ Source: `tf.SparseTensor` and `tf.SparseTensorValue` of TensorFlow 1.15.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, cast
 
 from headrace import dtypes
@@ -18,7 +18,13 @@ from headrace.ops.framework.conversion import (
 )
 from headrace.shapes import TensorShape
 
-__all__ = ["SparseTensor", "SparseTensorValue", "convert_to_tensor_or_sparse_tensor"]
+__all__ = [
+    "SparseTensor",
+    "SparseTensorValue",
+    "as_sparse_tensor",
+    "convert_to_tensor_or_sparse_tensor",
+    "of_elements",
+]
 
 
 class SparseTensorValue(NamedTuple):
@@ -60,6 +66,11 @@ class SparseTensor:
         shape_shape = self._dense_shape.shape.with_rank(1)
         indices_shape[0].merge_with(values_shape[0])
         indices_shape[1].merge_with(shape_shape[0])
+
+    @classmethod
+    def register_operator(cls, method: str, function: Callable[..., Any]) -> None:
+        """Gives all sparse tensors a special method, such as `__mul__`."""
+        setattr(cls, method, function)
 
     @classmethod
     def from_value(cls, sparse_tensor_value: SparseTensor | SparseTensorValue) -> SparseTensor:
@@ -141,6 +152,32 @@ class SparseTensor:
             f"SparseTensor(indices={self._indices}, values={self._values}, "
             f"dense_shape={self._dense_shape})"
         )
+
+
+def as_sparse_tensor(value: SparseTensor | SparseTensorValue) -> SparseTensor:
+    """Returns a sparse tensor as it is, and makes one of the value of one.
+
+    Raises:
+        TypeError: If it is neither.
+    """
+    if isinstance(value, SparseTensorValue):
+        return SparseTensor.from_value(value)
+    if not isinstance(value, SparseTensor):
+        raise TypeError("Input must be a SparseTensor.")
+    return value
+
+
+def of_elements(function: Callable[..., Tensor], sparse: SparseTensor, name: str | None) -> Tensor:
+    """Returns a sparse tensor with what a function makes of the elements of another one.
+
+    Args:
+        function: Takes the elements and `name`.
+        sparse: The sparse tensor.
+        name: Name of the operation.
+    """
+    values = function(sparse.values, name=name)
+    # Typed as such functions are, which mostly take and return a tensor.
+    return SparseTensor(sparse.indices, values, sparse.dense_shape)  # type: ignore[return-value]
 
 
 def convert_to_tensor_or_sparse_tensor(

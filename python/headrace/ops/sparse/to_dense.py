@@ -11,7 +11,7 @@ from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import constant_value_as_shape
 from headrace.ops.framework.elementwise import INDEX_TYPES
 from headrace.ops.framework.inference import check_rank
-from headrace.ops.sparse.tensor import SparseTensor
+from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue, as_sparse_tensor
 
 __all__ = ["sparse_tensor_to_dense", "sparse_to_dense"]
 
@@ -51,7 +51,7 @@ def sparse_to_dense(
 
 
 def sparse_tensor_to_dense(
-    sp_input: SparseTensor,
+    sp_input: SparseTensor | SparseTensorValue,
     default_value: TensorLike | None = None,
     validate_indices: bool = True,
     name: str | None = None,
@@ -67,8 +67,7 @@ def sparse_tensor_to_dense(
     Raises:
         TypeError: If it is no sparse tensor.
     """
-    if not isinstance(sp_input, SparseTensor):
-        raise TypeError("Input must be a SparseTensor.")
+    sp_input = as_sparse_tensor(sp_input)
     if default_value is None:
         default_value = "" if sp_input.dtype == dtypes.string else 0
         default_value = False if sp_input.dtype.is_bool else default_value

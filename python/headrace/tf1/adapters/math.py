@@ -1,6 +1,6 @@
 """Arithmetic and reductions under the names of TensorFlow 1.
 
-Source: `tf.reduce_sum`, `tf.argmax`, `tf.div`, `tf.to_float` and their kin of TensorFlow 1.15.
+Source: `tf.reduce_sum`, `tf.argmax`, `tf.div`, `tf.sparse_matmul` and their kin of TensorFlow 1.15.
 """
 
 from typing import Protocol
@@ -8,6 +8,8 @@ from typing import Protocol
 from headrace import dtypes, ops
 from headrace.dtypes import DTypeLike
 from headrace.graph import Tensor, TensorLike, name_scope
+from headrace.ops.framework.attributes import check_allowed
+from headrace.ops.framework.conversion import convert_to_tensor
 from headrace.ops.framework.elementwise import REALS, binary
 from headrace.ops.math.arithmetic import check_same_type
 from headrace.ops.math.reduce import Reduction
@@ -33,6 +35,7 @@ __all__ = [
     "reduce_prod",
     "reduce_sum",
     "softmax",
+    "sparse_matmul",
     "to_complex64",
     "to_complex128",
     "to_double",
@@ -187,6 +190,28 @@ def matmul(
 ) -> Tensor:
     """Calls `ops.matmul`; ignores `a_is_sparse` and `b_is_sparse`."""
     return ops.matmul(a, b, transpose_a, transpose_b, adjoint_a, adjoint_b, name)
+
+
+def sparse_matmul(
+    a: TensorLike,
+    b: TensorLike,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Calls `ops.matmul` for matrices of float32; ignores `a_is_sparse` and `b_is_sparse`.
+
+    Raises:
+        TypeError: If a factor has another type.
+        ValueError: If the sizes do not fit.
+    """
+    with name_scope(name, "SparseMatMul", [a, b]) as scope:
+        x, y = (convert_to_tensor(each, dtype_hint=dtypes.float32) for each in (a, b))
+        for what, factor in (("a", x), ("b", y)):
+            check_allowed(what, factor.dtype.base_dtype, (dtypes.float32,))
+        return ops.matmul(x, y, transpose_a, transpose_b, name=scope)
 
 
 def softmax(

@@ -38,6 +38,7 @@ __all__ = [
     "reverse",
     "scalar_summary",
     "select",
+    "sparse_split",
     "split",
     "unpack",
 ]
@@ -67,6 +68,13 @@ def concat(concat_dim: Any, values: Any, name: str = "concat") -> Tensor:
 def split(split_dim: int, num_split: int, value: TensorLike, name: str = "split") -> list[Tensor]:
     """Splits a tensor into equal parts along an axis, which comes first."""
     return ops.split(value, num_split, split_dim, name=name)
+
+
+def sparse_split(
+    split_dim: int, num_split: int, sp_input: ops.SparseTensor, name: str | None = None
+) -> list[ops.SparseTensor]:
+    """Splits a sparse tensor along an axis, which comes first."""
+    return ops.sparse_split(sp_input, num_split, split_dim, name)
 
 
 def reverse(tensor: TensorLike, dims: Any, name: str | None = None) -> Tensor:
@@ -206,6 +214,7 @@ OVERLAYS: Final[Mapping[str, Mapping[str, Any]]] = {
         "reverse": reverse,
         "scalar_summary": scalar_summary,
         "select": select,
+        "sparse_split": sparse_split,
         "split": split,
         "sub": ops.subtract,
         "unpack": unpack,

@@ -99,7 +99,7 @@ pub(crate) fn concatenate(tensors: &[Tensor], length: usize) -> Result<Tensor> {
 }
 
 /// The axis with this number; negative ones count from the end.
-fn place(axis: i64, rank: usize) -> Option<usize> {
+pub(crate) fn place(axis: i64, rank: usize) -> Option<usize> {
     let axis = if axis < 0 { axis + rank as i64 } else { axis };
     usize::try_from(axis).ok().filter(|axis| *axis < rank)
 }

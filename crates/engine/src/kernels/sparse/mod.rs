@@ -1,8 +1,17 @@
 //! Operations on the parts of sparse tensors: their indices, a row each, their values and their shape.
 
+pub mod cross;
+pub mod elementwise;
+pub mod fill_empty_rows;
+pub mod join;
+pub mod matmul;
 pub mod merge;
+pub mod parts;
+pub mod reduce;
 pub mod reorder;
+pub mod reshape;
 pub mod serialize;
+pub mod slice;
 pub mod table;
 pub mod to_dense;
 
@@ -39,8 +48,23 @@ pub fn build(op_type: &str, attrs: &Attrs) -> Result<Option<Arc<dyn Kernel>>> {
         "DeserializeManySparse" => Arc::new(serialize::DeserializeManySparse::from_attrs(attrs)?),
         "SerializeManySparse" => Arc::new(serialize::SerializeManySparse),
         "SerializeSparse" => Arc::new(serialize::SerializeSparse),
+        "SparseAdd" => Arc::new(elementwise::SparseAdd),
+        "SparseConcat" => Arc::new(join::SparseConcat::from_attrs(attrs)?),
+        "SparseCross" => Arc::new(cross::SparseCross::from_attrs(attrs)?),
+        "SparseFillEmptyRows" => Arc::new(fill_empty_rows::SparseFillEmptyRows),
         "SparseMerge" => Arc::new(merge::SparseMerge::from_attrs(attrs)?),
+        "SparseReduceMax" => Arc::new(reduce::Reduce::from_attrs(reduce::Function::Max, false, attrs)?),
+        "SparseReduceMaxSparse" => Arc::new(reduce::Reduce::from_attrs(reduce::Function::Max, true, attrs)?),
+        "SparseReduceSum" => Arc::new(reduce::Reduce::from_attrs(reduce::Function::Sum, false, attrs)?),
+        "SparseReduceSumSparse" => Arc::new(reduce::Reduce::from_attrs(reduce::Function::Sum, true, attrs)?),
         "SparseReorder" => Arc::new(reorder::SparseReorder),
+        "SparseReshape" => Arc::new(reshape::SparseReshape),
+        "SparseSlice" => Arc::new(slice::SparseSlice),
+        "SparseSparseMaximum" => Arc::new(elementwise::Extreme::Maximum),
+        "SparseSparseMinimum" => Arc::new(elementwise::Extreme::Minimum),
+        "SparseSplit" => Arc::new(slice::SparseSplit::from_attrs(attrs)?),
+        "SparseTensorDenseAdd" => Arc::new(elementwise::SparseTensorDenseAdd),
+        "SparseTensorDenseMatMul" => Arc::new(matmul::SparseTensorDenseMatMul::from_attrs(attrs)?),
         "SparseToDense" => Arc::new(to_dense::SparseToDense::from_attrs(attrs)?),
         _ => return Ok(None),
     }))

@@ -89,7 +89,7 @@ impl SparseToDense {
 }
 
 /// The row-major position of an element, or `None` if it is outside of the shape.
-fn place(row: &[i64], shape: &Shape) -> Option<usize> {
+pub(super) fn place(row: &[i64], shape: &Shape) -> Option<usize> {
     row.iter().zip(shape.iter()).try_fold(0, |place, (index, size)| {
         let index = usize::try_from(*index).ok().filter(|index| index < size)?;
         Some(place * size + index)

@@ -1,0 +1,306 @@
+//! `SparseCross`: all combinations of the features of an example, as strings or as hashes.
+
+use super::parts::{Parts, vector};
+use crate::error::{Error, Result};
+use crate::kernel::{Kernel, Outputs, Step, Tensors};
+use crate::kernels::attrs::Attrs;
+use crate::run::Run;
+use crate::tensor::Tensor;
+use crate::tensor::allocate;
+use crate::tensor::dtype::DType;
+use crate::tensor::shape::Shape;
+use crate::text::farmhash;
+use bytes::Bytes;
+
+const SEPARATOR: &[u8] = b"_X_";
+
+/// The indices of each sparse matrix, then the values of each, then their shapes, then dense matrices, to the three parts of a sparse
+/// matrix. Each row has the combinations of one feature of each; the last matrix changes fastest. Features are strings or integers.
+///
+/// Source: `tf.sparse.cross` and `tf.sparse.cross_hashed` of TensorFlow 1.15.
+pub struct SparseCross {
+    num_sparse: usize,
+    hashing: Option<Hashing>,
+}
+
+/// How combinations become integers.
+#[derive(Clone, Copy)]
+struct Hashing {
+    key: u64,
+    /// What hashes are taken modulo: the number of buckets, or the largest integer.
+    modulus: u64,
+}
+
+impl SparseCross {
+    /// The kernel for an operation with these attributes. Fails if one is missing or makes no sense.
+    pub fn from_attrs(attrs: &Attrs) -> Result<Self> {
+        let (count, num_buckets) = (attrs.int("N")?, attrs.int("num_buckets")?);
+        let num_sparse = usize::try_from(count).map_err(|_| Error::internal(format!("{count} sparse tensors")))?;
+        let modulus = match num_buckets {
+            ..0 => return Err(Error::invalid_argument(format!("num_buckets is {num_buckets}, expected at least 0"))),
+            0 => i64::MAX,
+            _ => num_buckets,
+        };
+        let hashing = Hashing { key: attrs.int("hash_key")?.cast_unsigned(), modulus: modulus.cast_unsigned() };
+        Ok(Self { num_sparse, hashing: attrs.bool("hashed_output")?.then_some(hashing) })
+    }
+}
+
+impl Kernel for SparseCross {
+    fn run(&self, _run: &Run, inputs: Tensors) -> Result<Step> {
+        let count = self.num_sparse;
+        let (Some(sparse), Some(dense)) = (inputs.get(..3 * count), inputs.get(3 * count..)) else {
+            return Err(Error::internal(format!("{} parts of {count} sparse tensors", inputs.len())));
+        };
+        let of_sparse = (0..count).map(|n| Column::of_sparse(&sparse[n], &sparse[count + n], &sparse[2 * count + n]));
+        let columns: Vec<_> = of_sparse.chain(dense.iter().map(Column::of_dense)).collect::<Result<_>>()?;
+        let num_rows = columns.first().map_or(0, Column::num_rows);
+        if let Some(other) = columns.iter().find(|column| column.num_rows() != num_rows) {
+            let got = other.num_rows();
+            return Err(Error::invalid_argument(format!("Expected batch size {num_rows}, got {got}")));
+        }
+        let mut crossed = Crossed::new(&columns, num_rows, self.hashing)?;
+        for row in 0..num_rows {
+            crossed.push_row(row)?;
+        }
+        let width = crossed.width;
+        let count = crossed.indices.len() / 2;
+        let values = match self.hashing {
+            Some(_) => Tensor::from_values(Shape::new(&[count]), crossed.hashes)?,
+            None => Tensor::strings(Shape::new(&[count]), crossed.strings)?,
+        };
+        Ok(Step::Done(Outputs::from_iter([
+            Tensor::from_values(Shape::new(&[count, 2]), crossed.indices)?,
+            values,
+            vector(&[num_rows as i64, width])?,
+        ])))
+    }
+}
+
+/// The features of one kind of all examples.
+struct Column<'t> {
+    values: &'t Tensor,
+    /// Where the features of each row begin, and where the last ones end, in `order`.
+    begins: Vec<usize>,
+    /// The places of the features, one row after the other.
+    order: Vec<usize>,
+}
+
+impl<'t> Column<'t> {
+    fn of_sparse(indices: &'t Tensor, values: &'t Tensor, shape: &'t Tensor) -> Result<Self> {
+        let parts = Parts::new(indices, values, shape)?;
+        if parts.rank() != 2 {
+            let text = format!("Expected indices with 2 columns, got {} columns", parts.rank());
+            return Err(Error::invalid_argument(text));
+        }
+        let num_rows = usize::try_from(parts.sizes[0]).unwrap_or(0);
+        let refused = |refusal: allocate::Refusal| refusal.at(format_args!("the rows of a sparse tensor: {num_rows}"));
+        let mut begins = allocate::copies(num_rows.saturating_add(1), 0).map_err(refused)?;
+        for (element, row) in parts.rows().enumerate() {
+            let Some(number) = usize::try_from(row[0]).ok().filter(|number| *number < num_rows) else {
+                let at = row[0];
+                return Err(Error::invalid_argument(format!(
+                    "indices({element}, 0) is {at}, expected a row in [0, {num_rows})"
+                )));
+            };
+            begins[number + 1] += 1;
+        }
+        (0..num_rows).for_each(|row| begins[row + 1] += begins[row]);
+        let mut order: Vec<usize> = (0..parts.num_values()).collect();
+        order.sort_by_key(|element| parts.row(*element)[0]);
+        Ok(Self { values, begins, order })
+    }
+
+    fn of_dense(values: &'t Tensor) -> Result<Self> {
+        let [num_rows, width] = values.shape()[..] else {
+            let text = format!("Dense inputs should be matrices, got shape {}", values.shape());
+            return Err(Error::invalid_argument(text));
+        };
+        let begins = (0..=num_rows).map(|row| row * width).collect();
+        Ok(Self { values, begins, order: (0..values.num_elements()).collect() })
+    }
+
+    fn num_rows(&self) -> usize {
+        self.begins.len() - 1
+    }
+
+    /// The places of the features of a row.
+    fn row(&self, number: usize) -> &[usize] {
+        &self.order[self.begins[number]..self.begins[number + 1]]
+    }
+
+    fn push_text(&self, place: usize, text: &mut Vec<u8>) -> Result<()> {
+        match self.values.dtype() {
+            DType::String => text.extend_from_slice(&self.values.string_values()[place]),
+            _ => text.extend_from_slice(self.values.values::<i64>()?[place].to_string().as_bytes()),
+        }
+        Ok(())
+    }
+
+    fn hash(&self, place: usize) -> Result<u64> {
+        Ok(match self.values.dtype() {
+            DType::String => farmhash::fingerprint(&self.values.string_values()[place]),
+            _ => self.values.values::<i64>()?[place].cast_unsigned(),
+        })
+    }
+}
+
+/// The combinations so far.
+struct Crossed<'c> {
+    columns: &'c [Column<'c>],
+    hashing: Option<Hashing>,
+    indices: Vec<i64>,
+    strings: Vec<Bytes>,
+    hashes: Vec<i64>,
+    /// The most combinations that a row has.
+    width: i64,
+}
+
+impl<'c> Crossed<'c> {
+    /// None yet, with room for all.
+    fn new(columns: &'c [Column<'c>], num_rows: usize, hashing: Option<Hashing>) -> Result<Self> {
+        let in_row =
+            |row: usize| columns.iter().try_fold(1_usize, |product, column| product.checked_mul(column.row(row).len()));
+        let count = (0..num_rows).try_fold(0_usize, |sum, row| sum.checked_add(in_row(row)?));
+        let dtype = if hashing.is_some() { DType::Int64 } else { DType::String };
+        let shape = Shape::new(&[count.unwrap_or(usize::MAX)]);
+        let room = allocate::elements(dtype, &shape);
+        let (mut strings, mut hashes) = (Vec::new(), Vec::new());
+        match hashing {
+            Some(_) => hashes = room.room()?,
+            None => strings = room.room()?,
+        }
+        let indices = allocate::elements(DType::Int64, &shape.of_rows(2)).room()?;
+        Ok(Self { columns, hashing, indices, strings, hashes, width: 0 })
+    }
+
+    fn push_row(&mut self, row: usize) -> Result<()> {
+        let features: Vec<_> = self.columns.iter().map(|column| column.row(row)).collect();
+        let count: usize = features.iter().map(|places| places.len()).product();
+        self.width = self.width.max(count as i64);
+        let mut chosen: Vec<usize> = features.iter().map(|_| 0).collect();
+        for number in 0..count {
+            self.indices.extend([row as i64, number as i64]);
+            let places = features.iter().zip(&chosen).map(|(places, choice)| places[*choice]);
+            let of_each = self.columns.iter().zip(places);
+            match self.hashing {
+                Some(hashing) => {
+                    let mut hash = hashing.key;
+                    for (column, place) in of_each {
+                        hash = concatenated(hash, column.hash(place)?);
+                    }
+                    self.hashes.push((hash % hashing.modulus).cast_signed());
+                }
+                None => {
+                    let mut text = Vec::new();
+                    for (number, (column, place)) in of_each.enumerate() {
+                        if number > 0 {
+                            text.extend_from_slice(SEPARATOR);
+                        }
+                        column.push_text(place, &mut text)?;
+                    }
+                    self.strings.push(text.into());
+                }
+            }
+            for (choice, places) in chosen.iter_mut().zip(&features).rev() {
+                *choice += 1;
+                if *choice < places.len() {
+                    break;
+                }
+                *choice = 0;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The hash of two hashes, one after the other.
+///
+/// Source: `FingerprintCat64` of TensorFlow 1.15.
+fn concatenated(first: u64, second: u64) -> u64 {
+    const MULTIPLIER: u64 = 0xc6a4_a793_5bd1_e995;
+    let shift_mix = |value: u64| value ^ (value >> 47);
+    let mixed = shift_mix(second.wrapping_mul(MULTIPLIER)).wrapping_mul(MULTIPLIER);
+    let result = (first ^ MULTIPLIER ^ mixed).wrapping_mul(MULTIPLIER);
+    shift_mix(shift_mix(result).wrapping_mul(MULTIPLIER))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernels::attrs::Attr;
+    use crate::kernels::testing::{attrs, error_text, run};
+
+    fn int64s(dims: &[usize], values: &[i64]) -> Tensor {
+        Tensor::from_values(Shape::new(dims), values.to_vec()).unwrap()
+    }
+
+    fn kernel(num_sparse: i64, num_buckets: Option<i64>) -> SparseCross {
+        SparseCross::from_attrs(&attrs([
+            ("N", Attr::Int(num_sparse)),
+            ("hashed_output", Attr::Bool(num_buckets.is_some())),
+            ("num_buckets", Attr::Int(num_buckets.unwrap_or(0))),
+            ("hash_key", Attr::Int(956_888_297_470)),
+        ]))
+        .unwrap()
+    }
+
+    fn strings(values: [&'static str; 3]) -> Tensor {
+        Tensor::strings(Shape::new(&[3]), values.map(Into::into).to_vec()).unwrap()
+    }
+
+    /// Two columns, of which each has two features of the first row and one of the second.
+    fn pair() -> [Tensor; 6] {
+        let (indices, shape) = (int64s(&[3, 2], &[0, 0, 0, 1, 1, 0]), int64s(&[2], &[2, 2]));
+        [indices.clone(), indices, strings(["a", "b", "c"]), strings(["d", "e", "f"]), shape.clone(), shape]
+    }
+
+    #[test]
+    fn all_combinations_of_a_row_are_made() {
+        let outputs = run(&kernel(2, None), &pair()).unwrap();
+        assert_eq!(outputs[0], int64s(&[5, 2], &[0, 0, 0, 1, 0, 2, 0, 3, 1, 0]));
+        assert_eq!(outputs[1].string_values(), ["a_X_d", "a_X_e", "b_X_d", "b_X_e", "c_X_f"]);
+        assert_eq!(outputs[2], int64s(&[2], &[2, 4]));
+    }
+
+    #[test]
+    fn dense_matrices_come_last_and_may_be_integers() {
+        let sparse = [int64s(&[1, 2], &[1, 7]), int64s(&[1], &[-5]), int64s(&[2], &[2, 9])];
+        let inputs: Vec<_> = sparse.into_iter().chain([int64s(&[2, 2], &[1, 2, 3, 4])]).collect();
+        let outputs = run(&kernel(1, None), &inputs).unwrap();
+        assert_eq!(outputs[0], int64s(&[2, 2], &[1, 0, 1, 1]));
+        assert_eq!(outputs[1].string_values(), ["-5_X_3", "-5_X_4"]);
+        assert_eq!(outputs[2], int64s(&[2], &[2, 2]));
+    }
+
+    #[test]
+    fn hashes_are_those_of_tensorflow() {
+        let outputs = run(&kernel(2, Some(0)), &pair()).unwrap();
+        let hashes = [
+            1_584_069_791_037_555_375,
+            3_927_666_362_714_511_010,
+            2_292_520_902_626_215_647,
+            4_171_697_120_956_746_554,
+            4_546_572_711_251_652_368,
+        ];
+        assert_eq!(outputs[1], int64s(&[5], &hashes));
+        assert_eq!(run(&kernel(2, Some(100)), &pair()).unwrap()[1], int64s(&[5], &[82, 17, 54, 61, 68]));
+    }
+
+    #[test]
+    fn rows_that_do_not_fit_are_refused() {
+        let mut inputs = pair();
+        inputs[5] = int64s(&[2], &[3, 2]);
+        assert_eq!(error_text(&kernel(2, None), &inputs), "InvalidArgument: Expected batch size 2, got 3");
+        inputs[5] = int64s(&[2], &[1, 2]);
+        assert_eq!(
+            error_text(&kernel(2, None), &inputs),
+            "InvalidArgument: indices(2, 0) is 1, expected a row in [0, 1)"
+        );
+        assert_eq!(
+            error_text(&kernel(0, None), &[int64s(&[1], &[0])]),
+            "InvalidArgument: Dense inputs should be matrices, got shape [1]"
+        );
+        assert_eq!(run(&kernel(0, None), &[]).unwrap()[2], int64s(&[2], &[0, 0]));
+    }
+}

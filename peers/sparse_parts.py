@@ -1,0 +1,30 @@
+"""Sparse tensors of cases, and what came of them."""
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["given", "outcome"]
+
+
+def given(tf: Any, parts: Any, is_fed: bool) -> tuple[Any, dict[Any, Any]]:
+    """A sparse tensor of constants, or one that is fed and of which no shape is known."""
+    if not is_fed:
+        return tf.SparseTensor(*parts), {}
+    indices, values, dense_shape = parts
+    values = np.array(values)
+    dtype = tf.as_dtype(values.dtype) if values.dtype.kind != "U" else tf.string
+    fed = tf.sparse_placeholder(dtype)
+    return fed, {fed: tf.SparseTensorValue(indices, values, dense_shape)}
+
+
+def outcome(tf: Any, result: Any, fed: dict[Any, Any], by_rank: bool = False) -> Any:
+    """What is known of a result, and its value.
+
+    By rank: of the static shape the rank alone, where headrace knows sizes that TensorFlow does
+    not.
+    """
+    shape = result.get_shape().ndims if by_rank else str(result.get_shape())
+    known = [str(result.indices.shape), str(result.values.shape), shape]
+    with tf.Session() as session:
+        return known, result.dtype.name, session.run(result, fed)

@@ -1,0 +1,185 @@
+"""Sums and means of some rows, by the number of their segment.
+
+Source: `tf.sparse_segment_sum`, `tf.sparse_segment_mean` and `tf.sparse_segment_sqrt_n` of
+TensorFlow 1.15.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from headrace.dtypes import DType
+from headrace.graph import Tensor, TensorLike, define
+from headrace.memory import check_array
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
+from headrace.ops.framework.elementwise import FLOATS, INDEX_TYPES, REALS
+from headrace.ops.framework.folding import fold_scalar
+from headrace.ops.framework.inference import ShapeConflict, check_rank, merge_shapes
+from headrace.ops.framework.kernel import Array, fail
+from headrace.shapes import TensorShape, unknown_shape
+
+__all__ = ["sparse_segment_mean", "sparse_segment_sqrt_n", "sparse_segment_sum"]
+
+
+def sparse_segment_sum(
+    data: TensorLike,
+    indices: TensorLike,
+    segment_ids: TensorLike,
+    num_segments: TensorLike | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Adds the chosen rows of each segment.
+
+    Args:
+        data: Rows of real numbers, along the first axis.
+        indices: Which rows, an integer vector.
+        segment_ids: The segment of each of them, as many integers in ascending order.
+        num_segments: How many segments there are; None for those up to the last one.
+        name: Name of the operation.
+
+    Returns:
+        A row for each segment, 0 without any.
+
+    Raises:
+        InvalidArgumentError: When run: a row or a segment is out of range, or the segments are not
+            in order.
+        ValueError: If ranks or lengths do not fit.
+    """
+    return _combined("SparseSegmentSum", data, indices, segment_ids, num_segments, REALS, name)
+
+
+def sparse_segment_mean(
+    data: TensorLike,
+    indices: TensorLike,
+    segment_ids: TensorLike,
+    num_segments: TensorLike | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Returns the mean of the chosen rows of each segment.
+
+    Args:
+        data: Rows of floats, along the first axis.
+        indices: Which rows, an integer vector.
+        segment_ids: The segment of each of them, as many integers in ascending order.
+        num_segments: How many segments there are; None for those up to the last one.
+        name: Name of the operation.
+
+    Returns:
+        A row for each segment, 0 without any.
+
+    Raises:
+        InvalidArgumentError: When run: a row or a segment is out of range, or the segments are not
+            in order.
+        ValueError: If ranks or lengths do not fit.
+    """
+    return _combined("SparseSegmentMean", data, indices, segment_ids, num_segments, FLOATS, name)
+
+
+def sparse_segment_sqrt_n(
+    data: TensorLike,
+    indices: TensorLike,
+    segment_ids: TensorLike,
+    num_segments: TensorLike | None = None,
+    name: str | None = None,
+) -> Tensor:
+    """Adds the chosen rows of each segment, and divides by the square root of their number.
+
+    Args:
+        data: Rows of floats, along the first axis.
+        indices: Which rows, an integer vector.
+        segment_ids: The segment of each of them, as many integers in ascending order.
+        num_segments: How many segments there are; None for those up to the last one.
+        name: Name of the operation.
+
+    Returns:
+        A row for each segment, 0 without any.
+
+    Raises:
+        InvalidArgumentError: When run: a row or a segment is out of range, or the segments are not
+            in order.
+        ValueError: If ranks or lengths do not fit.
+    """
+    return _combined("SparseSegmentSqrtN", data, indices, segment_ids, num_segments, FLOATS, name)
+
+
+def _combined(
+    op_type: str,
+    data: TensorLike,
+    indices: TensorLike,
+    segment_ids: TensorLike,
+    num_segments: TensorLike | None,
+    allowed: tuple[DType, ...],
+    name: str | None,
+) -> Tensor:
+    def infer(rows: Tensor, places: Tensor, numbers: Tensor, *count: Tensor) -> Outputs:
+        check_rank(places.shape, 1)
+        check_rank(numbers.shape, 1)
+        merge_shapes(places.shape, numbers.shape)
+        known = [fold_scalar(each) for each in count]
+        if any(each.shape.rank for each in count):
+            raise ShapeConflict(f"Shape must be rank 0 but is rank {count[0].shape.rank}")
+        if any(each is not None and each < 0 for each in known):
+            raise ShapeConflict("Cannot specify a negative value for num_segments")
+        if rows.shape.rank == 0:
+            raise ShapeConflict("Shape must be at least rank 1 but is rank 0")
+        if rows.shape.rank is None:
+            return [(rows.dtype.base_dtype, unknown_shape())]
+        length = known[0] if known else None
+        return [(rows.dtype.base_dtype, TensorShape([length]).concatenate(rows.shape[1:]))]
+
+    def kernel(rows: Array, places: Array, numbers: Array, *count: Array) -> Array:
+        _check(rows, places, numbers)
+        total = int(numbers[-1]) + 1 if numbers.size else 0
+        if count:
+            wanted = int(count[0].item())
+            if wanted < max(total, 0):
+                fail(f"segment ids must be < num_segments, got {total - 1} with {wanted} segments")
+            total = wanted
+        check_array([total, *rows.shape[1:]], rows.dtype)
+        result = np.zeros((total, *rows.shape[1:]), rows.dtype)
+        if numbers.size:
+            begins = np.flatnonzero(np.diff(numbers, prepend=-1))
+            lengths = np.diff(np.append(begins, len(numbers)))
+            lengths = lengths.reshape(-1, *[1] * (rows.ndim - 1)).astype(rows.dtype)
+            sums = np.add.reduceat(rows[places], begins, axis=0, dtype=rows.dtype)
+            if op_type == "SparseSegmentMean":
+                sums = sums / lengths
+            if op_type == "SparseSegmentSqrtN":
+                sums = sums / np.sqrt(lengths)
+            result[numbers[begins]] = sums
+        return result
+
+    inputs = [
+        Input("data", data, allowed=allowed),
+        Input("indices", indices, var="Tidx", allowed=INDEX_TYPES),
+        Input("segment_ids", segment_ids, var="Tsegmentids", allowed=INDEX_TYPES),
+    ]
+    if num_segments is None:
+        return apply_op(op_type, inputs, infer, name=name, kernel=kernel).outputs[0]
+    inputs.append(Input("num_segments", num_segments, var="Tnumsegments", allowed=INDEX_TYPES))
+    with_number = f"{op_type}WithNumSegments"
+    return apply_op(with_number, inputs, infer, name=name, kernel=kernel).outputs[0]
+
+
+def _check(rows: Array, places: Array, numbers: Array) -> None:
+    if places.ndim != 1 or numbers.ndim != 1:
+        fail("indices and segment_ids should be vectors.")
+    if len(places) != len(numbers):
+        fail("segment_ids and indices should have same size.")
+    if not rows.ndim:
+        fail("data should be at least a vector.")
+    if numbers.size and int(numbers[0]) < 0:
+        fail("segment ids must be >= 0")
+    if (np.diff(numbers) < 0).any():
+        fail("segment ids are not increasing")
+    wrong = np.flatnonzero((places < 0) | (places >= len(rows)))
+    if len(wrong):
+        fail(f"indices[{wrong[0]}] == {places[wrong[0]]} out of range [0, {len(rows)})")
+
+
+define("SparseSegmentMean")
+define("SparseSegmentMeanWithNumSegments")
+define("SparseSegmentSqrtN")
+define("SparseSegmentSqrtNWithNumSegments")
+define("SparseSegmentSum")
+define("SparseSegmentSumWithNumSegments")

@@ -1,0 +1,66 @@
+"""Sparse tensors of which each row has an element.
+
+Source: `tf.sparse_fill_empty_rows` of TensorFlow 1.15.
+"""
+
+from __future__ import annotations
+
+from headrace import dtypes
+from headrace.graph import Tensor, TensorLike, define, name_scope
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
+from headrace.ops.framework.conversion import constant_value_as_shape, convert_to_tensor
+from headrace.ops.framework.inference import ShapeConflict, check_rank
+from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue, as_sparse_tensor
+from headrace.shapes import TensorShape
+
+__all__ = ["sparse_fill_empty_rows"]
+
+
+def sparse_fill_empty_rows(
+    sp_input: SparseTensor | SparseTensorValue, default_value: TensorLike, name: str | None = None
+) -> tuple[SparseTensor, Tensor]:
+    """Puts an element at the begin of each row of the first axis that has none.
+
+    Args:
+        sp_input: The sparse tensor, of any rank but 0.
+        default_value: The element to put there, a scalar of its type.
+        name: Name of the scope.
+
+    Returns:
+        The sparse tensor with its elements in the order of its rows, and a bool for each row:
+        whether it was empty.
+
+    Raises:
+        InvalidArgumentError: When run: a row is out of range.
+        TypeError: If it is no sparse tensor, or the default is of another type.
+        ValueError: If the default is no scalar, or there is no axis.
+    """
+    sparse = as_sparse_tensor(sp_input)
+    with name_scope(name, "SparseFillEmptyRows", [sparse.indices]):
+        default = convert_to_tensor(default_value, sparse.dtype.base_dtype)
+        inputs = [
+            Input("indices", sparse.indices, dtypes.int64),
+            Input("values", sparse.values),
+            Input("dense_shape", sparse.dense_shape, dtypes.int64),
+            Input("default_value", default),
+        ]
+        indices, values, was_empty, _ = apply_op("SparseFillEmptyRows", inputs, _infer).outputs
+        return SparseTensor(indices, values, sparse.dense_shape), was_empty
+
+
+def _infer(indices: Tensor, values: Tensor, dense_shape: Tensor, default: Tensor) -> Outputs:
+    check_rank(default.shape, 0)
+    known = constant_value_as_shape(dense_shape)
+    if known.rank == 0:
+        raise ShapeConflict("dense_shape must not be empty")
+    width = indices.shape[1] if indices.shape.rank == 2 else None
+    count = indices.shape[0] if indices.shape.rank else None
+    return [
+        (dtypes.int64, TensorShape([None, width])),
+        (values.dtype.base_dtype, TensorShape([None])),
+        (dtypes.bool, TensorShape([known[0] if known.rank else None])),
+        (dtypes.int64, TensorShape([count])),
+    ]
+
+
+define("SparseFillEmptyRows")

@@ -1,0 +1,110 @@
+"""Sparse tensors joined along an axis.
+
+Source: `tf.sparse_concat` of TensorFlow 1.15.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from headrace import dtypes
+from headrace.graph import Tensor, define
+from headrace.ops.array.join import concat, stack
+from headrace.ops.framework.arguments import InputList, Outputs, apply_op
+from headrace.ops.framework.attributes import int_attr
+from headrace.ops.framework.conversion import constant
+from headrace.ops.framework.folding import fold
+from headrace.ops.framework.inference import merge_shapes
+from headrace.ops.math.reduce import reduce_max
+from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue, as_sparse_tensor
+from headrace.shapes import TensorShape, unknown_shape
+
+__all__ = ["sparse_concat"]
+
+
+def sparse_concat(
+    axis: int,
+    sp_inputs: Sequence[SparseTensor | SparseTensorValue],
+    expand_nonconcat_dims: bool = False,
+    name: str | None = None,
+) -> SparseTensor:
+    """Joins sparse tensors along an axis. The elements of the result are in order.
+
+    Args:
+        axis: The axis, in [-rank, rank).
+        sp_inputs: A list of sparse tensors of one type and rank. One alone is returned.
+        expand_nonconcat_dims: Whether sizes of other axes may differ: the result has the largest.
+        name: Name of the operation.
+
+    Raises:
+        InvalidArgumentError: When run: there is no such axis, or ranks or sizes differ.
+        TypeError: If they are no list of sparse tensors, or the axis is no integer.
+        ValueError: If there are none, or ranks differ as far as they are known.
+    """
+    if not isinstance(sp_inputs, (list, tuple)):
+        raise TypeError("Inputs must be a list or tuple.")
+    given = [as_sparse_tensor(each) for each in sp_inputs]
+    if not given:
+        raise ValueError(
+            "List argument 'indices' to 'SparseConcat' Op with length 0 shorter than minimum "
+            "length 2."
+        )
+    place = int_attr("concat_dim", axis)
+    if len(given) == 1:
+        return given[0]
+    shapes = [each.dense_shape for each in given]
+    if expand_nonconcat_dims:
+        shapes = _expanded(shapes, place)
+
+    def infer(*tensors: Tensor) -> Outputs:
+        count = len(given)
+        rows, rank = TensorShape([0]), unknown_shape(1)
+        for indices, sizes in zip(tensors[:count], tensors[2 * count :], strict=True):
+            known = indices.shape if indices.shape.rank == 2 else unknown_shape(2)
+            rows = TensorShape([rows[0] + known[0]])
+            rank = merge_shapes(merge_shapes(rank, known[1:]), sizes.shape)
+        dtype = tensors[count].dtype.base_dtype
+        indices_shape = rows.concatenate(rank)
+        return [(dtypes.int64, indices_shape), (dtype, rows), (dtypes.int64, rank)]
+
+    inputs = [
+        InputList("indices", [each.indices for each in given], dtypes.int64, var="Tindices"),
+        InputList("values", [each.values for each in given]),
+        InputList("shapes", shapes, dtypes.int64, var="Tshape"),
+    ]
+    attrs = {"concat_dim": place, "N": len(given)}
+    op = apply_op("SparseConcat", inputs, infer, name=name, attrs=attrs)
+    indices, values, dense_shape = op.outputs
+    sizes = _joined_sizes(shapes, place)
+    if sizes is not None:
+        dense_shape = constant(sizes, dtypes.int64)
+    return SparseTensor(indices, values, dense_shape)
+
+
+def _expanded(shapes: Sequence[Tensor], axis: int) -> list[Tensor]:
+    """Returns shapes that have the largest size of each axis but one."""
+    largest = reduce_max(stack(shapes), 0)
+    # Behind the last axis there is nothing: -1 + 1 would be the begin.
+    behind = [] if axis == -1 else [largest[axis + 1 :]]
+    own = slice(axis, None if axis == -1 else axis + 1)
+    return [concat([largest[:axis], each[own], *behind], 0) for each in shapes]
+
+
+def _joined_sizes(shapes: Sequence[Tensor], axis: int) -> list[int] | None:
+    """Returns the sizes of the result; None if they are not known or do not fit."""
+    known = [fold(shape) for shape in shapes]
+    if any(sizes is None for sizes in known):
+        return None
+    lists = [sizes.tolist() for sizes in known if sizes is not None]
+    rank = len(lists[0])
+    if not -rank <= axis < rank:
+        return None
+    place = axis % rank
+    if len({(*sizes[:place], *sizes[place + 1 :]) for sizes in lists}) > 1:
+        return None
+    joined = list(lists[0])
+    joined[axis] = sum(sizes[axis] for sizes in lists)
+    return joined if -1 < joined[axis] < 2**63 else None
+
+
+define("SparseConcat")

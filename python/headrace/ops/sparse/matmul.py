@@ -1,0 +1,146 @@
+"""Products of a sparse and a dense matrix.
+
+Source: `tf.sparse_tensor_dense_matmul` of TensorFlow 1.15.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from headrace import dtypes
+from headrace.graph import Computed, Operation, Tensor, TensorLike, define, name_scope
+from headrace.memory import check_array
+from headrace.ops.array.transpose import transpose
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
+from headrace.ops.framework.conversion import constant_value_as_shape, convert_to_tensor
+from headrace.ops.framework.elementwise import INDEX_TYPES, NUMBERS, REALS
+from headrace.ops.framework.inference import ShapeConflict, check_rank
+from headrace.ops.framework.kernel import Array, fail
+from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue, as_sparse_tensor
+from headrace.shapes import TensorShape, bracketed, unknown_shape
+
+__all__ = ["sparse_tensor_dense_matmul"]
+
+
+def sparse_tensor_dense_matmul(
+    sp_a: SparseTensor | SparseTensorValue | TensorLike,
+    b: TensorLike | SparseTensor | SparseTensorValue,
+    adjoint_a: bool = False,
+    adjoint_b: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Returns the product of a sparse and a dense matrix of one type.
+
+    Args:
+        sp_a: The first factor. It may be dense if the second one is sparse.
+        b: The second factor.
+        adjoint_a: Whether the first one is conjugated and transposed first.
+        adjoint_b: Whether the second one is.
+        name: Name of the scope.
+
+    Returns:
+        A dense matrix.
+
+    Raises:
+        InvalidArgumentError: When run: the sizes do not fit, or an index is out of range.
+        TypeError: If none is sparse, or the types differ.
+        ValueError: If they are no matrices or the sizes do not fit, as far as that is known.
+    """
+    if isinstance(b, (SparseTensor, SparseTensorValue)):
+        # The adjoint of a b is that of b times that of a.
+        dense = convert_to_tensor(sp_a)  # type: ignore[arg-type]
+        product = sparse_tensor_dense_matmul(b, dense, not adjoint_b, not adjoint_a, name)
+        return transpose(product, conjugate=product.dtype.is_complex)
+    sparse = as_sparse_tensor(sp_a)  # type: ignore[arg-type]
+    with name_scope(name, "SparseTensorDenseMatMul", [sparse.indices, b]):
+        dense = convert_to_tensor(b, name="b")
+        parts = (sparse.indices, sparse.values, sparse.dense_shape)
+        return product_of_parts(*parts, dense, bool(adjoint_a), bool(adjoint_b))
+
+
+def product_of_parts(
+    indices: TensorLike,
+    values: TensorLike,
+    dense_shape: TensorLike,
+    dense: TensorLike,
+    adjoint_a: bool = False,
+    adjoint_b: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """Returns the product of a sparse matrix, of which the parts are given, and a dense one.
+
+    Args:
+        indices: Where the elements are, int32 or int64.
+        values: The elements.
+        dense_shape: The shape, int64.
+        dense: The dense matrix.
+        adjoint_a: Whether the sparse one is conjugated and transposed first.
+        adjoint_b: Whether the dense one is.
+        name: Name of the operation.
+    """
+
+    def infer(places: Tensor, elements: Tensor, shape: Tensor, matrix: Tensor) -> Outputs:
+        check_rank(places.shape, 2)
+        check_rank(matrix.shape, 2)
+        sizes = constant_value_as_shape(shape)
+        check_rank(sizes, 2)
+        sizes = sizes if sizes.rank else unknown_shape(2)
+        whole = matrix.shape if matrix.shape.rank else unknown_shape(2)
+        rows, inner = (sizes[1], sizes[0]) if adjoint_a else (sizes[0], sizes[1])
+        other, columns = (whole[1], whole[0]) if adjoint_b else (whole[0], whole[1])
+        if not inner.is_compatible_with(other):
+            raise ShapeConflict(f"Dimensions must be equal, but are {inner} and {other}")
+        return [(elements.dtype.base_dtype, TensorShape([rows, columns]))]
+
+    def kernel(places: Array, elements: Array, sizes: Array, matrix: Array) -> Array:
+        if matrix.ndim != 2:
+            fail(f"Tensor 'b' is not a matrix: it has shape {bracketed(matrix.shape)}")
+        if sizes.shape != (2,) or places.shape != (len(elements), 2):
+            fail(
+                f"Tensor 'a' has shape {bracketed(sizes.tolist())} and indices of shape "
+                f"{bracketed(places.shape)}, expected a matrix with an index for each element"
+            )
+        place = np.flatnonzero(((places < 0) | (places >= sizes)).any(axis=1))
+        if len(place):
+            index = bracketed(places[place[0]].tolist())
+            shape = bracketed(sizes.tolist())
+            fail(f"indices[{place[0]}] = {index} is out of bounds: need 0 <= index < {shape}")
+        rows, inner = (places[:, 1], places[:, 0]) if adjoint_a else (places[:, 0], places[:, 1])
+        height, depth = (int(size) for size in (sizes[::-1] if adjoint_a else sizes))
+        factor = np.conj(matrix.T) if adjoint_b else matrix
+        if depth != len(factor):
+            fail(
+                f"Cannot multiply A and B because inner dimension does not match: {depth} vs. "
+                f"{len(factor)}.  Did you forget a transpose?  Dimensions of A: "
+                f"[{height}, {depth}).  Dimensions of B: {bracketed(factor.shape)}"
+            )
+        check_array([height, factor.shape[1]], factor.dtype)
+        product = np.zeros((height, factor.shape[1]), factor.dtype)
+        if not len(elements):
+            return product
+        weights = np.conj(elements) if adjoint_a else elements
+        if (np.diff(rows) < 0).any():
+            order = np.argsort(rows, kind="stable")
+            rows, inner, weights = rows[order], inner[order], weights[order]
+        begins = np.flatnonzero(np.diff(rows, prepend=-1))
+        terms = weights[:, None] * factor[inner]
+        product[rows[begins]] = np.add.reduceat(terms, begins, axis=0, dtype=terms.dtype)
+        return product
+
+    inputs = [
+        Input("a_indices", indices, var="Tindices", allowed=INDEX_TYPES),
+        Input("a_values", values, allowed=NUMBERS),
+        Input("a_shape", dense_shape, dtypes.int64),
+        Input("b", dense),
+    ]
+    attrs = {"adjoint_a": bool(adjoint_a), "adjoint_b": bool(adjoint_b)}
+    op = apply_op("SparseTensorDenseMatMul", inputs, infer, name=name, attrs=attrs, kernel=kernel)
+    return op.outputs[0]
+
+
+def _computed_by(op: Operation) -> Computed:
+    is_real = op.inputs[1].dtype.base_dtype in REALS
+    return Computed.BY_ENGINE if is_real else Computed.BY_NUMPY
+
+
+define("SparseTensorDenseMatMul", computed=_computed_by)

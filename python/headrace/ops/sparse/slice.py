@@ -1,0 +1,109 @@
+"""Parts of sparse tensors.
+
+Source: `tf.sparse_slice` and `tf.sparse_split` of TensorFlow 1.15.
+"""
+
+from __future__ import annotations
+
+from headrace import dtypes
+from headrace.graph import Tensor, TensorLike, define, name_scope
+from headrace.ops.framework.arguments import Input, Outputs, apply_op
+from headrace.ops.framework.attributes import int_attr
+from headrace.ops.framework.conversion import convert_to_tensor
+from headrace.ops.framework.inference import ShapeConflict
+from headrace.ops.sparse.tensor import SparseTensor, SparseTensorValue, as_sparse_tensor
+from headrace.shapes import TensorShape
+
+__all__ = ["sparse_slice", "sparse_split"]
+
+
+def sparse_slice(
+    sp_input: SparseTensor | SparseTensorValue,
+    start: TensorLike,
+    size: TensorLike,
+    name: str | None = None,
+) -> SparseTensor:
+    """Returns the elements of a sparse tensor that lie between two corners.
+
+    Args:
+        sp_input: The sparse tensor.
+        start: int64, (rank,): where the slice begins.
+        size: int64, (rank,): its sizes. It ends where the tensor ends.
+        name: Name of the operation.
+
+    Raises:
+        InvalidArgumentError: When run: a size is negative, or there is not one for each axis.
+        TypeError: If it is no sparse tensor, or start or size are no integers.
+    """
+    sparse = as_sparse_tensor(sp_input)
+    with name_scope(name, "SparseSlice", [sparse.indices]) as scope:
+        inputs = [
+            *_inputs(sparse),
+            Input("start", convert_to_tensor(start, dtypes.int64), dtypes.int64),
+            Input("size", convert_to_tensor(size, dtypes.int64), dtypes.int64),
+        ]
+
+        def infer(indices: Tensor, values: Tensor, shape: Tensor, *_: Tensor) -> Outputs:
+            return _some_of(indices, values, shape)
+
+        return SparseTensor(*apply_op("SparseSlice", inputs, infer, name=scope).outputs)
+
+
+def sparse_split(
+    sp_input: SparseTensor | SparseTensorValue,
+    num_split: int,
+    axis: TensorLike,
+    name: str | None = None,
+) -> list[SparseTensor]:
+    """Splits a sparse tensor along an axis. The first pieces are larger if not all can be equal.
+
+    Args:
+        sp_input: The sparse tensor.
+        num_split: Number of pieces, at most the size of the axis.
+        axis: The axis, an int64 scalar in [-rank, rank).
+        name: Name of the operation.
+
+    Raises:
+        InvalidArgumentError: When run: there is no such axis, it is too small, or an index is out
+            of range.
+        TypeError: If it is no sparse tensor, or the number or the axis are no integers.
+        ValueError: If the number is less than 1.
+    """
+    sparse = as_sparse_tensor(sp_input)
+    count = int_attr("num_split", num_split)
+    if count < 1:
+        raise ValueError(
+            f"Attr 'num_split' of 'SparseSplit' Op passed {count} less than minimum 1."
+        )
+
+    def infer(_: Tensor, indices: Tensor, values: Tensor, shape: Tensor) -> Outputs:
+        return [part for part in _some_of(indices, values, shape) for _ in range(count)]
+
+    inputs = [Input("split_dim", axis, dtypes.int64), *_inputs(sparse)]
+    op = apply_op("SparseSplit", inputs, infer, name=name, attrs={"num_split": count})
+    parts = (op.outputs[begin : begin + count] for begin in (0, count, 2 * count))
+    return [SparseTensor(*each) for each in zip(*parts, strict=True)]
+
+
+def _inputs(sparse: SparseTensor) -> list[Input]:
+    return [
+        Input("indices", sparse.indices, dtypes.int64),
+        Input("values", sparse.values),
+        Input("shape", sparse.dense_shape, dtypes.int64),
+    ]
+
+
+def _some_of(indices: Tensor, values: Tensor, shape: Tensor) -> Outputs:
+    """Returns what is known of the parts of a sparse tensor with some elements of another one."""
+    if indices.shape.rank not in (None, 2):
+        raise ShapeConflict(f"Shape must be rank 2 but is rank {indices.shape.rank}")
+    width = indices.shape[1] if indices.shape.rank else None
+    return [
+        (dtypes.int64, TensorShape([None, width])),
+        (values.dtype.base_dtype, TensorShape([None])),
+        (dtypes.int64, shape.shape),
+    ]
+
+
+define("SparseSlice")
+define("SparseSplit")
