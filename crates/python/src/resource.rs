@@ -146,7 +146,6 @@ pub struct Barrier(pub Arc<barrier::Barrier>);
 impl Barrier {
     /// With components of the types with these numbers.
     #[new]
-    #[expect(clippy::needless_pass_by_value, reason = "the form of a Python function")]
     fn new(py: Python<'_>, name: String, dtypes: Vec<u8>, shapes: Vec<Vec<Option<usize>>>) -> PyResult<Self> {
         let dtypes = dtypes.into_iter().map(|code| dtype(py, code)).collect::<PyResult<Vec<_>>>()?;
         let shapes: Vec<_> = shapes.into_iter().filter_map(|dims| shape(Some(dims))).collect();
