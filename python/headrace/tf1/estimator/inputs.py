@@ -13,7 +13,7 @@ from headrace.dtypes import as_dtype, string
 from headrace.errors import OutOfRangeError
 from headrace.graph import Tensor, name_scope
 from headrace.ops.math.cast import cast
-from headrace.ops.queues import FIFOQueue, RandomShuffleQueue
+from headrace.ops.queues import FIFOQueue, QueueBase, RandomShuffleQueue
 from headrace.ops.summary.scalar import scalar
 from headrace.queue_runner import QueueRunner, add_queue_runner
 from headrace.tf1.adapters.control import py_func
@@ -25,7 +25,7 @@ _Array: TypeAlias = np.ndarray[Any, Any]
 _InputFn: TypeAlias = Callable[[], Any]
 
 # The part of a shuffled queue that is kept back, so that it stays well mixed.
-_KEPT_BACK: Final = 4
+KEPT_BACK: Final = 4
 
 
 def numpy_input_fn(
@@ -164,27 +164,49 @@ def _batch(
     num_threads: int,
 ) -> list[Tensor]:
     """Adds a queue of rows, a runner that fills it, and a dequeue of a batch."""
-    dtypes = [_dtype_of(column) for column in columns]
+    dtypes = [dtype_of(column) for column in columns]
     shapes = [list(column.shape[1:]) for column in columns]
     with name_scope("enqueue_input"):
+        queue: FIFOQueue | RandomShuffleQueue
         if shuffle:
-            queue: Any = RandomShuffleQueue(capacity, capacity // _KEPT_BACK, dtypes, shapes)
+            queue = RandomShuffleQueue(capacity, capacity // KEPT_BACK, dtypes, shapes)
         else:
             queue = FIFOQueue(capacity, dtypes, shapes)
         rows = _Rows(columns, batch_size, num_epochs, shuffle)
-        values = py_func(rows.take, [], dtypes)
-        for value, shape in zip(values, shapes, strict=True):
-            value.set_shape([None, *shape])
-        enqueue = queue.enqueue_many(values)
-        add_queue_runner(QueueRunner(queue, [enqueue] * num_threads))
-        share = cast(queue.size(), "float32") * (1.0 / capacity)
-        scalar(f"queue/{queue.name}/fraction_of_{capacity}_full", share)
-        batch = queue.dequeue_many if num_epochs is None else queue.dequeue_up_to
-        taken = batch(batch_size)
+        return filled(queue, rows.take, batch_size, num_epochs, capacity, num_threads)
+
+
+def filled(
+    queue: QueueBase,
+    take: Callable[[], list[_Array]],
+    batch_size: int,
+    num_epochs: int | None,
+    capacity: int,
+    num_threads: int,
+) -> list[Tensor]:
+    """Adds a runner that fills a queue with rows, and a dequeue of a batch.
+
+    Args:
+        queue: The queue.
+        take: Returns the next rows of each component; raises OutOfRangeError at the end.
+        batch_size: Rows of a batch.
+        num_epochs: None if there is no end: then no batch is smaller.
+        capacity: How many rows the queue holds.
+        num_threads: Threads that fill it.
+    """
+    values = py_func(take, [], queue.dtypes)
+    for value, shape in zip(values, queue.shapes, strict=True):
+        value.set_shape([None, *shape])
+    add_queue_runner(QueueRunner(queue, [queue.enqueue_many(values)] * num_threads))
+    share = cast(queue.size(), "float32") * (1.0 / capacity)
+    scalar(f"queue/{queue.name}/fraction_of_{capacity}_full", share)
+    batch = queue.dequeue_many if num_epochs is None else queue.dequeue_up_to
+    taken = batch(batch_size)
     return taken if isinstance(taken, list) else [taken]
 
 
-def _dtype_of(column: _Array) -> Any:
+def dtype_of(column: _Array) -> Any:
+    """Returns the type of an array's elements; string for objects."""
     return string if column.dtype.kind in "OSU" else as_dtype(column.dtype)
 
 

@@ -11,10 +11,12 @@ from headrace.graph import Tensor, name_scope
 from headrace.input import batch_join, shuffle_batch_join, string_input_producer
 from headrace.ops.readers.reader import TFRecordReader
 from headrace.tf1.adapters.records import parse_example
+from headrace.tf1.contrib.learn.generator import generator_input_fn
 from headrace.tf1.estimator.inputs import numpy_input_fn, pandas_input_fn
 from headrace.tf1.namespace import namespace
 
 __all__ = [
+    "generator_input_fn",
     "numpy_input_fn",
     "pandas_input_fn",
     "read_batch_examples",

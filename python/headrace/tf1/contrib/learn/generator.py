@@ -1,0 +1,171 @@
+"""Batches of what generators yield.
+
+Source: `tf.contrib.learn.io.generator_input_fn` of TensorFlow 1.15, which fills the last rows of
+the last epoch up with rows of another one; here it ends where the data do.
+"""
+
+import threading
+from collections.abc import Callable, Container, Iterator
+from types import FunctionType, GeneratorType
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from headrace.errors import OutOfRangeError
+from headrace.graph import name_scope
+from headrace.ops.queues import FIFOQueue, PaddingFIFOQueue, QueueBase, RandomShuffleQueue
+from headrace.tf1.estimator.inputs import KEPT_BACK, dtype_of, filled
+
+__all__ = ["generator_input_fn"]
+
+_Row: TypeAlias = dict[str, np.ndarray[Any, Any]]
+_Generator: TypeAlias = Callable[[], Iterator[_Row]]
+
+
+def generator_input_fn(
+    x: _Generator,
+    target_key: str | Container[str] | None = None,
+    batch_size: int = 128,
+    num_epochs: int | None = 1,
+    shuffle: bool = True,
+    queue_capacity: int = 1000,
+    num_threads: int = 1,
+    pad_value: float | None = None,
+) -> Callable[[], Any]:
+    """Returns a function that makes batches of what a generator yields.
+
+    Args:
+        x: A generator function. Each call yields the rows of an epoch, dicts of arrays.
+        target_key: The key of the labels, or a list of keys; None for none.
+        batch_size: Rows of a batch; the last one may be smaller.
+        num_epochs: How often each row comes; None for ever.
+        shuffle: Whether rows come in a random order.
+        queue_capacity: How many rows wait.
+        num_threads: Threads that fill the queue.
+        pad_value: With a value the last axes of rows may differ in size: rows that are taken
+            together are padded with it. What a batch needs beyond that is padded with 0.
+
+    Returns:
+        A function. Each call adds a pipeline to the default graph, with a queue runner, and returns
+        a batch: the features, a dict; with labels a pair of both, where a single label is a tensor.
+
+    Raises:
+        KeyError: If there is no such label.
+        NotImplementedError: If padded rows are to be shuffled.
+        TypeError: If `x` is no generator function of dicts, or `target_key` is something else.
+    """
+    if not isinstance(x, FunctionType):
+        raise TypeError(f"x must be generator function; got {type(x).__name__}")
+    generator = x()
+    if not isinstance(generator, GeneratorType):
+        raise TypeError(f"x() must be generator; got {type(generator).__name__}")
+    first = next(generator)
+    if not isinstance(first, dict):
+        raise TypeError(f"x() must yield dict; got {type(first).__name__}")
+    if shuffle and pad_value is not None:
+        raise NotImplementedError("Padding of shuffled rows is not supported. Give shuffle=False.")
+    keys = sorted(first)
+    targets = _targets(target_key, keys)
+    arrays = [np.asarray(first[key]) for key in keys]
+
+    def input_fn() -> Any:
+        with name_scope("enqueue_input"):
+            queue = _queue(arrays, queue_capacity, shuffle, pad_value is not None)
+            rows = _Rows(x, keys, batch_size, num_epochs, pad_value)
+            batch = filled(queue, rows.take, batch_size, num_epochs, queue_capacity, num_threads)
+        features = dict(zip(keys, batch, strict=True))
+        if targets is None:
+            return features
+        labels = {key: features.pop(key) for key in targets}
+        return features, labels if len(labels) > 1 else labels[targets[0]]
+
+    return input_fn
+
+
+def _targets(target_key: object, keys: list[str]) -> list[str] | None:
+    if target_key is None:
+        return None
+    if not isinstance(target_key, Container):
+        raise TypeError(f"target_key must be string or Container of strings; got {target_key!r}")
+    given: Any = [target_key] if isinstance(target_key, str) else target_key
+    targets = list(given)
+    for key in targets:
+        if not isinstance(key, str):
+            raise TypeError(f"target_key must be string or Container of strings; got {key!r}")
+        if key not in keys:
+            raise KeyError(f"target_key {key!r} not in yielded keys: {keys}")
+    return targets
+
+
+def _queue(arrays: list[Any], capacity: int, shuffle: bool, pads: bool) -> QueueBase:
+    dtypes = [dtype_of(array) for array in arrays]
+    shapes = [list(array.shape) for array in arrays]
+    if shuffle:
+        return RandomShuffleQueue(capacity, capacity // KEPT_BACK, dtypes, shapes)
+    if pads:
+        partial = [[*shape[:-1], *[None] * bool(shape)] for shape in shapes]
+        return PaddingFIFOQueue(capacity, dtypes, partial)
+    return FIFOQueue(capacity, dtypes, shapes)
+
+
+class _Rows:
+    """Gives rows of a generator, some at a time. May be called by several threads."""
+
+    def __init__(
+        self,
+        generator: _Generator,
+        keys: list[str],
+        size: int,
+        num_epochs: int | None,
+        pad_value: float | None,
+    ) -> None:
+        self._keys, self._pad_value = keys, pad_value
+        self._lock = threading.Lock()
+        # Guarded by the lock.
+        self._parts = self._parts_of(generator, size, num_epochs)
+
+    def take(self) -> list[Any]:
+        """Returns the next rows of each key.
+
+        Raises:
+            KeyError: If a row has no such key.
+            OutOfRangeError: If there are no more.
+        """
+        with self._lock:
+            part = next(self._parts, None)
+        if part is None:
+            raise OutOfRangeError(None, None, "Already emitted all epochs.")
+        return [self._column(part, key) for key in self._keys]
+
+    def _column(self, rows: list[_Row], key: str) -> Any:
+        values = []
+        for row in rows:
+            if key not in row:
+                raise KeyError(
+                    f"key mismatch between dicts emitted by the generator: expected {self._keys}, "
+                    f"got {sorted(row)}"
+                )
+            values.append(np.asarray(row[key]))
+        if self._pad_value is None or not values[0].ndim:
+            return np.stack(values)
+        longest = max(value.shape[-1] for value in values)
+        return np.stack([_padded(value, longest, self._pad_value) for value in values])
+
+    @staticmethod
+    def _parts_of(generator: _Generator, size: int, num_epochs: int | None) -> Iterator[list[_Row]]:
+        num_given = 0
+        while num_epochs is None or num_given < num_epochs:
+            part: list[_Row] = []
+            for row in generator():
+                part.append(row)
+                if len(part) == size:
+                    yield part
+                    part = []
+            if part:
+                yield part
+            num_given += 1
+
+
+def _padded(value: Any, length: int, pad_value: float) -> Any:
+    widths = [(0, 0)] * (value.ndim - 1) + [(0, length - value.shape[-1])]
+    return np.pad(value, widths, constant_values=pad_value)
