@@ -151,6 +151,32 @@ def coefficients(tf: Any, high: float, low: float, bands: int, number: int) -> A
         return str(found.shape), np.round(session.run(found), 3).tolist()
 
 
+@case((0, 0.0), (100, 0.5), (-100, 0.1))
+def words_to_recognize(tf: Any, shift: int, volume: float) -> Any:
+    """An idiom of speech recognition: scale, shift, add noise, cut, transform."""
+    rng = np.random.default_rng(8)
+    with tf.Session() as session:
+        word = session.run(tf.audio.encode_wav(rng.uniform(-1, 1, [900, 1]).astype("f"), 16000))
+        session.run(tf.write_file("word.wav", word))
+        name, loudness = tf.placeholder(tf.string, []), tf.placeholder(tf.float32, [])
+        decoded = tf.audio.decode_wav(tf.read_file(name), desired_channels=1, desired_samples=1000)
+        padding, offset = tf.placeholder(tf.int32, [2, 2]), tf.placeholder(tf.int32, [2])
+        shifted = tf.slice(tf.pad(tf.multiply(decoded.audio, 0.9), padding), offset, [1000, -1])
+        noise = tf.placeholder(tf.float32, [1000, 1])
+        mixed = tf.clip_by_value(tf.add(tf.multiply(noise, loudness), shifted), -1.0, 1.0)
+        ops = _audio_ops(tf)
+        spectrum = ops.audio_spectrogram(mixed, 480, 160, magnitude_squared=True)
+        found = ops.mfcc(spectrum, decoded.sample_rate, dct_coefficient_count=40)
+        fed = {
+            name: "word.wav",
+            loudness: volume,
+            noise: rng.uniform(-0.1, 0.1, [1000, 1]),
+            padding: [[max(shift, 0), max(-shift, 0)], [0, 0]],
+            offset: [max(-shift, 0), 0],
+        }
+        return str(found.shape), np.round(session.run(found, fed), 3).tolist()
+
+
 @case(("empty",), ("header",), ("cut",))
 def damaged_sound(tf: Any, what: str) -> Any:
     """What cannot be decoded."""
