@@ -87,6 +87,7 @@ _SLIM: Final = [
     *("data_provider", "dataset", "dataset_data_provider", "parallel_reader", "prefetch_queue"),
     "tfexample_decoder",
 ]
+_CONTRIB_TRAINING: Final = ["bucket_ops", "hparam", "sampling_ops", "sequence_queueing_state_saver"]
 _OTHERS: Final = {
     "contrib.deprecated": ["compat.before_1_0"],
     "contrib.framework.python.ops.audio_ops": ["audio", "headrace.ops.records.spectrum"],
@@ -134,5 +135,9 @@ PATHS: Final[dict[str, list[str]]] = {
     **{f"python.ops.{name}": spaces for name, spaces in _OPS.items()},
     **{f"python.training.{name}": ["train"] for name in _TRAINING},
     **{f"contrib.slim.python.slim.data.{name}": [f"contrib.slim.{name}"] for name in _SLIM},
+    **{
+        f"contrib.training.python.training.{name}": ["contrib.training"]
+        for name in _CONTRIB_TRAINING
+    },
     **_OTHERS,
 }
