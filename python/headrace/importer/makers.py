@@ -98,6 +98,14 @@ def _found(node: Node) -> Outputs:
     return [(node.attrs["Tout"], keys.shape.concatenate(default.shape))]
 
 
+def _drawn_classes(node: Node) -> Outputs:
+    logits, count = node.inputs
+    number = ops.constant_value(count)
+    rows = None if logits.shape.rank is None else logits.shape[0].value
+    shape = TensorShape([rows, None if number is None else int(number)])
+    return [(node.attrs["output_dtype"], shape)]
+
+
 def _unstaged(node: Node) -> Outputs:
     return [(dtype, unknown_shape()) for dtype in node.attrs["dtypes"]]
 
@@ -409,6 +417,7 @@ _STATE: Final[dict[str, Maker]] = {
     ),
     "PyFunc": _py_func,
     "PyFuncStateless": _py_func,
+    "Multinomial": native(_drawn_classes),
     "RandomShuffle": native(lambda node: _like(node.inputs[0])),
     "RandomStandardNormal": native(lambda node: _draw(node, node.attrs["dtype"])),
     "RandomUniform": native(lambda node: _draw(node, node.attrs["dtype"])),

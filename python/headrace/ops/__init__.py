@@ -70,8 +70,8 @@ Sparse tensors (`headrace.ops.sparse`):
 
 Random numbers (`headrace.ops.random`):
 
-    `random_normal`, `random_shuffle`, `random_uniform`, `sample_distorted_bounding_box`,
-    `truncated_normal`.
+    `categorical`, `multinomial`, `random_normal`, `random_shuffle`, `random_uniform`,
+    `sample_distorted_bounding_box`, `truncated_normal`.
 
 Decoding records (`headrace.ops.records`):
 
@@ -458,6 +458,7 @@ from headrace.ops.queues.kinds import FIFOQueue, PaddingFIFOQueue, PriorityQueue
 from headrace.ops.queues.queue import QueueBase
 from headrace.ops.queues.staging import StagingArea
 from headrace.ops.random.bounding_box import sample_distorted_bounding_box
+from headrace.ops.random.categorical import categorical, multinomial
 from headrace.ops.random.numbers import random_normal, random_uniform, truncated_normal
 from headrace.ops.random.shuffle import random_shuffle
 from headrace.ops.readers.files import matching_files, read_file, write_file
@@ -687,6 +688,7 @@ __all__ = [
     "broadcast_to",
     "case",
     "cast",
+    "categorical",
     "ceil",
     "central_crop",
     "check_numerics",
@@ -829,6 +831,7 @@ __all__ = [
     "model_variables",
     "moments",
     "moving_average_variables",
+    "multinomial",
     "multiply",
     "negative",
     "newaxis",

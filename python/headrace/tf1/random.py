@@ -3,8 +3,10 @@
 from typing import TYPE_CHECKING
 
 from headrace.graph import get_seed, set_random_seed
+from headrace.ops.random.categorical import categorical
 from headrace.ops.random.numbers import random_normal, random_uniform, truncated_normal
 from headrace.ops.random.shuffle import random_shuffle
+from headrace.tf1.adapters.math import multinomial
 from headrace.tf1.namespace import namespace
 
 normal = random_normal
@@ -12,7 +14,9 @@ shuffle = random_shuffle
 uniform = random_uniform
 
 __all__ = [
+    "categorical",
     "get_seed",
+    "multinomial",
     "normal",
     "set_random_seed",
     "shuffle",

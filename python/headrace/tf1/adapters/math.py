@@ -27,6 +27,7 @@ __all__ = [
     "l2_normalize",
     "matmul",
     "moments",
+    "multinomial",
     "reduce_all",
     "reduce_any",
     "reduce_max",
@@ -324,3 +325,14 @@ def to_complex64(x: TensorLike | SparseTensor, name: str = "ToComplex64") -> Ten
 def to_complex128(x: TensorLike | SparseTensor, name: str = "ToComplex128") -> Tensor:
     """Converts to complex128."""
     return ops.cast(x, dtypes.complex128, name)
+
+
+def multinomial(
+    logits: TensorLike,
+    num_samples: TensorLike,
+    seed: int | None = None,
+    name: str | None = None,
+    output_dtype: DTypeLike | None = None,
+) -> Tensor:
+    """Calls `ops.multinomial`, whose `name` is the last argument."""
+    return ops.multinomial(logits, num_samples, seed, output_dtype, name)

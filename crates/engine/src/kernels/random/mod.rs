@@ -2,6 +2,7 @@
 //! TensorFlow's.
 
 pub mod bounding_box;
+pub mod categorical;
 pub mod distributions;
 pub mod numbers;
 pub mod shuffle;
@@ -16,6 +17,7 @@ use std::sync::Arc;
 pub fn build(op_type: &str, attrs: &Attrs, generator: &Arc<RandomGenerator>) -> Result<Option<Arc<dyn Kernel>>> {
     let floats = |distribution| numbers::RandomFloats::from_attrs(distribution, attrs, generator).map(Arc::new);
     Ok(Some(match op_type {
+        "Multinomial" => Arc::new(categorical::Multinomial::from_attrs(attrs, generator)?),
         "RandomShuffle" => Arc::new(shuffle::RandomShuffle::new(generator)),
         "RandomStandardNormal" => floats(numbers::Distribution::Normal)?,
         "RandomUniform" => floats(numbers::Distribution::Uniform)?,

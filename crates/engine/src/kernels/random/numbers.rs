@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 /// How many blocks a run reserves for each number, however many it uses. The figure is TensorFlow's; the truncated
 /// distribution needs a number of blocks that is not known before.
-const BLOCKS_PER_NUMBER: usize = 256;
+pub(super) const BLOCKS_PER_NUMBER: usize = 256;
 
 /// The truncated distribution draws again if a number is this far from 0 or farther.
 const TRUNCATION: f64 = 2.0;
