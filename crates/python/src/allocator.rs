@@ -4,6 +4,10 @@
 //! would return such memory to the system and fault it in again page by page, which costs more than copying it. But what is
 //! kept for later use is not in the budget of a pipeline, so it has to be little.
 
+use std::ffi::CStr;
+use std::ptr::null_mut;
+use tikv_jemalloc_sys::mallctl;
+
 #[global_allocator]
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
@@ -23,3 +27,40 @@ static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 #[unsafe(export_name = "_rjem_malloc_conf")]
 static CONFIGURATION: &[u8; 85] =
     b"narenas:1,dirty_decay_ms:1000,oversize_threshold:268435456,tcache_max:4096,thp:never\0";
+
+/// Gives free pages back to the system if they have more than `most_bytes` together. The system clears such pages anew when
+/// they are used again, which takes longer than to keep them.
+pub fn limit_free_pages(most_bytes: usize) {
+    // Numbers are as of the last change of the epoch.
+    let is_known = set(c"epoch", 1_u64);
+    // 4096 stands for all arenas.
+    let (Some(pages), Some(page_bytes)) = (get(c"stats.arenas.4096.pdirty"), get(c"arenas.page")) else { return };
+    if is_known && pages.saturating_mul(page_bytes) > most_bytes {
+        order(c"arena.4096.purge");
+    }
+}
+
+/// A number that jemalloc gives.
+fn get(name: &CStr) -> Option<usize> {
+    let (mut value, mut length) = (0_usize, size_of::<usize>());
+    // SAFETY: the name ends with a zero; the value and its length are alive, and jemalloc writes no more than the length says.
+    #[allow(unsafe_code)]
+    let status = unsafe { mallctl(name.as_ptr(), (&raw mut value).cast(), &raw mut length, null_mut(), 0) };
+    (status == 0).then_some(value)
+}
+
+/// Sets a number of jemalloc's, and tells whether it could.
+fn set(name: &CStr, mut value: u64) -> bool {
+    // SAFETY: the name ends with a zero; the value is alive, and jemalloc only reads it, if its length is the one expected.
+    #[allow(unsafe_code)]
+    let status = unsafe { mallctl(name.as_ptr(), null_mut(), null_mut(), (&raw mut value).cast(), size_of::<u64>()) };
+    status == 0
+}
+
+/// Lets jemalloc do something that takes no numbers.
+fn order(name: &CStr) {
+    // SAFETY: the name ends with a zero, and nothing is read or written.
+    #[allow(unsafe_code)]
+    let status = unsafe { mallctl(name.as_ptr(), null_mut(), null_mut(), null_mut(), 0) };
+    debug_assert_eq!(status, 0, "{name:?}");
+}

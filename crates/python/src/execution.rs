@@ -1,5 +1,6 @@
 //! Pipelines that run: their threads, and what they give.
 
+use crate::allocator;
 use crate::column::{arrow, owned};
 use crate::detach::detached;
 use crate::error::IntoPython;
@@ -22,6 +23,7 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -29,6 +31,9 @@ use std::time::{Duration, Instant};
 
 /// How long the consumer waits before it looks for signals.
 const INTERVAL: Duration = Duration::from_millis(50);
+
+/// Whenever rows of this part of the memory were given, it is looked at the free pages.
+const CHECKED_PART: usize = 64;
 
 /// What was counted of a stage: examples, bytes, seconds busy, computing and starving, its fill and its padding.
 type StageReadings = (u64, u64, f64, f64, f64, Option<f64>, Option<f64>);
@@ -40,6 +45,8 @@ pub struct Execution {
     cancellation: Cancellation,
     workers: Mutex<Workers>,
     last: Mutex<Last>,
+    /// The size of what was given since it was looked at the free pages.
+    given_bytes: AtomicUsize,
     /// The stages, in words.
     name: Arc<str>,
 }
@@ -100,6 +107,7 @@ impl Execution {
             cancellation: cancellation.clone(),
             workers: Mutex::new(Workers { threads: Vec::new(), have_ended: Some(have_ended), are_abandoned: false }),
             last: Mutex::new(Last { mark: first, num_rows: 0, _charge: None }),
+            given_bytes: AtomicUsize::new(0),
             name: name.into(),
         };
         for number in 0..num_threads {
@@ -144,6 +152,7 @@ impl Execution {
             Output::End | Output::Timeout => return Ok(None),
         };
         let num_rows = block.num_rows();
+        self.limit_free_pages(block.held_bytes());
         let (columns, charge) = match Arc::try_unwrap(block) {
             Ok(block) => block.into_columns(),
             Err(block) => (block.columns.clone(), None),
@@ -266,6 +275,17 @@ impl Execution {
     fn awaited(&self) -> Awaited {
         let name = Arc::clone(&self.name);
         Awaited::new(move || format!("the next rows of pipeline '{name}'"))
+    }
+
+    /// Lets free pages have no more than what nobody holds of the memory. Large batches find no place among them and take
+    /// new ones.
+    fn limit_free_pages(&self, batch_bytes: usize) {
+        let budget = self.executor.budget();
+        let given_bytes = self.given_bytes.fetch_add(batch_bytes, Ordering::Relaxed) + batch_bytes;
+        if given_bytes >= budget.limit_bytes() / CHECKED_PART {
+            self.given_bytes.store(0, Ordering::Relaxed);
+            allocator::limit_free_pages(budget.limit_bytes().saturating_sub(budget.used_bytes()));
+        }
     }
 
     fn workers(&self) -> MutexGuard<'_, Workers> {

@@ -334,10 +334,11 @@ impl Executor {
         while !state.is_closed && state.is_changed && state.outputs.len() < enough {
             state.is_changed = false;
             let is_starving = state.outputs.is_empty();
+            let is_stuck = is_starving && state.num_running == 0 && state.tasks.is_empty();
             drop(state);
             let is_refused = Cell::new(false);
             let (budget, meters) = (&self.budget, &self.meters);
-            let mut context = Context { tasks: &mut tasks, budget, meters, is_starving, is_refused };
+            let mut context = Context { tasks: &mut tasks, budget, meters, is_stuck, is_refused };
             let poll = root.pull(&mut context);
             let is_refused = context.is_refused.get();
             state = self.state.lock();

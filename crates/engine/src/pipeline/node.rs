@@ -49,17 +49,18 @@ pub struct Context<'a> {
     pub budget: &'a Arc<Budget>,
     /// What the stages have done.
     pub meters: &'a Arc<Meters>,
-    /// Nothing waits for the consumer.
-    pub is_starving: bool,
+    /// Nothing waits for the consumer, and no task was under way when the nodes were asked.
+    pub is_stuck: bool,
     /// Set when something did not fit into the budget.
     pub is_refused: Cell<bool>,
 }
 
 impl Context<'_> {
-    /// Charges `num_bytes` to the budget; `None` if they do not fit, unless the node cannot go on without them and nothing
-    /// waits for the consumer, who would make room otherwise. So it may be `None` in any case.
+    /// Charges `num_bytes` to the budget; `None` if they do not fit, unless the node cannot go on without them, nothing
+    /// waits for the consumer, who would make room otherwise, and there is no task whose end would bring the pipeline on.
+    /// So it may be `None` in any case.
     pub fn charge(&self, num_bytes: usize, is_needed: bool) -> Option<Charge> {
-        match is_needed && self.is_starving {
+        match is_needed && self.is_stuck && self.tasks.is_empty() {
             true => Some(self.budget.charge(num_bytes)),
             false => {
                 let charge = self.budget.try_charge(num_bytes);

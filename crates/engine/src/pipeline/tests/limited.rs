@@ -5,7 +5,8 @@ use crate::pipeline::index::Kept;
 use crate::pipeline::meters::Meters;
 use crate::pipeline::node::{Context, Node, Poll};
 use crate::pipeline::plan::Shuffle;
-use crate::pipeline::task::Tasks;
+use crate::pipeline::rows::Rows;
+use crate::pipeline::task::{Outcome, Tasks};
 use std::cell::Cell;
 
 /// Nodes without any memory, and what they have started.
@@ -22,9 +23,9 @@ impl Limited {
         Self { root, tasks: Tasks::new(1), budget: Budget::new(0), meters: Arc::new(Meters::new(0)) }
     }
 
-    fn pull(&mut self, is_starving: bool) -> Poll {
+    fn pull(&mut self, is_stuck: bool) -> Poll {
         let (budget, meters, is_refused) = (&self.budget, &self.meters, Cell::new(false));
-        let mut context = Context { tasks: &mut self.tasks, budget, meters, is_starving, is_refused };
+        let mut context = Context { tasks: &mut self.tasks, budget, meters, is_stuck, is_refused };
         self.root.pull(&mut context).unwrap()
     }
 
@@ -70,4 +71,22 @@ fn python_is_asked_for_rows_once_nothing_waits() {
     assert!(limited.tasks.is_empty());
     assert!(matches!(limited.pull(true), Poll::Pending));
     assert_eq!(limited.tasks.num_hosted(0), 1);
+}
+
+#[test]
+fn only_one_task_at_a_time_goes_beyond_the_memory() {
+    let inputs = [0, 1].map(|lane| Arc::new(Plan::Hosted(lane)));
+    let mut limited = Limited::new(&Arc::new(Plan::Zip(Arc::new(inputs), false)));
+    limited.tasks = Tasks::new(2);
+    let started = |limited: &Limited| [0, 1].map(|lane| limited.tasks.num_hosted(lane));
+    assert!(matches!(limited.pull(true), Poll::Pending));
+    assert_eq!(started(&limited), [1, 0]);
+    // It is under way.
+    let task = limited.tasks.pop_hosted(0).unwrap();
+    assert!(matches!(limited.pull(false), Poll::Pending));
+    assert_eq!(started(&limited), [0, 0]);
+    task.slot.set(Ok(Outcome::new(Rows::new(), None)));
+    drop(task.charge);
+    assert!(matches!(limited.pull(true), Poll::Pending));
+    assert_eq!(started(&limited), [0, 1]);
 }
