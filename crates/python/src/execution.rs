@@ -23,7 +23,6 @@ use pyo3::IntoPyObjectExt;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -31,9 +30,6 @@ use std::time::{Duration, Instant};
 
 /// How long the consumer waits before it looks for signals.
 const INTERVAL: Duration = Duration::from_millis(50);
-
-/// Whenever rows of this part of the memory were given, it is looked at the free pages.
-const CHECKED_PART: usize = 64;
 
 /// What was counted of a stage: examples, bytes, seconds busy, computing and starving, its fill and its padding.
 type StageReadings = (u64, u64, f64, f64, f64, Option<f64>, Option<f64>);
@@ -45,8 +41,6 @@ pub struct Execution {
     cancellation: Cancellation,
     workers: Mutex<Workers>,
     last: Mutex<Last>,
-    /// The size of what was given since it was looked at the free pages.
-    given_bytes: AtomicUsize,
     /// The stages, in words.
     name: Arc<str>,
 }
@@ -97,7 +91,7 @@ impl Execution {
         let first = place.map_or_else(|| Ok(Mark::default()), |place| mark::from_python(&place))?;
         let root = plan.0.start(pass_number, settings, 0, &first);
         let root = root.map_err(|error| PyValueError::new_err(error.message().to_owned()))?;
-        let budget = Budget::of_process(memory_bytes, num_threads + num_lanes);
+        let budget = Budget::of_process(memory_bytes, num_threads + num_lanes, allocator::limit_free_pages);
         let executor = Executor::new(root, num_lanes, budget, max_outputs).metered(num_stages);
         let executor = Arc::new(executor);
         let cancellation = Cancellation::new();
@@ -107,7 +101,6 @@ impl Execution {
             cancellation: cancellation.clone(),
             workers: Mutex::new(Workers { threads: Vec::new(), have_ended: Some(have_ended), are_abandoned: false }),
             last: Mutex::new(Last { mark: first, num_rows: 0, _charge: None }),
-            given_bytes: AtomicUsize::new(0),
             name: name.into(),
         };
         for number in 0..num_threads {
@@ -152,7 +145,6 @@ impl Execution {
             Output::End | Output::Timeout => return Ok(None),
         };
         let num_rows = block.num_rows();
-        self.limit_free_pages(block.held_bytes());
         let (columns, charge) = match Arc::try_unwrap(block) {
             Ok(block) => block.into_columns(),
             Err(block) => (block.columns.clone(), None),
@@ -275,17 +267,6 @@ impl Execution {
     fn awaited(&self) -> Awaited {
         let name = Arc::clone(&self.name);
         Awaited::new(move || format!("the next rows of pipeline '{name}'"))
-    }
-
-    /// Lets free pages have no more than what nobody holds of the memory. Large batches find no place among them and take
-    /// new ones.
-    fn limit_free_pages(&self, batch_bytes: usize) {
-        let budget = self.executor.budget();
-        let given_bytes = self.given_bytes.fetch_add(batch_bytes, Ordering::Relaxed) + batch_bytes;
-        if given_bytes >= budget.limit_bytes() / CHECKED_PART {
-            self.given_bytes.store(0, Ordering::Relaxed);
-            allocator::limit_free_pages(budget.limit_bytes().saturating_sub(budget.used_bytes()));
-        }
     }
 
     fn workers(&self) -> MutexGuard<'_, Workers> {

@@ -9,6 +9,11 @@ const KEPT_PART: usize = 8;
 /// So much is left for each thread, and for what there is once: stacks, what is freed and a thread uses again, open files.
 const THREAD_BYTES: usize = 512 << 10;
 
+/// Whenever this part of the memory was charged, it is looked at the free pages.
+const SEEN_PART: usize = 64;
+/// Free pages may not have this part of the memory, which is for stacks and the like.
+const STACKS_PART: usize = 16;
+
 /// How many bytes a pipeline may hold, and how many it holds.
 #[derive(Debug)]
 pub struct Budget {
@@ -16,21 +21,28 @@ pub struct Budget {
     /// What of the limit is left for threads and for what there is once. `None` if nothing at all is left for what nobody counts.
     fixed_bytes: Option<usize>,
     used_bytes: AtomicUsize,
+    /// Lets the allocator give free pages back to the system if they have more bytes than that.
+    limit_free_pages: Option<fn(usize)>,
+    /// What was charged since it was looked at the free pages.
+    unseen_bytes: AtomicUsize,
 }
 
 impl Budget {
     /// A budget of which nothing is used.
     pub fn new(limit_bytes: usize) -> Arc<Self> {
-        Self::with(limit_bytes, None)
+        Self::with(limit_bytes, None, None)
     }
 
     /// A budget by which a process with so many threads is to grow: something is left for what it takes beside what is charged.
-    pub fn of_process(limit_bytes: usize, num_threads: usize) -> Arc<Self> {
-        Self::with(limit_bytes, Some(num_threads.saturating_add(2).saturating_mul(THREAD_BYTES)))
+    /// `limit_free_pages` lets the allocator give free pages back to the system if they have more bytes than that.
+    pub fn of_process(limit_bytes: usize, num_threads: usize, limit_free_pages: fn(usize)) -> Arc<Self> {
+        let fixed_bytes = num_threads.saturating_add(2).saturating_mul(THREAD_BYTES);
+        Self::with(limit_bytes, Some(fixed_bytes), Some(limit_free_pages))
     }
 
-    fn with(limit_bytes: usize, fixed_bytes: Option<usize>) -> Arc<Self> {
-        Arc::new(Self { limit_bytes, fixed_bytes, used_bytes: AtomicUsize::new(0) })
+    fn with(limit_bytes: usize, fixed_bytes: Option<usize>, limit_free_pages: Option<fn(usize)>) -> Arc<Self> {
+        let (used_bytes, unseen_bytes) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Arc::new(Self { limit_bytes, fixed_bytes, used_bytes, limit_free_pages, unseen_bytes })
     }
 
     /// How many bytes were given to the pipeline.
@@ -59,14 +71,27 @@ impl Budget {
     /// Charges `num_bytes` if there is room for them.
     pub fn try_charge(self: &Arc<Self>, num_bytes: usize) -> Option<Charge> {
         let fits = |used: usize| used.checked_add(num_bytes).filter(|sum| *sum <= self.room_bytes());
-        let update = self.used_bytes.fetch_update(Ordering::AcqRel, Ordering::Acquire, fits);
-        update.ok().map(|_| Charge { budget: Arc::clone(self), num_bytes })
+        let used_bytes = self.used_bytes.fetch_update(Ordering::AcqRel, Ordering::Acquire, fits).ok()?;
+        self.look_at_free_pages(num_bytes, used_bytes + num_bytes);
+        Some(Charge { budget: Arc::clone(self), num_bytes })
     }
 
     /// Charges `num_bytes`, also beyond the limit: for what nothing can go on without.
     pub fn charge(self: &Arc<Self>, num_bytes: usize) -> Charge {
-        self.used_bytes.fetch_add(num_bytes, Ordering::AcqRel);
+        let used_bytes = self.used_bytes.fetch_add(num_bytes, Ordering::AcqRel);
+        self.look_at_free_pages(num_bytes, used_bytes.saturating_add(num_bytes));
         Charge { budget: Arc::clone(self), num_bytes }
+    }
+
+    /// Lets free pages have what nobody holds of the limit, now and then, and whenever more is held than there is room for.
+    /// What is large finds no place among free pages and takes new ones.
+    fn look_at_free_pages(&self, num_bytes: usize, used_bytes: usize) {
+        let Some(limit_free_pages) = self.limit_free_pages else { return };
+        let unseen_bytes = self.unseen_bytes.fetch_add(num_bytes, Ordering::Relaxed).saturating_add(num_bytes);
+        if unseen_bytes >= self.limit_bytes / SEEN_PART || used_bytes > self.room_bytes() {
+            self.unseen_bytes.store(0, Ordering::Relaxed);
+            limit_free_pages((self.limit_bytes - self.limit_bytes / STACKS_PART).saturating_sub(used_bytes));
+        }
     }
 }
 
@@ -140,14 +165,33 @@ mod tests {
 
     #[test]
     fn a_budget_of_a_process_has_room_for_less_than_its_limit() {
-        let small = Budget::of_process(16 << 20, 2);
+        let small = Budget::of_process(16 << 20, 2, |_| ());
         assert_eq!((small.limit_bytes(), small.room_bytes()), (16 << 20, 12 << 20));
         assert!(small.try_charge(small.room_bytes() + 1).is_none());
         assert_eq!([9 << 20, 26 << 20].map(|room| small.limit_for(room)), [12 << 20, 32 << 20]);
-        assert_eq!(Budget::of_process(32 << 20, 2).room_bytes(), 26 << 20);
-        let large = Budget::of_process(1 << 30, 6);
+        assert_eq!(Budget::of_process(32 << 20, 2, |_| ()).room_bytes(), 26 << 20);
+        let large = Budget::of_process(1 << 30, 6, |_| ());
         assert_eq!(large.room_bytes(), (1 << 30) - (128 << 20) - (4 << 20));
         assert_eq!((Budget::new(9).room_bytes(), Budget::new(9).limit_for(20)), (9, 20));
+    }
+
+    #[test]
+    fn free_pages_may_have_what_nobody_holds() {
+        use std::sync::atomic::AtomicUsize;
+        static ALLOWED: AtomicUsize = AtomicUsize::new(usize::MAX);
+        let budget = Budget::of_process(16 << 20, 2, |bytes| ALLOWED.store(bytes, Ordering::Relaxed));
+        let looked_at = || ALLOWED.swap(usize::MAX, Ordering::Relaxed);
+        let small = budget.try_charge((256 << 10) - 1);
+        assert_eq!((small.is_some(), looked_at()), (true, usize::MAX));
+        let large = budget.try_charge(5 << 20);
+        assert_eq!((large.is_some(), looked_at()), (true, (15 << 20) - (5 << 20) - (256 << 10) + 1));
+        drop(small);
+        let beyond = budget.charge((7 << 20) + 1);
+        assert_eq!(looked_at(), (3 << 20) - 1);
+        let more = budget.charge(1);
+        assert_eq!((more.num_bytes(), looked_at()), (1, (3 << 20) - 2));
+        drop((large, beyond, more));
+        assert_eq!((budget.charge(1).num_bytes(), looked_at()), (1, usize::MAX));
     }
 
     #[test]
