@@ -125,32 +125,64 @@ impl<'t> Pair<'t> {
     ) -> Result<[Tensor; 2]> {
         let (one, other) = (&self.one, &self.other);
         let (xs, ys) = (elements::<T, N>(one.values), elements::<T, N>(other.values));
-        let most = xs.len() + ys.len();
-        let mut indices: Vec<i64> = allocate::elements(DType::Int64, &Shape::new(&[most, one.rank()])).room()?;
-        let mut values: Vec<[T; N]> = allocate::elements(one.values.dtype(), &Shape::new(&[most])).room()?;
+        let (mut places, dtype) = (self.places()?, one.values.dtype());
+        let mut values: Vec<[T; N]> = allocate::elements(dtype, &Shape::new(&[places.len()])).room()?;
+        places.retain(|place| {
+            let value = match *place {
+                Place::One(x) => Some(alone(&xs[x])),
+                Place::Other(y) => Some(alone(&ys[y])),
+                Place::Both(x, y) => both(&xs[x], &ys[y]),
+            };
+            values.extend(value);
+            value.is_some()
+        });
+        Ok([self.indices(&places)?, tensor(dtype, Shape::new(&[values.len()]), values)?])
+    }
+
+    /// Where the elements are that either has, in order if those of both are.
+    fn places(&self) -> Result<Vec<Place>> {
+        let (one, other) = (&self.one, &self.other);
+        let (num_xs, num_ys) = (one.num_values(), other.num_values());
+        let room = allocate::room(num_xs.saturating_add(num_ys));
+        let mut places = room.map_err(|refusal| refusal.at("the places of sparse values"))?;
         let (mut x, mut y) = (0, 0);
-        while x < xs.len() || y < ys.len() {
-            let order = match (x < xs.len(), y < ys.len()) {
+        while x < num_xs || y < num_ys {
+            let order = match (x < num_xs, y < num_ys) {
                 (true, true) => one.row(x).cmp(other.row(y)),
                 (true, false) => Ordering::Less,
                 _ => Ordering::Greater,
             };
-            let (row, value) = match order {
-                Ordering::Less => (one.row(x), Some(alone(&xs[x]))),
-                Ordering::Equal => (one.row(x), both(&xs[x], &ys[y])),
-                Ordering::Greater => (other.row(y), Some(alone(&ys[y]))),
-            };
+            places.push(match order {
+                Ordering::Less => Place::One(x),
+                Ordering::Equal => Place::Both(x, y),
+                Ordering::Greater => Place::Other(y),
+            });
             x += usize::from(order.is_le());
             y += usize::from(order.is_ge());
-            if let Some(value) = value {
-                indices.extend_from_slice(row);
-                values.push(value);
-            }
         }
-        let (count, dtype) = (values.len(), one.values.dtype());
-        let values = tensor(dtype, Shape::new(&[count]), values)?;
-        Ok([Tensor::from_values(Shape::new(&[count, one.rank()]), indices)?, values])
+        Ok(places)
     }
+
+    /// The indices of such elements.
+    fn indices(&self, places: &[Place]) -> Result<Tensor> {
+        let shape = Shape::new(&[places.len(), self.one.rank()]);
+        let mut indices: Vec<i64> = allocate::elements(DType::Int64, &shape).room()?;
+        for place in places {
+            indices.extend_from_slice(match *place {
+                Place::One(x) | Place::Both(x, _) => self.one.row(x),
+                Place::Other(y) => self.other.row(y),
+            });
+        }
+        Tensor::from_values(shape, indices)
+    }
+}
+
+/// Which of two sparse tensors has an element, and where among its own.
+#[derive(Clone, Copy)]
+enum Place {
+    One(usize),
+    Other(usize),
+    Both(usize, usize),
 }
 
 /// The parts of a sparse tensor, and a dense one of the same shape, to their sum.
