@@ -293,6 +293,11 @@ impl Holding {
             .try_for_each(|number| self.thin_out(number, budget))
     }
 
+    /// How much memory all blocks take, with those of their rows that do not wait.
+    pub fn held_bytes(&self) -> usize {
+        self.blocks.iter().filter_map(|held| held.block.as_ref()).map(|block| block.held_bytes()).sum()
+    }
+
     /// How much memory a row that waits takes, on average, without those of its block that do not wait.
     pub fn row_bytes(&self) -> usize {
         let sum = |sum: (usize, usize), held: &Held| (sum.0 + held.num_waiting, sum.1 + held.num_bytes());

@@ -211,13 +211,15 @@ impl Window {
         }
     }
 
-    /// Looks whether the window fits: when it is full for the first time, and when there is no more memory.
+    /// Looks whether the window fits: when it is full for the first time, and when it has used up the memory. What others
+    /// hold for a while, such as the window of the pass before, does not count.
     fn look_at_budget(&mut self, budget: &Arc<Budget>) -> Result<()> {
         self.holding.look_at(budget, self.waiting.capacity() * size_of::<Place>())?;
         let is_full = self.waiting.len() == self.size && !self.is_over;
         let is_first = is_full && !self.was_full;
         self.was_full |= is_full;
-        let is_used_up = budget.used_bytes() > budget.room_bytes() && !self.is_over && !self.waiting.is_empty();
+        let has_room = self.is_over || budget.used_bytes() <= budget.room_bytes();
+        let is_used_up = !has_room && self.holding.held_bytes() > budget.room_bytes();
         match is_first || is_used_up {
             true => self.check_budget(budget),
             false => Ok(()),
