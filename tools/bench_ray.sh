@@ -15,4 +15,6 @@ if [ "$(cat $venv/installed 2>/dev/null)" != "${requirements[*]}" ]; then
 fi
 # Nothing is sent anywhere, and the cluster is for this user alone.
 export RAY_USAGE_STATS_ENABLED=0 RAY_AUTH_MODE=disabled RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO=0
+# Ray's processes would give way to all others (niceness 15), and what is measured to whatever else the machine does.
+export RAY_worker_niceness=0
 PYTHONPATH=$PWD/python:$PWD $venv/bin/python -m benchmarks.ray "$@"

@@ -165,6 +165,23 @@ def test_a_head_is_killed(cluster):
     goes_on_after(given, batches, pipe)
 
 
+def test_a_batch_is_given_whose_report_finds_no_head(cluster):
+    pipe = images(4000)
+    given = []
+    with hray.serve(pipe, num_readers=2) as feed:
+        batches = feed.batches(credit_bytes=1 << 20)
+        given += [next(batches)["number"].tolist() for _ in range(20)]
+        made = [asked.answer for asked in batches._window.under_way.values()]
+        assert len(ray.wait(made, num_returns=len(made), timeout=60)[0]) == len(made)
+        ray.kill(feed._head)
+        batches._answer = feed._head.report.remote(batches._report_now())
+        assert ray.wait([batches._answer], timeout=60)[0]
+        given.append(next(batches)["number"].tolist())
+        with pytest.raises(UnavailableError, match=GONE):
+            given.extend(batch["number"].tolist() for batch in batches)
+    goes_on_after(given, batches, pipe)
+
+
 @ray.remote(num_cpus=0)
 class Server:
     """A process that has called `serve`."""

@@ -12,6 +12,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from headrace.errors import UnavailableError
 from headrace.pipeline import stages
 from headrace.pipeline.arguments import checked_int
+from headrace.pipeline.native import NativeFunction
 from headrace.pipeline.pipeline import Pipeline
 from headrace.pipeline.shares import check_shares, work_of_all
 from headrace.pipeline.stages import Stage
@@ -64,7 +65,7 @@ def serve(
     checked_int("serve", "parked_bytes", parked_bytes, 0)
     if autoscale is not None and not 1 <= autoscale[0] <= autoscale[1]:
         raise ValueError(f"serve: autoscale is {autoscale}, expected the fewest and the most.")
-    if functions := [str(stage) for stage in work_of_all(pipe)[1:] if _takes_time(stage)]:
+    if functions := [str(stage) for stage in _done_for_all(pipe) if _takes_time(stage)]:
         _LOG.warning(
             "each reader does %s for all batches, not for its own alone, since what follows goes "
             "by the results; if that is too much, put what makes one example of each, and batch, "
@@ -83,6 +84,35 @@ def serve(
     head = ray.remote(Head).options(num_cpus=0, scheduling_strategy=here).remote(pickled, settings)
     ray.get(head.known.remote())
     return Feed(head, has_arrow_strings)
+
+
+def _done_for_all(pipe: Pipeline) -> list[Stage]:
+    """Returns the stages whose work each reader does for all batches.
+
+    Work of the engine waits behind stages that only move rows, until one goes by its results.
+    """
+    done: list[Stage] = []
+    waiting: list[Stage] = []
+    for stage in work_of_all(pipe)[1:]:
+        if isinstance(stage, stages.Map) and isinstance(stage.function, NativeFunction):
+            waiting.append(stage)
+        elif not isinstance(stage, _MOVING):
+            done += [*waiting, stage]
+            waiting = []
+    return done
+
+
+_MOVING: Final = (
+    stages.Epochs,
+    stages.Parse,
+    stages.Prefetch,
+    stages.Rename,
+    stages.Select,
+    stages.Shard,
+    stages.Shuffle,
+    stages.Skip,
+    stages.Take,
+)
 
 
 def _takes_time(stage: Stage) -> bool:
