@@ -54,4 +54,4 @@ wheel: dev ## build a wheel for Linux in dist/, and try it with each Python that
 	@tools/wheel.sh
 
 clean: ## remove everything that the other targets made
-	rm -rf .venv .peers .frameworks .ray .docs .wheel .deny dist build .bench benchmarks/results torture/results target .mypy_cache .ruff_cache .pytest_cache .hypothesis python/headrace/_native*.so
+	rm -rf .venv .peers .frameworks .ray .ray-bench .docs .wheel .deny dist build .bench benchmarks/results torture/results target .mypy_cache .ruff_cache .pytest_cache .hypothesis python/headrace/_native*.so

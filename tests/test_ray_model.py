@@ -33,6 +33,12 @@ def test_the_head_starts_readers_one_after_the_other():
     assert 8.8 < found.first_batch_s < 9.4
 
 
+def test_readers_get_the_pipeline_from_the_head_one_after_the_other():
+    found = simulate(SETTING, replace(FREE, known_s=2.0, reader_start_s=1.0))
+    # Four trainers join first.
+    assert found.first_batch_s == pytest.approx(16.1, abs=0.2)
+
+
 @pytest.mark.parametrize(("step_s", "stands_still"), [(0.0, 5.0), (1.0, 0.0)])
 def test_what_was_read_ahead_hides_a_lost_reader(step_s, stands_still):
     setting = replace(SETTING, step_s=step_s, lost_at_step=50)

@@ -1,9 +1,9 @@
 """Measures the way through Ray beside the pipeline alone and Ray Data, in one run.
 
-    .ray/bin/python -m benchmarks.ray --json benchmarks/ray/measured.json
+    tools/bench_ray.sh --json benchmarks/ray/measured.json
 
-Needs Ray (`make test-ray` makes `.ray`). Programs take turns, round by round, so that what else the
-machine does disturbs all of them alike.
+The script installs Ray, PyTorch and TensorFlow, which Ray Data reads TFRecords with. Programs take
+turns, round by round, so that what else the machine does disturbs all of them alike.
 """
 
 import argparse
@@ -13,98 +13,18 @@ import pickle
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import ray
 
-import headrace as hr
 import headrace.ray as hray
 from benchmarks.ray import jobs
+from benchmarks.ray.timing import through_ray, timed
+from benchmarks.ray.workloads import workloads
 from headrace.pipeline.shares import ShareBatches
 
 STORE_BYTES = 500_000_000
-
-
-def timed(batches: Iterator[dict[str, Any]], name: str) -> tuple[float, float, int]:
-    """Returns the seconds to the first batch and for the others, and the examples of those."""
-    begin = time.monotonic()
-    next(batches)
-    first = time.monotonic()
-    count = sum(len(batch[name]) for batch in batches)
-    return first - begin, time.monotonic() - first, count
-
-
-def through_ray(pipe: hr.Pipeline, num_readers: int, cpus: float) -> tuple[float, float, int]:
-    """Reads through readers, which stand already."""
-    with hray.serve(pipe, num_readers=num_readers, cpus_per_reader=cpus) as feed:
-        begun = feed.batches(credit_bytes=0)
-        next(begun)  # The readers run.
-        begun.close()
-        return timed(feed.batches(), next(iter(pipe.spec)))
-
-
-def ray_data_digits(directory: Path) -> Iterator[dict[str, Any]]:
-    """W1 with Ray Data: files as bytes, parsed by hand, since its reader needs TensorFlow."""
-
-    def parse(block):
-        from headrace.protos import Example  # noqa: PLC0415  (in a task)
-
-        for data in block["bytes"]:
-            images, labels = [], []
-            for record in jobs.records_of(data):
-                features = Example.FromString(record).features.feature
-                images.append(features["image"].bytes_list.value[0])
-                labels.append(features["label"].int64_list.value[0])
-            pixels = np.frombuffer(b"".join(images), np.uint8).reshape(-1, 784)
-            yield {
-                "image": pixels * np.float32(1 / 255) - np.float32(0.5),
-                "label": np.array(labels),
-            }
-
-    files = [str(path) for path in sorted(directory.glob("digits-*.tfrecord"))]
-    dataset = ray.data.read_binary_files(files, override_num_blocks=4)
-    parsed = dataset.map_batches(parse, batch_size=1)
-    return iter(parsed.iter_batches(batch_size=128, local_shuffle_buffer_size=10_000))
-
-
-def ray_data_photos(directory: Path) -> Iterator[dict[str, Any]]:
-    """W3 with Ray Data's reader of images."""
-    dataset = ray.data.read_images(str(directory / "photos"), size=(224, 224), mode="RGB")
-    return iter(dataset.iter_batches(batch_size=64, local_shuffle_buffer_size=200))
-
-
-def workloads(directory: Path, num_rounds: int) -> dict[str, Any]:
-    """Returns examples a second of each program, for W1 and W3."""
-    others = {"W1": ray_data_digits, "W3": ray_data_photos}
-    found: dict[str, Any] = {}
-    for name, job in jobs.JOBS.items():
-        pipe = job(directory)
-        programs: dict[str, Callable[[], tuple[float, float, int]]] = {
-            "headrace alone": lambda pipe=pipe: timed(iter(pipe), "image"),
-            "headrace.ray, 1 reader of 2 threads": lambda pipe=pipe: through_ray(pipe, 1, 2),
-            "headrace.ray, 2 readers of 1 thread": lambda pipe=pipe: through_ray(pipe, 2, 1),
-            "Ray Data": lambda name=name: timed(others[name](directory), "image"),
-        }
-        rates: dict[str, list[float]] = {program: [] for program in programs}
-        firsts: dict[str, list[float]] = {program: [] for program in programs}
-        for _ in range(num_rounds):
-            for program, run in programs.items():
-                first, seconds, count = run()
-                rates[program].append(count / seconds)
-                firsts[program].append(first)
-        alone = rates["headrace alone"]
-        for program in programs:
-            found[f"{name}, {program}"] = {
-                "rate": statistics.median(rates[program]),
-                "of_alone": statistics.median(
-                    mine / other for mine, other in zip(rates[program], alone, strict=True)
-                ),
-                "first_batch_s": statistics.median(firsts[program]),
-            }
-    return found
 
 
 def way(num_rounds: int) -> dict[str, Any]:
@@ -114,10 +34,8 @@ def way(num_rounds: int) -> dict[str, Any]:
         pipe = jobs.arrays_of(batch_bytes, count)
         alone, through = [], []
         for _ in range(num_rounds):
-            _, seconds, _ = timed(iter(pipe), "x")
-            alone.append(seconds / count)
-            _, seconds, _ = through_ray(pipe, 1, 1)
-            through.append(seconds / count)
+            alone.append(timed(iter(pipe), "x").rest_s / count)
+            through.append(through_ray(pipe, 1, 1).rest_s / count)
         found[str(batch_bytes)] = {
             "alone_s": statistics.median(alone),
             "through_ray_s": statistics.median(through),
@@ -150,6 +68,19 @@ def skimming(directory: Path) -> dict[str, float]:
     return found
 
 
+def adding(num_readers: int = 500) -> float:
+    """Returns what the head does to start a reader.
+
+    No node has room for these readers, so their processes do not start: they would take processor
+    time from the head, which they do not where they start on other hosts.
+    """
+    pipe = jobs.arrays_of(4096, 64)
+    with hray.serve(pipe, num_readers=1, cpus_per_reader=1000) as feed:
+        begin = time.monotonic()
+        feed.add_readers(num_readers)
+        return (time.monotonic() - begin) / num_readers
+
+
 def coordination(num_calls: int = 300) -> dict[str, float]:
     """Returns what the head does for one reader and one trainer, in seconds and bytes."""
     pipe = jobs.arrays_of(4096, 64 * 64)
@@ -159,10 +90,6 @@ def coordination(num_calls: int = 300) -> dict[str, float]:
         batches = iter(feed)
         next(batches)
         first = time.monotonic()
-        feed.add_readers(1)
-        second = time.monotonic()
-        feed.add_readers(5)
-        added = time.monotonic()
         known = ray.get(feed._head.known.remote())
         report = batches._report(1.0, 0.5, known.layout.version)
         reports = time.monotonic()
@@ -180,8 +107,7 @@ def coordination(num_calls: int = 300) -> dict[str, float]:
         "reader_start_s": first - started,
         "report_s": (reported - reports) / num_calls,
         "known_s": (asked - reported) / num_calls,
-        # Both calls export the class of readers, which many are started with once.
-        "add_s": max((added - second) - (second - first), 0.0) / 4,
+        "add_s": adding(),
         "handle_s": handle_s,
         "handle_bytes": told[0] // len(known.readers),
         "place_bytes": state,
@@ -195,8 +121,7 @@ def actors(num_rounds: int) -> dict[str, Any]:
         pipe = jobs.waiting(0.02, 1 << 18, 128 * num_readers)
         rates = []
         for _ in range(num_rounds):
-            _, seconds, count = through_ray(pipe, num_readers, 0.01)
-            rates.append(count / 16 / seconds)
+            rates.append(through_ray(pipe, num_readers, 0.01).rate / 16)
         found[str(num_readers)] = statistics.median(rates)
     return found
 
@@ -237,7 +162,7 @@ def main() -> None:
     )
     context = ray.data.DataContext.get_current()
     context.enable_progress_bars = False
-    found: dict[str, Any] = {"cores": os.cpu_count(), "rounds": rounds}
+    found: dict[str, Any] = {"cores": os.cpu_count(), "rounds": {}, "loads": {}}
     if arguments.json is not None and arguments.json.exists():
         found = json.loads(arguments.json.read_text())
     with tempfile.TemporaryDirectory() as directory:
@@ -255,6 +180,7 @@ def main() -> None:
             if arguments.only is not None and name not in arguments.only:
                 continue
             found[name] = run()
+            found["rounds"][name], found["loads"][name] = rounds, os.getloadavg()[0]
             print(name, json.dumps(found[name], indent=1), flush=True)
             if arguments.json is not None:
                 arguments.json.write_text(json.dumps(found, indent=1) + "\n")

@@ -11,10 +11,21 @@ from PIL import Image
 import headrace as hr
 from headrace.records import TFRecordWriter
 
-__all__ = ["JOBS", "arrays_of", "digits", "make_digits", "make_photos", "photos", "waiting"]
+__all__ = [
+    "JOBS",
+    "arrays_of",
+    "digits",
+    "make_digits",
+    "make_photos",
+    "photos",
+    "records_of",
+    "waiting",
+]
 
 NUM_DIGITS = 60_000
 NUM_PHOTOS = 600
+# Each photo has so many files.
+NUM_COPIES = 4
 
 
 @hr.native
@@ -71,7 +82,8 @@ def make_photos(directory: Path) -> None:
         noisy = (scene + rng.normal(0, 6, scene.shape)).clip(0, 255).astype(np.uint8)
         file = io.BytesIO()
         Image.fromarray(noisy).save(file, "JPEG", quality=90)
-        (home / f"{number:04}.jpg").write_bytes(file.getvalue())
+        for copy in range(NUM_COPIES):
+            (home / f"{copy}-{number:04}.jpg").write_bytes(file.getvalue())
 
 
 def records_of(data: bytes) -> Iterator[bytes]:

@@ -24,7 +24,8 @@ class Constants:
         byte_s: What each byte of it costs: copied into the object store, mapped again.
         reader_start_s: From the start of a reader's process to its first batch.
         report_s: What the head does for a report.
-        known_s: What it does for a trainer that joins, for few readers.
+        known_s: What it does for a trainer that joins, for few readers, and for a reader that asks
+            for the pipeline.
         add_s: What the head does to start a reader.
         handle_bytes: What a trainer is told of each reader.
         handle_s: What the head does for each reader that it tells of.
@@ -141,8 +142,9 @@ class _Simulation:
         # The head starts all readers; their processes start side by side.
         started = self.head.serve(0.0, constants.add_s * setting.num_readers)
         for index, reader in enumerate(self.readers):
-            reader.free_at = started + constants.reader_start_s * self.random.uniform(0.8, 1.2)
-            self.at(reader.free_at, lambda now, index=index: self.make(now, index))
+            reader.free_at = math.inf
+            runs = started + constants.reader_start_s * self.random.uniform(0.8, 1.2)
+            self.at(runs, lambda now, index=index: self.begin(now, index))
         for trainer in range(setting.num_trainers):
             # It is told of those that it has to ask.
             num_told = setting.num_readers // math.gcd(setting.num_readers, setting.num_trainers)
@@ -161,6 +163,12 @@ class _Simulation:
             longest_stand_s=max(b - a for a, b in pairwise(times)),
             balance=max(work) * len(work) / sum(work),
         )
+
+    def begin(self, now: float, index: int) -> None:
+        """Lets a reader whose process runs ask the head for the pipeline."""
+        reader = self.readers[index]
+        reader.free_at = self.head.serve(now, self.constants.known_s)
+        self.at(reader.free_at, lambda time: self.make(time, index))
 
     def report(self, now: float, trainer: int) -> None:
         when = now + self.setting.reports_s * self.random.uniform(0.9, 1.1)

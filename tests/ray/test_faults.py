@@ -4,12 +4,14 @@ import json
 import os
 import random
 import signal
+import time
 
 import pytest
 import ray
 from tests.ray.conftest import STORE_BYTES, images, numbers_of
 
 import headrace.ray as hray
+from headrace.errors import UnavailableError
 
 NUM_KILLS = int(os.environ.get("HEADRACE_RAY_KILLS", "25"))
 
@@ -134,6 +136,81 @@ def test_a_node_is_lost(nodes, cpus):
         left = nodes_of(feed)
         assert lost not in left.values()
         assert len(left) == (3 if cpus == 1 else 2)
+
+
+GONE = r"batches: the head of the readers is gone.*Call serve again"
+
+
+def goes_on_after(given, batches, pipe):
+    """Serves again, and compares what came with one machine, up to some batches further."""
+    expected = iter(pipe)
+    with hray.serve(pipe, num_readers=2) as feed, feed.batches(state=batches.state()) as rest:
+        given += [next(rest)["number"].tolist() for _ in range(50)]
+    assert given == [next(expected)["number"].tolist() for _ in given]
+
+
+def test_a_head_is_killed(cluster):
+    pipe = images(100_000)
+    given = []
+    with hray.serve(pipe, num_readers=2) as feed:
+        batches = feed.batches(credit_bytes=1 << 20)
+        given += [next(batches)["number"].tolist() for _ in range(50)]
+        ray.kill(feed._head)
+        with pytest.raises(UnavailableError, match=GONE):
+            given.extend(batch["number"].tolist() for batch in batches)
+        with pytest.raises(UnavailableError, match=GONE):
+            feed.batches()
+        with pytest.raises(UnavailableError, match="num_readers: the head"):
+            _ = feed.num_readers
+    goes_on_after(given, batches, pipe)
+
+
+def test_a_batch_is_given_whose_report_finds_no_head(cluster):
+    pipe = images(4000)
+    given = []
+    with hray.serve(pipe, num_readers=2) as feed:
+        batches = feed.batches(credit_bytes=1 << 20)
+        given += [next(batches)["number"].tolist() for _ in range(20)]
+        made = [asked.answer for asked in batches._window.under_way.values()]
+        assert len(ray.wait(made, num_returns=len(made), timeout=60)[0]) == len(made)
+        ray.kill(feed._head)
+        batches._answer = feed._head.report.remote(batches._report_now())
+        assert ray.wait([batches._answer], timeout=60)[0]
+        given.append(next(batches)["number"].tolist())
+        with pytest.raises(UnavailableError, match=GONE):
+            given.extend(batch["number"].tolist() for batch in batches)
+    goes_on_after(given, batches, pipe)
+
+
+@ray.remote(num_cpus=0)
+class Server:
+    """A process that has called `serve`."""
+
+    def __init__(self, pipe):
+        self.feed = hray.serve(pipe, num_readers=3)
+
+    def served(self):
+        return self.feed
+
+
+@pytest.mark.timeout(300)
+def test_the_node_of_the_head_is_lost(nodes):
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy as On  # noqa: PLC0415
+
+    cluster, workers = nodes
+    pipe = images(200_000)
+    given = []
+    strategy = On(workers[0].node_id, soft=False)
+    server = Server.options(scheduling_strategy=strategy).remote(pipe)
+    feed = ray.get(server.served.remote())
+    batches = feed.batches(credit_bytes=1 << 20)
+    given += [next(batches)["number"].tolist() for _ in range(50)]
+    cluster.remove_node(workers[0], allow_graceful=False)
+    begin = time.monotonic()
+    with pytest.raises(UnavailableError, match=GONE):
+        given.extend(batch["number"].tolist() for batch in batches)
+    print(f"lost head: an error after {time.monotonic() - begin:.1f} s, {len(given)} batches")
+    goes_on_after(given, batches, pipe)
 
 
 @pytest.mark.timeout(300)

@@ -168,9 +168,18 @@ def test_a_feed_is_pickled_by_its_handles(feed, pipe):
     assert other.num_readers == 3
 
 
+@hr.native
+def doubled(example):
+    return {"number": example["number"] * 2}
+
+
 def test_what_every_reader_does_for_all_is_said(cluster, caplog):
     numbers = hr.arrays({"number": np.arange(8)})
+    native = numbers.map(doubled)
     for pipe, said in (
+        (native.shuffle(4, seed=1).epochs(2).batch(2), []),
+        (native.shuffle(4, seed=1).filter(bool).batch(2), ["map(doubled), filter(bool)"]),
+        (numbers.map(dict).shuffle(4, seed=1).batch(2), ["map(dict)"]),
         (numbers.map(dict).batch(2), []),
         (numbers.filter(bool).map(dict).batch(2).take(3), ["filter(bool), map(dict), batch(2"]),
     ):

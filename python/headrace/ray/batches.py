@@ -11,11 +11,13 @@ from typing import Any, Final, NamedTuple
 
 import ray
 
+from headrace.errors import UnavailableError
 from headrace.feeding import Ask, Given, Window
 from headrace.pipeline.shares import BEGINNING, Place
 from headrace.pipeline.skipping import Skipped
 from headrace.pipeline.state import check_state
 from headrace.ray.actors import Known, Report
+from headrace.ray.answers import answer_of
 from headrace.ray.strings import as_asked
 
 __all__ = ["FeedBatches", "FeedStatistics", "Part"]
@@ -105,7 +107,8 @@ class FeedBatches:
         self._is_over = False
         node = str(ray.get_runtime_context().get_node_id())
         # Which version it knows does not matter yet, nor how long it has waited.
-        self._known: Known = ray.get(head.join.remote(node, self._report(0.0, 0.0, -1)))
+        report = self._report(0.0, 0.0, -1)
+        self._known: Known = answer_of("batches", head.join.remote(node, report))
         self._ask_ahead()
 
     def __iter__(self) -> "FeedBatches":
@@ -136,7 +139,8 @@ class FeedBatches:
             reader, answer = self._window.under_way[number]
             ready, _ = ray.wait([answer], timeout=self._part.patience_s)
             if not ready:
-                self._learn(ray.get(self._head.missing.remote(reader, self._report_now())))
+                asked = self._head.missing.remote(reader, self._report_now())
+                self._learn(answer_of("batches", asked))
                 continue
             try:
                 return ray.get(answer)  # type: ignore[no-any-return]
@@ -145,7 +149,8 @@ class FeedBatches:
                 raise (error.cause or error) from None
             except ray.exceptions.RayError as error:
                 _LOG.warning("batch %d of %s is asked for again: %s", number, reader, error)
-                self._learn(ray.get(self._head.told.remote(self._report_now())))
+                asked = self._head.told.remote(self._report_now())
+                self._learn(answer_of("batches", asked))
                 if self._window.under_way[number].answer is answer:
                     self._ask(number)
                     self._num_again += 1
@@ -192,8 +197,12 @@ class FeedBatches:
             ready, _ = ray.wait([self._answer], timeout=0)
             if not ready:
                 return
-            known = ray.get(self._answer)
-            self._answer = None
+            answer, self._answer = self._answer, None
+            try:
+                known = answer_of("batches", answer)
+            except UnavailableError:
+                # The batch that was just taken is good. What is missing behind it raises this.
+                return
             if known is not None:
                 self._learn(known)
         now = time.monotonic()

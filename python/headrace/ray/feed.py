@@ -2,18 +2,22 @@
 
 import logging
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 import ray
 from ray import cloudpickle
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+from headrace.errors import UnavailableError
 from headrace.pipeline import stages
 from headrace.pipeline.arguments import checked_int
+from headrace.pipeline.native import NativeFunction
 from headrace.pipeline.pipeline import Pipeline
 from headrace.pipeline.shares import check_shares, work_of_all
 from headrace.pipeline.stages import Stage
 from headrace.ray.actors import Head, Settings
+from headrace.ray.answers import answer_of
 from headrace.ray.batches import FeedBatches, Part
 from headrace.ray.strings import with_buffers
 
@@ -61,7 +65,7 @@ def serve(
     checked_int("serve", "parked_bytes", parked_bytes, 0)
     if autoscale is not None and not 1 <= autoscale[0] <= autoscale[1]:
         raise ValueError(f"serve: autoscale is {autoscale}, expected the fewest and the most.")
-    if functions := [str(stage) for stage in work_of_all(pipe)[1:] if _takes_time(stage)]:
+    if functions := [str(stage) for stage in _done_for_all(pipe) if _takes_time(stage)]:
         _LOG.warning(
             "each reader does %s for all batches, not for its own alone, since what follows goes "
             "by the results; if that is too much, put what makes one example of each, and batch, "
@@ -82,6 +86,35 @@ def serve(
     return Feed(head, has_arrow_strings)
 
 
+def _done_for_all(pipe: Pipeline) -> list[Stage]:
+    """Returns the stages whose work each reader does for all batches.
+
+    Work of the engine waits behind stages that only move rows, until one goes by its results.
+    """
+    done: list[Stage] = []
+    waiting: list[Stage] = []
+    for stage in work_of_all(pipe)[1:]:
+        if isinstance(stage, stages.Map) and isinstance(stage.function, NativeFunction):
+            waiting.append(stage)
+        elif not isinstance(stage, _MOVING):
+            done += [*waiting, stage]
+            waiting = []
+    return done
+
+
+_MOVING: Final = (
+    stages.Epochs,
+    stages.Parse,
+    stages.Prefetch,
+    stages.Rename,
+    stages.Select,
+    stages.Shard,
+    stages.Shuffle,
+    stages.Skip,
+    stages.Take,
+)
+
+
 def _takes_time(stage: Stage) -> bool:
     functions = (stages.Map, stages.Filter, stages.FlatMap, stages.Batch, stages.PaddedBatch)
     return isinstance(stage, functions)
@@ -90,8 +123,8 @@ def _takes_time(stage: Stage) -> bool:
 class Feed:
     """Readers that make batches. Can be given to any process of the cluster.
 
-    The readers end at `close`, at the end of a `with` block, and with the program that has called
-    `serve`.
+    The readers end at `close`, at the end of a `with` block, and with the process that has called
+    `serve`, or its node. Trainers then get an `UnavailableError`.
     """
 
     def __init__(self, head: Any, has_arrow_strings: bool) -> None:
@@ -123,6 +156,9 @@ class Feed:
                 does not answer, others read for it.
 
         Raises:
+            UnavailableError: If the head is gone: the feed was closed, or the process that has
+                called `serve`, or its node, has ended. The iteration raises it, too, at the first
+                batch that does not come any more.
             ValueError: If a number is out of range, or the state is none of this package's.
         """
         checked_int("batches", "world", world, 1)
@@ -141,7 +177,7 @@ class Feed:
     @property
     def num_readers(self) -> int:
         """How many readers there are."""
-        return len(ray.get(self._head.known.remote()).layout.readers)
+        return len(answer_of("num_readers", self._head.known.remote()).layout.readers)
 
     def add_readers(self, count: int) -> None:
         """Starts more readers, from the next batch on that nobody has asked for.
@@ -149,7 +185,8 @@ class Feed:
         Raises:
             ValueError: If `count` is not at least 1.
         """
-        ray.get(self._head.add_readers.remote(checked_int("add_readers", "count", count, 1)))
+        checked_int("add_readers", "count", count, 1)
+        answer_of("add_readers", self._head.add_readers.remote(count))
 
     def remove_readers(self, count: int) -> None:
         """Ends readers, once nobody waits for a batch of theirs.
@@ -158,18 +195,17 @@ class Feed:
             ValueError: If `count` is not at least 1, or none would be left.
         """
         checked_int("remove_readers", "count", count, 1)
-        try:
-            ray.get(self._head.remove_readers.remote(count))
-        except ray.exceptions.RayTaskError as error:
-            raise (error.cause or error) from None
+        answer_of("remove_readers", self._head.remove_readers.remote(count))
 
     def verdict(self) -> str:
         """Returns one sentence: whether trainers wait, and how many readers there should be."""
-        return str(ray.get(self._head.advice.remote()).text)
+        return str(answer_of("verdict", self._head.advice.remote()).text)
 
     def close(self) -> None:
         """Ends all readers. Trainers that are not at their end fail."""
-        ray.get(self._head.close.remote())
+        # Readers whose head is gone have ended.
+        with suppress(UnavailableError):
+            answer_of("close", self._head.close.remote())
         ray.kill(self._head)
 
     def __enter__(self) -> "Feed":

@@ -1,0 +1,36 @@
+"""What the head answers, or that it is gone."""
+
+from typing import Any
+
+import ray
+
+from headrace.errors import UnavailableError
+
+__all__ = ["answer_of"]
+
+
+def answer_of(where: str, asked: Any) -> Any:
+    """Returns what a method of the head returns, and raises what it raises.
+
+    Waits until it is done, or until Ray knows that the head is gone: at once when its process has
+    ended, some twenty seconds after its node was lost.
+
+    Args:
+        where: Who asks, for the error.
+        asked: The reference of the call.
+
+    Raises:
+        UnavailableError: If the head is gone.
+    """
+    try:
+        return ray.get(asked)
+    except ray.exceptions.RayTaskError as error:
+        raise (error.cause or error) from None
+    except ray.exceptions.RayActorError as error:
+        raise UnavailableError(
+            None,
+            None,
+            f"{where}: the head of the readers is gone, and the readers with it, expected both "
+            "until the last batch. They end with close() of the feed, with the process that has "
+            "called serve, and with its node. Call serve again, and go on from the last state.",
+        ) from error
