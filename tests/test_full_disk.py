@@ -142,6 +142,20 @@ def test_an_event_writer_refuses_everything_until_it_is_opened_again(tmp_path):
     assert (sizes, num_files) == ([5000], 2)
 
 
+def test_the_end_of_a_program_does_not_repeat_what_an_event_writer_said(tmp_path):
+    found, stderr = outcomes(
+        tmp_path,
+        """
+        writer = tf.summary.FileWriter("logs")
+        limit(0)
+        found = [attempt(writer.add_graph, tf.get_default_graph()), attempt(writer.flush)]
+        print(json.dumps(found))
+        """,
+    )
+    assert "ResourceExhaustedError" in found[1]
+    assert stderr == ""
+
+
 @pytest.mark.parametrize("size", [1000, 200_000])
 def test_a_file_refuses_everything_until_it_is_opened_again(tmp_path, size):
     found, stderr = outcomes(

@@ -81,8 +81,10 @@ def _command(directory: Path, *arguments: str) -> None:
 
 def convert(directory: Path, seed: int) -> None:
     """Shards of `headrace convert`."""
-    rows = "".join(f"{number},{seed}\n" for number in range(300))
-    (directory / f"table{seed}.csv").write_text(f"a,b\n{rows}")
+    if not seed:
+        for table in (0, 1):
+            rows = "".join(f"{number},{table}\n" for number in range(300))
+            (directory / f"table{table}.csv").write_text(f"a,b\n{rows}")
     _command(
         directory,
         *("convert", f"table{seed}.csv", "out.tfrecord", "--shards", "3", "--overwrite"),

@@ -19,7 +19,7 @@ import weakref
 from collections.abc import Iterator
 from os import PathLike, fspath
 from types import TracebackType
-from typing import ClassVar, Final, SupportsInt
+from typing import ClassVar, Final, NoReturn, SupportsInt
 
 from google.protobuf.message import DecodeError
 
@@ -275,19 +275,25 @@ class _EventFile:
         try:
             self._writer.write(event.SerializeToString())
         except engine.EngineError as error:
-            engine.raise_op_error(error)
+            self._fail(error)
         if time.monotonic() >= self._next_flush:
             self.flush()
 
     def close(self) -> None:
-        self._finalizer()
+        self._finalizer.detach()
+        _close(self._writer)
 
     def flush(self) -> None:
         try:
             self._writer.flush()
         except engine.EngineError as error:
-            engine.raise_op_error(error)
+            self._fail(error)
         self._next_flush = time.monotonic() + self._flush_secs
+
+    def _fail(self, error: engine.EngineError) -> NoReturn:
+        # The file takes nothing more, so the end of the program need not say so again.
+        self._finalizer.detach()
+        engine.raise_op_error(error)
 
 
 def _as_step(global_step: SupportsInt) -> int:

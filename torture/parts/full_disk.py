@@ -1,0 +1,75 @@
+"""Writers on a disk that is full, or becomes full while they write: old files or new ones."""
+
+import subprocess
+import tempfile
+from collections import Counter
+from pathlib import Path
+from random import Random
+
+from torture import small_disk, traced
+from torture.part import Options, Result
+from torture.served_lines import served_lines
+from torture.writers import WRITERS
+from torture.written import files_in, is_named, left_in, wrong_files
+
+_PAGE_BYTES = 4096
+_TRIES = 40
+"""How much room each writer is given one after the other."""
+
+
+def run(options: Options) -> Result:
+    """Lets writers run with less and less room than they need, and some with enough."""
+    result = Result()
+    if not small_disk.is_there():
+        result.failures.append(
+            "no file system may be mounted, expected unshare and user namespaces"
+        )
+        return result
+    counts: Counter[str] = Counter()
+    draws = Random(options.seed)
+    cases = [name for name in WRITERS for _ in range(_TRIES)]
+    with tempfile.TemporaryDirectory() as directory, served_lines():
+        for number, writer in enumerate(draws.sample(cases, options.times(len(cases)))):
+            old = _old(writer, Path(directory))
+            # Two files and what is beside them are on the disk while one replaces the other.
+            num_bytes = sum(len(data) for data in files_in(old).values())
+            free_bytes = draws.randrange(0, num_bytes * 3 // 2 + 16 * _PAGE_BYTES, _PAGE_BYTES)
+            wrong = _wrong(writer, old, free_bytes, Path(directory, str(number)), counts)
+            if wrong is not None:
+                result.failures.append(f"{writer} with {free_bytes} bytes of room: {wrong}"[:600])
+    result.figures.update({words: counts[words] for words in sorted(counts)})
+    return result
+
+
+def _old(writer: str, directory: Path) -> Path:
+    """Returns a directory with the old files of a writer."""
+    place = directory / f"{writer}.old"
+    if not place.exists():
+        place.mkdir()
+        done = traced.run(writer, place, 0)
+        if done.returncode:
+            raise RuntimeError(f"{writer} does not run: {done.stderr}")
+    return place
+
+
+def _wrong(
+    writer: str, old: Path, free_bytes: int, results: Path, counts: Counter[str]
+) -> str | None:
+    """Returns what goes wrong; None if nothing does."""
+    try:
+        written = small_disk.write(writer, old, free_bytes, results)
+    except subprocess.TimeoutExpired:
+        return "a hang"
+    counts["writers that fail" if written.status else "writers that do not"] += 1
+    before, seen, new = (files_in(place) for place in (old, results / "seen", results / "new"))
+    if written.status_again:
+        return f"with room it fails: {written.error_again}"
+    if wrong := wrong_files(writer, before, seen, new):
+        return wrong
+    if written.status and not is_named(written.error):
+        return f"the error does not name the file: {written.error}"
+    # A cache without room is none; what is read comes all the same.
+    if not written.status and seen == before and writer != "cached":
+        return "nothing was written, and nobody said so"
+    left = left_in(results / "seen")
+    return f"temporary files are left: {left}" if left else None
