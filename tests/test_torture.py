@@ -15,7 +15,7 @@ SOAK_SCALE = 0.0003
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", NAMES)
 def test_nothing_goes_wrong_in_a_small_part(name):
-    if name == "write_faults" and not traced.is_there():
+    if name in ("read_faults", "write_faults") and not traced.is_there():
         pytest.skip("strace is not there, or may not trace")
     if name == "full_disk" and not small_disk.is_there():
         pytest.skip("no file system may be mounted in a namespace of one's own")

@@ -1,5 +1,6 @@
 """What a soak reads: files, pipelines over them, and what each of their examples has to be."""
 
+import functools
 import gzip
 import struct
 import tempfile
@@ -94,13 +95,13 @@ def _given_digits(batch: dict[str, Any]) -> tuple[Any, Any]:
     return batch["number"], map(zlib.crc32, pixels)
 
 
-_DIGIT_SUMS: list[int] = []
+@functools.cache
+def _digit_sums() -> list[int]:
+    return [zlib.crc32(row) for row in _pixels()]
 
 
 def _sum_of_digit(number: int) -> int:
-    if not _DIGIT_SUMS:
-        _DIGIT_SUMS.extend(zlib.crc32(row) for row in _pixels())
-    return _DIGIT_SUMS[number]
+    return _digit_sums()[number]
 
 
 def _write_photos(directory: Path) -> dict[str, bytes]:

@@ -15,11 +15,12 @@ from tests.storage.server import Server
 import headrace as hr
 import headrace.tf1 as tf
 from headrace import checkpoint
+from headrace.cli.content.files import files_of
 from headrace.protos import Example
 from torture.formats import FORMATS, Format, number_in
 from torture.taking import DATA_ERRORS
 
-__all__ = ["Subject", "subjects"]
+__all__ = ["Subject", "listings", "pipelines", "subjects"]
 
 NUM_EXAMPLES = 60
 _SIDE = 24
@@ -43,6 +44,7 @@ class Subject:
         slack_bytes: How many bytes behind such a place count as the end, too.
         errors: What may be raised.
         is_named: Whether the error has to name the file.
+        hides: Errors of the system that count as "there is nothing", as in TensorFlow.
     """
 
     name: str
@@ -56,6 +58,7 @@ class Subject:
     slack_bytes: int = 0
     errors: tuple[type[BaseException], ...] = DATA_ERRORS
     is_named: bool = True
+    hides: tuple[str, ...] = ()
 
     def num_intact(self, changed: int) -> int:
         """Returns how many values end before the first byte that was changed."""
@@ -74,27 +77,28 @@ def subjects(directory: Path, server: Server) -> list[Subject]:
         directory: Where the files are written.
         server: Gives a file of which a part is kept in the cache on disk.
     """
-    made = [
-        subject
-        for kind in FORMATS.values()
-        if not kind.is_whole
-        for subject in _of_pipelines(kind, directory)
-    ]
-    made += _of_readers(directory)
+    made = [*pipelines(directory, NUM_EXAMPLES), *_of_readers(directory)]
     made += [*_images(directory), *_tensors(directory), _session(directory)]
     return [*made, _events(directory), _state(directory), _kept(directory, server)]
 
 
-def _of_pipelines(kind: Format, directory: Path) -> Iterator[Subject]:
+def pipelines(directory: Path, count: int) -> Iterator[Subject]:
+    """Writes a file of each format with so many examples; yields how pipelines read it."""
+    for kind in FORMATS.values():
+        if not kind.is_whole:
+            yield from _of_pipelines(kind, directory, count)
+
+
+def _of_pipelines(kind: Format, directory: Path, count: int) -> Iterator[Subject]:
     path = directory / kind.name
-    path.write_bytes(kind.encode(range(NUM_EXAMPLES)))
+    path.write_bytes(kind.encode(range(count)))
     pipe = kind.read([str(path)])
 
     def numbers(pipeline: hr.pipeline.Pipeline) -> Iterator[int | None]:
         with iter(pipeline) as examples:
             yield from map(kind.number_of, examples)
 
-    ends = _ends(kind)
+    ends = _ends(kind, count)
     plain = kind.name == "tfrecord"
     yield Subject(
         kind.name,
@@ -119,11 +123,11 @@ def _of_pipelines(kind: Format, directory: Path) -> Iterator[Subject]:
         )
 
 
-def _ends(kind: Format) -> list[int]:
+def _ends(kind: Format, count: int) -> list[int]:
     """Returns where each example ends in a file of the format; none if that says nothing."""
-    if kind.name not in ("tfrecord", "text", "csv", "jsonl", "fixed"):
+    if kind.name not in ("tfrecord", "text", "csv", "jsonl", "fixed") or count > NUM_EXAMPLES:
         return []
-    return [len(kind.encode(range(count + 1))) for count in range(NUM_EXAMPLES)]
+    return [len(kind.encode(range(number + 1))) for number in range(count)]
 
 
 def _of_readers(directory: Path) -> Iterator[Subject]:
@@ -137,7 +141,7 @@ def _of_readers(directory: Path) -> Iterator[Subject]:
             lambda path=path, how=compression: _iterated(path, how),  # type: ignore[misc]
             True,
             may_be_cut=bool(compression),
-            ends=_ends(kind),
+            ends=_ends(kind, NUM_EXAMPLES),
             # As in TensorFlow, fewer bytes than a header has are the end.
             may_end=not compression,
             slack_bytes=11,
@@ -192,7 +196,7 @@ def _read_by(
         numbers,
         covered,
         may_be_cut=path.name == "tfrecord.gz",
-        ends=_ends(kind),
+        ends=_ends(kind, NUM_EXAMPLES),
         may_end=may_end,
         slack_bytes=11,
     )
@@ -363,3 +367,56 @@ def _kept(directory: Path, server: Server) -> Subject:
     list(numbers())
     [path] = (path for path in cache.rglob("*") if path.is_file())
     return Subject("part kept on disk", path, numbers, True, errors=())
+
+
+def listings(directory: Path) -> list[Subject]:
+    """Writes directories of files; returns the ways to find these, and to read what is found.
+
+    What a subject has as its file is a directory that is listed.
+    """
+    root = directory / "tree"
+    for name in ("a", "b", "b/inner"):
+        path = root / name
+        path.mkdir(parents=True)
+        for number in range(3):
+            path.joinpath(f"{number}.txt").write_text(f"{name} {number}\n")
+            _picture().save(path / f"{number}.png")
+    graph = tf.Graph()
+    with graph.as_default():
+        matched = tf.train.match_filenames_once(f"{root}/*/*.txt")
+
+    def lines(pattern: str) -> Iterator[Any]:
+        with iter(hr.text_lines(pattern)) as examples:
+            for example in examples:
+                yield example["text"]
+
+    def images() -> Iterator[Any]:
+        with iter(hr.image_folder(root)) as examples:
+            for example in examples:
+                yield example["path"], int(example["label"])
+
+    def matched_once() -> Iterator[Any]:
+        with tf.Session(graph=graph) as session:
+            session.run(tf.local_variables_initializer())
+            yield from sorted(session.run(matched).tolist())
+
+    def walked() -> Iterator[Any]:
+        for path, names, files in tf.gfile.Walk(str(root)):
+            yield path, sorted(names), sorted(files)
+
+    ways: dict[str, tuple[Callable[[], Iterator[Any]], tuple[str, ...]]] = {
+        "a pattern": (lambda: lines(f"{root}/*/*.txt"), ()),
+        "a pattern of all below": (lambda: lines(f"{root}/**/*.txt"), ()),
+        "a directory": (lambda: lines(f"{root}/b"), ()),
+        "image_folder": (images, ()),
+        "verify": (lambda: iter(files_of("verify", str(root))), ()),
+        "gfile.Glob": (lambda: iter(sorted(tf.gfile.Glob(f"{root}/*/*.txt"))), ("EACCES",)),
+        "match_filenames_once": (matched_once, ("EACCES",)),
+        "gfile.ListDirectory": (lambda: iter(tf.gfile.ListDirectory(f"{root}/b")), ()),
+        "gfile.Walk": (walked, ()),
+    }
+    return [
+        Subject(f"{name}, {path.name}", path, read, True, hides=hides)
+        for name, (read, hides) in ways.items()
+        for path in (root, root / "b", root / "b" / "inner")
+    ]

@@ -1,14 +1,29 @@
 """Programs that strace kills, or whose system calls fail, at one call of a kind after the other."""
 
+import ctypes
+import json
 import os
 import re
 import shutil
 import subprocess
 import sys
+import traceback
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
-__all__ = ["WRITING", "counted", "has_hit", "is_there", "run"]
+__all__ = [
+    "READING",
+    "WRITING",
+    "calls_in",
+    "counted",
+    "has_hit",
+    "in_child",
+    "is_closed_again",
+    "is_there",
+    "run",
+]
 
 # All calls that change files.
 WRITING = (
@@ -16,7 +31,16 @@ WRITING = (
     *("renameat2", "unlink", "unlinkat", "mkdir", "mkdirat", "rmdir", "fchmod", "linkat"),
     *("copy_file_range", "sendfile", "utimensat"),
 )
+# These come for other files, too, which are read.
+OPENING = ("openat", "close")
+# All calls that find, open and read them.
+READING = (
+    *("open", "openat", "stat", "lstat", "fstat", "newfstatat", "statx", "readlink", "getdents64"),
+    *("read", "pread64", "readv", "preadv", "preadv2", "lseek", "mmap", "fadvise64", "close"),
+)
 _SECONDS = 120
+_PR_SET_PTRACER = 0x59616D61
+_ANYBODY = -1
 
 
 def is_there() -> bool:
@@ -45,11 +69,70 @@ def run(
     command = [sys.executable, "-m", "torture.writers", writer, str(directory), str(seed)]
     if inject is not None:
         trace = ["-f", "-y", "-qq", "-o", str(directory.with_suffix(".trace"))]
-        command = ["strace", *trace, "-e", f"trace={','.join(WRITING)}", *inject.split(), *command]
+        calls = ",".join((*WRITING, *OPENING))
+        command = ["strace", *trace, "-e", f"trace={calls}", *inject.split(), *command]
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": os.getcwd()}
     return subprocess.run(
         command, capture_output=True, text=True, timeout=_SECONDS, check=False, env=environment
     )
+
+
+def in_child(function: Callable[[], Any], path: Path, inject: str, trace: Path) -> Any:
+    """Calls a function in a child of this process, while strace watches its calls about a path.
+
+    Args:
+        function: What it returns has to fit into JSON.
+        path: Calls that have nothing to do with it are left alone.
+        inject: What strace does, in its own words; empty for nothing.
+        trace: Where strace writes the calls.
+
+    Returns:
+        What the function returned.
+
+    Raises:
+        RuntimeError: If the child or strace does not do what it should.
+    """
+    to_child, go = os.pipe()
+    answer, from_child = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(go)
+        os.close(answer)
+        _answer(function, to_child, from_child)
+    os.close(to_child)
+    os.close(from_child)
+    calls = ["-e", f"trace={','.join(READING)}", "-P", str(path)]
+    command = ["strace", "-f", "-o", str(trace), "-p", str(child), *calls, *inject.split()]
+    with (
+        open(answer, "rb") as answered,
+        subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as strace,
+    ):
+        assert strace.stderr is not None
+        attached = strace.stderr.readline()
+        os.close(go)
+        data = answered.read()
+        _, status = os.waitpid(child, 0)
+        said = attached + strace.stderr.read()
+    if "attached" not in attached or strace.returncode or not data:
+        code = os.waitstatus_to_exitcode(status)
+        raise RuntimeError(f"the child ended with {code}, strace with {strace.returncode}: {said}")
+    return json.loads(data)
+
+
+def _answer(function: Callable[[], Any], begin: int, out: int) -> None:
+    """Waits for the end of a pipe, and writes what a function returns to another."""
+    # Where only a process's parents may trace it, strace beside it is let in by this.
+    ctypes.CDLL(None).prctl(_PR_SET_PTRACER, _ANYBODY, 0, 0, 0)
+    code = 1
+    try:
+        os.read(begin, 1)
+        with open(out, "w", closefd=False) as file:
+            json.dump(function(), file)
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(code)
 
 
 def has_hit(directory: Path) -> bool:
@@ -57,15 +140,58 @@ def has_hit(directory: Path) -> bool:
 
     Others wake threads or write to the terminal.
     """
-    trace = directory.with_suffix(".trace").read_text()
-    return any("(INJECTED)" in line and str(directory) in line for line in trace.splitlines())
+    return _hit(directory) is not None
 
 
-def counted(writer: str, directory: Path) -> dict[str, int]:
-    """Returns how many calls of each kind a writer makes, in the thread that makes most."""
+def is_closed_again(directory: Path) -> bool:
+    """Returns whether a close failed in the last run, and nothing was written since another."""
+    lines = _lines_about(directory, directory.with_suffix(".trace"))
+    hit = _hit(directory)
+    if hit is None:
+        return False
+    [path] = re.findall(r"close\(\d+<(.*?)>", hit) or [""]
+    before = [line for line in lines[: lines.index(hit)] if f"<{path}>" in line]
+    return bool(path and before) and " close(" in before[-1]
+
+
+def _hit(directory: Path) -> str | None:
+    lines = _lines_about(directory, directory.with_suffix(".trace"))
+    return next((line for line in lines if "(INJECTED)" in line), None)
+
+
+def _lines_about(directory: Path, trace: Path) -> list[str]:
+    return [line for line in trace.read_text().splitlines() if str(directory) in line]
+
+
+def counted(writer: str, directory: Path) -> dict[str, list[int]]:
+    """Returns which calls of each kind a writer makes, counted from 1 for each thread by itself.
+
+    Of those that open and close files, only those of files in the directory that are written.
+    """
     run(writer, directory, 1, inject="")
-    trace = directory.with_suffix(".trace").read_text()
-    calls = Counter(re.findall(r"^(\d+) +(\w+)\(", trace, re.MULTILINE))
+    trace = directory.with_suffix(".trace")
+    numbers = {call: list(range(1, count + 1)) for call, count in calls_in(trace).items()}
+    return {**numbers, **{call: _about(directory, call, trace) for call in OPENING}}
+
+
+def _about(directory: Path, call: str, trace: Path) -> list[int]:
+    """Returns the numbers of the calls of a kind that are about a file that is written."""
+    text = trace.read_text()
+    written = re.findall(r"O_(?:WRONLY|RDWR).* = \d+<(.*?)>$", text, re.MULTILINE)
+    paths = {path for path in written if path.startswith(str(directory))}
+    seen: Counter[str] = Counter()
+    numbers = set()
+    for line in text.splitlines():
+        if found := re.match(rf"(\d+) +{call}\(", line):
+            seen[found[1]] += 1
+            if any(f"<{path}>" in line for path in paths):
+                numbers.add(seen[found[1]])
+    return sorted(numbers)
+
+
+def calls_in(trace: Path) -> dict[str, int]:
+    """Returns how many calls of each kind strace saw, in the thread that made most."""
+    calls = Counter(re.findall(r"^(\d+) +(\w+)\(", trace.read_text(), re.MULTILINE))
     most: dict[str, int] = {}
     for (_, name), count in calls.items():
         most[name] = max(most.get(name, 0), count)

@@ -25,6 +25,8 @@ _ERRORS = {
     "renameat2": ("EIO",),
     "ftruncate": ("EIO",),
     "mkdir": ("ENOSPC", "EACCES"),
+    "openat": ("ENOSPC", "EACCES", "EMFILE", "EROFS"),
+    "close": ("EIO",),
 }
 
 
@@ -48,8 +50,8 @@ def run(options: Options) -> Result:
 def _cases(writer: str, directory: Path) -> Iterator[tuple[str, str, int, str | None]]:
     """Yields the writer, a call of it, which one, and the error; None to be killed there."""
     place = _old(writer, directory)
-    for call, count in traced.counted(writer, place).items():
-        for number in range(1, count + 1):
+    for call, numbers in traced.counted(writer, place).items():
+        for number in numbers:
             for error in (None, *_ERRORS.get(call, ())):
                 yield writer, call, number, error
 
@@ -82,6 +84,7 @@ def _try(
     how = f"error={error}" if error else "signal=KILL"
     try:
         done = traced.run(writer, place, 1, f"-e inject={call}:{how}:when={number}")
+        is_again = traced.is_closed_again(place)
         seen, left = files_in(place), left_in(place)
         again = traced.run(writer, place, 1)
     except subprocess.TimeoutExpired:
@@ -98,14 +101,21 @@ def _try(
     counts[kind] += 1
     counts["temporary files left by kills"] += len(left)
     wrong = wrong_files(writer, old, seen, files_in(place))
-    if wrong is None and not error and done.returncode != -signal.SIGKILL:
+    if writer == "cached" and not error and done.returncode == 0:
+        # How often the times of its files are set depends on how fast it is.
+        counts["kills"] -= 1
+        counts["calls that did not come again"] += 1
+    elif wrong is None and not error and done.returncode != -signal.SIGKILL:
         wrong = f"it was not killed: {done.returncode} {done.stderr}"
     if wrong is None and not all(name.startswith(".") for name in left):
         wrong = f"patterns and directories find {left}"
     if wrong is None and again.returncode:
         wrong = f"the next writer fails: {again.stderr}"
-    if wrong is None and is_of_file and done.returncode == 0 and seen == old:
+    is_silent = is_of_file and done.returncode == 0
+    if wrong is None and is_silent and seen == old:
         wrong = "nothing was written, and nobody said so"
+    if wrong is None and is_silent and call == "close" and not is_again:
+        wrong = "it was not closed, and nobody said so"
     if wrong is None and is_of_file and done.returncode and not is_named(done.stderr):
         wrong = f"the error does not name the file: {done.stderr}"
     if wrong is None and left_in(place) and (error or writer == "convert"):

@@ -62,7 +62,7 @@ pub fn in_order_and_shuffled(format: Arc<dyn Format>, file: &File, is_shuffled: 
     if is_shuffled && is_plain && error.is_none() {
         let (again, failure) = shuffled(format, &file.origin());
         assert!(failure.is_none(), "only a shuffle fails: {failure:?}");
-        assert!(records == again, "a shuffle gives {} records, reading in order {}", again.len(), records.len());
+        assert!(records == again, "a shuffle gives {again:?}, reading in order {records:?}");
     }
 }
 

@@ -5,9 +5,8 @@ use crate::error::IntoPython;
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::atomic_file;
 use headrace_engine::files::name::FileName;
-use headrace_engine::files::output::Output;
+use headrace_engine::files::output::{Output, WrittenFile};
 use pyo3::prelude::*;
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::sync::{Mutex, PoisonError};
 
@@ -21,7 +20,7 @@ pub struct AtomicFile {
 
 struct Open {
     file: atomic_file::AtomicFile,
-    output: BufWriter<Output<File>>,
+    output: BufWriter<Output<WrittenFile>>,
 }
 
 #[pymethods]

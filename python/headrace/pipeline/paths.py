@@ -1,12 +1,12 @@
 """The files that a source reads."""
 
-import glob
 import os
 from collections.abc import Iterable, Iterator
 from typing import Final, TypeAlias
 
 from headrace import storage
 from headrace.errors import NotFoundError
+from headrace.pipeline.listing import files_in, is_directory, is_pattern, matching
 
 __all__ = ["Paths", "as_paths", "check_compression", "find_files"]
 
@@ -55,6 +55,7 @@ def find_files(where: str, paths: Iterable[str]) -> list[bytes]:
 
     Raises:
         NotFoundError: If a path does not exist, or nothing matches a pattern.
+        OpError: If a directory that may hold some of the files cannot be listed.
     """
     paths = list(map(storage.local_path, paths))
     remote = [path for path in paths if storage.is_remote(path)]
@@ -84,16 +85,15 @@ def _remote_files(where: str, urls: list[str]) -> Iterator[tuple[str, list[str]]
 
 
 def _files_of(where: str, path: str) -> list[str]:
-    if os.path.isdir(path):
-        names = sorted(entry.name for entry in os.scandir(path) if entry.is_file())
-        found = [os.path.join(path, name) for name in names if not name.startswith(".")]
-        what = "there are no files in this directory"
-    elif os.path.lexists(path):
-        return [path]
-    else:
-        found = sorted(file for file in glob.glob(path, recursive=True) if not os.path.isdir(file))
-        is_pattern = glob.has_magic(path)
-        what = "no file matches this pattern" if is_pattern else "there is no such file"
+    match is_directory(path):
+        case True:
+            found, what = files_in(path), "there are no files in this directory"
+        case False:
+            return [path]
+        case None if is_pattern(path):
+            found, what = matching(path), "no file matches this pattern"
+        case None:
+            found, what = [], "there is no such file"
     if not found:
         raise NotFoundError(
             None,

@@ -5,7 +5,7 @@
 //! on this machine, and is uploaded; storages replace a file as a whole.
 
 use crate::files::name::FileName;
-use crate::files::output::{Output, open_in_place};
+use crate::files::output::{Output, WrittenFile, open_in_place};
 use crate::files::storage;
 use std::collections::hash_map::RandomState;
 use std::ffi::{OsStr, OsString};
@@ -44,7 +44,7 @@ impl AtomicFile {
     ///
     /// Pipes and devices are written directly, and so is a file in a directory where no files may be created. A
     /// symbolic link stays and its target is replaced.
-    pub fn create(name: &FileName) -> io::Result<(Self, Output<File>)> {
+    pub fn create(name: &FileName) -> io::Result<(Self, Output<WrittenFile>)> {
         match name.url() {
             Some(url) => Self::to_upload(url),
             None => Self::at(&name.path()),
@@ -52,14 +52,14 @@ impl AtomicFile {
     }
 
     /// A file on this machine that will be uploaded each time it is published.
-    fn to_upload(url: &str) -> io::Result<(Self, Output<File>)> {
+    fn to_upload(url: &str) -> io::Result<(Self, Output<WrittenFile>)> {
         storage::storage().and_then(|storage| storage.check_writable(url)).map_err(storage::as_io)?;
         let (temporary, file) = create_temporary(&std::env::temp_dir().join("headrace-upload"))?;
         let target = Target::Url { url: url.into(), uploaded: None };
-        Ok((Self { target, temporary: Some(temporary) }, Output::new(file)))
+        Ok((Self { target, temporary: Some(temporary) }, Output::new(WrittenFile::new(file))))
     }
 
-    fn at(path: &Path) -> io::Result<(Self, Output<File>)> {
+    fn at(path: &Path) -> io::Result<(Self, Output<WrittenFile>)> {
         let path = without_links(path)?;
         if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
             return Err(ErrorKind::IsADirectory.into());
@@ -75,16 +75,16 @@ impl AtomicFile {
             Ok((temporary, file)) => {
                 let this = Self { target: Target::Path(path), temporary: Some(temporary) };
                 existing.map_or(Ok(()), |metadata| file.set_permissions(metadata.permissions()))?;
-                Ok((this, Output::new(file)))
+                Ok((this, Output::new(WrittenFile::new(file))))
             }
             Err(error) if error.kind() == ErrorKind::PermissionDenied && existing.is_some() => Self::in_place(path),
             Err(error) => Err(error),
         }
     }
 
-    fn in_place(path: PathBuf) -> io::Result<(Self, Output<File>)> {
+    fn in_place(path: PathBuf) -> io::Result<(Self, Output<WrittenFile>)> {
         let file = open_in_place(&path)?;
-        Ok((Self { target: Target::Path(path), temporary: None }, Output::new(file)))
+        Ok((Self { target: Target::Path(path), temporary: None }, Output::new(WrittenFile::new(file))))
     }
 
     /// Whether it is written under its own name, such as a pipe, for whose reader a write may have to wait.
@@ -100,7 +100,7 @@ impl AtomicFile {
         }
     }
 
-    /// Renames the file to its final name, unless that was done. A remote file is uploaded as far as it is written; more
+    /// Renames the file to its final name, unless that was done. Its output has to be flushed before. A remote file is uploaded as far as it is written; more
     /// may be written then, and published again.
     pub fn publish(&mut self) -> io::Result<()> {
         let Some(temporary) = &self.temporary else { return Ok(()) };
@@ -198,6 +198,7 @@ mod tests {
         fn write(&self, name: &str, data: &str) -> io::Result<()> {
             let (mut file, mut output) = AtomicFile::at(&self.0.join(name))?;
             output.write_all(data.as_bytes())?;
+            output.flush()?;
             file.publish()
         }
 

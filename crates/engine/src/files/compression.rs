@@ -173,7 +173,7 @@ impl<W: Write> Deflate<W> {
     pub fn finish(&mut self) -> io::Result<()> {
         match self {
             Self::Plain(output) => output.flush(),
-            Self::Compressed(output) => output.try_finish(),
+            Self::Compressed(output) => output.try_finish().and_then(|()| output.get_mut().flush()),
         }
     }
 }

@@ -57,6 +57,36 @@ fn open_pipe(path: &Path) -> io::Result<File> {
     }
 }
 
+/// A file that is written. A flush reports what the system would only say at its end.
+///
+/// Network file systems may send data when a file is closed, and say only then that there was no room. Each close of a
+/// duplicate does the same, and dropping a `File` tells nobody.
+pub struct WrittenFile(File);
+
+impl WrittenFile {
+    /// Writes to `file`.
+    pub fn new(file: File) -> Self {
+        Self(file)
+    }
+
+    /// Waits until the data are on the disk.
+    pub fn sync_data(&self) -> io::Result<()> {
+        self.0.sync_data()
+    }
+}
+
+impl Write for WrittenFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        #[cfg(unix)]
+        nix::unistd::close(self.0.try_clone()?)?;
+        Ok(())
+    }
+}
+
 /// An output that signals do not interrupt, unless they end the run, and that refuses all writes after the first failure.
 ///
 /// The layers above (buffers, compression) repeat failed writes, at the latest when they are dropped. Such data would

@@ -5,7 +5,7 @@ use crate::error::{Code, Error, Result};
 use crate::files::atomic_file::{AtomicFile, INCOMPLETE};
 use crate::files::compression::{Compression, Deflate};
 use crate::files::name::FileName;
-use crate::files::output::Output;
+use crate::files::output::{Output, WrittenFile};
 use std::fs::File;
 use std::io::{self, BufWriter, IntoInnerError, Write};
 
@@ -35,7 +35,7 @@ use std::io::{self, BufWriter, IntoInnerError, Write};
 /// # std::fs::remove_file(path).expect("the file is there");
 /// # headrace_engine::error::Result::Ok(())
 /// ```
-pub struct TfRecordWriter<W: Write = Output<File>> {
+pub struct TfRecordWriter<W: Write = Output<WrittenFile>> {
     name: FileName,
     output: BufWriter<Deflate<W>>,
     /// `None` if the records are written under the final name.
@@ -61,7 +61,7 @@ impl TfRecordWriter {
             };
         }
         let output = File::create_new(name.path()).map_err(|error| Error::io(name.text(), &error))?;
-        Self::new(name, Output::new(output), None, Compression::None, None)
+        Self::new(name, Output::new(WrittenFile::new(output)), None, Compression::None, None)
     }
 }
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 
 from headrace import storage
+from headrace.pipeline.listing import files_below, is_directory
 from headrace.pipeline.paths import find_files
 
 __all__ = ["files_of"]
@@ -19,15 +19,10 @@ def files_of(command: str, argument: str) -> list[str]:
 
     Raises:
         NotFoundError: If there are none.
+        OpError: If a directory cannot be listed.
     """
-    if not storage.is_remote(argument) and os.path.isdir(argument):
-        found = list(_below(argument))
+    if not storage.is_remote(argument) and is_directory(argument):
+        found = list(files_below(argument))
         if found:
             return found
     return [os.fsdecode(path) for path in find_files(command, [argument])]
-
-
-def _below(directory: str) -> Iterator[str]:
-    for path, names, files in os.walk(directory, followlinks=True):
-        names[:] = sorted(name for name in names if not name.startswith("."))
-        yield from (os.path.join(path, file) for file in sorted(files) if file[0] != ".")

@@ -11,6 +11,7 @@ from headrace import engine, storage
 from headrace.errors import NotFoundError
 from headrace.os_errors import os_errors
 from headrace.pipeline.elements import Spec
+from headrace.pipeline.listing import files_below
 from headrace.pipeline.pipeline import Pipeline
 from headrace.pipeline.source import Source, SourcePlan
 
@@ -117,11 +118,7 @@ def _walk(directory: str) -> Iterator[str]:
     if storage.is_remote(directory):
         yield from _remote_images(directory)
         return
-    for path, names, files in os.walk(directory, followlinks=True):
-        names[:] = sorted(name for name in names if not name.startswith("."))
-        for file in sorted(files):
-            if _is_image(file):
-                yield os.path.join(path, file)
+    yield from (path for path in files_below(directory) if _is_image(os.path.basename(path)))
 
 
 def _remote_images(directory: str) -> Iterator[str]:

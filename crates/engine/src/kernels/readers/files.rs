@@ -49,6 +49,7 @@ fn write_file(name: &FileName, contents: &[u8]) -> io::Result<()> {
     }
     let (mut file, mut output) = AtomicFile::create(name)?;
     output.write_all(contents)?;
+    output.flush()?;
     file.publish()
 }
 

@@ -1,0 +1,134 @@
+"""Directories and patterns: everything in them is found, or an error says what cannot be."""
+
+import glob
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from tests.cli.files import call
+from tests.privileges import unprivileged
+
+import headrace as hr
+from headrace import errors
+from headrace.pipeline.listing import files_below, matching
+
+# Links among them: to a file, to a directory beside, back up, to themselves, and to nothing.
+LINKS = {
+    "link": "a/1.txt",
+    "a/beside": "../b",
+    "b/up": "..",
+    "b/self": "self",
+    "nowhere.txt": "gone",
+}
+NAMES = (
+    *("a/1.txt", "a/2.txt", "a/.hidden.txt", "b/1.txt", "b/c/d/3.txt", "b/c/[x].txt"),
+    *(".hidden/1.txt", "top.txt", "A.txt"),
+)
+PATTERNS = (
+    *(
+        "*",
+        "*.txt",
+        "[a-b]",
+        "*/1.txt",
+        "a/*",
+        "./*.txt",
+        "?/?.txt",
+        "a//*.txt",
+        "*/",
+        "no/*",
+        "*/.*",
+    ),
+    *(
+        ".*/*",
+        "b/c/[[]x].txt",
+        "b/c/[!x].txt",
+        "b/c/*/*.txt",
+        "*/c/*/",
+        "top.txt/*",
+        "b/**",
+        "a/**/*",
+    ),
+    *("b/c/**/3.txt", "b/c/**/**/*.txt", "**b", "a/[", "[]a]*"),
+)
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """Some files and links."""
+    for name in NAMES:
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{name}\n")
+    for name, target in LINKS.items():
+        (tmp_path / name).symlink_to(target)
+    tmp_path.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def forbidden(here):
+    """A directory that may not be listed, by nobody."""
+    shutil.rmtree("a")
+    path = here / "b" / "forbidden"
+    path.mkdir(mode=0)
+    with unprivileged():
+        yield "b/forbidden"
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("is_absolute", [False, True])
+def test_a_pattern_matches_what_python_finds(here, pattern, is_absolute):
+    if "**" in pattern:
+        # Python goes round in such links.
+        Path("b/up").unlink()
+    text = f"{here}/{pattern}" if is_absolute else pattern
+    expected = {path for path in glob.glob(text, recursive=True) if not os.path.isdir(path)}
+    assert matching(text) == sorted(expected)
+
+
+def test_links_that_lead_back_up_are_not_followed(here):
+    found = ["a/1.txt", "a/beside/1.txt", "b/1.txt"]
+    assert matching("**/1.txt") == found
+    assert [path for path in files_below("") if path.endswith("1.txt")] == found
+
+
+def test_files_come_before_those_of_directories_below():
+    shutil.rmtree("a")
+    assert list(files_below(".")) == [
+        *("./A.txt", "./link", "./nowhere.txt", "./top.txt"),
+        *("./b/1.txt", "./b/self", "./b/c/[x].txt", "./b/c/d/3.txt"),
+    ]
+
+
+@pytest.mark.parametrize("pattern", ["b/*/*.txt", "b/**/*.txt", "[b]/forbidden/*"])
+def test_a_directory_that_may_not_be_listed_is_an_error(forbidden, pattern):
+    text = f"{forbidden}; Permission denied. Its files would be missing without it; see that it can"
+    with pytest.raises(errors.PermissionDeniedError, match=text):
+        list(hr.text_lines(pattern))
+
+
+def test_a_file_in_such_a_directory_is_not_said_to_be_missing(forbidden):
+    with pytest.raises(errors.PermissionDeniedError, match=f"{forbidden}/x; Permission denied"):
+        list(hr.text_lines(f"{forbidden}/x"))
+
+
+def test_an_image_folder_names_a_directory_that_may_not_be_listed(forbidden):
+    with pytest.raises(errors.PermissionDeniedError, match=forbidden):
+        list(hr.image_folder("."))
+
+
+def test_verify_names_a_directory_that_may_not_be_listed(here):
+    # What a command loads is loaded by somebody who may.
+    assert call("verify", "top.txt").exit_code == 0
+    here.joinpath("b", "forbidden").mkdir(mode=0)
+    with unprivileged():
+        done = call("verify", "b")
+    assert done.exit_code == 1
+    assert "b/forbidden; Permission denied" in done.stderr
+
+
+def test_a_link_to_nothing_in_a_directory_is_not_left_out():
+    with pytest.raises(errors.NotFoundError, match=r"nowhere\.txt; No such file"):
+        list(hr.text_lines("."))

@@ -1,0 +1,181 @@
+"""Calls that find, open, read and close files, failing one by one: an error, or all the data."""
+
+import errno
+import functools
+import gc
+import os
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from tests.storage.server import Server
+
+from headrace import errors
+from torture import traced
+from torture.part import Options, Result
+from torture.reading import difference
+from torture.subjects import Subject, listings, pipelines, subjects
+from torture.taking import DATA_ERRORS, words_of
+from torture.watchdog import deadline
+
+# What fails, and how. An interrupted call is made again.
+_ERRORS = {
+    "getdents64": ("EIO", "ESTALE"),
+    "read": ("EIO", "ESTALE", "EINTR"),
+    "pread64": ("EIO", "ESTALE", "EINTR"),
+    "lseek": ("EIO",),
+    "fadvise64": ("EIO",),
+    "close": ("EIO",),
+    "openat": ("EIO", "EACCES", "EMFILE", "ESTALE", "EINTR"),
+}
+_OTHERS = ("EIO", "EACCES", "ESTALE")
+# `ValueError`: a saver does not find the checkpoint.
+_ALLOWED = (
+    *DATA_ERRORS,
+    errors.UnknownError,
+    errors.PermissionDeniedError,
+    OSError,
+    ValueError,
+)
+# As in TensorFlow, whatever the system says.
+_SAYING_MISSING = ("load_checkpoint", "ListDirectory")
+_FEWEST = 20
+_MANY = 20_000
+# Of calls that come very often, so many from the beginning, one in the middle, and the last; strace
+# counts no further than `_MOST`.
+_FIRST = 20
+_MOST = 65_535
+
+
+@dataclass
+class _Case:
+    """A call that fails.
+
+    Attributes:
+        subject: What is read, and how.
+        expected: What comes of it with no fault.
+        num_left: How many more files are open then, of connections.
+        call: The system call.
+        number: Which of those that a thread makes, from 1.
+        error: How it fails.
+    """
+
+    subject: Subject
+    expected: list[Any]
+    num_left: int
+    call: str
+    number: int
+    error: str
+
+    def __str__(self) -> str:
+        return f"{self.subject.name}, {self.call} number {self.number}: {self.error}"
+
+
+def run(options: Options) -> Result:
+    """Lets each call about each file fail, in a child of its own."""
+    result = Result()
+    if not traced.is_there():
+        result.failures.append("strace is not there, or may not trace: apt-get install strace")
+        return result
+    counts: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory() as directory, Server() as server:
+        trace = Path(directory, "trace")
+        cases = list(_cases(Path(directory), server, trace))
+        draws = Random(options.seed)
+        for case in draws.sample(cases, min(len(cases), max(_FEWEST, options.times(len(cases))))):
+            with deadline(str(case)):
+                _try(case, trace, counts, result.failures)
+    result.figures["calls that were to fail"] = counts.total()
+    result.figures.update({words: counts[words] for words in sorted(counts)})
+    return result
+
+
+def _cases(directory: Path, server: Server, trace: Path) -> Iterator[_Case]:
+    small, large = directory / "small", directory / "large"
+    small.mkdir()
+    large.mkdir()
+    for subject in (*subjects(small, server), *pipelines(large, _MANY), *listings(directory)):
+        if not subject.is_named:
+            continue  # the program reads the file itself
+        with deadline(f"{subject.name}, with no fault"):
+            expected = list(subject.read())
+            read = functools.partial(_num_left, subject)
+            num_left = traced.in_child(read, subject.file, "", trace)
+        for call, num_calls in traced.calls_in(trace).items():
+            count = min(num_calls, _MOST)
+            for number in sorted({*range(1, min(count, _FIRST) + 1), count // 2 + 1, count}):
+                for error in _ERRORS.get(call, _OTHERS):
+                    yield _Case(subject, expected, num_left, call, number, error)
+
+
+def _num_left(subject: Subject) -> int:
+    num_open = _num_open()
+    for _ in subject.read():
+        pass
+    gc.collect()
+    return _num_open() - num_open
+
+
+def _try(case: _Case, trace: Path, counts: Counter[str], failures: list[str]) -> None:
+    inject = f"-e inject={case.call}:error={case.error}:when={case.number}"
+    outcome, wrong = traced.in_child(lambda: _judged(case), case.subject.file, inject, trace)
+    if "(INJECTED)" not in trace.read_text():
+        outcome = "did not come again"
+    counts[f"{case.call} with {case.error}: {outcome}"] += 1
+    if wrong is not None:
+        failures.append(f"{case}: {wrong}"[:600])
+
+
+def _judged(case: _Case) -> tuple[str, str | None]:
+    """Reads; returns what came of it, and what is wrong with that, if something is."""
+    num_open = _num_open()
+    values: list[Any] = []
+    failure: BaseException | None = None
+    try:
+        for value in case.subject.read():
+            values.append(value)
+    except BaseException as error:
+        failure = error.with_traceback(None)
+        # They, too, hold frames, and with them what these use.
+        failure.__context__ = failure.__cause__ = None
+    gc.collect()
+    num_left = _num_open() - num_open
+    if case.call != "close" and num_left > case.num_left:
+        return "", f"{num_left} files stay open; {words_of(failure)}"
+    is_prefix = values == case.expected[: len(values)]
+    if failure is not None:
+        wrong = _wrong_error(case, failure)
+        if wrong is None and not is_prefix:
+            wrong = difference(values, case.expected)
+        return "an error", wrong and f"{wrong}: {words_of(failure)}"
+    if values == case.expected:
+        return "whole data", None
+    if case.error in case.subject.hides:
+        return "what cannot be listed is left out, as in TensorFlow", None
+    return "other data", f"{difference(values, case.expected)}, and no error"
+
+
+def _wrong_error(case: _Case, error: BaseException) -> str | None:
+    subject, words = case.subject, words_of(error)
+    is_silent = os.strerror(getattr(errno, case.error)) not in words
+    # Of a checkpoint, its prefix will do.
+    name = re.sub(r"\.(index|data-\d+-of-\d+)$", "", str(subject.file))
+    if not isinstance(error, _ALLOWED):
+        return "an error of another kind"
+    if name not in words:
+        return "the error does not name the file"
+    if case.error == "EINTR" and not subject.file.is_dir():
+        return "an interrupted call is not made again"
+    is_missing = is_silent and isinstance(error, errors.NotFoundError)
+    if is_missing and not any(way in subject.name for way in _SAYING_MISSING):
+        return "what cannot be read is said to be missing"
+    return None
+
+
+def _num_open() -> int:
+    return len(os.listdir("/proc/self/fd"))
