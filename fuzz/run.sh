@@ -11,6 +11,8 @@ set -- "-artifact_prefix=fuzz/artifacts/$target/" -max_len=4096 -timeout=10 -rss
 if [ ! -e "fuzz/fuzz_targets/$target.rs" ]; then
     exec "${PYTHON:-.venv/bin/python}" -m fuzz.python "$target" "$@"
 fi
+# For cmake, if the system has none.
+export PATH="$PATH:$PWD/.venv/bin"
 # With clang, the C code of libjpeg-turbo and zstd is checked as well.
 for clang in clang-21 clang-20 clang-19 clang-18 clang; do
     if command -v "$clang" >/dev/null; then
