@@ -1,4 +1,4 @@
-"""A server with a file of lines, for those who read remote files."""
+"""A server with files of lines, for those who read remote files."""
 
 import os
 from collections.abc import Iterator
@@ -11,8 +11,10 @@ __all__ = ["served_lines"]
 
 @contextmanager
 def served_lines() -> Iterator[None]:
-    """Serves a file of lines as the variable TORTURE_URL of the environment says."""
+    """Serves two files of lines, `0` and `1`, at the URL in the variable TORTURE_URL."""
     with Server() as server:
-        server.files["lines"] = b"".join(b"line %d\n" % number for number in range(120_000))
-        os.environ["TORTURE_URL"] = f"{server.url}/lines"
+        for name in ("0", "1"):
+            lines = (f"line {number} of {name}\n".encode() for number in range(120_000))
+            server.files[name] = b"".join(lines)
+        os.environ["TORTURE_URL"] = server.url
         yield

@@ -101,7 +101,7 @@ def index(directory: Path, seed: int) -> None:
 
 def cached(directory: Path, seed: int) -> None:
     """Parts of remote files that are kept on this machine."""
-    url = os.environ["TORTURE_URL"]
+    url = f"{os.environ['TORTURE_URL']}/{seed}"
     pipe = hr.text_lines(url).options(cache_directory=str(directory / "kept"))
     digest = sum(len(batch["text"]) for batch in pipe.batch(10_000))
     print(json.dumps(digest))

@@ -9,16 +9,16 @@ use crate::file::File;
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use headrace_engine::error::{Error, Result};
+use headrace_engine::files::atomic_file::AtomicFile;
 use headrace_engine::files::storage::{Cache, Version};
 use headrace_engine::sync::Mutex;
 use ring::digest::{Context, SHA256};
 use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 use std::time::SystemTime;
 
@@ -138,23 +138,16 @@ fn trailer(bytes: &[u8]) -> [u8; TRAILER_BYTES] {
 
 /// Keeps a part, and removes others if there are too many.
 fn keep(path: &Path, bytes: &[u8], cache: &Cache) -> io::Result<()> {
-    static NUMBER: AtomicU64 = AtomicU64::new(0);
     let Some(directory) = path.parent() else { return Ok(()) };
     fs::create_dir_all(directory)?;
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let temporary = directory.join(format!(".{}-{number}", std::process::id()));
-    let mut file = fs::File::create(&temporary)?;
-    let written =
-        io::Write::write_all(&mut file, bytes).and_then(|()| io::Write::write_all(&mut file, &trailer(bytes)));
-    match written.and_then(|()| fs::rename(&temporary, path)) {
-        Ok(()) => {}
+    let (mut file, mut output) = AtomicFile::at(path)?;
+    output.write_all(bytes)?;
+    output.write_all(&trailer(bytes))?;
+    output.flush()?;
+    match file.publish() {
         // Another process has needed the room.
         Err(error) if error.kind() == ErrorKind::NotFound => {}
-        Err(error) => {
-            // The first error counts; what is left is removed like parts that nobody uses.
-            fs::remove_file(&temporary).unwrap_or(());
-            return Err(error);
-        }
+        published => published?,
     }
     note_written((bytes.len() + TRAILER_BYTES) as u64, cache)
 }

@@ -59,7 +59,8 @@ impl AtomicFile {
         Ok((Self { target, temporary: Some(temporary) }, Output::new(WrittenFile::new(file))))
     }
 
-    fn at(path: &Path) -> io::Result<(Self, Output<WrittenFile>)> {
+    /// As `create`, for a file on this machine.
+    pub fn at(path: &Path) -> io::Result<(Self, Output<WrittenFile>)> {
         let path = without_links(path)?;
         if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
             return Err(ErrorKind::IsADirectory.into());
