@@ -33,7 +33,8 @@ impl Packed {
     pub fn new(option: u8, data: Vec<u8>) -> Option<Self> {
         let option = usize::from(option);
         let codec = CODECS[option % CODECS.len()];
-        if (option / CODECS.len()).is_multiple_of(2) {
+        // What is told by its content may be compressed as it is.
+        if codec != Codec::ByContent && (option / CODECS.len()).is_multiple_of(2) {
             let num_bytes = data.len();
             let bytes = compressed(codec, data).ok()?;
             return Some(Self { bytes, codec, num_bytes });
