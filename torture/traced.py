@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import traceback
@@ -72,9 +73,21 @@ def run(
         calls = ",".join((*WRITING, *OPENING))
         command = ["strace", *trace, "-e", f"trace={calls}", *inject.split(), *command]
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": os.getcwd()}
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=_SECONDS, check=False, env=environment
-    )
+    # With a group of its own: strace that is killed leaves what it traces.
+    with subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment,
+        start_new_session=True,
+    ) as process:
+        try:
+            output, error = process.communicate(timeout=_SECONDS)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, output, error)
 
 
 def in_child(function: Callable[[], Any], path: Path, inject: str, trace: Path) -> Any:
@@ -166,12 +179,14 @@ def _lines_about(directory: Path, trace: Path) -> list[str]:
 def counted(writer: str, directory: Path) -> dict[str, list[int]]:
     """Returns which calls of each kind a writer makes, counted from 1 for each thread by itself.
 
-    Of those that open and close files, only those of files in the directory that are written.
+    Of those that open and close files, only those of files in the directory that are written. Of a
+    cache's writes as well: with others, which cannot fail, its threads wake each other.
     """
     run(writer, directory, 1, inject="")
     trace = directory.with_suffix(".trace")
     numbers = {call: list(range(1, count + 1)) for call, count in calls_in(trace).items()}
-    return {**numbers, **{call: _about(directory, call, trace) for call in OPENING}}
+    calls = (*OPENING, "write") if writer == "cached" else OPENING
+    return {**numbers, **{call: _about(directory, call, trace) for call in calls}}
 
 
 def _about(directory: Path, call: str, trace: Path) -> list[int]:
