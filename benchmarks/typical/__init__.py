@@ -1,0 +1,1 @@
+"""Work of all kinds: wheels are compiled with a profile of it."""
