@@ -131,9 +131,11 @@ def main(name: str, directory: str, seed: str, count: str) -> None:
             if num_given == int(count) > 0:
                 how = "break"
                 break
+        steps.close()
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # One that comes now finds nothing to end.
     except KeyboardInterrupt:
         how = "Ctrl-C"
-    steps.close()
+        steps.close()
     say({"how": how, "threads": list(left_threads())})
 
 
