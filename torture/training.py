@@ -37,6 +37,34 @@ class Given(NamedTuple):
     state: dict[str, Any] | None
 
 
+class Interrupts:
+    """Ctrl-C as Python has it, but that a line is written as a whole first."""
+
+    def __init__(self) -> None:
+        self._is_writing = False
+        self._has_come = False
+        signal.signal(signal.SIGINT, self._come)
+
+    def say(self, what: dict[str, Any]) -> None:
+        """Writes a line."""
+        self._is_writing = True
+        sys.stdout.write(json.dumps(what) + "\n")
+        sys.stdout.flush()
+        self._is_writing = False
+        if self._has_come:
+            self._has_come = False
+            raise KeyboardInterrupt
+
+    def stop(self) -> None:
+        """From now on, Ctrl-C does nothing."""
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def _come(self, *_: object) -> None:
+        if not self._is_writing:
+            raise KeyboardInterrupt
+        self._has_come = True
+
+
 Steps = Generator[tuple[int, Given | None], None, None]
 
 
@@ -118,6 +146,7 @@ def check_skipped(job: Job, batches: Batches) -> None:
 def main(name: str, directory: str, seed: str, count: str) -> None:
     """Trains until the data end, or for so many batches if `count` is not 0."""
     dump_waits_on_signal()
+    interrupts = Interrupts()
     job, begin = JOBS[name], sys.stdin.readline()
     if job.make is None:
         steps = queues(job, Path(directory), int(seed))
@@ -126,17 +155,17 @@ def main(name: str, directory: str, seed: str, count: str) -> None:
     how, num_given = "end", 0
     try:
         for number, given in steps:
-            say({"number": number, **(given._asdict() if given else {})})
+            interrupts.say({"number": number, **(given._asdict() if given else {})})
             num_given += given is not None
             if num_given == int(count) > 0:
                 how = "break"
                 break
         steps.close()
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # One that comes now finds nothing to end.
+        interrupts.stop()  # One that comes now finds nothing to end.
     except KeyboardInterrupt:
         how = "Ctrl-C"
         steps.close()
-    say({"how": how, "threads": list(left_threads())})
+    interrupts.say({"how": how, "threads": list(left_threads())})
 
 
 def left_threads() -> Iterator[str]:
@@ -148,12 +177,5 @@ def left_threads() -> Iterator[str]:
                 yield thread.name
 
 
-def say(what: dict[str, Any]) -> None:
-    """Writes a line."""
-    sys.stdout.write(json.dumps(what) + "\n")
-    sys.stdout.flush()
-
-
 if __name__ == "__main__":
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     main(*sys.argv[1:])

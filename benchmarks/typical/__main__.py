@@ -1,8 +1,8 @@
 """Does some of everything, a few minutes of it: `python -m benchmarks.typical [--scale 0.01]`.
 
-A wheel's engine is compiled twice. The first one counts, while it does this, how often each piece of
-it runs; the second one is made fast where that was often, and small elsewhere. So whatever should be
-fast has to be done here.
+A wheel's engine is compiled twice. The first one counts how often each piece of it runs while it
+does this; the second one is made fast where that was often, and small elsewhere. So whatever should
+be fast has to be done here.
 """
 
 import argparse

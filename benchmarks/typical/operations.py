@@ -81,7 +81,13 @@ def _of_numbers(a: Any, b: Any) -> Iterator[Any]:
 
 def _of_floats(a: Any) -> Iterator[Any]:
     yield [getattr(tf.math, name)(a) for name in OF_FLOATS]
-    yield [a / tf.reduce_max(a), a**2, tf.nn.relu(a), tf.nn.softmax(a), tf.matmul(a, tf.transpose(a))]
+    yield [
+        a / tf.reduce_max(a),
+        a**2,
+        tf.nn.relu(a),
+        tf.nn.softmax(a),
+        tf.matmul(a, tf.transpose(a)),
+    ]
     yield [tf.nn.moments(a, [0]), tf.reduce_logsumexp(a, 1), tf.nn.l2_normalize(a, 1)]
 
 
@@ -91,14 +97,19 @@ def _of_images(rng: np.random.Generator) -> Iterator[Any]:
         data = tf.placeholder_with_default(encoded(picture, kind), [])
         decoded = tf.image.decode_image(data)
         yield decoded
-    pixels = tf.image.decode_png(tf.placeholder_with_default(encoded(picture, "png"), []), channels=3)
+    pixels = tf.image.decode_png(
+        tf.placeholder_with_default(encoded(picture, "png"), []), channels=3
+    )
     yield [tf.image.encode_png(pixels), tf.image.encode_jpeg(pixels)]
     floats = tf.image.convert_image_dtype(pixels, tf.float32)
     for image in (pixels, floats):
         yield [getattr(tf.image, f"resize_{name}")(image[None], [90, 200]) for name in FILTERS]
         yield [tf.image.flip_left_right(image), tf.image.flip_up_down(image), tf.image.rot90(image)]
         yield [tf.image.random_flip_left_right(image), tf.random_crop(image, [90, 90, 3])]
-        yield [tf.image.resize_image_with_crop_or_pad(image, 100, 300), tf.image.central_crop(image, 0.5)]
+        yield [
+            tf.image.resize_image_with_crop_or_pad(image, 100, 300),
+            tf.image.central_crop(image, 0.5),
+        ]
         yield [tf.image.adjust_brightness(image, 0.1), tf.image.adjust_contrast(image, 1.2)]
         yield [tf.image.adjust_hue(image, 0.1), tf.image.adjust_saturation(image, 0.7)]
         yield [tf.image.rgb_to_grayscale(image), tf.image.per_image_standardization(image)]
@@ -130,4 +141,7 @@ def _of_sparse_tensors(rng: np.random.Generator) -> Iterator[Any]:
 
 def _random() -> Iterator[Any]:
     yield [tf.random_uniform(SHAPE), tf.random_normal(SHAPE), tf.truncated_normal(SHAPE)]
-    yield [tf.random_uniform([1_000], maxval=10, dtype=tf.int32), tf.random_shuffle(tf.range(1_000))]
+    yield [
+        tf.random_uniform([1_000], maxval=10, dtype=tf.int32),
+        tf.random_shuffle(tf.range(1_000)),
+    ]

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import threading
 import time
+import traceback
 from collections import Counter, deque
 from collections.abc import Iterator
 from http import HTTPStatus
@@ -124,9 +125,12 @@ class _Soak(threading.Thread):
     def run(self) -> None:
         """Runs cycles until the time is over, or one of the jobs has failed."""
         number = 0
-        while number == 0 or not self._is_over():
-            self._cycle(number)
-            number += 1
+        try:
+            while number == 0 or not self._is_over():
+                self._cycle(number)
+                number += 1
+        except Exception:  # Nobody else would hear of it.
+            self._fail(traceback.format_exc(), number)
 
     def _is_over(self) -> bool:
         return time.monotonic() >= self._until or self._has_failed.is_set()
