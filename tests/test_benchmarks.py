@@ -32,11 +32,6 @@ def test_the_other_programs_run(program):
     assert figures_of(program, "--batch=8", *batches)["count"] > 0
 
 
-def test_typical_work_is_done():
-    command = [sys.executable, "-m", "benchmarks.typical", "--scale=0.005"]
-    subprocess.run(command, cwd=BENCHMARKS.parent, timeout=50, check=True)
-
-
 def figures_of(program, *arguments):
     """What a program of the queue benchmarks prints."""
     script, *words = program.split()

@@ -8,8 +8,9 @@ import json
 import signal
 import sys
 import threading
+import time
 import zlib
-from collections.abc import Generator, Iterator
+from collections.abc import Generator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -165,16 +166,16 @@ def main(name: str, directory: str, seed: str, count: str) -> None:
     except KeyboardInterrupt:
         how = "Ctrl-C"
         steps.close()
-    interrupts.say({"how": how, "threads": list(left_threads())})
+    interrupts.say({"how": how, "threads": left_threads()})
 
 
-def left_threads() -> Iterator[str]:
-    """Yields the names of threads that do not end, though functions under way get their time."""
-    for thread in threading.enumerate():
-        if thread is not threading.current_thread():
-            thread.join(_PATIENCE_S)
-            if thread.is_alive():
-                yield thread.name
+def left_threads() -> list[str]:
+    """Returns the names of threads that do not end, though functions under way get their time."""
+    until = time.monotonic() + _PATIENCE_S
+    # One that Ctrl-C met in its start cannot be joined yet.
+    while len(threads := threading.enumerate()) > 1 and time.monotonic() < until:
+        time.sleep(0.01)
+    return [thread.name for thread in threads if thread is not threading.current_thread()]
 
 
 if __name__ == "__main__":

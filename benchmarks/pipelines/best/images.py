@@ -97,8 +97,7 @@ def images(files, num_epochs):
     return prepared(decode(shuffled_records(files, num_epochs)))
 
 
-is_tensorflow = "--tensorflow" in sys.argv
-augmented_images = augmented_in_batches if is_tensorflow else augmented_one_by_one
-
 if __name__ == "__main__":
+    is_tensorflow = "--tensorflow" in sys.argv
+    augmented_images = augmented_in_batches if is_tensorflow else augmented_one_by_one
     loop.run(tf, {"augmented_images": augmented_images, "images": images})

@@ -1,1 +1,0 @@
-"""Work of all kinds: wheels are compiled with a profile of it."""
