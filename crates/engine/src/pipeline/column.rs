@@ -63,6 +63,13 @@ impl Text {
         Self { buffer, spans: spans.into(), num_bytes }
     }
 
+    /// Strings one behind the other, which end at `ends` of `buffer`.
+    pub fn joined_of(buffer: Bytes, ends: &[usize]) -> Self {
+        let mut start = 0;
+        let span = |end: &usize| Span { start, length: end - std::mem::replace(&mut start, *end) };
+        Self::new(buffer, ends.iter().map(span).collect())
+    }
+
     /// The same strings. References to these are counted apart from those to others, so that threads that take strings of
     /// one text do not wait for each other.
     pub fn counted_apart(&self) -> Self {
@@ -211,6 +218,17 @@ impl Column {
             Self::Ragged(ragged) => ragged.row(row),
             Self::Each(tensors) => Ok(tensors[row].clone()),
             Self::Batches(batches) => batches[row].to_tensor(),
+        }
+    }
+
+    /// Row `row`, which is a string.
+    pub fn string(&self, row: usize) -> Result<&[u8]> {
+        let none = || Error::internal("a string of a row that has none");
+        match self {
+            Self::Text(text) => Ok(text.row(row)),
+            Self::Dense(tensor) => Ok(tensor.string_values().get(row).ok_or_else(none)?),
+            Self::Each(tensors) => Ok(tensors[row].string_scalar("a string of a row")?),
+            Self::Ragged(_) | Self::Batches(_) => Err(none()),
         }
     }
 

@@ -226,6 +226,15 @@ impl Executor {
         }
     }
 
+    /// Says that the consumer has taken something. Nobody is woken for it while enough is left: a worker that ends a task asks
+    /// the nodes anyway, and a worker that is woken for each batch costs as much as a small batch.
+    fn note_taken(&self, state: &mut State) {
+        match 2 * state.outputs.len() < self.max_outputs || state.num_running == 0 && state.is_refused {
+            true => self.note_change(state),
+            false => state.is_changed = true,
+        }
+    }
+
     /// The next task of a lane, or `None` once the pipeline is closed. Waits. [`Executor::end_hosted`] must follow.
     pub fn take_hosted(&self, lane: usize) -> Option<HostTask> {
         let mut state = self.state.lock();
@@ -261,7 +270,7 @@ impl Executor {
         }
         if let Some(given) = state.outputs.pop_front() {
             // What the consumer has is charged to nobody: there is room for the next.
-            self.note_change(&mut state);
+            self.note_taken(&mut state);
             drop(state);
             return match given {
                 Given::Rows(rows) => {

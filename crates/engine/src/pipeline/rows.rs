@@ -188,6 +188,16 @@ impl Rows {
         Ok(strings)
     }
 
+    /// The bytes of the strings of column `column`, where they are.
+    pub fn lent_strings(&self, column: usize) -> Result<Vec<&[u8]>> {
+        let columns: Vec<_> = self.blocks.iter().map(|block| &block.columns[column]).collect();
+        let mut strings = allocate::room(self.num_rows).map_err(|refusal| refusal.at("the strings of rows"))?;
+        for (block, row) in self.places_of_rows() {
+            strings.push(columns[block].string(row)?);
+        }
+        Ok(strings)
+    }
+
     fn each_string(&self, column: usize) -> Result<Vec<Bytes>> {
         let string = |(block, row): (&Arc<Block>, usize)| {
             block.columns[column].row(row)?.string_scalar("a string of a row").cloned()

@@ -17,6 +17,9 @@ use std::sync::Arc;
 
 /// Blocks of a file that may wait: so many of the file whose records come next, and of each other one.
 const MAX_BLOCKS: usize = 4;
+/// With fewer blocks waiting, the next one of the file whose records come next is read before anything else is done. A file is
+/// read by one task at a time: if that was begun only when nothing else is left to do, all other workers would wait for it.
+const FEW_BLOCKS: usize = 2;
 /// Remote files that are read at the same time, at least: of those that are one record each, and of others.
 const MIN_REMOTE_FILES: [usize; 2] = [32, 4];
 /// How much is read ahead of a remote file: an eighth of the memory of the pipeline for all of them, within these limits.
@@ -145,7 +148,8 @@ impl Files {
             }
             let num_bytes = self.expected.task_bytes().unwrap_or_else(|| self.format.block_bytes());
             let Some(charge) = context.charge(num_bytes, is_needed) else { return };
-            stream.start(&self.format, charge, context, self.position);
+            let is_urgent = index == 0 && stream.ready.len() < FEW_BLOCKS;
+            stream.start(&self.format, charge, context, self.position, is_urgent);
         }
     }
 }
@@ -181,7 +185,15 @@ impl Stream {
         Mark::new([self.number as u64, place.offset_bytes, place.record], [])
     }
 
-    fn start(&mut self, format: &Arc<dyn Format>, charge: Charge, context: &mut Context, position: Position) {
+    /// Starts a task that reads the next block. If it is urgent, it is done before those that are nearer to the consumer.
+    fn start(
+        &mut self,
+        format: &Arc<dyn Format>,
+        charge: Charge,
+        context: &mut Context,
+        position: Position,
+        is_urgent: bool,
+    ) {
         let slot: Slot<Part> = self.reading.start(Mark::default());
         let (format, file, first_place) = (Arc::clone(format), Arc::clone(&self.file), self.first_place);
         let (scan, is_opened) = (self.scan.take(), std::mem::replace(&mut self.is_opened, true));
@@ -219,7 +231,7 @@ impl Stream {
             drop(watch);
             slot.set(part);
         };
-        context.start(position.distance, Box::new(work));
+        context.start(if is_urgent { 0 } else { position.distance }, Box::new(work));
     }
 
     /// Takes what the task of this file has given.

@@ -2,16 +2,21 @@
 
 use crate::error::{Error, Result};
 use crate::kernels::attrs::Attrs;
-use crate::kernels::records::parse_example::{Column as Values, Example, Feature, Features};
+use crate::kernels::records::parse_example::{Column as Values, DenseFeature, Example, Extent, Feature, Features, Record};
 use crate::pipeline::block::{Block, Origins};
-use crate::pipeline::column::{Column, Ragged, look_ahead};
+use crate::pipeline::column::{Column, Ragged, Text, look_ahead};
 use crate::pipeline::nodes::map::Stage;
 use crate::pipeline::rows::Rows;
 use crate::tensor::Tensor;
+use crate::tensor::dtype::DType;
 use bytes::Bytes;
 
 /// So many records are looked at before the first of them is parsed; a near cache holds as many.
 const LOOKED_AHEAD: usize = 16;
+
+/// Strings are copied out of records of up to so many bytes, on average. Those of longer ones keep their records alive:
+/// counting references costs less than the copy then.
+const MAX_COPIED_BYTES: usize = 4096;
 
 /// Replaces the column of records by one for each feature: first those that are lists, then those of one shape.
 pub struct Parse {
@@ -20,13 +25,24 @@ pub struct Parse {
     record: usize,
     /// The other columns that are kept.
     kept: Vec<usize>,
+    /// Whether strings are one in each Example, so that they can be copied one behind the other.
+    may_join: bool,
+}
+
+/// The features of the Examples so far: lists, and those of one shape.
+struct Parsed {
+    sparse: Vec<Values>,
+    dense: Vec<Values>,
 }
 
 impl Parse {
     /// `defaults` has one tensor for each feature of one shape: empty if it is required.
     fn with_features(features: Features, defaults: Vec<Tensor>, record: usize, kept: Vec<usize>) -> Result<Self> {
         features.check_defaults(&defaults)?;
-        Ok(Self { features, defaults, record, kept })
+        let is_one = |feature: &DenseFeature| matches!(&feature.extent, Extent::Fixed(shape) if shape.is_empty());
+        let may_join = features.sparse.iter().all(|feature| feature.dtype != DType::String)
+            && features.dense.iter().all(|feature| feature.dtype != DType::String || is_one(feature));
+        Ok(Self { features, defaults, record, kept, may_join })
     }
 
     /// With the attributes `sparse_keys`, `sparse_types`, `dense_keys`, `dense_types` and `dense_shapes`.
@@ -34,52 +50,97 @@ impl Parse {
         Self::with_features(Features::from_attrs(attrs, "")?, defaults, record, kept)
     }
 
-    fn parse(&self, example: &Example, sparse: &mut [Values], dense: &mut [Values]) -> Result<()> {
-        let found = self.features.find(example.bytes).map_err(|error| example.named(error))?;
-        for ((feature, found), column) in self.features.with_sparse(&found).zip(sparse) {
+    fn parse(&self, example: &Example, parsed: &mut Parsed) -> Result<()> {
+        let found = self.features.find(example.record.bytes()).map_err(|error| example.named(error))?;
+        for ((feature, found), column) in self.features.with_sparse(&found).zip(&mut parsed.sparse) {
             column.push_sparse(feature, Feature::parse(found.unwrap_or_default())?, example)?;
         }
-        for (((feature, found), default), column) in self.features.with_dense(&found).zip(&self.defaults).zip(dense) {
+        let dense = self.features.with_dense(&found).zip(&self.defaults).zip(&mut parsed.dense);
+        for (((feature, found), default), column) in dense {
             column.push_dense(feature, Feature::parse(found.unwrap_or_default())?, default, example)?;
         }
         Ok(())
     }
 
+    /// All of the records, of which `bytes_of` and `record_of` give those of an item.
+    fn parse_all<'r, T>(
+        &self,
+        rows: &Rows,
+        records: &'r [T],
+        bytes_of: impl Fn(&'r T) -> &'r [u8],
+        record_of: impl Fn(&'r T) -> Record<'r>,
+        mut parsed: Parsed,
+    ) -> Result<Parsed> {
+        for (index, item) in records.iter().enumerate() {
+            if index.is_multiple_of(LOOKED_AHEAD) {
+                look_ahead(records[index..].iter().take(LOOKED_AHEAD).map(&bytes_of));
+            }
+            let example = Example { record: record_of(item), index, name: None };
+            self.parse(&example, &mut parsed).map_err(|error| self.named(rows, index, bytes_of(item), error))?;
+            if index == 0 {
+                self.expect_rows(&mut parsed, rows)?;
+            }
+        }
+        Ok(parsed)
+    }
+
     /// The error again, with the file and the record in it.
-    fn named(&self, rows: &Rows, index: usize, bytes: &Bytes, error: Error) -> Error {
+    fn named(&self, rows: &Rows, index: usize, bytes: &[u8], error: Error) -> Error {
         let Some(origin) = rows.origin(index) else { return error };
         let name = Bytes::from(origin.to_string());
-        let example = Example { bytes, index, name: Some(&name) };
-        let again = self.columns().and_then(|(mut sparse, mut dense)| self.parse(&example, &mut sparse, &mut dense));
+        let example = Example { record: Record::Lent(bytes), index, name: Some(&name) };
+        let again = self.parsed(Values::new).and_then(|mut parsed| self.parse(&example, &mut parsed));
         again.err().unwrap_or(error)
     }
 
-    fn columns(&self) -> Result<(Vec<Values>, Vec<Values>)> {
-        let sparse = self.features.sparse.iter().map(|feature| Values::new(feature.dtype)).collect::<Result<_>>()?;
-        let dense = self.features.dense.iter().map(|feature| Values::new(feature.dtype)).collect::<Result<_>>()?;
-        Ok((sparse, dense))
+    fn parsed(&self, column: impl Fn(DType) -> Result<Values>) -> Result<Parsed> {
+        let sparse = self.features.sparse.iter().map(|feature| column(feature.dtype)).collect::<Result<_>>()?;
+        let dense = self.features.dense.iter().map(|feature| column(feature.dtype)).collect::<Result<_>>()?;
+        Ok(Parsed { sparse, dense })
+    }
+
+    /// Makes room where the first of the rows tells how much the others take.
+    fn expect_rows(&self, parsed: &mut Parsed, rows: &Rows) -> Result<()> {
+        let most = rows.num_bytes();
+        for (feature, values) in self.features.dense.iter().zip(&mut parsed.dense) {
+            if let Extent::Fixed(_) = feature.extent {
+                values.expect_rows(rows.len(), most).map_err(|refusal| refusal.at(&feature.key))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The columns of the features.
+    fn columns(&self, parsed: Parsed) -> Result<Vec<Column>> {
+        let mut columns = Vec::new();
+        for values in parsed.sparse {
+            let (values, ends) = values.into_lists()?;
+            columns.push(Column::Ragged(Ragged::new(values, ends)));
+        }
+        for ((feature, values), default) in self.features.dense.iter().zip(parsed.dense).zip(&self.defaults) {
+            columns.push(match values.into_joined() {
+                Ok(joined) => Column::Text(Text::joined_of(joined.bytes.into(), &joined.ends)),
+                Err(values) => Column::Dense(values.into_dense(feature, default)?),
+            });
+        }
+        Ok(columns)
     }
 }
 
 impl Stage for Parse {
     fn apply(&self, rows: Rows) -> Result<Rows> {
-        let (mut sparse, mut dense) = self.columns()?;
-        let records = rows.strings(self.record)?;
-        for (index, bytes) in records.iter().enumerate() {
-            if index.is_multiple_of(LOOKED_AHEAD) {
-                look_ahead(records[index..].iter().take(LOOKED_AHEAD).map(|record| &record[..]));
+        let parsed = match self.may_join && rows.num_bytes() <= MAX_COPIED_BYTES * rows.len() {
+            true => {
+                let records = rows.lent_strings(self.record)?;
+                self.parse_all(&rows, &records, |bytes| bytes, |bytes| Record::Lent(bytes), self.parsed(Values::joined)?)?
             }
-            let example = Example { bytes, index, name: None };
-            self.parse(&example, &mut sparse, &mut dense).map_err(|error| self.named(&rows, index, bytes, error))?;
-        }
+            false => {
+                let records = rows.strings(self.record)?;
+                self.parse_all(&rows, &records, |bytes| bytes, Record::from, self.parsed(Values::new)?)?
+            }
+        };
         let mut columns = self.kept.iter().map(|column| rows.gather_column(*column)).collect::<Result<Vec<_>>>()?;
-        for values in sparse {
-            let (values, ends) = values.into_lists()?;
-            columns.push(Column::Ragged(Ragged::new(values, ends)));
-        }
-        for ((feature, values), default) in self.features.dense.iter().zip(dense).zip(&self.defaults) {
-            columns.push(Column::Dense(values.into_dense(feature, default)?));
-        }
+        columns.extend(self.columns(parsed)?);
         Block::new(columns, rows.len(), Origins::of(rows)).map(Rows::all)
     }
 

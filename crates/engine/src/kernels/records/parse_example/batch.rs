@@ -39,7 +39,7 @@ impl Kernel for ParseExample {
         let mut sparse_columns = sparse.iter().map(|key| Column::new(key.dtype)).collect::<Result<Vec<_>>>()?;
         let mut dense_columns = dense.iter().map(|key| Column::new(key.dtype)).collect::<Result<Vec<_>>>()?;
         for (index, bytes) in serialized.string_values().iter().enumerate() {
-            let example = Example { bytes, index, name: names.string_values().get(index) };
+            let example = Example { record: bytes.into(), index, name: names.string_values().get(index) };
             self.parse(&example, defaults, &mut sparse_columns, &mut dense_columns)
                 .map_err(|error| error.at_element(index))?;
         }
@@ -62,7 +62,7 @@ impl Kernel for ParseExample {
 impl ParseExample {
     /// Adds the features of one Example to the columns.
     fn parse(&self, example: &Example, defaults: &[Tensor], sparse: &mut [Column], dense: &mut [Column]) -> Result<()> {
-        let found = self.features.find(example.bytes).map_err(|error| example.named(error))?;
+        let found = self.features.find(example.record.bytes()).map_err(|error| example.named(error))?;
         for ((feature, found), column) in self.features.with_sparse(&found).zip(sparse) {
             column.push_sparse(feature, Feature::parse(found.unwrap_or_default())?, example)?;
         }

@@ -1,7 +1,7 @@
 //! One feature of many Examples.
 
 use super::feature::{DenseFeature, Extent, SparseFeature};
-use super::values::{MALFORMED_LIST, Values};
+use super::values::{Joined, MALFORMED_LIST, Record, Values};
 use super::wire::Feature;
 use crate::error::{Error, Result};
 use crate::tensor::Tensor;
@@ -12,7 +12,7 @@ use bytes::Bytes;
 
 /// The Example that is being parsed.
 pub struct Example<'a> {
-    pub bytes: &'a Bytes,
+    pub record: Record<'a>,
     pub index: usize,
     pub name: Option<&'a Bytes>,
 }
@@ -48,6 +48,11 @@ impl Column {
         Ok(Self { values: Values::new(dtype)?, ends: Vec::new() })
     }
 
+    /// The same; strings are joined.
+    pub fn joined(dtype: DType) -> Result<Self> {
+        Ok(Self { values: Values::joined(dtype)?, ends: Vec::new() })
+    }
+
     /// Adds the feature of the next Example.
     pub fn push_sparse(&mut self, feature: &SparseFeature, found: Option<Feature>, example: &Example) -> Result<()> {
         if let Some(found) = found {
@@ -74,7 +79,7 @@ impl Column {
             }
             (None, Extent::Rows(_)) => {}
             (None, Extent::Fixed(_)) if default.num_elements() == 0 => {
-                let text = format!("Name: {}, {}", example.name(), feature.missing(example.bytes));
+                let text = format!("Name: {}, {}", example.name(), feature.missing(example.record.bytes()));
                 return Err(Error::invalid_argument(text));
             }
             (None, Extent::Fixed(_)) => self.values.extend_from_tensor(default)?,
@@ -84,14 +89,14 @@ impl Column {
     }
 
     fn decode(&mut self, key: &str, found: Feature, example: &Example) -> Result<usize> {
-        self.push(found, example.bytes).ok_or_else(|| example.failure(key, MALFORMED_LIST))
+        self.push(found, example.record).ok_or_else(|| example.failure(key, MALFORMED_LIST))
     }
 
     /// Adds the values of `found`, which has this type and lies in `record`, to the current row. Returns how many there
     /// are; `None` if they are malformed.
-    pub fn push(&mut self, found: Feature, record: &Bytes) -> Option<usize> {
+    pub fn push<'a>(&mut self, found: Feature, record: impl Into<Record<'a>>) -> Option<usize> {
         let before = self.values.len();
-        self.values.decode(found, record)?;
+        self.values.decode(found, record.into())?;
         Some(self.values.len() - before)
     }
 
@@ -133,6 +138,21 @@ impl Column {
     pub fn into_lists(self) -> Result<(Tensor, Vec<usize>)> {
         let shape = Shape::new(&[self.values.len()]);
         Ok((self.values.into_tensor(shape)?, self.ends))
+    }
+
+    /// Makes room for `num_rows` rows such as those so far, but for no more than `most` values or bytes of joined strings.
+    pub fn expect_rows(&mut self, num_rows: usize, most: usize) -> std::result::Result<(), allocate::Refusal> {
+        let num_before = self.ends.len();
+        self.values.expect_times((num_rows / num_before.max(1)).saturating_sub(1), most)?;
+        allocate::reserve(&mut self.ends, num_rows.saturating_sub(num_before))
+    }
+
+    /// The strings, if they were joined.
+    pub fn into_joined(self) -> std::result::Result<Joined, Self> {
+        match self.values {
+            Values::Joined(joined) => Ok(joined),
+            values => Err(Self { values, ..self }),
+        }
     }
 
     /// The values as rows of one shape.

@@ -22,7 +22,9 @@ pub(super) mod values;
 pub(super) mod wire;
 
 pub(crate) use column::{Column, Example};
+pub(crate) use feature::{DenseFeature, Extent};
 pub(crate) use features::Features;
+pub(crate) use values::Record;
 pub(crate) use wire::Feature;
 
 #[cfg(test)]

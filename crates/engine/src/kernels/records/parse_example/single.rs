@@ -192,7 +192,7 @@ fn default_of(feature: &DenseFeature, default: &Tensor) -> Result<Option<Tensor>
 
 fn decode(key: &str, found: Feature, example: &Bytes, failure: Failure) -> Result<Values> {
     let mut values = Values::new(found.dtype)?;
-    values.decode(found, example).ok_or_else(|| failure(key, MALFORMED_LIST))?;
+    values.decode(found, example.into()).ok_or_else(|| failure(key, MALFORMED_LIST))?;
     Ok(values)
 }
 

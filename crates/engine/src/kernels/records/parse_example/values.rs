@@ -21,6 +21,64 @@ pub enum Values {
     Int64(SmallVec<[i64; 2]>),
     Float(SmallVec<[f32; 4]>),
     String(SmallVec<[Bytes; 1]>),
+    /// Strings, copied one behind the other.
+    Joined(Joined),
+}
+
+/// Strings that lie one behind the other.
+#[derive(Debug, Default)]
+pub struct Joined {
+    /// The bytes of all of them.
+    pub bytes: Vec<u8>,
+    /// Where each ends.
+    pub ends: Vec<usize>,
+}
+
+/// The bytes of a message whose features are decoded.
+#[derive(Clone, Copy)]
+pub enum Record<'a> {
+    /// Strings may keep them alive.
+    Shared(&'a Bytes),
+    /// Strings are copied out of them.
+    Lent(&'a [u8]),
+}
+
+impl<'a> Record<'a> {
+    /// All of them.
+    pub fn bytes(self) -> &'a [u8] {
+        match self {
+            Self::Shared(bytes) => bytes,
+            Self::Lent(bytes) => bytes,
+        }
+    }
+
+    /// `part`, which lies in them, as a string.
+    fn string(self, part: &[u8]) -> Bytes {
+        match self {
+            Self::Shared(bytes) => alias_or_copy(part, bytes),
+            Self::Lent(_) => Bytes::copy_from_slice(part),
+        }
+    }
+}
+
+impl<'a> From<&'a Bytes> for Record<'a> {
+    fn from(bytes: &'a Bytes) -> Self {
+        Self::Shared(bytes)
+    }
+}
+
+impl Joined {
+    fn push(&mut self, string: &[u8]) {
+        self.bytes.extend_from_slice(string);
+        self.ends.push(self.bytes.len());
+    }
+
+    fn into_strings(self) -> SmallVec<[Bytes; 1]> {
+        let mut rest = Bytes::from(self.bytes);
+        let mut start = 0;
+        let string = |end| rest.split_to(end - std::mem::replace(&mut start, end));
+        self.ends.into_iter().map(string).collect()
+    }
 }
 
 impl Values {
@@ -33,21 +91,31 @@ impl Values {
         }
     }
 
+    /// The same; strings are joined.
+    pub fn joined(dtype: DType) -> Result<Self> {
+        match dtype {
+            DType::String => Ok(Self::Joined(Joined::default())),
+            _ => Self::new(dtype),
+        }
+    }
+
     pub fn len(&self) -> usize {
         match self {
             Self::Int64(values) => values.len(),
             Self::Float(values) => values.len(),
             Self::String(values) => values.len(),
+            Self::Joined(joined) => joined.ends.len(),
         }
     }
 
     /// Adds the values of `feature`, which has this type and lies in `record`. `None` if it is malformed.
-    pub fn decode(&mut self, feature: Feature, record: &Bytes) -> Option<()> {
+    pub fn decode(&mut self, feature: Feature, record: Record) -> Option<()> {
         let list = feature.values()?;
         match self {
             Self::Int64(values) => decode_int64s(list, values),
             Self::Float(values) => decode_floats(list, values),
-            Self::String(values) => decode_strings(list, record, values),
+            Self::String(values) => decode_strings(list, |string| values.push(record.string(string))),
+            Self::Joined(joined) => decode_strings(list, |string| joined.push(string)),
         }
     }
 
@@ -57,8 +125,23 @@ impl Values {
             Self::Int64(values) => grow(values, tensor)?.extend_from_slice(tensor.values()?),
             Self::Float(values) => grow(values, tensor)?.extend_from_slice(tensor.values()?),
             Self::String(values) => grow(values, tensor)?.extend(tensor.string_values().iter().cloned()),
+            Self::Joined(joined) => tensor.string_values().iter().for_each(|string| joined.push(string)),
         }
         Ok(())
+    }
+
+    /// Makes room for `times` times as many values more, but for no more than `most` values or bytes of joined strings.
+    pub fn expect_times(&mut self, times: usize, most: usize) -> std::result::Result<(), allocate::Refusal> {
+        let more = |count: usize| count.saturating_mul(times).min(most);
+        match self {
+            Self::Int64(values) => allocate::grow_small(values, more(values.len())),
+            Self::Float(values) => allocate::grow_small(values, more(values.len())),
+            Self::String(values) => allocate::grow_small(values, more(values.len())),
+            Self::Joined(Joined { bytes, ends }) => {
+                allocate::reserve(bytes, more(bytes.len()))?;
+                allocate::reserve(ends, more(ends.len()))
+            }
+        }
     }
 
     pub fn into_tensor(self, shape: Shape) -> Result<Tensor> {
@@ -66,6 +149,7 @@ impl Values {
             Self::Int64(values) => Tensor::from_small_vec(shape, values),
             Self::Float(values) => Tensor::from_small_vec(shape, values),
             Self::String(values) => Tensor::strings_from_small_vec(shape, values),
+            Self::Joined(joined) => Tensor::strings_from_small_vec(shape, joined.into_strings()),
         }
     }
 
@@ -88,6 +172,7 @@ impl Values {
                 let padded = pad(&values, ends, width, filler, elements)?;
                 Tensor::strings(shape, padded)
             }
+            Self::Joined(joined) => Self::String(joined.into_strings()).into_padded(shape, ends, width, filler),
         }
     }
 }
@@ -168,10 +253,10 @@ fn decode_floats(mut list: Cursor, values: &mut SmallVec<[f32; 4]>) -> Option<()
     Some(())
 }
 
-fn decode_strings(mut list: Cursor, record: &Bytes, values: &mut SmallVec<[Bytes; 1]>) -> Option<()> {
+fn decode_strings(mut list: Cursor, mut push: impl FnMut(&[u8])) -> Option<()> {
     while !list.is_at_end() {
         match list.byte()? {
-            DELIMITED_VALUE => values.push(alias_or_copy(list.delimited()?, record)),
+            DELIMITED_VALUE => push(list.delimited()?),
             _ => return None,
         }
     }
@@ -189,10 +274,16 @@ mod tests {
         let record = Bytes::from(feature);
         let feature = Feature::parse(&record).unwrap().unwrap();
         let mut values = Values::new(feature.dtype).unwrap();
-        let decoded = values.decode(feature, &record).map(|()| {
+        let decoded = values.decode(feature, Record::Shared(&record)).map(|()| {
             let shape = Shape::new(&[values.len()]);
             values.into_tensor(shape).unwrap()
         });
+        let mut joined = Values::joined(feature.dtype).unwrap();
+        let again = joined.decode(feature, Record::Lent(&record)).map(|()| {
+            let shape = Shape::new(&[joined.len()]);
+            joined.into_tensor(shape).unwrap()
+        });
+        assert_eq!(again, decoded);
         if let Some(only) = only_value(feature, &record) {
             assert_eq!(Some(only.reshaped(Shape::new(&[1])).unwrap()), decoded);
         }
