@@ -108,6 +108,7 @@ impl Execution {
             let is_alive = is_alive.clone();
             let work = move || {
                 let _is_alive = is_alive;
+                allocator::use_own_store(number, memory_bytes);
                 Run::new(&cancellation).while_current(|| executor.work());
             };
             let worker = thread::Builder::new().name(format!("headrace-{number}")).spawn(work)?;
