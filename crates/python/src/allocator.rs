@@ -4,6 +4,7 @@
 //! would return such memory to the system and fault it in again page by page, which costs more than copying it. But what is
 //! kept for later use is not in the budget of a pipeline, so it has to be little.
 
+use bytemuck::Pod;
 use std::ffi::CStr;
 use std::ptr::null_mut;
 use std::sync::{Mutex, PoisonError};
@@ -63,7 +64,7 @@ pub fn limit_free_pages(most_bytes: usize) {
 }
 
 /// A number that jemalloc gives.
-fn get<T: Default>(name: &CStr) -> Option<T> {
+fn get<T: Pod + Default>(name: &CStr) -> Option<T> {
     let (mut value, mut length) = (T::default(), size_of::<T>());
     // SAFETY: the name ends with a zero; the value and its length are alive, and jemalloc writes no more than the length says.
     #[allow(unsafe_code)]
@@ -72,7 +73,7 @@ fn get<T: Default>(name: &CStr) -> Option<T> {
 }
 
 /// Sets a number of jemalloc's, and tells whether it could.
-fn set<T>(name: &CStr, mut value: T) -> bool {
+fn set<T: Pod>(name: &CStr, mut value: T) -> bool {
     // SAFETY: the name ends with a zero; the value is alive, and jemalloc only reads it, if its length is the one expected.
     #[allow(unsafe_code)]
     let status = unsafe { mallctl(name.as_ptr(), null_mut(), null_mut(), (&raw mut value).cast(), size_of::<T>()) };

@@ -116,18 +116,23 @@ impl pulp::WithSimd for Computation<'_> {
 }
 
 impl Recipe {
-    /// Adds floats in blocks that stay in the L1 cache during all steps.
+    /// Adds floats. Where there are several steps, in blocks that stay in the L1 cache during all of them.
     #[inline(always)]
     fn extend<T: Copy>(&self, out: &mut Vec<f32>, source: &[T], to_float: impl Fn(T) -> f32) {
-        let mut block = [0.0; BLOCK_LENGTH];
         // The first step is applied while the block is filled.
         let (scale, shift, rest) = match self.steps[..] {
             [Step::Affine { scale, shift }, ref rest @ ..] => (scale, shift, rest),
             ref steps => (1.0, NOTHING, steps),
         };
+        let first = |source: &T| to_float(*source) * scale + shift;
+        if rest.is_empty() {
+            out.extend(source.iter().map(first));
+            return;
+        }
+        let mut block = [0.0; BLOCK_LENGTH];
         for source in source.chunks(BLOCK_LENGTH) {
             let block = &mut block[..source.len()];
-            block.iter_mut().zip(source).for_each(|(x, source)| *x = to_float(*source) * scale + shift);
+            block.iter_mut().zip(source).for_each(|(x, source)| *x = first(source));
             for step in rest {
                 match *step {
                     Step::Affine { scale, shift } => block.iter_mut().for_each(|x| *x = *x * scale + shift),
