@@ -57,7 +57,9 @@ pub fn limit_free_pages(most_bytes: usize) {
     // Numbers are as of the last change of the epoch.
     let is_known = set::<u64>(c"epoch", 1);
     // 4096 stands for all arenas.
-    let (Some(pages), Some(page_bytes)) = (get::<usize>(c"stats.arenas.4096.pdirty"), get(c"arenas.page")) else { return };
+    let (Some(pages), Some(page_bytes)) = (get::<usize>(c"stats.arenas.4096.pdirty"), get(c"arenas.page")) else {
+        return;
+    };
     if is_known && pages.saturating_mul(page_bytes) > most_bytes {
         order(c"arena.4096.purge");
     }

@@ -347,7 +347,17 @@ impl Executor {
             drop(state);
             let is_refused = Cell::new(false);
             let (budget, meters) = (&self.budget, &self.meters);
-            let mut context = Context { tasks: &mut tasks, budget, meters, is_stuck, is_refused };
+            let publish = |tasks: &mut Tasks| self.publish(&mut self.state.lock(), tasks);
+            let mut context = Context {
+                tasks: &mut tasks,
+                publish: &publish,
+                has_started: false,
+                budget,
+                meters,
+                is_starving,
+                is_stuck,
+                is_refused,
+            };
             let poll = root.pull(&mut context);
             let is_refused = context.is_refused.get();
             state = self.state.lock();
@@ -362,7 +372,7 @@ impl Executor {
                     false
                 }
                 Ok(Poll::Pending) => {
-                    let is_idle = state.num_running == 0 && state.tasks.is_empty() && tasks.is_empty();
+                    let is_idle = state.num_running == 0 && state.tasks.is_empty();
                     // While something waits for the consumer, room is made when that is taken.
                     if is_idle && is_starving && !state.is_changed && !state.is_closed {
                         state.error = Some(Error::internal("a pipeline waits for tasks that nobody has started"));
@@ -378,7 +388,6 @@ impl Executor {
             if is_over {
                 return self.end(state, root);
             }
-            self.publish(&mut state, &mut tasks);
         }
         if state.is_closed {
             // It may free much memory, so not under the lock.

@@ -43,12 +43,18 @@ pub enum Poll {
 
 /// What nodes may use while they are asked.
 pub struct Context<'a> {
-    /// The tasks that are to be done.
+    /// The tasks that are to be done and were not published.
     pub tasks: &'a mut Tasks,
+    /// Lets workers see tasks, which it takes out.
+    pub publish: &'a dyn Fn(&mut Tasks),
+    /// Set when a task was started.
+    pub has_started: bool,
     /// The memory of the pipeline.
     pub budget: &'a Arc<Budget>,
     /// What the stages have done.
     pub meters: &'a Arc<Meters>,
+    /// Nothing waits for the consumer: a result that is there is given before tasks are started.
+    pub is_starving: bool,
     /// Nothing waits for the consumer, and no task was under way when the nodes were asked.
     pub is_stuck: bool,
     /// Set when something did not fit into the budget.
@@ -60,7 +66,7 @@ impl Context<'_> {
     /// waits for the consumer, who would make room otherwise, and there is no task whose end would bring the pipeline on.
     /// So it may be `None` in any case.
     pub fn charge(&self, num_bytes: usize, is_needed: bool) -> Option<Charge> {
-        match is_needed && self.is_stuck && self.tasks.is_empty() {
+        match is_needed && self.is_stuck && !self.has_started {
             true => Some(self.budget.charge(num_bytes)),
             false => {
                 let charge = self.budget.try_charge(num_bytes);
@@ -70,13 +76,22 @@ impl Context<'_> {
         }
     }
 
-    /// Lets a worker do something whose result is `distance` steps away from the consumer.
+    /// Lets a worker do something whose result is `distance` steps away from the consumer. It may begin at once, while the
+    /// nodes are still being asked.
     pub fn start(&mut self, distance: usize, work: Work) {
         self.tasks.push(distance, work);
+        self.publish();
     }
 
     /// Lets the thread of a lane do something.
     pub fn start_hosted(&mut self, lane: usize, task: HostTask) -> Result<()> {
-        self.tasks.push_hosted(lane, task)
+        self.tasks.push_hosted(lane, task)?;
+        self.publish();
+        Ok(())
+    }
+
+    fn publish(&mut self) {
+        self.has_started = true;
+        (self.publish)(self.tasks);
     }
 }

@@ -348,8 +348,13 @@ impl Node for Map {
             if let Some(poll) = self.ready.pop_front() {
                 return Ok(poll);
             }
-            self.start_tasks(context)?;
-            let Some((mark, result)) = self.ring.pop() else { break };
+            // Nodes before this one may take some time for the rows of the tasks that are started.
+            let mut result = if context.is_starving { self.ring.pop() } else { None };
+            if result.is_none() {
+                self.start_tasks(context)?;
+                result = self.ring.pop();
+            }
+            let Some((mark, result)) = result else { break };
             let Outcome { rows, notes, error, state } = result?;
             if let Some(error) = error {
                 self.input = Input::Failed(error);
@@ -358,7 +363,6 @@ impl Node for Map {
                     self.ring = Ring::new();
                 }
             }
-            self.start_tasks(context)?;
             self.ready.extend(polls(rows, notes, mark.with_text(state)));
         }
         // What waits did not fit.

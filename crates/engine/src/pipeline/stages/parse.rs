@@ -2,7 +2,9 @@
 
 use crate::error::{Error, Result};
 use crate::kernels::attrs::Attrs;
-use crate::kernels::records::parse_example::{Column as Values, DenseFeature, Example, Extent, Feature, Features, Record};
+use crate::kernels::records::parse_example::{
+    Column as Values, DenseFeature, Example, Extent, Feature, Features, Record,
+};
 use crate::pipeline::block::{Block, Origins};
 use crate::pipeline::column::{Column, Ragged, Text, look_ahead};
 use crate::pipeline::nodes::map::Stage;
@@ -132,7 +134,13 @@ impl Stage for Parse {
         let parsed = match self.may_join && rows.num_bytes() <= MAX_COPIED_BYTES * rows.len() {
             true => {
                 let records = rows.lent_strings(self.record)?;
-                self.parse_all(&rows, &records, |bytes| bytes, |bytes| Record::Lent(bytes), self.parsed(Values::joined)?)?
+                self.parse_all(
+                    &rows,
+                    &records,
+                    |bytes| bytes,
+                    |bytes| Record::Lent(bytes),
+                    self.parsed(Values::joined)?,
+                )?
             }
             false => {
                 let records = rows.strings(self.record)?;

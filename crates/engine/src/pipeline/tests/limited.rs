@@ -25,7 +25,16 @@ impl Limited {
 
     fn pull(&mut self, is_stuck: bool) -> Poll {
         let (budget, meters, is_refused) = (&self.budget, &self.meters, Cell::new(false));
-        let mut context = Context { tasks: &mut self.tasks, budget, meters, is_stuck, is_refused };
+        let mut context = Context {
+            tasks: &mut self.tasks,
+            publish: &|_| (),
+            has_started: false,
+            budget,
+            meters,
+            is_starving: is_stuck,
+            is_stuck,
+            is_refused,
+        };
         self.root.pull(&mut context).unwrap()
     }
 
