@@ -6,6 +6,7 @@ from tests.pipeline.conftest import NUM_EXAMPLES, example
 
 from headrace import errors
 from headrace import pipeline as hp
+from headrace.protos import Example
 from headrace.records import TFRecordWriter
 
 FEATURES = {"number": int, "floats": hp.Feature(float, (3,)), "text": bytes}
@@ -43,6 +44,39 @@ def test_a_missing_feature_has_its_default(records, given):
 def test_text_is_decoded(records):
     [batch] = hp.tfrecords(records).parse({"text": str}).take(2).batch(2)
     assert batch["text"].tolist() == ["text 0", "text 1"]
+
+
+@pytest.mark.parametrize("text_bytes", [10, 10_000])
+def test_strings_are_the_same_in_short_and_in_long_records(tmp_path, given, text_bytes):
+    """Those of short records are copied, those of long ones keep their records."""
+    texts = [b"%d" % number * (text_bytes // 2) for number in range(10, 60)]
+    with TFRecordWriter(tmp_path / "a") as writer:
+        for text in texts:
+            made = Example()
+            made.features.feature["text"].bytes_list.value.append(text)
+            writer.write(made.SerializeToString())
+    features = {"text": bytes, "none": hp.Feature(bytes, default=b"-")}
+    parsed = hp.tfrecords(tmp_path / "a").parse(features)
+    assert [(row["text"], row["none"]) for row in given(parsed)] == [(text, b"-") for text in texts]
+    [batch] = parsed.batch(50)
+    assert batch["text"].tolist() == texts
+
+
+def test_strings_of_short_and_long_records_go_into_one_batch(tmp_path, given):
+    texts = [b"ab" * (2_500 * (number // 100) + number) for number in range(200)]
+    for index in range(2):
+        with TFRecordWriter(tmp_path / str(index)) as writer:
+            for text in texts[100 * index : 100 * (index + 1)]:
+                made = Example()
+                made.features.feature["text"].bytes_list.value.append(text)
+                writer.write(made.SerializeToString())
+    kept = hp.tfrecords(tmp_path).parse({"text": bytes}).filter(lambda row: len(row["text"]) != 6)
+    expected = sorted(text for text in texts if len(text) != 6)
+    mixed = kept.shuffle(window=20, seed=1)
+    threads = [{"num_threads": count} for count in (1, 2, 8)]
+    assert sorted(row["text"] for row in given(mixed, threads)) == expected
+    batches = list(mixed.batch(64))
+    assert sorted(text for batch in batches for text in batch["text"]) == expected
 
 
 def test_a_feature_of_another_type_names_file_and_record(records):

@@ -1,11 +1,12 @@
 //! Whole pipelines, run with several numbers of threads.
 
-use super::block::{Block, FileOrigin};
+use super::block::{Block, FileOrigin, Origins};
 use super::budget::Budget;
 use super::column::Column;
 use super::executor::{Executor, Output};
 use super::formats::{Codec, Lines};
 use super::mark::Mark;
+use super::node::{Context, Node, Poll};
 use super::nodes::batch::Turn;
 use super::nodes::expected::Expected;
 use super::nodes::map::Stage;
@@ -116,6 +117,37 @@ fn result(plan: &Arc<Plan>, pass: u64) -> Vec<String> {
         assert_eq!(again, rows, "{num_threads} threads, {limit_bytes} bytes");
     }
     rows
+}
+
+/// Waits, while it is asked, for the task that it has started.
+struct Waiting(bool);
+
+impl Node for Waiting {
+    fn pull(&mut self, context: &mut Context) -> Result<Poll> {
+        if std::mem::replace(&mut self.0, true) {
+            return Ok(Poll::End);
+        }
+        let (says, hears) = std::sync::mpsc::channel();
+        context.start(0, Box::new(move || says.send(()).unwrap()));
+        hears.recv_timeout(PATIENCE).map_err(|_| Error::internal("the task was not begun"))?;
+        Ok(Poll::Ready(Rows::all(Block::new(Vec::new(), 3, Origins::Unknown)?)))
+    }
+}
+
+#[test]
+fn a_task_is_begun_while_nodes_are_still_asked() {
+    let executor = Executor::new(Box::new(Waiting(false)), 0, Budget::new(usize::MAX), 3);
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..2).map(|_| scope.spawn(|| executor.work())).collect();
+        executor.start();
+        let given = executor.next(PATIENCE).map(|output| match output {
+            Output::Block(block, _) => block.num_rows(),
+            _ => 0,
+        });
+        executor.close();
+        workers.into_iter().for_each(|worker| worker.join().unwrap());
+        assert_eq!(given.unwrap(), 3);
+    });
 }
 
 fn expected(lengths: &[usize]) -> Vec<String> {
