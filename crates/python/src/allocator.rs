@@ -33,6 +33,9 @@ static CONFIGURATION: &[u8; 85] =
 /// A pipeline that may hold so much can afford that each of its workers keeps free pages of its own.
 const AMPLE_BYTES: usize = 256 << 20;
 
+/// More workers than that share stores.
+const MAX_STORES: usize = 64;
+
 /// The stores of free pages of the first worker, the second, and so on, of all pipelines.
 static STORES: Mutex<Vec<u32>> = Mutex::new(Vec::new());
 
@@ -43,6 +46,7 @@ pub fn use_own_store(number: usize, memory_bytes: usize) {
     if memory_bytes < AMPLE_BYTES {
         return;
     }
+    let number = number % MAX_STORES;
     let mut stores = STORES.lock().unwrap_or_else(PoisonError::into_inner);
     while stores.len() <= number {
         let Some(store) = get::<u32>(c"arenas.create") else { return };
