@@ -1,7 +1,8 @@
 """Writes the licences of everything that is linked into the extension: `licences.py FILE`.
 
 Cargo knows the crates; their licences are the files that they come with. A crate that comes with
-none is listed with the name of its licence.
+none is listed with the name of its licence. The text of the GPL is left out where one may choose
+another licence.
 """
 
 import json
@@ -43,7 +44,9 @@ def texts(package: dict[str, Any]) -> Iterator[tuple[str, str]]:
     paths = {path for pattern in PATTERNS for path in directory.rglob(pattern)}
     for path in sorted(paths):
         if path.is_file() and path.suffix in ("", ".md", ".txt", ".ijg"):
-            yield str(path.relative_to(directory)), path.read_text("utf-8", "replace").strip()
+            text = path.read_text("utf-8", "replace").strip()
+            if "GPL" in (package["license"] or "GPL") or "GNU GENERAL PUBLIC LICENSE" not in text:
+                yield str(path.relative_to(directory)), text
 
 
 def main() -> None:
@@ -55,10 +58,11 @@ def main() -> None:
         title = f"{package['name']} {package['version']}"
         lines += ["=" * 80, f"{title}: {package['license'] or 'see its file'}", ""]
         for name, text in texts(package):
-            if text in seen:
-                lines += [f"{name}: the same as of {seen[text]}", ""]
+            words = " ".join(text.split())
+            if words in seen:
+                lines += [f"{name}: the same as of {seen[words]}", ""]
             else:
-                seen[text] = f"{title}, {name}"
+                seen[words] = f"{title}, {name}"
                 lines += [f"{name}:", "", text, ""]
     Path(path).write_text("\n".join(lines), "utf-8")
 
