@@ -28,10 +28,12 @@ export PATH=$PWD/$tools/bin:$PATH
 
 # Nothing unwinds through C.
 export CFLAGS="${CFLAGS:-} -fno-asynchronous-unwind-tables -fno-unwind-tables"
+# While linking, little is inlined from one crate into another; each crate has inlined what is its own by then.
+linking=(-C linker="$PWD/tools/link.sh" -C linker-flavor=gcc -C llvm-args=-inlinedefault-threshold=25 -C llvm-args=-inlinehint-threshold=150)
 
 say "building"
 rm -rf dist build/wheel
-maturin build --profile wheel --strip --zig --compatibility $platform --out build/wheel
+maturin build --profile wheel --strip --zig --compatibility $platform --out build/wheel -- "${linking[@]}"
 say "adding the licences of what is linked"
 wheel unpack --dest build/wheel build/wheel/headrace-*.whl
 directory=(build/wheel/headrace-*/)
