@@ -24,7 +24,7 @@ def linked(target: str) -> list[dict[str, Any]]:
     metadata = json.loads(done.stdout)
     nodes = {node["id"]: node for node in metadata["resolve"]["nodes"]}
     packages = {package["id"]: package for package in metadata["packages"]}
-    waiting = [key for key, package in packages.items() if package["name"] == "headrace-python"]
+    waiting = [key for key, package in packages.items() if package["name"] == "headrace-native"]
     found: set[str] = set()
     while waiting:
         key = waiting.pop()

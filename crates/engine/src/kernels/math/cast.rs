@@ -72,11 +72,15 @@ fn cast_at_once(tensor: &Tensor, target: DType) -> Result<Tensor> {
     // A bool is the byte 0 or 1.
     let tensor = if source == DType::Bool { &tensor.clone().with_dtype(DType::UInt8)? } else { tensor };
     if target == DType::Bool {
-        return dispatch_numeric!(tensor.dtype(), S => is_nonzero::<S>(tensor), else => Err(unsupported()));
+        let are_nonzero = dispatch_numeric!(tensor.dtype(), S => are_nonzero::<S>, else => return Err(unsupported()));
+        return convert(tensor, DType::Bool, are_nonzero)?.with_dtype(DType::Bool);
     }
     dispatch_numeric!(
-        tensor.dtype(),
-        S => dispatch_numeric!(target, D => convert::<S, D>(tensor), else => Err(unsupported())),
+        target,
+        D => {
+            let convert_all = dispatch_numeric!(tensor.dtype(), S => convert_all::<S, D>, else => return Err(unsupported()));
+            convert(tensor, target, convert_all)
+        },
         else => Err(unsupported())
     )
 }
@@ -94,17 +98,20 @@ fn is_same_bits(source: DType, target: DType) -> bool {
     source == target || is_byte_of_bool || width(source).is_some_and(|bytes| width(target) == Some(bytes))
 }
 
-fn is_nonzero<S: Numeric + PartialEq>(tensor: &Tensor) -> Result<Tensor> {
-    let zero = S::zeroed();
-    let values = tensor.values::<S>()?.iter().map(|value| u8::from(*value != zero));
-    let values = allocate::elements(DType::Bool, tensor.shape()).collect(values)?;
-    Tensor::from_values(tensor.shape().clone(), values)?.with_dtype(DType::Bool)
+/// Converts the elements with `convert_all`: a loop for each pair of types, and little more, so that those of equal code are linked once.
+fn convert<D: Numeric>(tensor: &Tensor, target: DType, convert_all: fn(&[u8], &mut Vec<D>)) -> Result<Tensor> {
+    let mut values = allocate::elements(target, tensor.shape()).room()?;
+    convert_all(tensor.bytes(), &mut values);
+    Tensor::from_values(tensor.shape().clone(), values)
 }
 
-fn convert<S: Numeric + ConvertTo<D>, D: Numeric>(tensor: &Tensor) -> Result<Tensor> {
-    let values = tensor.values::<S>()?.iter().map(|value| value.convert());
-    let values = allocate::elements(D::DTYPE, tensor.shape()).collect(values)?;
-    Tensor::from_values(tensor.shape().clone(), values)
+fn convert_all<S: Numeric + ConvertTo<D>, D: Numeric>(bytes: &[u8], values: &mut Vec<D>) {
+    values.extend(bytemuck::cast_slice::<_, S>(bytes).iter().map(|value| value.convert()));
+}
+
+fn are_nonzero<S: Numeric + PartialEq>(bytes: &[u8], bools: &mut Vec<u8>) {
+    let zero = S::zeroed();
+    bools.extend(bytemuck::cast_slice::<_, S>(bytes).iter().map(|value| u8::from(*value != zero)));
 }
 
 /// The conversion of one element.
