@@ -4,6 +4,7 @@
 """
 
 import os
+import subprocess
 import sys
 import tempfile
 from importlib.metadata import files
@@ -15,6 +16,18 @@ import headrace as hr
 import headrace.tf1 as tf
 from headrace.demo.data import write_digits  # noqa: F401 - the demo is in the wheel
 
+EXITING = """
+import threading, time
+import headrace.tf1 as tf
+
+queue = tf.FIFOQueue(1, tf.int32, shapes=())
+element, session = queue.dequeue(), tf.Session()
+threading.Thread(target=lambda: session.run(element), daemon=True).start()
+while session.queue_statistics(queue).num_waiting_dequeues == 0:
+    time.sleep(0.001)
+"""
+"""Exits while a daemon thread is in the engine. Python ends such a thread by unwinding it."""
+
 
 @hr.native
 def doubled(example):
@@ -23,7 +36,7 @@ def doubled(example):
 
 
 def main() -> None:
-    """Reads, shuffles, decodes, and asks a server that is not there."""
+    """Reads, shuffles, decodes, exits with blocked threads, asks a server that is not there."""
     os.environ["HEADRACE_STORAGE_RETRIES"] = "0"
     package = Path(hr.__file__).parent
     assert "site-packages" in str(package), f"{package} is no installed package"
@@ -50,6 +63,7 @@ def main() -> None:
                 (2, 3, 3),
                 (8, 8, 3),
             ]
+    subprocess.run([sys.executable, "-c", EXITING], check=True, timeout=60)
     try:
         list(hr.text_lines("https://localhost:1/none"))
     except hr.errors.UnavailableError:
