@@ -164,7 +164,7 @@ def test_a_file_refuses_everything_until_it_is_opened_again(tmp_path, size):
         file = tf.gfile.GFile("a", "w")
         file.write("begin")
         limit(150_000)
-        found = [attempt(file.write, bytes({size})) for _ in range(200)]
+        found = [attempt(file.write, bytes({size})) for _ in range(400)]
         limit(resource.RLIM_INFINITY)
         length = os.path.getsize("a")
         found += [attempt(file.write, "x"), attempt(file.flush), attempt(file.close)]

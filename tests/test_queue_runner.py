@@ -300,6 +300,19 @@ def test_a_stop_iteration_of_a_function_ends_the_input_and_says_so_once(coord, c
     )
 
 
+def test_functions_that_end_the_input_at_the_same_time_say_so_once(caplog):
+    together = threading.Barrier(8)
+
+    def end():
+        together.wait(timeout=TIMEOUT)
+        raise StopIteration
+
+    for _ in range(20):
+        caplog.clear()
+        assert fill_from(end, tf.train.Coordinator(), num_threads=8) == []
+        assert len(caplog.records) == 1
+
+
 def test_a_function_that_says_that_the_input_ended_is_believed(coord, caplog):
     def end():
         raise tf.errors.OutOfRangeError(None, None, "the end")

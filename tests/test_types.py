@@ -12,6 +12,8 @@ import headrace.tf1 as tf
 from headrace import ops
 
 TOP = Path(__file__).parents[1]
+# As NumPy is that of this Python, and so its types.
+VERSION = f"--python-version={sys.version_info.major}.{sys.version_info.minor}"
 WRONG = ("hr.bogus", "ops.bogus", "tf.bogus", "tf.train.bogus", "tf.image.bogus")
 RIGHT = (
     *(f"hr.{name}" for name in hr.__all__),
@@ -120,7 +122,7 @@ def said_of(folder: Path, start: str, lines: list[str], names: list[str]) -> dic
     program = folder / "program.py"
     program.write_text(start + "\n".join(lines))
     result = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--no-pretty", str(program)],
+        [sys.executable, "-m", "mypy", "--strict", "--no-pretty", VERSION, str(program)],
         cwd=TOP,
         capture_output=True,
         text=True,

@@ -219,8 +219,8 @@ os.chdir(sys.argv[1])
 os.mkfifo("pipe")
 
 def main_waits():
-    # Its stack is behind its waits.
-    behind = dump_waits(write=False).partition("-- thread 'MainThread'")[2].split("\\n")[1:]
+    # Its stack is behind its waits. This line is part of another stack, from Python 3.13 on.
+    behind = dump_waits(write=False).partition("\\n-- thread 'MainThread'")[2].split("\\n")[1:]
     found = []
     for line in behind:
         if not line.startswith("   waits for "):

@@ -6,6 +6,7 @@
 import os
 import subprocess
 import sys
+import sysconfig
 import tempfile
 from importlib.metadata import files
 from pathlib import Path
@@ -15,6 +16,7 @@ import numpy as np
 import headrace as hr
 import headrace.tf1 as tf
 from headrace.demo.data import write_digits  # noqa: F401 - the demo is in the wheel
+from headrace.pipeline.functions import has_gil
 
 EXITING = """
 import threading, time
@@ -43,6 +45,8 @@ def main() -> None:
     licences = [str(path) for path in files("headrace") or [] if "licenses" in str(path)]
     if "--without-licences" not in sys.argv:
         assert any(path.endswith("LINKED.txt") for path in licences), licences
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        assert not has_gil(), "something that was imported has put the GIL on"
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory, "lines.txt")
         path.write_text("".join(f"{number}\n" for number in range(1000)))

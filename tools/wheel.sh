@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds a wheel for Linux in dist/: abi3 for CPython 3.11 and newer, for every system with glibc 2.28 or newer. zig compiles and links, so that no
-# container is needed. auditwheel looks whether the name is right. The wheel is tried in a fresh environment of each Python that is found.
+# Builds wheels for Linux in dist/, for every system with glibc 2.28 or newer: one for CPython 3.11 and newer (abi3), and one for each free-threaded
+# CPython that is found. zig compiles and links, so that no container is needed. auditwheel looks whether the names are right. A wheel is tried in a
+# fresh environment of each Python that is found.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -31,40 +32,63 @@ export CFLAGS="${CFLAGS:-} -fno-asynchronous-unwind-tables -fno-unwind-tables"
 # While linking, little is inlined from one crate into another; each crate has inlined what is its own by then.
 linking=(-C linker="$PWD/tools/link.sh" -C linker-flavor=gcc -C llvm-args=-inlinedefault-threshold=25 -C llvm-args=-inlinehint-threshold=150)
 
-say "building"
 rm -rf dist build/wheel
-maturin build --profile wheel --strip --zig --compatibility $platform --out build/wheel -- "${linking[@]}"
-say "adding the licences of what is linked"
-wheel unpack --dest build/wheel build/wheel/headrace-*.whl
-directory=(build/wheel/headrace-*/)
-licences=("${directory[0]}"headrace-*.dist-info/licenses)
-python tools/licences.py "$machine-unknown-linux-gnu" "${licences[0]}/LINKED.txt"
 mkdir -p dist
-wheel pack --dest-dir dist "${directory[0]}"
-file=(dist/headrace-*.whl)
-say "compressing it better"
-command -v advzip >/dev/null || install_package advancecomp "no advzip found, which compresses wheels"
-advzip --recompress --shrink-insane --quiet "${file[0]}"
-python -m zipfile --test "${file[0]}" >/dev/null
 
-say "auditwheel"
-auditwheel show "${file[0]}" | tee build/wheel/audit
-grep -q "\"${platform}_$machine\"" build/wheel/audit || fail "auditwheel does not agree with $platform"
-size=$(stat -c %s "${file[0]}")
-say "${file[0]}: $size bytes, of $wanted_bytes that are the goal"
+build_wheel() { # the directory in build/wheel, then arguments of maturin; sets wheel
+    local built=build/wheel/$1 directory licences
+    say "building for $1"
+    maturin build --profile wheel --strip --zig --compatibility $platform --out "$built" "${@:2}" -- "${linking[@]}"
+    say "adding the licences of what is linked"
+    wheel unpack --dest "$built" "$built"/headrace-*.whl
+    directory=("$built"/headrace-*/)
+    licences=("${directory[0]}"headrace-*.dist-info/licenses)
+    python tools/licences.py "$machine-unknown-linux-gnu" "${licences[0]}/LINKED.txt"
+    wheel=dist/$(basename "$built"/headrace-*.whl)
+    wheel pack --dest-dir dist "${directory[0]}"
+    say "compressing it better"
+    command -v advzip >/dev/null || install_package advancecomp "no advzip found, which compresses wheels"
+    advzip --recompress --shrink-insane --quiet "$wheel"
+    python -m zipfile --test "$wheel" >/dev/null
 
+    say "auditwheel"
+    auditwheel show "$wheel" | tee "$built/audit"
+    grep -q "\"${platform}_$machine\"" "$built/audit" || fail "auditwheel does not agree with $platform"
+    size=$(stat -c %s "$wheel")
+    say "$wheel: $size bytes, of $wanted_bytes that are the goal"
+}
+
+find_python() { # version; sets python
+    python=$(command -v "python$1" || true)
+    [ -n "$python" ] && "$python" -c '' 2>/dev/null
+}
+
+try_wheel() { # version
+    local environment=build/wheel/python$1
+    say "trying it with $("$python" --version)"
+    "$python" -m venv --clear "$environment"
+    "$environment/bin/python" -m pip install --quiet "${wheel}[cli]"
+    (cd build/wheel && "../../$environment/bin/python" ../../tools/try_wheel.py && "../../$environment/bin/headrace" --version)
+}
+
+build_wheel abi3
 tried=0
 for version in 3.11 3.12 3.13 3.14; do
-    python=$(command -v "python$version" || true)
-    if [ -z "$python" ] || ! "$python" -c '' 2>/dev/null; then
+    if find_python $version; then
+        try_wheel $version
+        tried=$((tried + 1))
+    else
         say "no Python $version here: not tried"
-        continue
     fi
-    say "trying it with $("$python" --version)"
-    environment=build/wheel/python$version
-    "$python" -m venv --clear "$environment"
-    "$environment/bin/python" -m pip install --quiet "${file[0]}[cli]"
-    (cd build/wheel && "../../$environment/bin/python" ../../tools/try_wheel.py && "../../$environment/bin/headrace" --version)
-    tried=$((tried + 1))
 done
 [ $tried -gt 0 ] || fail "no Python found to try it with"
+
+# PyO3 leaves abi3 out for these by itself, and knows none before 3.14.
+for version in 3.14t; do
+    if find_python $version; then
+        build_wheel $version --interpreter "$python"
+        try_wheel $version
+    else
+        say "no free-threaded Python $version here: no wheel for it, and not tried"
+    fi
+done

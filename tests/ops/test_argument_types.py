@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 TOP = Path(__file__).parents[2]
+# As NumPy is that of this Python, and so its types.
+VERSION = f"--python-version={sys.version_info.major}.{sys.version_info.minor}"
 PREPARATION = """\
 from pathlib import Path
 import numpy as np
@@ -77,7 +79,7 @@ def errors(tmp_path_factory) -> dict[str, str]:
     program = tmp_path_factory.mktemp("types") / "program.py"
     program.write_text(PREPARATION + "\n".join(calls))
     result = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--no-pretty", str(program)],
+        [sys.executable, "-m", "mypy", "--strict", "--no-pretty", VERSION, str(program)],
         cwd=TOP,
         capture_output=True,
         text=True,

@@ -91,13 +91,16 @@ def build_messages(
             enum.value.add(name=value, number=number)
     _POOL.AddSerializedFile(file.SerializeToString())
     classes = {
-        name: GetMessageClass(_POOL.FindMessageTypeByName(f"headrace.{name}"))
-        for name in schema
-        if "." not in name
+        name: GetMessageClass(_POOL.FindMessageTypeByName(f"headrace.{name}")) for name in schema
     }
-    for cls in classes.values():
-        cls.__module__ = module
-    return classes
+    for full_name, cls in classes.items():
+        outer, _, name = full_name.rpartition(".")
+        if not outer:
+            cls.__module__ = module
+        elif not hasattr(classes[outer], name):
+            # Protocol buffers in Python, which a free-threaded one has, leave this to others.
+            setattr(classes[outer], name, cls)
+    return {name: cls for name, cls in classes.items() if "." not in name}
 
 
 def _add_field(message: DescriptorProto, message_name: str, field: Field) -> None:

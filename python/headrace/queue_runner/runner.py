@@ -379,9 +379,11 @@ class QueueRunner:
 
     def _end_input(self, find_session: FindSession, end: BaseException) -> None:
         """Counts the end of a thread whose input has ended; the last one closes the queue."""
-        if isinstance(end.__cause__, StopIteration) and not self._has_warned:
-            self._has_warned = True
-            warn_of_stop_iteration(self.name, end)
+        if isinstance(end.__cause__, StopIteration):
+            with self._lock:
+                is_first, self._has_warned = not self._has_warned, True
+            if is_first:
+                warn_of_stop_iteration(self.name, end)
         sess = find_session()
         is_our_session = isinstance(sess, Session)
         if is_our_session and sess.runners.is_failure(end.__cause__):

@@ -154,7 +154,7 @@ def update_checkpoint_state(
             model_checkpoint_path=written(model_checkpoint_path),
             all_model_checkpoint_paths=[written(item) for item in paths],
         )
-    except UnicodeEncodeError as error:
+    except ValueError as error:  # A UnicodeEncodeError, or what protocol buffers in Python raise.
         raise errors.InvalidArgumentError(
             None,
             None,

@@ -1,12 +1,16 @@
 import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from tests.calls import TIMEOUT
 
 import headrace.tf1 as tf
+from headrace.ops.framework import conversion
 from headrace.ops.framework.conversion import convert_n_to_tensor
 from headrace.ops.framework.values import make_array
 from headrace.ops.sparse.tensor import SparseTensor, convert_to_tensor_or_sparse_tensor
@@ -236,6 +240,19 @@ class TestConvertToTensor:
             tf.register_tensor_conversion_function("int", int)
         with pytest.raises(TypeError, match="conversion_func must be callable"):
             tf.register_tensor_conversion_function(int, 3)
+
+    def test_threads_that_register_at_the_same_time_lose_nothing(self, monkeypatch):
+        monkeypatch.setattr(conversion, "_registry", ())
+        together = threading.Barrier(4)
+
+        def register(number):
+            together.wait(timeout=TIMEOUT)
+            for priority in range(100):
+                tf.register_tensor_conversion_function(int, lambda *_: None, 4 * priority + number)
+
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(register, range(4), timeout=TIMEOUT))
+        assert [priority for priority, *_ in conversion._registry] == list(range(400))
 
     def test_a_registered_function_must_keep_its_promise(self):
         class Liar:

@@ -5,8 +5,9 @@ Source: `tf.constant` and `tf.convert_to_tensor` of TensorFlow 1.15.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, SupportsIndex
+from typing import Any, Final, SupportsIndex
 
 from headrace import dtypes
 from headrace.dtypes import DType, DTypeLike, as_dtype
@@ -30,8 +31,9 @@ __all__ = [
 ConversionFunction = Callable[..., Any]
 
 # (priority, position, types, function), lowest priority first. Replaced as a whole when it grows,
-# so that threads may read it while another registers.
+# so that threads may read it while another registers. Written under the lock.
 _registry: tuple[tuple[int, int, tuple[type, ...], ConversionFunction], ...] = ()
+_registering: Final = threading.Lock()
 
 
 def constant(
@@ -136,8 +138,9 @@ def register_tensor_conversion_function(
         raise TypeError("base_type must be a type or a tuple of types.")
     if not callable(conversion_func):
         raise TypeError("conversion_func must be callable.")
-    entry = (priority, len(_registry), types, conversion_func)
-    _registry = tuple(sorted([*_registry, entry], key=lambda item: item[:2]))
+    with _registering:
+        entry = (priority, len(_registry), types, conversion_func)
+        _registry = tuple(sorted([*_registry, entry], key=lambda item: item[:2]))
 
 
 def is_tensor(x: object) -> bool:

@@ -29,6 +29,9 @@ _BLOCK_ROWS: Final = 4096
 # What is read of a column at a time. Without it, pyarrow reads whole row groups, or the whole file.
 _BUFFER_BYTES: Final = 64 * 1024
 
+# What Arrow calls them, and NumPy.
+_FLOATS: Final = {"halffloat": "float16", "float": "float32", "double": "float64"}
+
 
 @dataclass(frozen=True)
 class Parquet(InferredSource):
@@ -255,7 +258,8 @@ def _element(kind: Any) -> "ElementType | None":
     if types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind):
         return bytes
     if types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind):
-        dtype: np.dtype[Any] = np.dtype(kind.to_pandas_dtype())
+        # Not `to_pandas_dtype`, for which some versions need pandas.
+        dtype: np.dtype[Any] = np.dtype(_FLOATS.get(str(kind), str(kind)))
         return dtype
     return None
 
