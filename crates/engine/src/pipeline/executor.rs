@@ -16,6 +16,7 @@ use super::skipped::Note;
 use super::task::{HostTask, Tasks};
 use crate::error::{Error, Result};
 use crate::sync::{Condvar, Mutex, MutexGuard};
+use smallvec::SmallVec;
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -63,6 +64,14 @@ struct State {
 enum Given {
     Rows(Rows),
     Note(Note),
+}
+
+/// Whom to wake.
+enum Wake {
+    Nobody,
+    /// So many workers that were called.
+    Workers(usize),
+    Consumer,
 }
 
 /// Where the nodes are.
@@ -146,7 +155,8 @@ impl Executor {
 
     /// Lets the workers begin.
     pub fn start(&self) {
-        self.note_change(&mut self.state.lock());
+        let wake = self.note_change(&mut self.state.lock());
+        self.wake(wake);
     }
 
     /// Works until the pipeline is closed. Each worker is a thread that calls this.
@@ -205,33 +215,47 @@ impl Executor {
         state
     }
 
-    /// Calls up to `count` idle workers.
-    fn call(&self, state: &mut State, count: usize) {
+    /// Calls up to `count` idle workers; returns how many are to be woken.
+    #[must_use]
+    fn call(state: &mut State, count: usize) -> usize {
         let count = count.min(state.num_idle);
         state.num_idle -= count;
         state.num_called += count;
-        (0..count).for_each(|_| self.has_work.notify_one());
+        count
     }
 
-    /// Says that the nodes may say something else now, and sees to it that somebody asks them: an idle worker, or the
-    /// consumer if it waits, or the worker that ends its task first.
-    fn note_change(&self, state: &mut State) {
+    /// Says that the nodes may say something else now. Somebody must ask them: an idle worker, or the consumer if it waits, or
+    /// the worker that ends its task first.
+    #[must_use]
+    fn note_change(&self, state: &mut State) -> Wake {
         state.is_changed = true;
         if !state.must_ask(self.max_outputs) || state.num_called > 0 {
-            return;
+            return Wake::Nobody;
         }
         match state.num_idle {
-            0 if state.is_consumer_waiting => self.has_output.notify_one(),
-            _ => self.call(state, 1),
+            0 if state.is_consumer_waiting => Wake::Consumer,
+            _ => Wake::Workers(Self::call(state, 1)),
         }
     }
 
     /// Says that the consumer has taken something. Nobody is woken for it while enough is left: a worker that ends a task asks
     /// the nodes anyway, and a worker that is woken for each batch costs as much as a small batch.
-    fn note_taken(&self, state: &mut State) {
-        match 2 * state.outputs.len() < self.max_outputs || state.num_running == 0 && state.is_refused {
-            true => self.note_change(state),
-            false => state.is_changed = true,
+    #[must_use]
+    fn note_taken(&self, state: &mut State) -> Wake {
+        if 2 * state.outputs.len() < self.max_outputs || state.num_running == 0 && state.is_refused {
+            return self.note_change(state);
+        }
+        state.is_changed = true;
+        Wake::Nobody
+    }
+
+    /// Wakes others. The lock is free meanwhile, and the nodes too: whoever is woken may take the processor at once, and would
+    /// have to wait for them.
+    fn wake(&self, wake: Wake) {
+        match wake {
+            Wake::Nobody => {}
+            Wake::Workers(count) => (0..count).for_each(|_| self.has_work.notify_one()),
+            Wake::Consumer => self.has_output.notify_one(),
         }
     }
 
@@ -257,7 +281,9 @@ impl Executor {
     pub fn end_hosted(&self) {
         let mut state = self.state.lock();
         state.num_running -= 1;
-        self.note_change(&mut state);
+        let wake = self.note_change(&mut state);
+        drop(state);
+        self.wake(wake);
     }
 
     /// The next rows, as a block. Waits for at most `timeout`, and longer only while it asks the nodes.
@@ -270,8 +296,9 @@ impl Executor {
         }
         if let Some(given) = state.outputs.pop_front() {
             // What the consumer has is charged to nobody: there is room for the next.
-            self.note_taken(&mut state);
+            let wake = self.note_taken(&mut state);
             drop(state);
+            self.wake(wake);
             return match given {
                 Given::Rows(rows) => {
                     let mark = rows.mark(0);
@@ -299,7 +326,9 @@ impl Executor {
         let mut state = self.state.lock();
         // Whoever asks the nodes now may have looked before.
         if state.is_refused || matches!(state.nodes, Nodes::Asked) {
-            self.note_change(&mut state);
+            let wake = self.note_change(&mut state);
+            drop(state);
+            self.wake(wake);
         }
     }
 
@@ -347,7 +376,7 @@ impl Executor {
             drop(state);
             let is_refused = Cell::new(false);
             let (budget, meters) = (&self.budget, &self.meters);
-            let publish = |tasks: &mut Tasks| self.publish(&mut self.state.lock(), tasks);
+            let publish = |tasks: &mut Tasks| self.publish(tasks);
             let mut context = Context {
                 tasks: &mut tasks,
                 publish: &publish,
@@ -388,6 +417,15 @@ impl Executor {
             if is_over {
                 return self.end(state, root);
             }
+            if state.is_consumer_waiting && !state.outputs.is_empty() && !state.is_closed {
+                // It goes on at once, perhaps on this thread's processor. Another worker may ask the nodes meanwhile.
+                state.is_consumer_waiting = false;
+                state.nodes = Nodes::Here(root);
+                self.note_refusal(&mut state);
+                drop(state);
+                self.wake(Wake::Consumer);
+                return self.state.lock();
+            }
         }
         if state.is_closed {
             // It may free much memory, so not under the lock.
@@ -403,26 +441,25 @@ impl Executor {
     /// Lets something wait for the consumer. The nodes may have more.
     fn give(&self, state: &mut State, given: Given) {
         state.is_changed = true;
-        if state.is_closed {
-            return;
-        }
-        state.outputs.push_back(given);
-        if state.is_consumer_waiting {
-            self.has_output.notify_one();
+        if !state.is_closed {
+            state.outputs.push_back(given);
         }
     }
 
     /// Lets others see tasks.
-    fn publish(&self, state: &mut State, tasks: &mut Tasks) {
+    fn publish(&self, tasks: &mut Tasks) {
+        let mut state = self.state.lock();
         if state.is_closed {
             return;
         }
-        let num_native = tasks.num_native();
-        for (lane, has_hosted) in self.has_hosted.iter().enumerate() {
-            (0..tasks.num_hosted(lane)).for_each(|_| has_hosted.notify_one());
-        }
+        let num_called = Self::call(&mut state, tasks.num_native());
+        let num_hosted: SmallVec<[usize; 4]> = (0..self.has_hosted.len()).map(|lane| tasks.num_hosted(lane)).collect();
         state.tasks.append(tasks);
-        self.call(state, num_native);
+        drop(state);
+        self.wake(Wake::Workers(num_called));
+        for (has_hosted, count) in self.has_hosted.iter().zip(num_hosted) {
+            (0..count).for_each(|_| has_hosted.notify_one());
+        }
     }
 
     /// After the last rows, or an error: nobody waits for the tasks that were not begun.
