@@ -1,11 +1,14 @@
 """Writes the licences of everything that is linked into the extension: `licences.py FILE`.
 
 Cargo knows the crates; their licences are the files that they come with. A crate that comes with
-none is listed with the name of its licence. The text of the GPL is left out where one may choose
-another licence.
+none is listed with the name of its licence. Where one may choose, Apache-2.0 is chosen, headrace's
+own licence, and the others are left out. What a crate has from elsewhere is in it under licences of
+its own, and those stay. The text of the GPL is left out where one may choose another licence, and
+the manual of the Independent JPEG Group, of which programs need say no more than that they use it.
 """
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,7 +16,24 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-PATTERNS = ("LICEN[CS]E*", "COPYING*", "NOTICE*", "UNLICENSE*", "README.ijg")
+CHOSEN = "Apache-2.0"
+OFFERED = re.compile(r"LICEN[CS]E(-(0BSD|APACHE|BOOST|BSD|ISC|MIT|ZLIB))?(\.md|\.txt)?")
+"""Names of files with licences that one may choose from, at the top of a crate."""
+PATTERNS = ("LICEN[CS]E*", "COPYING*", "NOTICE*", "UNLICENSE*")
+HEAD = """\
+headrace's extension is linked with what follows. Where one may choose, it is used under Apache-2.0,
+whose text is in the file LICENSE beside this one.
+
+This software is based in part on the work of the Independent JPEG Group.
+"""
+TERMS = "TERMS AND CONDITIONS FOR USE, REPRODUCTION, AND DISTRIBUTION"
+TERMS_END = "END OF TERMS AND CONDITIONS"
+"""What the terms of Apache-2.0 stand between."""
+
+
+def runs_in_compiler(package: dict[str, Any]) -> bool:
+    """Returns whether a package is a macro, of which nothing is linked."""
+    return any("proc-macro" in target["kind"] for target in package["targets"])
 
 
 def linked(target: str) -> list[dict[str, Any]]:
@@ -30,6 +50,8 @@ def linked(target: str) -> list[dict[str, Any]]:
         key = waiting.pop()
         if key in found:
             continue
+        if runs_in_compiler(packages[key]):
+            continue
         found.add(key)
         for dependency in nodes[key]["deps"]:
             if any(kind["kind"] is None for kind in dependency["dep_kinds"]):
@@ -38,10 +60,18 @@ def linked(target: str) -> list[dict[str, Any]]:
     return sorted(others, key=lambda package: (package["name"], package["version"]))
 
 
+def may_choose(package: dict[str, Any]) -> bool:
+    """Returns whether Apache-2.0 is one of several licences that a package offers."""
+    offered = re.split(r" OR |/", package["license"] or "")
+    return len(offered) > 1 and CHOSEN in offered
+
+
 def texts(package: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """Yields the files with licences of a package and of the sources in it."""
     directory = Path(package["manifest_path"]).parent
     paths = {path for pattern in PATTERNS for path in directory.rglob(pattern)}
+    if may_choose(package):
+        paths -= {path for path in directory.iterdir() if OFFERED.fullmatch(path.name)}
     for path in sorted(paths):
         if path.is_file() and path.suffix in ("", ".md", ".txt", ".ijg"):
             text = path.read_text("utf-8", "replace").strip()
@@ -49,11 +79,19 @@ def texts(package: dict[str, Any]) -> Iterator[tuple[str, str]]:
                 yield str(path.relative_to(directory)), text
 
 
+def pattern_of_terms() -> re.Pattern[str]:
+    """Returns what finds the terms of Apache-2.0, broken into lines in whichever way."""
+    text = (ROOT / "LICENSE").read_text("utf-8")
+    terms = text[text.index(TERMS) : text.index(TERMS_END) + len(TERMS_END)]
+    return re.compile(r"\s+".join(map(re.escape, terms.split())))
+
+
 def main() -> None:
     """Writes the file."""
     target, path = sys.argv[1:]
+    terms = pattern_of_terms()
     seen: dict[str, str] = {}
-    lines = ["headrace's extension is linked with what follows.", ""]
+    lines = [HEAD]
     for package in linked(target):
         title = f"{package['name']} {package['version']}"
         lines += ["=" * 80, f"{title}: {package['license'] or 'see its file'}", ""]
@@ -63,7 +101,7 @@ def main() -> None:
                 lines += [f"{name}: the same as of {seen[words]}", ""]
             else:
                 seen[words] = f"{title}, {name}"
-                lines += [f"{name}:", "", text, ""]
+                lines += [f"{name}:", "", terms.sub("(The terms that LICENSE has.)", text), ""]
     Path(path).write_text("\n".join(lines), "utf-8")
 
 

@@ -86,21 +86,21 @@ impl Kept {
         }
         let path = self.cache.directory.join(&self.name[..2]).join(format!("{}-{number}", self.name));
         let length = (range.end - range.start) as usize;
-        if let Some(bytes) = blocking(&path, move |path| read(path, length)).await? {
+        if let Some(bytes) = blocking(&path, Box::new(move |path| read(path, length))).await? {
             return Ok(bytes);
         }
         let bytes = fetch::part(file, range).await?;
         let (given, cache) = (bytes.clone(), Arc::clone(&self.cache));
-        blocking(&path, move |path| keep(path, &given, &cache)).await?;
+        blocking(&path, Box::new(move |path| keep(path, &given, &cache).map(|()| None))).await?;
         Ok(bytes)
     }
 }
 
+/// Something that waits for a disk, and a part if it has read one.
+type Work = Box<dyn FnOnce(&Path) -> io::Result<Option<Bytes>> + Send>;
+
 /// Does something that waits for a disk on a thread of its own.
-async fn blocking<T: Send + 'static>(
-    path: &Path,
-    work: impl FnOnce(&Path) -> io::Result<T> + Send + 'static,
-) -> Result<T> {
+async fn blocking(path: &Path, work: Work) -> Result<Option<Bytes>> {
     let owned = path.to_owned();
     let done = tokio::task::spawn_blocking(move || work(&owned)).await;
     let done = done.map_err(|error| Error::internal(format!("a task of the cache has ended: {error}")))?;

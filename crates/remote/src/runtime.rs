@@ -5,6 +5,7 @@ use headrace_engine::run::check_current;
 use headrace_engine::sync::Mutex;
 use headrace_engine::waits::{self, Awaited};
 use std::future::Future;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, sync_channel};
 use std::sync::{Arc, LazyLock};
@@ -80,9 +81,10 @@ impl Drop for Request {
 pub struct Task<T> {
     /// What it is for, in words.
     what: Arc<str>,
-    result: Receiver<Result<T>>,
-    /// What came, if somebody has looked.
-    seen: Option<Result<T>>,
+    /// What came of it, once it has ended.
+    result: Arc<Mutex<Option<Result<T>>>>,
+    /// Nobody sends: it ends with the work.
+    ended: Receiver<()>,
     abort: Option<AbortHandle>,
 }
 
@@ -90,51 +92,41 @@ impl<T: Send + 'static> Task<T> {
     /// Begins with it. `what` says in words what it is for.
     pub fn start(what: String, work: impl Future<Output = Result<T>> + Send + 'static) -> Self {
         let what: Arc<str> = what.into();
-        let (sender, result) = sync_channel(1);
+        let result = Arc::new(Mutex::new(None));
+        let (working, ended) = sync_channel(0);
         let handle = match handle() {
             Ok(handle) => handle,
-            Err(error) => return Self { what, result, seen: Some(Err(error)), abort: None },
+            Err(error) => {
+                *result.lock() = Some(Err(error));
+                return Self { what, result, ended, abort: None };
+            }
         };
         let request = Request::begin(Arc::clone(&what));
-        let task = handle.spawn(async move {
+        let given = Arc::clone(&result);
+        // One type for all of them: the runtime has its own code for each.
+        let task: Pin<Box<dyn Future<Output = ()> + Send>> = Box::pin(async move {
             let done = work.await;
             drop(request);
-            // Nobody waits any more if this fails.
-            sender.try_send(done).unwrap_or(());
+            *given.lock() = Some(done);
+            drop(working);
         });
-        Self { what, result, seen: None, abort: Some(task.abort_handle()) }
+        let task = handle.spawn(task);
+        Self { what, result, ended, abort: Some(task.abort_handle()) }
     }
 
     /// Whether [`Task::wait`] would not wait.
-    pub fn is_ready(&mut self) -> bool {
-        if self.seen.is_none() {
-            self.seen = match self.result.try_recv() {
-                Ok(result) => Some(result),
-                Err(TryRecvError::Empty) => None,
-                Err(TryRecvError::Disconnected) => Some(Err(unanswered())),
-            };
-        }
-        self.seen.is_some()
+    pub fn is_ready(&self) -> bool {
+        self.ended.try_recv() != Err(TryRecvError::Empty)
     }
 
     /// What came of it. Fails if the current run has to end; see [`check_current`]. May be called again then.
     pub fn wait(&mut self) -> Result<T> {
-        if let Some(seen) = self.seen.take() {
-            return seen;
-        }
         let mut noted = None;
-        loop {
-            match self.result.recv_timeout(INTERVAL) {
-                Ok(result) => return result,
-                Err(RecvTimeoutError::Timeout) => {
-                    check_current().map_err(|error| error.of_wait(Wait::Repeatable))?;
-                    noted.get_or_insert_with(|| waits::note(vec![self.awaited()], None));
-                }
-                Err(RecvTimeoutError::Disconnected) => {
-                    return Err(unanswered());
-                }
-            }
+        while self.ended.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
+            check_current().map_err(|error| error.of_wait(Wait::Repeatable))?;
+            noted.get_or_insert_with(|| waits::note(vec![self.awaited()], None));
         }
+        self.result.lock().take().unwrap_or_else(|| Err(Error::internal("a request ended without an answer")))
     }
 }
 
@@ -143,10 +135,6 @@ impl<T> Task<T> {
         let what = Arc::clone(&self.what);
         Awaited::new(move || format!("storage: {what}"))
     }
-}
-
-fn unanswered() -> Error {
-    Error::internal("a request ended without an answer")
 }
 
 impl<T> Drop for Task<T> {

@@ -188,8 +188,7 @@ impl Ranges {
             (self.current, self.start) = (Bytes::new(), self.at);
         }
         self.ask();
-        let is_late = |(_, task): &mut (_, Task<Bytes>)| !task.is_ready();
-        if self.coming.front_mut().is_some_and(is_late) {
+        if self.coming.front().is_some_and(|(_, task)| !task.is_ready()) {
             self.num_parts = (2 * self.num_parts).min(self.ahead.max_parts);
             self.ask();
         }
