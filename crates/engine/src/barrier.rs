@@ -303,9 +303,11 @@ impl Barrier {
             _ => return Err(damaged()),
         };
         let next_index = reading.number()? as i64;
-        let incomplete = (0..reading.size()?)
-            .map(|_| Ok((Bytes::copy_from_slice(reading.bytes()?), self.read_incomplete(&mut reading)?)))
-            .collect::<Result<_>>()?;
+        let mut incomplete = BTreeMap::new();
+        for _ in 0..reading.size()? {
+            let key = Bytes::copy_from_slice(reading.bytes()?);
+            incomplete.insert(key, self.read_incomplete(&mut reading)?);
+        }
         reading.end()?;
         let restore = self.ready.prepare(chunks)?;
         let barrier = Arc::clone(self);

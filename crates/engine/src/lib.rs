@@ -9,6 +9,7 @@ pub mod files;
 pub mod kernel;
 pub mod kernels;
 pub mod lookup;
+pub mod order;
 pub mod philox;
 pub mod pipeline;
 pub mod program;

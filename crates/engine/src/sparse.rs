@@ -1,6 +1,7 @@
 //! Sparse tensors, and a table that holds them while handles for them go through a queue.
 
 use crate::error::{Error, Result};
+use crate::order;
 use crate::saved::{self, Chunks, Content, Given, Reading, Restore};
 use crate::sync::Mutex;
 use crate::tensor::Tensor;
@@ -210,9 +211,9 @@ impl SparseTable {
         let parked = self.0.lock();
         let mut content = Content::default();
         content.number(parked.next_handle.cast_unsigned());
-        let mut handles: Vec<_> = parked.tensors.keys().copied().collect();
-        handles.sort_unstable();
-        for handle in handles {
+        let handles: Vec<_> = parked.tensors.keys().copied().collect();
+        for place in order::by_key(handles.len(), |place| handles[place]) {
+            let handle = handles[place];
             content.number(handle.cast_unsigned());
             let parts = parked.tensors[&handle].clone().into_parts()?;
             parts.iter().try_for_each(|part| content.tensor(part))?;

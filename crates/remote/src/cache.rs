@@ -11,6 +11,7 @@ use futures_util::stream::{self, StreamExt, TryStreamExt};
 use headrace_engine::error::{Error, Result};
 use headrace_engine::files::atomic_file::AtomicFile;
 use headrace_engine::files::storage::{Cache, Version};
+use headrace_engine::order;
 use headrace_engine::sync::Mutex;
 use ring::digest::{Context, SHA256};
 use std::collections::HashMap;
@@ -184,13 +185,13 @@ fn shrink(cache: &Cache) -> io::Result<()> {
             kept.push((metadata.modified()?, metadata.len(), entry.path()));
         }
     }
-    kept.sort_unstable();
     let limit = cache.num_bytes - cache.num_bytes / SHARE_WRITTEN;
-    for (_, length, path) in kept {
+    for place in order::by_key(kept.len(), |place| kept[place].0) {
+        let (_, length, path) = &kept[place];
         if num_bytes <= limit {
             break;
         }
-        match fs::remove_file(&path) {
+        match fs::remove_file(path) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
             _ => num_bytes -= length,
         }

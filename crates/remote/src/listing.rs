@@ -5,6 +5,7 @@ use crate::runtime;
 use crate::store::{self, can_list};
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use headrace_engine::error::{Code, Error, Result};
+use headrace_engine::order;
 use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 const MAX_REQUESTS: usize = 64;
 
 /// A file of a storage, or what is a directory by its name.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Entry {
     /// Its URL.
     pub url: String,
@@ -82,8 +83,8 @@ pub fn list(url: String, is_deep: bool) -> Result<Vec<Entry>> {
             });
             listed.objects.iter().map(of).chain(directories).collect()
         };
-        entries.sort_by(|one, other| one.url.cmp(&other.url));
-        Ok(entries)
+        let places = order::by_key(entries.len(), |place| entries[place].url.as_str());
+        Ok(places.into_iter().map(|place| std::mem::take(&mut entries[place])).collect())
     })
 }
 

@@ -4,6 +4,7 @@
 //! that of the keys.
 
 use crate::error::{Error, Result};
+use crate::order;
 use crate::saved::{self, Chunks, Content, Given, Reading, Restore};
 use crate::sync::Mutex;
 use crate::tensor::Tensor;
@@ -96,8 +97,9 @@ impl MutableTable {
     /// The keys, in ascending order, and their values.
     pub fn export(&self) -> Result<[Tensor; 2]> {
         let entries = self.entries.lock();
-        let mut sorted: Vec<(&Key, &Tensor)> = entries.iter().collect();
-        sorted.sort_unstable_by_key(|(key, _)| *key);
+        let unsorted: Vec<(&Key, &Tensor)> = entries.iter().collect();
+        let places = order::by_key(unsorted.len(), |place| unsorted[place].0);
+        let sorted: Vec<_> = places.into_iter().map(|place| unsorted[place]).collect();
         let shape = Shape::new(&[sorted.len()]);
         let elements = allocate::elements(self.key, &shape);
         let integers = sorted.iter().filter_map(|(key, _)| match key {

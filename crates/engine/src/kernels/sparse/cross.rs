@@ -4,6 +4,7 @@ use super::parts::{Parts, vector};
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Outputs, Step, Tensors};
 use crate::kernels::attrs::Attrs;
+use crate::order;
 use crate::run::Run;
 use crate::tensor::Tensor;
 use crate::tensor::allocate;
@@ -106,8 +107,7 @@ impl<'t> Column<'t> {
             begins[number + 1] += 1;
         }
         (0..num_rows).for_each(|row| begins[row + 1] += begins[row]);
-        let mut order: Vec<usize> = (0..parts.num_values()).collect();
-        order.sort_by_key(|element| parts.row(*element)[0]);
+        let order = order::by_key(parts.num_values(), |element| parts.row(element)[0]);
         Ok(Self { values, begins, order })
     }
 

@@ -18,16 +18,15 @@ pub mod to_dense;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::kernels::attrs::Attrs;
+use crate::order;
 use crate::tensor::Tensor;
 use std::sync::Arc;
 
 /// The numbers of the rows of a matrix, sorted by row; equal ones keep their order.
 fn sorted_rows(matrix: &[i64], num_rows: usize) -> Vec<usize> {
     let width = matrix.len().checked_div(num_rows).unwrap_or(0);
-    let row = |number: &usize| &matrix[number * width..(number + 1) * width];
-    let mut order: Vec<usize> = (0..num_rows).collect();
-    order.sort_by(|x, y| row(x).cmp(row(y)));
-    order
+    let row = |number: usize| &matrix[number * width..(number + 1) * width];
+    order::by(num_rows, &|x, y| row(x).cmp(row(y)))
 }
 
 /// The elements of an int64 tensor. Fails if it has another rank; `what` names it in the error.

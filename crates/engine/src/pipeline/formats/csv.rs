@@ -11,6 +11,7 @@ use super::lines::line;
 use super::source::Codec;
 use crate::error::{Error, Result};
 use crate::kernels::records::decode_csv::split::Dialect;
+use crate::order;
 use crate::pipeline::budget::Budget;
 use crate::pipeline::column::{Column, Span, Text};
 use crate::pipeline::file_origin::{FileOrigin, Layout};
@@ -162,11 +163,11 @@ impl Splitter {
         let place = || format!("{}: {}", self.file.name.text(), self.file.numbering.of(number));
         let there = header_names(header, self.csv.delimiter)
             .map_err(|misfit| Error::invalid_argument(format!("{}: {misfit}. Correct the header.", place())))?;
-        let mut fields = Vec::new();
+        let mut found_fields = Vec::new();
         for (column, name) in names.iter().enumerate() {
             let mut found = there.iter().enumerate().filter(|(_, other)| *other == name).map(|(field, _)| field);
             match (found.next(), found.next()) {
-                (Some(field), None) => fields.push((field, column)),
+                (Some(field), None) => found_fields.push((field, column)),
                 (None, _) => return Err(no_column(&place(), name, &there)),
                 (Some(_), Some(_)) => {
                     return Err(Error::invalid_argument(format!(
@@ -176,7 +177,8 @@ impl Splitter {
                 }
             }
         }
-        fields.sort_unstable();
+        let places = order::by_key(found_fields.len(), |place| found_fields[place]);
+        let fields = places.into_iter().map(|place| found_fields[place]).collect();
         Ok(Layout { names: Arc::clone(names), fields, num_fields: there.len() })
     }
 }

@@ -11,6 +11,7 @@ use crate::error::{Error, Result};
 use crate::files::compression::Compression;
 use crate::files::positioned::{Begun, Positioned};
 use crate::files::storage::Status;
+use crate::order;
 use crate::sync::Mutex;
 use crate::tensor::allocate;
 use bytes::Bytes;
@@ -130,6 +131,7 @@ struct Reached {
 }
 
 /// A record that is wanted.
+#[derive(Clone, Copy)]
 struct Wanted {
     /// Its place among those that are wanted.
     row: usize,
@@ -172,9 +174,9 @@ impl ReachedFiles {
             let record = self.files[file].index.found.numbers.get(index);
             Wanted { row, file, record, start: range.start, end: range.end, at: 0 }
         };
-        let mut wanted: Vec<_> = numbers.iter().enumerate().map(wanted).collect();
-        wanted.sort_unstable_by_key(|wanted| (wanted.file, wanted.start));
-        wanted
+        let unsorted: Vec<_> = numbers.iter().enumerate().map(wanted).collect();
+        let places = order::by_key(unsorted.len(), |place| (unsorted[place].file, unsorted[place].start));
+        places.into_iter().map(|place| unsorted[place]).collect()
     }
 
     /// Reads what is wanted into one buffer.
@@ -259,10 +261,12 @@ impl Indexed for ReachedFiles {
     fn read(&self, numbers: &[u64]) -> Result<Block> {
         let mut wanted = self.wanted(numbers);
         let buffer = self.fetch(&mut wanted)?;
-        wanted.sort_unstable_by_key(|wanted| wanted.row);
-        let mut spans = allocate::room(wanted.len()).map_err(|refusal| refusal.at("records of files"))?;
+        let mut places: Vec<_> = wanted.iter().map(|_| 0).collect();
+        wanted.iter().enumerate().for_each(|(place, wanted)| places[wanted.row] = place);
+        let wanted = || places.iter().map(|place| &wanted[*place]);
+        let mut spans = allocate::room(places.len()).map_err(|refusal| refusal.at("records of files"))?;
         let mut origins = Gathered::default();
-        for wanted in &wanted {
+        for wanted in wanted() {
             let file = &self.files[wanted.file].file;
             let frame = &buffer[wanted.at..][..(wanted.end - wanted.start) as usize];
             let at = Place { offset_bytes: wanted.start, record: wanted.record };
@@ -271,7 +275,7 @@ impl Indexed for ReachedFiles {
             origins.push_record(file, wanted.record);
         }
         let origins = origins.finish();
-        let offsets: Vec<_> = wanted.iter().map(|wanted| wanted.start).collect();
+        let offsets: Vec<_> = wanted().map(|wanted| wanted.start).collect();
         let columns = self.access.columns(Text::new(buffer.into(), spans), &offsets, &origins)?;
         Block::new(columns, numbers.len(), origins)
     }

@@ -1,6 +1,7 @@
 //! Rows in groups that fill up side by side: those of similar lengths, or those that fill a length together.
 
 use crate::error::{Error, Result};
+use crate::order;
 use crate::pipeline::block::{Block, FileOrigin};
 use crate::pipeline::budget::Budget;
 use crate::pipeline::mark::{Mark, damaged};
@@ -115,10 +116,10 @@ impl<G: Grouping> Grouped<G> {
     /// The state in which the rows wait that wait now.
     fn state(&mut self) -> Mark {
         let groups = self.grouping.open().iter().enumerate();
-        let mut rows: Vec<_> =
+        let rows: Vec<_> =
             groups.flat_map(|(number, group)| group.rows.iter().map(move |row| (row.0, number as u64))).collect();
-        rows.sort_unstable();
-        let (rows, mut notes): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
+        let places = order::by_key(rows.len(), |place| rows[place]);
+        let (rows, mut notes): (Vec<_>, Vec<_>) = places.into_iter().map(|place| rows[place]).unzip();
         if !self.grouping.has_notes() {
             notes.clear();
         }

@@ -1,7 +1,9 @@
 //! Marks of nodes in which rows wait that cannot be found out from a number: the state names each of them.
 
 use crate::error::Result;
+use crate::order;
 use crate::pipeline::mark::{Mark, State, damaged};
+use std::cmp::Reverse;
 
 /// Rows are read again from so few places that there are so many rows for each, on average.
 const ROWS_OF_A_PART: usize = 8;
@@ -85,12 +87,13 @@ fn few(mut parts: Vec<Part<'_>>, most: usize) -> Vec<(u64, &Mark)> {
     if let Some(first) = parts.first_mut() {
         first.2 = u64::MAX;
     }
+    let mut is_kept: Vec<_> = parts.iter().map(|_| parts.len() <= most).collect();
     if parts.len() > most {
-        parts.select_nth_unstable_by_key(most, |part| std::cmp::Reverse(part.2));
-        parts.truncate(most);
-        parts.sort_unstable_by_key(|part| part.0);
+        let sparing = order::by_key(parts.len(), |place| Reverse(parts[place].2));
+        sparing[..most].iter().for_each(|place| is_kept[*place] = true);
     }
-    parts.into_iter().map(|(first, mark, _)| (first, mark)).collect()
+    let kept = parts.into_iter().zip(is_kept).filter(|(_, is_kept)| *is_kept);
+    kept.map(|((first, mark, _), _)| (first, mark)).collect()
 }
 
 /// The first number, and by how much each is above the one before.

@@ -1,6 +1,7 @@
 //! A shuffle over a window: each row that leaves is drawn from those that wait.
 
 use crate::error::{Code, Error, Result};
+use crate::order;
 use crate::philox::Philox;
 use crate::pipeline::budget::Budget;
 use crate::pipeline::mark::{Mark, damaged};
@@ -74,8 +75,7 @@ impl Window {
         let end = behind_total.checked_sub(1).map(|total| (total, end_position));
         let (rows, next) = Draws { drawn, position, end }.waiting(&mut random, size)?;
         random.move_to(position);
-        let mut places: Vec<usize> = (0..rows.len()).collect();
-        places.sort_unstable_by_key(|place| rows[*place]);
+        let mut places = order::by_key(rows.len(), |place| rows[place]);
         let wanted: Vec<u64> = places.iter().map(|place| rows[*place]).collect();
         places.reverse();
         let input = Numbered::recalled(vec![(first, mark.input(0)?)], &wanted, next, restart)?;

@@ -2,6 +2,7 @@
 
 use super::{Rounds, Running};
 use crate::error::{Error, Result};
+use crate::order;
 use crate::program::{Program, Repeated};
 use crate::run::{Run, catch_panic};
 use crate::tensor::Tensor;
@@ -41,9 +42,9 @@ pub(super) fn run_all(running: &mut Running, run: &Run) -> Result<()> {
     }
     let rows = Rows { body: &of.body, sequences: &running.sequences, captured: &running.captured };
     let mut made = in_threads(&rows, run, num_rounds, num_threads.min(num_rounds - 1));
-    made.sort_unstable_by_key(|(round, _)| *round);
-    for (round, rows) in made {
-        collect(running, rows.map_err(|error| of.explain(error, round))?);
+    for place in order::by_key(made.len(), |place| made[place].0) {
+        let (round, rows) = &mut made[place];
+        collect(running, std::mem::replace(rows, Ok(Vec::new())).map_err(|error| of.explain(error, *round))?);
     }
     running.round = num_rounds;
     Ok(())

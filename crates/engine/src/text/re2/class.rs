@@ -1,5 +1,6 @@
 //! Sets of code points, and their expressions for `regex`.
 
+use crate::order;
 use regex_syntax::hir::{ClassUnicode, ClassUnicodeRange};
 use std::fmt::Write;
 
@@ -57,9 +58,9 @@ impl Class {
     }
 
     fn sort(&mut self) {
-        self.ranges.sort_unstable();
         let mut merged: Vec<(u32, u32)> = Vec::new();
-        for (low, high) in self.ranges.drain(..) {
+        for place in order::by_key(self.ranges.len(), |place| self.ranges[place]) {
+            let (low, high) = self.ranges[place];
             match merged.last_mut() {
                 Some(last) if low <= last.1.saturating_add(1) => last.1 = last.1.max(high),
                 _ => merged.push((low, high)),

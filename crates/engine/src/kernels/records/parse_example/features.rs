@@ -5,6 +5,7 @@ use super::values::Values;
 use super::wire::for_each_feature;
 use crate::error::{Error, Result};
 use crate::kernels::attrs::{Attr, Attrs};
+use crate::order;
 use crate::tensor::Tensor;
 use crate::tensor::dtype::DType;
 use crate::tensor::shape::PartialShape;
@@ -145,8 +146,9 @@ fn shapes(attrs: &Attrs, name: &str) -> Result<Vec<PartialShape>> {
 }
 
 fn table<'a>(keys: impl Iterator<Item = &'a String>) -> Result<Vec<(Vec<u8>, usize)>> {
-    let mut table: Vec<_> = keys.enumerate().map(|(slot, key)| (key.clone().into_bytes(), slot)).collect();
-    table.sort_unstable_by(|(x, _), (y, _)| compare(x, y));
+    let keys: Vec<_> = keys.map(String::as_bytes).collect();
+    let slots = order::by(keys.len(), &|x, y| compare(keys[x], keys[y]));
+    let table: Vec<_> = slots.into_iter().map(|slot| (keys[slot].to_vec(), slot)).collect();
     match table.windows(2).find(|pair| pair[0].0 == pair[1].0) {
         Some(pair) => {
             let key = String::from_utf8_lossy(&pair[0].0);

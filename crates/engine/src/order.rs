@@ -1,0 +1,29 @@
+//! Sorting whose code is compiled once, instead of once for each type: what is sorted are the places of elements.
+
+use std::cmp::Ordering;
+
+/// The numbers below `len`, in ascending order as `compare` has it of any two; equal ones keep their order.
+pub fn by(len: usize, compare: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
+    let mut places: Vec<usize> = (0..len).collect();
+    places.sort_unstable_by(|one, other| compare(*one, *other).then_with(|| one.cmp(other)));
+    places
+}
+
+/// The numbers below `len`, in ascending order of their keys; those of equal keys keep their order.
+pub fn by_key<K: Ord>(len: usize, key: impl Fn(usize) -> K) -> Vec<usize> {
+    by(len, &|one, other| key(one).cmp(&key(other)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_elements_keep_their_order() {
+        let elements: Vec<_> = (0..1000_u32).map(|place| place * 7919 % 10).collect();
+        let mut expected: Vec<_> = (0..elements.len()).collect();
+        expected.sort_by_key(|place| elements[*place]);
+        assert_eq!(by_key(elements.len(), |place| elements[place]), expected);
+        assert_eq!(by(0, &|_, _| Ordering::Equal), Vec::<usize>::new());
+    }
+}
