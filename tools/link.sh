@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Links what tools/wheel.sh builds; rustc calls it. zig says how it links, and the lld that comes with Rust does the same, but
 # - puts functions and data that resemble each other side by side, where they compress better: a twentieth of each wheel. zig's lld has no
-#   such option, and before Rust 1.91 there is none either.
+#   such option, and before Rust 1.91 there is none either;
+# - makes one of functions and of constants that are equal, which nobody here tells apart by their address;
 # - unwinds with the system's libgcc_s, not with a library of zig's in the extension. A daemon thread that Python ends while it exits is
 #   unwound by libgcc_s, whose notes another library misreads: the process would crash.
 set -euo pipefail
@@ -18,4 +19,4 @@ arguments=("${arguments[@]/#*\/libunwind.a/$libgcc}")
 case $("$lld" --help) in
     *--bp-compression-sort=*) arguments+=(--bp-compression-sort=both) ;;
 esac
-"$lld" "${arguments[@]:1}" -O2 --hash-style=gnu
+"$lld" "${arguments[@]:1}" -O2 --hash-style=gnu --icf=all
