@@ -101,8 +101,7 @@ impl Move {
         let (source, target) = (source.as_chunks::<BYTES>().0, target.as_chunks_mut::<BYTES>().0);
         for (first, row) in self.firsts().zip(target.chunks_exact_mut(self.width)) {
             if self.right == -1 {
-                let pixels = source[first + 1 - self.width..=first].iter().rev();
-                row.iter_mut().zip(pixels).for_each(|(target, source)| *target = *source);
+                mirror(&source[first + 1 - self.width..=first], row);
             } else {
                 let pixel = |x: usize| source[(first as isize + x as isize * self.right) as usize];
                 row.iter_mut().enumerate().for_each(|(x, target)| *target = pixel(x));
@@ -118,6 +117,13 @@ impl Move {
             }
         }
     }
+}
+
+/// Copies pixels in reverse order, four at a time.
+fn mirror<const BYTES: usize>(source: &[[u8; BYTES]], target: &mut [[u8; BYTES]]) {
+    let ((first, fours), (target_fours, last)) = (source.as_rchunks(), target.as_chunks_mut());
+    target_fours.iter_mut().zip(fours.iter().rev()).for_each(|(target, [a, b, c, d])| *target = [*d, *c, *b, *a]);
+    last.iter_mut().zip(first.iter().rev()).for_each(|(target, source)| *target = *source);
 }
 
 /// Flips each image; with a second input, a random number for each, only some of them.
@@ -211,12 +217,12 @@ mod tests {
 
     #[test]
     fn pixels_of_any_size_move_whole() {
-        for channels in 1..=20 {
-            let values: Vec<u8> = (0..2 * channels).collect();
-            let shape = Shape::new(&[1, 2, usize::from(channels)]);
+        for (channels, width) in (1..=20).flat_map(|channels| [1, 2, 4, 11].map(|width| (channels, width))) {
+            let values: Vec<u8> = (0..width * channels).collect();
+            let shape = Shape::new(&[1, usize::from(width), usize::from(channels)]);
             let flipped = run_one(&flip(1), &[Tensor::from_values(shape, values.clone()).unwrap()]).unwrap();
-            let (left, right) = values.split_at(usize::from(channels));
-            assert_eq!(flipped.bytes(), [right, left].concat());
+            let pixels: Vec<_> = values.chunks(usize::from(channels)).rev().collect();
+            assert_eq!(flipped.bytes(), pixels.concat());
         }
     }
 
