@@ -61,21 +61,26 @@ build_wheel() { # the directory in build/wheel, then arguments of maturin; sets 
     auditwheel show "$wheel" | tee "$built/audit"
     grep -q "\"${platform}_$machine\"" "$built/audit" || fail "auditwheel does not agree with $platform"
     size=$(stat -c %s "$wheel")
-    say "$wheel: $size bytes, of $wanted_bytes that are the goal"
+    say "$wheel: $size bytes"
+    [ "$size" -lt $wanted_bytes ] || fail "$wheel has $size bytes, $wanted_bytes or more; see \"Systems\" in DESIGN.md"
 }
 
-find_python() { # version; sets python
+find_python() { # version, with a t if it is to be free-threaded; sets python
+    local expected=0
+    case $1 in *t) expected=1 ;; esac
     python=$(command -v "python$1" || true)
-    [ -n "$python" ] && "$python" -c '' 2>/dev/null
+    [ -n "$python" ] && [ "$("$python" -c "$has_no_gil" 2>/dev/null)" = $expected ]
 }
 
 try_wheel() { # version
-    local environment=build/wheel/python$1
+    local environment=$PWD/build/wheel/python$1
     say "trying it with $("$python" --version)"
     "$python" -m venv --clear "$environment"
     "$environment/bin/python" -m pip install --quiet "${wheel}[cli]"
-    (cd build/wheel && "../../$environment/bin/python" ../../tools/try_wheel.py && "../../$environment/bin/headrace" --version)
+    (cd build/wheel && "$environment/bin/python" ../../tools/try_wheel.py && "$environment/bin/headrace" --version)
 }
+
+has_no_gil='import sysconfig; print(sysconfig.get_config_var("Py_GIL_DISABLED") or 0)'
 
 build_wheel abi3
 tried=0

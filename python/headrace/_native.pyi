@@ -502,7 +502,7 @@ class Execution:
         cls,
         plan: Plan,
         begin: tuple[int, list[Any] | None],
-        num_threads: int,
+        num_threads: tuple[int, int],
         num_lanes_and_stages: tuple[int, int],
         memory_bytes: int,
         max_outputs: int,

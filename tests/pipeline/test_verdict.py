@@ -184,7 +184,7 @@ def test_a_dear_native_function(lines):
 
 
 def test_a_budget_that_is_too_small(lines):
-    pipeline = hr.text_lines(lines).map(dear).batch(500)
+    pipeline = hr.text_lines(lines).epochs(10).map(dear).batch(500)
     batches = run(pipeline.options(memory_bytes=1, num_threads=4))
     assert batches.verdict().startswith("memory limits: work waited for room")
     assert "options(memory_bytes=...)" in batches.verdict()

@@ -72,26 +72,28 @@ struct Last {
 
 #[pymethods]
 impl Execution {
-    /// `begin` is the number of an epoch, and where in it, if not at its first row. `name` says in words what is run.
+    /// `begin` is the number of an epoch, and where in it, if not at its first row. `num_threads` are the engine's own, and those
+    /// that call functions of Python. `name` says in words what is run.
     #[new]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn new(
         plan: &Plan,
         begin: (u64, Option<Bound<'_, PyAny>>),
-        num_threads: usize,
+        num_threads: (usize, usize),
         num_lanes_and_stages: (usize, usize),
         memory_bytes: usize,
         max_outputs: usize,
         is_deterministic: bool,
         name: &str,
     ) -> PyResult<Self> {
+        let (num_threads, num_callers) = num_threads;
         let (num_lanes, num_stages) = num_lanes_and_stages;
         let settings = Settings::new(num_threads).in_any_order(!is_deterministic);
         let (pass_number, place) = begin;
         let first = place.map_or_else(|| Ok(Mark::default()), |place| mark::from_python(&place))?;
         let root = plan.0.start(pass_number, settings, 0, &first);
         let root = root.map_err(|error| PyValueError::new_err(error.message().to_owned()))?;
-        let budget = Budget::of_process(memory_bytes, num_threads + num_lanes, allocator::limit_free_pages);
+        let budget = Budget::of_process(memory_bytes, num_threads + num_callers, allocator::limit_free_pages);
         let executor = Executor::new(root, num_lanes, budget, max_outputs).metered(num_stages);
         let executor = Arc::new(executor);
         let cancellation = Cancellation::new();

@@ -91,10 +91,15 @@ class Batches:
         )
         self._examples: deque[dict[str, Any]] = deque()
         self._is_deterministic = bool(options.get("deterministic", True))
+        callers = [
+            number
+            for number, lane in enumerate(planned.lanes)
+            for _ in range(1 if lane.is_sequential or has_gil() else self._num_threads)
+        ]  # For each thread that calls Python functions, the number of its lane.
         self._execution = engine.Execution(
             planned.plan,
             (epoch, None if resumed is None else resumed.place),
-            self._num_threads,
+            (self._num_threads, len(callers)),
             (len(planned.lanes), len(planned.stages)),
             options.get("memory_bytes") or _default_memory_bytes(),
             planned.num_ready,
@@ -104,12 +109,11 @@ class Batches:
         threads = [
             threading.Thread(
                 target=_serve,
-                args=(self._execution, number, weakref.ref(lane)),
+                args=(self._execution, number, weakref.ref(planned.lanes[number])),
                 name=f"headrace-function-{number}",
                 daemon=True,
             )
-            for number, lane in enumerate(planned.lanes)
-            for _ in range(1 if lane.is_sequential or has_gil() else self._num_threads)
+            for number in callers
         ]
         self._begin = time.monotonic()
         self._end_time: float | None = None
