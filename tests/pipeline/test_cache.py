@@ -1,5 +1,7 @@
 """Examples that are kept in memory."""
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -12,9 +14,11 @@ class Calls:
 
     def __init__(self):
         self.count = 0
+        self._lock = threading.Lock()
 
     def __call__(self, row):
-        self.count += 1
+        with self._lock:
+            self.count += 1
         return row
 
 

@@ -85,7 +85,7 @@ class TestEnds:
         with tf.Session() as session:
             threads = tf.train.start_queue_runners(session, coord)
             wait_until(lambda: session.queue_statistics(names).num_dequeued == 1)
-        coord.request_stop()
+            coord.request_stop()
         coord.join(threads, stop_grace_period_secs=TIMEOUT)
 
     @pytest.mark.parametrize("what", ["session.run(value)", "next(tf.io.tf_record_iterator(path))"])

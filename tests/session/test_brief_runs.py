@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 import headrace.tf1 as tf
+from headrace.pipeline.functions import has_gil
 
 TIMEOUT = 30
 NUM_RUNS = 5_000
@@ -21,6 +22,7 @@ def long_turns() -> Iterator[None]:
     sys.setswitchinterval(before)
 
 
+@pytest.mark.skipif(not has_gil(), reason="without the GIL, others run at any time")
 @pytest.mark.usefixtures("long_turns")
 def test_no_other_python_runs_while_an_element_moves() -> None:
     queue = tf.FIFOQueue(100, [tf.int64], shapes=[()])

@@ -75,8 +75,8 @@ def test_a_session_whose_runner_failed_is_collected(monkeypatch):
     assert len(runner.exceptions_raised) == 1
     found = weakref.ref(sess)
     del sess
-    gc.collect()
-    assert found() is None
+    # The other thread may be on its way into its loop.
+    wait_until(lambda: gc.collect() >= 0 and found() is None)
     join_all([filling])
 
 
