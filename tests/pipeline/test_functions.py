@@ -31,9 +31,10 @@ def test_a_function_gets_numpy_values_that_cannot_be_written(rows):
 
 
 def test_what_is_returned_is_copied_and_typed(rows):
-    buffer = np.zeros(3)
+    buffers = threading.local()  # Without the GIL, a function has several threads.
 
     def fill(example):
+        buffer = vars(buffers).setdefault("buffer", np.zeros(3))
         buffer[:] = example["n"]
         return {"a": buffer, "i": 3, "f": 0.5, "b": True, "s": "é", "raw": b"\xff"}
 

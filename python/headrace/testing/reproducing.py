@@ -103,8 +103,10 @@ def _check(
     if differs is None:
         _check_skipped(how, batches.skipped, skipped)
         return
-    with start() as batches, iter(pipe) as expected:
+    # One after the other, so that what counts its calls does so in the same way each time.
+    with start() as batches:
         found = next(islice(batches, differs, None), _END)
+    with iter(pipe) as expected:
         wanted = next(islice(expected, first + differs, None), _END)
     raise AssertionError(f"{how}: batch {first + differs} {_difference(found, wanted)}")
 
