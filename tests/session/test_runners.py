@@ -34,6 +34,11 @@ def join_all(threads):
     assert [thread.name for thread in threads if thread.is_alive()] == []
 
 
+def wait_until_gone(found):
+    """Threads that are on their way into their loops still hold what they were given."""
+    wait_until(lambda: gc.collect() >= 0 and found() is None)
+
+
 @pytest.mark.parametrize("has_coordinator", [False, True])
 @pytest.mark.parametrize("num_epochs", [None, 1])
 def test_a_session_that_nobody_holds_ends_its_runners(num_epochs, has_coordinator):
@@ -44,8 +49,7 @@ def test_a_session_that_nobody_holds_ends_its_runners(num_epochs, has_coordinato
     sess.run(batch, options=OPTIONS)
     found = weakref.ref(sess)
     del sess
-    gc.collect()
-    assert found() is None
+    wait_until_gone(found)
     join_all(threads)
     if coord is not None:
         assert len(threads) == 6
@@ -75,8 +79,7 @@ def test_a_session_whose_runner_failed_is_collected(monkeypatch):
     assert len(runner.exceptions_raised) == 1
     found = weakref.ref(sess)
     del sess
-    # The other thread may be on its way into its loop.
-    wait_until(lambda: gc.collect() >= 0 and found() is None)
+    wait_until_gone(found)
     join_all([filling])
 
 
