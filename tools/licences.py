@@ -1,4 +1,4 @@
-"""Writes the licences of everything that is linked into the extension: `licences.py FILE`.
+"""Writes the licences of everything that is linked into the extension: `licences.py TARGET FILE`.
 
 Cargo knows the crates; their licences are the files that they come with. A crate that comes with
 none is listed with the name of its licence. Where one may choose, Apache-2.0 is chosen, headrace's
@@ -73,7 +73,7 @@ def texts(package: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if may_choose(package):
         paths -= {path for path in directory.iterdir() if OFFERED.fullmatch(path.name)}
     for path in sorted(paths):
-        if path.is_file() and path.suffix in ("", ".md", ".txt", ".ijg"):
+        if path.is_file() and path.suffix in ("", ".md", ".txt"):
             text = path.read_text("utf-8", "replace").strip()
             if "GPL" in (package["license"] or "GPL") or "GNU GENERAL PUBLIC LICENSE" not in text:
                 yield str(path.relative_to(directory)), text

@@ -14,6 +14,7 @@ fail() {
 tools=.wheel
 platform=manylinux_2_28
 wanted_bytes=5000000
+has_no_gil='import sysconfig; print(sysconfig.get_config_var("Py_GIL_DISABLED") or 0)'
 machine=$(uname -m)
 requirements=('maturin>=1.14,<2' 'ziglang>=0.13,<0.16' 'auditwheel>=6,<7' 'wheel>=0.45' 'cmake>=3.20,<5')
 # Wheels for these also run where pages have 64 KiB.
@@ -79,8 +80,6 @@ try_wheel() { # version
     "$environment/bin/python" -m pip install --quiet "${wheel}[cli]"
     (cd build/wheel && "$environment/bin/python" ../../tools/try_wheel.py && "$environment/bin/headrace" --version)
 }
-
-has_no_gil='import sysconfig; print(sysconfig.get_config_var("Py_GIL_DISABLED") or 0)'
 
 build_wheel abi3
 tried=0

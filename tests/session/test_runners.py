@@ -123,6 +123,21 @@ def test_a_reset_of_the_default_graph_ends_the_runners_of_its_sessions():
         sess.close()
 
 
+def test_threads_that_were_made_before_a_reset_end_when_they_start():
+    """As do those that were started, but have not got into their loops."""
+    tf.reset_default_graph()
+    make_pipeline()
+    sess, coord = tf.Session(), tf.train.Coordinator()
+    threads = tf.train.start_queue_runners(sess, coord, start=False)
+    tf.reset_default_graph()
+    for thread in threads:
+        thread.start()
+    join_all(threads)
+    assert not coord.should_stop()
+    coord.join(threads, stop_grace_period_secs=TIMEOUT)
+    sess.close()
+
+
 def test_a_reset_leaves_the_runners_of_other_graphs():
     with tf.Graph().as_default() as graph:
         batch = make_pipeline()

@@ -224,6 +224,7 @@ class QueueRunner:
             threads = self._make_threads(sess, coord)
         if isinstance(sess, Session):
             sess.runners.add(self)
+            sess.runners.life.adopt(threads)
         for thread in threads:
             if coord is not None:
                 coord.register_thread(thread)

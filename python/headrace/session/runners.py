@@ -5,7 +5,7 @@
 
 import threading
 import weakref
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from enum import Enum
 from typing import Any, Protocol
 
@@ -74,6 +74,9 @@ class Life:
     Holds neither the session nor its runners, so that a session nobody uses can be collected while
     their threads run.
 
+    It has terms, one after the other, each of which ends when a graph is reset. A runner's thread
+    belongs to the term in which it was made, however late it gets to run.
+
     Args:
         session: The session's own cancellation.
     """
@@ -84,12 +87,24 @@ class Life:
         self._lock = threading.RLock()
         # Guarded by the lock.
         self._callbacks: list[Callable[[], object]] = []
-        self.term = Term(session.child())
+        self._current = Term(session.child())
+        self._terms: weakref.WeakKeyDictionary[threading.Thread, Term] = weakref.WeakKeyDictionary()
+
+    @property
+    def term(self) -> Term:
+        """The term of the thread that asks: the current one, unless `adopt` has noted another."""
+        with self._lock:
+            return self._terms.get(threading.current_thread(), self._current)
+
+    def adopt(self, threads: Iterable[threading.Thread]) -> None:
+        """Notes that threads belong to the current term."""
+        with self._lock:
+            self._terms.update(dict.fromkeys(threads, self._current))
 
     def end(self, is_abandoned: bool) -> None:
         """Ends the current term and its threads. Later threads belong to the next term."""
         with self._lock:
-            ended, self.term = self.term, Term(self._session.child())
+            ended, self._current = self._current, Term(self._session.child())
             callbacks, self._callbacks = self._callbacks, []
         ended.is_abandoned |= is_abandoned
         ended.cancellation.cancel()
@@ -99,15 +114,16 @@ class Life:
     def end_with_session(self) -> None:
         """Ends the last term, when the session is collected; does nothing if it was closed."""
         if not self._session.is_cancelled():
-            self.term.is_abandoned = True
+            self._current.is_abandoned = True
             self._session.cancel()
             self.end(is_abandoned=True)
 
     def call_at_end(self, callback: Callable[[], object]) -> None:
-        """Calls a function, perhaps twice, when the current term ends. It must not block."""
+        """Calls a function, perhaps twice, when this thread's term ends. It must not block."""
         with self._lock:
             self._callbacks.append(callback)
-        if self._session.is_cancelled():
+            is_over = self._session.is_cancelled() or self.term is not self._current
+        if is_over:
             callback()
 
     def forget(self, callback: Callable[[], object]) -> None:
