@@ -110,7 +110,6 @@ def test_a_seed_that_was_drawn_is_that_of_the_state(records):
     again, later = run(pipeline().resume(states[4]))
     assert same(again, whole[4:])
     # What else a state says of its place depends on where the blocks of the run were cut.
-    assert len(later) == len(states[4:])
     assert all(state["seeds"] == states[0]["seeds"] for state in states + later)
 
 

@@ -5,6 +5,7 @@ import os
 import random
 import signal
 import time
+from select import select
 
 import pytest
 import ray
@@ -20,10 +21,13 @@ def readers_of(feed):
     return ray.get(feed._head.known.remote()).readers
 
 
+def pid_of(reader):
+    return ray.get(reader.pid.options(concurrency_group="questions").remote())
+
+
 def kill_process(reader):
     """Ends the process of an actor as the system does when memory is short."""
-    pid = ray.get(reader.pid.options(concurrency_group="questions").remote())
-    os.kill(pid, signal.SIGKILL)
+    os.kill(pid_of(reader), signal.SIGKILL)
 
 
 # Four times: 100 kills in all.
@@ -124,20 +128,24 @@ def test_a_node_is_lost(nodes, cpus):
     given = []
     with hray.serve(pipe, num_readers=3, cpus_per_reader=cpus) as feed:
         # Readers have to be started before any is looked for.
-        where = nodes_of(feed)
+        lost = nodes_of(feed)["reader-1"]
+        process = os.pidfd_open(pid_of(readers_of(feed)["reader-1"]))
+        worker = next(one for one in workers if one.node_id == lost)
         with feed.batches(patience_s=10, credit_bytes=1 << 20) as batches:
             given += [next(batches)["number"].tolist() for _ in range(100)]
-            lost = where["reader-1"]
-            worker = next(one for one in workers if one.node_id == lost)
             cluster.remove_node(worker, allow_graceful=False)
-            # The processes of the node go on for a moment.
-            while lost in (left := nodes_of(feed)).values():
-                given += [next(batches)["number"].tolist() for _ in range(100)]
+            # A reader goes on for a moment when its node is lost.
+            while not select([process], [], [], 0)[0]:
+                given.append(next(batches)["number"].tolist())
+            # More than are under way, so that those of the lost reader are among them.
             given += [next(batches)["number"].tolist() for _ in range(100)]
             found = batches.statistics()
+        left = nodes_of(feed)
+    os.close(process)
     print(f"lost node: {found.longest_wait_seconds:.1f} s, {found.asked_again} asked again")
     expected = iter(pipe)
     assert given == [next(expected)["number"].tolist() for _ in given]
+    assert lost not in left.values()
     assert len(left) == (3 if cpus == 1 else 2)
 
 
