@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 venv=.frameworks
-requirements=(torch lightning accelerate jax keras polars duckdb pandas pyarrow pytest pytest-timeout hypothesis mlxtend 'numpy>=1.26' 'protobuf>=5.26' 'click>=8.1' 'tqdm>=4.66')
+requirements=(torch lightning accelerate jax keras ml_dtypes polars duckdb pandas pyarrow pytest pytest-timeout hypothesis mlxtend 'numpy>=1.26' 'protobuf>=5.26' 'click>=8.1' 'tqdm>=4.66')
 
 if [ "$(cat $venv/installed 2>/dev/null)" != "${requirements[*]}" ]; then
     printf '== installing PyTorch and JAX into %s\n' $venv
@@ -15,3 +15,4 @@ if [ "$(cat $venv/installed 2>/dev/null)" != "${requirements[*]}" ]; then
 fi
 PYTHONPATH=$PWD/python $venv/bin/python -m pytest -k 'jax or torch or resume or frameworks or outputs or loops' \
     tests/test_examples.py tests/test_readme.py tests/pipeline/test_outputs.py tests/pipeline/test_loops.py
+PYTHONPATH=$PWD/python $venv/bin/python -m pytest tests/pipeline/test_values.py tests/pipeline/test_tables.py

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from tests.pipeline.conftest import LARGE_WAYS
 
+import headrace as hr
 from headrace import pipeline as hp
 
 
@@ -75,6 +76,37 @@ def test_examples_that_a_flat_map_makes_of_one_have_other_draws(numbers, given):
     shuffled = twice.shuffle(window=9, seed=1).map(draw, seed=7)
     drawn = draws_of(given(shuffled, LARGE_WAYS))
     assert len({value for _, value in drawn}) == 60
+
+
+def test_a_flat_map_draws_as_a_map_does(numbers, given):
+    def both(example, rng):
+        return [{**draw(example, rng), "part": part} for part in range(2)]
+
+    drawn = draws_of(given(numbers.flat_map(both, seed=7), LARGE_WAYS))
+    mapped = dict(draws_of(numbers.map(draw, seed=7)))
+    assert [value for _, value in drawn[::2]] == list(mapped.values())
+    assert len({value for _, value in drawn}) == 2000
+    shuffled = draws_of(
+        given(numbers.shuffle(window=50, seed=1).flat_map(both, seed=7), LARGE_WAYS)
+    )
+    assert sorted(shuffled) == sorted(drawn)
+    state = iter(numbers.flat_map(both, seed=7)).state()
+    with pytest.raises(ValueError, match="the seed of flat_map is 8, but 7 in the pipeline"):
+        numbers.flat_map(both, seed=8).resume(state)
+
+
+def test_a_native_flat_map_draws_with_a_seed(numbers, given):
+    @hr.native
+    def both(example):
+        drawn = hr.ops.random_uniform([2])
+        return {"number": hr.ops.stack([example["number"]] * 2), "draw": drawn}
+
+    with pytest.raises(ValueError, match=r"draws random numbers, for which map needs a seed"):
+        numbers.flat_map(both)
+    rows = [(row["number"], row["draw"]) for row in given(numbers.flat_map(both, seed=7))]
+    assert len({drawn for _, drawn in rows}) > 1990
+    some = numbers.shard(1, 3).flat_map(both, seed=7)
+    assert {(row["number"], row["draw"]) for row in some} <= set(rows)
 
 
 def test_pipelines_that_are_put_together_have_draws_of_their_own(numbers, given):

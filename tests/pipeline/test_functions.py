@@ -42,7 +42,7 @@ def test_what_is_returned_is_copied_and_typed(rows):
     [batch, *_] = pipeline.batch(10)
     assert batch["a"].tolist() == [[n] * 3 for n in range(10)]
     kinds = {name: batch[name].dtype for name in ("a", "i", "f", "b")}
-    assert kinds == {"a": np.float64, "i": np.int64, "f": np.float32, "b": np.bool_}
+    assert kinds == {"a": np.float64, "i": np.int64, "f": np.float64, "b": np.bool_}
     assert (batch["s"][0], batch["raw"][0]) == ("é", b"\xff")
     assert {name: spec.dtype for name, spec in pipeline.spec.items()}["s"] is str
 
@@ -159,7 +159,7 @@ def test_an_end_of_iteration_in_a_function_is_no_silent_end(rows):
         (
             lambda example: {"n": 1 if example["n"] < 5 else 0.5},
             TypeError,
-            "types float32, int64, expected the same",
+            "types float64, int64, expected the same",
         ),
     ],
 )
@@ -173,7 +173,7 @@ def test_a_value_of_another_type_is_refused_after_all_examples_before_it(rows):
     for options in ({}, {"num_threads": 1, "memory_bytes": 1}):
         with iter(mixed.options(**options)) as examples:
             assert sum(int(next(examples)["n"]) for _ in range(500)) == 500
-            with pytest.raises(TypeError, match="types float32, int64, expected the same"):
+            with pytest.raises(TypeError, match="types float64, int64, expected the same"):
                 next(examples)
 
 

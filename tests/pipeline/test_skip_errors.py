@@ -279,7 +279,7 @@ class TestFunctions:
             return {"number": float(example["number"])}
 
         pipeline = numbers.map(failing).skip_errors(9)
-        assert pipeline.spec == {"number": hr.Spec(np.dtype("float32"), ())}
+        assert pipeline.spec == {"number": hr.Spec(np.dtype("float64"), ())}
         with pytest.raises(LookupError):
             numbers.map(failing).spec  # noqa: B018
 

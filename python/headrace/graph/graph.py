@@ -70,10 +70,13 @@ class Graph:
 
     Attributes:
         tensor_class: The class of its tensors.
+        is_native: Whether it is that of a native function of a pipeline, where operations refuse
+            what TensorFlow 1 rounds without a word, and take images of unknown rank.
         seed: The graph's seed, or None. See `headrace.graph.get_seed`.
     """
 
     tensor_class: type[Tensor] = Tensor
+    is_native: bool = False
 
     def __init__(self) -> None:
         self.seed: int | None = None

@@ -471,6 +471,7 @@ class _Graph(Protocol):
 
     seed: int | None
     tensor_class: "type[Tensor]"
+    is_native: bool
 
     def create_op(
         self,

@@ -18,7 +18,7 @@ from headrace.errors import FailedPreconditionError
 from headrace.memory import available_bytes
 from headrace.pipeline.columns import decoded
 from headrace.pipeline.doing import doing
-from headrace.pipeline.elements import Spec
+from headrace.pipeline.elements import Spec, delivered
 from headrace.pipeline.functions import Lane, has_gil
 from headrace.pipeline.planner import plan
 from headrace.pipeline.skipping import Report, Skipped
@@ -295,7 +295,7 @@ def _component(name: str, spec: Spec, column: Any) -> Any:
     """Returns a component as the program gets it."""
     if isinstance(column, tuple):
         return arrow_array(name, spec, *column)
-    return decoded(column) if spec.dtype is str else column
+    return decoded(column) if spec.dtype is str else delivered(column, spec)
 
 
 def _serve(execution: engine.Execution, number: int, find_lane: Callable[[], Lane | None]) -> None:

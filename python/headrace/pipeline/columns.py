@@ -7,21 +7,25 @@ import numpy as np
 import numpy.typing as npt
 
 from headrace import engine
-from headrace.pipeline.elements import Spec, element_type, engine_code
+from headrace.pipeline.elements import (
+    ElementType,
+    Spec,
+    carried,
+    delivered,
+    engine_code,
+    type_name,
+)
 from headrace.pipeline.specs import Specs
+from headrace.pipeline.values import as_value, has_type
 
 __all__ = [
-    "as_value",
     "as_values",
     "batch_column",
     "check_components",
     "column_of",
     "decoded",
-    "spec_of",
     "values_of",
 ]
-
-_PYTHON_TYPES = {bool: np.bool_, int: np.int64, float: np.float32}
 
 
 def values_of(column: engine.Column, spec: Spec) -> Iterable[Any]:
@@ -30,7 +34,7 @@ def values_of(column: engine.Column, spec: Spec) -> Iterable[Any]:
     for array in [rows] if isinstance(rows, np.ndarray) else rows:
         if isinstance(array, np.ndarray):
             array.flags.writeable = False
-    return rows if spec.dtype is not str else (decoded(row) for row in rows)
+    return (decoded(row) for row in rows) if spec.dtype is str else delivered(rows, spec)
 
 
 def decoded(value: Any) -> Any:
@@ -46,36 +50,6 @@ def decoded(value: Any) -> Any:
     texts = np.empty(value.shape, object)
     texts.ravel()[:] = [item.decode() for item in value.ravel()]
     return texts
-
-
-def as_value(where: str, name: str, value: Any) -> Any:
-    """Returns what a function gave for a component as `bytes` or an array of its own.
-
-    Raises:
-        TypeError: If no component can be that.
-    """
-    if isinstance(value, str):
-        return value.encode()
-    if isinstance(value, bytes):
-        return value
-    kind = _PYTHON_TYPES.get(type(value))
-    array = np.array(value, kind)
-    if array.dtype.kind in "SUO":
-        return _strings(where, name, array)
-    element_type(f"{where}: the component {name!r}", array.dtype)
-    return array
-
-
-def spec_of(where: str, name: str, value: Any) -> Spec:
-    """Returns the spec of a component of which a function gave this value."""
-    made = as_value(where, name, value)
-    if isinstance(made, bytes):
-        return Spec(str if isinstance(value, str) else bytes, ())
-    if made.dtype == object:
-        texts = np.asarray(value, object).ravel()
-        is_text = len(texts) > 0 and isinstance(texts[0], str)
-        return Spec(str if is_text else bytes, (None,) * made.ndim)
-    return Spec(made.dtype, (None,) * made.ndim)
 
 
 def column_of(name: str, values: Sequence[Any]) -> engine.Column:
@@ -96,6 +70,7 @@ def column_of(name: str, values: Sequence[Any]) -> engine.Column:
             f"the component {name!r} has the types {found}, expected the same for each example."
         )
     code = _code(arrays[0])
+    arrays = list(map(carried, arrays))
     if len({array.shape for array in arrays}) == 1:
         return engine.Column.dense(np.ascontiguousarray(np.stack(arrays)), code)
     return engine.Column.each([np.asarray(array, order="C") for array in arrays], code)
@@ -104,7 +79,7 @@ def column_of(name: str, values: Sequence[Any]) -> engine.Column:
 def batch_column(value: Any) -> engine.Column:
     """Makes the column of one batch of a value as `as_value` gives it."""
     array = np.asarray(value, object) if isinstance(value, bytes) else value
-    return engine.Column.batch(np.asarray(array, order="C"), _code(array))
+    return engine.Column.batch(np.asarray(carried(array), order="C"), _code(array))
 
 
 def as_values(where: str, given: object, specs: Specs) -> list[Any]:
@@ -121,18 +96,30 @@ def as_values(where: str, given: object, specs: Specs) -> list[Any]:
             f"{where}: the function returned the components {sorted(components)}, expected "
             f"{sorted(specs)}, as for the first example."
         )
-    values = [as_value(where, name, components[name]) for name in specs]
-    for (name, spec), value in zip(specs.items(), values, strict=True):
-        _check_type(name, spec, value)
-    return values
+    return [_value(where, name, components[name], spec) for name, spec in specs.items()]
 
 
-def _check_type(name: str, spec: Spec, value: Any) -> None:
+def _value(where: str, name: str, given: Any, spec: Spec) -> Any:
+    """Returns a value as `as_value` does; an empty list has the type of the first example."""
+    value = as_value(where, name, given)
+    if not has_type(given, value):
+        return np.empty(value.shape, object if isinstance(spec.dtype, type) else spec.dtype)
+    _check_type(name, spec, given, value)
+    return value
+
+
+def _check_type(name: str, spec: Spec, given: Any, value: Any) -> None:
     """Refuses a value of another type than that of the first example, whichever came before."""
-    found = np.dtype(object) if isinstance(value, bytes) else value.dtype
-    expected = np.dtype(object) if isinstance(spec.dtype, type) else spec.dtype
-    if found != expected:
-        types = ", ".join(sorted(map(str, (found, expected))))
+    found: ElementType
+    if isinstance(value, bytes):
+        found = str if isinstance(given, str) else bytes
+    elif value.dtype == object:
+        is_text = value.size > 0 and isinstance(np.asarray(given, object).flat[0], str)
+        found = spec.dtype if value.size == 0 else str if is_text else bytes
+    else:
+        found = value.dtype
+    if found != spec.dtype:
+        types = ", ".join(sorted(map(type_name, (found, spec.dtype))))
         raise TypeError(
             f"the component {name!r} has the types {types}, expected the same for each example."
         )
@@ -153,14 +140,3 @@ def check_components(where: str, given: object) -> Mapping[str, Any]:
 
 def _code(array: npt.NDArray[Any]) -> int:
     return engine_code(bytes if array.dtype == object else array.dtype)
-
-
-def _strings(where: str, name: str, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    items = [item.encode() if isinstance(item, str) else item for item in array.ravel()]
-    if not all(isinstance(item, bytes) for item in items):
-        raise TypeError(
-            f"{where}: the component {name!r} holds objects, expected numbers, bytes or str."
-        )
-    strings = np.empty(array.size, object)
-    strings[:] = items
-    return strings.reshape(array.shape)

@@ -14,9 +14,15 @@ __all__ = [
     "Ragged",
     "Spec",
     "TypeWord",
+    "array_type",
+    "carried",
+    "delivered",
     "element_of",
     "element_type",
     "engine_code",
+    "exactly",
+    "is_carried",
+    "type_name",
 ]
 
 # What a component holds: numbers of a NumPy type, or strings.
@@ -29,6 +35,8 @@ _WORDS: Final[dict[object, np.dtype[Any]]] = {
     float: np.dtype(np.float32),
     bool: np.dtype(np.bool_),
 }
+# The engine hands on the numbers of types that it does not know as those of types of their width.
+_CARRIED: Final = {"bfloat16": np.dtype(np.uint16)}
 
 
 class Spec(NamedTuple):
@@ -53,9 +61,13 @@ class Spec(NamedTuple):
         return Spec(self.dtype, None if self.shape is None else self.shape[1:])
 
     def __repr__(self) -> str:
-        name = self.dtype.__name__ if isinstance(self.dtype, type) else self.dtype.name
         ragged = ", ragged" if self.is_ragged else ""
-        return f"Spec({name}, {self.shape}{ragged})"
+        return f"Spec({type_name(self.dtype)}, {self.shape}{ragged})"
+
+
+def type_name(dtype: ElementType) -> str:
+    """Returns what an element type is called in messages."""
+    return dtype.__name__ if isinstance(dtype, type) else dtype.name
 
 
 def element_type(where: str, word: TypeWord) -> ElementType:
@@ -78,14 +90,69 @@ def element_type(where: str, word: TypeWord) -> ElementType:
             f"{where}: {word!r} is no type of a component, expected int (int64), float (float32), "
             "bool, bytes, str or a NumPy type of numbers."
         )
-    return found
+    return found.newbyteorder("=")
+
+
+def array_type(where: str, dtype: np.dtype[Any]) -> ElementType:
+    """Returns the type of a component that an array has: as `element_type`, or `bfloat16`.
+
+    Raises:
+        TypeError: If it is no type that a component can have.
+    """
+    return dtype if is_carried(dtype) else element_type(where, dtype)
 
 
 def engine_code(dtype: ElementType) -> int:
     """Returns the engine's number of an element type."""
     if isinstance(dtype, type):
         return dtypes.string.as_datatype_enum
-    return dtypes.as_dtype(dtype).as_datatype_enum
+    return dtypes.as_dtype(_CARRIED.get(dtype.name, dtype)).as_datatype_enum
+
+
+def is_carried(dtype: ElementType) -> bool:
+    """Whether the engine hands on numbers of a type, such as `bfloat16`, without knowing it."""
+    return not isinstance(dtype, type) and dtype.name in _CARRIED
+
+
+def carried(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Returns an array as the engine takes it; see `delivered`."""
+    return array.view(_CARRIED[array.dtype.name]) if is_carried(array.dtype) else array
+
+
+def delivered(column: Any, spec: Spec) -> Any:
+    """Returns arrays of the engine, or a scalar, with the type that their component has."""
+    if not is_carried(spec.dtype):
+        return column
+    if isinstance(column, list):
+        return [delivered(row, spec) for row in column]
+    return column.view(spec.dtype)
+
+
+def exactly(value: Any, dtype: ElementType) -> npt.NDArray[Any] | None:
+    """Returns a value, or several, as an array of a type; None if that does not hold them.
+
+    Floats are rounded as their type asks for, but do not become infinite.
+    """
+    given = np.asarray(value, object)
+    if isinstance(dtype, type):
+        items = [item.encode() if isinstance(item, str) else item for item in given.ravel()]
+        if not all(isinstance(item, bytes) for item in items):
+            return None
+        strings = np.empty(len(items), object)
+        strings[:] = items
+        return strings.reshape(given.shape)
+    if any(isinstance(item, (bytes, str)) for item in given.ravel()):
+        return None
+    try:
+        with np.errstate(all="ignore"):
+            made = given.astype(dtype)
+            if is_carried(dtype) or dtype.kind in "fc":
+                is_held = np.isfinite(made) | ~np.isfinite(given.astype(np.complex128))
+            else:
+                is_held = made.astype(object) == given
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return made if np.all(is_held) else None
 
 
 def element_of(code: int, is_text: bool) -> ElementType:
@@ -108,7 +175,7 @@ class Feature:
 
     Raises:
         TypeError: If `dtype` is no type of a component.
-        ValueError: If a dimension is negative.
+        ValueError: If a dimension is negative, or the default does not fit type and shape.
     """
 
     dtype: Any
@@ -116,9 +183,17 @@ class Feature:
     default: Any = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        element_type("Feature", self.dtype)
+        dtype = element_type("Feature", self.dtype)
         if any(not isinstance(size, int) or size < 0 for size in self.shape):
             raise ValueError(f"Feature: shape is {self.shape}, expected sizes from 0 up.")
+        if self.default is None:
+            return
+        made = exactly(self.default, dtype)
+        if made is None or made.shape not in ((), self.shape):
+            raise ValueError(
+                f"Feature: default is {self.default!r}, expected {type_name(dtype)} of shape "
+                f"{self.shape} or a scalar."
+            )
 
 
 @dataclass(frozen=True)

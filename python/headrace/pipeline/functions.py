@@ -194,16 +194,21 @@ class MapFunction(_Function):
         self._is_batched = is_batched
 
     def _call_all(self, job: engine.Job, calls: _Calls) -> None:
-        call = self._call if self._draws is None else self._drawing(self._draws, job)
-        rows = [row for _, row in calls.of(call)]
+        rows = [row for _, row in calls.of(_drawing(self._call, self._draws, job))]
         _finish(job, self.where, self._made, rows, None, calls, self._is_batched)
 
     def _call(self, example: dict[str, Any], *draws: np.random.Generator) -> list[Any]:
         return as_values(self.where, self.function(example, *draws), self._made)
 
-    def _drawing(self, draws: Draws, job: engine.Job) -> Callable[[dict[str, Any]], list[Any]]:
-        generators = draws.of(job.places())
-        return lambda example: self._call(example, next(generators))
+
+def _drawing(
+    call: Callable[..., _T], draws: Draws | None, job: engine.Job
+) -> Callable[[dict[str, Any]], _T]:
+    """Returns a call that also gets the generator of its example, if there are draws."""
+    if draws is None:
+        return call
+    generators = draws.of(job.places())
+    return lambda example: call(example, next(generators))
 
 
 class FilterFunction(_Function):
@@ -224,21 +229,24 @@ class FlatMapFunction(_Function):
 
     def __init__(
         self,
-        function: Callable[[dict[str, Any]], Iterable[Mapping[str, Any]]],
+        function: Callable[..., Iterable[Mapping[str, Any]]],
+        seed: int | None,
         given: Specs,
         made: Specs,
     ) -> None:
         super().__init__(function, given, "flat_map")
+        self._draws = None if seed is None else Draws(seed)
         self._made = made
 
     def _call_all(self, job: engine.Job, calls: _Calls) -> None:
-        made = dict(calls.of(self._call))
+        made = dict(calls.of(_drawing(self._call, self._draws, job)))
         rows = [row for group in made.values() for row in group]
         counts = [len(made.get(number, ())) for number in range(job.num_rows)]
         _finish(job, self.where, self._made, rows, counts, calls)
 
-    def _call(self, example: dict[str, Any]) -> list[list[Any]]:
-        return [as_values(self.where, made, self._made) for made in self.function(example)]
+    def _call(self, example: dict[str, Any], *draws: np.random.Generator) -> list[list[Any]]:
+        made = self.function(example, *draws)
+        return [as_values(self.where, row, self._made) for row in made]
 
 
 class IterableFunction:

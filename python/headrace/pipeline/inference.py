@@ -1,6 +1,6 @@
 """The components after each stage, Python functions included: those are called once."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from itertools import islice
 from typing import Any, Final
@@ -8,12 +8,13 @@ from typing import Any, Final
 from headrace.errors import OutOfRangeError
 from headrace.pipeline import stages
 from headrace.pipeline.batches import Batches
-from headrace.pipeline.columns import check_components, spec_of
+from headrace.pipeline.columns import check_components
 from headrace.pipeline.draws import Draws
 from headrace.pipeline.keeping import unchanged
 from headrace.pipeline.source import InferredSource
 from headrace.pipeline.specs import Known, Specs, after, gives_anything, static_specs, zipped
 from headrace.pipeline.stages import Stage
+from headrace.pipeline.values import learned, spec_of
 
 __all__ = ["chain_specs"]
 
@@ -61,21 +62,23 @@ def _next(chain: Sequence[Stage], stage: Stage, known: Known, is_covered: bool) 
         case InferredSource():
             return stage.inferred()
         case stages.Iterable_(factory=factory):
-            example = next(iter(islice(factory(), 1)), None)
-            return _specs("iterable", example)
+            return _learned("iterable", lambda _: factory(), [None], False, "iterable")
         case stages.Map(function=function, seed=seed):
             draws = () if seed is None else (Draws(seed).at(0, 0, 0, 0),)
             with unchanged(function):
                 return _learned(
-                    lambda example: _specs("map", function(example, *draws)),
-                    _some(chain[:-1], known, is_covered, most=1),
+                    "map",
+                    lambda example: [function(example, *draws)],
+                    _few(chain[:-1], known, is_covered),
                     is_covered,
                     chain[0].name,
                 )
-        case stages.FlatMap(function=function):
+        case stages.FlatMap(function=function, seed=seed):
+            draws = () if seed is None else (Draws(seed).at(0, 0, 0, 0),)
             with unchanged(function):
                 return _learned(
-                    lambda example: _made(function(example)),
+                    "flat_map",
+                    lambda example: function(example, *draws),
                     _some(chain[:-1], known, is_covered),
                     is_covered,
                     chain[0].name,
@@ -94,26 +97,35 @@ def _common(where: str, parts: Sequence[Specs]) -> Specs:
 
 
 def _learned(
-    specs_of: Callable[[dict[str, Any]], Specs | None],
-    examples: Iterable[dict[str, Any]],
+    where: str,
+    make: Callable[[Any], Iterable[Any]],
+    examples: Iterable[Any],
     is_covered: bool,
     source: str,
 ) -> Specs:
-    """Returns the components that the first of some examples becomes; None are asked of the next.
+    """Returns the components of the first example that is made of some examples.
 
-    So are those that fail, if that `is_covered`.
+    Those that fail are passed over, if that `is_covered`.
     """
     failure: Exception | None = None
-    for example in examples:
-        try:
-            specs = specs_of(example)
-        except Exception as error:
-            if not is_covered:
-                raise
-            failure = error
-            continue
-        if specs is not None:
-            return specs
+
+    def made() -> Iterator[Mapping[str, Any]]:
+        nonlocal failure
+        for example in examples:
+            try:
+                for row in make(example):
+                    components = check_components(where, row)
+                    for name, value in components.items():
+                        spec_of(where, name, value)
+                    yield components
+            except Exception as error:
+                if not is_covered:
+                    raise
+                failure = error
+
+    specs = learned(where, islice(made(), _MOST_TRIED))
+    if specs is not None:
+        return specs
     if failure is not None:
         raise failure
     raise OutOfRangeError(
@@ -122,6 +134,13 @@ def _learned(
         f"{source}: there is no example, from which the components behind a Python function are "
         "learned. Check the files.",
     )
+
+
+def _few(chain: Sequence[Stage], known: Known, is_covered: bool) -> Iterator[dict[str, Any]]:
+    """Yields one example, and more if that does not say all."""
+    if not is_covered:
+        yield from _some(chain, known, is_covered, most=1)
+    yield from islice(_some(chain, known, is_covered), 0 if is_covered else 1, None)
 
 
 def _some(
@@ -149,17 +168,3 @@ def _functions(chain: Sequence[Stage]) -> Iterator[object]:
     for stage in chain:
         if isinstance(stage, (stages.Map, stages.Filter, stages.FlatMap)):
             yield stage.function
-
-
-def _made(made: Iterable[Any]) -> Specs | None:
-    example = next(iter(made), None)
-    return None if example is None else _specs("flat_map", example)
-
-
-def _specs(where: str, example: Any) -> Specs:
-    if example is None:
-        raise OutOfRangeError(
-            None, None, f"{where}: there is no example, from which the components are learned."
-        )
-    components = check_components(where, example)
-    return {name: spec_of(where, name, value) for name, value in components.items()}

@@ -22,6 +22,7 @@ from headrace.pipeline.outputs.arrow import check_arrow, record_batches
 from headrace.pipeline.outputs.jax import JaxBatches, check_jax
 from headrace.pipeline.outputs.ray_data import ray_dataset
 from headrace.pipeline.outputs.torch import TorchLoader, torch_loader
+from headrace.pipeline.padding import as_values
 from headrace.pipeline.reach import check_reachable, check_skippable, needs_scan
 from headrace.pipeline.source import InferredSource, Source
 from headrace.pipeline.specs import (
@@ -92,7 +93,11 @@ class Pipeline:
         The function gets a dict of NumPy scalars, `bytes` and `str` objects and arrays that cannot
         be written, and returns a dict of such values, with the same names for each example. It is
         called in order, in a thread of its own. It may be called again for the first example, to
-        learn which components it returns. Python's int becomes int64, its float float32.
+        learn which components it returns.
+
+        Values of Python may be returned too, and nothing is rounded: `bool` becomes bool, `int`
+        int64, `float` float64 (write `np.float32(x)` for less), alone or in lists whose items have
+        equal lengths. An empty list takes the type that the component has in other examples.
 
         Args:
             function: What is called for each example, or for each batch.
@@ -133,18 +138,23 @@ class Pipeline:
         return self._then(stages.Filter(function))
 
     def flat_map(
-        self, function: Callable[[dict[str, Any]], Iterable[Mapping[str, Any]]]
+        self, function: Callable[..., Iterable[Mapping[str, Any]]], seed: int | None = None
     ) -> "Pipeline":
         """Replaces each example by all those that a function returns or yields for it.
 
+        Args:
+            function: What is called for each example; values are those of `map`.
+            seed: As for `map`: with a seed, the function gets a generator as its second argument.
+
         Raises:
             TypeError: If it cannot be called.
-            ValueError: After `batch`.
+            ValueError: After `batch`, or if `seed` is out of range.
         """
         check_function("flat_map", function)
         if batch_depth(self.stages):
             raise ValueError("flat_map: it follows a batch, expected examples. Use unbatch before.")
-        return self._then(stages.FlatMap(function))
+        chosen = None if seed is None else checked_int("flat_map", "seed", seed, 0)
+        return self._then(stages.FlatMap(function, chosen))
 
     def select(self, *names: str) -> "Pipeline":
         """Keeps the components of these names, in this order.
@@ -253,7 +263,7 @@ class Pipeline:
     def padded_batch(
         self,
         size: int,
-        values: Any = 0,
+        values: Any = None,
         multiple_of: int = 1,
         remainder: Remainder = "keep",
     ) -> "Pipeline":
@@ -261,18 +271,21 @@ class Pipeline:
 
         Args:
             size: Examples of a batch, at least 1.
-            values: What lists are filled up with: one number for all (strings get b""), or a dict
-                with a value for some names.
+            values: What lists are filled up with: None for zeros and empty strings, one number for
+                all numbers or one string for all strings, or a dict with a value for some names.
+                Each has to fit its component: an int64 is not filled up with 0.5.
             multiple_of: The length is rounded up to a multiple of this, at least 1.
             remainder: As for `batch`.
 
         Raises:
-            ValueError: If `size`, `multiple_of` or `remainder` is out of range.
+            TypeError: If a value is neither a number nor a string.
+            ValueError: If `size`, `multiple_of` or `remainder` is out of range, or a value is of no
+                component, or does not fit it.
         """
         checked_int("padded_batch", "size", size, 1)
         checked_int("padded_batch", "multiple_of", multiple_of, 1)
         check_remainder("padded_batch", remainder)
-        chosen = tuple(values.items()) if isinstance(values, Mapping) else values
+        chosen = as_values("padded_batch", values)
         return self._then(stages.PaddedBatch(size, chosen, multiple_of, remainder))
 
     def bucket_by_length(
@@ -283,7 +296,7 @@ class Pipeline:
         max_elements: int | None = None,
         pad_to_boundary: bool = False,
         remainder: Remainder = "keep",
-        values: Any = 0,
+        values: Any = None,
     ) -> "Pipeline":
         """Puts examples of similar lengths together, and fills them up as `padded_batch` does.
 
@@ -324,7 +337,7 @@ class Pipeline:
             )
         if batch_depth(self.stages):
             raise ValueError(f"{where}: it follows a batch, expected examples. Use unbatch before.")
-        chosen = tuple(values.items()) if isinstance(values, Mapping) else values
+        chosen = as_values(where, values)
         return self._then(
             stages.BucketByLength(
                 name, limits, size, max_elements, pad_to_boundary, remainder, chosen

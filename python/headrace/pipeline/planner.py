@@ -13,7 +13,7 @@ import numpy as np
 
 from headrace import engine
 from headrace.pipeline import stages
-from headrace.pipeline.elements import Feature, Ragged, Spec, element_type, engine_code
+from headrace.pipeline.elements import Feature, Ragged, carried, element_type, engine_code
 from headrace.pipeline.functions import (
     FilterFunction,
     FlatMapFunction,
@@ -23,6 +23,7 @@ from headrace.pipeline.functions import (
     has_gil,
 )
 from headrace.pipeline.native import NativeFunction
+from headrace.pipeline.padding import fillers
 from headrace.pipeline.paths import find_files
 from headrace.pipeline.reach import is_read_late
 from headrace.pipeline.source import Source
@@ -325,8 +326,8 @@ class _Planning:
                 lane = MapFunction(function, seed, before, after, is_batched)
             case stages.Filter(function=predicate):
                 lane = FilterFunction(predicate, before)
-            case stages.FlatMap(function=makes):
-                lane = FlatMapFunction(makes, before, after)
+            case stages.FlatMap(function=makes, seed=seed):
+                lane = FlatMapFunction(makes, seed, before, after)
             case _:
                 raise AssertionError(f"{stage!r} cannot be planned")
         self._finish_waiting()
@@ -336,7 +337,7 @@ class _Planning:
         self, stage: stages.Map | stages.Filter | stages.FlatMap, before: Specs, is_batched: bool
     ) -> None:
         function = cast("NativeFunction", stage.function)
-        seed = stage.seed if isinstance(stage, stages.Map) else None
+        seed = None if isinstance(stage, stages.Filter) else stage.seed
         self._later(function.traced(stage.use, before, seed).stage(is_batched))
         if not isinstance(stage, stages.Map):
             self._finish_rows()
@@ -373,7 +374,9 @@ def _counted(stage: Stage) -> Counted:
 
 def _rows(arrays: stages.Arrays) -> engine.Plan:
     specs = arrays.spec
-    coded = [(array, engine_code(specs[name].dtype)) for name, array in arrays.arrays.items()]
+    coded = [
+        (carried(array), engine_code(specs[name].dtype)) for name, array in arrays.arrays.items()
+    ]
     return engine.Plan.arrays(coded)
 
 
@@ -417,16 +420,4 @@ def _padding(
     batch: stages.PaddedBatch | stages.BucketByLength, before: Specs
 ) -> tuple[list[tuple[Any, int]], int]:
     multiple_of = batch.multiple_of if isinstance(batch, stages.PaddedBatch) else 1
-    return [_filler(batch, name, spec) for name, spec in before.items()], multiple_of
-
-
-def _filler(
-    batch: stages.PaddedBatch | stages.BucketByLength, name: str, spec: Spec
-) -> tuple[Any, int]:
-    values = dict(batch.values) if isinstance(batch.values, tuple) else {}
-    code = engine_code(spec.dtype)
-    if isinstance(spec.dtype, type):
-        text = values.get(name, b"")
-        return np.array(text.encode() if isinstance(text, str) else text, object), code
-    number = values.get(name, 0 if isinstance(batch.values, tuple) else batch.values)
-    return np.array(number, spec.dtype), code
+    return fillers(batch, before), multiple_of

@@ -3,13 +3,10 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
-from headrace.pipeline.elements import element_type
 from headrace.pipeline.paths import Paths, as_paths, check_compression
 from headrace.pipeline.pipeline import Pipeline
 from headrace.pipeline.stages import Arrays, Files, Iterable_
+from headrace.pipeline.tables import held
 
 __all__ = [
     "arrays",
@@ -100,24 +97,22 @@ def files(paths: Paths) -> Pipeline:
     return _files("files", paths, None)
 
 
-def arrays(components: Mapping[str, npt.ArrayLike]) -> Pipeline:
-    """Gives the rows of arrays. An example has a row of each. Numbers are not copied.
+def arrays(components: Any) -> Pipeline:
+    """Gives the rows of arrays. An example has a row of each. Numbers of arrays are not copied.
 
     Args:
-        components: An array of at least one dimension for each name, all of one length.
+        components: An array of at least one dimension, or a list, for each name, all of one length;
+            one array or list without a name, whose component is "x"; a DataFrame of pandas or
+            polars or a table of Arrow, whose components are its columns. In lists, `int` is int64,
+            `float` float64, as in `map`.
 
     Raises:
         TypeError: If an array holds what no component can be.
-        ValueError: If there are no arrays, one is a scalar, or their lengths differ.
+        ValueError: If there are no arrays, one is a scalar, their lengths differ, a list has lists
+            of different lengths, or a column of a table that are no floats has missing values.
     """
-    if not components:
-        raise ValueError("arrays: no arrays given, expected at least one.")
-    made = {name: _array(name, value) for name, value in components.items()}
-    lengths = {name: len(array) for name, array in made.items()}
-    if len(set(lengths.values())) > 1:
-        raise ValueError(f"arrays: the lengths are {lengths}, expected equal ones.")
-    texts = frozenset(name for name, value in components.items() if _is_text(value))
-    return Pipeline((Arrays(made, texts),))
+    found = held(components)
+    return Pipeline((Arrays(found.arrays, found.texts),))
 
 
 def iterable(factory: Callable[[], Iterable[Mapping[str, Any]]]) -> Pipeline:
@@ -143,23 +138,3 @@ def _files(
 ) -> Pipeline:
     check_compression(kind, compression)
     return Pipeline((Files(kind, as_paths(kind, paths), compression, lengths),))
-
-
-def _is_text(value: npt.ArrayLike) -> bool:
-    array = np.asarray(value)
-    return array.dtype.kind == "U" or (array.size > 0 and isinstance(array.flat[0], str))
-
-
-def _array(name: str, value: npt.ArrayLike) -> npt.NDArray[Any]:
-    array = np.ascontiguousarray(value)
-    if np.ndim(value) == 0:
-        raise ValueError(f"arrays: '{name}' is a scalar, expected a row for each example.")
-    if array.dtype.kind in "SUO":
-        items = [item.encode() if isinstance(item, str) else item for item in array.ravel()]
-        if not all(isinstance(item, bytes) for item in items):
-            raise TypeError(f"arrays: '{name}' holds objects, expected numbers, bytes or str.")
-        strings = np.empty(len(items), object)
-        strings[:] = items
-        return strings.reshape(array.shape)
-    element_type(f"arrays: '{name}'", array.dtype)
-    return array

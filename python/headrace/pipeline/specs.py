@@ -9,6 +9,7 @@ import numpy as np
 from headrace.pipeline import stages
 from headrace.pipeline.elements import Feature, Ragged, Spec, element_type
 from headrace.pipeline.native import NativeFunction
+from headrace.pipeline.padding import check_values
 from headrace.pipeline.source import Source
 from headrace.pipeline.stages import Stage
 
@@ -97,8 +98,8 @@ def after(stage: Stage, specs: Specs) -> Specs:  # noqa: PLR0911 (one for each s
             return function.traced("map", specs, seed).specs
         case stages.Filter(function=NativeFunction() as function):
             return function.traced("filter", specs, None).specs
-        case stages.FlatMap(function=NativeFunction() as function):
-            return function.traced("flat_map", specs, None).specs
+        case stages.FlatMap(function=NativeFunction() as function, seed=seed):
+            return function.traced("flat_map", specs, seed).specs
         case stages.Parse():
             return _parsed(stage, specs)
         case stages.Select():
@@ -110,6 +111,7 @@ def after(stage: Stage, specs: Specs) -> Specs:  # noqa: PLR0911 (one for each s
             _check_no_lists(stage, specs)
             return _batched(specs, stage.size, stage.remainder)
         case stages.PaddedBatch():
+            check_values(stage, specs)
             return _batched(_padded(specs), stage.size, stage.remainder)
         case stages.BucketByLength():
             return _bucketed(stage, specs)
@@ -205,6 +207,7 @@ def _bucketed(stage: stages.BucketByLength, specs: Specs) -> Specs:
             f"bucket_by_length: the component {stage.component!r} is a scalar, expected a list or "
             "an array, whose first axis is its length."
         )
+    check_values(stage, specs)
     # Batches of one size come only of "drop" and "pad", without max_elements.
     is_fixed = stage.size is not None and stage.max_elements is None
     return _batched(_padded(specs), stage.size or 0, stage.remainder if is_fixed else "keep")

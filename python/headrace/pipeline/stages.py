@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, cast
 import numpy.typing as npt
 
 from headrace import engine
-from headrace.pipeline.elements import ElementType, Feature, Ragged, Spec, element_type
+from headrace.pipeline.elements import ElementType, Feature, Ragged, Spec, array_type
 from headrace.pipeline.native import Use
 
 __all__ = [
@@ -138,7 +138,7 @@ class Arrays(Stage):
     def _element_type(self, name: str, array: npt.NDArray[Any]) -> ElementType:
         if array.dtype == object:
             return str if name in self.texts else bytes
-        return element_type("arrays", array.dtype)
+        return array_type("arrays", array.dtype)
 
     def __str__(self) -> str:
         parts = (f"{name}: {array.dtype}{array.shape}" for name, array in self.arrays.items())
@@ -256,11 +256,17 @@ class Filter(Stage):
 
 @dataclass(frozen=True)
 class FlatMap(Stage):
-    """A function that makes any number of examples of each."""
+    """A function that makes any number of examples of each.
+
+    Attributes:
+        function: Also gets a generator if there is a seed.
+        seed: That of the generators; None for a function that draws nothing.
+    """
 
     use: ClassVar[Use] = "flat_map"
 
-    function: Callable[[dict[str, Any]], Any]
+    function: Callable[..., Any]
+    seed: int | None = None
 
 
 @dataclass(frozen=True)
@@ -351,7 +357,7 @@ class PaddedBatch(Stage):
     """As `Batch`, of lists that are filled up to the longest one."""
 
     size: int
-    values: tuple[tuple[str, Any], ...] | int | float | bytes | str
+    values: tuple[tuple[str, Any], ...] | int | float | complex | bytes | str
     multiple_of: int
     remainder: Remainder
 
@@ -376,7 +382,7 @@ class BucketByLength(Stage):
     max_elements: int | None
     pad_to_boundary: bool
     remainder: Remainder
-    values: tuple[tuple[str, Any], ...] | int | float | bytes | str
+    values: tuple[tuple[str, Any], ...] | int | float | complex | bytes | str
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ import numpy as np
 
 from headrace import dtypes
 from headrace.dtypes import DType, as_dtype
-from headrace.graph import Tensor, TensorLike
+from headrace.graph import Tensor, TensorLike, get_default_graph
 from headrace.memory import check_array
 from headrace.ops.framework.kernel import Array
 from headrace.shapes import Dimension, TensorShape, bracketed
@@ -74,7 +74,11 @@ def _from_numpy(array: Array, dtype: DType | None, value: object) -> Array:
         raise TypeError(_expected(dtype, array.ravel().tolist()[0] if array.size else value))
     if array.dtype.kind == "c" and not dtype.is_complex:
         array = array.real
-    return np.array(array, dtype=dtype.as_numpy_dtype, order="C")
+    made: Array = np.array(array, dtype=dtype.as_numpy_dtype, order="C")
+    is_whole = dtype.is_integer or dtype.is_bool
+    if is_whole and get_default_graph().is_native and not np.array_equal(made, array):
+        raise TypeError(_expected(dtype, value))
+    return made
 
 
 def _from_python(value: TensorLike, dtype: DType | None) -> Array:

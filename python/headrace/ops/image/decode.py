@@ -228,7 +228,8 @@ def decode_image(
 
     Returns:
         `dtype`, (height, width, channels), or (frames, height, width, 3) of a GIF. The static shape
-        is unknown; `set_shape` helps.
+        is unknown; `set_shape` helps. In a native function of a pipeline it has three axes if
+        `expand_animations` is False.
 
     Raises:
         ValueError: If there is no such number of channels.
@@ -252,6 +253,8 @@ def decode_image(
     }
     with name_scope(name, "decode_image", [contents]) as scope:
         image = apply_op("DecodeImage", inputs, infer, name=scope, attrs=attrs).outputs[0]
+        if image.graph.is_native and not expand_animations:
+            image.set_shape([None, None, channels or None])
         return image if decoded == wanted else convert_image_dtype(image, wanted)
 
 

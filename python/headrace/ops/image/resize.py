@@ -16,7 +16,9 @@ import numpy as np
 
 from headrace import dtypes
 from headrace.graph import Tensor, TensorLike, define, name_scope
+from headrace.ops.array.join import concat
 from headrace.ops.array.placeholder import identity
+from headrace.ops.array.reshape import reshape
 from headrace.ops.array.shape import shape as shape_of
 from headrace.ops.framework.arguments import Input, Outputs, apply_op
 from headrace.ops.framework.conversion import constant_value_as_shape, convert_to_tensor
@@ -320,6 +322,8 @@ def _resize(
     with name_scope(name, "resize", [images, size]):
         pixels = convert_to_tensor(images, name="images")
         if pixels.shape.rank is None:
+            if pixels.graph.is_native:
+                return _resize_any_rank(pixels, size, way, preserve_aspect_ratio)
             raise ValueError("'images' contains no shape.")
         if pixels.shape.rank not in (3, 4):
             raise ValueError("'images' must have either 3 or 4 dimensions.")
@@ -341,6 +345,17 @@ def _resize(
             return pixels
         attrs = {**way.attrs, "preserve_aspect_ratio": bool(preserve_aspect_ratio)}
         return _add(way.op_type, pixels, wanted, new_sizes, attrs, None)
+
+
+def _resize_any_rank(
+    pixels: Tensor, size: TensorLike, way: _Way, preserve_aspect_ratio: bool
+) -> Tensor:
+    """Resizes an image or a batch of images, of which it is known when they are decoded."""
+    shape = shape_of(pixels)
+    batch = reshape(pixels, concat([[-1], shape[-3:]], 0))
+    batch.set_shape([None, None, None, None])
+    resized = _resize(batch, size, way, preserve_aspect_ratio, None, is_skipped_if_same=False)
+    return reshape(resized, concat([shape[:-3], shape_of(resized)[1:]], 0))
 
 
 def _proportional(wanted: Array, current: Sequence[int | None]) -> Array:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
+import numpy as np
+
 from headrace import dtypes
 from headrace.dtypes import DTypeLike
 from headrace.graph import Tensor, TensorLike, define
@@ -34,6 +36,7 @@ def decode_raw(
     Args:
         input_bytes: Strings of one length, of any shape.
         out_type: Type of the numbers: float16/32/64, int8/16/32/64, uint8/16, bool, complex64/128.
+            A NumPy type of big-endian numbers, such as `np.dtype(">i2")`, says the order as well.
         little_endian: Order of the bytes of one number.
         name: Name of the operation.
 
@@ -45,6 +48,8 @@ def decode_raw(
             the size of a number.
         TypeError: If there is no such type of numbers.
     """
+    if isinstance(out_type, np.dtype) and out_type.byteorder == ">":
+        little_endian = False
     dtype = type_attr("out_type", out_type, _RAW_TYPES)
     attrs = {"out_type": dtype, "little_endian": bool_attr("little_endian", little_endian)}
 

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from headrace.extras import missing_arrow
 from headrace.pipeline.batches import Batches
-from headrace.pipeline.elements import Spec
+from headrace.pipeline.elements import Spec, is_carried
 
 __all__ = ["check_arrow", "record_batches"]
 
@@ -30,7 +30,7 @@ def record_batches(batches: Batches, specs: Mapping[str, Spec]) -> Any:
         specs: The components of an example.
 
     Raises:
-        TypeError: If nobody knows how many axes a component has.
+        TypeError: If nobody knows how many axes a component has, or Arrow has not its type.
     """
     pa = import_module("pyarrow")
     fields = [pa.field(name, _type(name, spec), nullable=False) for name, spec in specs.items()]
@@ -58,6 +58,11 @@ def _type(name: str, spec: Spec) -> Any:
         raise TypeError(
             f"to_arrow: nobody knows how many axes the component {name!r} has, expected a shape. "
             "Reshape it in map, or drop it with select."
+        )
+    if is_carried(spec.dtype):
+        raise TypeError(
+            f"to_arrow: the component {name!r} is {spec}, which Arrow does not have. Convert it in "
+            "map, for example value.astype(np.float32), or drop it with select."
         )
     pa = import_module("pyarrow")
     made = _element_type(spec)

@@ -127,12 +127,17 @@ class TorchBatches(Converted):
         if isinstance(value, np.ndarray):
             if value.dtype == object:
                 return value.tolist()
-            tensor = self._torch.from_numpy(value)
+            tensor = self._of_array(value)
         elif isinstance(value, np.generic):
-            tensor = self._torch.as_tensor(value)
+            tensor = self._of_array(np.asarray(value))
         else:
             return value
         return tensor.pin_memory() if self._pins else tensor
+
+    def _of_array(self, array: np.ndarray[Any, Any]) -> Any:
+        if array.dtype.name == "bfloat16":
+            return self._torch.from_numpy(array.view(np.int16)).view(self._torch.bfloat16)
+        return self._torch.from_numpy(array)
 
     def _moved(self, tensors: Mapping[str, Any]) -> dict[str, Any]:
         return {

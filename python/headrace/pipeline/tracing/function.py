@@ -8,11 +8,12 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from headrace.graph import Tensor
-from headrace.pipeline.columns import as_value, check_components, spec_of
+from headrace.pipeline.columns import check_components
 from headrace.pipeline.elements import Spec
 from headrace.pipeline.native import NativeFunction, Use
 from headrace.pipeline.tracing.compiled import Compiled, compiled
 from headrace.pipeline.tracing.trace import trace
+from headrace.pipeline.values import as_value, spec_of
 
 __all__ = ["native"]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NoReturn
 
+from headrace import dtypes
 from headrace.dtypes import DType
 from headrace.errors import UnimplementedError
 from headrace.graph import Graph, Loop, Operation, Role, Tensor, find_place
@@ -14,7 +15,12 @@ from headrace.pipeline.tracing.lowering import RowLowering
 from headrace.pipeline.tracing.values import TracedTensor
 from headrace.shapes import TensorShape
 
-__all__ = ["TracedGraph"]
+__all__ = ["COMPUTES_WITHOUT", "TracedGraph"]
+
+COMPUTES_WITHOUT: Final = (
+    "Native functions can return bfloat16 as it is, but not compute with it. Convert it before in "
+    "a Python function: value.astype(np.float32)."
+)
 
 
 class TracedGraph(Graph):
@@ -31,6 +37,7 @@ class TracedGraph(Graph):
     """
 
     tensor_class = TracedTensor
+    is_native = True
 
     def __init__(self, name: str, seed: int | None) -> None:
         super().__init__()
@@ -59,8 +66,11 @@ class TracedGraph(Graph):
         """Adds an operation; see `Graph.create_op`.
 
         Raises:
+            TypeError: If it computes with a type that is only handed on.
             ValueError: If the engine cannot compute it for each row.
         """
+        if any(tensor.dtype == dtypes.resource for tensor in inputs):
+            raise TypeError(f"{self._name}: {op_type} got bfloat16. {COMPUTES_WITHOUT}")
         op = super().create_op(
             op_type,
             inputs,

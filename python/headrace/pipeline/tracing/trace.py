@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -13,10 +13,10 @@ from headrace import dtypes
 from headrace.graph import Operation, Tensor, is_own_file
 from headrace.ops.array.placeholder import placeholder
 from headrace.ops.framework.conversion import constant
-from headrace.pipeline.columns import as_value
-from headrace.pipeline.elements import Spec
+from headrace.pipeline.elements import Spec, is_carried
 from headrace.pipeline.native import Use
-from headrace.pipeline.tracing.graph import TracedGraph
+from headrace.pipeline.tracing.graph import COMPUTES_WITHOUT, TracedGraph
+from headrace.pipeline.values import as_value
 
 __all__ = ["Trace", "trace"]
 
@@ -89,7 +89,11 @@ def trace(
         try:
             returned = function(dict(arguments))
         except Exception as error:
-            error.add_note(f"in {name}, traced{_place(error)} with {specs}")
+            note = f"in {name}, traced{_place(error)} with {specs}"
+            mixed = _of_mixed_types(error)
+            (mixed or error).add_note(note)
+            if mixed is not None:
+                raise mixed from error
             raise
         results = _results(name, use, returned)
     made = {
@@ -101,8 +105,36 @@ def trace(
 
 
 def _argument(spec: Spec) -> Tensor:
+    if is_carried(spec.dtype):
+        # No operation computes with it; it can be handed on.
+        return placeholder(dtypes.resource, spec.shape)
     dtype = dtypes.string if isinstance(spec.dtype, type) else dtypes.as_dtype(spec.dtype)
     return placeholder(dtype, spec.shape)
+
+
+def _of_mixed_types(error: Exception) -> TypeError | None:
+    """Returns what to do about an error of operations that were given different types."""
+    text = str(error)
+    is_mixed = any(words in text for words in _MIXED_TYPES) and "str" not in text
+    if not is_mixed or not isinstance(error, (TypeError, ValueError)):
+        return None
+    text = text.partition(" Error: ")[0].rstrip(".")
+    if "resource" in text:
+        return TypeError(f"{text.replace('resource', 'bfloat16')}. {COMPUTES_WITHOUT}")
+    return TypeError(
+        f"{text}. Operations do not convert numbers by themselves: use headrace.ops.cast (hr.ops."
+        "cast(value, 'float32')) on the tensor before."
+    )
+
+
+# What operations say of inputs that do not fit together.
+_MIXED_TYPES: Final = (
+    "instead.",
+    "that does not match type",
+    "that don't all match",
+    "requested dtype",
+    "not in list of allowed values",
+)
 
 
 def _results(name: str, use: Use, returned: object) -> dict[str, Tensor]:

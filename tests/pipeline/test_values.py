@@ -1,0 +1,191 @@
+"""Values of Python and NumPy as components: one rule wherever they come from."""
+
+import numpy as np
+import pytest
+
+import headrace as hr
+from headrace import pipeline as hp
+
+# What a value of Python becomes in a batch of two.
+_RULE = [
+    (True, np.bool_),
+    (3, np.int64),
+    (0.1, np.float64),
+    (1_700_000_001.25, np.float64),
+    (2j, np.complex128),
+    ([1, 2], np.int64),
+    ([0.1, 1_700_000_001.25], np.float64),
+    ([[True], [False]], np.bool_),
+    (np.float32(0.1), np.float32),
+    (np.array([1, 2], np.uint8), np.uint8),
+]
+
+
+WAYS = {
+    "map": lambda value: hp.arrays({"n": np.arange(2)}).map(lambda e: {"x": value}),
+    "flat_map": lambda value: hp.arrays({"n": np.arange(2)}).flat_map(lambda e: [{"x": value}]),
+    "iterable": lambda value: hp.iterable(lambda: [{"x": value}] * 2),
+    "arrays": lambda value: hp.arrays({"x": [value, value]}),
+    "native": lambda value: hp.arrays({"n": np.arange(2)}).map(hr.native(lambda e: {"x": value})),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("value", "dtype"), _RULE)
+def test_a_value_has_one_type_wherever_it_comes_from(way, value, dtype):
+    pipeline = WAYS[way](value).batch(2)
+    (batch,) = pipeline
+    assert batch["x"].dtype == dtype == pipeline.spec["x"].dtype
+    assert np.array_equal(batch["x"], [value, value])
+
+
+@pytest.mark.parametrize("way", ["map", "flat_map", "iterable"])
+def test_an_empty_list_has_the_type_that_the_component_has_elsewhere(way):
+    lists = [[], [], [1, 2], [], [3]]
+    rows = hp.arrays({"n": np.arange(5)})
+    made = {
+        "map": rows.map(lambda e: {"x": lists[e["n"]], "s": ["a"] * (e["n"] % 2)}),
+        "flat_map": rows.flat_map(lambda e: [{"x": lists[e["n"]], "s": ["a"] * (e["n"] % 2)}]),
+        "iterable": hp.iterable(
+            lambda: [{"x": x, "s": ["a"] * (i % 2)} for i, x in enumerate(lists)]
+        ),
+    }[way]
+    (batch,) = made.padded_batch(5)
+    assert batch["x"].dtype == np.int64
+    assert batch["x"].tolist() == [[0, 0], [0, 0], [1, 2], [0, 0], [3, 0]]
+    assert batch["s"].tolist() == [[""], ["a"], [""], ["a"], [""]]
+
+
+def test_an_empty_range_has_the_type_of_others_and_an_empty_array_its_own():
+    (batch,) = hp.iterable(lambda: ({"x": range(n)} for n in (0, 2))).padded_batch(2)
+    assert (batch["x"].dtype, batch["x"].tolist()) == (np.int64, [[0, 0], [0, 1]])
+    with pytest.raises(TypeError, match="'x' has the types float64, int64"):
+        list(hp.iterable(lambda: ({"x": x} for x in (np.array([]), [1]))))
+
+
+def test_bytes_in_lists_keep_the_zeros_at_their_ends():
+    raw = [b"a\0\0", b"\0"]
+    (row,) = hp.arrays({"n": [1]}).map(lambda e: {"x": raw, "t": ["a\0"]})
+    assert (row["x"].tolist(), row["t"].tolist()) == (raw, ["a\0"])
+    assert [row["x"] for row in hp.arrays({"x": raw})] == raw
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "message"),
+    [
+        ([1, "a"], TypeError, r"'x' holds objects \(int, str\), expected numbers, bytes or str"),
+        ([b"a", "a"], TypeError, "'x' holds bytes, str, expected str alone or bytes alone"),
+        ([1, None], TypeError, r"'x' holds objects \(NoneType, int\)"),
+        ([[1], [2, 3]], ValueError, "'x' is a list whose items have different lengths, expected"),
+        (2**63, ValueError, "'x' has an int that int64 .* does not hold exactly. Give it as a"),
+        ([2**63], ValueError, "'x' has an int that int64"),
+        ([2**53 + 1, 0.5], ValueError, "'x' has an int that int64"),
+    ],
+)
+@pytest.mark.parametrize("way", ["map", "flat_map", "iterable"])
+def test_values_that_would_change_are_refused(way, value, error, message):
+    with pytest.raises(error, match=message):
+        list(WAYS[way](value))
+
+
+def test_a_component_that_is_bytes_once_and_str_later_is_refused():
+    rows = hp.arrays({"n": np.arange(2)}).map(lambda e: {"x": b"a" if e["n"] else "a"})
+    with pytest.raises(TypeError, match="'x' has the types bytes, str, expected the same"):
+        list(rows)
+
+
+BIG = np.array([[1, 258], [3, -4]], ">i4")
+
+
+@pytest.mark.parametrize(
+    "pipeline",
+    [
+        hp.arrays({"x": BIG}),
+        hp.iterable(lambda: ({"x": row} for row in BIG)),
+        hp.arrays({"n": np.arange(2)}).map(lambda e: {"x": BIG[e["n"]]}),
+        hp.arrays({"n": np.arange(2)}).flat_map(lambda e: [{"x": BIG[e["n"]]}]),
+        hp.arrays({"b": [row.tobytes() for row in BIG]}).map(
+            hr.native(lambda e: {"x": hr.ops.decode_raw(e["b"], BIG.dtype)})
+        ),
+    ],
+)
+def test_big_endian_numbers_are_the_same_numbers(pipeline):
+    (batch,) = pipeline.batch(2)
+    assert batch["x"].tolist() == BIG.tolist()
+    assert batch["x"].dtype == np.int32
+    assert batch["x"].dtype.isnative
+
+
+def test_a_big_endian_type_of_a_column_is_its_type(tmp_path):
+    (tmp_path / "a.csv").write_text("x\n258\n")
+    (row,) = hp.csv(tmp_path / "a.csv", columns={"x": np.dtype(">i4")})
+    assert (row["x"], row["x"].dtype) == (258, np.dtype("int32"))
+
+
+class TestBfloat16:
+    @pytest.fixture
+    def values(self):
+        ml_dtypes = pytest.importorskip("ml_dtypes")
+        return np.array([[1.5, -2], [0.25, 1e38], [0, 7]], ml_dtypes.bfloat16)
+
+    def test_it_goes_through_all_stages(self, values):
+        rows = hp.arrays({"x": values, "n": np.arange(3)})
+        assert repr(rows.spec["x"]) == "Spec(bfloat16, (2,))"
+        doubled = rows.map(lambda e: {**e, "twice": e["x"] * 2, "one": e["x"][0]})
+        (batch,) = doubled.shuffle(seed=3).batch(4, remainder="pad")
+        order = batch["n"][:3]
+        assert batch["x"].dtype == batch["twice"].dtype == batch["one"].dtype == values.dtype
+        assert np.array_equal(batch["x"][:3], values[order])
+        assert np.array_equal(batch["twice"][:3], values[order] * 2)
+        assert np.array_equal(batch["one"][:3], values[order, 0])
+        yielded = hp.iterable(lambda: ({"x": row} for row in values)).batch(3)
+        assert np.array_equal(next(iter(yielded))["x"], values)
+
+    def test_lists_of_it_are_filled_up(self, values):
+        rows = hp.arrays({"n": np.arange(3)}).map(lambda e: {"x": values[0, : e["n"]]})
+        (batch,) = rows.padded_batch(3, values=1.5)
+        assert batch["x"].dtype == values.dtype
+        assert batch["x"].astype(float).tolist() == [[1.5, 1.5], [1.5, 1.5], [1.5, -2]]
+
+    def test_native_functions_hand_it_on_and_do_not_compute_with_it(self, values):
+        rows = hp.arrays({"x": values, "n": np.arange(3)})
+        (batch,) = rows.map(hr.native(lambda e: {"x": e["x"], "n": e["n"] + 1})).batch(3)
+        assert np.array_equal(batch["x"], values)
+        for compute in (lambda x: x + 1, lambda x: hr.ops.expand_dims(x, 0)):
+            with pytest.raises(TypeError, match=r"bfloat16.*Convert it before in a"):
+                rows.map(hr.native(lambda e, compute=compute: {"x": compute(e["x"])}))
+
+    def test_arrow_and_text_refuse_it(self, values, tmp_path):
+        pytest.importorskip("pyarrow")
+        with pytest.raises(TypeError, match=r"'x' is Spec.bfloat16, .*which Arrow does not have"):
+            hp.arrays({"x": values}).to_arrow()
+        with pytest.raises(TypeError, match="is no type of a component"):
+            hp.csv(tmp_path / "a.csv", columns={"x": values.dtype})
+
+    def test_torch_gets_its_own(self, values):
+        torch = pytest.importorskip("torch")
+        (batch,) = hp.arrays({"x": values}).batch(3).to_torch()
+        assert batch["x"].dtype == torch.bfloat16
+        assert batch["x"].float().tolist() == values.astype(np.float32).tolist()
+
+    def test_jax_gets_its_own(self, values):
+        jax = pytest.importorskip("jax")
+        (batch,) = hp.arrays({"x": values}).batch(3).to_jax()
+        assert batch["x"].dtype == jax.numpy.bfloat16
+        assert np.array_equal(np.asarray(batch["x"]), values)
+
+
+def test_operations_of_native_functions_that_mix_types_name_the_cast():
+    rows = hp.arrays({"n": np.arange(3), "x": np.arange(3.0)})
+    for mixed in (
+        lambda e: e["n"] + 0.5,
+        lambda e: 0.5 * e["n"],
+        lambda e: e["n"] + e["x"],
+        lambda e: hr.ops.maximum(e["n"], 0.5),
+        lambda e: e["n"] + np.array(1.5),  # TensorFlow 1 cuts it down to 1.
+        lambda e: hr.ops.stack([e["n"], e["x"]]),
+    ):
+        with pytest.raises(TypeError, match=r"hr\.ops\.cast\(value, 'float32'\)"):
+            rows.map(hr.native(lambda e, mixed=mixed: {"y": mixed(e)}))
+    (batch,) = rows.map(hr.native(lambda e: {"y": hr.ops.cast(e["n"], "float32") + 0.5})).batch(3)
+    assert batch["y"].tolist() == [0.5, 1.5, 2.5]
