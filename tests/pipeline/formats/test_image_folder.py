@@ -10,7 +10,7 @@ from headrace import pipeline as hp
 @pytest.fixture
 def photos(tmp_path):
     """Two classes, of which one has images in a directory below; and what is left out."""
-    names = ("b/1.JPG", "b/.hidden.png", "a/2.png", "a/10.jpeg", "a/sub/1.webp", "a/notes.txt")
+    names = ("b/1.JPG", "b/.hidden.png", "a/2.png", "a/10.jpeg", "a/sub/1.gif", "a/notes.txt")
     for name in (*names, ".git/1.png", "README.png"):
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -26,10 +26,29 @@ def test_labels_go_by_sorted_directories(photos, given):
     assert [(row["data"], row["label"], row["path"]) for row in examples] == [
         (b"a/10.jpeg", 0, f"{photos}/a/10.jpeg"),
         (b"a/2.png", 0, f"{photos}/a/2.png"),
-        (b"a/sub/1.webp", 0, f"{photos}/a/sub/1.webp"),
+        (b"a/sub/1.gif", 0, f"{photos}/a/sub/1.gif"),
         (b"b/1.JPG", 1, f"{photos}/b/1.JPG"),
     ]
     assert pipeline.spec["label"] == hp.Spec(np.dtype(np.int64), ())
+
+
+def test_images_that_are_not_decoded_are_an_error_until_they_are_named(photos):
+    (photos / "b" / "2.WebP").touch()
+    (photos / "b" / "3.tif").touch()
+    message = r"b/2.WebP: this image and 1 more in the class are in a format that headrace.ops"
+    with pytest.raises(errors.InvalidArgumentError, match=message):
+        iter(hp.image_folder(photos))
+    [batch] = hp.image_folder(photos, ["jpg", ".JPEG", "webp"]).batch(10)
+    assert [path.rpartition("/")[2] for path in batch["path"]] == ["10.jpeg", "1.JPG", "2.WebP"]
+    assert "'.webp'" in hp.image_folder(photos, ["webp"]).describe()
+
+
+@pytest.mark.parametrize(
+    ("extensions", "error"), [([], ValueError), ([1], TypeError), ([""], TypeError)]
+)
+def test_extensions_are_checked(photos, extensions, error):
+    with pytest.raises(error, match=r"image_folder: .*extensions"):
+        hp.image_folder(photos, extensions)
 
 
 @pytest.mark.parametrize("end", ["", "/", "//"])

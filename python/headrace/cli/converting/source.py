@@ -13,6 +13,7 @@ from headrace.cli.failing import Failure
 from headrace.errors import OpError
 from headrace.os_errors import os_errors
 from headrace.pipeline import Feature, Pipeline, Ragged, Spec
+from headrace.pipeline.formats.image_folder import IMAGES
 from headrace.pipeline.paths import find_files
 
 __all__ = ["Source", "source_of"]
@@ -53,7 +54,7 @@ def source_of(request: Request) -> Source:
     """
     root = _image_folder(request)
     if root is not None:
-        found, examples = Format.IMAGE_FOLDER, pipeline.image_folder(root)
+        found, examples = Format.IMAGE_FOLDER, pipeline.image_folder(root, IMAGES)
     else:
         contents = _contents(request)
         found = _format(contents, request)

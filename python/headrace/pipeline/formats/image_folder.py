@@ -1,23 +1,32 @@
 """Images in a directory for each class."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
 
 import numpy as np
 
 from headrace import engine, storage
-from headrace.errors import NotFoundError
+from headrace.errors import InvalidArgumentError, NotFoundError
 from headrace.os_errors import os_errors
 from headrace.pipeline.elements import Spec
 from headrace.pipeline.listing import files_below
 from headrace.pipeline.pipeline import Pipeline
 from headrace.pipeline.source import Source, SourcePlan
 
-__all__ = ["ImageFolder", "image_folder"]
+__all__ = ["IMAGES", "ImageFolder", "image_folder"]
 
-_EXTENSIONS: Final = (*(".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp"),)
+# Of the formats that operations decode.
+_DECODED: Final = (".jpg", ".jpeg", ".png", ".gif", ".bmp")
+# Of other images: that they are passed over must not go unnoticed.
+_OTHERS: Final = (
+    *(".webp", ".tif", ".tiff", ".ppm", ".pgm", ".pbm", ".pnm", ".jp2", ".j2k", ".jxl", ".avif"),
+    *(".heic", ".heif", ".ico", ".svg", ".psd", ".exr", ".hdr", ".dng", ".raw", ".jfif"),
+)
+
+# Of all images that a folder may have, for what stores them as they are.
+IMAGES: Final = (*_DECODED, *_OTHERS)
 
 
 @dataclass(frozen=True)
@@ -26,11 +35,13 @@ class ImageFolder(Source):
 
     Attributes:
         root: The directory with a directory for each class.
+        extensions: How the names of images end, in small letters.
     """
 
     is_reachable: ClassVar[bool] = True
 
     root: str
+    extensions: tuple[str, ...] = _DECODED
 
     @property
     def name(self) -> str:
@@ -73,13 +84,37 @@ class ImageFolder(Source):
         """Returns the plan: one file after the other."""
         root = os.path.join(self.root, "")
         classes = self.classes
-        paths = [os.fsencode(path) for name in classes for path in _images_of(root, name)]
+        paths = [os.fsencode(path) for name in classes for path in self._images_of(root, name)]
         encoded = list(map(os.fsencode, classes))
         plan = engine.labelled_files(paths, len(os.fsencode(root)), encoded)
         return SourcePlan(plan, paths, num_parallel=len(paths))
 
+    def _images_of(self, root: str, name: str) -> list[str]:
+        directory = os.path.join(root, name)
+        files = list(_files_below(directory))
+        images = [path for path in files if path.lower().endswith(self.extensions)]
+        others = [path for path in files if path.lower().endswith(_OTHERS)]
+        if self.extensions == _DECODED and others:
+            raise InvalidArgumentError(
+                None,
+                None,
+                f"image_folder: {others[0]}: this image and {len(others) - 1} more in the class "
+                f"are in a format that headrace.ops does not decode, expected {_listed(_DECODED)}. "
+                "Name those that you want: image_folder(root, extensions=['jpg', 'webp']), and "
+                "decode them in a Python function.",
+            )
+        if not images:
+            raise NotFoundError(
+                None,
+                None,
+                f"image_folder: {directory}: there are no images in this directory, expected "
+                f"files whose names end with {_listed(self.extensions)}. Remove it, or put images "
+                "into it.",
+            )
+        return images
 
-def image_folder(root: str | os.PathLike[str]) -> Pipeline:
+
+def image_folder(root: str | os.PathLike[str], extensions: Iterable[str] | None = None) -> Pipeline:
     """Reads images from a directory that has a directory for each class.
 
     An example is `{"data": bytes, "label": int64, "path": str}`; `data` is the whole file. Classes
@@ -89,45 +124,47 @@ def image_folder(root: str | os.PathLike[str]) -> Pipeline:
 
     Args:
         root: The directory.
+        extensions: How the names of images end, such as ["jpg", "webp"], in any case; other files
+            are left out. None for JPEG, PNG, GIF and BMP, which `headrace.ops` decodes; then images
+            of other formats are an error, by the iteration.
 
     Raises:
-        TypeError: If `root` is no path.
+        TypeError: If `root` is no path, or `extensions` no strings.
+        ValueError: If there are no extensions.
 
     Source: `torchvision.datasets.ImageFolder`, which also takes hidden directories for classes.
     """
     if not isinstance(root, (str, os.PathLike)) or isinstance(os.fspath(root), bytes):
         raise TypeError(f"image_folder: {root!r} is no path, expected a str or a pathlib.Path.")
     path = storage.local_path(os.fspath(root))
-    return Pipeline((ImageFolder(path.rstrip("/") if storage.is_remote(path) else path),))
+    chosen = _DECODED if extensions is None else _extensions(extensions)
+    return Pipeline((ImageFolder(path.rstrip("/") if storage.is_remote(path) else path, chosen),))
 
 
-def _images_of(root: str, name: str) -> list[str]:
-    images = list(_walk(os.path.join(root, name)))
-    if not images:
-        raise NotFoundError(
-            None,
-            None,
-            f"image_folder: {os.path.join(root, name)}: there are no images in this directory, "
-            f"expected files whose names end with {', '.join(_EXTENSIONS)}. Remove it, or put "
-            "images into it.",
-        )
-    return images
+def _extensions(given: Iterable[str]) -> tuple[str, ...]:
+    chosen = (given,) if isinstance(given, str) else tuple(given)
+    if not all(isinstance(one, str) and one.strip(".") for one in chosen):
+        raise TypeError(f"image_folder: extensions are {chosen}, expected strings such as 'jpg'.")
+    if not chosen:
+        raise ValueError("image_folder: no extensions given, expected at least one, or None.")
+    return tuple(f".{one.lower().lstrip('.')}" for one in chosen)
 
 
-def _walk(directory: str) -> Iterator[str]:
+def _listed(extensions: tuple[str, ...]) -> str:
+    return ", ".join(extensions)
+
+
+def _files_below(directory: str) -> Iterator[str]:
+    """Yields all files of a class, sorted, but hidden ones."""
     if storage.is_remote(directory):
-        yield from _remote_images(directory)
-        return
-    yield from (path for path in files_below(directory) if _is_image(os.path.basename(path)))
+        paths = _remote_files(directory)
+    else:
+        paths = iter(files_below(directory))
+    return (path for path in paths if not os.path.basename(path).startswith("."))
 
 
-def _remote_images(directory: str) -> Iterator[str]:
+def _remote_files(directory: str) -> Iterator[str]:
     for entry in storage.files_below(directory):
-        *directories, file = entry.path[len(directory) + 1 :].split("/")
-        is_hidden = any(name.startswith(".") for name in directories)
-        if not is_hidden and _is_image(file):
+        *directories, _ = entry.path[len(directory) + 1 :].split("/")
+        if not any(name.startswith(".") for name in directories):
             yield entry.path
-
-
-def _is_image(file: str) -> bool:
-    return file.lower().endswith(_EXTENSIONS) and not file.startswith(".")
