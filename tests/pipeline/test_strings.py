@@ -5,6 +5,8 @@ import pytest
 
 from headrace import pipeline as hp
 from headrace.pipeline import strings
+from headrace.protos import Example
+from headrace.records import TFRecordWriter
 
 pa = pytest.importorskip("pyarrow")
 
@@ -49,8 +51,13 @@ def test_what_functions_return_comes_so_too(lines):
     assert batch["text"].to_pylist() == [text.encode().upper() for text in TEXTS]
 
 
-def test_text_that_is_not_in_utf_8_is_an_error():
-    rows = hp.iterable(lambda: iter([{"name": "é"}, {"name": b"\xff"}]))
+def test_text_that_is_not_in_utf_8_is_an_error(tmp_path):
+    with TFRecordWriter(tmp_path / "a") as writer:
+        for name in ("é".encode(), b"\xff"):
+            example = Example()
+            example.features.feature["name"].bytes_list.value.append(name)
+            writer.write(example.SerializeToString())
+    rows = hp.tfrecords(tmp_path / "a").parse({"name": str})
     with pytest.raises(ValueError, match="component 'name': a string of the batch is not in UTF-8"):
         list(rows.batch(2).options(strings="arrow"))
 
