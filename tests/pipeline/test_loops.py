@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -27,6 +28,19 @@ def run(program):
         timeout=100,
         check=False,
         env={**os.environ, "KERAS_BACKEND": "jax", "JAX_PLATFORMS": "cpu"},
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def run_script(name, argument):
+    """What a program beside this one prints last, as JSON."""
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name(name)), argument],
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
@@ -92,6 +106,38 @@ print(json.dumps(seen))
     assert len(seen) == 400
     assert len(set(seen[:200])) == len(set(seen[200:])) == 200
     assert seen[:200] != seen[200:]
+
+
+@needs("lightning")
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("kind", ["known", "unknown", "given"])
+def test_lightning_goes_on_from_each_of_its_checkpoints(kind):
+    found = run_script("resumed_lightning.py", kind)
+    assert found.pop("whole") == 12
+    for step in range(1, 12):
+        assert found.pop(f"step {step}") == list(range(step, 12)), step
+    if kind == "unknown":
+        # It takes the first batch before it says which epoch it is, and does not load the state.
+        for name, epoch in (("each epoch", 2), ("after a validation", 1)):
+            text = found[name]
+            assert text.startswith(
+                f"to_torch: the loop began epoch {epoch} with a batch of epoch 0"
+            )
+            assert "Give to_torch(length=...)" in text
+    else:
+        assert found["each epoch"] == list(range(8, 12))
+        assert found["after a validation"] == list(range(4, 12))
+
+
+@needs("accelerate")
+@needs("torchdata")
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("loop", ["torchdata", "prepared", "registered"])
+def test_loops_with_accelerate_and_torchdata_go_on_from_each_state(loop):
+    found = run_script("resumed_accelerate.py", loop)
+    assert len(found) == 2 * (9 + 3)
+    for length, before, batches in found:
+        assert batches == list(range(before, 12)), (length, before)
 
 
 @needs("keras")

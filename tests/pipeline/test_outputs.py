@@ -1,5 +1,6 @@
 """Batches as tensors of PyTorch, arrays of JAX and record batches of Arrow."""
 
+import copy
 import json
 import subprocess
 import sys
@@ -77,14 +78,107 @@ class TestTorch:
             assert numbers(resumed) == rest
             assert numbers(resumed) == numbers(pipe.epoch(2))
 
-    def test_a_state_behind_the_last_batch_gives_no_batch_twice(self, pipe):
+    def test_a_state_behind_the_last_batch_goes_on_with_the_next_epoch(self, pipe):
         loader = pipe.to_torch()
         for _ in loader:
             state = loader.state_dict()
         resumed = pipe.to_torch()
         resumed.load_state_dict(state)
-        assert numbers(resumed) == []
         assert numbers(resumed) == numbers(pipe.epoch(1))
+        assert numbers(resumed) == numbers(pipe.epoch(2))
+
+    def test_an_iter_from_which_nothing_was_taken_is_no_epoch(self, pipe):
+        loader = pipe.to_torch()
+        begun = iter(loader)
+        iter(loader)
+        assert loader.state_dict() == {"epoch": 0, "batches": None}
+        assert numbers(loader) == numbers(pipe)
+        iter(loader)
+        assert loader.state_dict() == {"epoch": 1, "batches": None}
+        # It is begun where the loader stands then.
+        assert numbers(begun) == numbers(pipe.epoch(1))
+
+    def test_set_epoch_says_which_epoch_comes_next(self, pipe):
+        loader = pipe.to_torch()
+        for epoch in (3, 1, 1):
+            loader.set_epoch(epoch)
+            assert numbers(loader) == numbers(pipe.epoch(epoch))
+        loader.sampler.set_epoch(5)
+        assert loader.state_dict() == {"epoch": 5, "batches": None}
+        assert numbers(loader) == numbers(pipe.epoch(5))
+        assert numbers(loader) == numbers(pipe.epoch(6))
+        assert loader.batch_sampler.batch_size == 16
+        with pytest.raises(ValueError, match="set_epoch: epoch is -1, expected an int from 0 up"):
+            loader.set_epoch(-1)
+
+    @pytest.mark.parametrize("is_late", [False, True])
+    @pytest.mark.parametrize("taken", [2, 7])
+    def test_a_loop_that_counts_anew_after_a_resume_gets_the_epochs_that_follow(
+        self, pipe, is_late, taken
+    ):
+        loader = pipe.to_torch()
+        loader.set_epoch(4)
+        batches = iter(loader)
+        for _ in range(taken):
+            next(batches)
+        state = loader.state_dict()
+        rest = numbers(batches) or numbers(pipe.epoch(5))
+        last = 5 if taken == 7 else 4
+        resumed = pipe.to_torch()
+        if is_late:
+            resumed.set_epoch(0)
+        resumed.load_state_dict(state)
+        if not is_late:
+            resumed.set_epoch(0)
+        assert numbers(resumed) == rest
+        for epoch in (1, 2):
+            resumed.set_epoch(epoch)
+            assert numbers(resumed) == numbers(pipe.epoch(last + epoch))
+
+    def test_a_later_epoch_than_that_of_a_state_begins_at_its_beginning(self, pipe, caplog):
+        loader = pipe.to_torch()
+        next(iter(loader))
+        state = loader.state_dict()
+        for epoch, words in (
+            (1, ""),
+            (6, "set_epoch(6): the loaded state is in epoch 0, the rest"),
+        ):
+            resumed = pipe.to_torch()
+            resumed.load_state_dict(state)
+            resumed.set_epoch(epoch)
+            assert numbers(resumed) == numbers(pipe.epoch(epoch))
+            assert words in caplog.text
+            assert bool(words) == bool(caplog.text)
+
+    def test_a_given_length_is_len_and_has_to_hold(self, pipe):
+        kept = pipe.unbatch().filter(lambda example: example["number"] < 50).batch(10)
+        with pytest.raises(TypeError, match="len: how many examples"):
+            len(kept.to_torch())
+        loader = kept.to_torch(length=5)
+        assert len(loader) == 5
+        assert len(numbers(loader)) == 5
+        with pytest.raises(ValueError, match="length is 6, but epoch 0 had 5 batches"):
+            list(kept.to_torch(length=6))
+        with pytest.raises(ValueError, match="to_torch: length is -1, expected an int from 0 up"):
+            kept.to_torch(length=-1)
+
+    def test_a_loader_is_an_object_as_others_are(self, pipe):
+        loader = pipe.unbatch().filter(lambda example: True).batch(16).to_torch()
+        assert bool(loader)  # Though nobody knows how many batches there are.
+        assert loader.verdict() == "nothing has been read yet: ask again after some batches"
+        assert repr(loader).endswith(", before epoch 0)")
+        batches = iter(loader)
+        next(batches)
+        assert repr(loader).endswith(", within epoch 0)")
+        assert "the training loop" in loader.verdict()
+        for again in (copy.copy(loader), copy.deepcopy(loader), loader):
+            assert again.state_dict() == loader.state_dict()
+        rest = numbers(copy.copy(loader))
+        assert rest == numbers(batches)
+        with pytest.raises(TypeError, match="a loader does not look for values"):
+            assert 3 in loader
+        with pytest.raises(TypeError, match="a loader gives its batches in order only"):
+            loader[0]
 
     def test_within_a_data_loader(self, pipe, monkeypatch):
         data = pytest.importorskip("torch.utils.data")

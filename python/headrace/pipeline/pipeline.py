@@ -620,7 +620,9 @@ class Pipeline:
         found = resumed(self.stages, state, allow)
         return Batches(found.chain, self._options, self._all_specs(), found.epoch, found)
 
-    def to_torch(self, device: Any = None, pin_memory: bool | None = None) -> TorchLoader:
+    def to_torch(
+        self, device: Any = None, pin_memory: bool | None = None, length: int | None = None
+    ) -> TorchLoader:
         """Returns a loader of tensors for PyTorch, to be used as a `DataLoader` is.
 
         Each `iter` of it is the next epoch, and `state_dict` and `load_state_dict` are those of
@@ -630,13 +632,16 @@ class Pipeline:
             device: Where tensors go, as `torch.device` takes it, one batch ahead of the loop; on a
                 side stream if it is CUDA. None leaves them on the CPU.
             pin_memory: Whether they are in pinned memory before; None if the device is CUDA.
+            length: The batches of an epoch, for loops that ask for `len` where the pipeline does
+                not know it; see `count`. An epoch that ends after another number is an error.
 
         Raises:
             ModuleNotFoundError: If PyTorch is not installed.
             RuntimeError: If there is no such device.
             TypeError: If `pin_memory` is neither a bool nor None.
+            ValueError: If `length` is negative.
         """
-        return torch_loader(self, self._start_at, device, pin_memory)
+        return torch_loader(self, self._start_at, device, pin_memory, length)
 
     def to_jax(self, sharding: Any = None, state: Mapping[str, Any] | None = None) -> JaxBatches:
         """Starts an iteration whose numbers are arrays of JAX, two batches ahead of the loop.

@@ -1,56 +1,66 @@
-"""Batches as tensors of PyTorch."""
+"""Loaders of tensors for PyTorch, and for the training loops that are built on it."""
 
+import logging
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any, Final, NamedTuple
+from types import TracebackType
+from typing import Any, Final, NoReturn
 
-import numpy as np
-
+from headrace.errors import FailedPreconditionError
 from headrace.extras import missing_torch
+from headrace.pipeline.arguments import checked_int
 from headrace.pipeline.batches import Batches
-from headrace.pipeline.outputs.ahead import Converted
+from headrace.pipeline.outputs.tensors import Tensors
 
 __all__ = ["TorchBatches", "TorchLoader", "torch_loader"]
 
 # Starts an epoch, at its beginning or where a state says.
 Start = Callable[[int, Mapping[str, Any] | None], Batches]
 
-
-class Moved(NamedTuple):
-    """A batch on its way to a device.
-
-    Attributes:
-        batch: Its components.
-        copied: An event of a CUDA stream, after which the tensors are there; None if they are.
-    """
-
-    batch: dict[str, Any]
-    copied: Any
+_log: Final = logging.getLogger("headrace.pipeline")
 
 
 class TorchLoader:
     """Gives the batches of a pipeline as tensors, one epoch for each `iter`.
 
-    To be used as a `torch.utils.data.DataLoader` is: each `iter` is the next epoch, whose shuffles
-    have another order, and `len` is the number of batches where it is known. A `DataLoader` around
-    it is not needed; with `batch_size=None` and `num_workers=0` there may be one.
+    To be used as a `torch.utils.data.DataLoader` is: each `iter` from which a batch is taken is the
+    next epoch, whose shuffles have another order. `len` is the number of batches where it is known,
+    or `length`. A `DataLoader` around it is not needed; with `batch_size=None` and `num_workers=0`
+    there may be one.
 
     A batch is a dict. Numbers are tensors that share their memory with the batch of the pipeline;
     strings stay what they are, lists of `bytes` or `str` objects.
 
     Attributes:
         pipeline: What gives the batches.
-        batches: The iteration that was begun last; None before the first.
+        batches: The iteration from which a batch was taken last; None before the first.
+        sampler: Takes `set_epoch` for loops that look for it there, as Lightning does.
+        batch_sampler: The same, for loops that ask it for the size of batches.
     """
 
-    def __init__(self, pipeline: Any, start: Start, device: Any, pins: bool) -> None:
+    def __init__(
+        self, pipeline: Any, start: Start, device: Any, pins: bool, length: int | None = None
+    ) -> None:
         self.pipeline: Final = pipeline
+        self.sampler: Final = Sampler(self)
+        self.batch_sampler: Final = self.sampler
         self.batches: TorchBatches | None = None
         self._start: Final = start
         self._device: Final = device
         self._pins: Final = pins
+        self._length: Final = length
+        # The epoch that comes next, and where in it.
         self._epoch = 0
         self._resumed: Mapping[str, Any] | None = None
+        # What `set_epoch` was given last, and what is added if a loop counts from a resume on.
+        self._told: int | None = None
+        self._offset = 0
+        # The epoch that a loaded state has led to, until `set_epoch` is called behind its
+        # beginning; and whether it was not begun yet.
+        self._loaded: int | None = None
+        self._is_waiting = False
+        # Whether the loop around takes a batch before it has used the one before.
+        self._is_held_ahead = False
 
     def __iter__(self) -> "TorchBatches":
         worker = import_module("torch.utils.data").get_worker_info()
@@ -59,13 +69,65 @@ class TorchLoader:
                 f"to_torch: num_workers is {worker.num_workers}, expected 0: the pipeline has "
                 "threads of its own, and each worker would give all batches. Leave it out."
             )
-        started = self._start(self._epoch, self._resumed)
-        self.batches = TorchBatches(started, self._epoch, self._device, self._pins)
-        self._epoch, self._resumed = self._epoch + 1, None
-        return self.batches
+        return TorchBatches(self)
 
     def __len__(self) -> int:
-        return len(self.pipeline)
+        return len(self.pipeline) if self._length is None else self._length
+
+    def __bool__(self) -> bool:
+        """True, as for any loader: whether there are batches is not known before they are read."""
+        return True
+
+    def __contains__(self, value: object) -> NoReturn:
+        raise TypeError("to_torch: a loader does not look for values. Iterate over it.")
+
+    def __getitem__(self, index: object) -> NoReturn:
+        raise TypeError("to_torch: a loader gives its batches in order only. Iterate over it.")
+
+    def __repr__(self) -> str:
+        if self.batches is None or self.batches.is_over:
+            return f"TorchLoader({self.pipeline!r}, before epoch {self._epoch})"
+        return f"TorchLoader({self.pipeline!r}, within epoch {self.batches.epoch})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # A copy stands where this one does.
+        rest = (self._start, self._device, self._pins, self._length, self.state_dict())
+        return _copied, (self.pipeline, *rest)
+
+    def set_epoch(self, epoch: int) -> None:
+        """Makes the next iteration from which a batch is taken that of epoch `epoch`, from 0.
+
+        Training loops call it before each epoch. If they count anew after a resume, with an epoch
+        before that of the state, the state is taken up and later numbers are counted from there.
+        An epoch behind that of the state begins at its beginning.
+        """
+        number = checked_int("set_epoch", "epoch", epoch, 0)
+        before, self._told = self._told, number
+        if self._is_waiting:
+            self._follow_a_state(number)
+            return
+        if self._loaded is not None:
+            # Loops that restore a state late have given the number of its epoch before that.
+            counts_on = before is not None and number == before + 1 and number != self._loaded + 1
+            self._offset, self._loaded = self._loaded + 1 - number if counts_on else 0, None
+        elif before is not None and number < before:
+            self._offset = 0
+        self._epoch = number + self._offset
+
+    def _follow_a_state(self, number: int) -> None:
+        """Makes epoch `number` the next one, behind a state from which nothing was taken yet."""
+        if number <= self._epoch:
+            self._offset = self._epoch - number
+            return
+        if number > self._epoch + 1:
+            _log.warning(
+                "set_epoch(%d): the loaded state is in epoch %d, the rest of which is skipped. Set "
+                "the epoch before the state is loaded, or leave it out.",
+                number,
+                self._epoch,
+            )
+        self._epoch, self._resumed = number, None
+        self._loaded, self._is_waiting = None, False
 
     def state_dict(self) -> dict[str, Any]:
         """Returns where the loop stands: behind the batches that it has taken.
@@ -73,88 +135,202 @@ class TorchLoader:
         After the last batch of an epoch was followed by its end, that is before the next epoch. The
         names are those of torchdata's `StatefulDataLoader`. `json` takes the dict.
         """
-        if self.batches is None:
+        if self.batches is None or self.batches.is_over:
             return {"epoch": self._epoch, "batches": self._resumed}
         return self.batches.state_dict()
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Lets the next `iter` go on where `state_dict` was called.
+        """Lets the next iteration go on where `state_dict` was called.
+
+        If nothing is left of the epoch there, it is the next epoch.
 
         Raises:
-            ValueError: By that `iter`, if the state is of another pipeline or of other files.
+            ValueError: By its first batch, if the state is of another pipeline or of other files.
         """
         self._epoch, self._resumed = int(state_dict["epoch"]), state_dict["batches"]
+        self._offset = 0
+        self._loaded, self._is_waiting = self._epoch, True
         self.batches = None
 
+    def verdict(self) -> str:
+        """Returns one sentence about the last epoch: what limits the speed, and what to change."""
+        if self.batches is None:
+            return "nothing has been read yet: ask again after some batches"
+        return self.batches.verdict()
 
-class TorchBatches(Converted):
-    """The batches of one epoch as tensors; on a device, one of them ahead of the loop."""
+    def _begin(self, batches: "TorchBatches") -> tuple[int, Tensors, dict[str, Any] | None]:
+        """Starts the next epoch; returns its number, its batches and the first of them."""
+        epoch, resumed = self._epoch, self._resumed
+        tensors = Tensors(self._start(epoch, resumed), self._device, self._pins)
+        first = next(tensors, None)
+        if first is None and resumed is not None:
+            epoch += 1
+            self._offset += self._told is not None
+            self._loaded = None if self._loaded is None else epoch
+            tensors = Tensors(self._start(epoch, None), self._device, self._pins)
+            first = next(tensors, None)
+        self.batches = batches
+        self._epoch, self._resumed, self._is_waiting = epoch + 1, None, False
+        return epoch, tensors, first
 
-    def __init__(self, batches: Batches, epoch: int, device: Any, pins: bool) -> None:
-        super().__init__(batches, 0 if device is None else 1)
-        self._torch: Final = import_module("torch")
-        self._epoch: Final = epoch
-        self._device: Final = device
-        self._pins: Final = pins
-        is_cuda = device is not None and device.type == "cuda"
-        self._stream: Final = self._torch.cuda.Stream(device) if is_cuda else None
+    def told_by_sampler(self, epoch: int) -> None:
+        """As `set_epoch`, but a loop may have taken the first batch of the epoch already."""
+        batches = None if self._knows_length() else self.batches
+        if batches is None or not batches.is_begun_early(epoch + self._offset):
+            self.set_epoch(epoch)
+
+    def _knows_length(self) -> bool:
+        try:
+            len(self)
+        except TypeError:
+            return False
+        return True
+
+
+class Sampler:
+    """Takes the number of an epoch for a loader.
+
+    Attributes:
+        batch_size: The examples of a batch; 1 if the pipeline does not say it.
+    """
+
+    def __init__(self, loader: TorchLoader) -> None:
+        self._loader = loader
+        sizes = [size for stage in loader.pipeline.stages if (size := getattr(stage, "size", None))]
+        self.batch_size: Final[int] = sizes[-1] if sizes else 1
+
+    def set_epoch(self, epoch: int) -> None:
+        """As that of the loader."""
+        self._loader.told_by_sampler(epoch)
+
+
+class TorchBatches:
+    """The batches of one epoch as tensors; on a device, one of them ahead of the loop.
+
+    The epoch is begun by the first `next`.
+
+    Attributes:
+        is_over: Whether the loop has come to the end.
+        epoch: The number of the epoch; None before the first `next`.
+    """
+
+    def __init__(self, loader: TorchLoader) -> None:
+        self._loader: Final = loader
+        self.is_over = False
+        self.epoch: int | None = None
+        self._tensors: Tensors | None = None
+        self._num_taken = 0
+        self._is_whole = True
+        self._is_closed = False
+        # Where the loop stands if it holds a batch more than it has used.
+        self._before: dict[str, Any] | None = None
+        self._may_be_held = False
+        self._told_epoch: int | None = None
 
     def __iter__(self) -> "TorchBatches":
         return self
 
-    def __enter__(self) -> "TorchBatches":
-        return self
-
-    def _convert(self, batch: dict[str, Any]) -> Moved:
-        tensors = {name: self._tensor(value) for name, value in batch.items()}
-        if self._device is None:
-            return Moved(tensors, None)
-        if self._stream is None:
-            return Moved(self._moved(tensors), None)
-        with self._torch.cuda.stream(self._stream):
-            return Moved(self._moved(tensors), self._stream.record_event())
-
-    def _give(self, converted: Moved) -> dict[str, Any]:
-        if converted.copied is not None:
-            stream = self._torch.cuda.current_stream(self._device)
-            stream.wait_event(converted.copied)
-            for value in converted.batch.values():
-                if isinstance(value, self._torch.Tensor):
-                    value.record_stream(stream)
-        return converted.batch
-
-    def _tensor(self, value: Any) -> Any:
-        if isinstance(value, np.ndarray):
-            if value.dtype == object:
-                return value.tolist()
-            tensor = self._of_array(value)
-        elif isinstance(value, np.generic):
-            tensor = self._of_array(np.asarray(value))
+    def __next__(self) -> dict[str, Any]:
+        if self.is_over or self._is_closed:
+            raise StopIteration
+        if self._tensors is None:
+            loader = self._loader
+            self._is_whole = loader._resumed is None
+            self._before = {"epoch": loader._epoch, "batches": loader._resumed}
+            self.epoch, self._tensors, batch = loader._begin(self)
         else:
-            return value
-        return tensor.pin_memory() if self._pins else tensor
+            if self._may_be_held:
+                # It goes on with this iteration: so it had taken a batch before it began.
+                self._may_be_held, self._loader._is_held_ahead = False, True
+            if self._loader._is_held_ahead and self._tensors.batches.is_deterministic:
+                self._before = self._state()
+            batch = next(self._tensors, None)
+        if batch is None:
+            self.is_over = True
+            self._check_length()
+            raise StopIteration
+        self._num_taken += 1
+        self._check_epoch()
+        return batch
 
-    def _of_array(self, array: np.ndarray[Any, Any]) -> Any:
-        if array.dtype.name == "bfloat16":
-            return self._torch.from_numpy(array.view(np.int16)).view(self._torch.bfloat16)
-        return self._torch.from_numpy(array)
+    def is_begun_early(self, epoch: int) -> bool:
+        """Returns whether a loop that begins an epoch, by its sampler, seems to mean this one.
 
-    def _moved(self, tensors: Mapping[str, Any]) -> dict[str, Any]:
-        return {
-            name: value.to(self._device, non_blocking=True)
-            if isinstance(value, self._torch.Tensor)
-            else value
-            for name, value in tensors.items()
-        }
+        Loops that do not know how many batches there are take the first one before that.
+        """
+        if self._num_taken != 1 or self.is_over or self._may_be_held:
+            return False
+        self._may_be_held = True
+        self._told_epoch = epoch
+        return epoch == self.epoch
+
+    def _check_epoch(self) -> None:
+        if self._told_epoch in (None, self.epoch):
+            return
+        raise FailedPreconditionError(
+            None,
+            None,
+            f"to_torch: the loop began epoch {self._told_epoch} with a batch of epoch "
+            f"{self.epoch}, which it had taken before. Lightning takes one ahead where it does not "
+            "know how many there are. Give to_torch(length=...), the batches of an epoch.",
+        )
+
+    def _check_length(self) -> None:
+        length = self._loader._length
+        if length is None or not self._is_whole or self._num_taken == length:
+            return
+        raise ValueError(
+            f"to_torch: length is {length}, but epoch {self.epoch} had {self._num_taken} batches. "
+            "Give the number of batches of an epoch, or leave length out."
+        )
+
+    @property
+    def batches(self) -> Batches | None:
+        """The iteration over the pipeline; None before the first `next`."""
+        return None if self._tensors is None else self._tensors.batches
 
     def state_dict(self) -> dict[str, Any]:
         """As that of `TorchLoader`, for this epoch."""
+        if self._tensors is None or self.epoch is None:
+            return self._loader.state_dict()
         if self.is_over:
-            return {"epoch": self._epoch + 1, "batches": None}
-        return {"epoch": self._epoch, "batches": self.state()}
+            return {"epoch": self.epoch + 1, "batches": None}
+        is_held = self._loader._is_held_ahead or self._may_be_held
+        return self._before if is_held and self._before is not None else self._state()
+
+    def _state(self) -> dict[str, Any]:
+        assert self._tensors is not None
+        return {"epoch": self.epoch, "batches": self._tensors.state()}
+
+    def verdict(self) -> str:
+        """Returns one sentence: what limits the speed, by how much, and what to change."""
+        return self._loader.verdict() if self._tensors is None else self._tensors.batches.verdict()
+
+    def close(self) -> None:
+        """Ends the threads of the pipeline."""
+        self._is_closed = True
+        if self._tensors is not None:
+            self._tensors.close()
+
+    def __enter__(self) -> "TorchBatches":
+        return self
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
 
 
-def torch_loader(pipeline: Any, start: Start, device: Any, pin_memory: bool | None) -> TorchLoader:
+def torch_loader(
+    pipeline: Any,
+    start: Start,
+    device: Any,
+    pin_memory: bool | None,
+    length: int | None = None,
+) -> TorchLoader:
     """Returns a loader that PyTorch takes for an iterable dataset.
 
     Args:
@@ -162,23 +338,40 @@ def torch_loader(pipeline: Any, start: Start, device: Any, pin_memory: bool | No
         start: Starts an epoch of it.
         device: Where tensors go, as `torch.device` takes it; None for where they are made.
         pin_memory: Whether they are in pinned memory before; None if the device is CUDA.
+        length: The batches of an epoch; None for what the pipeline knows.
 
     Raises:
         ModuleNotFoundError: If PyTorch is not installed.
         RuntimeError: If there is no such device.
         TypeError: If `pin_memory` is no bool.
+        ValueError: If `length` is out of range.
     """
     missing = missing_torch()
     if missing is not None:
         raise ModuleNotFoundError(f"to_torch: {missing}")
     if not (pin_memory is None or isinstance(pin_memory, bool)):
         raise TypeError(f"to_torch: pin_memory is {pin_memory!r}, expected True, False or None.")
+    if length is not None:
+        checked_int("to_torch", "length", length, 0)
     torch = import_module("torch")
     place = None if device is None else torch.device(device)
     is_cuda = place is not None and place.type == "cuda"
     dataset = import_module("torch.utils.data").IterableDataset
     loader = type("TorchLoader", (TorchLoader, dataset), {"__doc__": TorchLoader.__doc__})
     made: TorchLoader = loader(
-        pipeline, start, place, is_cuda if pin_memory is None else pin_memory
+        pipeline, start, place, is_cuda if pin_memory is None else pin_memory, length
     )
     return made
+
+
+def _copied(
+    pipeline: Any,
+    start: Start,
+    device: Any,
+    pins: bool,
+    length: int | None,
+    state_dict: Mapping[str, Any],
+) -> TorchLoader:
+    loader = torch_loader(pipeline, start, device, pins, length)
+    loader.load_state_dict(state_dict)
+    return loader

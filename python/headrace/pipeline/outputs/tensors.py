@@ -1,0 +1,78 @@
+"""The batches of one iteration as tensors of PyTorch."""
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from headrace.pipeline.batches import Batches
+from headrace.pipeline.outputs.ahead import Converted
+
+__all__ = ["Tensors"]
+
+
+class Moved(NamedTuple):
+    """A batch on its way to a device.
+
+    Attributes:
+        batch: Its components.
+        copied: An event of a CUDA stream, after which the tensors are there; None if they are.
+    """
+
+    batch: dict[str, Any]
+    copied: Any
+
+
+class Tensors(Converted):
+    """Batches as tensors; on a device, one of them ahead of the loop."""
+
+    def __init__(self, batches: Batches, device: Any, pins: bool) -> None:
+        super().__init__(batches, 0 if device is None else 1)
+        self._torch: Final = import_module("torch")
+        self._device: Final = device
+        self._pins: Final = pins
+        is_cuda = device is not None and device.type == "cuda"
+        self._stream: Final = self._torch.cuda.Stream(device) if is_cuda else None
+
+    def _convert(self, batch: dict[str, Any]) -> Moved:
+        tensors = {name: self._tensor(value) for name, value in batch.items()}
+        if self._device is None:
+            return Moved(tensors, None)
+        if self._stream is None:
+            return Moved(self._moved(tensors), None)
+        with self._torch.cuda.stream(self._stream):
+            return Moved(self._moved(tensors), self._stream.record_event())
+
+    def _give(self, converted: Moved) -> dict[str, Any]:
+        if converted.copied is not None:
+            stream = self._torch.cuda.current_stream(self._device)
+            stream.wait_event(converted.copied)
+            for value in converted.batch.values():
+                if isinstance(value, self._torch.Tensor):
+                    value.record_stream(stream)
+        return converted.batch
+
+    def _tensor(self, value: Any) -> Any:
+        if isinstance(value, np.ndarray):
+            if value.dtype == object:
+                return value.tolist()
+            tensor = self._of_array(value)
+        elif isinstance(value, np.generic):
+            tensor = self._of_array(np.asarray(value))
+        else:
+            return value
+        return tensor.pin_memory() if self._pins else tensor
+
+    def _of_array(self, array: np.ndarray[Any, Any]) -> Any:
+        if array.dtype.name == "bfloat16":
+            return self._torch.from_numpy(array.view(np.int16)).view(self._torch.bfloat16)
+        return self._torch.from_numpy(array)
+
+    def _moved(self, tensors: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            name: value.to(self._device, non_blocking=True)
+            if isinstance(value, self._torch.Tensor)
+            else value
+            for name, value in tensors.items()
+        }
