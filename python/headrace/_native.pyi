@@ -437,6 +437,7 @@ class Job:
     def first_row(self) -> int: ...
     @property
     def state(self) -> str | None: ...
+    def leave(self, state: str) -> None: ...
     @property
     def skips_errors(self) -> bool: ...
     @property
@@ -501,12 +502,13 @@ class Execution:
     def __new__(
         cls,
         plan: Plan,
-        begin: tuple[int, list[Any] | None],
+        begin: tuple[int, list[Any] | None, Sequence[str | None]],
         num_threads: tuple[int, int],
         num_lanes_and_stages: tuple[int, int],
         memory_bytes: int,
         max_outputs: int,
         is_deterministic: bool,
+        is_in_step: bool,
         name: str,
     ) -> Execution: ...
     def place(self, num_left: int) -> list[Any]: ...

@@ -95,7 +95,7 @@ def test_the_pipeline_is_said_with_its_seeds_and_files():
     lines = said(state_of(reads().shuffle(seed=77).epochs(3).batch(10), 5))
     assert lines[:7] == [
         "state.json",
-        "the state of an iteration, version 1",
+        "the state of an iteration, version 2",
         "of the pipeline:",
         "tfrecords('auto')",
         "shuffle(None)",

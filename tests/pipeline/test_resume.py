@@ -358,8 +358,15 @@ class TestRefusals:
             self.made(tmp_path).resume(state)
 
     def test_a_newer_version(self, pipeline, state):
-        with pytest.raises(ValueError, match=r"version 2, .* up to version 1\. Update"):
-            pipeline.resume({**state, "version": 2})
+        newer = states_of._VERSION + 1
+        with pytest.raises(
+            ValueError, match=rf"version {newer}, .* up to version {newer - 1}\. Up"
+        ):
+            pipeline.resume({**state, "version": newer})
+
+    def test_an_older_version(self, pipeline, state):
+        with pytest.raises(ValueError, match=r"version 1, .* of version \d alone\. Resume with"):
+            pipeline.resume({**state, "version": 1})
 
     def test_what_was_edited_or_cut_short(self, pipeline, state):
         for damaged in (

@@ -10,6 +10,7 @@ use headrace_engine::error::{Error, Result};
 use headrace_engine::pipeline::block::{Block, Origins};
 use headrace_engine::pipeline::budget::Budget;
 use headrace_engine::pipeline::executor::{Executor, Output};
+use headrace_engine::pipeline::function_states::FunctionState;
 use headrace_engine::pipeline::mark::Mark;
 use headrace_engine::pipeline::node::{Context, Node, Poll};
 use headrace_engine::pipeline::nodes::expected::Expected;
@@ -56,7 +57,7 @@ impl Node for Waves {
                             rows,
                             pass: 0,
                             first: 0,
-                            state: None,
+                            state: FunctionState::default(),
                             skipper: None,
                             stage: 0,
                             charge,

@@ -11,6 +11,7 @@ use crate::pipeline::Plan;
 use headrace_engine::pipeline::block::RowOrigin;
 use headrace_engine::pipeline::budget::{Budget, Charge};
 use headrace_engine::pipeline::executor::{Executor, Output};
+use headrace_engine::pipeline::function_states::FunctionStates;
 use headrace_engine::pipeline::mark::Mark;
 use headrace_engine::pipeline::meters::{Meter, Read, Time};
 use headrace_engine::pipeline::plan::Settings;
@@ -72,26 +73,29 @@ struct Last {
 
 #[pymethods]
 impl Execution {
-    /// `begin` is the number of an epoch, and where in it, if not at its first row. `num_threads` are the engine's own, and those
+    /// `begin` is the number of an epoch; where in it, if not at its first row; and the state of the function of each lane at its
+    /// beginning. If `is_in_step`, nothing is done before its result is wanted. `num_threads` are the engine's own, and those
     /// that call functions of Python. `name` says in words what is run.
     #[new]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn new(
         plan: &Plan,
-        begin: (u64, Option<Bound<'_, PyAny>>),
+        begin: (u64, Option<Bound<'_, PyAny>>, Vec<Option<String>>),
         num_threads: (usize, usize),
         num_lanes_and_stages: (usize, usize),
         memory_bytes: usize,
         max_outputs: usize,
         is_deterministic: bool,
+        is_in_step: bool,
         name: &str,
     ) -> PyResult<Self> {
         let (num_threads, num_callers) = num_threads;
         let (num_lanes, num_stages) = num_lanes_and_stages;
-        let settings = Settings::new(num_threads).in_any_order(!is_deterministic);
-        let (pass_number, place) = begin;
+        let settings = Settings::new(num_threads).in_any_order(!is_deterministic).with_steps(is_in_step);
+        let (pass_number, place, states) = begin;
         let first = place.map_or_else(|| Ok(Mark::default()), |place| mark::from_python(&place))?;
-        let root = plan.0.start(pass_number, settings, 0, &first);
+        let states = FunctionStates::new(states.into_iter().map(|state| state.map(Arc::from)).collect());
+        let root = plan.0.start(pass_number, settings, 0, &first.clone().with_states(Some(states)));
         let root = root.map_err(|error| PyValueError::new_err(error.message().to_owned()))?;
         let budget = Budget::of_process(memory_bytes, num_threads + num_callers, allocator::limit_free_pages);
         let executor = Executor::new(root, num_lanes, budget, max_outputs).metered(num_stages);

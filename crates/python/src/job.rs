@@ -5,6 +5,7 @@ use crate::error::{IntoPython, from_python};
 use headrace_engine::error::{Error, Result};
 use headrace_engine::pipeline::block::Block;
 use headrace_engine::pipeline::executor::Executor;
+use headrace_engine::pipeline::function_states::FunctionState;
 use headrace_engine::pipeline::rows::Rows;
 use headrace_engine::pipeline::skipped::{Note, Notes, Skipped};
 use headrace_engine::pipeline::task::{HostTask, Outcome};
@@ -21,7 +22,10 @@ pub struct Job {
     block: Arc<Block>,
     pass: u64,
     first: u64,
+    /// Before this.
     state: Option<Arc<str>>,
+    /// From one task to the next.
+    states: FunctionState,
     stage: usize,
     skipper: Option<usize>,
     wanted_bytes: usize,
@@ -45,10 +49,15 @@ impl Job {
         self.first
     }
 
-    /// The state that the function has before this, if it is not the one it has.
+    /// The state that the function has before this, if it keeps one.
     #[getter]
     fn state(&self) -> Option<&str> {
         self.state.as_deref()
+    }
+
+    /// Notes the state that the function has behind this. Comes before the result.
+    fn leave(&self, state: &str) {
+        self.states.set(Some(Arc::from(state)));
     }
 
     /// Whether rows may be left out that the function failed at.
@@ -164,8 +173,9 @@ impl Job {
                 task.charge.correct(charge);
                 let (pass, first, stage, begin) = (task.pass, task.first, task.stage, Instant::now());
                 let skipper = task.skipper;
-                let (state, task) = (task.state.take(), Mutex::new(Some(task)));
-                Ok(Self { task, block, pass, first, state, stage, skipper, wanted_bytes, begin, executor })
+                let (states, task) = (task.state.clone(), Mutex::new(Some(task)));
+                let state = states.get();
+                Ok(Self { task, block, pass, first, state, states, stage, skipper, wanted_bytes, begin, executor })
             }
             Err(error) => {
                 task.slot.set(Err(error));

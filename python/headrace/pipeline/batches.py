@@ -24,7 +24,7 @@ from headrace.pipeline.planner import plan
 from headrace.pipeline.skipping import Report, Skipped
 from headrace.pipeline.specs import Known, batch_depth
 from headrace.pipeline.stages import SkipErrors, Stage
-from headrace.pipeline.state import Resumed, check_files, identity_of, state_of
+from headrace.pipeline.state import Resumed, check_files, damaged, identity_of, state_of
 from headrace.pipeline.statistics import Readings, StageReadings, Statistics
 from headrace.pipeline.strings import arrow_array
 from headrace.pipeline.verdict import verdict
@@ -79,6 +79,7 @@ class Batches:
             for number, counted in enumerate(planned.stages)
             if isinstance(counted.stage, SkipErrors)
         }
+        self._functions = _functions(planned.lanes, resumed)
         self._report = Report(judged, list(map(StageReadings.name_of, whole)))
         if resumed is not None:
             self._report.restore(resumed.skipped)
@@ -98,12 +99,13 @@ class Batches:
         ]  # For each thread that calls Python functions, the number of its lane.
         self._execution = engine.Execution(
             planned.plan,
-            (epoch, None if resumed is None else resumed.place),
+            (epoch, None if resumed is None else resumed.place, self._functions),
             (self._num_threads, len(callers)),
             (len(planned.lanes), len(planned.stages)),
             options.get("memory_bytes") or _default_memory_bytes(),
             planned.num_ready,
             self._is_deterministic,
+            False,
             self._name,
         )
         threads = [
@@ -256,7 +258,7 @@ class Batches:
                 "go on. Leave that out.",
             )
         if self._identity is None:
-            self._identity = identity_of(self._chain, self._files, self._epoch)
+            self._identity = identity_of(self._chain, self._files, self._epoch, self._functions)
         place = self._execution.place(len(self._examples))
         return state_of(copy.deepcopy(self._identity), place, self._report.state())
 
@@ -296,6 +298,17 @@ def _component(name: str, spec: Spec, column: Any) -> Any:
     if isinstance(column, tuple):
         return arrow_array(name, spec, *column)
     return decoded(column) if spec.dtype is str else delivered(column, spec)
+
+
+def _functions(lanes: Sequence[Lane], resumed: Resumed | None) -> list[str | None]:
+    """Returns the state that the function of each lane has at the beginning of the epoch."""
+    mine = [lane.initial for lane in lanes]
+    if resumed is None:
+        return mine
+    if len(resumed.functions) != len(mine):
+        raise damaged()
+    pairs = zip(resumed.functions, mine, strict=True)
+    return [text if theirs is None else theirs for theirs, text in pairs]
 
 
 def _serve(execution: engine.Execution, number: int, find_lane: Callable[[], Lane | None]) -> None:

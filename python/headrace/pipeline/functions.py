@@ -19,7 +19,7 @@ import numpy as np
 from headrace import engine
 from headrace.pipeline.columns import as_values, batch_column, column_of, values_of
 from headrace.pipeline.draws import Draws
-from headrace.pipeline.keeping import keeps_state, kept, restore
+from headrace.pipeline.keeping import initial, keeps_state, kept, restore, using
 from headrace.pipeline.specs import Specs
 
 __all__ = [
@@ -69,6 +69,14 @@ class Lane(Protocol):
     running: "dict[int, Running]"
     is_over: bool
 
+    @property
+    def initial(self) -> str | None:
+        """The state that the function has when an iteration begins; None if it keeps none."""
+
+    @property
+    def function(self) -> object:
+        """The user's function; None if there is none."""
+
     def process(self, job: engine.Job) -> None:
         """Works on one block and gives the result, with what the function raised."""
 
@@ -113,7 +121,7 @@ class _Calls:
         ]
         number = -1
         try:
-            restore(self._lane.function, self._job)
+            restore(self._lane.function, self._job.state)
             self.state = kept(self._lane.function)
             for number, values in enumerate(zip(*columns, strict=True)):
                 if self._lane.is_over:
@@ -128,6 +136,8 @@ class _Calls:
                     self.failed.append((number, noted))
                     continue
                 yield number, result
+            if (left := kept(self._lane.function)) is not None:
+                self._job.leave(left)
         except BaseException as error:
             origin = self._job.origin(number) if number >= 0 else None
             self.error = _noted(error, self.where, origin)
@@ -151,12 +161,14 @@ class _Function(ABC):
         is_sequential: See `Lane`.
         running: See `Lane`.
         is_over: See `Lane`.
+        initial: See `Lane`.
         function: What is called.
         where: The stage and the function, in words.
     """
 
     def __init__(self, function: Callable[..., Any], given: Specs, stage: str) -> None:
         self.is_sequential = keeps_state(function)
+        self.initial = initial(function)
         self.running: dict[int, Running] = {}
         self.is_over = False
         self.function = function
@@ -168,7 +180,8 @@ class _Function(ABC):
         calls = _Calls(job, self._given, self)
         self.running[get_ident()] = calls
         try:
-            self._call_all(job, calls)
+            with using(self.function):
+                self._call_all(job, calls)
         finally:
             del self.running[get_ident()]
 
@@ -253,11 +266,12 @@ class IterableFunction:
     """What the iterator of a function yields; a new iterator for each pass."""
 
     is_sequential = True
+    initial = None
 
     def __init__(self, factory: Callable[[], Iterable[Mapping[str, Any]]], made: Specs) -> None:
         self.running: dict[int, Running] = {}
         self.is_over = False
-        self._factory = factory
+        self.function = self._factory = factory
         self._made = made
         self._passes: dict[int, Iterator[Mapping[str, Any]]] = {}
         self._where = f"iterable({name_of(factory)})"
@@ -293,7 +307,7 @@ class IterableFunction:
         """Returns the iterator of a pass, where its next block begins, and its state there."""
         if job.pass_number not in self._passes:
             iterator = iter(self._factory())
-            restore(iterator, job)
+            restore(iterator, job.state)
             for _ in islice(iterator, job.first_row):
                 pass
             # Those of passes before have ended.
@@ -351,6 +365,7 @@ def _finish(
     job.finish(columns, len(rows), counts, result.error, result.state, result.failed)
 
 
-def name_of(function: Callable[..., object]) -> str:
+def name_of(function: object) -> str:
     """Returns what a function is called in messages."""
-    return getattr(function, "__qualname__", type(function).__name__)
+    name: str = getattr(function, "__qualname__", type(function).__name__)
+    return name

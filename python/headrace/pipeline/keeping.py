@@ -1,12 +1,18 @@
-"""Python functions that keep a state of their own, such as a count of their calls."""
+"""Python functions that keep a state of their own, such as a count of their calls.
+
+The state belongs to a place of an iteration, not to the object: each iteration begins with the
+state that the function had when the first one began, and two that run at once take turns.
+"""
 
 import json
+import os
+import threading
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any, Final
 
-from headrace import engine
-
-__all__ = ["keeps_state", "kept", "restore", "unchanged"]
+__all__ = ["initial", "keeps_state", "kept", "restore", "unchanged", "using"]
 
 
 def keeps_state(function: object) -> bool:
@@ -19,20 +25,36 @@ def kept(function: object) -> str | None:
     return json.dumps(function.state()) if keeps_state(function) else None  # type: ignore[attr-defined]
 
 
-def restore(function: object, job: engine.Job) -> None:
-    """Gives a function the state that it has before a block, if it is not the one it has.
+def initial(function: object) -> str | None:
+    """Returns the state that a function had when this was asked first; None if it keeps none."""
+    return _known(function).initial if keeps_state(function) else None
+
+
+def restore(function: object, state: str | None) -> None:
+    """Gives a function a state, if it is not the one it has.
 
     Raises:
         TypeError: If it keeps none, though the one of this name did that the state is of.
     """
-    if job.state is None:
+    if state is None:
         return
     if not keeps_state(function):
         raise TypeError(
             "resume: the function has kept a state, but has no methods state() and restore(state) "
             "any more. Resume with the same function."
         )
-    function.restore(json.loads(job.state))  # type: ignore[attr-defined]
+    if kept(function) != state:
+        function.restore(json.loads(state))  # type: ignore[attr-defined]
+
+
+@contextmanager
+def using(function: object) -> Iterator[None]:
+    """Keeps other iterations from calling a function that keeps a state."""
+    if not keeps_state(function):
+        yield
+        return
+    with _known(function).lock:
+        yield
 
 
 @contextmanager
@@ -42,10 +64,57 @@ def unchanged(function: object) -> Iterator[None]:
     try:
         yield
     finally:
-        if before is not None:
-            function.restore(json.loads(before))  # type: ignore[attr-defined]
+        restore(function, before)
 
 
-def _method(function: object, name: str) -> Callable[..., object] | None:
+class _Known:
+    """What is known of a function.
+
+    Attributes:
+        initial: The state that it had first.
+        lock: Held by the iteration that calls it.
+        function: Returns the function.
+    """
+
+    def __init__(self, function: object) -> None:
+        self.initial: Final = kept(function)
+        self.lock = threading.Lock()
+        self.function = _reference(function)
+
+
+_all: Final[dict[int, _Known]] = {}
+_lock = threading.Lock()
+
+
+def _known(function: object) -> _Known:
+    with _lock:
+        known = _all.get(id(function))
+        if known is None or known.function() is not function:
+            known = _all[id(function)] = _Known(function)
+        return known
+
+
+def _reference(function: object) -> Callable[[], object]:
+    number = id(function)
+    try:
+        return weakref.ref(function, lambda _: _all.pop(number, None))
+    except TypeError:
+        # It cannot be known when it is gone.
+        return lambda: function
+
+
+def _renew_locks() -> None:
+    """In a child process: threads that held locks are not there."""
+    global _lock  # noqa: PLW0603 (a lock that another thread held cannot be released)
+    _lock = threading.Lock()
+    for known in _all.values():
+        known.lock = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_locks)
+
+
+def _method(function: object, name: str) -> Callable[..., Any] | None:
     method = getattr(function, name, None)
     return method if callable(method) else None

@@ -21,6 +21,7 @@ from headrace.pipeline.functions import (
     Lane,
     MapFunction,
     has_gil,
+    name_of,
 )
 from headrace.pipeline.native import NativeFunction
 from headrace.pipeline.padding import fillers
@@ -353,6 +354,14 @@ class _Planning:
             self._finish_rows()
 
     def _lane(self, lane: Lane) -> int:
+        if lane.initial is not None:
+            for other in self._shared.lanes:
+                if other.function is lane.function:
+                    raise ValueError(
+                        f"{name_of(lane.function)}: it stands at two places of "
+                        "the pipeline and keeps a state, expected an object for each place: each "
+                        "has a state of its own. Make another one, or a copy."
+                    )
         self._shared.lanes.append(lane)
         return len(self._shared.lanes) - 1
 

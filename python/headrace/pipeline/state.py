@@ -18,10 +18,18 @@ from headrace.pipeline.skipping import is_report
 from headrace.pipeline.stages import Stage
 from headrace.storage import sizes
 
-__all__ = ["Resumed", "check_files", "check_state", "identity_of", "resumed", "state_of"]
+__all__ = [
+    "Resumed",
+    "check_files",
+    "check_state",
+    "damaged",
+    "identity_of",
+    "resumed",
+    "state_of",
+]
 
 # Of the form of states. Any change of what a place means needs another one.
-_VERSION: Final = 1
+_VERSION: Final = 2
 _KEYS: Final = (
     "version",
     "stages",
@@ -30,6 +38,7 @@ _KEYS: Final = (
     "epochs",
     "weights",
     "epoch",
+    "functions",
     "place",
     "skipped",
 )
@@ -65,6 +74,8 @@ class Resumed:
         place: Where that goes on, for the engine.
         files: The digests of the files of each source.
         skipped: What was left out before.
+        functions: The states that Python functions had at the beginning of the epoch, as texts;
+            None for those that keep none.
     """
 
     chain: tuple[Stage, ...]
@@ -72,10 +83,14 @@ class Resumed:
     place: list[Any]
     files: list[list[Any]]
     skipped: list[Any]
+    functions: list[str | None]
 
 
 def identity_of(
-    chain: Sequence[Stage], files: Sequence[Sequence[bytes]], epoch: int
+    chain: Sequence[Stage],
+    files: Sequence[Sequence[bytes]],
+    epoch: int,
+    functions: Sequence[str | None],
 ) -> dict[str, Any]:
     """Returns what all states of an iteration have in common.
 
@@ -83,6 +98,7 @@ def identity_of(
         chain: The stages of the pipeline.
         files: The files of each of its sources.
         epoch: The number of its epoch.
+        functions: The states of Python functions at its beginning, as texts.
     """
     return {
         "version": _VERSION,
@@ -91,6 +107,7 @@ def identity_of(
         "seeds": [stage.seed for stage in _drawn(chain)],
         **_numbers(chain),
         "epoch": epoch,
+        "functions": list(functions),
     }
 
 
@@ -133,9 +150,16 @@ def resumed(
             )
     seeds = list(state["seeds"])
     if len(seeds) != len(list(_drawn(chain))):
-        raise _damaged()
+        raise damaged()
     drawn = _with_seeds(chain, iter(seeds))
-    return Resumed(drawn, state["epoch"], state["place"], state["files"], state["skipped"])
+    return Resumed(
+        drawn,
+        state["epoch"],
+        state["place"],
+        state["files"],
+        state["skipped"],
+        state["functions"],
+    )
 
 
 def check_files(files: Sequence[Sequence[bytes]], expected: Sequence[list[Any]]) -> None:
@@ -144,7 +168,7 @@ def check_files(files: Sequence[Sequence[bytes]], expected: Sequence[list[Any]])
     Their names without directories, their order and their sizes are compared.
     """
     if len(files) != len(expected):
-        raise _damaged()
+        raise damaged()
     for paths, (count, digests) in zip(files, expected, strict=True):
         if count != len(paths):
             raise ValueError(
@@ -166,7 +190,7 @@ def check_state(state: Mapping[str, Any]) -> None:
 
     Raises:
         TypeError: If it is no dict.
-        ValueError: If it is damaged, or newer than this package.
+        ValueError: If it is damaged, or newer or older than what this package reads.
     """
     if not isinstance(state, Mapping):
         raise TypeError(f"resume: got {state!r}, expected a state, as Batches.state() gives it.")
@@ -175,6 +199,11 @@ def check_state(state: Mapping[str, Any]) -> None:
         raise ValueError(
             f"resume: the state has version {version}, but this headrace reads states up to "
             f"version {_VERSION}. Update headrace."
+        )
+    if isinstance(version, int) and not isinstance(version, bool) and 0 < version < _VERSION:
+        raise ValueError(
+            f"resume: the state has version {version}, but this headrace reads states of version "
+            f"{_VERSION} alone. Resume with the headrace that wrote it, or begin anew."
         )
     content = {key: state.get(key) for key in _KEYS}
     try:
@@ -187,7 +216,7 @@ def check_state(state: Mapping[str, Any]) -> None:
     except RecursionError:
         is_whole = False
     if not is_whole:
-        raise _damaged()
+        raise damaged()
 
 
 def _has_types(content: Mapping[str, Any]) -> bool:
@@ -199,6 +228,8 @@ def _has_types(content: Mapping[str, Any]) -> bool:
         and _is_number(content["epoch"])
         and all(map(_is_number, content["seeds"]))
         and is_report(content["skipped"])
+        and isinstance(content["functions"], list)
+        and all(text is None or isinstance(text, str) for text in content["functions"])
         and all(
             isinstance(source, list)
             and len(source) == 2
@@ -228,7 +259,8 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**63
 
 
-def _damaged() -> ValueError:
+def damaged() -> ValueError:
+    """Returns the error for a state that no pipeline has given."""
     return ValueError(
         "resume: the state is damaged: it was cut short or edited. Use another one, as "
         "Batches.state() gave it."

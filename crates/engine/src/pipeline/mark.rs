@@ -1,5 +1,6 @@
 //! Marks: where the rows of a node can be taken up again, in another process too.
 
+use super::function_states::FunctionStates;
 use crate::error::{Error, Result};
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -9,11 +10,20 @@ const MOST: u64 = i64::MAX as u64;
 
 /// Where the rows of a node can be taken up again: a state that the node had, and how many of the rows that it gave from
 /// there on come before.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct Mark {
     /// `None` for the beginning.
     state: Option<Arc<State>>,
     skip: u64,
+    /// The states of Python functions, for nodes that begin here. They are no part of the mark: a node that runs passes
+    /// has them in its own.
+    states: Option<Arc<FunctionStates>>,
+}
+
+impl PartialEq for Mark {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.state, self.skip) == (&other.state, other.skip)
+    }
 }
 
 /// What a node needs to go on.
@@ -39,7 +49,7 @@ impl Mark {
         match (text, self.state) {
             (Some(text), Some(state)) => {
                 let state = Arc::unwrap_or_clone(state);
-                Self::at(State { text: Some(text), ..state }, self.skip)
+                Self { states: self.states, ..Self::at(State { text: Some(text), ..state }, self.skip) }
             }
             (_, state) => Self { state, ..self },
         }
@@ -52,17 +62,32 @@ impl Mark {
 
     /// `skip` rows behind a state.
     pub fn at(state: State, skip: u64) -> Self {
-        Self { state: Some(Arc::new(state)), skip }
+        Self { state: Some(Arc::new(state)), skip, states: None }
+    }
+
+    /// The same for nodes that begin with these states of Python functions.
+    pub fn with_states(self, states: Option<Arc<FunctionStates>>) -> Self {
+        Self { states, ..self }
+    }
+
+    /// The states of Python functions that nodes begin with here.
+    pub fn states(&self) -> Option<&Arc<FunctionStates>> {
+        self.states.as_ref()
+    }
+
+    /// The beginning, with the same states of Python functions.
+    pub fn beginning(&self) -> Self {
+        Self::default().with_states(self.states.clone())
     }
 
     /// `count` rows behind this one.
     pub fn behind(&self, count: u64) -> Self {
-        Self { state: self.state.clone(), skip: self.skip.saturating_add(count) }
+        Self { skip: self.skip.saturating_add(count), ..self.clone() }
     }
 
     /// The state itself.
     pub fn base(&self) -> Self {
-        Self { state: self.state.clone(), skip: 0 }
+        Self { skip: 0, ..self.clone() }
     }
 
     /// The state; `None` for the beginning.
@@ -87,8 +112,10 @@ impl Mark {
     /// Where input number `index` goes on: at its beginning, if this is the beginning.
     pub fn input(&self, index: usize) -> Result<Self> {
         match &self.state {
-            None => Ok(Self::default()),
-            Some(state) => state.inputs.get(index).cloned().ok_or_else(damaged),
+            None => Ok(self.beginning()),
+            Some(state) => {
+                state.inputs.get(index).map(|input| input.clone().with_states(self.states.clone())).ok_or_else(damaged)
+            }
         }
     }
 }

@@ -12,6 +12,7 @@ pub mod column;
 pub mod executor;
 pub mod file_origin;
 pub mod formats;
+pub mod function_states;
 mod gathering;
 pub mod index;
 pub mod mark;

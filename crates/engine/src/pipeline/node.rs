@@ -27,6 +27,8 @@ pub struct Position {
     pub stage: usize,
     /// The number of the stage that lets its failures be left out, if there is one.
     pub skipper: Option<usize>,
+    /// Whether it asks for rows, and begins tasks, only when their results are wanted, one at a time.
+    pub in_step: bool,
 }
 
 /// What a node has.

@@ -2,6 +2,7 @@
 
 use super::block::{FileOrigin, Pass};
 use super::formats::Format;
+use super::function_states::{FunctionState, FunctionStates};
 use super::index::Kept;
 use super::mark::{Mark, damaged};
 use super::node::{Node, Position};
@@ -9,7 +10,7 @@ use super::nodes::batch::{Batch, Turn};
 use super::nodes::bucket::{Bucketing, Buckets};
 use super::nodes::cache::{Fill, Replay, Rest, Store};
 use super::nodes::counted::Counted;
-use super::nodes::epochs::Passes;
+use super::nodes::epochs::{Keepers, Passes};
 use super::nodes::expected::Expected;
 use super::nodes::files::Files;
 use super::nodes::grouped::Grouped;
@@ -150,12 +151,34 @@ pub struct Settings {
     stage: usize,
     /// The number of the stage behind them that lets failures be left out, if there is one.
     skipper: Option<usize>,
+    /// Whether nodes ask for rows, and begin tasks, only when their results are wanted.
+    in_step: bool,
+    /// Whether there are more passes over the same.
+    is_repeated: bool,
 }
 
 impl Settings {
     /// For so many workers, in order. Nothing is counted outside of [`Plan::Metered`].
     pub fn new(num_threads: usize) -> Self {
-        Self { num_threads, in_any_order: false, branch: 0, stage: usize::MAX, skipper: None }
+        Self {
+            num_threads,
+            in_any_order: false,
+            branch: 0,
+            stage: usize::MAX,
+            skipper: None,
+            in_step: false,
+            is_repeated: false,
+        }
+    }
+
+    /// With `is_in_step`, nodes ask for rows, and begin tasks, only when their results are wanted, one at a time: no function
+    /// is called that was not called if all were done by one thread, and nothing is counted.
+    pub fn with_steps(self, is_in_step: bool) -> Self {
+        Self { in_step: self.in_step || is_in_step, ..self }
+    }
+
+    pub(super) fn in_step(self) -> bool {
+        self.in_step
     }
 
     /// With `in_any_order`, what is done first may come first.
@@ -165,7 +188,7 @@ impl Settings {
 
     /// For stage number `stage`.
     pub(super) fn of_stage(self, stage: usize) -> Self {
-        Self { stage, ..self }
+        Self { stage: if self.in_step { usize::MAX } else { stage }, ..self }
     }
 
     /// For what comes before stage number `stage`, which lets failures be left out.
@@ -175,7 +198,7 @@ impl Settings {
 
     /// Where a node stands that belongs to pass `pass`, so many steps away from the consumer.
     pub(super) fn position(self, pass: u64, distance: usize) -> Position {
-        Position { pass: self.pass(pass), distance, stage: self.stage, skipper: self.skipper }
+        Position { pass: self.pass(pass), distance, stage: self.stage, skipper: self.skipper, in_step: self.in_step }
     }
 
     /// For part `index` of pipelines that are put together.
@@ -220,16 +243,23 @@ impl Plan {
             }
             Self::Concat(inputs) => {
                 let inputs = Arc::clone(inputs);
-                let next = move |number: u64, from: &Mark| {
+                let mut keepers = Keepers::default();
+                if settings.is_repeated {
+                    inputs.iter().for_each(|input| input.find_keepers(from.states(), &mut keepers));
+                }
+                let keepers = Keepers { num_passes: u64::MAX, in_step: settings.in_step, ..keepers };
+                let next = move |number: u64, from: &Mark, is_in_step: bool| {
                     let number = usize::try_from(number).ok()?;
-                    inputs.get(number).map(|input| input.start(pass, settings.part(number), distance + 1, from))
+                    let settings = settings.part(number).with_steps(is_in_step);
+                    inputs.get(number).map(|input| input.start(pass, settings, distance + 1, from))
                 };
-                Box::new(Passes::new(Box::new(next), false).from_mark(from)?)
+                let passes = Passes::new(Box::new(next), false).keeping(keepers, from.states());
+                Box::new(passes.from_mark(from)?)
             }
             Self::Mix(inputs, Mix { weights, goes_on, seed }) => {
                 let drawn = Drawn::new(weights.clone(), *goes_on, *seed, pass);
                 let inputs = parts(inputs, pass, settings, distance, |index| from.input(index))?;
-                Box::new(Merge::new(inputs, Box::new(drawn)).from_mark(from)?)
+                Box::new(Merge::new(inputs, Box::new(drawn)).in_step(settings.in_step).from_mark(from)?)
             }
             Self::Zip(inputs, is_strict) => {
                 let [num_rows] = from.numbers()?.unwrap_or_default();
@@ -240,12 +270,45 @@ impl Plan {
             }
             Self::Metered { plan, stage, counts_rows } => {
                 let node = plan.start(pass, settings.of_stage(*stage), distance, from)?;
-                return Ok(if *counts_rows { Box::new(Counted::new(node, *stage)) } else { node });
+                return Ok(if *counts_rows && !settings.in_step { Box::new(Counted::new(node, *stage)) } else { node });
             }
             Self::Shuffled(input, shuffle) => shuffled(input, shuffle, pass, settings, distance, from.base()),
             Self::Then(input, step) => return step.start(input, pass, settings, distance, from),
         };
         Ok(behind(node, from.skip()))
+    }
+
+    /// Adds the lanes whose functions keep a state. What is before a cache always begins as the iteration does.
+    fn find_keepers(&self, states: Option<&Arc<FunctionStates>>, keepers: &mut Keepers) {
+        match self {
+            Self::Files(..) | Self::Indexed(_) | Self::Hosted(_) => {}
+            Self::Concat(inputs) => inputs.iter().for_each(|input| input.find_keepers(states, keepers)),
+            Self::Mix(inputs, mix) => {
+                keepers.are_cut_short |= !mix.goes_on;
+                inputs.iter().for_each(|input| input.find_keepers(states, keepers));
+            }
+            Self::Zip(inputs, is_strict) => {
+                let num_before = keepers.lanes.len();
+                inputs.iter().for_each(|input| input.find_keepers(states, keepers));
+                if !is_strict {
+                    keepers.are_cut_short = true;
+                    keepers.zipped.extend_from_slice(&keepers.lanes[num_before..]);
+                }
+            }
+            Self::Shuffled(input, _) => input.find_keepers(states, keepers),
+            Self::Metered { plan, .. } => plan.find_keepers(states, keepers),
+            Self::Then(_, Step::Cache(_)) => {}
+            Self::Then(input, step) => {
+                match step {
+                    Step::MapHosted(lane, _) if states.is_some_and(|states| states.is_kept(*lane)) => {
+                        keepers.lanes.push(*lane);
+                    }
+                    Step::Take(_) => keepers.are_cut_short = true,
+                    _ => {}
+                }
+                input.find_keepers(states, keepers);
+            }
+        }
     }
 }
 
@@ -271,14 +334,31 @@ fn parts(
 const ENDLESS: u64 = 1 << 32;
 
 /// The passes of `input` that pass number `pass` of all consists of.
-fn epochs(input: &Arc<Plan>, count: Option<u64>, pass: u64, settings: Settings, distance: usize) -> Passes {
+fn epochs(
+    input: &Arc<Plan>,
+    count: Option<u64>,
+    pass: u64,
+    settings: Settings,
+    distance: usize,
+    from: &Mark,
+) -> Result<Passes> {
+    let mut keepers = Keepers::default();
+    input.find_keepers(from.states(), &mut keepers);
+    keepers.are_cut_short &= !settings.in_any_order;
+    keepers.in_step = settings.in_step;
+    keepers.num_passes = match count {
+        Some(count) if !settings.is_repeated => count.saturating_sub(1),
+        _ => u64::MAX,
+    };
+    let settings = Settings { is_repeated: settings.is_repeated || count != Some(1), ..settings };
     let input = Arc::clone(input);
     let first = pass.wrapping_mul(count.unwrap_or(ENDLESS));
-    let next = move |number: u64, from: &Mark| {
+    let next = move |number: u64, from: &Mark, is_in_step: bool| {
         let is_over = count.is_some_and(|count| number >= count);
+        let settings = settings.with_steps(is_in_step);
         (!is_over).then(|| input.start(first.wrapping_add(number), settings, distance + 1, from))
     };
-    Passes::new(Box::new(next), true)
+    Passes::new(Box::new(next), true).keeping(keepers, from.states()).from_mark(from)
 }
 
 impl Step {
@@ -323,7 +403,8 @@ impl Step {
                 behind(Box::new(Share::new(input, *index, *count, *run)), skip % run)
             }
             Self::Window { size, seed } => {
-                behind(Box::new(Window::from_mark(from, restart, *size, *seed, pass)?), skip)
+                let window = Window::from_mark(from, restart, *size, *seed, pass)?;
+                behind(Box::new(window.in_step(settings.in_step)), skip)
             }
             Self::Batch { size, drops_remainder, turn } => {
                 // Behind a shard, the batches may have had another size.
@@ -349,9 +430,7 @@ impl Step {
                 Box::new(SkipErrors::new(input, *stage, passed))
             }
             Self::Cache(store) => cached(input, store, pass, settings, distance, from)?,
-            Self::Epochs(count) => {
-                behind(Box::new(epochs(input, *count, pass, settings, distance).from_mark(from)?), skip)
-            }
+            Self::Epochs(count) => behind(Box::new(epochs(input, *count, pass, settings, distance, from)?), skip),
         })
     }
 
@@ -383,9 +462,20 @@ impl Step {
             _ => return node,
         };
         let map = Map::new(node, worker, settings.ahead(), settings.position(pass, distance));
-        let map = map.in_any_order(settings.in_any_order).expecting(expected.clone()).with_state(from.text());
+        let map = map.in_any_order(settings.in_any_order).expecting(expected.clone());
+        let map = match self {
+            Self::MapHosted(lane, _) => map.with_state(function_state(*lane, from)),
+            _ => map,
+        };
         behind(Box::new(map), if self.keeps_count(settings) { 0 } else { from.skip() })
     }
+}
+
+/// The state of the function of a lane, before the first task of a node that begins at a mark.
+fn function_state(lane: usize, from: &Mark) -> FunctionState {
+    let text = from.text().or_else(|| from.states()?.get(lane));
+    from.states().inspect(|states| states.set(lane, text.clone()));
+    FunctionState::new(text, from.states().map(|states| (Arc::clone(states), lane)))
 }
 
 /// How many rows a shard of `count` has given where one of `old_count` has given so many.
@@ -413,7 +503,12 @@ fn cached(
     let [first] = from.numbers()?.unwrap_or_default();
     let (next, pass) = (first.saturating_add(from.skip()), settings.pass(pass));
     // All pipelines that the cache is part of share it, so what is before it cannot depend on which of them runs.
-    let start = |mark| input.start(0, Settings { branch: 0, ..settings }, distance + 1, mark);
+    // So it begins with the same states of functions each time, too.
+    let states = from.states().map(|states| states.at_beginning());
+    let start = |mark: &Mark| {
+        let mark = mark.clone().with_states(states.clone());
+        input.start(0, Settings { branch: 0, ..settings }, distance + 1, &mark)
+    };
     Ok(match store.get() {
         Some(cached) => Box::new(Replay::new(cached, next, pass)),
         None if next == 0 => Box::new(Fill::new(start(&Mark::default())?, Arc::clone(store), pass)),

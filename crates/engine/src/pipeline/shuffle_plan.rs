@@ -38,7 +38,7 @@ pub(super) fn shuffled(
         // Rows are counted where they are read.
         leaves.iter_mut().for_each(|leaf| leaf.behind.clear());
     }
-    let reach = |(part, leaf): (usize, &Leaf)| leaf.reach(shuffle, part, pass, distance + 1);
+    let reach = |(part, leaf): (usize, &Leaf)| leaf.reach(shuffle, part, pass, distance + 1, &from);
     let reached = leaves.iter().enumerate().map(reach).collect();
     let (seed, late) = (shuffle.seed, shuffle.reached.clone());
     let begin = move |mut rows: Vec<Arc<dyn Indexed>>| {
@@ -74,11 +74,11 @@ fn leaves(plan: &Arc<Plan>, settings: Settings) -> Vec<Leaf> {
 }
 
 impl Leaf {
-    fn reach(&self, shuffle: &Shuffle, part: usize, pass: u64, distance: usize) -> Reach {
+    fn reach(&self, shuffle: &Shuffle, part: usize, pass: u64, distance: usize, from: &Mark) -> Reach {
         let settings = self.settings;
         match &*self.source {
             Plan::Indexed(rows) => Reach::Known(Arc::clone(rows)),
-            Plan::Then(_, Step::Cache(store)) => match self.source.start(pass, settings, distance, &Mark::default()) {
+            Plan::Then(_, Step::Cache(store)) => match self.source.start(pass, settings, distance, &from.beginning()) {
                 Ok(node) => Reach::Cache(node, Arc::clone(store)),
                 Err(error) => Reach::Refused(error),
             },
@@ -149,5 +149,6 @@ fn begin(
         let order = Order::Part(Arc::clone(&order), first);
         nodes.push(leaf.start(rows, order, pass, distance + 1, &from.input(index)?)?);
     }
-    Ok(Box::new(Merge::new(nodes, Box::new(Permuted::new(order, ends))).from_mark(from)?))
+    let merge = Merge::new(nodes, Box::new(Permuted::new(order, ends)));
+    Ok(Box::new(merge.in_step(leaves.iter().any(|leaf| leaf.settings.in_step())).from_mark(from)?))
 }

@@ -1,6 +1,7 @@
 //! Tasks: what workers and Python's threads do, in parallel, and where their results wait for their turn.
 
 use super::budget::Charge;
+use super::function_states::FunctionState;
 use super::mark::Mark;
 use super::nodes::expected::Expected;
 use super::rows::Rows;
@@ -21,8 +22,8 @@ pub struct HostTask {
     pub pass: u64,
     /// How many rows of the pass are left out, for those that make rows.
     pub first: u64,
-    /// The state that the function has before the task, if it is not the one it has.
-    pub state: Option<Arc<str>>,
+    /// The state that the function has before the task and behind it.
+    pub state: FunctionState,
     /// The number of the stage whose task it is.
     pub stage: usize,
     /// What the result is expected to take.

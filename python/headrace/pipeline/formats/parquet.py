@@ -103,6 +103,8 @@ class _Reading:
     """What the thread of this source does: reads the next rows of a pass."""
 
     is_sequential = True
+    initial = None
+    function = None
     where = "parquet"
 
     def __init__(self, paths: list[str], specs: dict[str, Spec]) -> None:

@@ -81,11 +81,14 @@ impl<G: Grouping> Grouped<G> {
     /// Groups of the rows of an input, from a mark on, which counts groups.
     pub fn from_mark(mark: &Mark, restart: Restart, grouping: G, position: Position) -> Result<Self> {
         let (input, next, notes) = match Waiting::of(mark)? {
-            None => (Numbered::new(restart(&Mark::default())?), 0, Vec::new()),
+            None => (Numbered::new(restart(&mark.beginning())?), 0, Vec::new()),
             Some(Waiting { numbers: [next], rows, notes, next_row, parts }) => {
                 if grouping.has_notes() && notes.len() != rows.len() {
                     return Err(damaged());
                 }
+                let states = mark.states();
+                let within = |(first, part): (u64, Mark)| (first, part.with_states(states.cloned()));
+                let parts = parts.into_iter().map(within).collect();
                 (Numbered::recalled(parts, &rows, next_row, restart)?, next, notes)
             }
         };

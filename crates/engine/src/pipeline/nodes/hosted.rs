@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::pipeline::block::{FileOrigin, Origins};
+use crate::pipeline::function_states::FunctionState;
 use crate::pipeline::mark::Mark;
 use crate::pipeline::node::{Context, Node, Poll, Position};
 use crate::pipeline::nodes::expected::Expected;
@@ -26,6 +27,7 @@ pub struct Hosted {
     num_rows: u64,
     ring: Ring<Outcome>,
     expected: Expected,
+    in_step: bool,
     is_over: bool,
     error: Option<Error>,
     /// The state that the iterator has before the first block.
@@ -40,7 +42,8 @@ impl Hosted {
         let start = STARTS.fetch_add(1, Ordering::Relaxed);
         let (stage, ring, expected) = (position.stage, Ring::new(), Expected::default());
         let (first, num_rows, is_over, error, state) = (0, 0, false, None, None);
-        Self { lane, stage, start, origin, first, num_rows, ring, expected, is_over, error, state }
+        let in_step = position.in_step;
+        Self { lane, stage, start, origin, first, num_rows, ring, expected, in_step, is_over, error, state }
     }
 
     /// From a mark on. The rows before it are made and left out, from the beginning or from a state of the iterator.
@@ -54,7 +57,7 @@ impl Hosted {
 
     /// How many blocks are asked for before they are wanted: one until it is known what one takes.
     fn ahead(&self) -> usize {
-        self.expected.task_bytes().map_or(1, |_| AHEAD)
+        self.expected.task_bytes().filter(|_| !self.in_step).map_or(1, |_| AHEAD)
     }
 }
 
@@ -66,7 +69,7 @@ impl Node for Hosted {
             let Some(charge) = context.charge(num_bytes, self.ring.is_empty()) else { break };
             let (slot, expected) = (self.ring.start(Mark::default()), self.expected.clone());
             let (pass, first, stage) = (self.start, self.first, self.stage);
-            let (rows, state) = (Rows::new(), self.state.take());
+            let (rows, state) = (Rows::new(), FunctionState::new(self.state.take(), None));
             let skipper = None;
             let task = HostTask { rows, pass, first, state, stage, charge, wanted_bytes, expected, skipper, slot };
             context.start_hosted(self.lane, task)?;

@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use crate::pipeline::block::{Block, RowOrigin};
 use crate::pipeline::budget::Charge;
+use crate::pipeline::function_states::FunctionState;
 use crate::pipeline::mark::Mark;
 use crate::pipeline::meters::{Meter, Meters, Stopwatch, enter_stage};
 use crate::pipeline::node::{Context, Node, Poll, Position};
@@ -77,8 +78,8 @@ pub struct Map {
     starving_since: Option<Instant>,
     ring: Ring<Outcome>,
     expected: Expected,
-    /// The state that the function of a lane has before the first task.
-    state: Option<Arc<str>>,
+    /// The state of the function of a lane.
+    state: FunctionState,
     /// What a task has given and is not given yet.
     ready: VecDeque<Poll>,
 }
@@ -99,18 +100,18 @@ impl Map {
             input,
             waiting,
             worker,
-            ahead: ahead.max(1),
+            ahead: if position.in_step { 1 } else { ahead.max(1) },
             position,
             starving_since: None,
             ring,
             expected,
-            state: None,
+            state: FunctionState::default(),
             ready: VecDeque::new(),
         }
     }
 
     /// The function of a lane has this state before the first task.
-    pub fn with_state(mut self, state: Option<Arc<str>>) -> Self {
+    pub fn with_state(mut self, state: FunctionState) -> Self {
         self.state = state;
         self
     }
@@ -184,6 +185,7 @@ impl Map {
     /// How many of the rows that wait go into the next task, and what its result is expected to take.
     fn next_part(&self, limit_bytes: usize) -> (usize, usize) {
         match (self.is_row_wise(), self.expected.task_bytes()) {
+            (true, _) if self.position.in_step => (1, self.expected.bytes_of(1, &self.waiting)),
             (true, _) => {
                 let num_rows = self.expected.part_of(&self.waiting, Expected::wanted_bytes(limit_bytes));
                 (num_rows, self.expected.bytes_of(num_rows, &self.waiting))
@@ -200,7 +202,7 @@ impl Map {
             Worker::Lane(lane) => {
                 let wanted_bytes = Expected::wanted_bytes(context.budget.room_bytes());
                 let Position { stage, skipper, .. } = self.position;
-                let state = self.state.take();
+                let state = self.state.clone();
                 let task =
                     HostTask { rows, pass: 0, first: 0, state, stage, charge, wanted_bytes, expected, skipper, slot };
                 return context.start_hosted(*lane, task);

@@ -36,6 +36,8 @@ pub struct Merge {
     is_over: bool,
     /// Comes after the rows before it.
     error: Option<Error>,
+    /// Whether an input is asked only for a row that is next.
+    in_step: bool,
 }
 
 /// One of several inputs, whose rows are taken one by one.
@@ -58,7 +60,14 @@ impl Merge {
             let (node, rows, first) = (Some(node), Cursor::default(), Mark::default());
             Input { node, rows, first, has_come: false, is_left_out: false, error: None, note: None }
         };
-        Self { inputs: inputs.into_iter().map(input).collect(), choose, chosen: None, is_over: false, error: None }
+        let inputs = inputs.into_iter().map(input).collect();
+        Self { inputs, choose, chosen: None, is_over: false, error: None, in_step: false }
+    }
+
+    /// With `in_step`, rows are given one by one, and an input is asked only for a row that is next.
+    pub fn in_step(mut self, in_step: bool) -> Self {
+        self.in_step = in_step;
+        self
     }
 
     /// From a mark on, where the inputs begin at the marks in it; without those that are to be left out behind its state.
@@ -90,7 +99,8 @@ impl Merge {
 
     /// Takes rows as long as they are there.
     fn take(&mut self, rows: &mut Rows, context: &mut Context) -> Result<()> {
-        while rows.len() < GROUP_ROWS && !self.is_over {
+        let most = if self.in_step { 1 } else { GROUP_ROWS };
+        while rows.len() < most && !self.is_over {
             let Some(chosen) = self.chosen.take().or_else(|| self.choose.next()) else {
                 self.is_over = true;
                 return Ok(());
@@ -162,7 +172,9 @@ impl Node for Merge {
             return Err(error);
         }
         // The others go on while one is waited for.
-        self.inputs.iter_mut().filter(|input| input.rows.is_empty()).for_each(|input| input.fill(context));
+        if !self.in_step {
+            self.inputs.iter_mut().filter(|input| input.rows.is_empty()).for_each(|input| input.fill(context));
+        }
         let (mut rows, mark) = (Rows::new(), self.mark());
         match self.take(&mut rows, context) {
             Err(error) if !rows.is_empty() => self.error = Some(error),

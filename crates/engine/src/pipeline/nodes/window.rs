@@ -24,6 +24,8 @@ const SPREAD_PERCENT: u128 = 150;
 pub struct Window {
     input: Numbered,
     size: usize,
+    /// So many rows are given together at most.
+    group_rows: usize,
     random: Philox,
     /// How many rows were drawn.
     drawn: u64,
@@ -69,7 +71,7 @@ impl Window {
     /// The same from a mark on, without those that are to be left out behind its state.
     pub fn from_mark(mark: &Mark, restart: Restart, size: usize, seed: u64, pass: u64) -> Result<Self> {
         let Some([drawn, position, behind_total, end_position, first]) = mark.numbers()? else {
-            return Ok(Self::new(restart(&Mark::default())?, size, seed, pass));
+            return Ok(Self::new(restart(&mark.beginning())?, size, seed, pass));
         };
         let mut random = Philox::new(seed.cast_signed(), pass.cast_signed());
         let end = behind_total.checked_sub(1).map(|total| (total, end_position));
@@ -86,10 +88,17 @@ impl Window {
         Ok(window)
     }
 
+    /// With `in_step`, rows are given one by one.
+    pub fn in_step(mut self, in_step: bool) -> Self {
+        self.group_rows = if in_step { 1 } else { GROUP_ROWS };
+        self
+    }
+
     fn with(input: Numbered, size: usize, random: Philox) -> Self {
         Self {
             input,
             size,
+            group_rows: GROUP_ROWS,
             random,
             drawn: 0,
             num_rows: 0,
@@ -270,7 +279,7 @@ impl Window {
 
     /// Draws rows for as long as the window can be kept full. `mark` becomes that of the first.
     fn draw_group(&mut self, rows: &mut Rows, mark: &mut Mark, context: &mut Context) -> Result<()> {
-        while rows.len() < GROUP_ROWS {
+        while rows.len() < self.group_rows {
             self.fill(context)?;
             if rows.is_empty() {
                 self.look_at_budget(context.budget)?;
@@ -297,7 +306,7 @@ impl Window {
     /// Draws rows of a full window, each of which is replaced by the next row of a run that the input gave.
     fn draw_from_run(&mut self, rows: &mut Rows, context: &Context) -> Result<()> {
         // One row is left for the caller, who goes on to the next run.
-        while rows.len() + 1 < GROUP_ROWS
+        while rows.len() + 1 < self.group_rows
             && let Some(row) = self.incoming.rest.next()
         {
             let place = self.draw();

@@ -49,6 +49,7 @@ impl Zip {
     pub fn new(inputs: Vec<Box<dyn Node>>, is_strict: bool, ahead: usize, position: Position) -> Self {
         let input = |node| Input { node, rows: Rows::new(), state: State::Open, notes: Vec::new() };
         let inputs = inputs.into_iter().map(input).collect();
+        let ahead = if position.in_step { 1 } else { ahead };
         Self { inputs, is_strict, ahead, position, ring: Ring::new(), num_rows: 0, end: None }
     }
 
@@ -156,7 +157,9 @@ impl Node for Zip {
         self.start_tasks(context);
         if let Some((mark, outcome)) = self.ring.pop() {
             let Outcome { rows, notes, .. } = outcome?;
-            self.start_tasks(context);
+            if !self.position.in_step {
+                self.start_tasks(context);
+            }
             // A task has rows, and anything else a note.
             return Ok(match notes.into_iter().next() {
                 Some((_, note)) => Poll::Note(note),

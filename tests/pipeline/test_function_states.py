@@ -1,0 +1,190 @@
+"""Python functions with `state()` and `restore(state)`: their state belongs to a place."""
+
+import json
+
+import numpy as np
+import pytest
+from tests.pipeline.conftest import same
+
+import headrace as hr
+from headrace.pipeline import state as states
+
+FEW = list(range(20))
+
+
+class Count:
+    """Numbers its calls from 0, over all epochs."""
+
+    def __init__(self):
+        self.calls = 0
+
+    def __call__(self, example):
+        self.calls += 1
+        return {"n": example["n"], "call": self.calls - 1}
+
+    def state(self):
+        return {"calls": self.calls}
+
+    def restore(self, state):
+        self.calls = state["calls"]
+
+
+def numbers(count):
+    return hr.arrays({"n": np.arange(count)})
+
+
+def uncounted(count):
+    return numbers(count).map(lambda example: {"n": example["n"], "call": -1})
+
+
+def beside(count):
+    return hr.arrays({"m": np.arange(count)})
+
+
+def is_third(example):
+    return example["call"] % 3 == 0
+
+
+# What each gives for `call`, as a loop over Python's own iterators would have it.
+PROGRAMS = {
+    "take": (lambda: numbers(500).map(Count()).take(10).epochs(2), FEW),
+    "batches": (lambda: numbers(500).map(Count()).batch(2).take(5).epochs(2), FEW),
+    "whole passes": (lambda: numbers(10).map(Count()).epochs(2), FEW),
+    "zip": (lambda: hr.zip([numbers(500).map(Count()), beside(10)], strict=False).epochs(2), FEW),
+    "a longer pipeline beside": (
+        lambda: hr.zip([beside(500), numbers(10).map(Count())], strict=False).epochs(2),
+        FEW,
+    ),
+    "concat": (
+        lambda: hr.concat([numbers(3).map(Count()), uncounted(2)]).epochs(2),
+        [0, 1, 2, -1, -1, 3, 4, 5, -1, -1],
+    ),
+    "a part that is cut short": (
+        lambda: hr.concat([numbers(500).map(Count()).take(2), uncounted(2)]).epochs(2),
+        [0, 1, -1, -1, 2, 3, -1, -1],
+    ),
+    "cache": (lambda: numbers(4).map(Count()).cache().epochs(3), [0, 1, 2, 3] * 3),
+    "a part of a cache": (
+        lambda: numbers(500).map(Count()).cache().take(3).epochs(2),
+        [0, 1, 2] * 2,
+    ),
+    "filter": (
+        lambda: numbers(500).map(Count()).filter(is_third).take(2).epochs(3),
+        [0, 3, 6, 9, 12, 15],
+    ),
+    "the end of a filter": (
+        lambda: numbers(5).map(Count()).filter(is_third).take(9).epochs(2),
+        [0, 3, 6, 9],
+    ),
+    "a function behind": (
+        lambda: numbers(500).map(Count()).map(lambda example: example).take(10).epochs(2),
+        FEW,
+    ),
+    "all in another order": (
+        lambda: numbers(50).map(Count()).shuffle(seed=1).take(10).epochs(2),
+        FEW,
+    ),
+    "epochs of epochs": (lambda: numbers(4).map(Count()).epochs(2).take(5).epochs(4), FEW),
+    "flat_map": (
+        lambda: numbers(500).map(Count()).flat_map(lambda example: [example] * 3).take(4).epochs(2),
+        [0, 0, 0, 1, 2, 2, 2, 3],
+    ),
+}
+
+
+def values(batches):
+    return [int(call) for batch in batches for call in np.ravel(batch["call"])]
+
+
+def copied(state):
+    return json.loads(json.dumps(state))
+
+
+@pytest.fixture(params=PROGRAMS)
+def program(request):
+    return PROGRAMS[request.param]
+
+
+@pytest.mark.timeout(120)
+class TestEpochs:
+    def test_the_next_epoch_begins_with_the_state_behind_the_last_row_that_was_used(self, program):
+        pipeline, expected = program
+        for num_threads in (1, 3):
+            assert values(pipeline().options(num_threads=num_threads)) == expected
+        assert values(pipeline().options(memory_bytes=16 << 20)) == expected
+
+    def test_a_mix_that_ends_with_the_first_uses_no_more_than_it_gives(self):
+        mixed = hr.mix([numbers(500).map(Count()), uncounted(20)], seed=3)
+        calls = [call for call in values(mixed.epochs(3)) if call >= 0]
+        assert calls == list(range(len(calls)))
+        assert len(calls) > 40
+
+    def test_a_window_has_taken_what_waits_in_it(self):
+        windows = numbers(500).map(Count()).shuffle(window=4, seed=1).take(5).epochs(2)
+        calls = values(windows)
+        assert max(calls[:5]) < 8 <= min(calls[5:])
+        assert max(calls[5:]) < 16
+        assert values(windows) == calls
+
+    def test_any_place_is_taken_up_again(self, program):
+        pipeline, expected = program
+        batches = iter(pipeline())
+        states, given = [batches.state()], []
+        for batch in batches:
+            given.append(batch)
+            states.append(batches.state())
+        for place, state in enumerate(states):
+            again = pipeline().options(num_threads=1).resume(copied(state))
+            later = []
+            for batch in given[place:]:
+                assert same([next(again)], [batch])
+                later.append(copied(again.state()))
+            assert next(again, None) is None
+            for behind, state_behind in list(enumerate(later, place + 1))[:: max(len(later), 1)]:
+                assert same(list(pipeline().resume(state_behind)), given[behind:])
+        assert values(given) == expected
+
+
+class TestIterations:
+    def test_each_begins_with_the_first_state(self):
+        counted = numbers(5).map(Count())
+        assert values(counted) == values(counted) == [0, 1, 2, 3, 4]
+        assert values(counted.batch(2)) == [0, 1, 2, 3, 4]
+
+    def test_a_state_before_the_first_batch_restores_the_first_state(self):
+        counted = numbers(5).map(Count())
+        state = copied(iter(counted).state())
+        assert values(counted) == [0, 1, 2, 3, 4]
+        assert values(counted.resume(state)) == [0, 1, 2, 3, 4]
+
+    def test_a_state_holds_what_the_function_began_with(self):
+        late = Count()
+        late.restore({"calls": 7})
+        state = copied(iter(numbers(3).map(late)).state())
+        assert values(numbers(3).map(Count()).resume(state)) == [7, 8, 9]
+
+    def test_two_at_once_do_not_share_a_state(self):
+        counted = numbers(300).map(Count())
+        both = [iter(counted), iter(counted)]
+        pairs = [[int(next(one)["call"]) for one in both] for _ in range(300)]
+        assert pairs == [[number, number] for number in range(300)]
+
+    def test_learning_the_components_does_not_change_the_state(self):
+        function = Count()
+        counted = numbers(5).map(function)
+        assert list(counted.spec) == ["n", "call"]
+        assert function.calls == 0
+
+    def test_one_function_at_two_places_is_refused(self):
+        count = Count()
+        twice = hr.concat([numbers(3).map(count), numbers(3).map(count)])
+        with pytest.raises(ValueError, match=r"^Count: it stands at two places .* Make another"):
+            iter(twice)
+
+
+def test_a_state_of_other_functions_is_refused():
+    state = iter(numbers(3).map(Count())).state()
+    wrong = {**{key: value for key, value in state.items() if key != "checksum"}, "functions": []}
+    wrong["checksum"] = states._checksum(wrong)
+    with pytest.raises(ValueError, match="the state is damaged"):
+        numbers(3).map(Count()).resume(wrong)
