@@ -26,6 +26,7 @@ use headrace_engine::pipeline::stages::native::{FilterNative, FlatMapNative, Map
 use headrace_engine::pipeline::stages::pack::{CutLists, PackRows};
 use headrace_engine::pipeline::stages::parse::Parse;
 use headrace_engine::pipeline::stages::select::Select;
+use headrace_engine::pipeline::stages::split::Split;
 use headrace_engine::pipeline::stages::with_origin::WithOrigin;
 use headrace_engine::reader::Numbering;
 use headrace_engine::tensor::Tensor;
@@ -107,6 +108,12 @@ impl Stage {
     #[staticmethod]
     fn with_origin(num_columns: usize) -> Self {
         Self(Arc::new(WithOrigin(num_columns)))
+    }
+
+    /// The rows whose records have keys of this seed from `least` to `most`.
+    #[staticmethod]
+    fn split(seed: u64, least: u64, most: u64) -> Self {
+        Self(Arc::new(Split { seed, kept: least..=most }))
     }
 
     /// Groups of lists to rows of a length. With `has_starts` they are what `cut_lists` has made.

@@ -61,13 +61,18 @@ class Batches:
         epoch: int,
         resumed: Resumed | None = None,
         in_columns: bool = False,
+        at_end: Callable[[], None] | None = None,
     ) -> None:
-        """With `in_columns`, it is asked for columns only, never for single examples."""
+        """With `in_columns`, it is asked for columns only, never for single examples.
+
+        `at_end` is called when all were given.
+        """
         planned = plan(chain, known, _kept(options))
         if resumed is not None:
             check_files(planned.files, resumed.files)
         self._chain = chain
         self._epoch = epoch
+        self._at_end = at_end
         self._files = planned.files
         self._identity: dict[str, Any] | None = None
         self._counted = planned.stages
@@ -176,6 +181,8 @@ class Batches:
         if given is None:
             self.close()
             self._report.finish()
+            if self._at_end is not None:
+                self._at_end()
             return None
         self._report.settle()
         num_rows, columns = given

@@ -18,6 +18,7 @@ from headrace.pipeline.batches import Batches
 from headrace.pipeline.elements import Feature, Ragged, Spec, element_type
 from headrace.pipeline.inference import chain_specs
 from headrace.pipeline.lengths import length_of
+from headrace.pipeline.ordering import History, check_one_order, warn_of_leaks
 from headrace.pipeline.outputs.arrow import check_arrow, record_batches
 from headrace.pipeline.outputs.jax import JaxBatches, check_jax
 from headrace.pipeline.outputs.ray_data import ray_dataset
@@ -33,6 +34,7 @@ from headrace.pipeline.specs import (
     gives_anything,
     static_specs,
 )
+from headrace.pipeline.splitting import splits
 from headrace.pipeline.stages import Remainder, Stage
 from headrace.pipeline.state import resumed
 from headrace.pipeline.strings import StringKind, checked_kind
@@ -54,7 +56,7 @@ class Pipeline:
         stages: The source, and what is done after it.
     """
 
-    __slots__ = ("_base", "_known", "_options", "_specs", "stages")
+    __slots__ = ("_base", "_history", "_known", "_options", "_specs", "stages")
 
     def __init__(
         self,
@@ -68,6 +70,7 @@ class Pipeline:
         self._options: Final = dict(options or {})
         self._specs: Final = static_specs(chain)
         self._known: Known | None = None
+        self._history: Final = History(chain)
 
     def parse(self, features: Mapping[str, Any]) -> "Pipeline":
         """Reads the component `record` as an `Example`, and replaces it by components.
@@ -190,17 +193,45 @@ class Pipeline:
         """
         return self._then(stages.Skip(checked_int("skip", "count", count, 0)))
 
+    def split(self, *shares: float, seed: int = 0) -> "tuple[Pipeline, ...]":
+        """Returns pipelines that divide the examples, such as those for training and validation.
+
+        `train, held_out = pipe.split(0.9, 0.1)`. Each example is in one of them, in the same one in
+        all epochs, processes, ranks and resumes, wherever a shuffle stands: which one follows from
+        the seed, the number of its file and the number of its record there. Examples of a part
+        keep their order. What `flat_map` or `unbatch` makes of one record stays together. Shares
+        hold on average: of 1,000 examples, 0.1 are 100 give or take 10 or 20.
+
+        Examples of `iterable` and `parquet` are numbered as they come, so they have to come in the
+        same order each time.
+
+        Args:
+            *shares: The share of each part, above 0; together 1.
+            seed: From 0 to 2^63 - 1. Another seed divides in another way.
+
+        Raises:
+            TypeError: If a share is no number.
+            ValueError: If there are less than two shares, or they do not add up to 1, if `seed` is
+                out of range, or after stages that put examples together: batches and `pack`.
+        """
+        return tuple(self._then(stage) for stage in splits(self.stages, shares, seed))
+
     def shard(self, index: int, count: int) -> "Pipeline":
         """Keeps every `count`-th example from number `index` on: one reader's share of `count`.
 
+        All readers need one order. So a shuffle or a mix before it has to have a seed.
+
         Raises:
-            ValueError: If `count` is not at least 1, or `index` not below it.
+            ValueError: If `count` is not at least 1, or `index` not below it; if `count` is above 1
+                and a shuffle or a mix before it has no seed: each process would draw its own.
         """
         checked_int("shard", "count", count, 1)
         if checked_int("shard", "index", index, 0) >= count:
             raise ValueError(
                 f"shard: index is {index}, expected one below count, which is {count}."
             )
+        if count > 1:
+            check_one_order(self.stages)
         return self._then(stages.Shard(index, count))
 
     def shuffle(self, window: int | None = None, seed: int | None = None) -> "Pipeline":
@@ -239,9 +270,10 @@ class Pipeline:
         Raises:
             ValueError: If `count` is negative.
         """
-        return self._then(
-            stages.Epochs(None if count is None else checked_int("epochs", "count", count, 0))
-        )
+        chosen = None if count is None else checked_int("epochs", "count", count, 0)
+        if chosen is None or chosen > 1:
+            warn_of_leaks(self.stages)
+        return self._then(stages.Epochs(chosen))
 
     def batch(self, size: int, remainder: Remainder = "keep") -> "Pipeline":
         """Puts examples together: each component becomes an array with one more leading axis.
@@ -696,6 +728,7 @@ class Pipeline:
         return ray_dataset(self, checked_int("to_ray_dataset", "num_blocks", num_blocks, 1))
 
     def __iter__(self) -> Batches:
+        self._history.note_begin()
         return self._start(0)
 
     def __len__(self) -> int:
@@ -727,7 +760,10 @@ class Pipeline:
         return self._start(epoch) if state is None else self.resume(state)
 
     def _start(self, epoch: int) -> Batches:
-        return Batches(self.stages, self._options, self._all_specs(), epoch)
+        if epoch:
+            self._history.note_later_epoch()
+        at_end = self._history.note_end if epoch == 0 else None
+        return Batches(self.stages, self._options, self._all_specs(), epoch, at_end=at_end)
 
     @property
     def chosen_options(self) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from headrace.pipeline.paths import find_files
 from headrace.pipeline.reach import is_read_late
 from headrace.pipeline.source import Source
 from headrace.pipeline.specs import Known, Specs, batch_depth
+from headrace.pipeline.splitting import shuffled_before
 from headrace.pipeline.stages import Stage
 
 __all__ = ["Planned", "plan"]
@@ -123,6 +124,7 @@ class _Planning:
         """With `is_covered`, what fails is left out by a stage behind all of these."""
         self._shared = shared
         self.num_ready = 2
+        chain, known = shuffled_before(chain, known)
         self._chain = chain
         self._known = known
         self._specs = known.specs
@@ -244,6 +246,10 @@ class _Planning:
             case stages.Share(run=run, index=number, count=count):
                 self._turn = (number, count)
                 return self._plan.share(number, count, run)
+            case stages.Split(seed=seed, keys=keys):
+                self._later(engine.Stage.split(seed, *keys))
+                self._finish_rows()
+                return self._plan
             case stages.Epochs(count=count):
                 return self._plan.epochs(count)
             case stages.SkipErrors():

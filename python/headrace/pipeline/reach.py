@@ -92,7 +92,17 @@ def needs_scan(chain: Sequence[Stage]) -> bool:
     return has_files and not any(isinstance(stage, stages.Cache) for stage in chain)
 
 
-def _obstacle(chain: Sequence[Stage]) -> str | None:
+def _obstacle(chain: Sequence[Stage], is_part: bool = False) -> str | None:
+    if not is_part:
+        # The shuffle is of all examples, and a part is taken of what that gives.
+        split = next((n for n, s in enumerate(chain) if isinstance(s, stages.Split)), len(chain))
+        if any(isinstance(stage, stages.Cache) for stage in chain[split:]):
+            return "cache keeps a part of them only; write cache() before split(...)"
+        chain = [stage for stage in chain if not isinstance(stage, stages.Split)]
+    return _obstacle_of_all(chain)
+
+
+def _obstacle_of_all(chain: Sequence[Stage]) -> str | None:
     for stage in chain[1:]:
         if not isinstance(stage, _ONE_TO_ONE):
             is_mine = isinstance(stage, stages.SkipErrors)
@@ -111,7 +121,7 @@ def _obstacle(chain: Sequence[Stage]) -> str | None:
         case Source(is_reachable=True):
             return _compressed(source.name, getattr(source, "compression", None))
         case stages.Concat(parts=parts):
-            return next((found for part in parts if (found := _obstacle(part))), None)
+            return next((found for part in parts if (found := _obstacle(part, is_part=True))), None)
     return f"{source.name} gives its examples in order only"
 
 

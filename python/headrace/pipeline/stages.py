@@ -35,6 +35,7 @@ __all__ = [
     "Shuffle",
     "Skip",
     "SkipErrors",
+    "Split",
     "Stage",
     "Take",
     "Unbatch",
@@ -298,6 +299,23 @@ class Skip(Stage):
 
 
 @dataclass(frozen=True)
+class Split(Stage):
+    """One of several parts of the examples, in all epochs the same.
+
+    Attributes:
+        index: Its number.
+        shares: How large each part is, of 1.
+        seed: That of the division.
+        keys: The first and the last of the keys of records that belong to it.
+    """
+
+    index: int
+    shares: tuple[float, ...]
+    seed: int
+    keys: tuple[int, int] = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True)
 class Shard(Stage):
     """Every `count`-th example, from number `index` on."""
 
@@ -458,6 +476,7 @@ _METHODS: dict[type[Stage], str] = {
     Shuffle: "shuffle",
     Skip: "skip",
     SkipErrors: "skip_errors",
+    Split: "split",
     Take: "take",
     Unbatch: "unbatch",
     WithOrigin: "with_origin",

@@ -13,4 +13,5 @@ pub mod native;
 pub mod pack;
 pub mod parse;
 pub mod select;
+pub mod split;
 pub mod with_origin;
