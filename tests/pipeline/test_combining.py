@@ -17,6 +17,24 @@ def values(examples, name="n"):
     return [int(row[name]) for row in examples]
 
 
+def test_what_a_longer_part_skips_behind_the_end_is_not_told_of():
+    def failing(example):
+        if example["m"] in (1, 5):
+            raise LookupError
+        return example
+
+    longer = numbers(0, 20, "m").map(failing).skip_errors(9)
+    pipeline = hp.zip([numbers(0, 4), longer], strict=False)
+    with iter(pipeline) as batches:
+        states = [batches.state()]
+        states += [batches.state() for _ in batches]
+    # The row behind number 5 is not wanted: the shortest part has ended.
+    for state in states:
+        with pipeline.resume(state) as resumed:
+            assert len(list(resumed)) == 4 - states.index(state)
+            assert [len(found) for found in (batches.skipped, resumed.skipped)] == [1, 1]
+
+
 def test_a_mix_draws_by_weight_and_keeps_the_order_of_each(given):
     mixed = hp.mix([numbers(0, 9000), numbers(10_000, 19_000)], weights=[3, 1], seed=5, stop="all")
     found = np.array(values(given(mixed.take(8000))))

@@ -65,10 +65,12 @@ impl Zip {
             if self.inputs.iter().any(|input| matches!(input.state, State::Waits)) {
                 return;
             }
-            for note in self.inputs.iter_mut().flat_map(|input| input.notes.drain(..)) {
+            let num_rows = self.inputs.iter().map(|input| input.rows.len()).min().unwrap_or(0);
+            // What comes before a row that is not wanted any more is not told of: it is not always asked for.
+            let is_told = |input: &&mut Input| num_rows > 0 || input.rows.is_empty();
+            for note in self.inputs.iter_mut().filter(is_told).flat_map(|input| input.notes.drain(..)) {
                 self.ring.start(Mark::default()).set(Ok(Outcome::of_note(note)));
             }
-            let num_rows = self.inputs.iter().map(|input| input.rows.len()).min().unwrap_or(0);
             if num_rows == 0 {
                 self.end = Some(self.ending());
                 return;
