@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.archives import add_members
 from tests.pipeline.conftest import same
-from tests.pipeline.made_up import PROGRAMS, ways_of
 
 import headrace as hr
 from headrace import errors
@@ -36,35 +35,6 @@ def run(batches):
 
 def numbers_of(batches):
     return [int(number) for batch in batches for number in np.ravel(batch["number"])]
-
-
-@pytest.mark.timeout(300)
-@settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(
-    program=PROGRAMS,
-    places=st.lists(st.integers(0, 10_000), min_size=2, max_size=4),
-)
-def test_what_follows_a_resume_is_what_would_have_followed(records, tables, program, places):
-    def pipeline():
-        return program.pipeline(records, tables)
-
-    if (made := pipeline()) is None:
-        return
-    ways = ways_of(made)
-    batches = iter(pipeline().options(**ways[1]))
-    whole, states = run(batches)
-    for place in sorted({0, len(whole), *(place % (len(whole) + 1) for place in places)}):
-        resumed = pipeline().options(**ways[place % 3]).resume(copied(states[place]))
-        again, later = run(resumed)
-        assert same(again, whole[place:]), place
-        assert resumed.skipped == batches.skipped, place
-        reports = [[state["skipped"] for state in found] for found in (later, states[place:])]
-        assert reports[0] == reports[1]
-        middle = len(again) // 2
-        twice = list(pipeline().options(**ways[0]).resume(copied(later[middle])))
-        assert same(twice, whole[place + middle :]), (place, middle)
 
 
 @pytest.mark.parametrize("window", [None, 100])
@@ -505,8 +475,14 @@ class TestFunctionsWithState:
         with iter(pipeline(Counting())) as batches:
             next(batches)
         forgetful = type("Counting", (), {"__call__": Counting.__call__, "calls": 0})()
+        message = r"stage 1 is map\(Counting\), but map\(Counting\) with a state in the pipeline"
+        with pytest.raises(ValueError, match=message):
+            pipeline(forgetful).resume(batches.state())
+        others = hr.arrays({"number": np.arange(10)})
+        with iter(others.filter(Counting()).batch(2)) as batches:
+            next(batches)
         with pytest.raises(TypeError, match="has kept a state, but has no methods state"):
-            next(pipeline(forgetful).resume(batches.state()))
+            next(others.filter(forgetful).batch(2).resume(batches.state()))
 
 
 class Alternating(Counting):

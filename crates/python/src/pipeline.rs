@@ -308,8 +308,8 @@ impl Plan {
         self.then(Step::Map(stages, Expected::default()))
     }
 
-    fn map_hosted(&self, lane: usize) -> Self {
-        self.then(Step::MapHosted(lane, Expected::default()))
+    fn map_hosted(&self, lane: usize, keeps_count: bool) -> Self {
+        self.then(Step::MapHosted { lane, keeps_count, expected: Expected::default() })
     }
 
     fn take(&self, count: u64) -> Self {

@@ -627,9 +627,11 @@ class Pipeline:
         """Goes on where another iteration stood: with the batches that would have followed there.
 
         They are the same bytes, in another process too, with other options, and with the files in
-        another directory. Where nothing but `map`, `select`, `rename`, `parse` and batches follows
-        `shard`, also with another number of shards and another size of batches: then the state of
-        one shard serves them all, and the examples before it must divide by the new number.
+        another directory. Where nothing but `map`, `select`, `rename`, `parse`, batches and one
+        `epochs` follows `shard`, also with another number of shards and another size of batches:
+        then the state of one shard serves them all, and the examples of the epoch before it must
+        divide by the new number. That is refused for a shard in a part of `mix`, `concat` or `zip`,
+        before a function with a state, and behind epochs in which shards had different lengths.
 
         Functions are told apart by their names. What they do is not looked at, nor what is in
         arrays. A Python function may be called again for some examples before the place. What

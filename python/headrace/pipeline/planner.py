@@ -23,6 +23,7 @@ from headrace.pipeline.functions import (
     has_gil,
     name_of,
 )
+from headrace.pipeline.keeping import keeps_state
 from headrace.pipeline.native import NativeFunction
 from headrace.pipeline.padding import fillers
 from headrace.pipeline.paths import find_files
@@ -338,7 +339,9 @@ class _Planning:
             case _:
                 raise AssertionError(f"{stage!r} cannot be planned")
         self._finish_waiting()
-        self._plan = self._plan.map_hosted(self._lane(lane))
+        # A function with a state of its own sees what it saw before.
+        keeps_count = isinstance(stage, stages.Map) and not keeps_state(stage.function)
+        self._plan = self._plan.map_hosted(self._lane(lane), keeps_count)
 
     def _native(
         self, stage: stages.Map | stages.Filter | stages.FlatMap, before: Specs, is_batched: bool

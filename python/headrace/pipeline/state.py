@@ -14,6 +14,7 @@ from typing import Any, Final, TypeAlias, cast
 
 from headrace.pipeline import stages
 from headrace.pipeline.functions import name_of
+from headrace.pipeline.keeping import keeps_state
 from headrace.pipeline.skipping import is_report
 from headrace.pipeline.stages import Stage
 from headrace.storage import sizes
@@ -281,7 +282,7 @@ def _check_alike(mine: Sequence[Words], other: Sequence[Words], where: str = "")
         if one != another:
             raise ValueError(
                 f"resume: {place} is {_shown(one)}, but {_shown(another)} in the pipeline that the "
-                "state was taken with. Resume with the same pipeline."
+                f"state was taken with. {_remedy(one, another)}"
             )
     if len(mine) != len(other):
         more, fewer = max(mine, other, key=len), min(len(mine), len(other))
@@ -292,34 +293,53 @@ def _check_alike(mine: Sequence[Words], other: Sequence[Words], where: str = "")
         )
 
 
+def _remedy(one: Words, another: Words) -> str:
+    if all(_shown(words).startswith("shard(") for words in (one, another)):
+        return (
+            "Resume with the same shard. A state serves other shards where shard stands in no part "
+            "of a mix, concat or zip, and only map of functions without a state, parse, select, "
+            "rename, batches and one epochs follow it."
+        )
+    return "Resume with the same pipeline."
+
+
 def _shown(words: Words) -> str:
     return words if isinstance(words, str) else str(words[0])
 
 
-def _words(chain: Sequence[Stage]) -> list[Words]:
-    """Returns what the stages are, in short."""
+def _words(chain: Sequence[Stage], is_part: bool = False) -> list[Words]:
+    """Returns what the stages are, in short.
+
+    Args:
+        chain: The stages of a pipeline.
+        is_part: Whether it is a part of others. Its shards keep their number: how much was drawn
+            of a part by another rank is not known, since that depends on the draws and lengths.
+    """
     shards = (index for index, stage in enumerate(chain) if isinstance(stage, stages.Shard))
-    elastic = next((index for index in shards if _is_elastic(chain[index + 1 :])), len(chain))
+    elastic = next(
+        (index for index in shards if not is_part and _is_elastic(chain[index + 1 :])), len(chain)
+    )
+    fixed = elastic + _num_fixed(chain[elastic:])
     return [
-        _words_of(stage, index >= elastic)
+        _words_of(stage, index >= elastic, index < fixed)
         for index, stage in enumerate(chain)
         if not isinstance(stage, stages.Prefetch)
     ]
 
 
-def _words_of(stage: Stage, is_elastic: bool) -> Words:
+def _words_of(stage: Stage, is_elastic: bool, is_size_fixed: bool) -> Words:
     """Returns what a stage is.
 
     Args:
         stage: The stage.
-        is_elastic: Whether it is a `shard` of which there may be another number, or follows one:
-            then batches may have another size, too.
+        is_elastic: Whether it is a `shard` of which there may be another number, or follows one.
+        is_size_fixed: Whether batches must have the size that they had.
     """
     left_out = _LEFT_OUT
     match stage:
         case stages.Shard() if is_elastic:
             return "shard"
-        case stages.Batch() | stages.PaddedBatch() if is_elastic:
+        case stages.Batch() | stages.PaddedBatch() if not is_size_fixed:
             left_out = (*_LEFT_OUT, "size")
         case stages.Epochs():
             left_out = (*_LEFT_OUT, "count")
@@ -338,8 +358,10 @@ def _words_of(stage: Stage, is_elastic: bool) -> Words:
             text = f"{stage.name}({', '.join(shown)})"
     if len(text) > _MOST_LETTERS:
         text = f"{stage.name}#{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+    if isinstance(stage, stages.Map) and keeps_state(stage.function):
+        text += " with a state"
     parts = stages.parts_of(stage)
-    return [text, *map(_words, parts)] if parts else text
+    return [text, *(_words(part, is_part=True) for part in parts)] if parts else text
 
 
 def _text(value: object) -> str:
@@ -354,7 +376,8 @@ def _text(value: object) -> str:
 def _is_elastic(after: Sequence[Stage]) -> bool:
     """Returns whether what follows a `shard` lets a state be used with another number of shards.
 
-    Nothing may follow that makes more or fewer examples, or lets some of them wait.
+    Nothing may follow that makes more or fewer examples, lets some of them wait, or has a state of
+    its own, which only one rank knows.
     """
     kept = (
         stages.Map,
@@ -363,9 +386,26 @@ def _is_elastic(after: Sequence[Stage]) -> bool:
         stages.Rename,
         stages.Batch,
         stages.PaddedBatch,
+        stages.Epochs,
         stages.Prefetch,
     )
-    return all(isinstance(stage, kept) for stage in after)
+    functions = (stage.function for stage in after if isinstance(stage, stages.Map))
+    return (
+        all(isinstance(stage, kept) for stage in after)
+        and not any(map(keeps_state, functions))
+        and sum(isinstance(stage, stages.Epochs) for stage in after) <= 1
+    )
+
+
+def _num_fixed(elastic: Sequence[Stage]) -> int:
+    """Returns how many of the stages from an elastic `shard` on have batches of a fixed size.
+
+    A batch behind `epochs` may begin in one epoch and end in another. Then those before `epochs`
+    must have been as large.
+    """
+    epochs = next((n for n, stage in enumerate(elastic) if isinstance(stage, stages.Epochs)), 0)
+    batches = (stages.Batch, stages.PaddedBatch)
+    return epochs if any(isinstance(stage, batches) for stage in elastic[epochs:]) else 0
 
 
 def _all(chain: Sequence[Stage]) -> Iterator[Stage]:

@@ -14,6 +14,33 @@ use std::sync::Arc;
 pub trait Node: Send {
     /// The next rows, in order. Not called again after the end or an error.
     fn pull(&mut self, context: &mut Context) -> Result<Poll>;
+
+    /// Behind the end: how many rows each of several shards has given, if these are the rows of one.
+    fn ended(&self) -> Option<Ended> {
+        None
+    }
+}
+
+/// How many rows shards have given up to their end, counted from where the node was started.
+#[derive(Clone, Copy, Debug)]
+pub struct Ended {
+    /// Those of the shard that gave the fewest.
+    pub fewest: u64,
+    /// Those of the shard that gave the most.
+    pub most: u64,
+    /// Those of this shard.
+    pub mine: u64,
+    /// The end came among the rows that were to be skipped. Then these are counted, from the state of the mark on, and
+    /// the shards are those of the mark.
+    pub is_within_skip: bool,
+}
+
+impl Ended {
+    /// The same of what is made of the rows.
+    pub fn map(self, count: impl Fn(u64) -> u64) -> Self {
+        let Self { fewest, most, mine, is_within_skip } = self;
+        Self { fewest: count(fewest), most: count(most), mine: count(mine), is_within_skip }
+    }
 }
 
 /// Where a node stands.

@@ -4,7 +4,7 @@ use super::block::{FileOrigin, Pass};
 use super::formats::Format;
 use super::function_states::{FunctionState, FunctionStates};
 use super::index::Kept;
-use super::mark::{Mark, damaged};
+use super::mark::Mark;
 use super::node::{Node, Position};
 use super::nodes::batch::{Batch, Turn};
 use super::nodes::bucket::{Bucketing, Buckets};
@@ -21,14 +21,14 @@ use super::nodes::numbered::Restart;
 use super::nodes::pack::{FirstFit, Packing};
 use super::nodes::sampled::{Indexed, Order, Sampled};
 use super::nodes::skip_errors::SkipErrors;
-use super::nodes::take::{Shard, Share, Skip, Take};
+use super::nodes::take::{Shard, Share, Skip, Take, resharded};
 use super::nodes::window::Window;
 use super::nodes::zip::Zip;
 use super::place::mix;
 use super::shuffle_plan::shuffled;
 use super::skipped::PassedRows;
 use super::stages::fetch::Reached;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use std::sync::Arc;
 
 /// A source, or a step with what comes before it.
@@ -89,7 +89,14 @@ pub enum Step {
     /// Work by the pool of workers.
     Map(Arc<[Arc<dyn Stage>]>, Expected),
     /// Work by the thread of a lane.
-    MapHosted(usize, Expected),
+    MapHosted {
+        /// The number of the lane.
+        lane: usize,
+        /// Whether it makes one row of each, and keeps no state. Then rows are left out before it.
+        keeps_count: bool,
+        /// What is known of its results.
+        expected: Expected,
+    },
     /// So many rows are kept.
     Take(u64),
     /// So many rows are left out.
@@ -155,6 +162,9 @@ pub struct Settings {
     in_step: bool,
     /// Whether there are more passes over the same.
     is_repeated: bool,
+    /// Set within passes over a shard: how many shards there were where the mark was made. Their rows are counted while
+    /// they are skipped.
+    old_shards: Option<u64>,
 }
 
 impl Settings {
@@ -168,6 +178,7 @@ impl Settings {
             skipper: None,
             in_step: false,
             is_repeated: false,
+            old_shards: None,
         }
     }
 
@@ -194,6 +205,11 @@ impl Settings {
     /// For what comes before stage number `stage`, which lets failures be left out.
     fn covered_by(self, stage: usize) -> Self {
         Self { skipper: Some(stage), ..self }
+    }
+
+    /// For passes over one of several shards.
+    fn over_shards(self, old_shards: Option<u64>) -> Self {
+        Self { old_shards, ..self }
     }
 
     /// Where a node stands that belongs to pass `pass`, so many steps away from the consumer.
@@ -300,7 +316,7 @@ impl Plan {
             Self::Then(_, Step::Cache(_)) => {}
             Self::Then(input, step) => {
                 match step {
-                    Step::MapHosted(lane, _) if states.is_some_and(|states| states.is_kept(*lane)) => {
+                    Step::MapHosted { lane, .. } if states.is_some_and(|states| states.is_kept(*lane)) => {
                         keepers.lanes.push(*lane);
                     }
                     Step::Take(_) => keepers.are_cut_short = true,
@@ -308,6 +324,18 @@ impl Plan {
                 }
                 input.find_keepers(states, keepers);
             }
+        }
+    }
+}
+
+impl Plan {
+    /// How many shards there are, if these are the rows of one, or what is made of each of them or of batches of them.
+    fn num_shards(&self) -> Option<u64> {
+        match self {
+            Self::Metered { plan, .. } => plan.num_shards(),
+            Self::Then(_, Step::Shard { count, .. }) => Some(*count),
+            Self::Then(input, Step::Map(..) | Step::MapHosted { .. } | Step::Batch { .. }) => input.num_shards(),
+            _ => None,
         }
     }
 }
@@ -333,7 +361,7 @@ fn parts(
 /// So many passes are between the passes of passes without an end.
 const ENDLESS: u64 = 1 << 32;
 
-/// The passes of `input` that pass number `pass` of all consists of.
+/// The passes of `input` that pass number `pass` of all consists of, from a mark on.
 fn epochs(
     input: &Arc<Plan>,
     count: Option<u64>,
@@ -341,7 +369,12 @@ fn epochs(
     settings: Settings,
     distance: usize,
     from: &Mark,
-) -> Result<Passes> {
+) -> Result<Box<dyn Node>> {
+    let num_shards = input.num_shards();
+    let settings = settings.over_shards(match num_shards {
+        None => None,
+        Some(num_shards) => Some(Passes::old_shards(from)?.unwrap_or(num_shards)),
+    });
     let mut keepers = Keepers::default();
     input.find_keepers(from.states(), &mut keepers);
     keepers.are_cut_short &= !settings.in_any_order;
@@ -358,7 +391,10 @@ fn epochs(
         let settings = settings.with_steps(is_in_step);
         (!is_over).then(|| input.start(first.wrapping_add(number), settings, distance + 1, from))
     };
-    Passes::new(Box::new(next), true).keeping(keepers, from.states()).from_mark(from)
+    let passes = Passes::new(Box::new(next), true).keeping(keepers, from.states()).over_shards(num_shards);
+    let passes = passes.from_mark(from)?;
+    let skip = if passes.skips() { 0 } else { from.skip() };
+    Ok(behind(Box::new(passes), skip))
 }
 
 impl Step {
@@ -377,7 +413,7 @@ impl Step {
         };
         let skip = from.skip();
         Ok(match self {
-            Self::Map(..) | Self::MapHosted(..) => {
+            Self::Map(..) | Self::MapHosted { .. } => {
                 let node = restart(&self.before(from, settings)?)?;
                 return Ok(self.map(node, pass, settings, distance, from));
             }
@@ -391,10 +427,16 @@ impl Step {
                 Some(_) => restart(from)?,
             },
             Self::Shard { index, count } => {
-                let [given, old_count] = from.numbers()?.unwrap_or([0, *count]);
-                let given = resharded(given.saturating_add(skip), old_count, *count)?;
-                let first = from.input(0)?.behind(skip.saturating_mul(old_count));
-                Box::new(Shard::new(restart(&first)?, *index, *count, given))
+                let [given, old_count] = from.numbers()?.unwrap_or([0, settings.old_shards.unwrap_or(*count)]);
+                let first = from.input(0)?;
+                let restart = |from: &Mark| input.start(pass, settings.over_shards(None), distance + 1, from);
+                if settings.old_shards.is_some() {
+                    Box::new(Shard::new(restart(&first)?, *index, *count, given).behind(skip, old_count)?)
+                } else {
+                    let given = resharded(given.saturating_add(skip), old_count, *count)?;
+                    let input = restart(&first.behind(skip.saturating_mul(old_count)))?;
+                    Box::new(Shard::new(input, *index, *count, given))
+                }
             }
             Self::Share { index, count, run } => {
                 let [old_count] = from.numbers()?.unwrap_or([*count]);
@@ -409,8 +451,10 @@ impl Step {
             Self::Batch { size, drops_remainder, turn } => {
                 // Behind a shard, the batches may have had another size.
                 let [next, old_size] = from.numbers()?.unwrap_or([0, *size as u64]);
-                let input = restart(&from.input(0)?.behind(skip.saturating_mul(old_size)))?;
+                let first = from.input(0)?;
+                let input = restart(&first.behind(skip.saturating_mul(old_size)))?;
                 let batch = Batch::new(input, *size, *drops_remainder, settings.pass(pass));
+                let batch = batch.skipping(old_size, first.skip());
                 let next = next.saturating_add(skip.saturating_mul(turn.count));
                 Box::new(batch.numbered_from(next).in_turn(*turn))
             }
@@ -430,7 +474,7 @@ impl Step {
                 Box::new(SkipErrors::new(input, *stage, passed))
             }
             Self::Cache(store) => cached(input, store, pass, settings, distance, from)?,
-            Self::Epochs(count) => behind(Box::new(epochs(input, *count, pass, settings, distance, from)?), skip),
+            Self::Epochs(count) => epochs(input, *count, pass, settings, distance, from)?,
         })
     }
 
@@ -442,6 +486,7 @@ impl Step {
     fn keeps_count(&self, settings: Settings) -> bool {
         match self {
             Self::Map(stages, _) => settings.skipper.is_none() && stages.iter().all(|stage| stage.keeps_count()),
+            Self::MapHosted { keeps_count, .. } => settings.skipper.is_none() && *keeps_count,
             _ => false,
         }
     }
@@ -457,14 +502,14 @@ impl Step {
     ) -> Box<dyn Node> {
         let (worker, expected) = match self {
             Self::Map(stages, expected) => (Worker::Pool(Arc::clone(stages)), expected),
-            Self::MapHosted(lane, expected) => (Worker::Lane(*lane), expected),
+            Self::MapHosted { lane, keeps_count, expected } => (Worker::Lane(*lane, *keeps_count), expected),
             // The others leave each row as it is.
             _ => return node,
         };
         let map = Map::new(node, worker, settings.ahead(), settings.position(pass, distance));
         let map = map.in_any_order(settings.in_any_order).expecting(expected.clone());
         let map = match self {
-            Self::MapHosted(lane, _) => map.with_state(function_state(*lane, from)),
+            Self::MapHosted { lane, keeps_count: false, .. } => map.with_state(function_state(*lane, from)),
             _ => map,
         };
         behind(Box::new(map), if self.keeps_count(settings) { 0 } else { from.skip() })
@@ -476,18 +521,6 @@ fn function_state(lane: usize, from: &Mark) -> FunctionState {
     let text = from.text().or_else(|| from.states()?.get(lane));
     from.states().inspect(|states| states.set(lane, text.clone()));
     FunctionState::new(text, from.states().map(|states| (Arc::clone(states), lane)))
-}
-
-/// How many rows a shard of `count` has given where one of `old_count` has given so many.
-fn resharded(given: u64, old_count: u64, count: u64) -> Result<u64> {
-    let place = given.checked_mul(old_count).ok_or_else(damaged)?;
-    match place % count {
-        0 => Ok(place / count),
-        _ => Err(Error::invalid_argument(format!(
-            "it was taken after {place} examples of the global order, in {old_count} shards, which shard(..., {count}) does not \
-             divide. Use a number of shards that divides {place}"
-        ))),
-    }
 }
 
 /// The rows that a cache keeps, or those that it will keep once a whole pass has gone through, which is always pass 0 of

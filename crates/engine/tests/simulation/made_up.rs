@@ -128,7 +128,8 @@ impl MadeUp {
             }
             3 | 4 => {
                 self.num_lanes += 1;
-                let step = Step::MapHosted(self.num_lanes - 1, Expected::default());
+                let step =
+                    Step::MapHosted { lane: self.num_lanes - 1, keeps_count: false, expected: Expected::default() };
                 ("function".to_owned(), self.then(step))
             }
             5 => self.step("take", draws.below(30) as u64, Step::Take),

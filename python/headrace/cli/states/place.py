@@ -28,6 +28,7 @@ _TOGETHER: Final = ("concat", "mix", "zip")
 _SAYINGS: Final = {
     **{(name, 2): "{total:,} batches were taken; the last one began at" for name in _BATCHES},
     ("epochs", 1): "pass {first}, counted from 0",
+    ("epochs", 3): "pass {first}, counted from 0",
     ("take", 1): "{total:,} were given",
     ("shard", 2): "{total:,} places of {second} shards were given",
     ("skip_errors", 1): "{total:,} came through",

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::pipeline::block::{FileOrigin, Pass};
 use crate::pipeline::mark::Mark;
-use crate::pipeline::node::{Context, Node, Poll};
+use crate::pipeline::node::{Context, Ended, Node, Poll};
 use crate::pipeline::rows::Rows;
 use std::sync::Arc;
 
@@ -20,6 +20,8 @@ pub struct Batch {
     /// The number of the first of the batches of which the next is one.
     next: u64,
     turn: Turn,
+    /// The size of the batches that are skipped, and how many rows of the mark of the input come before them.
+    skipped: (u64, u64),
 }
 
 /// Which of the batches of all shares these are: number `index` of each `count`.
@@ -40,12 +42,19 @@ impl Batch {
     /// With `drops_remainder` the last rows are left out if they are fewer than `size`.
     pub fn new(input: Box<dyn Node>, size: usize, drops_remainder: bool, pass: Pass) -> Self {
         let origin = FileOrigin::unnamed("batch", pass);
-        Self { input, size, drops_remainder, waiting: Rows::new(), is_over: false, origin, next: 0, turn: Turn::ALL }
+        let (waiting, turn, skipped) = (Rows::new(), Turn::ALL, (size as u64, 0));
+        Self { input, size, drops_remainder, waiting, is_over: false, origin, next: 0, turn, skipped }
     }
 
     /// The first batch is one of the `count` batches of all shares from number `next` on.
     pub fn numbered_from(mut self, next: u64) -> Self {
         self.next = next;
+        self
+    }
+
+    /// Batches of `size` are skipped, which begin `num_before` rows behind the state of the mark of the input.
+    pub fn skipping(mut self, size: u64, num_before: u64) -> Self {
+        self.skipped = (size.max(1), num_before);
         self
     }
 
@@ -78,5 +87,14 @@ impl Node for Batch {
                 Ok(Poll::Ready(rows.in_group(Some((Arc::clone(&self.origin), number))).marked(mark)))
             }
         }
+    }
+
+    fn ended(&self) -> Option<Ended> {
+        let ended = self.input.ended()?;
+        let (size, num_before) = if ended.is_within_skip { self.skipped } else { (self.size as u64, 0) };
+        Some(ended.map(|num_rows| match num_rows.saturating_sub(num_before) {
+            num_rows if self.drops_remainder => num_rows / size,
+            num_rows => num_rows.div_ceil(size),
+        }))
     }
 }

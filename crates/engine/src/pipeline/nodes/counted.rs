@@ -1,7 +1,7 @@
 //! Counts what a stage gives.
 
 use crate::error::Result;
-use crate::pipeline::node::{Context, Node, Poll};
+use crate::pipeline::node::{Context, Ended, Node, Poll};
 
 /// Gives what its input gives.
 pub struct Counted {
@@ -23,5 +23,9 @@ impl Node for Counted {
             meter.count(rows.len(), 0);
         }
         Ok(poll)
+    }
+
+    fn ended(&self) -> Option<Ended> {
+        self.input.ended()
     }
 }

@@ -1,9 +1,10 @@
 //! A pipeline several times over, and pipelines one after the other.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::pipeline::function_states::FunctionStates;
 use crate::pipeline::mark::{Mark, damaged};
-use crate::pipeline::node::{Context, Node, Poll};
+use crate::pipeline::node::{Context, Ended, Node, Poll};
+use smallvec::{SmallVec, smallvec};
 use std::sync::Arc;
 
 /// Makes the node of pass number `n` from a mark on, or `None` if there are no more. If so told, it works in step: it asks
@@ -27,6 +28,22 @@ pub struct Passes {
     states: Option<Arc<FunctionStates>>,
     /// Python functions that keep a state from one pass to the next.
     keeping: Option<Keeping>,
+    shards: Option<Shards>,
+}
+
+/// What is known of all shards if the passes are those of one.
+struct Shards {
+    /// How many there are.
+    count: u64,
+    /// How many there were where the mark was made.
+    old_count: u64,
+    /// Whether a pass before this one had another number of rows for another shard, so that they are at different places.
+    is_uneven: bool,
+    /// So many rows of each old shard are skipped, from the state of the mark of the current pass on, if there is another
+    /// number of shards now.
+    skip: u64,
+    /// So many more come before them.
+    num_before: u64,
 }
 
 /// Which Python functions keep a state from one pass to the next.
@@ -141,7 +158,41 @@ impl Passes {
             has_ended: false,
             states: None,
             keeping: None,
+            shards: None,
         }
+    }
+
+    /// How many shards there were where a mark of passes over one was made.
+    pub fn old_shards(mark: &Mark) -> Result<Option<u64>> {
+        Ok(mark.numbers()?.map(|[_, old_count, _]| old_count))
+    }
+
+    /// The passes of one of so many shards; see [`Passes::skips`].
+    pub fn over_shards(mut self, count: Option<u64>) -> Self {
+        self.shards = count.map(|count| Shards { count, old_count: count, is_uneven: false, skip: 0, num_before: 0 });
+        self
+    }
+
+    /// Whether it skips the rows behind the state of the mark by itself: those of another number of shards.
+    pub fn skips(&self) -> bool {
+        self.shards.as_ref().is_some_and(|shards| shards.old_count != shards.count)
+    }
+
+    /// Where the next pass begins, behind one that has ended.
+    fn after(&mut self, ended: Option<Ended>) -> Result<Mark> {
+        let (Some(shards), Some(ended)) = (&mut self.shards, ended) else { return Ok(Mark::default()) };
+        let (is_uneven, skip) = (ended.fewest != ended.most, shards.skip);
+        (shards.is_uneven, shards.skip) = (shards.is_uneven || is_uneven, 0);
+        if shards.old_count == shards.count || !ended.is_within_skip {
+            return Ok(Mark::default());
+        }
+        if is_uneven {
+            return Err(shards.uneven(self.number));
+        }
+        let num_skipped = ended.mine.saturating_sub(std::mem::take(&mut shards.num_before));
+        self.has_rows = ended.mine > 0;
+        shards.skip = skip.saturating_sub(num_skipped);
+        Ok(Mark::default().behind(shards.skip))
     }
 
     /// With Python functions that keep a state from one pass to the next.
@@ -155,8 +206,25 @@ impl Passes {
 
     /// From a mark on, without those that are to be left out behind its state.
     pub fn from_mark(mut self, mark: &Mark) -> Result<Self> {
-        let Some([number]) = mark.numbers()? else { return Ok(self) };
+        let number = match (&mut self.shards, mark.state()) {
+            (_, None) => return Ok(self),
+            (None, Some(_)) => mark.numbers()?.map_or(0, |[number]| number),
+            (Some(shards), Some(_)) => {
+                let [number, old_count, is_uneven] = mark.numbers()?.unwrap_or_default();
+                (shards.old_count, shards.is_uneven) = (old_count, is_uneven > 0);
+                number
+            }
+        };
         (self.number, self.first) = (number, mark.input(0)?);
+        if let Some(shards) = &mut self.shards
+            && shards.old_count != shards.count
+        {
+            if shards.is_uneven {
+                return Err(shards.uneven(number));
+            }
+            (shards.skip, shards.num_before) = (mark.skip(), self.first.skip());
+            self.first = self.first.behind(mark.skip());
+        }
         if let Some(keeping) = &self.keeping {
             for (index, lane) in keeping.keepers.lanes.iter().enumerate() {
                 keeping.outer.set(*lane, mark.input(index + 1)?.text());
@@ -168,6 +236,17 @@ impl Passes {
     }
 }
 
+impl Shards {
+    fn uneven(&self, number: u64) -> Error {
+        let Self { count, old_count, .. } = self;
+        Error::invalid_argument(format!(
+            "it was taken behind {number} epochs of one of {old_count} shards, and these did not have equally many, so they are at \
+             different places, and no state of one can be used for shard(..., {count}). Go on with shard(..., {old_count}); or \
+             write epochs(...) before shard(...), or take(...) a number that divides by the shards"
+        ))
+    }
+}
+
 impl Node for Passes {
     fn pull(&mut self, context: &mut Context) -> Result<Poll> {
         loop {
@@ -176,17 +255,25 @@ impl Node for Passes {
                     Poll::Ready(rows) => {
                         self.has_rows = true;
                         let inner = rows.mark(0);
+                        let mut numbers: SmallVec<[u64; 3]> = smallvec![self.number - 1];
+                        if let Some(Shards { count, is_uneven, .. }) = &self.shards {
+                            numbers.extend([*count, u64::from(*is_uneven)]);
+                        }
                         let Some(keeping) = &mut self.keeping else {
-                            return Ok(Poll::Ready(rows.marked(Mark::new([self.number - 1], [inner]))));
+                            return Ok(Poll::Ready(rows.marked(Mark::new(numbers, [inner]))));
                         };
                         keeping.last = (inner.clone(), rows.len());
                         let states = keeping.begin.marks(&keeping.keepers.lanes);
-                        let mark = Mark::new([self.number - 1], std::iter::once(inner).chain(states));
+                        let mark = Mark::new(numbers, std::iter::once(inner).chain(states));
                         return Ok(Poll::Ready(rows.marked(mark)));
                     }
                     Poll::Note(note) => return Ok(Poll::Note(note)),
                     Poll::Pending => return Ok(Poll::Pending),
-                    Poll::End => (self.current, self.has_ended) = (None, true),
+                    Poll::End => {
+                        let ended = current.ended();
+                        (self.current, self.has_ended) = (None, true);
+                        self.first = self.after(ended)?;
+                    }
                 }
             }
             if self.has_ended

@@ -6,7 +6,7 @@ use crate::pipeline::budget::Charge;
 use crate::pipeline::function_states::FunctionState;
 use crate::pipeline::mark::Mark;
 use crate::pipeline::meters::{Meter, Meters, Stopwatch, enter_stage};
-use crate::pipeline::node::{Context, Node, Poll, Position};
+use crate::pipeline::node::{Context, Ended, Node, Poll, Position};
 use crate::pipeline::nodes::apart::{Parts, polls, work_apart};
 use crate::pipeline::nodes::expected::Expected;
 use crate::pipeline::rows::Rows;
@@ -50,8 +50,8 @@ pub trait Stage: Send + Sync {
 pub enum Worker {
     /// The pool: these stages, one after the other; then the rows are gathered into one block.
     Pool(Arc<[Arc<dyn Stage>]>),
-    /// A thread of Python's, one task after the other.
-    Lane(usize),
+    /// A thread of Python's, one task after the other. Set if it makes one row of each, and keeps no state.
+    Lane(usize, bool),
 }
 
 impl Worker {
@@ -59,8 +59,8 @@ impl Worker {
     pub fn keeps_count(&self) -> bool {
         match self {
             Self::Pool(stages) => stages.iter().all(|stage| stage.keeps_count()),
-            // A function may have a state of its own, so it sees what it saw before.
-            Self::Lane(_) => false,
+            // A function with a state of its own sees what it saw before.
+            Self::Lane(_, keeps_count) => *keeps_count,
         }
     }
 }
@@ -82,6 +82,8 @@ pub struct Map {
     state: FunctionState,
     /// What a task has given and is not given yet.
     ready: VecDeque<Poll>,
+    /// What the input has said at its end.
+    ended: Option<Ended>,
 }
 
 enum Input {
@@ -107,6 +109,7 @@ impl Map {
             expected,
             state: FunctionState::default(),
             ready: VecDeque::new(),
+            ended: None,
         }
     }
 
@@ -160,7 +163,10 @@ impl Map {
                     self.starving_since.get_or_insert_with(Instant::now);
                 }
             }
-            Ok(Poll::End) => self.input = Input::Ended,
+            Ok(Poll::End) => {
+                self.ended = input.ended();
+                self.input = Input::Ended;
+            }
             Err(error) => self.input = Input::Failed(error),
         }
         !self.waiting.is_empty()
@@ -170,7 +176,7 @@ impl Map {
     fn is_row_wise(&self) -> bool {
         match &self.worker {
             Worker::Pool(stages) => stages.iter().all(|stage| stage.is_row_wise()),
-            Worker::Lane(_) => true,
+            Worker::Lane(..) => true,
         }
     }
 
@@ -199,7 +205,7 @@ impl Map {
         let (slot, expected) = (self.ring.start(self.mark(rows.mark(0))), self.expected.clone());
         let stages = match &self.worker {
             Worker::Pool(stages) => Arc::clone(stages),
-            Worker::Lane(lane) => {
+            Worker::Lane(lane, _) => {
                 let wanted_bytes = Expected::wanted_bytes(context.budget.room_bytes());
                 let Position { stage, skipper, .. } = self.position;
                 let state = self.state.clone();
@@ -379,5 +385,9 @@ impl Node for Map {
                 Ok(Poll::Pending)
             }
         }
+    }
+
+    fn ended(&self) -> Option<Ended> {
+        self.ended
     }
 }

@@ -1,9 +1,9 @@
 //! Some of the rows, by their places: `take`, `skip`, `shard` and shares of batches.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::pipeline::budget::Budget;
-use crate::pipeline::mark::Mark;
-use crate::pipeline::node::{Context, Node, Poll};
+use crate::pipeline::mark::{Mark, damaged};
+use crate::pipeline::node::{Context, Ended, Node, Poll};
 use crate::pipeline::rows::Rows;
 use std::sync::Arc;
 
@@ -61,6 +61,10 @@ impl Node for Skip {
             }
         }
     }
+
+    fn ended(&self) -> Option<Ended> {
+        self.input.ended()
+    }
 }
 
 /// The rows, copied if they are few of their blocks: the others need not wait with them.
@@ -84,12 +88,48 @@ pub struct Shard {
     place: u64,
     /// Where the first of these is, if it has come.
     group: Mark,
+    /// How many rows were given since it was started.
+    given_here: u64,
+    skipping: Option<Skipping>,
+}
+
+/// Rows of the input that shards have given before, while they are skipped.
+struct Skipping {
+    /// How many shards there were.
+    count: u64,
+    /// How many rows a shard had given when they began.
+    given: u64,
+    num_skipped: u64,
+    num_rows: u64,
 }
 
 impl Shard {
     /// Row `index` of each `count` rows of `input`, before which `given` were given.
     pub fn new(input: Box<dyn Node>, index: u64, count: u64, given: u64) -> Self {
-        Self { input, index, count, given, place: 0, group: Mark::default() }
+        let (place, group, given_here, skipping) = (0, Mark::default(), 0, None);
+        Self { input, index, count, given, place, group, given_here, skipping }
+    }
+
+    /// The same behind `skip` more rows of each of `old_count` shards, whose rows are skipped one by one: their end may be
+    /// among them.
+    pub fn behind(mut self, skip: u64, old_count: u64) -> Result<Self> {
+        let num_rows = skip.checked_mul(old_count).filter(|_| old_count > 0).ok_or_else(damaged)?;
+        self.skipping = Some(Skipping { count: old_count, given: self.given, num_skipped: 0, num_rows });
+        Ok(self)
+    }
+
+    /// The rows behind those that are skipped.
+    fn unskipped(&mut self, mut rows: Rows) -> Result<Rows> {
+        let Some(skipping) = &mut self.skipping else { return Ok(rows) };
+        let rest = skipping.num_rows - skipping.num_skipped;
+        skipping.num_skipped += rows.take_front(usize::try_from(rest).unwrap_or(usize::MAX)).len() as u64;
+        if rows.is_empty() {
+            return Ok(rows);
+        }
+        let Skipping { count, given, num_rows, .. } = *skipping;
+        self.given = resharded(given.saturating_add(num_rows / count), count, self.count)?;
+        self.skipping = None;
+        Ok(rows)
     }
 
     /// Where the next row that is given can be taken up again, by any shard: at the first of the `count` rows that it is one
@@ -109,6 +149,10 @@ impl Node for Shard {
         loop {
             let poll = self.input.pull(context)?;
             let Poll::Ready(rows) = poll else { return Ok(poll) };
+            let rows = self.unskipped(rows)?;
+            if rows.is_empty() {
+                continue;
+            }
             let mark = self.mark(&rows);
             let mut taken = Rows::new();
             for (number, (block, row)) in rows.iter().enumerate() {
@@ -125,9 +169,36 @@ impl Node for Shard {
             }
             if !taken.is_empty() {
                 self.given += taken.len() as u64;
+                self.given_here += taken.len() as u64;
                 return Ok(Poll::Ready(few(taken, context.budget)?.marked(mark)));
             }
         }
+    }
+
+    fn ended(&self) -> Option<Ended> {
+        if let Some(Skipping { count, num_skipped, num_rows, .. }) = self.skipping
+            && num_skipped < num_rows
+        {
+            let (fewest, rest) = (num_skipped / count, num_skipped % count);
+            let mine = fewest + u64::from(count == self.count && self.index < rest);
+            let most = fewest + u64::from(rest > 0);
+            return Some(Ended { fewest, most, mine, is_within_skip: true });
+        }
+        let fewest = self.given_here - u64::from(self.place > self.index);
+        let most = fewest + u64::from(self.place > 0);
+        Some(Ended { fewest, most, mine: self.given_here, is_within_skip: false })
+    }
+}
+
+/// How many rows a shard of `count` has given where one of `old_count` has given so many.
+pub fn resharded(given: u64, old_count: u64, count: u64) -> Result<u64> {
+    let place = given.checked_mul(old_count).ok_or_else(damaged)?;
+    match place % count {
+        0 => Ok(place / count),
+        _ => Err(Error::invalid_argument(format!(
+            "it was taken after {place} examples of the global order, in {old_count} shards, which shard(..., {count}) does not \
+             divide. Use a number of shards that divides {place}"
+        ))),
     }
 }
 
