@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.archives import add_members
+from tests.pipeline.generated.sources import write_files
 
 from headrace.pipeline import Pipeline
 from headrace.protos import Example
@@ -82,6 +83,14 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
         if pq is not None:
             columns = {"number": pa.array(numbers, pa.int64()), "text": [str(n) for n in numbers]}
             pq.write_table(pa.table(columns), directory / f"{index}.parquet", row_group_size=70)
+    return directory
+
+
+@pytest.fixture(scope="session")
+def generated_files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with what drawn pipelines read."""
+    directory = tmp_path_factory.mktemp("generated")
+    write_files(directory)
     return directory
 
 

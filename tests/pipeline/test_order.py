@@ -2,9 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from tests.pipeline.conftest import NUM_EXAMPLES, same
-from tests.pipeline.made_up import PROGRAMS, ways_of
+from tests.pipeline.conftest import NUM_EXAMPLES
 
 from headrace import errors
 from headrace import pipeline as hp
@@ -73,28 +71,6 @@ def test_shards_are_places_of_one_global_order(numbers):
     for count in (2, 5):
         shards = [order(shuffled.shard(index, count)) for index in range(count)]
         assert shards == [whole[index::count] for index in range(count)]
-
-
-@settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-@given(program=PROGRAMS)
-def test_the_batches_depend_on_nothing_but_the_description(records, tables, program):
-    # What it keeps in a cache is there when it runs again.
-    if (cached := program.pipeline(records, tables)) is None:
-        return
-    ways = ways_of(cached)
-    runs = [(program.pipeline(records, tables), way) for way in ways]
-    runs += [(cached, way) for way in ways[:2]]
-    (first, skipped), *others = (_given(made.options(**way)) for made, way in runs)
-    assert all(same(first, other) and skipped == left_out for other, left_out in others)
-
-
-def _given(pipeline):
-    """All batches, and how much was left out before each."""
-    with iter(pipeline) as batches:
-        given = [(batch, len(batches.skipped)) for batch in batches]
-        return [batch for batch, _ in given], ([number for _, number in given], batches.skipped)
 
 
 def test_a_window_that_does_not_fit_says_what_it_needs(tmp_path):

@@ -1,0 +1,124 @@
+"""Functions of users, in Python and native, with what the model makes of the same examples.
+
+They work on examples and on batches alike, and keep what they do not know.
+"""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from tests.pipeline.generated.model import Example, deep, first_of
+
+import headrace as hr
+
+
+def plus_one(example: Mapping[str, Any]) -> dict[str, Any]:
+    return {**example, "n": example["n"] + 1}
+
+
+def slow_plus_one(example: Mapping[str, Any]) -> dict[str, Any]:
+    if _first(example) % 40 == 0:
+        time.sleep(0.002)
+    return plus_one(example)
+
+
+@hr.native
+def native_plus_one(example):
+    return {**example, "n": example["n"] + 1}
+
+
+def plus_one_in_model(example: Example) -> Example:
+    return {**example, "n": deep(lambda n: n + 1, example["n"])}
+
+
+def with_draw(example: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
+    return {**example, "draw": example["n"] * 0 + rng.integers(1000)}
+
+
+@hr.native
+def native_with_draw(example):
+    return {**example, "draw": example["n"] * 0 + hr.ops.random_uniform([], 0, 1000, "int64")}
+
+
+def _first(example: Mapping[str, Any]) -> int:
+    return int(np.ravel(example["n"])[0])
+
+
+def is_kept(example: Mapping[str, Any]) -> bool:
+    return _first(example) % 3 != 1
+
+
+@hr.native
+def native_is_kept(example):
+    return example["n"] % 3 != 1
+
+
+def is_kept_in_model(example: Example) -> bool:
+    return bool(first_of(example["n"]) % 3 != 1)
+
+
+def several(example: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [example] * (int(example["n"]) % 3)
+
+
+@hr.native
+def native_pair(example):
+    return {"n": hr.ops.stack([example["n"], example["n"] + 1000])}
+
+
+def with_list(example: Mapping[str, Any]) -> dict[str, Any]:
+    n = int(example["n"])
+    return {**example, "list": np.arange(n, n + n % 4)}
+
+
+def with_list_in_model(example: Example) -> Example:
+    return {**example, "list": list(range(example["n"], example["n"] + example["n"] % 4))}
+
+
+def packed_sum(row: Mapping[str, Any]) -> dict[str, Any]:
+    """One number for what a packed row holds, and where."""
+    weights = row["segment_ids"].astype(np.int64) * 7 + row["positions"] + 1
+    return {"n": int((row["list"] * weights).sum())}
+
+
+def packed_sum_in_model(row: Example) -> Example:
+    columns = zip(row["list"], row["segment_ids"], row["positions"], strict=True)
+    return {"n": sum(value * (segment * 7 + place + 1) for value, segment, place in columns)}
+
+
+def failing(example: Mapping[str, Any]) -> Mapping[str, Any]:
+    if _first(example) % 13 == 5:
+        raise LookupError(f"{_first(example)}")
+    return example
+
+
+@hr.native
+def native_failing(example):
+    # There is no such element for every 11th example.
+    return {**example, "n": hr.ops.gather(np.zeros(10, int), example["n"] % 11) + example["n"]}
+
+
+def fails_in_model(example: Example) -> bool:
+    return bool(first_of(example["n"]) % 13 == 5)
+
+
+def native_fails_in_model(example: Example) -> bool:
+    return bool(example["n"] % 11 == 10)
+
+
+class Counting:
+    """A function with a state: how often it was called."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+
+    def __call__(self, example: Mapping[str, Any]) -> dict[str, Any]:
+        self.calls += 1
+        return {**example, "calls": example["n"] * 0 + self.calls}
+
+    def state(self) -> int:
+        return self.calls
+
+    def restore(self, state: int) -> None:
+        self.calls = state

@@ -1,0 +1,228 @@
+"""What stages mean, in plain Python: generators over examples, which are dicts of plain values.
+
+A batch is a dict as well, of lists. Nothing here knows blocks, threads or marks. Orders of shuffles
+and draws of mixes come from the engine itself, which gives them for plain numbers in one thread:
+what is checked here is that any items at any place go through them in that order.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+import headrace as hr
+
+Example = dict[str, Any]
+Items = Iterator[Example]
+
+
+class Anything:
+    """Equal to every value: what the model does not compute, such as random draws."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = None
+
+    def __repr__(self) -> str:
+        return "anything"
+
+
+ANYTHING = Anything()
+
+
+class Run:
+    """One iteration: the number of each pass, and what lives through all passes of it."""
+
+    def __init__(self) -> None:
+        self.kept: dict[object, Any] = {}
+
+
+def deep(function: Callable[[Any], Any], value: Any) -> Any:
+    """Applies a function to each number of nested lists."""
+    return [deep(function, one) for one in value] if isinstance(value, list) else function(value)
+
+
+def filled(value: Any, number: int) -> Any:
+    """The same nested lists of one number."""
+    return deep(lambda _: number, value)
+
+
+def first_of(value: Any) -> Any:
+    """The first number of nested lists."""
+    while isinstance(value, list):
+        value = value[0]
+    return value
+
+
+def shard(items: Items, index: int, count: int) -> Items:
+    return (item for number, item in enumerate(items) if number % count == index)
+
+
+def groups_of(items: Items, size: int) -> Iterator[list[Example]]:
+    while group := list(islice(items, size)):
+        yield group
+
+
+def batch(
+    items: Items, size: int, remainder: str, width: Callable[[int], int] | None = None
+) -> Items:
+    """Batches of a size; lists are padded to the width for the longest if one is given."""
+    for group in groups_of(items, size):
+        if len(group) == size or remainder != "drop":
+            yield stacked(group, size if remainder == "pad" else None, width)
+
+
+def stacked(
+    group: Sequence[Example],
+    pad_to: int | None = None,
+    width: Callable[[int], int] | None = None,
+    padded: Sequence[str] = ("list",),
+    fill: int = 0,
+) -> Example:
+    """One batch of examples."""
+    made = {}
+    for name in group[0]:
+        column = [example[name] for example in group]
+        if width is not None and name in padded:
+            length = width(max(map(len, column)))
+            column = [row + [fill] * (length - len(row)) for row in column]
+        if pad_to is not None:
+            column += [zero_like(column[0], fill)] * (pad_to - len(column))
+        made[name] = column
+    if pad_to is not None:
+        made["mask"] = [number < len(group) for number in range(pad_to)]
+    return made
+
+
+def zero_like(value: Any, fill: int = 0) -> Any:
+    """What a batch is filled up with."""
+    if isinstance(value, list):
+        return [zero_like(one) for one in value]
+    return ANYTHING if value is ANYTHING else type(value)()
+
+
+def unbatch(items: Items) -> Items:
+    for item in items:
+        for number in range(len(next(iter(item.values())))):
+            yield {name: value[number] for name, value in item.items()}
+
+
+def bucket(
+    items: Items,
+    boundaries: Sequence[int],
+    size: int | None,
+    max_elements: int | None,
+    pads_to_boundary: bool,
+    remainder: str,
+) -> Items:
+    """Batches of examples whose component `list` is of similar length."""
+    filling: list[list[Example]] = [[] for _ in range(len(boundaries) + 1)]
+
+    def width(number: int, group: Sequence[Example]) -> int:
+        if pads_to_boundary and number < len(boundaries):
+            return boundaries[number]
+        return max(len(example["list"]) for example in group)
+
+    def has_room(number: int, group: Sequence[Example], more: int) -> bool:
+        elements = width(number, group) * (len(group) + more)
+        return max_elements is None or elements <= max_elements
+
+    def made(number: int) -> Example:
+        group, filling[number] = filling[number], []
+        pad_to = size if remainder == "pad" else None
+        return stacked(group, pad_to, lambda longest: width(number, group))
+
+    for example in items:
+        number = sum(boundary < len(example["list"]) for boundary in boundaries)
+        if filling[number] and not has_room(number, [*filling[number], example], 0):
+            yield made(number)
+        filling[number].append(example)
+        if len(filling[number]) == size or not has_room(number, filling[number], 1):
+            yield made(number)
+    for number, group in enumerate(filling):
+        if group and remainder != "drop":
+            yield made(number)
+
+
+def pack(items: Items, length: int, is_split: bool, max_open: int) -> Items:
+    """Lists of the component `list` behind each other in rows, by first fit."""
+    rows: list[list[list[tuple[int, int]]]] = []
+
+    def used(row: list[list[tuple[int, int]]]) -> int:
+        return sum(map(len, row))
+
+    def made(row: list[list[tuple[int, int]]]) -> Example:
+        flat = [(value, n, place) for n, piece in enumerate(row, 1) for place, value in piece]
+        flat += [(0, 0, 0)] * (length - len(flat))
+        names = ("list", "segment_ids", "positions")
+        return {
+            name: list(column) for name, column in zip(names, zip(*flat, strict=True), strict=True)
+        }
+
+    for example in items:
+        whole = list(enumerate(example["list"]))
+        step = length if is_split else max(len(whole), 1)
+        for piece in (whole[start : start + step] for start in range(0, len(whole), step)):
+            fitting = [row for row in rows if used(row) + len(piece) <= length]
+            if not fitting:
+                if len(rows) >= max_open:
+                    yield made(rows.pop(rows.index(max(rows, key=used))))
+                rows.append([])
+                fitting = rows[-1:]
+            fitting[0].append(piece)
+            if used(fitting[0]) == length:
+                yield made(rows.pop(next(n for n, row in enumerate(rows) if row is fitting[0])))
+    yield from map(made, rows)
+
+
+def shuffle(items: Items, window: int | None, seed: int, number: int) -> Items:
+    """Items in the order of a pass."""
+    whole = list(items)
+    yield from (whole[place] for place in order(len(whole), window, seed, number))
+
+
+@lru_cache(1000)
+def order(count: int, window: int | None, seed: int, number: int) -> tuple[int, ...]:
+    """The order of so many numbers in a pass, which depends on nothing else."""
+    if count == 0:
+        return ()
+    numbers = hr.arrays({"n": np.arange(count)}).options(num_threads=1)
+    shuffled = tuple(int(e["n"]) for e in numbers.shuffle(window, seed).epoch(number))
+    assert sorted(shuffled) == list(range(count))
+    if window is not None:
+        assert all(value < place + window for place, value in enumerate(shuffled))
+    return shuffled
+
+
+def mix(
+    parts: Sequence[Items], weights: Sequence[float], seed: int, stop: str, number: int
+) -> Items:
+    """Items of the parts, as the draws of a pass say."""
+    lists = list(map(list, parts))
+    places = [0] * len(lists)
+    lengths = tuple(map(len, lists))
+    for part in draws(lengths, tuple(weights), seed, stop, number):
+        yield lists[part][places[part]]
+        places[part] += 1
+
+
+@lru_cache(1000)
+def draws(
+    lengths: tuple[int, ...], weights: tuple[float, ...], seed: int, stop: str, number: int
+) -> tuple[int, ...]:
+    """The parts of so many plain numbers that are drawn in a pass."""
+    parts = [
+        hr.arrays({"part": np.full(length, part)}).options(num_threads=1)
+        for part, length in enumerate(lengths)
+    ]
+    mixed = hr.mix(parts, weights, seed, "all" if stop == "all" else "first").epoch(number)
+    return tuple(int(example["part"]) for example in mixed)
+
+
+def side_by_side(parts: Iterable[Items]) -> Items:
+    """The components of the parts, until the shortest ends."""
+    for examples in zip(*parts, strict=False):
+        yield {name: value for example in examples for name, value in example.items()}

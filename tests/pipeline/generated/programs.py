@@ -1,0 +1,191 @@
+"""Programs that are drawn: a source or a combination of programs, and stages behind it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from random import Random
+
+from tests.pipeline.generated import model as m
+from tests.pipeline.generated.exclusions import reason_against
+from tests.pipeline.generated.model import Items
+from tests.pipeline.generated.program import At, Beginning, Model, Program, Ranks, Shape
+from tests.pipeline.generated.sources import draw_source
+from tests.pipeline.generated.steps import (
+    ANYWHERE,
+    batch,
+    draw_step,
+    epochs,
+    extended,
+    failing,
+    select,
+    shard_of_ranks,
+    skip_errors,
+    tried,
+    unbatch,
+)
+
+import headrace as hr
+
+
+def program_of(number: int) -> Program:
+    """The program with this number: another one each time, until one is not excluded."""
+    random = Random(number)
+    while reason_against(program := _drawn(random)) is not None:
+        pass
+    return program
+
+
+def _drawn(random: Random) -> Program:
+    program = _ended(random, extended(random, _beginning(random, 2), random.randint(0, 5)))
+    if random.random() < 0.3 and "shard of ranks" not in program.kinds:
+        program = _for_ranks(random, program)
+    return program
+
+
+def _beginning(random: Random, nesting: int) -> Program:
+    if nesting and random.random() < 0.3:
+        return _combined(random, nesting - 1)
+    source = draw_source(random)
+
+    def model(at: At) -> Items:
+        items = map(dict, source.examples)
+        if source.seed is not None:
+            items = m.shuffle(items, None, source.seed, at.number)
+        return (item for item in items if item["n"] not in source.lost)
+
+    def begin(directory: Path, ranks: Ranks) -> hr.Pipeline:
+        return source.begin(directory)
+
+    shape = Shape(source.names)
+    return Program(Beginning(source.text.partition("(")[0], source.text, begin, model, shape))
+
+
+def _ended(random: Random, program: Program) -> Program:
+    """With a batch at the end more often than not: they are fewer items."""
+    shape = program.shape
+    if shape.depth == 0 and random.random() < 0.6:
+        if "list" in shape.names:
+            program = program.then(select(*sorted(shape.names - {"list"})))
+        program = tried(program, batch(random.choice([4, 10, 25])))
+    if random.random() < 0.3:
+        program = tried(program, epochs(2))
+    return program
+
+
+def _for_ranks(random: Random, program: Program) -> Program:
+    """With a shard for ranks at the end, behind which may stand what lets their number change."""
+    program = tried(program, shard_of_ranks())
+    for _ in range(random.randint(0, 3)):
+        if (step := draw_step(random, program.shape)) is not None and step.kind in _ELASTIC:
+            program = tried(program, step)
+    if random.random() < 0.5:
+        program = tried(program, epochs(random.choice([2, 3])))
+    if program.shape.depth == 0 and "list" not in program.shape.names and random.random() < 0.6:
+        program = tried(program, batch(random.choice([1, 2, 5])))
+    return program
+
+
+_ELASTIC = ("map", "native map", "seeded map", "select", "rename", "prefetch", "map with a state")
+
+
+def _combined(random: Random, nesting: int) -> Program:
+    """Two or three programs put together, with equal components."""
+    count = random.choice([2, 2, 3])
+    parts = [_part(random, nesting) for _ in range(count)]
+    kind = random.choice(["mix", "concat", "zip"])
+    combine = {"mix": _mix, "concat": _concat, "zip": _zip}[kind]
+    fails = random.random() < 0.15
+    if kind == "zip":
+        parts = [_flat(part) for part in parts]
+    # The types of batches may differ: then examples are put together.
+    for candidates in (parts, [_flat(part) for part in parts]):
+        made = [part.then(failing(random, part.shape)) if fails else part for part in candidates]
+        program = Program(combine(random, made), (skip_errors(),) if fails else ())
+        try:
+            program.pipeline(ANYWHERE)
+        except ValueError:
+            continue
+        return program
+    raise AssertionError(f"{kind} of {parts} is refused")
+
+
+def _part(random: Random, nesting: int) -> Program:
+    part = extended(random, _beginning(random, nesting), random.randint(0, 3))
+    if random.random() < 0.15:
+        part = tried(part, shard_of_ranks())
+    return part if part.shape.names == {"n"} else part.then(select("n"))
+
+
+def _flat(part: Program) -> Program:
+    while part.shape.depth:
+        part = part.then(unbatch(part.shape.names))
+    return part
+
+
+def _shape_of(parts: Sequence[Program], names: frozenset[str]) -> Shape:
+    shapes = [part.shape for part in parts]
+    tags = frozenset().union(*(shape.tags for shape in shapes))
+    # Batches of several parts have several sizes.
+    return Shape(names, shapes[0].depth, shapes[0].depth == 0, tags)
+
+
+def _models(parts: Sequence[Program]) -> list[Model]:
+    return [part.model for part in parts]
+
+
+def _texts(parts: Sequence[Program]) -> str:
+    return ",".join("\n    " + repr(part).replace("\n", "\n    ") for part in parts)
+
+
+def _mix(random: Random, parts: Sequence[Program]) -> Beginning:
+    weights = random.choice([[1.0] * len(parts), [float(n + 1) for n in range(len(parts))]])
+    seed, stop = random.randrange(2**20), random.choice(["first", "all"])
+    models = _models(parts)
+
+    def begin(directory: Path, ranks: Ranks) -> hr.Pipeline:
+        return hr.mix([part.pipeline(directory, ranks) for part in parts], weights, seed, stop)
+
+    def model(at: At) -> Items:
+        items = [inner(at.of_part(n)) for n, inner in enumerate(models)]
+        return m.mix(items, weights, seed, stop, at.number)
+
+    text = f"mix([{_texts(parts)}], {weights}, {seed}, {stop!r})"
+    shape = _shape_of(parts, parts[0].shape.names).with_tags("mix")
+    return Beginning("mix", text, begin, model, shape, tuple(parts))
+
+
+def _concat(random: Random, parts: Sequence[Program]) -> Beginning:
+    models = _models(parts)
+
+    def begin(directory: Path, ranks: Ranks) -> hr.Pipeline:
+        return hr.concat([part.pipeline(directory, ranks) for part in parts])
+
+    def model(at: At) -> Items:
+        for number, inner in enumerate(models):
+            yield from inner(at.of_part(number))
+
+    shape = _shape_of(parts, parts[0].shape.names).with_tags("concat")
+    return Beginning("concat", f"concat([{_texts(parts)}])", begin, model, shape, tuple(parts))
+
+
+def _zip(random: Random, parts: Sequence[Program]) -> Beginning:
+    names = ["n", *(f"n{number}" for number in range(1, len(parts)))]
+    models = _models(parts)
+
+    def begin(directory: Path, ranks: Ranks) -> hr.Pipeline:
+        pipelines = [part.pipeline(directory, ranks) for part in parts]
+        renamed = [
+            made if name == "n" else made.rename(**{name: "n"})
+            for name, made in zip(names, pipelines, strict=True)
+        ]
+        return hr.zip(renamed, strict=False)
+
+    def renamed(name: str, items: Items) -> Items:
+        return ({name: item["n"]} for item in items)
+
+    def model(at: At) -> Items:
+        pairs = enumerate(zip(names, models, strict=True))
+        return m.side_by_side([renamed(name, inner(at.of_part(n))) for n, (name, inner) in pairs])
+
+    shape = _shape_of(parts, frozenset(names)).with_tags("zip")
+    text = f"zip([{_texts(parts)}], strict=False)"
+    return Beginning("zip", text, begin, model, shape, tuple(parts))

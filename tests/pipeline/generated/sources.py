@@ -1,0 +1,312 @@
+"""Sources that are drawn: files of every format, arrays and Python's own, with what they hold."""
+
+import tarfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from importlib.util import find_spec
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+from tests.archives import add_members
+from tests.pipeline.generated.model import Example
+
+import headrace as hr
+from headrace.protos import Example as Message
+from headrace.records import TFRecordWriter
+
+pa = pq = None
+if find_spec("pyarrow"):  # Parquet is an extra.
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+MANY = 10_000
+NUMBERS = (range(53), range(53, 53), range(53, 97))
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where examples come from.
+
+    Attributes:
+        text: What it is.
+        begin: Makes the pipeline, of the directory with files.
+        examples: What comes out of it.
+        names: The components of each.
+        seed: That of a shuffle of all examples.
+        lost: The numbers that are dropped behind it.
+    """
+
+    text: str
+    begin: Callable[[Path], hr.Pipeline]
+    examples: list[Example]
+    names: frozenset[str] = frozenset({"n"})
+    seed: int | None = None
+    lost: frozenset[int] = frozenset()
+
+
+def draw_source(random: Random) -> Source:
+    """Draws one."""
+    return random.choice(_SOURCES)(random)
+
+
+def write_files(directory: Path) -> None:
+    """Writes what the sources read."""
+    for index, numbers in enumerate(NUMBERS):
+        _write_records(directory / f"{index}.tfrecord", numbers)
+        _write_records(directory / f"{index}.gz", numbers, "GZIP")
+        (directory / f"{index}.txt").write_text("".join(f"{n}\n" for n in numbers))
+        table = "n,text\n" + "".join(f'{n},"text\n{n}"\n' for n in numbers)
+        (directory / f"{index}.csv").write_text(table)
+        objects = "".join(f'{{"n": {n}, "list": {_list(n)}}}\n\n' for n in numbers)
+        (directory / f"{index}.jsonl").write_text(objects)
+        (directory / f"{index}.fixed").write_bytes(np.array(numbers, "<i8").tobytes())
+        with tarfile.open(directory / f"{index}.tar", "w") as archive:
+            for n in numbers:
+                add_members(archive, ((f"{n:03}.n", b"%d" % n), (f"{n:03}.txt", b"x" * (n % 7))))
+        for n in numbers:
+            image = directory / "images" / "ab"[index // 2] / f"{n:03}.png"
+            image.parent.mkdir(parents=True, exist_ok=True)
+            image.write_bytes(b"%d" % n)
+        if pq is not None:
+            columns = {"n": pa.array(numbers, pa.int64())}
+            pq.write_table(pa.table(columns), directory / f"{index}.parquet", row_group_size=17)
+    _damage(directory / "damaged" / "0.tfrecord")
+
+
+def _list(n: int) -> list[int]:
+    return list(range(n, n + n % 5))
+
+
+def _write_records(path: Path, numbers: range, compression: str = "") -> None:
+    path.parent.mkdir(exist_ok=True)
+    with TFRecordWriter(path, hr.TFRecordOptions(compression) if compression else None) as writer:
+        for n in numbers:
+            message = Message()
+            message.features.feature["n"].int64_list.value.append(n)
+            message.features.feature["list"].int64_list.value.extend(_list(n))
+            message.features.feature["text"].bytes_list.value.append(b"text %d" % n)
+            writer.write(message.SerializeToString())
+
+
+def _is_damaged(n: int) -> bool:
+    return n % 19 == 7
+
+
+def _damage(path: Path) -> None:
+    _write_records(path, range(97))
+    raw = bytearray(path.read_bytes())
+    place = 0
+    for n in range(97):
+        length = int.from_bytes(raw[place : place + 8], "little")
+        if _is_damaged(n):
+            raw[place + 12] ^= 1
+        place += 12 + length + 4
+    path.write_bytes(raw)
+
+
+_ALL = [n for numbers in NUMBERS for n in numbers]
+_WHOLE = [{"n": n, "list": _list(n), "text": b"text %d" % n} for n in _ALL]
+
+
+def _only(*names: str) -> list[Example]:
+    return [{name: example[name] for name in names} for example in _WHOLE]
+
+
+def _origins(ending: str) -> list[tuple[str, int]]:
+    return [(f"{i}{ending}", k) for i, numbers in enumerate(NUMBERS) for k in range(len(numbers))]
+
+
+def _records(random: Random, ending: str = "tfrecord") -> Source:
+    features: dict[str, Any] = {"list": hr.Ragged(int), "n": int, "text": bytes}
+    names = random.choice([("n",), ("list", "n"), ("list", "n", "text")])
+
+    def begin(directory: Path) -> hr.Pipeline:
+        compression = "gzip" if ending == "gz" else "auto"
+        records = hr.tfrecords(directory / f"*.{ending}", compression)
+        return records.parse({name: features[name] for name in names})
+
+    return Source(f"tfrecords(*.{ending}).parse{names}", begin, _only(*names), frozenset(names))
+
+
+def _with_origin(random: Random) -> Source:
+    def begin(directory: Path) -> hr.Pipeline:
+        records = hr.tfrecords(directory / "*.tfrecord").with_origin().parse({"n": int})
+        return records.map(_base_name)
+
+    examples = [
+        {"n": n, "file": file, "record_number": number}
+        for n, (file, number) in zip(_ALL, _origins(".tfrecord"), strict=True)
+    ]
+    names = frozenset({"n", "file", "record_number"})
+    return Source("tfrecords(*.tfrecord).with_origin()", begin, examples, names)
+
+
+def _base_name(example: Example) -> Example:
+    return {
+        "n": example["n"],
+        "file": example["file"].rpartition("/")[2],
+        "record_number": example["record_number"],
+    }
+
+
+def _damaged(random: Random) -> Source:
+    seed = random.choice([None, None, random.randrange(2**20)])
+
+    def begin(directory: Path) -> hr.Pipeline:
+        records = hr.tfrecords(directory / "damaged")
+        shuffled = records if seed is None else records.shuffle(seed=seed)
+        return shuffled.parse({"n": int}).skip_errors(MANY)
+
+    shuffle = "" if seed is None else f".shuffle(seed={seed})"
+    examples: list[Example] = [{"n": n} for n in range(97)]
+    lost = frozenset(filter(_is_damaged, range(97)))
+    text = f"tfrecords(damaged){shuffle}.skip_errors()"
+    return Source(text, begin, examples, seed=seed, lost=lost)
+
+
+def _lines(random: Random) -> Source:
+    def begin(directory: Path) -> hr.Pipeline:
+        return hr.text_lines(directory / "*.txt").map(_number_of_text)
+
+    return Source("text_lines(*.txt)", begin, _only("n"))
+
+
+def _number_of_text(example: Example) -> Example:
+    return {"n": int(example["text"])}
+
+
+def _csv(random: Random) -> Source:
+    def begin(directory: Path) -> hr.Pipeline:
+        return hr.csv(directory / "*.csv", {"n": int, "text": bytes})
+
+    examples = [{"n": n, "text": b"text\n%d" % n} for n in _ALL]
+    return Source("csv(*.csv)", begin, examples, frozenset({"n", "text"}))
+
+
+def _json(random: Random) -> Source:
+    def begin(directory: Path) -> hr.Pipeline:
+        return hr.json_lines(directory / "*.jsonl", {"n": int, "list": hr.Ragged(int)})
+
+    return Source("json_lines(*.jsonl)", begin, _only("n", "list"), frozenset({"n", "list"}))
+
+
+@hr.native
+def _decoded(example):
+    return {"n": hr.ops.reshape(hr.ops.decode_raw(example["record"], "int64"), [])}
+
+
+def _fixed(random: Random) -> Source:
+    def begin(directory: Path) -> hr.Pipeline:
+        return hr.fixed_length_records(directory / "*.fixed", 8).map(_decoded)
+
+    return Source("fixed_length_records(*.fixed)", begin, _only("n"))
+
+
+def _archive(random: Random) -> Source:
+    def begin(directory: Path) -> hr.Pipeline:
+        return hr.webdataset(directory / "*.tar").map(_number_of_member)
+
+    return Source("webdataset(*.tar)", begin, _only("n"))
+
+
+def _number_of_member(example: Example) -> Example:
+    return {"n": int(example["n"])}
+
+
+def _images(random: Random) -> Source:
+    def begin(directory: Path) -> hr.Pipeline:
+        return hr.image_folder(directory / "images").map(_number_of_image)
+
+    return Source("image_folder(images)", begin, _only("n"))
+
+
+def _number_of_image(example: Example) -> Example:
+    return {"n": int(example["data"])}
+
+
+def _files(random: Random) -> Source:
+    def begin(directory: Path) -> hr.Pipeline:
+        return hr.files(directory / "images" / "*" / "*.png").map(_number_of_image)
+
+    return Source("files(images)", begin, _only("n"))
+
+
+def _parquet(random: Random) -> Source:
+    return Source(
+        "parquet(*.parquet)", lambda directory: hr.parquet(directory / "*.parquet"), _only("n")
+    )
+
+
+def _arrays(random: Random) -> Source:
+    count = random.choice([0, 1, 7, 60, 100, 130])
+    has_rows = random.random() < 0.3
+    arrays: dict[str, Any] = {"n": np.arange(count)}
+    if has_rows:
+        arrays["row"] = np.arange(count * 3).reshape(count, 3)
+    examples: list[Example] = [
+        {"n": n, "row": [3 * n, 3 * n + 1, 3 * n + 2]} if has_rows else {"n": n}
+        for n in range(count)
+    ]
+    text = f"arrays({count}{', rows of three' if has_rows else ''})"
+    return Source(text, lambda directory: hr.arrays(arrays), examples, frozenset(arrays))
+
+
+def _yielded(count: int) -> Iterator[Example]:
+    return ({"n": n} for n in range(count))
+
+
+class _Counter:
+    """An iterator that can be taken up again."""
+
+    def __init__(self, count: int) -> None:
+        self.count, self.next = count, 0
+
+    def __iter__(self) -> "_Counter":
+        return self
+
+    def __next__(self) -> Example:
+        if self.next == self.count:
+            raise StopIteration
+        self.next += 1
+        return {"n": self.next - 1}
+
+    def state(self) -> int:
+        return self.next
+
+    def restore(self, state: int) -> None:
+        self.next = state
+
+
+def _iterable(random: Random) -> Source:
+    count = random.choice([1, 30, 150])
+    makes = random.choice([_yielded, _Counter])
+    return Source(
+        f"iterable({makes.__name__}, {count})",
+        lambda directory: hr.iterable(partial(makes, count)),
+        [{"n": n} for n in range(count)],
+    )
+
+
+_SOURCES: list[Callable[[Random], Source]] = [
+    _records,
+    _records,
+    partial(_records, ending="gz"),
+    _with_origin,
+    _damaged,
+    _lines,
+    _csv,
+    _json,
+    _fixed,
+    _archive,
+    _images,
+    _files,
+    _arrays,
+    _arrays,
+    _arrays,
+    _iterable,
+    _iterable,
+    *([_parquet] if pq is not None else []),
+]

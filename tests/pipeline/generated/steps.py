@@ -1,0 +1,383 @@
+"""Stages that are drawn. Each says what it adds to a pipeline and what it means."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import islice
+from pathlib import Path
+from random import Random
+
+from tests.pipeline.generated import functions as f
+from tests.pipeline.generated import model as m
+from tests.pipeline.generated.model import ANYTHING, Items
+from tests.pipeline.generated.program import At, Model, Program, Shape, Step, items_of
+from tests.pipeline.generated.sources import MANY
+
+ANYWHERE = Path("nowhere")  # Nothing is opened before a pipeline is iterated.
+Draw = Callable[[Random, Shape], "Step | None"]
+
+
+def draw_step(random: Random, shape: Shape) -> Step | None:
+    """Draws a stage; None if the one that was drawn cannot follow."""
+    return random.choice(_DRAWS)(random, shape)
+
+
+def extended(random: Random, program: Program, count: int) -> Program:
+    """Draws up to so many more stages, where they are legal."""
+    for _ in range(count):
+        if (step := draw_step(random, program.shape)) is not None:
+            program = tried(program, step)
+    return program
+
+
+def tried(program: Program, *steps: Step) -> Program:
+    """A program with more stages, or the same if they are refused where they are written."""
+    longer = program.then(*steps)
+    try:
+        longer.pipeline(ANYWHERE)
+    except ValueError:
+        return program
+    return longer
+
+
+def _take(random: Random, shape: Shape) -> Step:
+    n = random.choice([0, 1, 5, 20, 60, 90])
+    return Step("take", f"take({n})", lambda p, _: p.take(n), items_of(lambda i, _: islice(i, n)))
+
+
+def _skip(random: Random, shape: Shape) -> Step:
+    n = random.choice([0, 1, 3, 20])
+    return Step(
+        "skip", f"skip({n})", lambda p, _: p.skip(n), items_of(lambda i, _: islice(i, n, None))
+    )
+
+
+def _shard(random: Random, shape: Shape) -> Step:
+    count = random.randint(1, 4)
+    index = random.randrange(count)
+    return Step(
+        "shard",
+        f"shard({index}, {count})",
+        lambda p, _: p.shard(index, count),
+        items_of(lambda i, _: m.shard(i, index, count)),
+    )
+
+
+def shard_of_ranks() -> Step:
+    """The shard of the rank that the pipeline is for."""
+    return Step(
+        "shard of ranks",
+        "shard(rank, world)",
+        lambda p, ranks: p.shard(*ranks),
+        items_of(lambda i, at: m.shard(i, *at.ranks)),
+    )
+
+
+def _window(random: Random, shape: Shape) -> Step:
+    window, seed = random.choice([1, 2, 5, 30, 200]), random.randrange(2**20)
+    return Step(
+        "window",
+        f"shuffle({window}, {seed})",
+        lambda p, _: p.shuffle(window, seed),
+        items_of(lambda i, at: m.shuffle(i, window, seed, at.number)),
+    )
+
+
+def _full_shuffle(random: Random, shape: Shape) -> Step:
+    seed = random.randrange(2**20)
+    return Step(
+        "shuffle",
+        f"shuffle(seed={seed})",
+        lambda p, _: p.shuffle(seed=seed),
+        items_of(lambda i, at: m.shuffle(i, None, seed, at.number)),
+    )
+
+
+def _map(random: Random, shape: Shape) -> Step:
+    function = random.choice([f.plus_one, f.slow_plus_one, f.native_plus_one])
+    name = "native map" if function is f.native_plus_one else "map"
+    model = items_of(lambda i, _: map(f.plus_one_in_model, i))
+    return Step(name, f"{name}({function.__name__})", lambda p, _: p.map(function), model)
+
+
+def _drawing_map(random: Random, shape: Shape) -> Step:
+    function, seed = random.choice([f.with_draw, f.native_with_draw]), random.randrange(2**20)
+    name = "seeded native map" if function is f.native_with_draw else "seeded map"
+
+    def added(items: Items, at: At) -> Items:
+        return ({**item, "draw": m.deep(lambda _: ANYTHING, item["n"])} for item in items)
+
+    return Step(
+        name,
+        f"{name}(with_draw, seed={seed})",
+        lambda p, _: p.map(function, seed=seed),
+        items_of(added),
+        lambda before: replace(before, names=before.names | {"draw"}),
+    )
+
+
+def _filter(random: Random, shape: Shape) -> Step:
+    function = random.choice([f.is_kept, f.native_is_kept])
+    if shape.depth:
+        function = f.is_kept
+    name = "native filter" if function is f.native_is_kept else "filter"
+    model = items_of(lambda i, _: filter(f.is_kept_in_model, i))
+    return Step(name, f"{name}(is_kept)", lambda p, _: p.filter(function), model)
+
+
+def _flat_map(random: Random, shape: Shape) -> Step | None:
+    if shape.depth:
+        return None
+    if shape.names == {"n"} and random.random() < 0.5:
+        return Step(
+            "native flat_map",
+            "flat_map(native_pair)",
+            lambda p, _: p.flat_map(f.native_pair),
+            items_of(lambda i, _: ({"n": e["n"] + more} for e in i for more in (0, 1000))),
+        )
+    model = items_of(lambda i, _: (e for e in i for _ in range(e["n"] % 3)))
+    return Step("flat_map", "flat_map(several)", lambda p, _: p.flat_map(f.several), model)
+
+
+def _with_list(random: Random, shape: Shape) -> Step | None:
+    if shape.depth or "list" in shape.names:
+        return None
+    return Step(
+        "map",
+        "map(with_list)",
+        lambda p, _: p.map(f.with_list),
+        items_of(lambda i, _: map(f.with_list_in_model, i)),
+        lambda before: replace(before, names=before.names | {"list"}),
+    )
+
+
+def _counting(random: Random, shape: Shape) -> Step | None:
+    if "calls" in shape.names:
+        return None
+    key = object()
+
+    def counted(items: Items, at: At) -> Items:
+        kept = at.run.kept
+        for item in items:
+            kept[key, at.path] = kept.get((key, at.path), 0) + 1
+            yield {**item, "calls": m.filled(item["n"], kept[key, at.path])}
+
+    return Step(
+        "map with a state",
+        "map(Counting())",
+        lambda p, _: p.map(f.Counting()),
+        items_of(counted),
+        lambda before: replace(before, names=before.names | {"calls"}),
+    )
+
+
+def _select(random: Random, shape: Shape) -> Step | None:
+    others = sorted(shape.names - {"n"})
+    kept = tuple(name for name in others if random.random() < 0.5)
+    return select("n", *kept)
+
+
+def select(*names: str) -> Step:
+    """Keeps some components."""
+    return Step(
+        "select",
+        f"select{names}",
+        lambda p, _: p.select(*names),
+        items_of(lambda i, _: ({name: item[name] for name in names} for item in i)),
+        lambda before: replace(before, names=frozenset(names)),
+    )
+
+
+def _rename(random: Random, shape: Shape) -> Step:
+    return Step(
+        "rename",
+        "rename(k='n').rename(n='k')",
+        lambda p, _: p.rename(k="n").rename(n="k"),
+        items_of(lambda i, _: i),
+    )
+
+
+def _prefetch(random: Random, shape: Shape) -> Step:
+    n = random.randint(1, 5)
+    return Step("prefetch", f"prefetch({n})", lambda p, _: p.prefetch(n), items_of(lambda i, _: i))
+
+
+def _cache(random: Random, shape: Shape) -> Step:
+    key = object()
+
+    def model(before: Model) -> Model:
+        def kept(at: At) -> Items:
+            if key in at.run.kept:
+                yield from at.run.kept[key]
+                return
+            collected = []
+            for item in before(at.of_pass(0)):
+                collected.append(item)
+                yield item
+            at.run.kept[key] = collected
+
+        return kept
+
+    return Step("cache", "cache()", lambda p, _: p.cache(), model)
+
+
+def epochs(count: int) -> Step:
+    """All that comes before several times over."""
+
+    def model(before: Model) -> Model:
+        def passes(at: At) -> Items:
+            for number in range(count):
+                is_empty = True
+                for item in before(at.of_pass(at.number * count + number)):
+                    is_empty = False
+                    yield item
+                if is_empty:
+                    return
+
+        return passes
+
+    return Step("epochs", f"epochs({count})", lambda p, _: p.epochs(count), model)
+
+
+def _epochs(random: Random, shape: Shape) -> Step:
+    return epochs(random.choice([1, 2, 2, 3]))
+
+
+def _batch(random: Random, shape: Shape) -> Step | None:
+    size, remainder = random.choice([1, 2, 3, 7, 20]), random.choice(["keep", "drop", "pad"])
+    if not shape.is_even or (not shape.depth and "list" in shape.names):
+        return None
+    if remainder == "pad" and shape.names & {"draw", "mask"}:
+        remainder = "keep"
+    return batch(size, remainder)
+
+
+def batch(size: int, remainder: str = "keep") -> Step:
+    """Batches of a size."""
+    return Step(
+        "batch",
+        f"batch({size}, {remainder!r})",
+        lambda p, _: p.batch(size, remainder),
+        items_of(lambda i, _: m.batch(i, size, remainder)),
+        lambda before: _batched(before, remainder),
+    )
+
+
+def _batched(before: Shape, remainder: str, is_padded: bool = False) -> Shape:
+    names = before.names | ({"mask"} if remainder == "pad" else set())
+    is_even = remainder != "keep" and not (is_padded and "list" in names)
+    return replace(before, names=names, depth=before.depth + 1, is_even=is_even)
+
+
+def _padded_batch(random: Random, shape: Shape) -> Step | None:
+    size, multiple_of = random.choice([1, 3, 7]), random.choice([1, 4])
+    remainder = random.choice(["keep", "drop", "pad"])
+    if shape.depth:
+        return None
+    if remainder == "pad" and "mask" in shape.names:
+        remainder = "keep"
+
+    def width(longest: int) -> int:
+        return -(-longest // multiple_of) * multiple_of
+
+    return Step(
+        "padded_batch",
+        f"padded_batch({size}, multiple_of={multiple_of}, remainder={remainder!r})",
+        lambda p, _: p.padded_batch(size, multiple_of=multiple_of, remainder=remainder),
+        items_of(lambda i, _: m.batch(i, size, remainder, width)),
+        lambda before: _batched(before, remainder, is_padded=True),
+    )
+
+
+def _bucket(random: Random, shape: Shape) -> Step | None:
+    if shape.depth or "list" not in shape.names or "mask" in shape.names:
+        return None
+    boundaries = random.choice([[1], [1, 2], [2, 3]])
+    size, most = random.choice([(3, None), (8, None), (None, 9), (4, 10)])
+    to_boundary = random.random() < 0.3
+    remainder = random.choice(["keep", "drop", "pad"] if most is None else ["keep", "drop"])
+    return Step(
+        "bucket_by_length",
+        f"bucket_by_length('list', {boundaries}, {size}, {most}, {to_boundary}, {remainder!r})",
+        lambda p, _: p.bucket_by_length("list", boundaries, size, most, to_boundary, remainder),
+        items_of(lambda i, _: m.bucket(i, boundaries, size, most, to_boundary, remainder)),
+        lambda before: replace(_batched(before, remainder, is_padded=True), is_even=False),
+    )
+
+
+def _pack(random: Random, shape: Shape) -> Step | None:
+    if shape.depth or "list" not in shape.names:
+        return None
+    length, most = random.choice([4, 6, 9]), random.choice([1, 2, 64])
+    is_split = random.random() < 0.4
+    return Step(
+        "pack",
+        f"select('list').pack({length}, 'list', {is_split}, {most}).map(packed_sum)",
+        lambda p, _: p.select("list").pack(length, "list", is_split, most).map(f.packed_sum),
+        items_of(lambda i, _: map(f.packed_sum_in_model, m.pack(i, length, is_split, most))),
+        lambda before: replace(before, names=frozenset({"n"})),
+    )
+
+
+def unbatch(names: frozenset[str]) -> Step:
+    """The leading axis taken apart again. Padded lists have many lengths then, and are dropped."""
+    kept = tuple(sorted(names - {"list"}))
+    chosen = select(*kept)
+
+    def shape(before: Shape) -> Shape:
+        return replace(before, names=frozenset(kept), depth=before.depth - 1, is_even=True)
+
+    return Step(
+        "unbatch",
+        f"{chosen.text}.unbatch()",
+        lambda p, ranks: chosen.apply(p, ranks).unbatch(),
+        lambda before: items_of(lambda i, _: m.unbatch(i))(chosen.model(before)),
+        shape,
+    )
+
+
+def _unbatch(random: Random, shape: Shape) -> Step | None:
+    return unbatch(shape.names) if shape.depth else None
+
+
+def _skip_errors(random: Random, shape: Shape) -> Step:
+    """A function that fails at some items, and behind it what drops them."""
+    first, last = failing(random, shape), skip_errors()
+    between = random.choice([None, None, _take, _skip, _shard])
+    if between is None:
+        return joined(first, last)
+    return joined(first, joined(between(random, shape), last))
+
+
+def failing(random: Random, shape: Shape) -> Step:
+    """A function that fails at some items; in the model these are dropped at once."""
+    is_native = not shape.depth and random.random() < 0.5
+    function = f.native_failing if is_native else f.failing
+    fails = f.native_fails_in_model if is_native else f.fails_in_model
+    model = items_of(lambda i, _: (item for item in i if not fails(item)))
+    text = f"map({'native_failing' if is_native else 'failing'})"
+    return Step("skip_errors", text, lambda p, _: p.map(function), model)
+
+
+def skip_errors() -> Step:
+    """Drops what fails before."""
+    text = f"skip_errors({MANY})"
+    return Step("skip_errors", text, lambda p, _: p.skip_errors(MANY), items_of(lambda i, _: i))
+
+
+def joined(one: Step, other: Step) -> Step:
+    """Two steps as one, of the kind of the first."""
+    return Step(
+        one.kind,
+        f"{one.text}.{other.text}",
+        lambda p, ranks: other.apply(one.apply(p, ranks), ranks),
+        lambda before: other.model(one.model(before)),
+        lambda before: other.shape(one.shape(before)),
+    )
+
+
+_DRAWS: list[Draw] = [
+    *[_take, _skip, _shard, _filter, _flat_map, _cache, _select, _rename, _prefetch] * 2,
+    *[_window, _map, _drawing_map, _batch, _unbatch, _with_list, _epochs, _skip_errors] * 3,
+    *[_full_shuffle, _padded_batch, _bucket, _pack] * 4,
+    _counting,
+]

@@ -1,0 +1,39 @@
+"""Pipelines that are drawn from numbers give what a plain model gives, in all ways."""
+
+import pytest
+from tests.pipeline.generated.checks import check, shrunk
+from tests.pipeline.generated.programs import program_of
+
+# As many in each group, so that a failure is not the end of all.
+GROUPS = 8
+PROGRAMS = 30
+KINDS = {
+    *("tfrecords", "text_lines", "csv", "json_lines", "fixed_length_records", "files"),
+    *("image_folder", "webdataset", "arrays", "iterable", "mix", "concat", "zip"),
+    *("take", "skip", "shard", "shard of ranks", "window", "shuffle", "epochs", "cache"),
+    *("map", "native map", "seeded map", "seeded native map", "filter", "native filter"),
+    *("flat_map", "native flat_map", "select", "rename", "prefetch", "skip_errors"),
+    *("batch", "padded_batch", "bucket_by_length", "pack", "unbatch"),
+}
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("group", range(GROUPS))
+def test_drawn_pipelines_give_what_the_model_gives(generated_files, group):
+    for number in range(group * PROGRAMS, (group + 1) * PROGRAMS):
+        program = program_of(number)
+        try:
+            check(program, generated_files, number)
+        except Exception as error:
+            short = shrunk(program, generated_files, number)
+            error.add_note(f"program {number}, shortened:\n{short!r}")
+            raise
+
+
+def test_every_stage_is_drawn():
+    drawn = set().union(*(program_of(number).kinds for number in range(GROUPS * PROGRAMS)))
+    assert drawn >= KINDS, sorted(KINDS - drawn)
+
+
+def test_a_number_is_always_the_same_program():
+    assert repr(program_of(17)) == repr(program_of(17)) != repr(program_of(18))

@@ -1,0 +1,43 @@
+"""Pipelines that are drawn: any order of all stages, held against a plain model, and resumed."""
+
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+from tests.pipeline.generated.checks import check, shrunk
+from tests.pipeline.generated.program import Program
+from tests.pipeline.generated.programs import program_of
+from tests.pipeline.generated.sources import write_files
+
+from torture.part import Options, Result
+from torture.watchdog import deadline
+
+PROGRAMS = 10_000
+
+
+def run(options: Options) -> Result:
+    """Pipelines that are drawn, in several ways, resumed, and with other numbers of ranks."""
+    result = Result()
+    kinds: Counter[str] = Counter()
+    count = options.times(PROGRAMS)
+    with tempfile.TemporaryDirectory() as name:
+        directory = Path(name)
+        write_files(directory)
+        # Other ones than those of the tests.
+        for number in range((options.seed + 1) * PROGRAMS, (options.seed + 1) * PROGRAMS + count):
+            program = program_of(number)
+            kinds.update(program.kinds)
+            with deadline(f"program {number}\n{program!r}", 120):
+                result.failures += _failures(program, directory, number)
+    result.figures["pipelines"] = count
+    result.figures.update({f"with {kind}": kinds[kind] for kind in sorted(kinds)})
+    return result
+
+
+def _failures(program: Program, directory: Path, number: int) -> list[str]:
+    try:
+        check(program, directory, number)
+    except Exception as error:
+        short = shrunk(program, directory, number)
+        return [f"program {number}: {type(error).__name__}: {error}\n{short!r}"]
+    return []
