@@ -197,16 +197,9 @@ def order(count: int, window: int | None, seed: int, number: int) -> tuple[int, 
     return shuffled
 
 
-def mix(
-    parts: Sequence[Items], weights: Sequence[float], seed: int, stop: str, number: int
-) -> Items:
+def mix(parts: Sequence[Items], drawn: Iterable[int]) -> Items:
     """Items of the parts, as the draws of a pass say."""
-    lists = list(map(list, parts))
-    places = [0] * len(lists)
-    lengths = tuple(map(len, lists))
-    for part in draws(lengths, tuple(weights), seed, stop, number):
-        yield lists[part][places[part]]
-        places[part] += 1
+    return (next(parts[part]) for part in drawn)
 
 
 @lru_cache(1000)

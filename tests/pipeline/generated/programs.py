@@ -6,7 +6,7 @@ from random import Random
 
 from tests.pipeline.generated import model as m
 from tests.pipeline.generated.exclusions import reason_against
-from tests.pipeline.generated.model import Items
+from tests.pipeline.generated.model import Items, Run
 from tests.pipeline.generated.program import At, Beginning, Model, Program, Ranks, Shape
 from tests.pipeline.generated.sources import draw_source
 from tests.pipeline.generated.steps import (
@@ -145,8 +145,11 @@ def _mix(random: Random, parts: Sequence[Program]) -> Beginning:
         return hr.mix([part.pipeline(directory, ranks) for part in parts], weights, seed, stop)
 
     def model(at: At) -> Items:
-        items = [inner(at.of_part(n)) for n, inner in enumerate(models)]
-        return m.mix(items, weights, seed, stop, at.number)
+        # Counted apart from the run, in which no item is asked for that is not drawn.
+        counted = at._replace(run=Run())
+        lengths = tuple(len(list(inner(counted.of_part(n)))) for n, inner in enumerate(models))
+        drawn = m.draws(lengths, tuple(weights), seed, stop, at.number)
+        return m.mix([inner(at.of_part(n)) for n, inner in enumerate(models)], drawn)
 
     text = f"mix([{_texts(parts)}], {weights}, {seed}, {stop!r})"
     shape = _shape_of(parts, parts[0].shape.names).with_tags("mix")

@@ -8,7 +8,7 @@ from random import Random
 
 from tests.pipeline.generated import functions as f
 from tests.pipeline.generated import model as m
-from tests.pipeline.generated.model import ANYTHING, Items
+from tests.pipeline.generated.model import ANYTHING, Items, Run
 from tests.pipeline.generated.program import At, Model, Program, Shape, Step, items_of
 from tests.pipeline.generated.sources import MANY
 
@@ -210,7 +210,8 @@ def _cache(random: Random, shape: Shape) -> Step:
                 yield from at.run.kept[key]
                 return
             collected = []
-            for item in before(at.of_pass(0)):
+            # It begins as the iteration does, whenever it is called.
+            for item in before(at._replace(run=Run(), number=0)):
                 collected.append(item)
                 yield item
             at.run.kept[key] = collected
@@ -379,5 +380,5 @@ _DRAWS: list[Draw] = [
     *[_take, _skip, _shard, _filter, _flat_map, _cache, _select, _rename, _prefetch] * 2,
     *[_window, _map, _drawing_map, _batch, _unbatch, _with_list, _epochs, _skip_errors] * 3,
     *[_full_shuffle, _padded_batch, _bucket, _pack] * 4,
-    _counting,
+    *[_counting] * 4,
 ]
