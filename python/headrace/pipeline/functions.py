@@ -19,6 +19,7 @@ import numpy as np
 from headrace import engine
 from headrace.pipeline.columns import as_values, batch_column, column_of, values_of
 from headrace.pipeline.draws import Draws
+from headrace.pipeline.global_draws import GlobalDraws
 from headrace.pipeline.keeping import initial, keeps_state, kept, restore, using
 from headrace.pipeline.specs import Specs
 
@@ -123,6 +124,7 @@ class _Calls:
         try:
             restore(self._lane.function, self._job.state)
             self.state = kept(self._lane.function)
+            call = self._lane.global_draws.watching(call)
             for number, values in enumerate(zip(*columns, strict=True)):
                 if self._lane.is_over:
                     return
@@ -173,6 +175,7 @@ class _Function(ABC):
         self.is_over = False
         self.function = function
         self.where = f"{stage}({name_of(function)})"
+        self.global_draws = GlobalDraws(self.where)
         self._given = given
 
     def process(self, job: engine.Job) -> None:

@@ -1,0 +1,77 @@
+"""Notices Python functions that draw from generators which the whole process shares.
+
+Such a function runs in a thread beside the training loop, so which draws it gets depends on timing,
+and the loop's own draws do too. Only its first calls are looked at.
+"""
+
+import logging
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any, Final, TypeVar
+
+__all__ = ["GlobalDraws"]
+
+# So many calls are looked at, of which more than one has to draw: the loop may draw at that moment.
+_MOST_CALLS: Final = 8
+_LEAST_DRAWING: Final = 2
+
+_T = TypeVar("_T")
+_log: Final = logging.getLogger("headrace.pipeline")
+_named: Final[set[tuple[str, str]]] = set()
+
+
+class GlobalDraws:
+    """The first calls of a function, of which it warns, once, if they draw.
+
+    Args:
+        where: The stage and the function, in words.
+    """
+
+    def __init__(self, where: str) -> None:
+        self._where: Final = where
+        self._num_left = _MOST_CALLS
+        self._drawn: dict[str, int] = {}
+
+    def watching(self, call: Callable[[dict[str, Any]], _T]) -> Callable[[dict[str, Any]], _T]:
+        """Returns a call that is looked at, or the same one when enough were."""
+        return call if self._num_left <= 0 else lambda example: self._watched(call, example)
+
+    def _watched(self, call: Callable[[dict[str, Any]], _T], example: dict[str, Any]) -> _T:
+        if self._num_left <= 0:
+            return call(example)
+        self._num_left -= 1
+        before = dict(_states())
+        result = call(example)
+        for name, state in _states():
+            if name in before and before[name] != state:
+                self._drawn[name] = self._drawn.get(name, 0) + 1
+                if self._drawn[name] == _LEAST_DRAWING:
+                    _warn(self._where, name)
+        return result
+
+
+def _warn(where: str, generator: str) -> None:
+    if (where, generator) in _named:
+        return
+    _named.add((where, generator))
+    _log.warning(
+        "%s: the function draws from the generator of %s, which the whole process shares. It runs "
+        "in a thread beside the training loop, so neither gets the same draws in each run, and a "
+        "resume does not repeat them. Draw from the generator that map(f, seed=7) gives: "
+        "f(example, rng). docs/order.md says how to use torchvision and albumentations with it.",
+        where,
+        generator,
+    )
+
+
+def _states() -> Iterator[tuple[str, object]]:
+    """Yields the states of the generators of modules that were imported."""
+    if (random := sys.modules.get("random")) is not None:
+        yield "random", random.getstate()
+    numpy_random: Any = sys.modules.get("numpy.random")
+    if numpy_random is not None:
+        kind, keys, *rest = numpy_random.get_state()
+        yield "numpy.random", (kind, keys.tobytes(), *rest)
+    torch: Any = sys.modules.get("torch")
+    if torch is not None and hasattr(torch, "get_rng_state"):
+        yield "torch", torch.get_rng_state().numpy().tobytes()
