@@ -337,7 +337,8 @@ _NativeParts = tuple[
 class Cache: ...
 
 @final
-class Index: ...
+class Index:
+    def counts(self) -> list[tuple[int, bytes, int, int]]: ...
 
 @final
 class Stage:

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import re
 import threading
 import time
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 import headrace as hr
-from headrace.pipeline.stages import Batch
+from headrace.pipeline.stages import Batch, Map
 from headrace.pipeline.statistics import Readings, StageReadings
 from headrace.pipeline.verdict import verdict
 
@@ -78,7 +79,7 @@ def dear(example):
 
 def test_a_slow_training_loop(lines):
     batches = run(hr.text_lines(lines).batch(1_000), seconds=0.1)
-    assert batches.verdict().startswith("the training loop limits: it did something else")
+    assert batches.verdict().startswith("the training loop is the bottleneck: it was busy")
     assert waited(batches) < waited(run(hr.text_lines(lines).batch(1_000)))
 
 
@@ -228,7 +229,9 @@ def test_one_file_that_one_thread_reads(lines):
             consumer_waiting=9.0,
         )
     )
-    assert found.startswith("text_lines limits: each file is read by one thread, and there are 1")
+    assert found.startswith(
+        "text_lines limits: each file is read by one thread, and the threads of the one file were"
+    )
     assert "divide the data into more files" in found
 
 
@@ -265,3 +268,58 @@ def test_statistics_count_what_each_stage_gives(lines):
     ]
     assert statistics.stages[0].bytes >= 2_000 * 30
     assert 0 < statistics.seconds == batches.statistics().seconds
+
+
+def percentages(text):
+    return [int(number) for number in re.findall(r"(\d+)%", text)]
+
+
+def test_no_share_is_above_all_of_the_time(lines):
+    source, batch = iter(hr.text_lines(lines / "0.txt").batch(100))._counted
+    [mapped] = [
+        counted
+        for counted in iter(hr.text_lines(lines).map(slow))._counted
+        if isinstance(counted.stage, Map)
+    ]
+    # Clocks of threads go on a little longer than that of the iteration.
+    for stages in ([], [stage_readings(mapped, 20.0)], [stage_readings(source, 25.0, 25.0)]):
+        for seconds in ("idle", "consumer_waiting", "budget_waiting", "tasks_busy"):
+            found = verdict(readings([stage_readings(batch, 0.1), *stages], **{seconds: 25.4}))
+            assert percentages(found)
+            assert max(percentages(found)) <= 100, found
+
+
+def test_advice_for_parquet_can_be_followed(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    pq.write_table(pa.table({"n": list(range(100))}), tmp_path / "n.parquet")
+    for columns, advice in ((None, "name the columns you need"), (["n"], "name fewer columns")):
+        with iter(hr.parquet(tmp_path / "n.parquet", columns)) as batches:
+            [source] = batches._counted
+        found = verdict(readings([stage_readings(source, 9.0)], consumer_waiting=9.5))
+        assert found.startswith("parquet (Python) limits: it was busy 90% of the time")
+        assert advice in found
+        assert "native" not in found
+        assert "batch(" not in found
+
+
+def test_a_function_of_batches_is_not_told_to_take_batches(lines):
+    with iter(hr.text_lines(lines).batch(10).map(slow_batch)) as batches:
+        counted = batches._counted
+    stages = [stage_readings(one, 9.0 if isinstance(one.stage, Map) else 0.1) for one in counted]
+    found = verdict(readings(stages, consumer_waiting=9.5, idle=19.0))
+    assert found.startswith("map(slow_batch) (Python) limits")
+    assert found.endswith("make it native (headrace.native), or do less in it")
+
+
+def test_an_iteration_says_what_it_is_and_where_it_stands(lines):
+    batches = iter(hr.text_lines(lines).shuffle(seed=1).batch(100))
+    next(batches)
+    next(batches)
+    name = "text_lines > shuffle > batch"
+    assert repr(batches) == f"Batches({name}: epoch 0, 2 batches taken, open)"
+    batches.close()
+    assert repr(batches) == f"Batches({name}: epoch 0, 2 batches taken, closed)"
+    examples = hr.text_lines(lines).epoch(3)
+    assert len(list(examples)) == 8_000
+    assert repr(examples) == "Batches(text_lines: epoch 3, 8000 examples taken, closed)"

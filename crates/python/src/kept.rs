@@ -3,6 +3,7 @@
 use headrace_engine::pipeline::index::Kept;
 use headrace_engine::pipeline::nodes::cache::Store;
 use pyo3::prelude::*;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The examples that a `cache()` keeps.
@@ -32,6 +33,12 @@ impl Index {
     #[new]
     fn new() -> Self {
         Self::default()
+    }
+
+    /// For each file that was scanned: the part it is of, its name, its size in bytes and how many records it has.
+    fn counts(&self) -> Vec<(usize, Cow<'static, [u8]>, u64, u64)> {
+        let owned = |(part, name, size, count): (_, bytes::Bytes, _, _)| (part, Cow::Owned(name.to_vec()), size, count);
+        self.0.counts().into_iter().map(owned).collect()
     }
 
     fn __reduce__<'py>(slf: Bound<'py, Self>) -> (Bound<'py, PyAny>, ()) {

@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from headrace import engine
 from headrace.alive import Alive
@@ -73,6 +73,7 @@ class Batches:
         self._chain = chain
         self._epoch = epoch
         self._at_end = at_end
+        self._num_taken = 0
         self._files = planned.files
         self._identity: dict[str, Any] | None = None
         self._counted = planned.stages
@@ -143,6 +144,11 @@ class Batches:
         return self
 
     def __next__(self) -> dict[str, Any]:
+        given = self._take()
+        self._num_taken += 1
+        return given
+
+    def _take(self) -> dict[str, Any]:
         if self._examples:
             return self._examples.popleft()
         given = self.next_columns()
@@ -287,6 +293,24 @@ class Batches:
             StageReadings(counted, *row) for counted, row in zip(self._counted, rows, strict=True)
         ]
         return Readings(seconds, self._num_threads, stages, *whole)
+
+    def __repr__(self) -> str:
+        what = "batches" if self._is_batched else "examples"
+        end = "open" if self.is_open else "closed"
+        return f"Batches({self._name}: epoch {self._epoch}, {self._num_taken} {what} taken, {end})"
+
+    def __contains__(self, value: object) -> NoReturn:
+        raise TypeError("in: an iteration does not look for values. Take them one by one.")
+
+    def __getitem__(self, index: object) -> NoReturn:
+        raise TypeError("[]: an iteration gives what comes next. Use next(batches).")
+
+    def __reduce__(self) -> NoReturn:
+        """An iteration has threads and open files: neither is copied or pickled."""
+        raise TypeError(
+            "an iteration over a pipeline has threads, and is neither copied nor pickled. Copy the "
+            "pipeline, and resume it with batches.state()."
+        )
 
     def __enter__(self) -> "Batches":
         return self

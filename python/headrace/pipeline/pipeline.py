@@ -4,7 +4,7 @@ import math
 import os
 import secrets
 from collections.abc import Callable, Collection, Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, NoReturn
 
 from headrace.pipeline import stages
 from headrace.pipeline.arguments import (
@@ -15,6 +15,7 @@ from headrace.pipeline.arguments import (
     checked_int,
 )
 from headrace.pipeline.batches import Batches
+from headrace.pipeline.counting import count_of
 from headrace.pipeline.elements import Feature, Ragged, Spec, element_type
 from headrace.pipeline.inference import chain_specs
 from headrace.pipeline.lengths import length_of
@@ -573,6 +574,19 @@ class Pipeline:
             raise ValueError("epoch: the pipeline has epochs(...) already. Leave that out.")
         return self._start(number)
 
+    def count(self) -> int:
+        """Returns how many examples, or batches, the pipeline gives.
+
+        That is `len` where it is known. Elsewhere all examples are read and counted, which takes as
+        long as an epoch, or less: stages that cannot change the number are left out. Functions
+        before the last stage that can, such as `filter`, are called. If epochs differ, as those of
+        a filter behind random draws do, a pipeline without `epochs` counts epoch 0.
+
+        Raises:
+            TypeError: If the pipeline has no end.
+        """
+        return count_of(self.stages, self._options, self._all_specs())
+
     @property
     def spec(self) -> dict[str, Spec]:
         """The components of an example, or of a batch.
@@ -735,6 +749,32 @@ class Pipeline:
 
     def __len__(self) -> int:
         return length_of(self.stages)
+
+    def __bool__(self) -> bool:
+        """True: whether there are examples is not known before they are read."""
+        return True
+
+    def __contains__(self, value: object) -> NoReturn:
+        raise TypeError(
+            "in: a pipeline does not look for values; each would have to be read. Iterate over it, "
+            "or write filter(...)."
+        )
+
+    def __getitem__(self, index: object) -> NoReturn:
+        raise TypeError(
+            f"[{index!r}]: a pipeline gives its examples in order, expected an iteration. Write "
+            "next(iter(pipe)) for the first one, skip(n) and take(n) for others."
+        )
+
+    def __reversed__(self) -> NoReturn:
+        raise TypeError("reversed: a pipeline is read from its beginning. Collect it in a list.")
+
+    def __copy__(self) -> "Pipeline":
+        return self
+
+    def __deepcopy__(self, memo: object) -> "Pipeline":
+        """The pipeline itself, since it never changes."""
+        return self
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Pipeline):

@@ -49,6 +49,13 @@ class Source(Stage, ABC):
         """The names of the classes, in the order of their labels; None if there are none."""
         return None
 
+    def counts(self) -> Sequence[int] | None:
+        """Returns how many examples each file has, if that is known without reading them.
+
+        Files of which nobody needs the number may be one. None if it is not known.
+        """
+        return None
+
     @abstractmethod
     def planned(self, specs: dict[str, Spec], add_lane: Callable[[Any], int]) -> SourcePlan:
         """Returns the plan.

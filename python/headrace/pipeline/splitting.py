@@ -14,9 +14,11 @@ from headrace.pipeline.arguments import checked_int
 from headrace.pipeline.specs import BATCHES, Known
 from headrace.pipeline.stages import Stage
 
-__all__ = ["keys_of", "shuffled_before", "splits"]
+__all__ = ["num_kept", "shuffled_before", "splits"]
 
 _KEYS: Final = 1 << 64
+# Records whose keys are computed at the same time.
+_AT_ONCE: Final = 1 << 20
 
 
 def splits(chain: Sequence[Stage], shares: Sequence[float], seed: int) -> list[stages.Split]:
@@ -85,9 +87,32 @@ def shuffled_before(chain: Sequence[Stage], known: Known) -> tuple[Sequence[Stag
     return cast("list[Stage]", moved), replace(known, specs=specs)
 
 
-def keys_of(seed: int, records: npt.NDArray[np.uint64], file: int) -> npt.NDArray[np.uint64]:
-    """Returns the keys of records of a file, as the engine computes them (`stages/split.rs`)."""
-    keys: npt.NDArray[np.uint64] = _mixed(_mixed(np.uint64(seed), records), np.uint64(file))
+def num_kept(parts: Sequence[stages.Split], counts: Sequence[int]) -> int:
+    """Returns how many records are in all of some parts.
+
+    Args:
+        parts: The parts.
+        counts: How many records each file of the source has.
+    """
+    num_records, ends = 0, np.cumsum(np.asarray(counts, np.int64))
+    for first in range(0, int(ends[-1]) if len(ends) else 0, _AT_ONCE):
+        numbers = np.arange(first, min(first + _AT_ONCE, int(ends[-1])))
+        files = np.searchsorted(ends, numbers, side="right")
+        records = numbers - np.concatenate([[0], ends])[files]
+        is_kept = np.ones(len(numbers), bool)
+        for part in parts:
+            keys = _keys(part.seed, records.astype(np.uint64), files.astype(np.uint64))
+            least, most = map(np.uint64, part.keys)
+            is_kept &= (least <= keys) & (keys <= most)
+        num_records += int(is_kept.sum())
+    return num_records
+
+
+def _keys(
+    seed: int, records: npt.NDArray[np.uint64], files: npt.NDArray[np.uint64]
+) -> npt.NDArray[np.uint64]:
+    """Returns the keys of records, as the engine computes them (`stages/split.rs`)."""
+    keys: npt.NDArray[np.uint64] = _mixed(_mixed(np.uint64(seed), records), files)
     return keys
 
 

@@ -1,10 +1,12 @@
 """Which part of a running pipeline limits its speed, and what to change."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from headrace.pipeline import stages
+from headrace.pipeline.source import Source
+from headrace.pipeline.specs import BATCHES
 from headrace.pipeline.statistics import Readings, StageReadings
 
 __all__ = ["verdict"]
@@ -27,37 +29,42 @@ def verdict(readings: Readings) -> str:
     if readings.seconds <= 0 or not any(stage.examples for stage in readings.stages):
         return "nothing has been read yet: ask again after some batches"
     worst = max(_suspects(readings), key=lambda suspect: suspect.load)
-    waited = readings.consumer_waiting / readings.seconds
-    idle = readings.idle / (readings.num_threads * readings.seconds)
+    waited = _share(readings.consumer_waiting, readings.seconds)
+    idle = _share(readings.idle, readings.num_threads * readings.seconds)
     times = f"the training loop waited {waited:.0%} of the time, workers were idle {idle:.0%}"
     if worst.load < _LEAST_LOAD:
         return f"nothing limits alone: {times}; nearest to it, {worst.finding}; ask again later"
     return f"{worst.finding}; {times}; {worst.remedy}"
 
 
+def _share(part: float, whole: float) -> float:
+    """Returns a share of the time. Clocks of several threads differ by a little: at most 1."""
+    return min(max(part / whole, 0.0), 1.0) if whole > 0 else 0.0
+
+
 def _suspects(readings: Readings) -> Iterator[_Suspect]:
     yield _training_loop(readings)
     yield _budget(readings)
     yield _workers(readings)
-    for stage in readings.stages:
+    for index, stage in enumerate(readings.stages):
         if stage.counted.is_python:
-            yield _python(stage, readings)
+            yield _python(stage, readings, _gets_batches(readings.stages[:index]))
         elif stage.counted.reads_files:
             yield _storage(stage, readings)
             yield _reader(stage, readings)
 
 
 def _training_loop(readings: Readings) -> _Suspect:
-    load = 1 - readings.consumer_waiting / readings.seconds
+    load = 1 - _share(readings.consumer_waiting, readings.seconds)
     return _Suspect(
         load,
-        f"the training loop limits: it did something else than waiting {load:.0%} of the time",
+        f"the training loop is the bottleneck: it was busy {load:.0%} of the time",
         "nothing can be gained in the pipeline; make the loop faster, or leave it as it is",
     )
 
 
 def _budget(readings: Readings) -> _Suspect:
-    load = min(readings.budget_waiting / _scheduled(readings), 1.0)
+    load = _share(readings.budget_waiting, _scheduled(readings))
     return _Suspect(
         load,
         f"memory limits: work waited for room {load:.0%} of the time",
@@ -70,13 +77,13 @@ def _workers(readings: Readings) -> _Suspect:
     used = {id(stage): stage.busy - _stored(stage, readings) for stage in pooled}
     whole = sum(used.values())
     worst = max(pooled, key=lambda stage: used[id(stage)], default=None)
-    load = min(whole / (readings.num_threads * _scheduled(readings)), 1.0)
+    load = _share(whole, readings.num_threads * _scheduled(readings))
     if worst is None or whole <= 0:
         return _Suspect(0.0, "the workers", "")
     return _Suspect(
         load,
         f"{worst.name} limits: workers were busy {load:.0%} of the time, "
-        f"{used[id(worst)] / whole:.0%} of that with it",
+        f"{_share(used[id(worst)], whole):.0%} of that with it",
         _less_work(worst),
     )
 
@@ -84,32 +91,48 @@ def _workers(readings: Readings) -> _Suspect:
 def _less_work(stage: StageReadings) -> str:
     more = "give it more threads with options(num_threads=...) if the machine has the cores"
     if stage.counted.reads_files:
-        return f"{more}, or store the data uncompressed"
+        return f"{more}, or store the data uncompressed if they are compressed"
     if isinstance(stage.counted.stage, (stages.Batch, stages.PaddedBatch)):
         return f"{more}, or keep components small: convert them after the batch, on the device"
     return f"{more}, or leave out with select what is not needed"
 
 
-def _python(stage: StageReadings, readings: Readings) -> _Suspect:
-    load = stage.busy / (readings.seconds * _parallel(stage, readings))
-    is_source = isinstance(stage.counted.stage, stages.Iterable_)
+def _gets_batches(before: Sequence[StageReadings]) -> bool:
+    return any(isinstance(stage.counted.stage, BATCHES) for stage in before)
+
+
+def _python(stage: StageReadings, readings: Readings, gets_batches: bool) -> _Suspect:
+    load = _share(stage.busy, readings.seconds * _parallel(stage, readings))
     return _Suspect(
         load,
         f"{stage.name} (Python) limits: it was busy {load:.0%} of the time",
-        "write the examples to files, which are read without Python"
-        if is_source
-        else "make it native (headrace.native), let it take whole batches, after batch(...), or do "
-        "less in it",
+        _less_python(stage.counted.stage, gets_batches),
     )
 
 
+def _less_python(stage: stages.Stage, gets_batches: bool) -> str:
+    if isinstance(stage, Source):
+        has_columns = getattr(stage, "columns", None) is not None
+        fewer = "name fewer columns" if has_columns else "name the columns you need, columns=[...]"
+        return f"{fewer}, or keep the data in a format that all threads read, such as TFRecords"
+    if isinstance(stage, stages.Iterable_):
+        return "write the examples to files, which are read without Python"
+    whole = "" if gets_batches else "let it take whole batches, after batch(...), "
+    return f"make it native (headrace.native), {whole}or do less in it"
+
+
 def _storage(stage: StageReadings, readings: Readings) -> _Suspect:
-    load = _stored(stage, readings) / (readings.seconds * _parallel(stage, readings))
+    load = _share(_stored(stage, readings), readings.seconds * _parallel(stage, readings))
+    most = stage.counted.num_parallel
+    more = (
+        "divide the data into more files, to read more files at the same time"
+        if most is not None and most <= readings.num_threads
+        else "read more files at the same time with options(num_threads=...)"
+    )
     return _Suspect(
         load,
         f"{stage.name} limits: its reads waited for storage {load:.0%} of the time",
-        "read more files at the same time with options(num_threads=...), or keep them on faster "
-        "storage, or compressed",
+        f"{more}, or keep them on faster storage, or compressed",
     )
 
 
@@ -117,11 +140,12 @@ def _reader(stage: StageReadings, readings: Readings) -> _Suspect:
     parallel = _parallel(stage, readings)
     computing = stage.busy - _stored(stage, readings)
     is_alone = parallel < readings.num_threads
-    load = computing / (_scheduled(readings) * parallel) if is_alone else 0.0
+    files = "the one file" if parallel == 1 else f"{parallel} files"
+    load = _share(computing, _scheduled(readings) * parallel) if is_alone else 0.0
     return _Suspect(
         load,
-        f"{stage.name} limits: each file is read by one thread, and there are {parallel}, busy "
-        f"{load:.0%} of the time",
+        f"{stage.name} limits: each file is read by one thread, and the threads of {files} were "
+        f"busy {load:.0%} of the time",
         "divide the data into more files",
     )
 

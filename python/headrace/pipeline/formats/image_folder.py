@@ -83,11 +83,18 @@ class ImageFolder(Source):
     def planned(self, specs: dict[str, Spec], add_lane: Callable[[Any], int]) -> SourcePlan:
         """Returns the plan: one file after the other."""
         root = os.path.join(self.root, "")
-        classes = self.classes
-        paths = [os.fsencode(path) for name in classes for path in self._images_of(root, name)]
-        encoded = list(map(os.fsencode, classes))
+        paths = list(map(os.fsencode, self._images()))
+        encoded = list(map(os.fsencode, self.classes))
         plan = engine.labelled_files(paths, len(os.fsencode(root)), encoded)
         return SourcePlan(plan, paths, num_parallel=len(paths))
+
+    def counts(self) -> list[int]:
+        """Returns one example for each file."""
+        return [1] * len(self._images())
+
+    def _images(self) -> list[str]:
+        root = os.path.join(self.root, "")
+        return [path for name in self.classes for path in self._images_of(root, name)]
 
     def _images_of(self, root: str, name: str) -> list[str]:
         directory = os.path.join(root, name)

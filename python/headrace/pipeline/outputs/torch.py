@@ -49,6 +49,7 @@ class TorchLoader:
         self._device: Final = device
         self._pins: Final = pins
         self._length: Final = length
+        self._known: int | TypeError | None = None
         # The epoch that comes next, and where in it.
         self._epoch = 0
         self._resumed: Mapping[str, Any] | None = None
@@ -72,7 +73,15 @@ class TorchLoader:
         return TorchBatches(self)
 
     def __len__(self) -> int:
-        return len(self.pipeline) if self._length is None else self._length
+        if self._known is None:
+            try:
+                self._known = len(self.pipeline) if self._length is None else self._length
+            except TypeError as error:
+                self._known = error
+        # Loops rely on one answer, though an index of files may tell more later.
+        if isinstance(self._known, TypeError):
+            raise self._known
+        return self._known
 
     def __bool__(self) -> bool:
         """True, as for any loader: whether there are batches is not known before they are read."""

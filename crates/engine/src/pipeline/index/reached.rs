@@ -111,6 +111,15 @@ impl Kept {
     pub fn put(&self, part: usize, index: &Arc<FileIndex>) {
         self.0.lock().insert((part, index.file.name.bytes().clone()), Arc::clone(index));
     }
+
+    /// For each file that was scanned: the part it is of, its name, its size in bytes and how many records it has.
+    pub fn counts(&self) -> Vec<(usize, Bytes, u64, u64)> {
+        let kept = self.0.lock();
+        let count = |(key, index): (&(usize, Bytes), &Arc<FileIndex>)| {
+            (key.0, key.1.clone(), index.status.len, index.found.offsets.len())
+        };
+        kept.iter().map(count).collect()
+    }
 }
 
 /// The records of some files, one file after the other.

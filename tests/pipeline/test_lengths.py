@@ -1,0 +1,188 @@
+"""Lengths: `len` where they are known without reading, `count()` elsewhere; both are right."""
+
+import copy
+import json
+import logging
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import headrace as hr
+
+
+def length(pipe):
+    """What comes out of a pipeline."""
+    return sum(1 for _ in pipe)
+
+
+def numbers(count):
+    return hr.arrays({"n": np.arange(count)})
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory):
+    """Files of several formats, with 0, 3 and 40 records."""
+    directory = tmp_path_factory.mktemp("files")
+    for index, count in enumerate((3, 0, 40)):
+        (directory / f"{index}.bin").write_bytes(b"head" + b"12345678" * count + b"foot")
+        (directory / f"{index}.txt").write_text("".join(f"{n}\n" for n in range(count)))
+        if count:
+            rows = "".join(f"{n}\n" for n in range(count))
+            (directory / f"{index}.csv").write_text("n\n" + rows)
+    for label, count in (("cat", 4), ("dog", 3)):
+        (directory / "images" / label).mkdir(parents=True)
+        for index in range(count):
+            (directory / "images" / label / f"{index}.png").write_bytes(b"")
+    return directory
+
+
+def known(directory):
+    return {
+        "arrays": numbers(43),
+        "files": hr.files(f"{directory}/*.txt"),
+        "fixed": hr.fixed_length_records(f"{directory}/*.bin", 8, 4, 4),
+        "image_folder": hr.image_folder(directory / "images"),
+        "concat": hr.concat([numbers(5), numbers(7)]),
+        "zip": hr.zip([numbers(5), numbers(7).rename(m="n")], strict=False),
+        "mix": hr.mix([numbers(5), numbers(7)], stop="all", seed=1),
+    }
+
+
+@pytest.mark.parametrize("kind", sorted(known(Path())))
+def test_what_is_known_without_reading(directory, kind):
+    pipe = known(directory)[kind]
+    for shaped in (
+        pipe,
+        pipe.batch(4),
+        pipe.skip(2).batch(3, "drop"),
+        pipe.take(6).shard(1, 4).epochs(3),
+        pipe.shuffle(window=3, seed=1).batch(5, "pad"),
+    ):
+        assert len(shaped) == shaped.count() == length(shaped)
+
+
+@pytest.mark.parametrize("kind", ["arrays", "files", "fixed", "image_folder"])
+def test_parts_of_what_is_known(directory, kind):
+    pipe = known(directory)[kind]
+    for part in pipe.split(0.6, 0.4, seed=3):
+        for shaped in (part, part.shuffle(seed=1).batch(4), part.epochs(3).batch(2)):
+            assert len(shaped) == shaped.count() == length(shaped)
+        again, _ = part.split(0.5, 0.5, seed=4)
+        assert len(again) == length(again)
+    for part in pipe.take(6).split(0.5, 0.5):
+        with pytest.raises(TypeError, match="len: how many examples split leaves is not known"):
+            len(part)
+        assert part.count() == length(part)
+
+
+def test_the_footers_of_parquet_files_are_enough(directory):
+    pa = pytest.importorskip("pyarrow")
+    pq = pytest.importorskip("pyarrow.parquet")
+    for index, count in enumerate((10, 7)):
+        pq.write_table(pa.table({"n": list(range(count))}), directory / f"{index}.parquet")
+    pipe = hr.parquet(f"{directory}/*.parquet")
+    assert len(pipe) == 17
+    assert len(pipe.batch(4)) == 5
+    train, held_out = pipe.split(0.5, 0.5)
+    assert (len(train), len(held_out)) == (length(train), length(held_out))
+
+
+@pytest.mark.parametrize("kind", ["txt", "csv", "concat"])
+def test_after_a_scan_all_is_known(directory, kind):
+    source = {
+        "txt": hr.text_lines(f"{directory}/*.txt"),
+        "csv": hr.csv(f"{directory}/*.csv", {"n": int}),
+        "concat": hr.concat([hr.text_lines(f"{directory}/{index}.txt") for index in (2, 0)]),
+    }[kind]
+    pipe = source.shuffle(seed=1).batch(4)
+    with pytest.raises(TypeError, match="is not known before it is read"):
+        len(pipe)
+    with iter(pipe) as batches:
+        next(batches)
+    assert len(pipe) == len(pipe.epochs(2)) // 2 == length(pipe) == 11
+
+
+def test_a_scan_of_other_files_tells_nothing(tmp_path):
+    (tmp_path / "a.txt").write_text("1\n2\n")
+    pipe = hr.text_lines(f"{tmp_path}/*.txt").shuffle(seed=1)
+    assert length(pipe) == len(pipe) == 2
+    (tmp_path / "b.txt").write_text("3\n")
+    with pytest.raises(TypeError, match="is not known before it is read"):
+        len(pipe)
+    assert length(pipe) == len(pipe) == 3
+
+
+def test_count_reads_what_it_must_and_says_so(directory, caplog):
+    caplog.set_level(logging.INFO, "headrace.pipeline")
+    called = []
+
+    def noted(example):
+        called.append(example)
+        return example
+
+    text = hr.text_lines(f"{directory}/*.txt")
+    kept = text.filter(lambda example: len(example["text"]) > 1)
+    assert text.map(noted).shuffle(window=3, seed=1).batch(4).epochs(2).count() == 22
+    assert "count: reading all of text_lines" in caplog.text
+    assert kept.map(noted).batch(4).count() == 8
+    assert len(called) <= 2  # To learn the components.
+    assert kept.take(9).epochs(2).count() == 18
+    assert text.batch(4).unbatch().count() == 43
+    assert text.batch(4).filter(lambda batch: len(batch["text"]) == 4).count() == 10
+
+
+def test_count_of_epochs_that_differ_counts_each(directory):
+    def drawn(example, rng):
+        return {"x": rng.random()}
+
+    pipe = numbers(40).map(drawn, seed=1).filter(lambda example: example["x"] < 0.5).epochs(3)
+    assert pipe.count() == length(pipe)
+    assert pipe.batch(3).count() == length(pipe.batch(3))
+
+
+def test_what_has_no_end_has_no_length():
+    for pipe in (numbers(5).epochs(), numbers(5).filter(lambda e: True).epochs().batch(2)):
+        with pytest.raises(TypeError, match=r"count: the pipeline has no end|len: the pipeline h"):
+            pipe.count()
+    assert len(numbers(0).epochs()) == 0
+    endless = numbers(5).epochs().take(12).batch(5)
+    assert len(endless) == length(endless) == 3
+
+
+class TestOrdinaryObjects:
+    def test_a_pipeline(self):
+        pipe = numbers(8).filter(lambda e: e["n"] < 4).cache().batch(2)
+        assert bool(pipe)
+        assert bool(numbers(0))
+        assert copy.copy(pipe) is pipe
+        assert copy.deepcopy({"train": pipe})["train"] is pipe
+        assert pipe == copy.deepcopy(pipe)
+        assert pipe != pipe.take(1)
+        for what, text in (
+            (lambda: 3 in pipe, "in: a pipeline does not look for values"),
+            (lambda: pipe[0], r"\[0\]: a pipeline gives its examples in order"),
+            (lambda: pipe[:3], r"\[slice\(None, 3, None\)\]: a pipeline gives its examples in"),
+            (lambda: reversed(pipe), "reversed: a pipeline is read from its beginning"),
+            (lambda: pipe < numbers(1), "'<' not supported between instances of 'Pipeline'"),
+            (lambda: len(pipe), "len: how many examples filter leaves is not known before it"),
+        ):
+            with pytest.raises(TypeError, match=text):
+                what()
+
+    def test_an_iteration(self):
+        batches = iter(numbers(8).batch(2))
+        assert bool(batches)
+        for what, text in (
+            (lambda: 3 in batches, "in: an iteration does not look for values"),
+            (lambda: batches[0], r"\[\]: an iteration gives what comes next"),
+            (lambda: copy.copy(batches), "has threads, and is neither copied nor pickled"),
+            (lambda: copy.deepcopy(batches), "has threads, and is neither copied nor pickled"),
+            (lambda: len(batches), "has no len"),
+            (lambda: reversed(batches), "not reversible|has no len"),
+        ):
+            with pytest.raises(TypeError, match=text):
+                what()
+        assert json.dumps([batch["n"].tolist() for batch in batches]) == (
+            "[[0, 1], [2, 3], [4, 5], [6, 7]]"
+        )
