@@ -35,6 +35,7 @@ TABLE = (
         *("errors", "os_errors", "shapes", "dtypes", "memory", "display", "extras"),
         *("alive", "blocked"),
         dtypes="errors shapes display",
+        errors="display",
         memory="errors shapes dtypes",
         os_errors="errors",
         shapes="errors",

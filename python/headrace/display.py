@@ -1,9 +1,15 @@
-"""How objects name their package in `repr`.
+"""How objects name their package in `repr`, and how texts show URLs.
 
 `headrace` is what a program sees, unless it has imported `headrace.tf1`: its users know `tf`.
 """
 
-__all__ = ["displayed_name", "set_displayed_package"]
+import re
+from typing import Final
+
+__all__ = ["displayed_name", "set_displayed_package", "without_passwords"]
+
+# As in `without_passwords` of the engine.
+_USER: Final = re.compile(r"(?<=://)[^/?#\\\s]*@")
 
 _package: str | None = None
 
@@ -17,3 +23,8 @@ def set_displayed_package(name: str | None) -> None:
 def displayed_name(module: str, name: str) -> str:
     """Returns the dotted name that `repr` shows for something of a module of headrace."""
     return f"{_package or module}.{name}"
+
+
+def without_passwords(text: str) -> str:
+    """Returns a text without users and passwords of URLs in it, as in `https://***@host/name`."""
+    return _USER.sub("***@", text) if "://" in text else text

@@ -10,6 +10,8 @@ Source: `tf.errors` of TensorFlow 1.15; the codes are those of `google.rpc.Code`
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final, Protocol
 
+from headrace.display import without_passwords
+
 __all__ = [
     "ABORTED",
     "ALREADY_EXISTS",
@@ -109,6 +111,7 @@ class OpError(Exception):
         message: str,
         error_code: int = UNKNOWN,
     ) -> None:
+        message = without_passwords(message)
         super().__init__(node_def, op, message, error_code)
         self._node_def = node_def
         self._op = op
@@ -153,7 +156,7 @@ class _CodedError(OpError):
 
     def __init__(self, node_def: NamedNode | None, op: NamedNode | None, message: str) -> None:
         super().__init__(node_def, op, message, self._code)
-        self.args = (node_def, op, message)
+        self.args = (node_def, op, self._message)
 
 
 class CancelledError(_CodedError):

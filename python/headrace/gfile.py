@@ -83,8 +83,12 @@ class GFile:
         self._failure: errors.OpError | None = None
 
     def size(self) -> int:
-        """Returns the size of the file in bytes."""
-        return storage.status(self.name).length
+        """Returns the size of the file in bytes.
+
+        Raises:
+            FailedPreconditionError: If the server of the file does not say.
+        """
+        return Stat(self.name).length
 
     def read(self, n: int = -1) -> Any:
         """Returns the next `n` bytes, or all that are left, as bytes or text.
@@ -94,7 +98,8 @@ class GFile:
         """
         with os_errors(self.name):
             reader = self._reading()
-            num_left = storage.size_of(reader)
+            size = storage.known_size_of(reader)
+            num_left = max(n, 0) if size is None else size
             check_bytes(num_left if n < 0 else min(n, num_left), self.name)
             return self._as_given(_read(reader, n) if n > _CHUNK_BYTES else reader.read(max(n, -1)))
 
@@ -279,9 +284,12 @@ def Stat(filename: _Path) -> FileStatistics:
     """Returns the metadata of a file or directory.
 
     Raises:
+        FailedPreconditionError: If the server of the file does not say how long it is.
         NotFoundError: If there is none of that name.
     """
     found = storage.status(os.fsdecode(filename))
+    if found.length < 0:
+        raise storage.unknown_size(found.path)
     return FileStatistics(found.length, found.modified_ns, found.is_directory)
 
 

@@ -8,6 +8,7 @@ comes before one counts as a directory. With plain HTTP, names cannot be listed.
 import io
 import os
 import re
+import secrets
 import shutil
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -18,7 +19,7 @@ from urllib.parse import unquote
 
 from headrace import engine
 from headrace.atomic_file import replacing
-from headrace.errors import NotFoundError
+from headrace.errors import FailedPreconditionError, NotFoundError
 from headrace.os_errors import os_errors
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ __all__ = [
     "has_pattern",
     "is_directory",
     "is_remote",
+    "known_size_of",
+    "link",
     "local_path",
     "matching",
     "open_file",
@@ -42,11 +45,14 @@ __all__ = [
     "sizes",
     "status",
     "statuses",
+    "unknown_size",
 ]
 
 _URL: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://")
 _WITHOUT_LISTS: Final = ("http", "https")
 _CHUNK_BYTES: Final = 1 << 20
+# A temporary name begins with so many letters of the name: a name has at most 255 bytes.
+_TEMPORARY_LETTERS: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +61,7 @@ class Entry:
 
     Attributes:
         path: Its path or URL.
-        length: How many bytes it has; of a remote directory 0.
+        length: How many bytes it has; of a remote directory 0, and -1 if the server does not say.
         modified_ns: When it was changed, in nanoseconds since 1970; 0 if nobody knows.
         is_directory: Whether it is a directory.
     """
@@ -99,9 +105,30 @@ def open_file(path: str) -> IO[bytes]:
 
 
 def size_of(file: IO[bytes]) -> int:
-    """Returns how many bytes a file has that `open_file` has opened."""
+    """Returns how many bytes a file has that `open_file` has opened.
+
+    Raises:
+        FailedPreconditionError: If the server does not say.
+    """
+    size = known_size_of(file)
+    if size is None:
+        raise unknown_size(file.name)
+    return size
+
+
+def known_size_of(file: IO[bytes]) -> int | None:
+    """Returns how many bytes an open file has; None if the server does not say."""
     raw = getattr(file, "raw", None)
     return raw.size if isinstance(raw, _RemoteReader) else os.fstat(file.fileno()).st_size
+
+
+def unknown_size(url: str) -> FailedPreconditionError:
+    """Returns the error for a file whose size is needed and which the server does not say."""
+    text = (
+        f"{url}: the server does not say how long the file is: its answer has no Content-Length. "
+        "Copy the file to this machine."
+    )
+    return FailedPreconditionError(None, None, text)
 
 
 def status(path: str) -> Entry:
@@ -217,6 +244,35 @@ def copy(source: str, target: str) -> None:
         shutil.copyfileobj(reader, writer, _CHUNK_BYTES)
 
 
+def link(source: str, path: str) -> None:
+    """Gives a file another name as well, atomically. A file that has this name is replaced.
+
+    Where a storage has no such names, the other file is a copy.
+
+    Raises:
+        OpError: If that is not possible.
+    """
+    if is_remote(path):
+        copy(source, path)
+        return
+    # The file that the name leads to is replaced, and links to it stay.
+    source, target = local_path(source), os.path.realpath(local_path(path))
+    directory, name = os.path.split(target)
+    temporary = os.path.join(directory, f".{name[:_TEMPORARY_LETTERS]}.tmp{secrets.token_hex(8)}")
+    try:
+        os.link(source, temporary)
+    except OSError:
+        # Not every file system has such names.
+        copy(source, target)
+        return
+    with os_errors(path):
+        try:
+            os.replace(temporary, target)
+        except OSError:
+            os.unlink(temporary)
+            raise
+
+
 def _storage(path: str) -> str:
     """Returns what all URLs of a bucket begin with."""
     return "/".join(path.split("/", 3)[:3])
@@ -264,7 +320,8 @@ class _RemoteReader(io.RawIOBase):
     def __init__(self, url: str) -> None:
         with _op_errors():
             self._file = engine.RemoteFile(os.fsencode(url))
-        self.size = self._file.size
+        is_known = self._file.seekable or self._file.size > 0
+        self.size: int | None = self._file.size if is_known else None
         self.name = url
         self._place = 0
 
@@ -288,7 +345,8 @@ class _RemoteReader(io.RawIOBase):
                 f"{self.name}: the server gives only whole files, so no other place can be read. "
                 "Copy the file to this machine."
             )
-        place = {os.SEEK_SET: 0, os.SEEK_CUR: self._place, os.SEEK_END: self.size}[whence] + offset
+        size = self.size or 0
+        place = {os.SEEK_SET: 0, os.SEEK_CUR: self._place, os.SEEK_END: size}[whence] + offset
         if place < 0:
             raise ValueError(f"{self.name}: cannot go to byte {place}. Give one from 0 on.")
         with _op_errors():

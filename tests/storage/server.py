@@ -36,6 +36,12 @@ class Server:
         has_ranges: Whether parts of files are given.
         has_tags: Whether files have ETags.
         has_times: Whether it says when they were written.
+        has_lengths: Whether it says how long they are; otherwise they come in chunks.
+        redirects: Other URLs for paths.
+        redirect_bytes: How long the body of such an answer is.
+        passwords: What the header `Authorization` has to be for paths.
+        is_list_endless: Whether listings have no end.
+        headers: The headers of each request so far, with its path.
         max_listed: How many names S3's protocol lists at once.
     """
 
@@ -46,6 +52,12 @@ class Server:
         self.has_ranges = True
         self.has_tags = True
         self.has_times = True
+        self.has_lengths = True
+        self.redirects: dict[str, str] = {}
+        self.redirect_bytes = 0
+        self.passwords: dict[str, str] = {}
+        self.is_list_endless = False
+        self.headers: list[tuple[str, dict[str, str]]] = []
         self.max_listed = 1000
         self.lock = threading.Lock()
         self.asked = threading.Event()
@@ -177,6 +189,8 @@ class Handler(BaseHTTPRequestHandler):
         wanted = self.headers.get("Range") or self.headers.get("x-ms-range")
         with self.owner.lock:
             self.owner.requests.append((self.command, self.path, wanted))
+            headers = {name.lower(): value for name, value in self.headers.items()}
+            self.owner.headers.append((self.path, headers))
         self.owner.asked.set()
 
     def _name(self) -> str:
@@ -184,6 +198,8 @@ class Handler(BaseHTTPRequestHandler):
         return name.removeprefix(f"{AZURE_ACCOUNT}/")
 
     def _file(self, with_body: bool) -> None:
+        if self._is_refused():
+            return
         data = self.owner.files.get(self._name())
         if data is None:
             self.empty(HTTPStatus.NOT_FOUND)
@@ -210,15 +226,61 @@ class Handler(BaseHTTPRequestHandler):
         if fault is not None:
             fault(self, body)
             return
-        self.begin()
+        if with_body and not self.owner.has_lengths:
+            chunked()(self, body)
+            return
+        self.begin(has_length=self.owner.has_lengths)
         if with_body:
             self.wfile.write(body)
 
-    def begin(self) -> None:
-        """Sends the header of the answer to a request for a file."""
+    def _is_refused(self) -> bool:
+        """Answers a request for a file that is elsewhere, or that needs another password."""
+        target = self.owner.redirects.get(self._name())
+        password = self.owner.passwords.get(self._name())
+        if target is not None:
+            self._redirect(target)
+        elif password not in (None, self.headers.get("Authorization")):
+            self.empty(HTTPStatus.UNAUTHORIZED)
+        else:
+            return False
+        return True
+
+    def _redirect(self, target: str) -> None:
+        self.send_response(HTTPStatus.FOUND)
+        self.send_header("Location", target)
+        self.send_header("Content-Length", str(self.owner.redirect_bytes))
+        self.end_headers()
+        self.flood(self.owner.redirect_bytes)
+
+    def flood(self, num_bytes: int, is_chunked: bool = False, start: bytes = b"") -> None:
+        """Sends a body, until the other side has had enough."""
+        block = bytes(1 << 20)
+        sent = 0
+        while sent < num_bytes:
+            data = (start + block)[: num_bytes - sent]
+            start = b""
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(data), data) if is_chunked else data)
+            sent += len(data)
+        if is_chunked:
+            self.wfile.write(b"0\r\n\r\n")
+        self.wfile.flush()
+
+    def begin(
+        self, extra_bytes: int = 0, is_chunked: bool = False, has_length: bool = True
+    ) -> None:
+        """Sends the header of the answer to a request for a file.
+
+        Args:
+            extra_bytes: How many bytes more than in its range the body has.
+            is_chunked: Whether the body comes in chunks.
+            has_length: Whether the header says how long the body is, if not in chunks.
+        """
         status, length, data, start = self._answer
         self.send_response(status)
-        self.send_header("Content-Length", str(length))
+        if is_chunked:
+            self.send_header("Transfer-Encoding", "chunked")
+        elif has_length:
+            self.send_header("Content-Length", str(length + extra_bytes))
         if self.owner.has_times:
             self.send_header("Last-Modified", _TIME)
         self.send_header("x-ms-blob-type", "BlockBlob")
@@ -229,6 +291,12 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def _list(self, query: dict[str, list[str]]) -> None:
+        if self.owner.is_list_endless:
+            self.send_response(HTTPStatus.OK)
+            self.send_header("Transfer-Encoding", "chunked")
+            self.end_headers()
+            self.flood(1 << 36, is_chunked=True, start=b"<ListBucketResult>")
+            return
         files, directories = self._found(query)
         found = [
             f"<Contents><Key>{escape(key)}</Key><Size>{len(data)}</Size>"
@@ -297,6 +365,58 @@ def answers(status: HTTPStatus) -> Fault:
         handler.empty(status)
 
     return fault
+
+
+def floods(
+    status: HTTPStatus, num_bytes: int, is_chunked: bool = False, start: bytes = b""
+) -> Fault:
+    """The server refuses, at length."""
+
+    def fault(handler: Handler, body: bytes) -> None:
+        handler.send_response(status)
+        if is_chunked:
+            handler.send_header("Transfer-Encoding", "chunked")
+        else:
+            handler.send_header("Content-Length", str(num_bytes))
+        handler.end_headers()
+        handler.flood(num_bytes, is_chunked, start)
+
+    return fault
+
+
+def longer(extra_bytes: int, is_chunked: bool = False) -> Fault:
+    """More bytes come than were asked for."""
+
+    def fault(handler: Handler, body: bytes) -> None:
+        handler.begin(extra_bytes, is_chunked)
+        handler.flood(len(body) + extra_bytes, is_chunked, start=body)
+
+    return fault
+
+
+def chunked(broken_at: int | None = None) -> Fault:
+    """The body comes in chunks, up to a byte at which the connection breaks."""
+
+    def fault(handler: Handler, body: bytes) -> None:
+        handler.begin(is_chunked=True)
+        handler.flood(len(body), is_chunked=True, start=body)
+
+    def broken(handler: Handler, body: bytes) -> None:
+        handler.begin(is_chunked=True)
+        assert broken_at is not None
+        handler.wfile.write(b"%x\r\n%b" % (len(body), body[:broken_at]))
+        handler.wfile.flush()
+        handler.close_connection = True
+
+    return fault if broken_at is None else broken
+
+
+def until_closed(handler: Handler, body: bytes) -> None:
+    """The end of the connection is the end of the body."""
+    handler.begin(has_length=False)
+    handler.wfile.write(body)
+    handler.wfile.flush()
+    handler.close_connection = True
 
 
 def reset(handler: Handler, body: bytes) -> None:

@@ -11,11 +11,16 @@ use pyo3::types::PyBytes;
 use std::io::{Read, Seek, SeekFrom};
 use std::sync::{Mutex, PoisonError};
 
-/// A remote file: its URL, how many bytes it has, when it was written in nanoseconds since 1970, whether it is a directory.
-type Found = (String, u64, u64, bool);
+/// What is read at once of a file of which nobody knows how long it is.
+const PART_BYTES: usize = 1 << 20;
+
+/// A remote file: its URL, how many bytes it has or -1 if the server does not say, when it was written in nanoseconds since 1970, whether it is a directory.
+type Found = (String, i64, u64, bool);
 
 fn found(entry: Entry) -> Found {
-    (entry.url, entry.len, entry.modified_ns, entry.is_directory)
+    // What no file can have stands for a length that nobody knows.
+    let len = i64::try_from(entry.len).unwrap_or(-1);
+    (entry.url, len, entry.modified_ns, entry.is_directory)
 }
 
 /// What the storages have of these URLs, None where there is no file.
@@ -53,7 +58,7 @@ pub fn remote_copy(py: Python<'_>, source: String, target: String) -> PyResult<(
 #[pyclass(frozen, module = "headrace._native")]
 pub struct RemoteFile {
     name: FileName,
-    /// How many bytes it has.
+    /// How many bytes it has; 0 if the server does not say.
     #[pyo3(get)]
     size: u64,
     /// Whether it can be read from any place.
@@ -74,7 +79,9 @@ impl RemoteFile {
     /// Up to `count` bytes, fewer at the end.
     fn read<'py>(&self, py: Python<'py>, count: usize) -> PyResult<Bound<'py, PyBytes>> {
         let read = || {
-            let count = count.min(usize::try_from(self.size).unwrap_or(usize::MAX));
+            let is_known = self.seekable || self.size > 0;
+            let most = if is_known { usize::try_from(self.size).unwrap_or(usize::MAX) } else { PART_BYTES };
+            let count = count.min(most);
             let mut bytes = allocate::room(count).map_err(|refusal| refusal.at(self.name.text()))?;
             let mut input = self.input.lock().unwrap_or_else(PoisonError::into_inner);
             let read = input.by_ref().take(count as u64).read_to_end(&mut bytes);

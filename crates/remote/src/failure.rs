@@ -1,7 +1,8 @@
 //! What went wrong, in words that help.
 
+use crate::redirects::Fault;
 use headrace_engine::error::{Code, Error};
-use headrace_engine::files::storage::changed;
+use headrace_engine::files::storage::{changed, without_passwords};
 use object_store::Error as Failure;
 use std::error::Error as _;
 
@@ -12,6 +13,9 @@ pub fn failed(failure: &Failure) -> Error {
     {
         let text = "the server gives whole files only, so its records cannot be reached one by one";
         return Error::unimplemented(text).with_remedy("Use shuffle(window=...), or copy the file to this machine.");
+    }
+    if let Some(fault) = fault(failure) {
+        return at_fault(fault);
     }
     let error = match failure {
         Failure::NotFound { .. } => {
@@ -29,6 +33,7 @@ pub fn failed(failure: &Failure) -> Error {
         _ => Code::Unavailable,
     };
     let text = without_markup(&chain(failure));
+    let text = without_passwords(&text);
     if text.contains("NoSuchBucket") {
         return Error::new(Code::NotFound, "there is no such bucket. Check its name and the endpoint.");
     }
@@ -45,6 +50,24 @@ pub fn failed(failure: &Failure) -> Error {
         Code::Unavailable => error.with_remedy("Check the network and the endpoint, and try again."),
         _ => error,
     }
+}
+
+/// The error for a server that does what it must not do. Nothing is gained by asking it again.
+pub fn at_fault(fault: &Fault) -> Error {
+    let remedy =
+        "This is a fault of the server, or of a proxy before it. Copy the file to this machine, or use another server.";
+    Error::new(Code::FailedPrecondition, fault.to_string()).with_remedy(remedy)
+}
+
+fn fault(failure: &Failure) -> Option<&Fault> {
+    let mut cause = failure.source();
+    while let Some(error) = cause {
+        if let Some(fault) = error.downcast_ref() {
+            return Some(fault);
+        }
+        cause = error.source();
+    }
+    None
 }
 
 /// Says what an answer in XML says in two words: its code and its message.

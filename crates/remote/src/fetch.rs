@@ -1,12 +1,13 @@
 //! Requests: a part of a file, which is taken up where it broke off, and a whole one that is uploaded.
 
-use crate::failure::failed;
+use crate::answers::oversent;
+use crate::failure::{at_fault, failed};
 use crate::file::{File, broken};
 use crate::store::{self, backoff, retries};
 use bytes::Bytes;
 use futures_util::StreamExt;
 use futures_util::stream::{self, TryStreamExt};
-use headrace_engine::error::{Code, Error, Result};
+use headrace_engine::error::{Error, Result};
 use headrace_engine::tensor::allocate;
 use object_store::{GetRange, ObjectStoreExt, PutPayload, WriteMultipart};
 use std::ops::Range;
@@ -66,15 +67,24 @@ async fn receive(file: &File, range: Range<u64>, bytes: &mut Vec<u8>) -> Result<
     let mut body = answer.into_stream();
     while let Some(chunk) = body.next().await {
         match chunk {
-            Ok(chunk) => bytes.extend_from_slice(&chunk),
+            Ok(chunk) => add(bytes, &chunk, before, wanted)?,
             Err(error) => return Ok(Some(failed(&error).message().to_owned())),
         }
     }
     match (bytes.len() - before) as u64 {
-        count if count == wanted => Ok(None),
         count if count < wanted => Ok(Some(format!("{count} of {wanted} bytes came"))),
-        _ => Err(Error::new(Code::Unavailable, "the server sent more bytes than were asked for. Check the server.")),
+        _ => Ok(None),
     }
+}
+
+/// Adds bytes to those of a range of `wanted` bytes, which begin at place `start` of `bytes`.
+pub fn add(bytes: &mut Vec<u8>, chunk: &[u8], start: usize, wanted: u64) -> Result<()> {
+    let count = (bytes.len() - start + chunk.len()) as u64;
+    if count > wanted {
+        return Err(at_fault(&oversent(count, wanted)));
+    }
+    bytes.extend_from_slice(chunk);
+    Ok(())
 }
 
 /// Room for so many bytes.

@@ -1,5 +1,6 @@
 //! A remote file: what is known of it, and whether it is still that.
 
+use crate::answers::UNKNOWN_SIZE;
 use crate::cache::Kept;
 use crate::failure::failed;
 use crate::store;
@@ -15,6 +16,7 @@ use std::time::SystemTime;
 pub struct File {
     pub store: Arc<dyn ObjectStore>,
     pub path: Path,
+    /// How many bytes it has; [`UNKNOWN_SIZE`] if the server does not say.
     pub size: u64,
     pub version: Option<Version>,
     /// Whether the server gives parts of it.
@@ -44,11 +46,13 @@ impl File {
     ) -> Self {
         let version = version(meta);
         let kept = Kept::of(url, meta.size, version.as_ref(), cache);
-        Self { store, path, size: meta.size, version, has_ranges: true, kept }
+        let has_ranges = meta.size != UNKNOWN_SIZE;
+        Self { store, path, size: meta.size, version, has_ranges, kept }
     }
 
     pub fn status(&self) -> Status {
-        Status { len: self.size, is_regular: self.has_ranges, version: self.version.clone() }
+        let len = if self.size == UNKNOWN_SIZE { 0 } else { self.size };
+        Status { len, is_regular: self.has_ranges, version: self.version.clone() }
     }
 
     /// What a request says, so that the storage does not give another content.

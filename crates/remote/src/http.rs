@@ -3,15 +3,17 @@
 //! `object_store` brings a connector of its own, which links HTTP/2 as well: a tenth of a megabyte of each wheel that no
 //! storage needs, since parts of a file are asked for over several connections.
 
+use crate::answers::{Asked, bounded};
+use crate::redirects::execute;
 use futures_util::future::BoxFuture;
-use http_body_util::BodyExt;
 use object_store::ClientConfigKey::{AllowHttp, ConnectTimeout, ReadTimeout};
 use object_store::client::{
-    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpResponseBody, HttpService,
+    HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse, HttpService,
 };
 use object_store::{ClientConfigKey, ClientOptions, Error, Result};
+use reqwest::Client;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
-use reqwest::{Body, Client, Request, Url};
+use reqwest::redirect::Policy;
 use std::error::Error as Cause;
 use std::io;
 use std::net::SocketAddr;
@@ -30,6 +32,9 @@ impl HttpConnector for Connector {
     fn connect(&self, options: &ClientOptions) -> Result<HttpClient> {
         let mut builder = Client::builder()
             .user_agent(USER_AGENT)
+            // `execute` follows them.
+            .redirect(Policy::none())
+            .referer(false)
             .dns_resolver(Arc::new(InTurn::default()))
             .https_only(options.get_config_value(&AllowHttp).as_deref() != Some("true"));
         if let Some(timeout) = duration(options, &ConnectTimeout)? {
@@ -63,25 +68,15 @@ impl HttpService for Service {
         Self: 'b,
     {
         Box::pin(async move {
-            let (parts, body) = request.into_parts();
-            let url =
-                Url::parse(&parts.uri.to_string()).map_err(|error| HttpError::new(HttpErrorKind::Unknown, error))?;
-            let mut request = Request::new(parts.method, url);
-            *request.headers_mut() = parts.headers;
-            *request.body_mut() = Some(match body.as_bytes() {
-                // These are sent again where the server redirects the request.
-                Some(bytes) => bytes.clone().into(),
-                None => Body::wrap(body),
-            });
-            let response: http::Response<Body> = self.0.execute(request).await.map_err(told)?.into();
-            Ok(response.map(|body| HttpResponseBody::new(body.map_err(told))))
+            let asked = Asked::by(&request);
+            bounded(execute(&self.0, request).await?, asked).await
         })
     }
 }
 
 /// Says whether a request that failed may be made again. The URL is left out: whoever reports the error adds it, unless it
 /// holds a secret.
-fn told(error: reqwest::Error) -> HttpError {
+pub fn told(error: reqwest::Error) -> HttpError {
     let kind = match &error {
         error if error.is_timeout() => HttpErrorKind::Timeout,
         error if error.is_connect() => HttpErrorKind::Connect,

@@ -3,6 +3,7 @@
 //! Requests are made by one thread of their own, which is started by the first of them. Whoever needs an answer waits for it
 //! on its own thread, and that wait ends with its run.
 
+mod answers;
 mod cache;
 mod failure;
 mod fetch;
@@ -11,6 +12,7 @@ mod http;
 mod listing;
 mod parts;
 mod profile;
+mod redirects;
 mod runtime;
 mod store;
 mod stream;

@@ -5,6 +5,7 @@ use crate::runtime;
 use crate::store::{self, can_list};
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use headrace_engine::error::{Code, Error, Result};
+use headrace_engine::files::storage::without_passwords;
 use headrace_engine::order;
 use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt};
@@ -19,7 +20,7 @@ const MAX_REQUESTS: usize = 64;
 pub struct Entry {
     /// Its URL.
     pub url: String,
-    /// How many bytes it has; 0 for a directory.
+    /// How many bytes it has; 0 for a directory, [`UNKNOWN_SIZE`] if the server does not say.
     pub len: u64,
     /// When it was written, in nanoseconds since 1970; 0 for a directory, or if the server does not say.
     pub modified_ns: u64,
@@ -29,7 +30,8 @@ pub struct Entry {
 
 /// Files of these names, `None` where there is none. Asks for all of them at the same time.
 pub fn statuses(urls: Vec<String>) -> Result<Vec<Option<Entry>>> {
-    let what = format!("looking for {} files, such as {}", urls.len(), urls.first().map_or("none", String::as_str));
+    let first = without_passwords(urls.first().map_or("none", String::as_str));
+    let what = format!("looking for {} files, such as {first}", urls.len());
     runtime::wait(what, async move {
         let looks = urls.into_iter().map(|url| async move {
             match look(&url).await {
@@ -43,34 +45,34 @@ pub fn statuses(urls: Vec<String>) -> Result<Vec<Option<Entry>>> {
 
 async fn look(url: &str) -> Result<Entry> {
     let (store, path) = find(url)?;
-    let meta = store.head(&path).await.map_err(|error| failed(&error).named(url))?;
+    let meta = store.head(&path).await.map_err(|error| failed(&error).named(&without_passwords(url)))?;
     Ok(entry(url.to_owned(), &meta))
 }
 
 /// Whether there is a directory of that name: any file whose name begins with it and a slash. Asks for no more than the first names.
 pub fn is_directory(url: String) -> Result<bool> {
-    if !can_list(&url).map_err(|error| error.named(&url))? {
+    if !can_list(&url).map_err(|error| error.named(&without_passwords(&url)))? {
         return Ok(false);
     }
-    let what = format!("looking for files in {url}");
+    let what = format!("looking for files in {}", without_passwords(&url));
     runtime::wait(what, async move {
         let (store, path) = find(&url)?;
         let first = store.list(Some(&path)).next().await.transpose();
-        first.map(|meta| meta.is_some()).map_err(|error| failed(&error).named(&url))
+        first.map(|meta| meta.is_some()).map_err(|error| failed(&error).named(&without_passwords(&url)))
     })
 }
 
 /// What is in a directory, in the order of the names; with `is_deep`, all files below it and no directories. None if there is
 /// nothing.
 pub fn list(url: String, is_deep: bool) -> Result<Vec<Entry>> {
-    if !can_list(&url).map_err(|error| error.named(&url))? {
+    if !can_list(&url).map_err(|error| error.named(&without_passwords(&url)))? {
         let text = "an HTTP server gives no list of its files. Name each file.";
-        return Err(Error::unimplemented(text).named(&url));
+        return Err(Error::unimplemented(text).named(&without_passwords(&url)));
     }
     let what = format!("listing {url}");
     runtime::wait(what, async move {
         let (store, path) = find(&url)?;
-        let failed = |error| failed(&error).named(&url);
+        let failed = |error| failed(&error).named(&without_passwords(&url));
         let root = root(&url);
         let of = |meta: &ObjectMeta| entry(format!("{root}/{}", meta.location), meta);
         let mut entries: Vec<_> = if is_deep {
@@ -89,7 +91,7 @@ pub fn list(url: String, is_deep: bool) -> Result<Vec<Entry>> {
 }
 
 fn find(url: &str) -> Result<(Arc<dyn ObjectStore>, Path)> {
-    store::find(url).map_err(|error| error.named(url))
+    store::find(url).map_err(|error| error.named(&without_passwords(url)))
 }
 
 /// What all URLs of a storage begin with: scheme and bucket.
@@ -100,12 +102,12 @@ fn root(url: &str) -> &str {
 
 /// Removes a file.
 pub fn remove(url: String) -> Result<()> {
-    let what = format!("removing {url}");
+    let what = format!("removing {}", without_passwords(&url));
     runtime::wait(what, async move {
         let (store, path) = find(&url)?;
         // Storages do not say whether there was one.
         look(&url).await?;
-        store.delete(&path).await.map_err(|error| failed(&error).named(&url))
+        store.delete(&path).await.map_err(|error| failed(&error).named(&without_passwords(&url)))
     })
 }
 
@@ -114,7 +116,7 @@ pub fn copy(from: String, to: String) -> Result<()> {
     let what = format!("copying {from} to {to}");
     runtime::wait(what, async move {
         let ((store, source), (_, target)) = (find(&from)?, find(&to)?);
-        store.copy(&source, &target).await.map_err(|error| failed(&error).named(&from))
+        store.copy(&source, &target).await.map_err(|error| failed(&error).named(&without_passwords(&from)))
     })
 }
 

@@ -6,7 +6,7 @@ use crate::runtime::Task;
 use bytes::Bytes;
 use futures_util::stream::{self, StreamExt, TryStreamExt};
 use headrace_engine::error::Result;
-use headrace_engine::files::storage::{Cache, Coming, Opening, Parts, Status, as_io};
+use headrace_engine::files::storage::{Cache, Coming, Opening, Parts, Status, as_io, without_passwords};
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub struct Begun(Task<File>);
 impl Begun {
     pub fn new(url: &str, cache: Option<&Arc<Cache>>, known: Option<&Status>) -> Self {
         let (url, cache, known) = (url.to_owned(), cache.cloned(), known.cloned());
-        let what = format!("opening {url}");
+        let what = format!("opening {}", without_passwords(&url));
         Self(Task::start(what, async move { File::look_up(&url, cache.as_ref(), known.as_ref()).await }))
     }
 }

@@ -1,5 +1,6 @@
 //! A file from its beginning to its end, of which parts are asked for before they are wanted.
 
+use crate::answers::{UNKNOWN_SIZE, WholeFile};
 use crate::failure::failed;
 use crate::fetch;
 use crate::file::{File, broken};
@@ -9,7 +10,8 @@ use bytes::{Buf, Bytes};
 use futures_util::StreamExt;
 use futures_util::stream::BoxStream;
 use headrace_engine::error::{Error, Result};
-use headrace_engine::files::storage::{Ahead, Opening, Status, Stream, as_io};
+use headrace_engine::files::storage::{Ahead, Opening, Status, Stream, as_io, changed, without_passwords};
+use headrace_engine::tensor::allocate;
 use object_store::{GetOptions, GetRange, ObjectStore, ObjectStoreExt};
 use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom};
@@ -66,7 +68,7 @@ enum Opened {
 impl Begun {
     pub fn new(url: &str, ahead: &Ahead) -> Self {
         let (url, given, ahead) = (url.to_owned(), ahead.clone(), Parts::of(ahead));
-        let what = format!("opening {url}");
+        let what = format!("opening {}", without_passwords(&url));
         Self { task: Task::start(what, async move { open(&url, &given, ahead).await }), ahead }
     }
 }
@@ -94,7 +96,11 @@ impl Opening<Box<dyn Stream>> for Begun {
 async fn open(url: &str, ahead: &Ahead, parts: Parts) -> Result<Opened> {
     let part_bytes = parts.part_bytes;
     if ahead.cache.is_some() {
-        let file = Arc::new(File::look_up(url, ahead.cache.as_ref(), None).await?);
+        let file = File::look_up(url, ahead.cache.as_ref(), None).await?;
+        if !file.has_ranges {
+            return Body::open(file.store, file.path, url).await.map(Opened::Whole);
+        }
+        let file = Arc::new(file);
         let mut ranges = Ranges::new(Arc::clone(&file), part_bytes, parts);
         ranges.current = fetch::range(&file, 0..part_bytes.min(file.size)).await?;
         return Ok(Opened::Ranges(ranges));
@@ -121,7 +127,7 @@ async fn open(url: &str, ahead: &Ahead, parts: Parts) -> Result<Opened> {
     let mut body = answer.into_stream();
     // If it breaks off, the rest is asked for below.
     while let Some(Ok(chunk)) = body.next().await {
-        first.extend_from_slice(&chunk);
+        fetch::add(&mut first, &chunk, 0, end)?;
     }
     if (first.len() as u64) < end {
         let rest = fetch::part(&file, first.len() as u64..end).await?;
@@ -245,14 +251,15 @@ struct Body {
     chunks: BoxStream<'static, object_store::Result<Bytes>>,
     /// How many bytes were taken of it.
     at: u64,
+    has_ended: bool,
     failures: usize,
 }
 
 impl Body {
     async fn open(store: Arc<dyn ObjectStore>, path: object_store::path::Path, url: &str) -> Result<Self> {
-        let answer = store.get(&path).await.map_err(|error| failed(&error))?;
+        let answer = store.get_opts(&path, whole()).await.map_err(|error| failed(&error))?;
         let file = File { has_ranges: false, ..File::new((store, path), &answer.meta, url, None) };
-        Ok(Self { file, chunks: answer.into_stream(), at: 0, failures: 0 })
+        Ok(Self { file, chunks: answer.into_stream(), at: 0, has_ended: false, failures: 0 })
     }
 
     /// Asks for about so many bytes more.
@@ -264,14 +271,20 @@ impl Body {
     /// About so many bytes more, none at the end.
     async fn next(mut self, num_bytes: u64) -> Result<(Bytes, Self)> {
         let mut bytes = fetch::room(num_bytes.min(self.file.size - self.at))?;
-        while (bytes.len() as u64) < num_bytes && self.at < self.file.size {
+        while (bytes.len() as u64) < num_bytes && !self.has_ended && self.at < self.file.size {
             let why = match self.chunks.next().await {
                 Some(Ok(chunk)) => {
                     self.at += chunk.len() as u64;
+                    allocate::grow(&mut bytes, chunk.len()).map_err(|refusal| refusal.at("a part of a file"))?;
                     bytes.extend_from_slice(&chunk);
                     continue;
                 }
                 Some(Err(error)) => failed(&error).message().to_owned(),
+                // The last of its chunks says so.
+                None if self.file.size == UNKNOWN_SIZE => {
+                    self.has_ended = true;
+                    continue;
+                }
                 None => format!("{} of {} bytes came", self.at, self.file.size),
             };
             self.resume(&why).await?;
@@ -286,12 +299,18 @@ impl Body {
             return Err(broken(self.failures, why));
         }
         tokio::time::sleep(backoff(self.failures)).await;
-        let answer = self.file.store.get(&self.file.path).await.map_err(|error| failed(&error))?;
+        let answer = self.file.store.get_opts(&self.file.path, whole()).await.map_err(|error| failed(&error))?;
         self.file.check(&answer.meta)?;
         let mut chunks = answer.into_stream();
         let mut missing = self.at;
         while missing > 0 {
-            let Some(Ok(mut chunk)) = chunks.next().await else { break };
+            let mut chunk = match chunks.next().await {
+                Some(Ok(chunk)) => chunk,
+                None if self.file.size == UNKNOWN_SIZE => {
+                    return Err(changed(format_args!("it has fewer than the {} bytes that were read", self.at)));
+                }
+                _ => break,
+            };
             let known = missing.min(chunk.len() as u64);
             missing -= known;
             chunk.advance(known as usize);
@@ -304,10 +323,21 @@ impl Body {
         // If it broke off again before the place, the next chunk is an error and leads here again.
         self.chunks = match missing {
             0 => chunks,
-            _ => futures_util::stream::empty().boxed(),
+            _ => futures_util::stream::once(async { Err(cut_short()) }).boxed(),
         };
         Ok(())
     }
+}
+
+/// Marks a request for the whole file.
+fn whole() -> GetOptions {
+    let mut options = GetOptions::default();
+    options.extensions.insert(WholeFile);
+    options
+}
+
+fn cut_short() -> object_store::Error {
+    object_store::Error::Generic { store: "HTTP", source: "the connection broke off again".into() }
 }
 
 /// A file that is read once, from its beginning to its end.
@@ -335,6 +365,10 @@ impl Read for Whole {
         if self.current.is_empty() {
             let (bytes, body) = self.coming.wait().map_err(as_io)?;
             self.current = bytes;
+            // Nothing comes at the end of a file of which nobody knows the length.
+            if self.current.is_empty() {
+                self.file_size = self.at;
+            }
             self.coming = body.begin_next(self.part_bytes);
         }
         let count = self.current.len().min(buffer.len());

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from headrace import engine
+from headrace.display import without_passwords
 from headrace.errors import SkippedExamples
 from headrace.pipeline.stages import SkipErrors
 
@@ -231,7 +232,7 @@ class Report:
 
 
 def _skipped(failure: engine.Failure, stage: str) -> Skipped:
-    file = None if failure.file is None else os.fsdecode(failure.file)
+    file = None if failure.file is None else without_passwords(os.fsdecode(failure.file))
     reason = failure.reason
     if failure.ends_file:
         reason = f"{reason.rstrip('.')}. What follows in the file was not read."

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, TypeAlias, cast
 import numpy.typing as npt
 
 from headrace import engine
+from headrace.display import without_passwords
 from headrace.pipeline.elements import ElementType, Feature, Ragged, Spec, array_type
 from headrace.pipeline.native import Use
 
@@ -75,7 +76,7 @@ class Stage:
             for item in fields(cast("Any", self))
             if item.repr and (value := getattr(self, item.name)) != item.default
         ]
-        return f"{self.name}({', '.join(shown)})"
+        return without_passwords(f"{self.name}({', '.join(shown)})")
 
 
 @dataclass(frozen=True)

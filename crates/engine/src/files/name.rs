@@ -24,20 +24,21 @@ enum Place {
     Local,
     /// On this machine; the name is a URL with this path.
     At(Arc<Path>),
-    /// Elsewhere; the name is a URL.
-    Remote,
+    /// Elsewhere; the name is this URL.
+    Remote(Arc<str>),
 }
 
 impl FileName {
     /// A name of these bytes.
     pub fn new(bytes: impl Into<Bytes>) -> Self {
         let bytes = bytes.into();
-        let text = String::from_utf8_lossy(&bytes).into();
+        let text = String::from_utf8_lossy(&bytes);
         let place = match scheme(&bytes) {
             None => Place::Local,
             Some(scheme) if scheme.eq_ignore_ascii_case("file") => Place::At(as_path(&local_path(&bytes)).into()),
-            Some(_) => Place::Remote,
+            Some(_) => Place::Remote(text.as_ref().into()),
         };
+        let text = storage::without_passwords(&text).into();
         Self { bytes, text, place }
     }
 
@@ -46,7 +47,7 @@ impl FileName {
         &self.bytes
     }
 
-    /// The name as text, for messages.
+    /// The name as text, for messages: without the password of a URL.
     pub fn text(&self) -> &Arc<str> {
         &self.text
     }
@@ -61,7 +62,10 @@ impl FileName {
 
     /// The URL of a file that is not on this machine.
     pub fn url(&self) -> Option<&str> {
-        matches!(self.place, Place::Remote).then_some(&*self.text)
+        match &self.place {
+            Place::Remote(url) => Some(url),
+            _ => None,
+        }
     }
 
     /// Opens the file for reading. The error has TensorFlow's words and says what the user can do.

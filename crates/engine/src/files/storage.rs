@@ -1,6 +1,7 @@
 //! Files that are not on this machine: what the engine asks of the storage they are on. The crate `headrace-remote` gives it.
 
 use crate::error::{Code, Error, Result};
+use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, Read, Seek};
 use std::ops::Range;
@@ -144,6 +145,23 @@ pub fn scheme(name: &[u8]) -> Option<&str> {
     is_scheme.then(|| str::from_utf8(&name[..end]).ok()).flatten()
 }
 
+/// A text for messages: users and passwords of the URLs in it are left out, as in `https://***@host/name`.
+pub fn without_passwords(text: &str) -> Cow<'_, str> {
+    let mut shown = Cow::Borrowed(text);
+    let mut rest = text;
+    while let Some(start) = rest.find("://") {
+        rest = &rest[start + 3..];
+        let is_end = |letter: char| "/?#\\".contains(letter) || letter.is_whitespace();
+        let authority = &rest[..rest.find(is_end).unwrap_or(rest.len())];
+        if let Some(end) = authority.rfind('@') {
+            let done = shown.len() - rest.len();
+            shown.to_mut().replace_range(done..done + end, "***");
+            rest = &rest[end..];
+        }
+    }
+    shown
+}
+
 /// The path that a `file://` URL stands for: of this machine, with what `%` stands for.
 pub fn local_path(name: &[u8]) -> Vec<u8> {
     let rest = &name["file://".len()..];
@@ -179,6 +197,19 @@ mod tests {
             ("1a://x", None),
         ] {
             assert_eq!(scheme(name.as_bytes()), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn no_text_shows_a_password() {
+        for (text, shown) in [
+            ("a/b", "a/b"),
+            ("s3://bucket/a@b", "s3://bucket/a@b"),
+            ("http://me:secret@host:80/a", "http://***@host:80/a"),
+            ("GET http://token@host", "GET http://***@host"),
+            ("http://a:b@c@host/x to https://\u{e4}:d@other/y@z?q", "http://***@host/x to https://***@other/y@z?q"),
+        ] {
+            assert_eq!(without_passwords(text), shown);
         }
     }
 

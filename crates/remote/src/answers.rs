@@ -1,0 +1,215 @@
+//! What is taken of answers: no more than was asked for, and of errors their beginning.
+
+use crate::http::told;
+use crate::redirects::Fault;
+use bytes::Bytes;
+use http::header::{CONTENT_LENGTH, RANGE, TRANSFER_ENCODING};
+use http::{HeaderMap, HeaderValue};
+use http_body_util::BodyExt;
+use hyper::body::{Body, Frame};
+use object_store::client::{HttpError, HttpRequest, HttpResponse, HttpResponseBody};
+use reqwest::{Method, Response, StatusCode};
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+/// The size of a file of which the server does not say how long it is.
+pub const UNKNOWN_SIZE: u64 = u64::MAX;
+/// What is read of the body of an error, and how long that may take.
+const ERROR_BYTES: usize = 4 << 10;
+const ERROR_TIME: Duration = Duration::from_secs(5);
+/// What an answer may have that is not the bytes of a file. A page of a listing has at most 5,000 names of 1,024 letters.
+const ANSWER_BYTES: u64 = 64 << 20;
+
+/// Marks the request for a whole file: its answer may be of any length, as it is read piece by piece.
+#[derive(Clone, Copy, Debug)]
+pub struct WholeFile;
+
+/// What a request asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Asked {
+    /// What is known of a file.
+    Status,
+    /// So many bytes of a file.
+    Range(u64),
+    /// All bytes of a file.
+    File,
+    /// Anything else, such as a listing or a token, which is held in memory as a whole.
+    Answer,
+}
+
+impl Asked {
+    /// What this request asks for.
+    pub fn by(request: &HttpRequest) -> Self {
+        if request.method() == Method::HEAD {
+            return Self::Status;
+        }
+        match range(request.headers()) {
+            Some(num_bytes) => Self::Range(num_bytes),
+            None if request.extensions().get::<WholeFile>().is_some() => Self::File,
+            None => Self::Answer,
+        }
+    }
+}
+
+/// How many bytes a header asks for.
+fn range(headers: &HeaderMap) -> Option<u64> {
+    let (first, last) = headers.get(RANGE)?.to_str().ok()?.strip_prefix("bytes=")?.split_once('-')?;
+    let (first, last): (u64, u64) = (first.parse().ok()?, last.parse().ok()?);
+    last.checked_sub(first)?.checked_add(1)
+}
+
+/// The answer as the storage may read it.
+pub async fn bounded(response: Response, asked: Asked) -> Result<HttpResponse, HttpError> {
+    let response: http::Response<reqwest::Body> = response.into();
+    let (mut parts, body) = response.into_parts();
+    if !parts.status.is_success() {
+        let text = beginning(body).await;
+        return Ok(HttpResponse::from_parts(parts, text.into()));
+    }
+    let (limit, is_cut) = match asked {
+        Asked::Status => {
+            complete(&mut parts.headers, UNKNOWN_SIZE);
+            (0, true)
+        }
+        Asked::Range(wanted) if parts.status == StatusCode::PARTIAL_CONTENT => {
+            if let Some(given) = length(&parts.headers).filter(|given| *given > wanted) {
+                return Err(oversent(given, wanted).into());
+            }
+            complete(&mut parts.headers, wanted);
+            // One byte more shows whoever takes them that there are too many.
+            (wanted.saturating_add(1), true)
+        }
+        // The storage asks for the whole file.
+        Asked::Range(_) => (0, true),
+        Asked::File => {
+            check_whole(parts.status, &parts.headers)?;
+            complete(&mut parts.headers, UNKNOWN_SIZE);
+            (u64::MAX, true)
+        }
+        Asked::Answer => (ANSWER_BYTES, false),
+    };
+    let body = Limited { body: Box::pin(body.map_err(told)), left: limit, is_cut };
+    Ok(HttpResponse::from_parts(parts, HttpResponseBody::new(body)))
+}
+
+/// What a server has done that sends more than a range.
+pub fn oversent(given: u64, wanted: u64) -> Fault {
+    Fault(format!("the server sent {given} bytes or more for a range of {wanted}"))
+}
+
+/// Fails if the end of a whole file could not be told from a connection that broke.
+fn check_whole(status: StatusCode, headers: &HeaderMap) -> Result<(), Fault> {
+    if status == StatusCode::PARTIAL_CONTENT {
+        return Err(Fault("the server sent a part of the file, and was asked for the whole".to_owned()));
+    }
+    let codings = headers.get_all(TRANSFER_ENCODING).iter().filter_map(|value| value.to_str().ok());
+    let is_chunked =
+        codings.flat_map(|value| value.split(',')).any(|coding| coding.trim().eq_ignore_ascii_case("chunked"));
+    match is_chunked || length(headers).is_some() {
+        true => Ok(()),
+        false => Err(Fault(
+            "the server does not say how long the file is: its answer has no Content-Length and is not chunked, so its end \
+             cannot be told from a broken connection"
+                .to_owned(),
+        )),
+    }
+}
+
+fn length(headers: &HeaderMap) -> Option<u64> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+/// Adds how long the body is where the server does not say it.
+fn complete(headers: &mut HeaderMap, length: u64) {
+    headers.entry(CONTENT_LENGTH).or_insert_with(|| HeaderValue::from(length));
+}
+
+/// The first bytes of a body as text, as many as come in a short time.
+async fn beginning(mut body: reqwest::Body) -> String {
+    let mut bytes = Vec::new();
+    let read = async {
+        while bytes.len() < ERROR_BYTES
+            && let Some(Ok(frame)) = body.frame().await
+        {
+            let data = frame.into_data().unwrap_or_default();
+            bytes.extend_from_slice(&data[..data.len().min(ERROR_BYTES - bytes.len())]);
+        }
+    };
+    // What has come by then says enough.
+    let _ = tokio::time::timeout(ERROR_TIME, read).await;
+    let text = String::from_utf8_lossy(&bytes);
+    text.chars().map(|letter| if letter.is_control() { ' ' } else { letter }).collect()
+}
+
+/// A body of which no more than a limit is read.
+struct Limited<B> {
+    body: Pin<Box<B>>,
+    left: u64,
+    /// Whether it ends at the limit. Otherwise it fails there.
+    is_cut: bool,
+}
+
+impl<B: Body<Data = Bytes, Error = HttpError>> Body for Limited<B> {
+    type Data = Bytes;
+    type Error = HttpError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, HttpError>>> {
+        if self.left == 0 && self.is_cut {
+            return Poll::Ready(None);
+        }
+        let frame = match ready!(self.body.as_mut().poll_frame(context)) {
+            Some(Ok(frame)) => frame,
+            other => return Poll::Ready(other),
+        };
+        let mut data = match frame.into_data() {
+            Ok(data) => data,
+            Err(trailers) => return Poll::Ready(Some(Ok(trailers))),
+        };
+        if data.len() as u64 > self.left {
+            if !self.is_cut {
+                let text = format!("the server sent an answer of more than {ANSWER_BYTES} bytes, which is not a file");
+                return Poll::Ready(Some(Err(Fault(text).into())));
+            }
+            data.truncate(self.left as usize);
+        }
+        self.left -= data.len() as u64;
+        Poll::Ready(Some(Ok(Frame::data(data))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(lines: &[(&'static str, &'static str)]) -> HeaderMap {
+        lines.iter().map(|(name, value)| (name.parse().unwrap(), HeaderValue::from_static(value))).collect()
+    }
+
+    #[test]
+    fn a_range_says_how_many_bytes_are_asked_for() {
+        for (text, expected) in [
+            ("bytes=0-0", Some(1)),
+            ("bytes=10-19", Some(10)),
+            ("bytes=5-", None),
+            ("bytes=-5", None),
+            ("bytes=9-8", None),
+            ("bytes=0-18446744073709551615", None),
+        ] {
+            assert_eq!(range(&headers(&[("range", text)])), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn the_end_of_a_whole_file_must_be_known() {
+        let check = |status, lines: &[_]| check_whole(status, &headers(lines)).map_err(|fault| fault.0);
+        assert_eq!(check(StatusCode::OK, &[("content-length", "5")]), Ok(()));
+        assert_eq!(check(StatusCode::OK, &[("transfer-encoding", "gzip, Chunked")]), Ok(()));
+        assert!(check(StatusCode::OK, &[]).unwrap_err().contains("no Content-Length and is not chunked"));
+        let part = check(StatusCode::PARTIAL_CONTENT, &[("content-length", "5")]).unwrap_err();
+        assert_eq!(part, "the server sent a part of the file, and was asked for the whole");
+    }
+}
