@@ -45,6 +45,14 @@ def variables(directory: Path, seed: int) -> None:
         saver.save(session, str(directory / "model"), seed)
 
 
+def overwritten(directory: Path, seed: int) -> None:
+    """A checkpoint of `Saver` that replaces one of the same name."""
+    with tf.Graph().as_default(), tf.Session() as session:
+        variable = tf.Variable(np.full(20_000, seed, np.float32), name="v")
+        session.run(variable.initializer)
+        tf.train.Saver().save(session, str(directory / "model"))
+
+
 def session(directory: Path, seed: int) -> None:
     """All that a session holds."""
     with tf.Graph().as_default(), tf.Session() as sess:
@@ -110,7 +118,7 @@ def cached(directory: Path, seed: int) -> None:
 WRITERS: dict[str, Callable[[Path, int], None]] = {
     writer.__name__: writer
     for writer in (
-        *(records, gzip_records, variables, session, events, written_file),
+        *(records, gzip_records, variables, overwritten, session, events, written_file),
         *(convert, index, cached),
     )
 }

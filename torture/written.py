@@ -52,7 +52,17 @@ def _check_shards(writer: str, old: Files, seen: Files, new: Files) -> str | Non
 
 
 def _check_variables(writer: str, old: Files, seen: Files, new: Files) -> str | None:
-    """The last checkpoint of the list is whole."""
+    """The last checkpoint of the list is whole, and the one that its name says."""
+    return _check_last(seen, lambda latest: {float(latest.rpartition("-")[2])})
+
+
+def _check_overwritten(writer: str, old: Files, seen: Files, new: Files) -> str | None:
+    """The checkpoint is the old one or the new one."""
+    return _check_last(seen, lambda latest: {0.0, 1.0})
+
+
+def _check_last(seen: Files, expected: Callable[[str], set[float]]) -> str | None:
+    """The last checkpoint of the list has one of the values that are expected of its name."""
     with tempfile.TemporaryDirectory() as directory:
         for name, data in seen.items():
             # The list has the places where they were written.
@@ -65,8 +75,8 @@ def _check_variables(writer: str, old: Files, seen: Files, new: Files) -> str | 
             values = set(tf.train.load_checkpoint(latest).get_tensor("v").tolist())
         except tf.errors.OpError as error:
             return f"the last checkpoint cannot be read: {error}"
-    expected = {float(latest.rpartition("-")[2])}
-    return None if values == expected else f"{latest} has the values {sorted(values)[:3]}"
+    is_one = len(values) == 1 and values <= expected(latest)
+    return None if is_one else f"{latest} has the values {sorted(values)[:3]}"
 
 
 def _check_events(writer: str, old: Files, seen: Files, new: Files) -> str | None:
@@ -108,6 +118,7 @@ def wrong_files(writer: str, old: Files, seen: Files, new: Files) -> str | None:
 
 _CHECKS: dict[str, Callable[[str, Files, Files, Files], str | None]] = {
     "variables": _check_variables,
+    "overwritten": _check_overwritten,
     "events": _check_events,
     "convert": _check_shards,
     "cached": _check_cache,

@@ -38,6 +38,11 @@ class AtomicFile:
         with _op_errors():
             self._file = engine.AtomicFile(os.fsencode(path))
 
+    def keep_mode_of(self, path: str | bytes | os.PathLike[str]) -> None:
+        """Gives the file the mode of another one; to be called before anything is written."""
+        with _op_errors():
+            self._file.keep_mode_of(os.fsencode(path))
+
     def write(self, data: bytes) -> int:
         """Appends bytes and returns how many."""
         with _op_errors():

@@ -34,6 +34,12 @@ impl AtomicFile {
         Ok(Self { name, open })
     }
 
+    /// Gives the file the mode of another one. Nothing may be written before.
+    fn keep_mode_of(&self, py: Python<'_>, path: &[u8]) -> PyResult<()> {
+        let other = FileName::new(path.to_vec());
+        waiting(py, || self.with_open(|open| open.file.keep_mode_of(&other)))
+    }
+
     /// Appends bytes.
     fn write(&self, py: Python<'_>, data: &[u8]) -> PyResult<()> {
         waiting(py, || self.with_open(|open| open.output.write_all(data)))

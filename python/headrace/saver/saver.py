@@ -15,6 +15,7 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
+from headrace.display import without_passwords
 from headrace.graph import SupportsTensor, Tensor
 from headrace.ops.variables.variable import Variable
 from headrace.protos import MetaGraphDef
@@ -247,7 +248,8 @@ class Saver:
             raise ValueError("Can't load save_path when it is None.")
         prefix = os.fsdecode(save_path)
         if not checkpoint_exists(prefix):
-            raise ValueError(f"The passed save_path is not a valid checkpoint: {prefix}")
+            shown = without_passwords(prefix)
+            raise ValueError(f"The passed save_path is not a valid checkpoint: {shown}")
         _check_session(sess)
         reader = CheckedReader(BundleReader(prefix), prefix, self._reshape)
         values = [(one, reader.read(name, one)) for name, one in saveables.items()]

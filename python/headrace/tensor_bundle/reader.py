@@ -57,6 +57,11 @@ class BundleReader:
         except (DecodeError, UnicodeDecodeError) as error:
             raise self._damage(f"{self._index_path}: an entry cannot be read ({error})") from error
 
+    @property
+    def num_shards(self) -> int:
+        """The number of data files."""
+        return self._num_shards
+
     def keys(self) -> list[str]:
         """Returns the names of all tensors, sorted by their UTF-8 bytes."""
         return list(self._entries)

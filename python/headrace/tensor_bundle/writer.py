@@ -1,24 +1,19 @@
 """Writes a checkpoint."""
 
 import os
-import threading
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from headrace.atomic_file import AtomicFile
-from headrace.errors import NotFoundError
 from headrace.protos import BundleEntryProto, BundleHeaderProto, TensorShapeProto, VersionDef
 from headrace.tensor_bundle.elements import encode, find_dtype
+from headrace.tensor_bundle.replacement import Replacement
 from headrace.tensor_bundle.sorted_table import write_table
 
 __all__ = ["write_bundle"]
-
-# Held while both files of a checkpoint get their names: of two of the same prefix, that two threads
-# write, the index of one must not come to the data of the other.
-_publishing: Final = threading.Lock()
 
 
 def write_bundle(
@@ -29,13 +24,16 @@ def write_bundle(
     """Writes `PREFIX.index` and `PREFIX.data-00000-of-00001`, which TensorFlow can read.
 
     Both files are written to temporary names and renamed when they are complete, the index last, so
-    that a reader never finds half a checkpoint.
+    that a reader never finds half a checkpoint. A checkpoint of the same name is replaced as a
+    whole: at any moment its index names data that belong to it. Between two renames these have the
+    name `PREFIX.data-00000-of-00002`.
 
     Args:
         prefix: Path of the checkpoint; its directory must exist.
         tensors: Arrays by name. Strings are object arrays of bytes, or of str, stored as UTF-8.
         survives_power_loss: Whether to wait until both files are on the disk before they get their
-            names. On a busy disk that takes seconds.
+            names. On a busy disk that takes seconds. A checkpoint that replaces another one always
+            waits, since nothing else would be left.
 
     Raises:
         ValueError: If a name is empty or begins with a null character.
@@ -47,23 +45,15 @@ def write_bundle(
     """
     prefix = os.fspath(prefix)
     arrays = {name: _check_tensor(prefix, name, value) for name, value in tensors.items()}
-    header = BundleHeaderProto(num_shards=1, version=VersionDef(producer=1))
-    with _create(_data_path(prefix)) as data, _create(f"{prefix}.index") as index:
-        items = [(b"", header.SerializeToString())]
+    with Replacement(prefix) as files:
+        items = []
         for name in sorted(arrays, key=str.encode):
-            entry = _write_tensor(data, prefix, name, arrays[name])
+            entry = _write_tensor(files.data, prefix, name, arrays[name])
             items.append((name.encode(), entry.SerializeToString()))
-        write_table(index, items)
-        if survives_power_loss:
-            data.sync()
-            index.sync()
-        with _publishing:
-            data.publish()
-            index.publish()
-
-
-def _data_path(prefix: str) -> str:
-    return f"{prefix}.data-00000-of-00001"
+        for num_shards, index in files.indexes:
+            header = BundleHeaderProto(num_shards=num_shards, version=VersionDef(producer=1))
+            write_table(index, [(b"", header.SerializeToString()), *items])
+        files.publish(survives_power_loss)
 
 
 def _check_tensor(prefix: str, name: str, value: npt.ArrayLike) -> npt.NDArray[Any]:
@@ -105,15 +95,3 @@ def _write_tensor(
     )
     data.write(contents)
     return entry
-
-
-def _create(path: str) -> AtomicFile:
-    try:
-        return AtomicFile(path)
-    except NotFoundError as error:
-        raise NotFoundError(
-            None,
-            None,
-            f"{path}: there is no directory {os.path.dirname(path)!r} to write to, expected one. "
-            "Make it first.",
-        ) from error

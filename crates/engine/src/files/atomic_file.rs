@@ -88,6 +88,16 @@ impl AtomicFile {
         Ok((Self { target: Target::Path(path), temporary: None }, Output::new(WrittenFile::new(file))))
     }
 
+    /// Gives the file the mode of another one on this machine. Nothing may be written before.
+    pub fn keep_mode_of(&self, other: &FileName) -> io::Result<()> {
+        match &self.temporary {
+            Some(temporary) if other.url().is_none() => {
+                fs::set_permissions(temporary, fs::metadata(other.path())?.permissions())
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Whether it is written under its own name, such as a pipe, for whose reader a write may have to wait.
     pub fn is_in_place(&self) -> bool {
         self.temporary.is_none() && matches!(self.target, Target::Path(_))
