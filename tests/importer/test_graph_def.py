@@ -378,3 +378,41 @@ class TestTensorFlowsForms:
             found = session.run(op.outputs, {"records:0": record if is_single else [record]})
         assert found[1].tolist() == [0.5, 1.5]
         assert found[3].tolist() == ([7] if is_single else [[7]])
+
+
+class TestFiles:
+    def read(self):
+        tf.read_file("/etc/passwd", name="r")
+
+    def write(self):
+        tf.write_file("stolen", b"1", name="w")
+
+    def printed(self):
+        tf.print("1", output_stream="file://stolen", name="p")
+
+    @pytest.mark.parametrize("kind", ["read", "write", "printed"])
+    def test_operations_that_name_any_file_are_refused_unless_they_are_asked_for(self, kind):
+        message = exported(getattr(self, kind))
+        text = r"Node '\w+' of type \w+: .* reads or writes any file .* allow_files=True\."
+        with pytest.raises(tf.errors.PermissionDeniedError, match=text):
+            tf.import_graph_def(message, name="")
+        assert names() == []
+        tf.import_graph_def(message, name="", allow_files=True)
+        assert names() == [node.name for node in message.node]
+
+    def test_a_meta_graph_is_no_way_around(self):
+        message = tf.train.export_meta_graph()
+        message.graph_def.CopyFrom(exported(self.write))
+        with pytest.raises(tf.errors.PermissionDeniedError, match="Node 'w' of type WriteFile"):
+            tf.train.import_meta_graph(message)
+        tf.train.import_meta_graph(message, allow_files=True)
+        assert "w" in names()
+
+    def test_what_a_program_builds_itself_needs_no_permission(self, tmp_path):
+        with tf.Session() as session:
+            session.run(tf.write_file(str(tmp_path / "file"), b"1"))
+            assert session.run(tf.read_file(str(tmp_path / "file"))) == b"1"
+
+    def test_a_text_may_be_printed_to_the_terminal(self):
+        tf.import_graph_def(exported(lambda: tf.print("1")), name="")
+        assert "PrintV2" in [op.type for op in tf.get_default_graph().get_operations()]

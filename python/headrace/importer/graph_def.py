@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import ExitStack
 from typing import Any, Final
 
-from headrace.errors import NotFoundError, UnimplementedError
+from headrace.errors import NotFoundError, PermissionDeniedError, UnimplementedError
 from headrace.graph import Graph, Operation, Tensor, TensorLike, get_default_graph, name_scope
 from headrace.graph.naming import as_text
 from headrace.graph.node_defs import python_value
@@ -25,6 +25,9 @@ __all__ = ["import_graph_def"]
 # Attributes that say something else of an operation than what it computes.
 _SEPARATE: Final = frozenset({"_branch", "_class", "_output_shapes", "_output_types"})
 
+# Operations that are only made of messages of which the program says that it trusts them.
+_OF_ANY_FILE: Final = frozenset({"ReadFile", "WriteFile"})
+
 
 def import_graph_def(
     graph_def: GraphDef,
@@ -33,6 +36,7 @@ def import_graph_def(
     name: str | None = None,
     op_dict: object = None,
     producer_op_list: object = None,
+    allow_files: bool = False,
 ) -> list[Any] | None:
     """Adds the operations of a message to the default graph.
 
@@ -50,12 +54,15 @@ def import_graph_def(
             taken get a number at their end.
         op_dict: Accepted for TensorFlow's sake.
         producer_op_list: Accepted for TensorFlow's sake.
+        allow_files: headrace's own: whether the message may have operations that read or write any
+            file: `ReadFile`, `WriteFile`, and `PrintV2` into a file. Readers need no permission.
 
     Returns:
         What `return_elements` asks for, in a list; None if it is None.
 
     Raises:
         NotFoundError: If an operation has a type that is not here.
+        PermissionDeniedError: If an operation reads or writes any file, and may not.
         TypeError: If `graph_def` is no `GraphDef` or names are no strings.
         UnimplementedError: If there is a loop, a tensor array or a condition of TensorFlow's.
         ValueError: If a node reads what is not there, a name to map or to return is not in the
@@ -72,7 +79,7 @@ def import_graph_def(
         if name != "":
             prefix = scopes.enter_context(name_scope(name, "import", list(replaced.values())))
         importing = _Import(graph, graph_def, prefix, set(replaced))
-        importing.check(wanted)
+        importing.check(wanted, allow_files)
         tensors = _converted(replaced, prefix)
         scopes.enter_context(graph.name_scope(None))
         importing.run(tensors)
@@ -134,12 +141,12 @@ class _Import:
         self._tensors: Mapping[str, Tensor] = {}
         self._made: dict[str, Operation] = {}
 
-    def check(self, wanted: Sequence[str]) -> None:
+    def check(self, wanted: Sequence[str], allow_files: bool) -> None:
         """Raises what can be found before anything is added."""
         for place, node in enumerate(self._messages):
             if self._places[node.name] != place:
                 raise ValueError(f"Node '{node.name}' is not unique")
-            _check_type(node)
+            _check_type(node, allow_files)
             for text in node.input:
                 if _whole_name(text) not in self._replaced and not self._has(text):
                     raise ValueError(f"Node '{node.name}': Unknown input node '{text}'")
@@ -276,7 +283,14 @@ class _Import:
         return op.outputs[int(number)]
 
 
-def _check_type(node: NodeDef) -> None:
+def _check_type(node: NodeDef, allow_files: bool) -> None:
+    if _is_of_any_file(node) and not allow_files:
+        raise PermissionDeniedError(
+            None,
+            None,
+            f"Node '{node.name}' of type {node.op}: when the graph runs, this reads or writes any "
+            "file that the graph names. If you trust the graph, import it with allow_files=True.",
+        )
     if maker_of(node.op, "_output_types" in node.attr) is not None:
         return
     if is_control_flow(node.op):
@@ -293,6 +307,13 @@ def _check_type(node: NodeDef) -> None:
         "model: import the part of the graph before it, or build it by functions of "
         "headrace.tf1.",
     )
+
+
+def _is_of_any_file(node: NodeDef) -> bool:
+    """Returns whether an operation reads or writes any file that the graph names."""
+    if node.op == "PrintV2":
+        return node.attr["output_stream"].s.startswith(b"file://")
+    return node.op in _OF_ANY_FILE
 
 
 def _whole_name(text: str) -> str:

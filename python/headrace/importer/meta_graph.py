@@ -40,6 +40,7 @@ def import_meta_graph(
     clear_devices: bool = False,
     import_scope: str | None = None,
     input_map: Mapping[str, TensorLike] | None = None,
+    allow_files: bool = False,
 ) -> Saver | None:
     """Adds a graph that was exported to the default graph, with its collections.
 
@@ -51,6 +52,7 @@ def import_meta_graph(
         clear_devices: Whether operations forget their devices.
         import_scope: A scope to put before all names; None for none.
         input_map: As for `import_graph_def`.
+        allow_files: As for `import_graph_def`: headrace's own.
 
     Returns:
         A saver of the graph's global variables, by their names in the message; None if there are
@@ -70,7 +72,7 @@ def import_meta_graph(
             node.device = ""
     graph = get_default_graph()
     scope = "" if not import_scope else graph.unique_name(import_scope, mark_as_used=False)
-    import_graph_def(message.graph_def, input_map, name=scope)
+    import_graph_def(message.graph_def, input_map, name=scope, allow_files=allow_files)
     saved: dict[str, Variable] = {}
     for key, collection in sorted(message.collection_def.items()):
         for name, item in _items(graph, key, collection, scope):
