@@ -1,6 +1,7 @@
 """What follows a resume is what would have followed."""
 
 import json
+import pickle
 import subprocess
 import sys
 import tarfile
@@ -559,8 +560,37 @@ SEVERAL_BLOCKS = {
 def test_each_format_goes_on_within_a_file(source, tmp_path):
     pipeline = SEVERAL_BLOCKS[source](tmp_path).with_origin().padded_batch(100)
     whole, states = run(iter(pipeline))
-    places = sorted({state["place"][2][0][1][1] for state in states[1:]})
+    places = sorted({state["place"][-2][1][1] for state in states[1:]})
     assert len(places) > 1, "all in one block"
     for place in (1, len(whole) // 3, len(whole) - 3):
         again = list(pipeline.resume(copied(states[place])))
         assert same(again, whole[place:]), place
+
+
+@pytest.mark.parametrize("num_stages", [100, 490])
+@pytest.mark.parametrize("kind", ["take", "filter", "skip"])
+def test_a_pipeline_of_many_stages_goes_on(kind, num_stages, tmp_path):
+    def made():
+        pipeline = hr.arrays({"n": np.arange(3 * num_stages)})
+        for _ in range(num_stages):
+            match kind:
+                case "take":
+                    pipeline = pipeline.take(10**6)
+                case "filter":
+                    pipeline = pipeline.filter(lambda e: e["n"] >= 0)
+                case "skip":
+                    pipeline = pipeline.skip(1)
+        return pipeline.batch(num_stages // 2)
+
+    whole, states = run(iter(made()))
+    for place in (1, len(whole) - 1):
+        for state in (copied(states[place]), pickle.loads(pickle.dumps(states[place]))):
+            assert same(list(made().resume(state)), whole[place:])
+
+
+def test_a_pipeline_of_too_many_stages_is_refused():
+    pipeline = hr.arrays({"n": np.arange(3)})
+    for _ in range(500):
+        pipeline = pipeline.take(3)
+    with pytest.raises(ValueError, match=r"has 501 stages, expected at most 500\."):
+        iter(pipeline)

@@ -9,7 +9,11 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
+<<<<<<< HEAD
 from typing import Any, NamedTuple, NoReturn
+=======
+from typing import Any, Final, NamedTuple
+>>>>>>> cfce40f (Marks of a state are a flat list, so that pipelines of hundreds of stages resume)
 
 from headrace import engine
 from headrace.alive import Alive
@@ -40,6 +44,9 @@ _PATIENCE_S = 0.15
 
 _alive: "Alive[Batches]" = Alive()
 
+# Each asks the one before it, on the stack of the thread that asks the last one.
+_MOST_STAGES: Final = 500
+
 
 class Batches:
     """The batches, or the examples, of one iteration over a pipeline.
@@ -67,6 +74,11 @@ class Batches:
 
         `at_end` is called when all were given.
         """
+        if len(chain) > _MOST_STAGES:
+            raise ValueError(
+                f"the pipeline has {len(chain)} stages, expected at most {_MOST_STAGES}. Put "
+                "several into one function, or skips and takes into one."
+            )
         planned = plan(chain, known, _kept(options))
         if resumed is not None:
             check_files(planned.files, resumed.files)

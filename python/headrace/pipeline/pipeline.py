@@ -820,11 +820,16 @@ class Pipeline:
         return self._all_specs()
 
     def _all_specs(self) -> Known:
-        if self._known is None:
-            before = None if self._base is None else self._base._known
-            if before is None and self._base is not None and not _has_skipped(self.stages):
-                before = self._base._all_specs()
-            self._known = chain_specs(self.stages, before)
+        # A loop, as there may be more stages than calls within each other.
+        unknown: list[Pipeline] = []
+        pipe: Pipeline | None = self
+        while pipe is not None and pipe._known is None:
+            unknown.append(pipe)
+            pipe = None if _has_skipped(pipe.stages) else pipe._base
+        for pipe in reversed(unknown):
+            before = None if pipe._base is None else pipe._base._known
+            pipe._known = chain_specs(pipe.stages, before)
+        assert self._known is not None
         return self._known
 
 

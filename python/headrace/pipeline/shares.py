@@ -156,32 +156,41 @@ def _is_one_to_one(stage: Stage) -> bool:
 def _aligned(state: Mapping[str, Any], run: int) -> dict[str, Any] | None:
     """Returns the state of one share as one that any share can be taken up at.
 
-    Marks of the engine are `[skip, numbers, inputs]`. In that of one share, rows are counted that
-    its own batches had. Here they become rows of the stages that all readers do.
+    In a mark of one share, rows are counted that its own batches had. Here they become rows of the
+    stages that all readers do.
     """
     place = state["place"]
     if len(place) == 1:
         return None
-    count = _count_of(place)
     identity = {name: value for name, value in state.items() if name not in _OF_A_MOMENT}
-    return state_of(identity, _without_skips(place, 0, run, count), state["skipped"])
+    return state_of(identity, _without_skips(place, run), state["skipped"])
 
 
 _OF_A_MOMENT: Final = ("place", "skipped", "checksum")
 
 
-def _count_of(mark: Sequence[Any]) -> int:
-    """Returns how many shares there are, which only the mark of `Share` has as its one number."""
-    return int(mark[1][0]) if len(mark[1]) == 1 else _count_of(mark[2][0])
+def _without_skips(place: Sequence[Sequence[Any]], run: int) -> list[Any]:
+    """Returns the place of a share without what its own stages have skipped.
 
-
-def _without_skips(mark: Sequence[Any], skip: int, run: int, count: int) -> list[Any]:
-    skip += mark[0]
-    numbers, first = mark[1], mark[2][0]
-    match numbers:
-        case []:  # A Python function makes one row of each.
-            return [0, [], [_without_skips(first, skip, run, count)]]
-        case [number, size]:  # Batches.
-            inner = _without_skips(first, skip * size, run, count)
-            return [0, [number + skip * count, size], [inner]]
-    return [0, numbers, [[first[0] + skip // run * run * count, *first[1:]]]]
+    Args:
+        place: The marks, those of stages with one input behind the one of `Share`.
+        run: How many of their rows are one of a share.
+    """
+    # Only the mark of `Share` has one number: how many there are.
+    where = next(i for i in range(len(place) - 1, 0, -1) if len(place[i][1]) == 1)
+    (count,) = place[where][1]
+    marks: list[Any] = [*place[:where], [0, [count], 1]]
+    skip = 0
+    behind = []
+    for own, numbers, *_ in reversed(place[where + 1 :]):
+        skip += own
+        match numbers:
+            case [number, size]:  # Batches.
+                behind.append([0, [number + skip * count, size], 1])
+                skip *= size
+            case _:  # A Python function makes one row of each.
+                behind.append([0, numbers, 1])
+    skip += place[where][0]
+    first, *rest = marks[where - 1]
+    marks[where - 1] = [first + skip // run * run * count, *rest]
+    return [*marks, *reversed(behind)]

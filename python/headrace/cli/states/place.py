@@ -6,11 +6,12 @@ Source: `crates/engine/src/pipeline/mark.rs`, and what each of the nodes there w
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from headrace.cli.wording import count_of
+from headrace.pipeline.marks import Mark
 
-__all__ = ["Mark", "name_of", "num_batches", "place_lines"]
+__all__ = ["name_of", "num_batches", "place_lines"]
 
 _FILES: Final = (
     "tfrecords",
@@ -44,43 +45,21 @@ _SAYINGS: Final = {
 _ONE_TO_ONE: Final = ("take", "epochs", "skip_errors", "cache")
 
 
-class Mark(NamedTuple):
-    """A mark, as `[skip, numbers, inputs, text]` of a state says it.
-
-    Attributes:
-        skip: How many examples behind a state of the stage.
-        numbers: Those of that state.
-        inputs: The marks of the stages before.
-    """
-
-    skip: int
-    numbers: list[int]
-    inputs: list[Any]
-
-    @staticmethod
-    def of(value: Sequence[Any]) -> Mark:
-        """Returns the mark that plain data say."""
-        skip, *rest = value
-        return Mark(skip, rest[0] if rest else [], rest[1] if len(rest) > 1 else [])
-
-
-def num_batches(words: Sequence[Any], place: Sequence[Any]) -> int | None:
+def num_batches(words: Sequence[Any], mark: Mark) -> int | None:
     """Returns how many batches were taken; None where the last stage is no batch."""
-    mark = Mark.of(place)
     if name_of(words[-1]) not in _BATCHES:
         return None
     return mark.skip + (mark.numbers[0] if mark.numbers else 0)
 
 
-def place_lines(words: Sequence[Any], place: Sequence[Any], behind: int = 0) -> Iterator[str]:
+def place_lines(words: Sequence[Any], mark: Mark, behind: int = 0) -> Iterator[str]:
     """Yields what a place says, the last stage first.
 
     Args:
         words: The stages, as a state has them.
-        place: The mark of the last one, as plain data.
+        mark: That of the last one.
         behind: How many examples behind that.
     """
-    mark = Mark.of(place)
     for index in range(len(words) - 1, -1, -1):
         name = name_of(words[index])
         if not mark.numbers and not mark.inputs:
@@ -121,7 +100,7 @@ def _said(saying: str, mark: Mark, behind: int) -> str:
     return f"{text}, and {behind:,} on" if behind and "{record" in saying else text
 
 
-def _lines_of_parts(words: Any, inputs: Sequence[Any]) -> Iterator[str]:
+def _lines_of_parts(words: Any, inputs: Sequence[Mark]) -> Iterator[str]:
     for number, (part, mark) in enumerate(zip(words[1:], inputs, strict=False)):
         for line in place_lines(part, mark):
             yield f"  part {number}: {line}"

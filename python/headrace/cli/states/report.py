@@ -8,6 +8,7 @@ from typing import Any
 from headrace.cli.states.place import num_batches, place_lines
 from headrace.cli.wording import count_of, shortened
 from headrace.pipeline import Skipped
+from headrace.pipeline.marks import last_mark
 
 __all__ = ["lines_of_state", "report_of_state"]
 
@@ -15,8 +16,11 @@ __all__ = ["lines_of_state", "report_of_state"]
 def report_of_state(state: dict[str, Any]) -> dict[str, Any]:
     """Returns what a whole state means, as the document of `--json` has it."""
     words, place = state["stages"], state["place"]
+    batches = None
     try:
-        lines = list(place_lines(words, place))
+        mark = last_mark(place)
+        lines = list(place_lines(words, mark))
+        batches = num_batches(words, mark) if words else None
     except (IndexError, KeyError, TypeError, ValueError):
         # Its checksum is right, but no pipeline has made it: the raw numbers have to do.
         lines = [f"a place that no stage has: {shortened(str(place), 200)}"]
@@ -28,7 +32,7 @@ def report_of_state(state: dict[str, Any]) -> dict[str, Any]:
         "epochs": state["epochs"],
         "weights": state["weights"],
         "epoch": state["epoch"],
-        "batches": num_batches(words, place) if words else None,
+        "batches": batches,
         "place": lines,
         "skipped": [str(one) for one in _skipped(state["skipped"])],
     }
