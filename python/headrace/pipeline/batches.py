@@ -9,11 +9,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import TracebackType
-<<<<<<< HEAD
-from typing import Any, NamedTuple, NoReturn
-=======
-from typing import Any, Final, NamedTuple
->>>>>>> cfce40f (Marks of a state are a flat list, so that pipelines of hundreds of stages resume)
+from typing import Any, Final, NamedTuple, NoReturn
 
 from headrace import engine
 from headrace.alive import Alive
