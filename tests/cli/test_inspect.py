@@ -322,6 +322,53 @@ class TestSeveralFiles:
         done = call("verify", "d")
         assert (done.exit_code, done.stdout[:7]) == (0, "2 files")
 
+    def test_a_folder_is_summed_up_on_a_screen(self):
+        for number in range(120):
+            folder = Path("d", f"class {number % 30:02}")
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / f"{number}.png").write_bytes(image(seed=number))
+        for number in range(30):
+            write_records(f"d/{number:02}.tfrecord", [example(**{f"f{n}": [n] for n in range(40)})])
+        done = call("inspect", "d")
+        assert done.exit_code == 0
+        lines = done.stdout.splitlines()
+        assert len(lines) <= 40
+        assert lines[0] == "d"
+        assert lines[1].startswith("  150 files, ")
+        rows = [line.split() for line in lines[2:5]]
+        assert rows[0] == ["kind", "files", "size", "content"]
+        assert (rows[1][:3], rows[2][:2], rows[2][-2:]) == (
+            ["PNG", "image", "120"],
+            ["TFRecord", "30"],
+            ["30", "records"],
+        )
+        assert lines[5].startswith("  30 folders: class 00 (4 files), class 01 (4 files), ")
+        assert lines[5].endswith(" and 25 more")
+        assert lines[6] == "  the first TFRecord file is d/00.tfrecord:"
+        assert "    and more; headrace inspect d/00.tfrecord has all of it" in lines
+
+    def test_damage_in_a_folder_is_named_and_makes_the_exit_code_1(self):
+        Path("d").mkdir()
+        for number in range(9):
+            write_numbers(f"d/{number}", 3)
+            damage(Path(f"d/{number}"), 20)
+        done = call("inspect", "d", "d/0")
+        assert done.exit_code == 1
+        lines = done.stdout.splitlines()
+        begin = lines.index("  damage in 9 files:")
+        assert lines[begin + 1].startswith("    d/0: record 0 at byte 0: ")
+        assert lines[begin + 6] == "    and 4 more; headrace verify names all of them"
+        assert "d/0" in lines[begin + 7 :]
+
+    def test_files_of_a_folder_that_cannot_be_read_are_counted(self):
+        Path("d").mkdir()
+        write_numbers("d/a", 2)
+        os.mkfifo("d/pipe")
+        done = call("inspect", "d")
+        assert done.exit_code == 1
+        assert "d/pipe" in done.stderr
+        assert done.stdout.splitlines()[1].endswith("; 1 could not be read")
+
     def test_a_pipe_is_refused(self):
         os.mkfifo("pipe")
         done = call("inspect", "pipe")

@@ -45,7 +45,9 @@ def inspect(
     """Says what is in files: kind, compression, records, sizes, features, first examples, damage.
 
     The kind is told by the content: TFRecord, CSV, JSON lines, tar, Parquet, images, text,
-    checkpoints, event files. A directory stands for its files, and patterns may be quoted.
+    checkpoints, event files. Of a folder a summary is printed: how many files of which kinds, how
+    many records, the features of the first file, and damage. Patterns may be quoted; their files
+    are shown one by one, as --json shows those of folders.
 
     Exits with 1 if a file is damaged or cannot be read.
     """

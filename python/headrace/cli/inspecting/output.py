@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,11 @@ from headrace.cli.content.files import files_of
 from headrace.cli.failing import Failure, failure_of
 from headrace.cli.inspecting.examples import as_json, lines_of_example, write_pictures
 from headrace.cli.inspecting.file import inspected
+from headrace.cli.inspecting.folder import Folder
 from headrace.cli.inspecting.report import Looked, Shown
 from headrace.cli.inspecting.text import damage_lines, lines_of
+from headrace.pipeline.listing import is_directory
+from headrace.storage import is_remote
 
 __all__ = ["Output"]
 
@@ -30,7 +33,7 @@ class Output:
         is_printed: Whether reports are printed; else they are only kept.
 
     Attributes:
-        reports: Those of all files that could be read.
+        reports: Those of all files that could be read; if printed, without those of folders.
         is_whole: Whether all files could be read, and none is damaged.
     """
 
@@ -40,16 +43,22 @@ class Output:
         self._looked = looked
         self._png = png
         self._is_printed = is_printed
+        self._has_printed = False
 
     def add(self, argument: str) -> None:
-        """Inspects a file, or those of a directory or a pattern."""
+        """Inspects a file, those of a pattern, or a folder, of which a summary is printed."""
         with self._noting_failures():
-            for path in files_of("inspect", argument):
-                with self._noting_failures():
-                    self._add(path)
+            paths = files_of("inspect", argument)
+            is_folder = not is_remote(argument) and is_directory(argument)
+            folder = Folder(argument) if is_folder and self._is_printed else None
+            for path in paths:
+                with self._noting_failures(folder):
+                    self._add(path, folder)
+            if folder is not None:
+                self._print_lines(folder.lines())
 
     @contextmanager
-    def _noting_failures(self) -> Iterator[None]:
+    def _noting_failures(self, folder: Folder | None = None) -> Iterator[None]:
         """Lets stderr say what cannot be read, and goes on."""
         try:
             yield
@@ -59,32 +68,49 @@ class Output:
                 raise
             failure.show()
             self.is_whole = False
+            if folder is not None:
+                folder.add_unread()
 
-    def _add(self, path: str) -> None:
-        report, shown = inspected(path, self._looked)
-        if self._is_printed:
-            self._print(report, shown)
-        report["first"] = list(map(as_json, shown))
-        report["pictures"] = [str(name) for one in shown for name in self._written(path, one)]
-        if self._is_printed:
-            for name in report["pictures"]:
-                click.echo(f"  wrote {name}")
-        self.reports.append(report)
+    def _add(self, path: str, folder: Folder | None = None) -> None:
+        looked = self._looked
+        if folder is not None and self._png is None:
+            looked = looked._replace(num_examples=0)
+        report, shown = inspected(path, looked)
         self.is_whole = self.is_whole and not report["damage"]
+        if folder is not None:
+            folder.add(report)
+            pictures = self._pictures(path, shown)
+        else:
+            if self._is_printed:
+                self._print(report, shown)
+            pictures = self._pictures(path, shown)
+            report["first"] = list(map(as_json, shown))
+            report["pictures"] = pictures
+            self.reports.append(report)
+        if self._is_printed:
+            for name in pictures:
+                click.echo(f"  wrote {name}")
+
+    def _pictures(self, path: str, shown: list[Shown]) -> list[str]:
+        return [str(name) for one in shown for name in self._written(path, one)]
 
     def _written(self, path: str, shown: Shown) -> list[Path]:
         return [] if self._png is None else list(write_pictures(path, shown, self._png))
 
     def _print(self, report: dict[str, Any], shown: list[Shown]) -> None:
         has_colours = _has_colours()
-        if self.reports:
-            click.echo()
-        for line in lines_of(report):
-            click.echo(line)
+        self._print_lines(lines_of(report))
         for one in shown:
             for line in lines_of_example(one, has_colours):
                 click.echo(line, color=has_colours)
         for line in damage_lines(report):
+            click.echo(line)
+
+    def _print_lines(self, lines: Iterable[str]) -> None:
+        if self._has_printed:
+            click.echo()
+        self._has_printed = True
+        for line in lines:
             click.echo(line)
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from headrace.cli.content.text import is_number
 from headrace.cli.wording import count_of, percent, shortened, size, table
 
-__all__ = ["damage_lines", "lines_of", "place_of"]
+__all__ = ["damage_lines", "kind_of", "lines_of", "place_of"]
 
 _NAMES: Final = {"tfrecord": "TFRecord", "csv": "CSV", "json lines": "JSON lines"}
 _MOST_LETTERS: Final = 40
@@ -29,6 +29,14 @@ def lines_of(report: dict[str, Any]) -> Iterator[str]:
         yield f"  {_counts(report)}"
     yield from _features(report)
     yield from _others(report)
+
+
+def kind_of(report: dict[str, Any]) -> str:
+    """Returns the kind of a file in a few words: "TFRecord, gzip", "JPEG image"."""
+    kind = str(_NAMES.get(report["kind"], report["kind"]))
+    if report["kind"] == "image":
+        kind = f"{report['format']} image"
+    return f"{kind}, {report['compression']}" if report["compression"] else kind
 
 
 def damage_lines(report: dict[str, Any]) -> Iterator[str]:
