@@ -33,7 +33,7 @@ def test_the_sessions_run(tmp_path):
     assert converted.endswith("000000001.cls\n")
     assert indexed.splitlines()[1].startswith("0 ")
     assert "share of the limit: " in benched
-    assert "batches taken: 2" in state
+    assert "The program has taken 2 batches." in state
 
 
 def test_every_command_has_a_row(tmp_path):

@@ -45,49 +45,52 @@ def reads():
 @pytest.mark.parametrize(
     ("pipe", "number", "expected"),
     [
-        (lambda: reads().batch(4), 0, ["batch: at the beginning"]),
+        (lambda: reads().batch(4), 0, ["batch: It begins at its beginning."]),
         (
             lambda: reads().batch(4),
             14,
             [
-                "batch: 14 batches were taken; the last one began at",
-                "tfrecords: file 1, counted from 0, record 2",
+                "batch: The program has taken 14 batches. The last one began at the place below.",
+                "tfrecords: The next record is number 2 of file 1, both counted from 0.",
             ],
         ),
         (
             lambda: reads().shuffle(seed=1).epochs(3).batch(10),
             25,
             [
-                "batch: 25 batches were taken; the last one began at",
-                "epochs: pass 2, counted from 0",
-                "shuffle: place 40 of the order of this pass",
+                "batch: The program has taken 25 batches. The last one began at the place below.",
+                "epochs: The iteration is in pass 2, counted from 0.",
+                "shuffle: The next example is at place 40 of the order of this pass.",
             ],
         ),
         (
             lambda: reads().shuffle(window=10, seed=1).batch(4),
             3,
             [
-                "batch: 3 batches were taken; the last one began at",
-                "shuffle: 8 were drawn; what waits in the window is read from here on",
-                "tfrecords: file 0, counted from 0, record 0",
+                "batch: The program has taken 3 batches. The last one began at the place below.",
+                "shuffle: It has drawn 8 examples. Its window is read from the place below.",
+                "tfrecords: The next record is number 0 of file 0, both counted from 0.",
             ],
         ),
-        (reads, 7, ["tfrecords: file 0, counted from 0, record 7"]),
+        (reads, 7, ["tfrecords: The next record is number 7 of file 0, both counted from 0."]),
         (
             lambda: reads().parse({"n": int}).filter(lambda e: e["n"] % 2).take(20).batch(5),
             2,
-            ["batch: 2 batches were taken; the last one began at", "take: 5 were given"],
+            [
+                "batch: The program has taken 2 batches. The last one began at the place below.",
+                "take: It has given 5 examples.",
+            ],
         ),
         (
             lambda: hr.concat([reads(), reads()]).batch(30),
             4,
-            ["batch: 4 batches were taken; the last one began at"],
+            ["batch: The program has taken 4 batches. The last one began at the place below."],
         ),
     ],
 )
 def test_a_place_is_said_in_words(pipe, number, expected):
     lines = said(state_of(pipe(), number))
-    begin = lines.index("place, from the last stage to the source:") + 1
+    begin = lines.index("Each stage resumes where these lines say, the last stage first:") + 1
     assert lines[begin : begin + len(expected)] == expected
 
 
@@ -95,18 +98,18 @@ def test_the_pipeline_is_said_with_its_seeds_and_files():
     lines = said(state_of(reads().shuffle(seed=77).epochs(3).batch(10), 5))
     assert lines[:7] == [
         "state.json",
-        "the state of an iteration, version 2",
-        "of the pipeline:",
+        "This is the state of an iteration over a pipeline (version 2).",
+        "The pipeline has these stages:",
         "tfrecords('auto')",
         "shuffle(None)",
         "epochs()",
         "batch(10, 'keep')",
     ]
     for line in (
-        "files of its sources: 2",
-        "seeds: 77",
-        "numbers of epochs: 3",
-        "batches taken: 5; it goes on with batch 5, counted from 0",
+        "Its source reads 2 files.",
+        "Its seed is 77.",
+        "Its epochs(3) goes through the data 3 times.",
+        "The program has taken 5 batches. The next one is number 5, counted from 0.",
     ):
         assert line in lines
 
@@ -115,7 +118,7 @@ def test_what_was_left_out_is_said():
     Path("t.txt").write_text("1\n2\nthree\n4\n")
     numbers = hr.text_lines("t.txt").map(lambda example: {"n": int(example["text"])})
     lines = said(state_of(numbers.skip_errors(5).batch(1), 3))
-    assert "1 example left out:" in lines
+    assert "1 example was left out:" in lines
     assert any(line.startswith("t.txt, record 2") for line in lines)
 
 
@@ -138,7 +141,7 @@ def test_what_was_left_out_is_said():
 @pytest.mark.parametrize("number", [0, 1, 8])
 def test_states_of_all_stages_can_be_said(pipe, number):
     lines = said(state_of(pipe(), number))
-    begin = lines.index("place, from the last stage to the source:") + 1
+    begin = lines.index("Each stage resumes where these lines say, the last stage first:") + 1
     assert lines[begin:]
     assert not any("no stage has" in line for line in lines)
 
@@ -168,7 +171,7 @@ def test_stdin_is_read():
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert "batches taken: 3" in done.stdout
+    assert "The program has taken 3 batches." in done.stdout
 
 
 def test_a_checkpoint_of_a_session_names_its_resources():

@@ -27,19 +27,25 @@ _BATCHES: Final = ("batch", "padded_batch")
 _TOGETHER: Final = ("concat", "mix", "zip")
 # What stages say, if they have so many numbers. `total` is the first one and what comes behind it.
 _SAYINGS: Final = {
-    **{(name, 2): "{total:,} batches were taken; the last one began at" for name in _BATCHES},
-    ("epochs", 1): "pass {first}, counted from 0",
-    ("epochs", 3): "pass {first}, counted from 0",
-    ("take", 1): "{total:,} were given",
-    ("shard", 2): "{total:,} places of {second} shards were given",
-    ("skip_errors", 1): "{total:,} came through",
-    ("cache", 1): "number {total:,} of those that are kept",
-    ("shuffle", 1): "place {total:,} of the order of this pass",
-    ("shuffle", 5): "{total:,} were drawn; what waits in the window is read from here on",
-    ("arrays", 1): "row {total:,}",
-    ("iterable", 1): "{total:,} were yielded",
-    ("parquet", 1): "row {total:,} of all files",
-    **{(name, 3): "file {first}, counted from 0, record {record:,}" for name in _FILES},
+    **{
+        (name, 2): "The program has taken {total:,} batches. The last one began at the place below."
+        for name in _BATCHES
+    },
+    ("epochs", 1): "The iteration is in pass {first}, counted from 0.",
+    ("epochs", 3): "The iteration is in pass {first}, counted from 0.",
+    ("take", 1): "It has given {total:,} examples.",
+    ("shard", 2): "All {second} shards together have passed {total:,} places of the order.",
+    ("skip_errors", 1): "It has let {total:,} examples through.",
+    ("cache", 1): "The next example is number {total:,} of those that are kept, counted from 0.",
+    ("shuffle", 1): "The next example is at place {total:,} of the order of this pass.",
+    ("shuffle", 5): "It has drawn {total:,} examples. Its window is read from the place below.",
+    ("arrays", 1): "The next row is number {total:,}, counted from 0.",
+    ("iterable", 1): "The iterator has yielded {total:,} examples.",
+    ("parquet", 1): "The next row is number {total:,} of all files, counted from 0.",
+    **{
+        (name, 3): "The next record is number {record:,} of file {first}, both counted from 0."
+        for name in _FILES
+    },
 }
 # Behind these, an example of the stage is one of the stage before it.
 _ONE_TO_ONE: Final = ("take", "epochs", "skip_errors", "cache")
@@ -69,7 +75,7 @@ def place_lines(words: Sequence[Any], mark: Mark, behind: int = 0) -> Iterator[s
             # Functions that make more or fewer examples have no numbers of their own.
             total = mark.skip + behind
             if name in ("map", "filter", "flat_map", "unbatch"):
-                yield f"{name}: {count_of(total, 'result')} behind what is made from"
+                yield f"{name}: It has given {count_of(total, 'result')} since the place below."
                 yield from place_lines(words[:index], mark.inputs[0])
                 return
             if index == 0:  # The fields of a source, which are parsed by a step of their own.
@@ -77,7 +83,8 @@ def place_lines(words: Sequence[Any], mark: Mark, behind: int = 0) -> Iterator[s
                 return
             continue
         if name in _TOGETHER and mark.inputs:
-            yield f"{name}: {mark.skip + behind:,} behind these places of its parts"
+            taken = count_of(mark.skip + behind, "example")
+            yield f"{name}: It has given {taken} since these places of its parts."
             yield from _lines_of_parts(words[index], mark.inputs)
             return
         saying = _SAYINGS.get((name, len(mark.numbers)))
@@ -88,7 +95,8 @@ def place_lines(words: Sequence[Any], mark: Mark, behind: int = 0) -> Iterator[s
                 yield from place_lines(words[:index], mark.inputs[0], rest)
             return
         if name in ("bucket_by_length", "pack"):
-            yield f"{name}: {mark.skip + behind:,} behind a state with examples that wait"
+            taken = count_of(mark.skip + behind, "result")
+            yield f"{name}: It has given {taken} since a place at which examples waited."
             return
 
 
@@ -97,7 +105,9 @@ def _said(saying: str, mark: Mark, behind: int) -> str:
     total = first + mark.skip + behind
     record = others[-1] + mark.skip if len(others) == 2 else 0
     text = saying.format(first=first, total=total, second=(others or [0])[0], record=record)
-    return f"{text}, and {behind:,} on" if behind and "{record" in saying else text
+    if not behind or "{record" not in saying:
+        return text
+    return f"{text} The pipeline resumes {count_of(behind, 'example')} behind it."
 
 
 def _lines_of_parts(words: Any, inputs: Sequence[Mark]) -> Iterator[str]:
@@ -113,4 +123,6 @@ def name_of(words: Any) -> str:
 
 
 def _beginning(skip: int) -> str:
-    return f"{skip:,} behind the beginning" if skip else "at the beginning"
+    if not skip:
+        return "It begins at its beginning."
+    return f"It resumes {count_of(skip, 'example')} behind its beginning."

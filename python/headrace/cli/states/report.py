@@ -23,7 +23,7 @@ def report_of_state(state: dict[str, Any]) -> dict[str, Any]:
         batches = num_batches(words, mark) if words else None
     except (IndexError, KeyError, TypeError, ValueError):
         # Its checksum is right, but no pipeline has made it: the raw numbers have to do.
-        lines = [f"a place that no stage has: {shortened(str(place), 200)}"]
+        lines = [f"The place is one that no stage has: {shortened(str(place), 200)}"]
     return {
         "version": state["version"],
         "stages": words,
@@ -47,24 +47,45 @@ def _skipped(report: list[Any]) -> Iterator[Skipped]:
 
 def lines_of_state(report: dict[str, Any]) -> Iterator[str]:
     """Yields the lines of a report, for people."""
-    yield f"the state of an iteration, version {report['version']}"
-    yield "of the pipeline:"
+    yield f"This is the state of an iteration over a pipeline (version {report['version']})."
+    yield "The pipeline has these stages:"
     yield from _stages(report["stages"], "  ")
     if report["files"]:
-        yield f"files of its sources: {', '.join(map(str, report['files']))}"
-    for key, what in (("seeds", "seeds"), ("epochs", "numbers of epochs"), ("weights", "weights")):
-        if report[key]:
-            yield f"{what}: {', '.join(map(str, report[key]))}"
+        yield _files(report["files"])
+    if report["seeds"]:
+        yield f"{_counted(report['seeds'], 'Its seed is', 'Its seeds are')}."
+    for count in report["epochs"]:
+        yield (
+            "Its epochs() has no count: it goes through the data for ever."
+            if count is None
+            else f"Its epochs({count}) goes through the data {count_of(count, 'time')}."
+        )
+    for weights in report["weights"]:
+        yield f"The weights of mix are {', '.join(map(str, weights))}."
     if report["epoch"]:
-        yield f"epoch: {report['epoch']}, as epoch(...) counts"
+        yield f"The iteration was begun with epoch({report['epoch']})."
     taken = report["batches"]
     if taken is not None:
-        yield f"batches taken: {taken:,}; it goes on with batch {taken:,}, counted from 0"
-    yield "place, from the last stage to the source:"
+        yield (
+            f"The program has taken {count_of(taken, 'batch', 'batches')}. The next one is number "
+            f"{taken:,}, counted from 0."
+        )
+    yield "Each stage resumes where these lines say, the last stage first:"
     yield from (f"  {line}" for line in report["place"])
     if report["skipped"]:
-        yield f"{count_of(len(report['skipped']), 'example')} left out:"
+        num_skipped = len(report["skipped"])
+        yield f"{count_of(num_skipped, 'example was', 'examples were')} left out:"
         yield from (f"  {shortened(line, 400)}" for line in report["skipped"])
+
+
+def _files(counts: list[int]) -> str:
+    if len(counts) == 1:
+        return f"Its source reads {count_of(counts[0], 'file')}."
+    return f"Its sources read {', '.join(f'{count:,}' for count in counts)} files, in order."
+
+
+def _counted(values: list[Any], one: str, several: str) -> str:
+    return f"{one if len(values) == 1 else several} {', '.join(map(str, values))}"
 
 
 def _stages(words: list[Any], indent: str) -> Iterator[str]:
