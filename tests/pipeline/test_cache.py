@@ -55,15 +55,65 @@ def test_files_are_not_read_again(tmp_path):
     assert list(pipeline) == first
 
 
-def test_a_pass_that_is_left_keeps_nothing(cached, calls):
-    batches = iter(cached.batch(10))
-    next(batches)
-    batches.close()
+def test_a_pass_that_is_left_keeps_what_it_has_given(cached, calls):
+    with iter(cached.batch(10)) as batches:
+        taken = [next(batches)["number"].tolist() for _ in range(100)]  # All, but not their end.
+    assert taken[-1][-1] == 999
+    assert calls.count == 1000
+    assert order(cached.epochs(3)) == [*range(1000)] * 3
+    assert calls.count == 1000
+
+
+def test_passes_that_are_left_and_gone_on_with_call_less_each_time(cached, calls):
+    for number in (10, 300, 600):
+        with iter(cached) as examples:
+            assert [int(next(examples)["number"]) for _ in range(number)] == list(range(number))
     begun = calls.count
     assert order(cached) == list(range(1000))
-    assert calls.count == begun + 1000
+    # 400, and a part of the block that was under way.
+    assert calls.count - begun < 660
+    begun = calls.count
     assert order(cached.take(3).epochs(2)) == [0, 1, 2] * 2
-    assert calls.count == begun + 1000
+    assert calls.count == begun
+
+
+def test_epochs_that_end_early_go_on_with_what_is_kept(calls):
+    rows = hp.iterable(lambda: ({"number": number} for number in range(40))).map(calls).cache()
+    list(rows.take(1))  # Learns the components.
+    assert order(rows.take(25).epochs(4)) == [*range(25)] * 4
+    assert order(rows.shuffle(window=10, seed=1).epoch(2)) == order(
+        hp.arrays({"number": np.arange(40)}).shuffle(window=10, seed=1).epoch(2)
+    )
+
+
+def test_what_was_left_out_before_is_said_once_in_each_pass(records, calls):
+    def odd(row):
+        if row["number"] % 2 == 0:
+            raise ValueError("even")
+        return calls(row)
+
+    numbers = hp.tfrecords(records).parse({"number": int}).map(odd)
+    cached = numbers.skip_errors(5000).cache()
+    with iter(cached) as examples:
+        assert [int(next(examples)["number"]) for _ in range(100)] == list(range(1, 200, 2))
+    for _ in range(2):
+        with iter(cached) as examples:
+            assert order(examples) == list(range(1, 1000, 2))
+            assert len(examples.skipped) == 500
+            assert len({one.record_number for one in examples.skipped}) >= 300
+
+
+def test_a_cache_behind_a_seed_of_a_state_holds_the_order_of_that(records):
+    def drawn():
+        return hp.tfrecords(records).parse({"number": int}).shuffle(window=50).cache()
+
+    one, other = drawn(), drawn()
+    expected = order(one)
+    assert order(other) != expected
+    with iter(one) as batches:
+        state = batches.state()
+    assert order(other.resume(state)) == expected
+    assert order(other) != expected
 
 
 def test_an_iterable_is_begun_anew_if_it_was_left():

@@ -153,6 +153,9 @@ def resumed(
     if len(seeds) != len(list(_drawn(chain))):
         raise damaged()
     drawn = _with_seeds(chain, iter(seeds))
+    if drawn != chain:
+        # What was kept is in the order of other seeds.
+        drawn = _with_empty_caches(drawn)
     return Resumed(
         drawn,
         state["epoch"],
@@ -452,6 +455,15 @@ def _with_seed(stage: Stage, seeds: Iterator[int]) -> Stage:
             "state was taken with. Resume with the same seed, or leave it out."
         )
     return cast("Stage", replace(cast("Any", stage), seed=seed))
+
+
+def _with_empty_caches(chain: tuple[Stage, ...]) -> tuple[Stage, ...]:
+    """Returns stages whose caches hold nothing yet."""
+    source = chain[0]
+    if parts := stages.parts_of(source):
+        source = replace(cast("Any", source), parts=tuple(map(_with_empty_caches, parts)))
+    emptied = (stages.Cache() if isinstance(stage, stages.Cache) else stage for stage in chain[1:])
+    return (source, *emptied)
 
 
 def _digests(paths: Sequence[bytes]) -> list[Any]:

@@ -544,7 +544,7 @@ fn cached(
     };
     Ok(match store.get() {
         Some(cached) => Box::new(Replay::new(cached, next, pass)),
-        None if next == 0 => Box::new(Fill::new(start(&Mark::default())?, Arc::clone(store), pass)),
+        None if next == 0 => Box::new(Fill::new(start, Arc::clone(store), pass, settings.in_any_order)?),
         None => Box::new(Rest::new(start(&from.input(0)?.behind(from.skip()))?, next, pass)),
     })
 }

@@ -1,4 +1,4 @@
-//! Rows that are kept in memory after the first whole pass over them.
+//! Rows that are kept in memory, so that what is before them is computed once.
 
 use crate::error::{Code, Error, Result};
 use crate::pipeline::block::{Block, Pass};
@@ -11,18 +11,43 @@ use crate::pipeline::skipped::Note;
 use crate::sync::Mutex;
 use std::sync::Arc;
 
-/// What is kept of one `cache()`: nothing before the first whole pass. Lives as long as the description.
+/// What is kept of one `cache()`. Lives as long as the description.
 #[derive(Default)]
-pub struct Store(Mutex<Option<Arc<Cached>>>);
+pub struct Store(Mutex<Found>);
+
+/// What passes have left in a store.
+#[derive(Default)]
+struct Found {
+    whole: Option<Arc<Cached>>,
+    /// The longest beginning that a pass had when it was left before its end.
+    begun: Option<Arc<Cached>>,
+}
 
 impl Store {
-    /// The rows, if they are there.
+    /// The rows of a whole pass, if they are there.
     pub fn get(&self) -> Option<Arc<Cached>> {
-        self.0.lock().clone()
+        self.0.lock().whole.clone()
+    }
+
+    fn begun(&self) -> Option<Arc<Cached>> {
+        self.0.lock().begun.clone()
+    }
+
+    fn keep_whole(&self, kept: Kept, budget: &Arc<Budget>) {
+        let whole = Arc::new(Cached { kept, budget: Arc::clone(budget) });
+        *self.0.lock() = Found { whole: Some(whole), begun: None };
+    }
+
+    fn keep_begun(&self, kept: Kept, budget: Arc<Budget>) {
+        let mut found = self.0.lock();
+        let num_rows = |cached: &Arc<Cached>| cached.kept.num_rows();
+        if found.whole.is_none() && found.begun.as_ref().map_or(0, num_rows) < kept.num_rows() {
+            found.begun = Some(Arc::new(Cached { kept, budget }));
+        }
     }
 }
 
-/// All rows of a pass.
+/// All rows of a pass, or its first ones.
 pub struct Cached {
     kept: Kept,
     /// What the blocks are charged to.
@@ -30,13 +55,15 @@ pub struct Cached {
 }
 
 /// Blocks of rows.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Kept {
     blocks: Vec<Arc<Block>>,
     /// For each block the number behind its last row.
     ends: Vec<u64>,
     /// Where the rows of each block can be made again.
     marks: Vec<Mark>,
+    /// Where the rows behind the last block can be made.
+    rest: Mark,
     /// What was left out, each with the number of blocks before it.
     notes: Vec<(usize, Note)>,
     num_bytes: usize,
@@ -46,6 +73,10 @@ impl Kept {
     /// The number of the first row of a block.
     fn first(&self, block: usize) -> u64 {
         block.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or(0)
+    }
+
+    fn num_rows(&self) -> u64 {
+        self.ends.last().copied().unwrap_or(0)
     }
 }
 
@@ -76,18 +107,36 @@ fn too_large(needed: &str, budget: &Budget) -> Error {
     Error::new(Code::ResourceExhausted, text)
 }
 
-/// Gives the rows of its input, which it keeps.
+/// Gives the rows of its input, which it keeps, behind those that a pass before has kept and been left at.
 pub struct Fill {
     input: Box<dyn Node>,
     store: Arc<Store>,
     pass: Pass,
     kept: Kept,
+    /// The number of the next block to be given of those that are kept, and that of the next note.
+    next: (usize, usize),
+    budget: Option<Arc<Budget>>,
+    /// What was kept in another iteration is charged once to the budget of this one.
+    begun: Option<Arc<Cached>>,
+    _charge: Option<Charge>,
+    /// Whether other passes can go on where this one is left.
+    is_ordered: bool,
 }
 
 impl Fill {
-    /// The rows of `input`, a whole pass of which is kept in `store`. They are given as those of `pass`.
-    pub fn new(input: Box<dyn Node>, store: Arc<Store>, pass: Pass) -> Self {
-        Self { input, store, pass, kept: Kept::default() }
+    /// The rows of a whole pass, which is kept in `store`. They are given as those of `pass`. `start` makes the node before
+    /// this one, which begins at a mark. With `in_any_order`, the rows may come in any order.
+    pub fn new(
+        start: impl FnOnce(&Mark) -> Result<Box<dyn Node>>,
+        store: Arc<Store>,
+        pass: Pass,
+        in_any_order: bool,
+    ) -> Result<Self> {
+        let begun = if in_any_order { None } else { store.begun() };
+        let kept = begun.as_ref().map(|begun| begun.kept.clone()).unwrap_or_default();
+        let input = start(&kept.rest)?;
+        let is_ordered = !in_any_order;
+        Ok(Self { input, store, pass, kept, next: (0, 0), budget: None, begun, _charge: None, is_ordered })
     }
 
     fn keep(&mut self, rows: &Rows, budget: &Budget) -> Result<()> {
@@ -97,30 +146,66 @@ impl Fill {
         kept.num_bytes += block.held_bytes();
         kept.blocks.push(Arc::clone(block));
         kept.marks.push(rows.mark(0));
-        kept.ends.push(kept.ends.last().copied().unwrap_or(0) + rows.len() as u64);
+        kept.rest = rows.mark(rows.len());
+        kept.ends.push(kept.num_rows() + rows.len() as u64);
         match kept.num_bytes > budget.limit_bytes() {
             true => Err(too_large(&format!("more than {} bytes", kept.num_bytes), budget)),
             false => Ok(()),
         }
     }
+
+    /// What is kept and was not given yet.
+    fn kept(&mut self) -> Option<Poll> {
+        let (block, note) = &mut self.next;
+        if let Some((num_blocks, found)) = self.kept.notes.get(*note)
+            && num_blocks == block
+        {
+            *note += 1;
+            return Some(Poll::Note(found.clone()));
+        }
+        (*block < self.kept.blocks.len()).then(|| {
+            *block += 1;
+            Poll::Ready(self.kept.rows(*block - 1, self.pass))
+        })
+    }
 }
 
 impl Node for Fill {
     fn pull(&mut self, context: &mut Context) -> Result<Poll> {
-        let poll = self.input.pull(context)?;
-        match &poll {
-            Poll::Ready(rows) => {
-                self.keep(rows, context.budget)?;
-                return Ok(Poll::Ready(self.kept.rows(self.kept.blocks.len() - 1, self.pass)));
+        if self.budget.is_none() {
+            self.budget = Some(Arc::clone(context.budget));
+            if let Some(begun) = self.begun.take() {
+                self._charge = begun.charge(context.budget)?;
             }
-            Poll::End => {
-                let (kept, budget) = (std::mem::take(&mut self.kept), Arc::clone(context.budget));
-                *self.store.0.lock() = Some(Arc::new(Cached { kept, budget }));
-            }
-            Poll::Note(note) => self.kept.notes.push((self.kept.blocks.len(), note.clone())),
-            Poll::Pending => {}
         }
-        Ok(poll)
+        if let Some(poll) = self.kept() {
+            return Ok(poll);
+        }
+        match self.input.pull(context)? {
+            Poll::Ready(rows) => self.keep(&rows, context.budget)?,
+            Poll::Note(note) => self.kept.notes.push((self.kept.blocks.len(), note)),
+            Poll::Pending => return Ok(Poll::Pending),
+            Poll::End => {
+                self.store.keep_whole(std::mem::take(&mut self.kept), context.budget);
+                return Ok(Poll::End);
+            }
+        }
+        self.kept().ok_or_else(|| Error::internal("cache: nothing was kept"))
+    }
+}
+
+impl Drop for Fill {
+    /// Keeps the beginning of a pass that is left before its end.
+    fn drop(&mut self) {
+        let (Some(budget), true) = (self.budget.take(), self.is_ordered) else { return };
+        let mut kept = std::mem::take(&mut self.kept);
+        if kept.num_bytes > budget.limit_bytes() {
+            return;
+        }
+        // Those behind the last row come again when the rows behind it are made.
+        let num_blocks = kept.blocks.len();
+        kept.notes.retain(|(blocks_before, _)| *blocks_before < num_blocks);
+        self.store.keep_begun(kept, budget);
     }
 }
 
@@ -220,7 +305,7 @@ impl CachedRows {
 
 impl Indexed for CachedRows {
     fn len(&self) -> u64 {
-        self.cached.kept.ends.last().copied().unwrap_or(0)
+        self.cached.kept.num_rows()
     }
 
     fn read(&self, numbers: &[u64]) -> Result<Block> {
