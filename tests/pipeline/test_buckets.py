@@ -105,7 +105,7 @@ def test_epochs_end_with_their_remainder(lists, given):
         ({"name": "number"}, "the component 'number' is a scalar"),
         ({"boundaries": []}, r"boundaries are \(\), expected at least one"),
         ({"boundaries": [3, 2]}, r"boundaries are \(3, 2\), expected at least one, rising"),
-        ({"boundaries": [0]}, "a boundary is 0, expected an int from 1 up"),
+        ({"boundaries": [0]}, "one of boundaries is 0, expected an int from 1 up"),
         ({"size": None}, "expected size or max_elements"),
         ({"size": 0}, "size is 0"),
         ({"max_elements": -1}, "max_elements is -1"),

@@ -1,5 +1,6 @@
 """Native functions: what they may do, what they make, and how they fail."""
 
+import io
 import pickle
 import re
 
@@ -7,10 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from PIL import Image
 from tests.pipeline.conftest import NUM_EXAMPLES, WAYS, same
 
 import headrace as hr
+import headrace.tf1 as tf
 from headrace import errors
+from headrace import pipeline as hp
 
 THIS_FILE = re.escape(__file__)
 
@@ -349,3 +353,41 @@ def test_a_seed_stands_in_map_alone(numbers):
         numbers.map(hr.native(lambda e: {"x": hr.ops.random_uniform([], seed=3)}), seed=7)
     with pytest.raises(ValueError, match="for which map needs a seed"):
         numbers.filter(hr.native(lambda e: hr.ops.random_uniform([]) < 0.5))
+
+
+def _encoded(kind, shape=(4, 5, 3)):
+    pixels = np.random.default_rng(3).integers(0, 256, shape, np.uint8)
+    data = io.BytesIO()
+    Image.fromarray(pixels).save(data, kind)
+    return data.getvalue()
+
+
+def test_what_decode_image_gives_can_be_resized():
+    data = [_encoded(kind) for kind in ("PNG", "JPEG", "BMP")]
+    images = hp.arrays({"data": data})
+
+    @hr.native
+    def resized(example):
+        image = hr.ops.decode_image(example["data"])
+        return {"image": hr.ops.resize(image, (2, 3)), "near": hr.ops.resize_images(image, (8, 9))}
+
+    @hr.native
+    def known(example):
+        image = hr.ops.decode_image(example["data"], channels=3, expand_animations=False)
+        return {"image": hr.ops.resize(image, (2, 3)), "near": hr.ops.resize_images(image, (8, 9))}
+
+    assert images.map(resized).spec["image"].shape is None
+    assert images.map(known).spec["image"].shape == (2, 3, 3)
+    (one,), (other,) = images.map(resized).batch(3), images.map(known).batch(3)
+    assert one["image"].shape == (3, 2, 3, 3)
+    for name in ("image", "near"):
+        assert np.array_equal(one[name], other[name])
+    (gif,) = hp.arrays({"data": [_encoded("GIF", (4, 5))]}).map(resized)
+    assert (gif["image"].shape, gif["near"].shape) == ((1, 2, 3, 3), (1, 8, 9, 3))
+
+
+def test_tensorflow_1_still_wants_a_shape():
+    with tf.Graph().as_default():
+        image = tf.image.decode_image(tf.placeholder(tf.string, ()))
+        with pytest.raises(ValueError, match="'images' contains no shape"):
+            tf.image.resize_images(image, (2, 3))

@@ -35,6 +35,18 @@ def test_what_is_kept_is_not_asked_for_again(server: Server, tmp_path):
     assert len(kept(tmp_path)) == 6
 
 
+def test_a_small_cache_holds_what_fits(server: Server, tmp_path):
+    server.files["bucket/large"] = DATA[: MIB // 2]
+    server.files["bucket/small"] = DATA[:1000]
+    limit = 100_000
+    for name, num_requests in (("large", 1), ("small", 1), ("large", 1), ("small", 0)):
+        server.requests.clear()
+        expected = server.files[f"bucket/{name}"]
+        assert read(f"s3://bucket/{name}", tmp_path, limit) == expected
+        assert len(server.data_requests()) == num_requests
+        assert sum(path.stat().st_size for path in kept(tmp_path)) <= limit
+
+
 def test_another_content_of_the_name_is_asked_for(server: Server, tmp_path):
     server.files["bucket/a"] = DATA
     assert read("s3://bucket/a", tmp_path) == DATA
@@ -92,9 +104,9 @@ def test_arguments(tmp_path):
         ({"cache_directory": "s3://bucket"}, ValueError, "expected a directory of this machine"),
         ({"cache_bytes": 1 << 30}, ValueError, "without a cache_directory"),
         (
-            {"cache_directory": tmp_path, "cache_bytes": 100},
+            {"cache_directory": tmp_path, "cache_bytes": 0},
             ValueError,
-            "expected an int from 1048576",
+            "expected an int from 1 up",
         ),
     ]:
         with pytest.raises(error, match=why):

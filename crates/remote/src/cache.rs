@@ -137,9 +137,12 @@ fn trailer(bytes: &[u8]) -> [u8; TRAILER_BYTES] {
     trailer
 }
 
-/// Keeps a part, and removes others if there are too many.
+/// Keeps a part if it fits, and removes others if there are too many.
 fn keep(path: &Path, bytes: &[u8], cache: &Cache) -> io::Result<()> {
     let Some(directory) = path.parent() else { return Ok(()) };
+    if (bytes.len() + TRAILER_BYTES) as u64 > least_room(cache) {
+        return Ok(());
+    }
     fs::create_dir_all(directory)?;
     let (mut file, mut output) = AtomicFile::at(path)?;
     output.write_all(bytes)?;
@@ -170,6 +173,11 @@ fn note_written(num_bytes: u64, cache: &Cache) -> io::Result<()> {
     shrink(cache)
 }
 
+/// What is kept whenever a process has looked: the limit without what it may write before it looks again.
+fn least_room(cache: &Cache) -> u64 {
+    cache.num_bytes - cache.num_bytes / SHARE_WRITTEN
+}
+
 /// Removes the parts that were not used for the longest time, until the limit is kept with some room.
 fn shrink(cache: &Cache) -> io::Result<()> {
     let mut kept = Vec::new();
@@ -185,7 +193,7 @@ fn shrink(cache: &Cache) -> io::Result<()> {
             kept.push((metadata.modified()?, metadata.len(), entry.path()));
         }
     }
-    let limit = cache.num_bytes - cache.num_bytes / SHARE_WRITTEN;
+    let limit = least_room(cache);
     for place in order::by_key(kept.len(), |place| kept[place].0) {
         let (_, length, path) = &kept[place];
         if num_bytes <= limit {

@@ -2,11 +2,21 @@
 
 import operator
 import os
-from typing import Final, SupportsIndex
+from collections.abc import Iterable
+from typing import Any, Final, SupportsIndex
 
 from headrace import storage
 
-__all__ = ["check_budget", "check_function", "check_remainder", "checked_int"]
+__all__ = [
+    "check_bool",
+    "check_budget",
+    "check_function",
+    "check_remainder",
+    "checked_directory",
+    "checked_int",
+    "checked_ints",
+    "checked_names",
+]
 
 _REMAINDERS: Final = ("keep", "drop", "pad")
 _MAX_COUNT: Final = 2**63 - 1
@@ -39,6 +49,33 @@ def checked_int(where: str, name: str, value: object, least: int) -> int:
         if least <= number <= _MAX_COUNT:
             return number
     raise ValueError(f"{where}: {name} is {value!r}, expected an int from {least} up.")
+
+
+def check_bool(where: str, name: str, value: object) -> None:
+    """Raises TypeError if an argument is not a bool."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{where}: {name} is {value!r}, expected a bool.")
+
+
+def checked_ints(where: str, name: str, values: object, least: int) -> tuple[int, ...]:
+    """Returns several integers from `least` up; raises an error if they are none."""
+    if not isinstance(values, Iterable) or isinstance(values, (str, bytes)):
+        raise TypeError(f"{where}: {name} are {values!r}, expected ints, such as [8, 16].")
+    return tuple(checked_int(where, f"one of {name}", value, least) for value in values)
+
+
+def checked_names(where: str, names: Iterable[object]) -> tuple[str, ...]:
+    """Returns names of components, each of which may come once; raises an error otherwise."""
+    found: tuple[Any, ...] = tuple(names)
+    for name in found:
+        if not isinstance(name, str):
+            raise TypeError(
+                f"{where}: {name!r} is not a name of a component, expected strings: "
+                f"{where}('a', 'b')."
+            )
+    if not found or len(set(found)) < len(found):
+        raise ValueError(f"{where}: names are {found}, expected at least one, each once.")
+    return found
 
 
 def checked_directory(path: object) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Literal
 
 from headrace.pipeline import stages
-from headrace.pipeline.arguments import checked_int
+from headrace.pipeline.arguments import check_bool, checked_int
 from headrace.pipeline.pipeline import Pipeline
 from headrace.pipeline.specs import batch_depth, static_specs, zipped
 from headrace.pipeline.stages import Stage
@@ -49,7 +49,7 @@ def mix(
     """
     parts = _parts("mix", pipelines)
     _check_alike("mix", parts)
-    chosen = tuple(1.0 for _ in parts) if weights is None else tuple(map(float, weights))
+    chosen = tuple(1.0 for _ in parts) if weights is None else _weights(weights)
     if len(chosen) != len(parts):
         raise ValueError(f"mix: there are {len(chosen)} weights, expected {len(parts)}.")
     if not all(math.isfinite(weight) and weight > 0 for weight in chosen):
@@ -77,11 +77,16 @@ def zip(pipelines: Iterable[Pipeline], strict: bool = True) -> Pipeline:
     depths = {batch_depth(part) for part in parts}
     if len(depths) > 1:
         raise ValueError("zip: some pipelines give batches, others examples, expected the same.")
+    check_bool("zip", "strict", strict)
     zipped([specs for part in parts if (specs := static_specs(part)) is not None])
-    return Pipeline((stages.Zip(parts, bool(strict)),))
+    return Pipeline((stages.Zip(parts, strict),))
 
 
 def _parts(where: str, pipelines: Iterable[Pipeline]) -> tuple[tuple[Stage, ...], ...]:
+    if isinstance(pipelines, Pipeline) or not isinstance(pipelines, Iterable):
+        raise TypeError(
+            f"{where}: got {pipelines!r}, expected several pipelines, such as {where}([a, b])."
+        )
     parts = list(pipelines)
     for part in parts:
         if not isinstance(part, Pipeline):
@@ -89,6 +94,13 @@ def _parts(where: str, pipelines: Iterable[Pipeline]) -> tuple[tuple[Stage, ...]
     if not parts:
         raise ValueError(f"{where}: no pipelines given, expected at least one.")
     return tuple(part.stages for part in parts)
+
+
+def _weights(weights: object) -> tuple[float, ...]:
+    try:
+        return tuple(float(weight) for weight in weights)  # type: ignore[attr-defined]
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"mix: weights are {weights!r}, expected numbers above 0.") from error
 
 
 def _check_alike(where: str, parts: Sequence[tuple[Stage, ...]]) -> None:

@@ -8,11 +8,14 @@ from typing import Any, Final, NoReturn
 
 from headrace.pipeline import stages
 from headrace.pipeline.arguments import (
+    check_bool,
     check_budget,
     check_function,
     check_remainder,
     checked_directory,
     checked_int,
+    checked_ints,
+    checked_names,
 )
 from headrace.pipeline.batches import Batches
 from headrace.pipeline.counting import count_of
@@ -33,6 +36,8 @@ from headrace.pipeline.specs import (
     after,
     batch_depth,
     gives_anything,
+    known_names,
+    runs_python,
     static_specs,
 )
 from headrace.pipeline.splitting import splits
@@ -84,6 +89,11 @@ class Pipeline:
             TypeError: If a feature is no type that an `Example` holds.
             ValueError: If there are no features, no component `record`, or a name is taken.
         """
+        if not isinstance(features, Mapping) or not all(isinstance(n, str) for n in features):
+            raise TypeError(
+                f"parse: features are {features!r}, expected a dict of types, such as "
+                "{'image': bytes, 'label': int}."
+            )
         if not features:
             raise ValueError("parse: no features given, expected at least one.")
         chosen = tuple((name, _feature(name, feature)) for name, feature in features.items())
@@ -164,18 +174,20 @@ class Pipeline:
         """Keeps the components of these names, in this order.
 
         Raises:
-            ValueError: If there are no names, or no component of a name.
+            TypeError: If one is not a string.
+            ValueError: If there are no names, one comes twice, or there is no component of a name.
         """
-        if not names:
-            raise ValueError("select: no names given, expected at least one.")
-        return self._then(stages.Select(names))
+        return self._then(stages.Select(checked_names("select", names)))
 
     def rename(self, **names: str) -> "Pipeline":
         """Gives components other names: `rename(new="old")` calls the component `old` `new`.
 
         Raises:
-            ValueError: If there is no component of an old name, or two would have one name.
+            TypeError: If an old name is not a string.
+            ValueError: If there are no names, there is no component of an old name, or two would
+                have one name.
         """
+        checked_names("rename", names.values())
         return self._then(stages.Rename(tuple(names.items())))
 
     def take(self, count: int) -> "Pipeline":
@@ -353,9 +365,9 @@ class Pipeline:
                 another argument is out of range.
         """
         where = "bucket_by_length"
-        limits = tuple(boundaries)
-        for boundary in limits:
-            checked_int(where, "a boundary", boundary, 1)
+        checked_names(where, [name])
+        check_bool(where, "pad_to_boundary", pad_to_boundary)
+        limits = checked_ints(where, "boundaries", boundaries, 1)
         if not limits or list(limits) != sorted(set(limits)):
             raise ValueError(f"{where}: boundaries are {limits}, expected at least one, rising.")
         if size is None and max_elements is None:
@@ -405,29 +417,27 @@ class Pipeline:
                 hold more examples back.
 
         Raises:
-            TypeError: If `split` is no bool.
+            TypeError: If `split` is no bool, or a name no string.
             ValueError: If a number is out of range, a component is missing or no list of numbers,
                 or there are others; or after `batch`.
         """
         checked_int("pack", "length", length, 1)
         checked_int("pack", "max_open", max_open, 1)
-        if not isinstance(split, bool):
-            raise TypeError(f"pack: split is {split!r}, expected a bool.")
-        chosen = (names,) if isinstance(names, str) else tuple(names)
-        if not chosen or len(set(chosen)) < len(chosen):
-            raise ValueError(f"pack: names are {chosen}, expected at least one, each once.")
+        check_bool("pack", "split", split)
+        chosen = checked_names("pack", (names,) if isinstance(names, str) else names)
         if batch_depth(self.stages):
             raise ValueError("pack: it follows a batch, expected examples. Use unbatch before.")
         return self._then(stages.Pack(length, chosen, split, max_open))
 
     def cache(self) -> "Pipeline":
-        """Keeps all examples in memory once a whole pass over them has gone through.
+        """Keeps all examples in memory, so that what comes before is called once for each.
 
-        Later passes get them from there: what comes before is called once. It always runs as epoch
-        0, so a shuffle or random draws before `cache` are the same in all epochs; those behind it
-        differ. The examples count as `memory_bytes`. They live as long as this pipeline or one
-        that was made of it; iterations that run at the same time share them. A pass that is left
-        before its end keeps nothing.
+        Later passes get them from there. What comes before always runs as epoch 0, so a shuffle or
+        random draws before `cache` are the same in all epochs; those behind it differ. The examples
+        count as `memory_bytes`. They live as long as this pipeline or one that was made of it. If a
+        pass is left before its end, the next one resumes behind what it has given; what was read
+        ahead of that is made again. Two iterations that run at the same time, before a whole pass
+        is kept, make the examples each for itself.
 
         Raises:
             ValueError: After `epochs`.
@@ -477,10 +487,7 @@ class Pipeline:
         data raises `errors.SkippedExamples`.
         """
         check_budget(budget)
-        if not isinstance(raises_at_end, bool):
-            raise TypeError(
-                f"skip_errors: raises_at_end is {raises_at_end!r}, expected True or False."
-            )
+        check_bool("skip_errors", "raises_at_end", raises_at_end)
         check_skippable(self.stages)
         return self._then(stages.SkipErrors(budget, raises_at_end))
 
@@ -505,7 +512,9 @@ class Pipeline:
         """Says what the pipeline may use, whether it keeps the order, and how strings come.
 
         Args:
-            num_threads: Threads that read, decode and gather; None for as many as there are cores.
+            num_threads: Threads of the engine, which read, decode, gather and compute native
+                functions; None for as many as there are cores. A Python function has one thread of
+                its own whatever this says, but on a free-threaded Python.
             memory_bytes: What may be held of data that is read and not used: what was read ahead,
                 windows, finished batches. None for a quarter of the memory of the machine or its
                 control group, at least 64 MiB.
@@ -522,19 +531,20 @@ class Pipeline:
             cache_directory: Where parts of remote files are kept. Several processes may use it, and
                 one that is killed leaves nothing there that another would mistake for data.
             cache_bytes: How many bytes are kept at most; what was not used for the longest time is
-                removed. Each process may exceed it by a sixteenth. None for 16 GiB.
+                removed, and what does not fit is not kept; parts of files have up to a MiB. Each
+                process may exceed it by a sixteenth. None for 16 GiB.
 
         Raises:
             TypeError: If `deterministic` is no bool, `stuck_after_s` no number, or
                 `cache_directory` no path.
             ValueError: If a number is not at least 1, `strings` is neither of these, or
-                `stuck_after_s` is not above 0; if `cache_bytes` is less than a MiB, or given
-                without a `cache_directory`, or that is a URL.
+                `stuck_after_s` is not above 0; if `cache_bytes` is given without a
+                `cache_directory`, or that is a URL.
             ModuleNotFoundError: If `strings` is "arrow" and pyarrow is not installed; the extra
                 `headrace[arrow]` installs it.
         """
-        if deterministic is not None and not isinstance(deterministic, bool):
-            raise TypeError(f"options: deterministic is {deterministic!r}, expected a bool.")
+        if deterministic is not None:
+            check_bool("options", "deterministic", deterministic)
         changed = dict(self._options)
         for name, value in (("num_threads", num_threads), ("memory_bytes", memory_bytes)):
             if value is not None:
@@ -546,7 +556,7 @@ class Pipeline:
         if cache_directory is not None:
             changed["cache_directory"] = checked_directory(cache_directory)
         if cache_bytes is not None:
-            changed["cache_bytes"] = checked_int("options", "cache_bytes", cache_bytes, 1 << 20)
+            changed["cache_bytes"] = checked_int("options", "cache_bytes", cache_bytes, 1)
             if "cache_directory" not in changed:
                 raise ValueError("options: cache_bytes is given without a cache_directory.")
         if stuck_after_s is not None:
@@ -618,6 +628,8 @@ class Pipeline:
         """Returns the stages and the components, as text for people."""
         lines = [self._described(number, stage) for number, stage in enumerate(self.stages)]
         options = [f"options: {name}={value}" for name, value in self._options.items()]
+        if "num_threads" in self._options and any(map(runs_python, self.stages)):
+            options.append("options: num_threads leaves each Python function one thread of its own")
         known, source = static_specs(self.stages), self.stages[0]
         if isinstance(source, InferredSource) and source.spec is None:
             lines.append(f"{source.name}: {source.described()}")
@@ -794,8 +806,8 @@ class Pipeline:
         return str(stage)
 
     def _then(self, stage: Stage) -> "Pipeline":
-        if self._specs is not None and not gives_anything(stage):
-            after(stage, self._specs)
+        # Names that are not there are refused where they are written.
+        known_names((*self.stages, stage))
         return Pipeline((*self.stages, stage), self._options, self)
 
     def _start_at(self, epoch: int, state: Mapping[str, Any] | None) -> Batches:

@@ -45,6 +45,11 @@ class Source(Stage, ABC):
         """The components of an example; None if they are inferred from the first file."""
 
     @property
+    def names(self) -> tuple[str, ...] | None:
+        """The names of the components, if they are known before a file is opened."""
+        return None if self.spec is None else tuple(self.spec)
+
+    @property
     def classes(self) -> tuple[str, ...] | None:
         """The names of the classes, in the order of their labels; None if there are none."""
         return None

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from headrace.pipeline.arguments import checked_int
 from headrace.pipeline.paths import Paths, as_paths, check_compression
 from headrace.pipeline.pipeline import Pipeline
 from headrace.pipeline.stages import Arrays, Files, Iterable_
@@ -76,10 +77,7 @@ def fixed_length_records(
         ("header_bytes", header_bytes, 0),
         ("footer_bytes", footer_bytes, 0),
     ):
-        if not isinstance(length, int) or length < least:
-            raise ValueError(
-                f"fixed_length_records: {name} is {length!r}, expected an int from {least} up."
-            )
+        checked_int("fixed_length_records", name, length, least)
     lengths = (header_bytes, record_bytes, footer_bytes)
     return _files("fixed_length_records", paths, compression, lengths)
 

@@ -1,6 +1,6 @@
 """What is known of the components after each stage, without running anything."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, NoReturn, TypeAlias
 
@@ -21,6 +21,8 @@ __all__ = [
     "batch_depth",
     "check_names",
     "gives_anything",
+    "known_names",
+    "runs_python",
     "static_specs",
     "zipped",
 ]
@@ -55,6 +57,84 @@ def gives_anything(stage: Stage) -> bool:
     return isinstance(stage, (stages.Map, stages.FlatMap)) and not isinstance(
         stage.function, NativeFunction
     )
+
+
+def runs_python(stage: Stage) -> bool:
+    """Whether a stage calls a function of Python for each example."""
+    functions = (stages.Map, stages.FlatMap, stages.Filter)
+    return isinstance(stage, stages.Iterable_) or (
+        isinstance(stage, functions) and not isinstance(stage.function, NativeFunction)
+    )
+
+
+def known_names(chain: Sequence[Stage]) -> tuple[str, ...] | None:
+    """Returns the names of the components after all stages, as far as they are known.
+
+    Behind a Python function nobody knows the types of components. But their names are those of a
+    `select`, until the next function.
+    """
+    specs = _source(chain[0])
+    names = _source_names(chain[0]) if specs is None else tuple(specs)
+    for stage in chain[1:]:
+        if specs is not None and not gives_anything(stage):
+            specs = after(stage, specs)
+            names = tuple(specs)
+        else:
+            specs, names = None, _names_after(stage, names)
+    return names
+
+
+def _source_names(source: Stage) -> tuple[str, ...] | None:
+    if isinstance(source, Source):
+        return source.names
+    parts = [names for part in stages.parts_of(source) if (names := known_names(part)) is not None]
+    if not parts or (isinstance(source, stages.Zip) and len(parts) < len(source.parts)):
+        return None
+    if isinstance(source, stages.Zip):
+        return tuple(name for names in parts for name in names)
+    return parts[0]
+
+
+def _names_after(  # noqa: PLR0911 (one for each stage)
+    stage: Stage, names: tuple[str, ...] | None
+) -> tuple[str, ...] | None:
+    """Returns the names after a stage, of components whose types are not known.
+
+    Raises:
+        ValueError: If the stage names one that is not there.
+    """
+    match stage:
+        case stages.Map() | stages.FlatMap():
+            return None
+        case stages.Select():
+            _check_known(stage, stage.names, names)
+            return stage.names
+        case stages.Pack():
+            _check_known(stage, stage.names, names)
+            return (*stage.names, "segment_ids", "positions")
+    if names is None:
+        return None
+    match stage:
+        case stages.Parse():
+            _check_known(stage, ["record"], names)
+            kept = (name for name in names if name != "record")
+            return (*kept, *(name for name, _ in stage.features))
+        case stages.Rename():
+            new_names = {old: new for new, old in stage.names}
+            _check_known(stage, list(new_names), names)
+            return tuple(new_names.get(name, name) for name in names)
+        case stages.BucketByLength():
+            _check_known(stage, [stage.component], names)
+        case stages.PaddedBatch(values=tuple() as values):
+            _check_known(stage, list(dict(values)), names)
+    is_filled = isinstance(stage, BATCHES) and stage.remainder == "pad"
+    return (*names, "mask") if is_filled else names
+
+
+def _check_known(stage: Stage, wanted: Sequence[str], names: Sequence[str] | None) -> None:
+    for name in wanted:
+        if names is not None and name not in names:
+            _no_component(stage, name, names)
 
 
 def _source(source: Stage) -> Specs | None:
@@ -145,8 +225,8 @@ def check_names(stage: Stage, names: Sequence[str], specs: Specs) -> None:
             _no_component(stage, name, specs)
 
 
-def _no_component(stage: Stage, name: str, specs: Specs) -> NoReturn:
-    there = ", ".join(repr(other) for other in specs)
+def _no_component(stage: Stage, name: str, names: Iterable[str]) -> NoReturn:
+    there = ", ".join(map(repr, names))
     raise ValueError(f"{stage.name}: there is no component {name!r}, expected one of {there}.")
 
 

@@ -55,6 +55,11 @@ class Parquet(InferredSource):
         """The components are always those of the first file."""
         return None
 
+    @property
+    def names(self) -> tuple[str, ...] | None:
+        """The columns that are wanted; None for all of the first file."""
+        return self.columns
+
     def inferred(self) -> dict[str, Spec]:
         """Returns the columns that the first file has."""
         first, *_ = map(os.fsdecode, find_files("parquet", self.paths))
