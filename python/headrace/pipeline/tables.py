@@ -68,7 +68,7 @@ def _table(package: str, table: Any) -> Iterable[tuple[str, Any]]:
         raise ValueError(f"arrays: the columns are {names}, expected different names. Rename one.")
     for name in names:
         column = table[name]
-        missing = int(column.isna().sum() if package == "pandas" else column.null_count)
+        missing = _missing(package, column)
         kind = str(column.type if package == "pyarrow" else column.dtype).lower()
         is_float = kind.startswith(("float", "double", "halffloat"))
         if missing and not is_float:
@@ -77,6 +77,13 @@ def _table(package: str, table: Any) -> Iterable[tuple[str, Any]]:
                 "them in or drop their rows before."
             )
         yield name, column.to_numpy()
+
+
+def _missing(package: str, column: Any) -> int:
+    """Returns how many values of a column are missing."""
+    if package == "pandas":
+        return int(column.isna().sum())
+    return int(column.null_count() if package == "polars" else column.null_count)
 
 
 def _array(what: str, value: Any) -> npt.NDArray[Any]:
