@@ -352,10 +352,9 @@ class Stage:
     @staticmethod
     def collate(
         names: Sequence[str],
+        is_of_batches: bool,
         pad_to: int | None,
-        padding: tuple[Sequence[_Typed], int] | None,
-        boundaries: Sequence[int],
-        bounded: Sequence[int],
+        padding: tuple[Sequence[_Typed], Sequence[bool], int, Sequence[int]] | None,
     ) -> Stage: ...
     @staticmethod
     def map_native(function: _NativeParts, columns: Sequence[tuple[int, bool]]) -> Stage: ...
@@ -430,7 +429,7 @@ class Column:
     @staticmethod
     def ragged(values: _Array, code: int, ends: _Array) -> Column: ...
     @staticmethod
-    def batch(array: _Array, code: int) -> Column: ...
+    def batches(arrays: list[_Array], code: int) -> Column: ...
     def to_python(self) -> Any: ...
 
 @final
@@ -510,7 +509,7 @@ class Execution:
         num_threads: tuple[int, int],
         num_lanes_and_stages: tuple[int, int],
         memory_bytes: int,
-        max_outputs: int,
+        outputs: tuple[int, bool],
         is_deterministic: bool,
         is_in_step: bool,
         name: str,

@@ -13,7 +13,6 @@ use numpy::PyArray1;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
-use std::sync::Arc;
 
 /// One component of some rows.
 #[pyclass(frozen, module = "headrace._native")]
@@ -52,11 +51,13 @@ impl Column {
         ragged(values, &ends).map(column::Column::Ragged).map(Self).into_python(py)
     }
 
-    /// One batch, whose rows are those of an array.
+    /// A batch for each of some arrays, whose rows are those of the array.
     #[staticmethod]
-    fn batch(array: &Bound<'_, PyAny>, code: u8) -> PyResult<Self> {
-        let tensor = to_tensor(array, dtype(array.py(), code)?)?;
-        Ok(Self(column::Column::Batches(Arc::new([column::Column::Dense(tensor)]))))
+    fn batches(arrays: &Bound<'_, PyList>, code: u8) -> PyResult<Self> {
+        let dtype = dtype(arrays.py(), code)?;
+        let batch = |array: Bound<'_, PyAny>| to_tensor(&array, dtype).map(column::Column::Dense);
+        let batches = arrays.iter().map(batch).collect::<PyResult<Vec<_>>>()?;
+        Ok(Self(column::Column::Batches(batches.into())))
     }
 
     /// All rows: an array, or a list where they have shapes of their own. Arrays cannot be written.
@@ -106,14 +107,9 @@ fn objects<'py>(py: Python<'py>, text: &column::Text) -> Bound<'py, PyAny> {
     PyArray1::<Py<PyAny>>::from_vec(py, objects).into_any()
 }
 
-/// The component of a batch that the user gets: his own, and writable.
+/// The component of a batch, or of some examples, that the user gets: his own, and writable.
 pub(crate) fn owned<'py>(py: Python<'py>, column: column::Column) -> PyResult<Bound<'py, PyAny>> {
     match column {
-        column::Column::Batches(batches) if batches.len() == 1 => {
-            let batch = batches[0].clone();
-            drop(batches);
-            owned(py, batch)
-        }
         column::Column::Dense(tensor) => array_of(py, tensor),
         column => shared(py, &column),
     }

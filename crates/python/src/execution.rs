@@ -8,8 +8,11 @@ use crate::job::Job;
 use crate::mark;
 use crate::note::{Failure, Passed};
 use crate::pipeline::Plan;
-use headrace_engine::pipeline::block::RowOrigin;
+use headrace_engine::error::{Error, Result};
+use headrace_engine::pipeline::batches::Batches;
+use headrace_engine::pipeline::block::{Block, RowOrigin};
 use headrace_engine::pipeline::budget::{Budget, Charge};
+use headrace_engine::pipeline::column::Column;
 use headrace_engine::pipeline::executor::{Executor, Output};
 use headrace_engine::pipeline::function_states::FunctionStates;
 use headrace_engine::pipeline::mark::Mark;
@@ -42,6 +45,8 @@ pub struct Execution {
     cancellation: Cancellation,
     workers: Mutex<Workers>,
     last: Mutex<Last>,
+    /// Whether a row is a batch.
+    is_batched: bool,
     /// The stages, in words.
     name: Arc<str>,
 }
@@ -66,7 +71,10 @@ struct Workers {
 struct Last {
     /// Where it can be taken up again.
     mark: Mark,
+    /// How many of its rows were given.
     num_rows: u64,
+    /// Its batches that are not given yet, if its rows are batches.
+    batches: Batches,
     /// It is charged until something else is given: the program still has it when it asks for that.
     _charge: Option<Charge>,
 }
@@ -75,7 +83,8 @@ struct Last {
 impl Execution {
     /// `begin` is the number of an epoch; where in it, if not at its first row; and the state of the function of each lane at its
     /// beginning. If `is_in_step`, nothing is done before its result is wanted. `num_threads` are the engine's own, and those
-    /// that call functions of Python. `name` says in words what is run.
+    /// that call functions of Python. `outputs` says how many blocks may be ready, and whether a row is a batch. `name` says in
+    /// words what is run.
     #[new]
     #[expect(clippy::too_many_arguments, reason = "Python names them")]
     fn new(
@@ -84,12 +93,13 @@ impl Execution {
         num_threads: (usize, usize),
         num_lanes_and_stages: (usize, usize),
         memory_bytes: usize,
-        max_outputs: usize,
+        outputs: (usize, bool),
         is_deterministic: bool,
         is_in_step: bool,
         name: &str,
     ) -> PyResult<Self> {
         let (num_threads, num_callers) = num_threads;
+        let (max_outputs, is_batched) = outputs;
         let (num_lanes, num_stages) = num_lanes_and_stages;
         let settings = Settings::new(num_threads).in_any_order(!is_deterministic).with_steps(is_in_step);
         let (pass_number, place, states) = begin;
@@ -106,7 +116,8 @@ impl Execution {
             executor: Arc::clone(&executor),
             cancellation: cancellation.clone(),
             workers: Mutex::new(Workers { threads: Vec::new(), have_ended: Some(have_ended), are_abandoned: false }),
-            last: Mutex::new(Last { mark: first, num_rows: 0, _charge: None }),
+            last: Mutex::new(Last { mark: first, num_rows: 0, batches: Batches::default(), _charge: None }),
+            is_batched,
             name: name.into(),
         };
         for number in 0..num_threads {
@@ -124,10 +135,13 @@ impl Execution {
         Ok(execution)
     }
 
-    /// The next rows: the number of them and a list with each component; None at the end. Those of one row that is a batch
-    /// are the components of the batch. With `strings_as_arrow` strings are pairs of arrays: their bytes, and at which of them
+    /// The next rows: the number of them and a list with each component; None at the end. Where a row is a batch, it is one row,
+    /// and the components are those of the batch. With `strings_as_arrow` strings are pairs of arrays: their bytes, and at which of them
     /// each begins. Or word of what was left out behind those before: a `Failure`, or a `Passed` at the end of a pass.
     fn next<'py>(&self, py: Python<'py>, strings_as_arrow: bool) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if let Some(batch) = self.last().next_batch() {
+            return rows(py, 1, batch.into_python(py)?, strings_as_arrow).map(Some);
+        }
         let wait = |run: &Run| {
             let mut noted = None;
             loop {
@@ -151,24 +165,16 @@ impl Execution {
             }
             Output::End | Output::Timeout => return Ok(None),
         };
-        let num_rows = block.num_rows();
-        let (columns, charge) = match Arc::try_unwrap(block) {
-            Ok(block) => block.into_columns(),
-            Err(block) => (block.columns.clone(), None),
-        };
-        let last = Last { mark, num_rows: num_rows as u64, _charge: charge };
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = last;
+        let (num_rows, columns) = self.taken(block, mark).into_python(py)?;
         self.executor.note_room();
-        let given = |column| if strings_as_arrow { arrow(py, column) } else { owned(py, column) };
-        let columns = columns.into_iter().map(given).collect::<PyResult<Vec<_>>>()?;
-        (num_rows, PyList::new(py, columns)?).into_bound_py_any(py).map(Some)
+        rows(py, num_rows, columns, strings_as_arrow).map(Some)
     }
 
     /// Where the rows go on behind those that were given, of which the last `num_left` count as not given: a list of numbers
     /// and lists.
     fn place<'py>(&self, py: Python<'py>, num_left: u64) -> PyResult<Bound<'py, PyList>> {
         let behind = {
-            let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+            let last = self.last();
             last.mark.behind(last.num_rows.saturating_sub(num_left))
         };
         mark::to_python(py, &behind)
@@ -270,7 +276,49 @@ impl Execution {
     }
 }
 
+impl Last {
+    /// The components of its next batch; `None` if it has no more, or its rows are not batches.
+    fn next_batch(&mut self) -> Option<Result<Vec<Column>>> {
+        let batch = self.batches.take();
+        self.num_rows += u64::from(batch.is_some());
+        batch
+    }
+}
+
+/// Rows as Python gets them.
+fn rows<'py>(
+    py: Python<'py>,
+    num_rows: usize,
+    columns: Vec<Column>,
+    strings_as_arrow: bool,
+) -> PyResult<Bound<'py, PyAny>> {
+    let given = |column| if strings_as_arrow { arrow(py, column) } else { owned(py, column) };
+    let columns = columns.into_iter().map(given).collect::<PyResult<Vec<_>>>()?;
+    (num_rows, PyList::new(py, columns)?).into_bound_py_any(py)
+}
+
 impl Execution {
+    fn last(&self) -> MutexGuard<'_, Last> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The rows that are given of a block: all of them, or the first if each is a batch.
+    fn taken(&self, block: Arc<Block>, mark: Mark) -> Result<(usize, Vec<Column>)> {
+        let mut last = self.last();
+        if self.is_batched {
+            *last = Last { mark, num_rows: 0, batches: Batches::of(block), _charge: None };
+            let none = || Error::internal("a block without a batch");
+            return Ok((1, last.next_batch().ok_or_else(none)??));
+        }
+        let num_rows = block.num_rows();
+        let (columns, charge) = match Arc::try_unwrap(block) {
+            Ok(block) => block.into_columns(),
+            Err(block) => (block.columns.clone(), None),
+        };
+        *last = Last { mark, num_rows: num_rows as u64, batches: Batches::default(), _charge: charge };
+        Ok((num_rows, columns))
+    }
+
     fn awaited(&self) -> Awaited {
         let name = Arc::clone(&self.name);
         Awaited::new(move || format!("the next rows of pipeline '{name}'"))

@@ -66,23 +66,21 @@ impl Stage {
         Self(Arc::new(Select(columns)))
     }
 
-    /// Rows to a batch. `padding` is a scalar for each column and what lengths are a multiple of; those of
-    /// the columns `bounded` are one of `boundaries`.
+    /// Rows, or batches, to a batch. `padding` is a scalar for each column, whether each has lists, what lengths are a multiple
+    /// of, and `boundaries`, of which they are one if there are any.
     #[staticmethod]
     fn collate(
         py: Python<'_>,
         names: Vec<String>,
+        is_of_batches: bool,
         pad_to: Option<usize>,
-        padding: Option<(Vec<Typed<'_>>, usize)>,
-        boundaries: Vec<usize>,
-        bounded: Vec<usize>,
+        padding: Option<(Vec<Typed<'_>>, Vec<bool>, usize, Vec<usize>)>,
     ) -> PyResult<Self> {
-        let padding = padding.map(|(values, multiple_of)| -> PyResult<Padding> {
+        let padding = padding.map(|(values, are_lists, multiple_of, boundaries)| -> PyResult<Padding> {
             let values = values.into_iter().map(|(value, code)| to_tensor(&value, dtype(py, code)?));
-            let values = values.collect::<PyResult<_>>()?;
-            Ok(Padding { values, multiple_of, boundaries: boundaries.clone(), bounded: bounded.clone() })
+            Ok(Padding { values: values.collect::<PyResult<_>>()?, are_lists, multiple_of, boundaries })
         });
-        Ok(Self(Arc::new(Collate { names, pad_to, padding: padding.transpose()? })))
+        Ok(Self(Arc::new(Collate { names, is_of_batches, pad_to, padding: padding.transpose()? })))
     }
 
     /// A native function of each row. The new columns are results of the function, or columns that are kept: `(number,

@@ -117,7 +117,7 @@ class Batches:
             (self._num_threads, len(callers)),
             (len(planned.lanes), len(planned.stages)),
             options.get("memory_bytes") or _default_memory_bytes(),
-            planned.num_ready,
+            (planned.num_ready, self._is_batched),
             self._is_deterministic,
             False,
             self._name,

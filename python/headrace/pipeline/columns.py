@@ -20,7 +20,7 @@ from headrace.pipeline.values import as_value, has_type
 
 __all__ = [
     "as_values",
-    "batch_column",
+    "batches_of",
     "check_components",
     "column_of",
     "decoded",
@@ -76,10 +76,11 @@ def column_of(name: str, values: Sequence[Any]) -> engine.Column:
     return engine.Column.each([np.asarray(array, order="C") for array in arrays], code)
 
 
-def batch_column(value: Any) -> engine.Column:
-    """Makes the column of one batch of a value as `as_value` gives it."""
-    array = np.asarray(value, object) if isinstance(value, bytes) else value
-    return engine.Column.batch(np.asarray(carried(array), order="C"), _code(array))
+def batches_of(values: Sequence[Any]) -> engine.Column:
+    """Makes a column of batches, each a value as `as_value` gives it; all have one type."""
+    arrays = [np.asarray(value, object) if isinstance(value, bytes) else value for value in values]
+    batches = [np.asarray(carried(array), order="C") for array in arrays]
+    return engine.Column.batches(batches, _code(arrays[0]))
 
 
 def as_values(where: str, given: object, specs: Specs) -> list[Any]:

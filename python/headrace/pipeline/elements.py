@@ -52,6 +52,11 @@ class Spec(NamedTuple):
     shape: tuple[int | None, ...] | None
     is_ragged: bool = False
 
+    @property
+    def is_list(self) -> bool:
+        """Whether the length of its first axis may differ between examples."""
+        return self.is_ragged or self.shape is None or self.shape[:1] == (None,)
+
     def batched(self, size: int | None) -> "Spec":
         """Returns the spec with one more leading axis."""
         return Spec(self.dtype, None if self.shape is None else (size, *self.shape))

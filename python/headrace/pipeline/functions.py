@@ -17,7 +17,7 @@ from typing import Any, Final, Protocol, TypeVar
 import numpy as np
 
 from headrace import engine
-from headrace.pipeline.columns import as_values, batch_column, column_of, values_of
+from headrace.pipeline.columns import as_values, batches_of, column_of, values_of
 from headrace.pipeline.draws import Draws
 from headrace.pipeline.global_draws import GlobalDraws
 from headrace.pipeline.keeping import initial, keeps_state, kept, restore, using
@@ -359,7 +359,7 @@ def _finish(
     try:
         values = zip(*rows, strict=True)
         columns = [
-            batch_column(column[0]) if is_batched else column_of(name, column)
+            batches_of(column) if is_batched else column_of(name, column)
             for name, column in zip(specs, values, strict=True)
         ]
     except BaseException as raised:

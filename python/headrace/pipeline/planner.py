@@ -227,7 +227,7 @@ class _Planning:
                 self._later(engine.Stage.unbatch())
                 self._finish_rows()
             case stages.Batch() | stages.PaddedBatch() as batch:
-                self._batch(batch, before)
+                self._batch(batch, index, before)
             case stages.Prefetch(count=count):
                 self.num_ready = count
             case stages.Map() | stages.Filter() | stages.FlatMap() as function:
@@ -277,12 +277,13 @@ class _Planning:
         self._waiting.insert(0, fetch.metered(self._source_number))
         return plan
 
-    def _batch(self, batch: stages.Batch | stages.PaddedBatch, before: Specs) -> None:
+    def _batch(self, batch: stages.Batch | stages.PaddedBatch, index: int, before: Specs) -> None:
         rows = self._plan.batch(batch.size, batch.remainder == "drop", self._turn)
         self._plan = rows.metered(self._number, counts_rows=True)
         pad_to = batch.size if batch.remainder == "pad" else None
+        is_of_batches = batch_depth(self._chain[:index]) > 0
         padding = _padding(batch, before) if isinstance(batch, stages.PaddedBatch) else None
-        self._later(engine.Stage.collate(list(before), pad_to, padding, (), ()))
+        self._later(engine.Stage.collate(list(before), is_of_batches, pad_to, padding))
         self._finish_rows()
 
     def _bucket(self, bucket: stages.BucketByLength, before: Specs) -> None:
@@ -299,13 +300,8 @@ class _Planning:
         )
         self._plan = rows.metered(self._number, counts_rows=True)
         pad_to = bucket.size if bucket.remainder == "pad" else None
-        bounded = [
-            index
-            for index, spec in enumerate(before.values())
-            if bucket.pad_to_boundary and (spec.is_ragged or index == number)
-        ]
         padding = _padding(bucket, before)
-        self._later(engine.Stage.collate(names, pad_to, padding, bucket.boundaries, bounded))
+        self._later(engine.Stage.collate(names, False, pad_to, padding))
         self._finish_rows()
 
     def _pack(self, pack: stages.Pack, before: Specs) -> None:
@@ -436,6 +432,13 @@ def _default(name: str, feature: Feature) -> tuple[Any, int]:
 
 def _padding(
     batch: stages.PaddedBatch | stages.BucketByLength, before: Specs
-) -> tuple[list[tuple[Any, int]], int]:
-    multiple_of = batch.multiple_of if isinstance(batch, stages.PaddedBatch) else 1
-    return fillers(batch, before), multiple_of
+) -> tuple[list[tuple[Any, int]], list[bool], int, tuple[int, ...]]:
+    values = fillers(batch, before)
+    are_lists = [spec.is_list for spec in before.values()]
+    if isinstance(batch, stages.PaddedBatch):
+        return values, are_lists, batch.multiple_of, ()
+    if not batch.pad_to_boundary:
+        return values, are_lists, 1, ()
+    # The component is filled up to its boundary even if it has one length.
+    are_lists[list(before).index(batch.component)] = True
+    return values, are_lists, 1, batch.boundaries

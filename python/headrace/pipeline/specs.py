@@ -290,7 +290,19 @@ def _bucketed(stage: stages.BucketByLength, specs: Specs) -> Specs:
     check_values(stage, specs)
     # Batches of one size come only of "drop" and "pad", without max_elements.
     is_fixed = stage.size is not None and stage.max_elements is None
-    return _batched(_padded(specs), stage.size or 0, stage.remainder if is_fixed else "keep")
+    padded = _padded(specs)
+    if stage.pad_to_boundary:
+        padded[stage.component] = _to_boundary(padded[stage.component], stage.boundaries)
+    return _batched(padded, stage.size or 0, stage.remainder if is_fixed else "keep")
+
+
+def _to_boundary(spec: Spec, boundaries: Sequence[int]) -> Spec:
+    """Returns what rows of one length are when they are filled up to their boundary."""
+    match spec.shape:
+        case (int(length), *inner):
+            width = next((boundary for boundary in boundaries if boundary >= length), length)
+            return Spec(spec.dtype, (width, *inner))
+    return spec
 
 
 def _packed(stage: stages.Pack, specs: Specs) -> Specs:

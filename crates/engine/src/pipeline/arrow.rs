@@ -19,13 +19,16 @@ pub struct Strings {
 }
 
 impl Strings {
-    /// The strings of a column, or of the only batch in it; `None` if it has no string a row.
+    /// The strings of a column; `None` if it does not have one string a row.
     pub fn of(column: &Column) -> Result<Option<Self>> {
+        let is_string = |tensor: &Tensor| tensor.dtype() == DType::String && tensor.shape().is_empty();
         match column {
-            Column::Batches(batches) if batches.len() == 1 => Self::of(&batches[0]),
             Column::Text(text) => Self::of_text(text).map(Some),
             Column::Dense(tensor) if tensor.dtype() == DType::String && tensor.shape().len() == 1 => {
                 Self::copied(tensor.string_values().iter().map(|string| &string[..])).map(Some)
+            }
+            Column::Each(tensors) if !tensors.is_empty() && tensors.iter().all(is_string) => {
+                Self::copied(tensors.iter().map(|tensor| &tensor.string_values()[0][..])).map(Some)
             }
             _ => Ok(None),
         }
@@ -90,7 +93,8 @@ mod tests {
         let apart = Column::Text(text(&[(4, 2), (2, 1)]));
         assert_eq!(strings(&apart), expected);
         assert_eq!(strings(&Column::Dense(apart.to_tensor().unwrap())), expected);
-        assert_eq!(strings(&Column::Batches([apart].into())), expected);
+        let each = [Tensor::string("de"), Tensor::string("b")];
+        assert_eq!(strings(&Column::Each(each.into())), expected);
         assert_eq!(strings(&Column::Text(text(&[]))), Some((vec![0], vec![])));
     }
 

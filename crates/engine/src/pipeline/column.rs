@@ -221,6 +221,24 @@ impl Column {
         }
     }
 
+    /// Row `row`, a batch: its rows as a column.
+    pub fn batch(&self, row: usize) -> Result<Self> {
+        match self {
+            Self::Batches(batches) => Ok(batches[row].clone()),
+            other => other.row(row).map(Self::Dense),
+        }
+    }
+
+    /// As [`Column::batch`], but what nobody else has goes with it. Each row is taken once.
+    pub fn take_batch(&mut self, row: usize) -> Result<Self> {
+        if let Self::Batches(batches) = self
+            && let Some(batches) = Arc::get_mut(batches)
+        {
+            return Ok(std::mem::replace(&mut batches[row], Self::Each([].into())));
+        }
+        self.batch(row)
+    }
+
     /// Row `row`, which is a string.
     pub fn string(&self, row: usize) -> Result<&[u8]> {
         let none = || Error::internal("a string of a row that has none");

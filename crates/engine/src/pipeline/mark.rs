@@ -10,6 +10,9 @@ const MOST: u64 = i64::MAX as u64;
 
 /// Where the rows of a node can be taken up again: a state that the node had, and how many of the rows that it gave from
 /// there on come before.
+///
+/// A mark without a state counts from the beginning of the node that gave it. So a node hands on marks of its input only if it
+/// makes one row of each; any other gives marks with a state of its own.
 #[derive(Clone, Debug, Default)]
 pub struct Mark {
     /// `None` for the beginning.

@@ -6,6 +6,7 @@
 
 pub mod arrays;
 pub mod arrow;
+pub mod batches;
 pub mod block;
 pub mod budget;
 pub mod column;

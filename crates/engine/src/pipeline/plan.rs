@@ -21,7 +21,7 @@ use super::nodes::numbered::Restart;
 use super::nodes::pack::{FirstFit, Packing};
 use super::nodes::sampled::{Indexed, Order, Sampled};
 use super::nodes::skip_errors::SkipErrors;
-use super::nodes::take::{Shard, Share, Skip, Take, resharded};
+use super::nodes::take::{Behind, Shard, Share, Skip, Take, resharded};
 use super::nodes::window::Window;
 use super::nodes::zip::Zip;
 use super::place::mix;
@@ -342,7 +342,7 @@ impl Plan {
 
 /// The rows of a node behind the first `skip`.
 pub(super) fn behind(node: Box<dyn Node>, skip: u64) -> Box<dyn Node> {
-    if skip == 0 { node } else { Box::new(Skip::new(node, skip)) }
+    if skip == 0 { node } else { Box::new(Behind::new(node, skip)) }
 }
 
 /// The nodes of pipelines that are put together, from a mark of each on.
@@ -422,9 +422,9 @@ impl Step {
                 Box::new(Take::new(restart(&from.input(0)?.behind(skip))?, *count, given.saturating_add(skip)))
             }
             Self::Skip(count) => match from.state() {
-                None => Box::new(Skip::new(restart(from)?, *count)),
+                None => Box::new(Skip::new(restart(&from.beginning())?, count.saturating_add(skip))),
                 // They were left out before.
-                Some(_) => restart(from)?,
+                Some(_) => Box::new(Skip::new(restart(&from.input(0)?.behind(skip))?, 0)),
             },
             Self::Shard { index, count } => {
                 let [given, old_count] = from.numbers()?.unwrap_or([0, settings.old_shards.unwrap_or(*count)]);

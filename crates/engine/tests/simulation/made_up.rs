@@ -190,7 +190,7 @@ fn map(input: &Arc<Plan>, stages: Vec<Arc<dyn Stage>>) -> Arc<Plan> {
 
 /// Rows in groups, each of which is made a batch and taken apart again.
 fn unbatched(groups: &Arc<Plan>) -> Arc<Plan> {
-    let collate = Collate { names: vec!["text".to_owned()], pad_to: None, padding: None };
+    let collate = Collate { names: vec!["text".to_owned()], is_of_batches: false, pad_to: None, padding: None };
     map(&map(groups, vec![Arc::new(collate)]), vec![Arc::new(Unbatch)])
 }
 

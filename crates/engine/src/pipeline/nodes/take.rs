@@ -37,19 +37,43 @@ impl Node for Take {
 }
 
 /// All but the first rows.
-pub struct Skip {
+pub struct Skip(Behind);
+
+impl Skip {
+    /// The rows of `input` behind the first `count`.
+    pub fn new(input: Box<dyn Node>, count: u64) -> Self {
+        Self(Behind::new(input, count))
+    }
+}
+
+impl Node for Skip {
+    /// Its marks have a state of their own, even though it needs nothing but that of its input: a mark without one is the
+    /// beginning, where rows are left out, and some inputs count their rows from their beginning.
+    fn pull(&mut self, context: &mut Context) -> Result<Poll> {
+        Ok(match self.0.pull(context)? {
+            Poll::Ready(rows) => {
+                let mark = Mark::new([], [rows.mark(0)]);
+                Poll::Ready(rows.marked(mark))
+            }
+            poll => poll,
+        })
+    }
+}
+
+/// The rows of a node that was taken up again, behind the first: the marks are those of the node.
+pub struct Behind {
     input: Box<dyn Node>,
     rest: u64,
 }
 
-impl Skip {
+impl Behind {
     /// The rows of `input` behind the first `count`.
     pub fn new(input: Box<dyn Node>, count: u64) -> Self {
         Self { input, rest: count }
     }
 }
 
-impl Node for Skip {
+impl Node for Behind {
     fn pull(&mut self, context: &mut Context) -> Result<Poll> {
         loop {
             let poll = self.input.pull(context)?;

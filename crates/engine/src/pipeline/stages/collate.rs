@@ -17,6 +17,8 @@ use std::sync::Arc;
 pub struct Collate {
     /// The names of the columns, for errors.
     pub names: Vec<String>,
+    /// Whether the rows are batches themselves.
+    pub is_of_batches: bool,
     /// Fill batches up to so many rows, and add a column that says which rows are examples.
     pub pad_to: Option<usize>,
     /// How lists are filled up to the longest one; without it they are refused.
@@ -27,27 +29,33 @@ pub struct Collate {
 pub struct Padding {
     /// What each column is filled up with, a scalar.
     pub values: Vec<Tensor>,
+    /// Whether each column has lists: rows whose first dimension may differ. They are filled up however a block holds them,
+    /// and whether or not those of a batch differ.
+    pub are_lists: Vec<bool>,
     /// The length is a multiple of this.
     pub multiple_of: usize,
-    /// The lengths of some columns are one of these, rising; one beyond the last stays.
+    /// The length is one of these, rising, unless it is beyond the last; empty if it may be any.
     pub boundaries: Vec<usize>,
-    /// The numbers of those columns.
-    pub bounded: Vec<usize>,
 }
 
 impl Padding {
-    fn is_bounded(&self, index: usize) -> bool {
-        self.bounded.contains(&index)
+    fn has_lists(&self, index: usize) -> bool {
+        self.are_lists.get(index).is_some_and(|are_lists| *are_lists)
     }
 
-    /// How long the rows of column `index` become, the longest of which is `longest`.
-    fn width(&self, index: usize, longest: usize) -> usize {
-        let boundary = self.boundaries.iter().find(|boundary| self.is_bounded(index) && **boundary >= longest);
+    /// How long rows become, the longest of which is `longest`.
+    fn width(&self, longest: usize) -> usize {
+        let boundary = self.boundaries.iter().find(|boundary| **boundary >= longest);
         boundary.copied().unwrap_or(longest).next_multiple_of(self.multiple_of.max(1))
     }
 
-    fn value(&self, index: usize) -> Result<&Tensor> {
-        self.values.get(index).ok_or_else(|| Error::internal("no value to fill a list up with"))
+    /// What a column of this type is filled up with.
+    fn value(&self, index: usize, dtype: DType) -> Result<&Tensor> {
+        match self.values.get(index) {
+            Some(value) if value.dtype() == dtype => Ok(value),
+            Some(value) => Err(Error::internal(format!("lists of {dtype} are filled up with {}", value.dtype()))),
+            None => Err(Error::internal("no value to fill a list up with")),
+        }
     }
 }
 
@@ -80,22 +88,106 @@ impl Collate {
     fn column(&self, rows: &Rows, index: usize) -> Result<Column> {
         let name =
             |error: Error| Error::new(error.code(), format!("component '{}': {}", self.names[index], error.message()));
-        if let Some(padding) = &self.padding
-            && let Some(lists) = lists(rows, index)
-        {
-            return pad_lists(&lists, padding, index).map(Column::Dense).map_err(name);
-        }
-        let column = match (rows.gather_column(index)?, &self.padding) {
-            (Column::Each(rows), Some(padding)) => pad_tensors(&rows, padding, index).map(Column::Dense),
-            (Column::Dense(rows), Some(padding)) if padding.is_bounded(index) && rows.shape().len() > 1 => {
-                let rows = (0..rows.shape()[0]).map(|row| rows.row(row)).collect::<Result<Vec<_>>>()?;
-                pad_tensors(&rows, padding, index).map(Column::Dense)
-            }
-            (Column::Text(text), _) => Ok(Column::Text(text)),
-            (column, _) => column.to_tensor().map(Column::Dense),
+        let column = match self.padding.as_ref().filter(|padding| padding.has_lists(index)) {
+            Some(padding) => self.padded(rows, index, padding),
+            None => self.stacked(rows.gather_column(index)?),
         };
         column.map_err(name)
     }
+
+    /// Rows of one shape as a batch.
+    fn stacked(&self, column: Column) -> Result<Column> {
+        match column {
+            Column::Text(text) => Ok(Column::Text(text)),
+            Column::Batches(_) | Column::Each(_) => self.stacked_each(&tensors_of(&column)?),
+            column => column.to_tensor().map(Column::Dense),
+        }
+    }
+
+    fn stacked_each(&self, rows: &[Tensor]) -> Result<Column> {
+        let Some(first) = rows.first() else { return Err(Error::internal("no rows to stack")) };
+        let is_alike = |row: &Tensor| row.dtype() == first.dtype() && row.shape() == first.shape();
+        match rows.iter().find(|row| !is_alike(row)) {
+            Some(other) if self.is_of_batches => Err(unlike(first, other, "the same in all batches of a batch", self)),
+            // The error for examples.
+            _ => Column::Each(rows.into()).to_tensor().map(Column::Dense),
+        }
+    }
+
+    /// Rows as a batch in which lists have one length.
+    fn padded(&self, rows: &Rows, index: usize, padding: &Padding) -> Result<Column> {
+        if let Some(lists) = lists(rows, index) {
+            return pad_lists(&lists, padding, index).map(Column::Dense);
+        }
+        let column = rows.gather_column(index)?;
+        match &column {
+            Column::Dense(rows) if rows.shape().get(1).is_none_or(|length| *length == padding.width(*length)) => {
+                Ok(column)
+            }
+            Column::Text(_) => Ok(column),
+            _ => {
+                let rows = tensors_of(&column)?;
+                match rows.iter().all(|row| row.shape().is_empty()) {
+                    true => self.stacked_each(&rows),
+                    false => self.pad_tensors(&rows, padding, index).map(Column::Dense),
+                }
+            }
+        }
+    }
+
+    /// Tensors that differ in their first dimension as rows of one shape.
+    fn pad_tensors(&self, rows: &[Tensor], padding: &Padding, index: usize) -> Result<Tensor> {
+        let Some(first) = rows.first() else { return Err(Error::internal("no rows to pad")) };
+        let inner = first.shape().get(1..);
+        let is_alike = |row: &Tensor| row.dtype() == first.dtype() && row.shape().get(1..) == inner;
+        if let Some(other) = rows.iter().find(|row| !is_alike(row)) {
+            return Err(unlike(first, other, "shapes that differ in the first dimension alone", self));
+        }
+        let width = padding.width(rows.iter().map(|row| row.shape()[0]).max().unwrap_or(0));
+        let shape: Vec<_> = [rows.len(), width].into_iter().chain(inner.unwrap_or_default().iter().copied()).collect();
+        let shape = Shape::new(&shape);
+        let room = allocate::elements(first.dtype(), &shape);
+        let row_elements = shape.row().num_elements();
+        let filler = padding.value(index, first.dtype())?;
+        if first.dtype() == DType::String {
+            let filler = string(filler)?;
+            let strings = rows.iter().flat_map(|row| {
+                let missing = row_elements - row.num_elements();
+                row.string_values().iter().chain(std::iter::repeat_n(filler, missing))
+            });
+            return Tensor::strings(shape.clone(), room.collect(strings.cloned())?);
+        }
+        let mut bytes: Vec<u8> = room.room()?;
+        for row in rows {
+            bytes.extend_from_slice(row.bytes());
+            (row.num_elements()..row_elements).for_each(|_| bytes.extend_from_slice(filler.bytes()));
+        }
+        Tensor::from_bytes(first.dtype(), shape.clone(), bytes.into())
+    }
+}
+
+/// The error for rows that cannot be put together, with the remedy for what they are.
+fn unlike(one: &Tensor, other: &Tensor, expected: &str, collate: &Collate) -> Error {
+    let (word, remedy) = match collate.is_of_batches {
+        true => (
+            "batch",
+            "Write unbatch() before, to batch their examples anew, or make them alike: remainder='drop' or 'pad', and lists of \
+             one length",
+        ),
+        false => ("example", "Resize or pad them"),
+    };
+    Error::invalid_argument(format!(
+        "one {word} has {} of shape {}, another {} of shape {}, expected {expected}. {remedy}",
+        one.dtype(),
+        one.shape(),
+        other.dtype(),
+        other.shape()
+    ))
+}
+
+/// The rows of a column as tensors.
+fn tensors_of(column: &Column) -> Result<Vec<Tensor>> {
+    (0..column.len()).map(|row| column.row(row)).collect()
 }
 
 /// Column `index` of the rows, if they are lists: where each of them is.
@@ -112,12 +204,13 @@ type List<'a> = (&'a Tensor, Range<usize>);
 
 /// The lists as rows of one length.
 fn pad_lists(lists: &[List<'_>], padding: &Padding, index: usize) -> Result<Tensor> {
-    let filler = padding.value(index)?;
-    if let Some((other, _)) = lists.iter().find(|(values, _)| values.dtype() != filler.dtype()) {
-        return Err(Error::internal(format!("lists of {} are filled up with {}", other.dtype(), filler.dtype())));
+    let Some((first, _)) = lists.first() else { return Err(Error::internal("no lists to pad")) };
+    let filler = padding.value(index, first.dtype())?;
+    for (values, _) in lists {
+        padding.value(index, values.dtype())?;
     }
     let longest = lists.iter().map(|(_, range)| range.len()).max().unwrap_or(0);
-    let width = padding.width(index, longest);
+    let width = padding.width(longest);
     let shape = Shape::new(&[lists.len(), width]);
     let room = allocate::elements(filler.dtype(), &shape);
     if filler.dtype() == DType::String {
@@ -139,42 +232,6 @@ fn pad_lists(lists: &[List<'_>], padding: &Padding, index: usize) -> Result<Tens
 
 fn string(filler: &Tensor) -> Result<&Bytes> {
     filler.string_values().first().ok_or_else(|| Error::internal("no string to fill a list up with"))
-}
-
-/// Tensors that differ in their first dimension as rows of one shape.
-fn pad_tensors(rows: &[Tensor], padding: &Padding, index: usize) -> Result<Tensor> {
-    let Some(first) = rows.first() else { return Err(Error::internal("no rows to pad")) };
-    let Some((_, inner)) = first.shape().split_first() else { return Column::Each(rows.into()).to_tensor() };
-    let is_alike = |row: &Tensor| row.dtype() == first.dtype() && row.shape().get(1..) == Some(inner);
-    if let Some(other) = rows.iter().find(|row| !is_alike(row)) {
-        return Err(Error::invalid_argument(format!(
-            "one example has {} of shape {}, another {} of shape {}, expected shapes that differ in the first dimension              alone. Resize or pad them",
-            first.dtype(),
-            first.shape(),
-            other.dtype(),
-            other.shape()
-        )));
-    }
-    let width = padding.width(index, rows.iter().map(|row| row.shape()[0]).max().unwrap_or(0));
-    let shape: Vec<_> = [rows.len(), width].into_iter().chain(inner.iter().copied()).collect();
-    let shape = Shape::new(&shape);
-    let room = allocate::elements(first.dtype(), &shape);
-    let row_elements = shape.row().num_elements();
-    let filler = padding.value(index)?;
-    if first.dtype() == DType::String {
-        let filler = string(filler)?;
-        let strings = rows.iter().flat_map(|row| {
-            let missing = row_elements - row.num_elements();
-            row.string_values().iter().chain(std::iter::repeat_n(filler, missing))
-        });
-        return Tensor::strings(shape.clone(), room.collect(strings.cloned())?);
-    }
-    let mut bytes: Vec<u8> = room.room()?;
-    for row in rows {
-        bytes.extend_from_slice(row.bytes());
-        (row.num_elements()..row_elements).for_each(|_| bytes.extend_from_slice(filler.bytes()));
-    }
-    Tensor::from_bytes(first.dtype(), shape.clone(), bytes.into())
 }
 
 /// The column with rows of zeros, or of empty strings, behind it.
@@ -205,11 +262,7 @@ impl Stage for Unbatch {
         let block = rows.gather()?;
         let mut unbatched = Rows::new();
         for row in 0..block.num_rows() {
-            let columns = block.columns.iter().map(|column| match column {
-                Column::Batches(batches) => Ok(batches[row].clone()),
-                other => unstacked(other, row),
-            });
-            let columns = columns.collect::<Result<Vec<_>>>()?;
+            let columns = block.columns.iter().map(|column| unstacked(column, row)).collect::<Result<Vec<_>>>()?;
             let num_rows = columns.first().map_or(0, Column::len);
             if let Some(other) = columns.iter().find(|column| column.len() != num_rows) {
                 return Err(Error::invalid_argument(format!(
@@ -227,11 +280,10 @@ impl Stage for Unbatch {
 
 /// Row `row` of a column, taken for rows itself.
 fn unstacked(column: &Column, row: usize) -> Result<Column> {
-    let tensor = column.row(row)?;
-    match tensor.shape().is_empty() {
-        false => Ok(Column::Dense(tensor)),
-        true => Err(Error::invalid_argument(
+    match column.batch(row)? {
+        Column::Dense(tensor) if tensor.shape().is_empty() => Err(Error::invalid_argument(
             "unbatch: a component is a scalar, expected a leading axis in all. Use it after batch",
         )),
+        rows => Ok(rows),
     }
 }

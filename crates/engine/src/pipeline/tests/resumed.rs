@@ -129,7 +129,7 @@ fn buckets_are_taken_up_again() {
             pads_to_boundary: false,
             drops_remainder: false,
         };
-        let collate = || Collate { names: vec!["text".to_owned()], pad_to: None, padding: None };
+        let collate = || Collate { names: vec!["text".to_owned()], is_of_batches: false, pad_to: None, padding: None };
         check(&|| {
             let lines = filtered(directory.lines(&[4000, 12, 3000]));
             map(then(lines, Step::Bucket(Arc::new(buckets()))), vec![Arc::new(collate())])
