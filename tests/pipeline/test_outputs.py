@@ -322,12 +322,33 @@ class TestArrow:
         assert padded["list"].to_pylist()[3] == [0, 1, 2]
         assert padded["list"].to_pylist()[1] == [0, 0, 0]
 
-    def test_what_has_no_columns_is_refused(self, tmp_path):
-        squares = hr.arrays({"number": np.arange(1, 9)}).map(
-            lambda example: {"square": np.zeros((int(example["number"]),) * 2)}
+    @pytest.mark.parametrize("num_rows", [1, 8])
+    def test_rows_of_several_axes_are_lists_of_lists_whether_they_differ_or_not(self, num_rows):
+        def square(example):
+            side = int(example["number"])
+            return {"square": np.full((side, side, 2), side), "words": [["a"] * side] * side}
+
+        squares = hr.arrays({"number": np.arange(1, 9)}).map(square).take(num_rows)
+        for pipe in (squares, squares.batch(1)):
+            table = pipe.to_arrow().read_all()
+            numbers, words = (table[name].to_pylist() for name in ("square", "words"))
+            assert numbers == [[[[side] * 2] * side] * side for side in range(1, num_rows + 1)]
+            assert words == [[["a"] * side] * side for side in range(1, num_rows + 1)]
+
+    def test_strings_that_several_readers_gave_are_strings(self, tmp_path):
+        (tmp_path / "lines").write_text("a\nbb\n")
+        lines = hr.text_lines(tmp_path / "lines")
+        mixed = hr.mix([lines, lines.map(lambda example: example)], seed=1, stop="all")
+        for pipe in (mixed, mixed.batch(4)):
+            table = pipe.to_arrow().read_all()
+            assert sorted(table["text"].to_pylist()) == [b"a", b"a", b"bb", b"bb"]
+
+    def test_what_has_no_columns_is_refused(self):
+        ranks = hr.arrays({"number": np.arange(1, 9)}).map(
+            lambda example: {"array": np.zeros((1,) * int(example["number"]))}
         )
         with pytest.raises(TypeError, match="to_arrow: rows have the shapes"):
-            squares.to_arrow().read_all()
+            ranks.to_arrow().read_all()
 
     def test_a_reader_that_is_left_ends_the_threads(self, pipe):
         reader = pipe.to_arrow()

@@ -57,6 +57,17 @@ class Spec(NamedTuple):
         """Whether the length of its first axis may differ between examples."""
         return self.is_ragged or self.shape is None or self.shape[:1] == (None,)
 
+    def merged(self, other: "Spec") -> "Spec":
+        """Returns what is known of a component of this type that is as one of the two says."""
+        is_ragged = self.is_ragged or other.is_ragged
+        if self.shape is None or other.shape is None or len(self.shape) != len(other.shape):
+            return Spec(self.dtype, None)
+        shape = tuple(
+            one if one == another else None
+            for one, another in zip(self.shape, other.shape, strict=True)
+        )
+        return Spec(self.dtype, shape, is_ragged)
+
     def batched(self, size: int | None) -> "Spec":
         """Returns the spec with one more leading axis."""
         return Spec(self.dtype, None if self.shape is None else (size, *self.shape))

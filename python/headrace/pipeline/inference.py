@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
+from functools import reduce
 from itertools import islice
 from typing import Any, Final
 
@@ -10,6 +11,7 @@ from headrace.pipeline import stages
 from headrace.pipeline.batches import Batches
 from headrace.pipeline.columns import check_components
 from headrace.pipeline.draws import Draws
+from headrace.pipeline.elements import Spec
 from headrace.pipeline.keeping import unchanged
 from headrace.pipeline.source import InferredSource
 from headrace.pipeline.specs import Known, Specs, after, gives_anything, static_specs, zipped
@@ -93,7 +95,10 @@ def _common(where: str, parts: Sequence[Specs]) -> Specs:
             raise ValueError(
                 f"{where}: the components are {types[0]} and {other}, expected the same."
             )
-    return parts[0]
+    return {
+        name: reduce(Spec.merged, (part[name] for part in parts[1:]), spec)
+        for name, spec in parts[0].items()
+    }
 
 
 def _learned(

@@ -314,6 +314,10 @@ class Pipeline:
     ) -> "Pipeline":
         """As `batch`; lists of any length are filled up to the longest one of the batch.
 
+        A list is a component whose first axis has no known length: see `spec`. Each array that a
+        Python function returns is one, also if all have one shape; a native function with
+        `hr.ops.ensure_shape` says which have.
+
         Args:
             size: Examples of a batch, at least 1.
             values: What lists are filled up with: None for zeros and empty strings, one number for

@@ -1,8 +1,8 @@
 """Batches as record batches of Arrow."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
-from itertools import accumulate
 from typing import Any, cast
 
 import numpy as np
@@ -76,21 +76,40 @@ def _array(spec: Spec, column: Any) -> Any:
     shape = cast("tuple[int | None, ...]", spec.shape)
     if not isinstance(column, (list, np.ndarray)):
         return column  # Strings are Arrow's already.
+    shapes = {column.shape[1:]} if isinstance(column, np.ndarray) else set(map(np.shape, column))
+    if any(not _fits(row, shape) for row in shapes):
+        found = sorted(shapes)
+        raise TypeError(
+            f"to_arrow: rows have the shapes {found}, expected {shape}. Reshape them in map."
+        )
     if isinstance(column, np.ndarray):
         return _nested(spec, column, shape)
-    if len(shape) != 1:
-        raise TypeError(
-            f"to_arrow: rows have the shapes {sorted({np.shape(row) for row in column})}, expected "
-            "one shape, or one axis. Reshape them in map, or use padded_batch."
-        )
-    values = np.concatenate(column) if column else np.empty(0, _numpy_type(spec))
-    ends = np.fromiter(accumulate(map(len, column), initial=0), np.int64, len(column) + 1)
+    return _ragged(spec, column, shape)
+
+
+def _fits(row: Sequence[int], shape: Sequence[int | None]) -> bool:
+    """Returns whether rows of this shape can be in a column of that one."""
+    return len(row) == len(shape) and all(
+        size in (found, None) for found, size in zip(row, shape, strict=True)
+    )
+
+
+def _ragged(spec: Spec, rows: Sequence[Any], shape: Sequence[int | None]) -> Any:
+    """Returns rows of any shapes as lists, for several axes as lists of lists."""
     pa = import_module("pyarrow")
-    return pa.LargeListArray.from_arrays(pa.array(ends), _flat(spec, values))
-
-
-def _numpy_type(spec: Spec) -> Any:
-    return object if isinstance(spec.dtype, type) else spec.dtype
+    dtype = object if isinstance(spec.dtype, type) else spec.dtype
+    arrays = [np.asarray(row, dtype) for row in rows]
+    made = _flat(spec, np.concatenate([row.ravel() for row in arrays]))
+    for axis in range(len(shape) - 1, -1, -1):
+        size = shape[axis]
+        if size is None:
+            num_lists = [math.prod(row.shape[:axis]) for row in arrays]
+            lengths = np.repeat([row.shape[axis] for row in arrays], num_lists)
+            ends = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+            made = pa.LargeListArray.from_arrays(pa.array(ends), made)
+        else:
+            made = pa.FixedSizeListArray.from_arrays(made, size)
+    return made
 
 
 def _flat(spec: Spec, values: npt.NDArray[Any]) -> Any:

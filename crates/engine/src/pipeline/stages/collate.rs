@@ -287,3 +287,84 @@ fn unstacked(column: &Column, row: usize) -> Result<Column> {
         rows => Ok(rows),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pipeline::column::Ragged;
+
+    fn vector(values: &[i32]) -> Tensor {
+        Tensor::from_values(Shape::new(&[values.len()]), values.to_vec()).unwrap()
+    }
+
+    fn rows(column: Column) -> Rows {
+        let num_rows = column.len();
+        Rows::all(Block::new(vec![column], num_rows, Origins::Unknown).unwrap())
+    }
+
+    fn padding(multiple_of: usize, boundaries: &[usize]) -> Padding {
+        let (values, are_lists) = (vec![Tensor::scalar(-1)], vec![true]);
+        Padding { values, are_lists, multiple_of, boundaries: boundaries.to_vec() }
+    }
+
+    fn collate(is_of_batches: bool, padding: Option<Padding>) -> Collate {
+        Collate { names: vec!["x".to_owned()], is_of_batches, pad_to: None, padding }
+    }
+
+    /// Two lists of a length, as blocks may hold them.
+    fn held(length: usize) -> Vec<Rows> {
+        let values: Vec<_> = (0..2 * length).map(|value| value as i32).collect();
+        let (one, other) = (vector(&values[..length]), vector(&values[length..]));
+        let dense = Tensor::from_values(Shape::new(&[2, length]), values.clone()).unwrap();
+        let ragged = |values: &[i32], ends: Vec<usize>| rows(Column::Ragged(Ragged::new(vector(values), ends)));
+        let mut apart = rows(Column::Each([one.clone()].into()));
+        apart.append(&ragged(&values[length..], vec![length]));
+        let whole = [Column::Dense(one.clone()), Column::Dense(other.clone())];
+        vec![
+            rows(Column::Dense(dense)),
+            ragged(&values, vec![length, 2 * length]),
+            rows(Column::Each([one, other].into())),
+            apart,
+            rows(Column::Batches(whole.into())),
+        ]
+    }
+
+    #[test]
+    fn lists_are_filled_up_however_a_block_holds_them() {
+        for (padding, width) in
+            [((1, &[][..]), 3), ((8, &[][..]), 8), ((3, &[][..]), 3), ((1, &[2, 5][..]), 5), ((1, &[2][..]), 3)]
+        {
+            let expected: Vec<_> = [[0, 1, 2], [3, 4, 5]].map(|row| [&row[..], &vec![-1; width - 3]].concat()).concat();
+            for rows in held(3) {
+                let made = collate(false, Some(self::padding(padding.0, padding.1))).apply(rows).unwrap();
+                let batch = made.gather().unwrap().columns[0].row(0).unwrap();
+                assert_eq!((&batch.shape()[..], batch.values::<i32>().unwrap()), (&[2, width][..], &expected[..]));
+            }
+        }
+    }
+
+    #[test]
+    fn batches_that_differ_are_refused_with_the_remedy() {
+        let batches = || rows(Column::Batches([vector(&[1, 2]), vector(&[3])].map(Column::Dense).into()));
+        let error = collate(true, None).apply(batches()).unwrap_err();
+        assert_eq!(
+            error.message(),
+            "component 'x': one batch has int32 of shape [2], another int32 of shape [1], expected the same in all batches \
+             of a batch. Write unbatch() before, to batch their examples anew, or make them alike: remainder='drop' or \
+             'pad', and lists of one length"
+        );
+        let padded = collate(true, Some(padding(1, &[]))).apply(batches()).unwrap().gather().unwrap();
+        assert_eq!(padded.columns[0].row(0).unwrap().values::<i32>().unwrap(), [1, 2, 3, -1]);
+        let ranks = rows(Column::Each([vector(&[1]), Tensor::scalar(2)].into()));
+        let error = collate(false, Some(padding(1, &[]))).apply(ranks).unwrap_err();
+        assert!(error.message().ends_with("that differ in the first dimension alone. Resize or pad them"), "{error}");
+    }
+
+    #[test]
+    fn batches_are_taken_apart_however_they_are_held() {
+        for rows in held(3) {
+            let rows = Unbatch.apply(rows).unwrap().gather().unwrap();
+            assert_eq!(rows.columns[0].to_tensor().unwrap().values::<i32>().unwrap(), [0, 1, 2, 3, 4, 5]);
+        }
+    }
+}

@@ -130,10 +130,22 @@ fn buckets_are_taken_up_again() {
             drops_remainder: false,
         };
         let collate = || Collate { names: vec!["text".to_owned()], is_of_batches: false, pad_to: None, padding: None };
-        check(&|| {
+        let bucketed = || {
             let lines = filtered(directory.lines(&[4000, 12, 3000]));
             map(then(lines, Step::Bucket(Arc::new(buckets()))), vec![Arc::new(collate())])
-        });
+        };
+        check(&bucketed);
+        // These move batches, of which a block may have any number.
+        for step in [
+            Step::Skip(3),
+            Step::Take(20),
+            Step::Shard { index: 1, count: 2 },
+            Step::Window { size: 5, seed: 7 },
+            Step::Epochs(Some(2)),
+        ] {
+            check(&|| map(then(bucketed(), step.clone()), vec![]));
+            check(&|| map(then(then(bucketed(), step.clone()), Step::Skip(4)), vec![]));
+        }
     }
 }
 
