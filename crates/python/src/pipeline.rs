@@ -40,6 +40,9 @@ use std::sync::Arc;
 /// A scalar or an array, and the number of its type.
 type Typed<'py> = (Bound<'py, PyAny>, u8);
 
+/// How lists are filled up: see `Stage.collate`.
+type Padded<'py> = (Vec<Typed<'py>>, Vec<bool>, usize, Vec<usize>);
+
 /// What workers do with rows.
 #[pyclass(frozen, module = "headrace._native")]
 pub struct Stage(pub(crate) Arc<dyn map::Stage>);
@@ -74,7 +77,7 @@ impl Stage {
         names: Vec<String>,
         is_of_batches: bool,
         pad_to: Option<usize>,
-        padding: Option<(Vec<Typed<'_>>, Vec<bool>, usize, Vec<usize>)>,
+        padding: Option<Padded<'_>>,
     ) -> PyResult<Self> {
         let padding = padding.map(|(values, are_lists, multiple_of, boundaries)| -> PyResult<Padding> {
             let values = values.into_iter().map(|(value, code)| to_tensor(&value, dtype(py, code)?));
