@@ -421,10 +421,10 @@ impl Step {
                 let [given] = from.numbers()?.unwrap_or_default();
                 Box::new(Take::new(restart(&from.input(0)?.behind(skip))?, *count, given.saturating_add(skip)))
             }
-            Self::Skip(count) => match from.state() {
-                None => Box::new(Skip::new(restart(&from.beginning())?, count.saturating_add(skip))),
+            Self::Skip(count) => match from.numbers::<1>()? {
+                None => Box::new(Skip::new(restart(&from.beginning())?, *count, count.saturating_add(skip))),
                 // They were left out before.
-                Some(_) => Box::new(Skip::new(restart(&from.input(0)?.behind(skip))?, 0)),
+                Some(_) => Box::new(Skip::new(restart(&from.input(0)?.behind(skip))?, *count, 0)),
             },
             Self::Shard { index, count } => {
                 let [given, old_count] = from.numbers()?.unwrap_or([0, settings.old_shards.unwrap_or(*count)]);

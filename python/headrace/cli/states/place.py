@@ -34,6 +34,7 @@ _SAYINGS: Final = {
     ("epochs", 1): "The iteration is in pass {first}, counted from 0.",
     ("epochs", 3): "The iteration is in pass {first}, counted from 0.",
     ("take", 1): "It has given {total:,} examples.",
+    ("skip", 1): "It has left out the first {first:,} examples.",
     ("shard", 2): "All {second} shards together have passed {total:,} places of the order.",
     ("skip_errors", 1): "It has let {total:,} examples through.",
     ("cache", 1): "The next example is number {total:,} of those that are kept, counted from 0.",
@@ -48,7 +49,7 @@ _SAYINGS: Final = {
     },
 }
 # Behind these, an example of the stage is one of the stage before it.
-_ONE_TO_ONE: Final = ("take", "epochs", "skip_errors", "cache")
+_ONE_TO_ONE: Final = ("take", "skip", "epochs", "skip_errors", "cache")
 
 
 def num_batches(words: Sequence[Any], mark: Mark) -> int | None:

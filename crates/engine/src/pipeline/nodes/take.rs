@@ -37,22 +37,26 @@ impl Node for Take {
 }
 
 /// All but the first rows.
-pub struct Skip(Behind);
+pub struct Skip {
+    input: Behind,
+    /// How many there are of the first rows.
+    count: u64,
+}
 
 impl Skip {
-    /// The rows of `input` behind the first `count`.
-    pub fn new(input: Box<dyn Node>, count: u64) -> Self {
-        Self(Behind::new(input, count))
+    /// The rows of `input` behind the first `rest`, where `count` rows are left out from the beginning.
+    pub fn new(input: Box<dyn Node>, count: u64, rest: u64) -> Self {
+        Self { input: Behind::new(input, rest), count }
     }
 }
 
 impl Node for Skip {
-    /// Its marks have a state of their own, even though it needs nothing but that of its input: a mark without one is the
-    /// beginning, where rows are left out, and some inputs count their rows from their beginning.
+    /// Its marks have a state of their own, even though it needs only that of its input: a mark without a state is the beginning,
+    /// where rows are left out, and some inputs count their rows from their beginning.
     fn pull(&mut self, context: &mut Context) -> Result<Poll> {
-        Ok(match self.0.pull(context)? {
+        Ok(match self.input.pull(context)? {
             Poll::Ready(rows) => {
-                let mark = Mark::new([], [rows.mark(0)]);
+                let mark = Mark::new([self.count], [rows.mark(0)]);
                 Poll::Ready(rows.marked(mark))
             }
             poll => poll,
