@@ -102,10 +102,13 @@ def _gets_batches(before: Sequence[StageReadings]) -> bool:
 
 
 def _python(stage: StageReadings, readings: Readings, gets_batches: bool) -> _Suspect:
-    load = _share(stage.busy, readings.seconds * _parallel(stage, readings))
+    parallel = _parallel(stage, readings)
+    load = _share(stage.busy, readings.seconds * parallel)
+    # More threads of the engine are no remedy.
+    whose = "its one thread" if parallel == 1 else "it"
     return _Suspect(
         load,
-        f"{stage.name} (Python) limits: it was busy {load:.0%} of the time",
+        f"{stage.name} (Python) limits: {whose} was busy {load:.0%} of the time",
         _less_python(stage.counted.stage, gets_batches),
     )
 
