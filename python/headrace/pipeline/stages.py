@@ -426,8 +426,8 @@ class Cache(Stage):
     """Examples that are kept in memory.
 
     Attributes:
-        kept: The examples, once a whole pass has gone through. All pipelines that grow from this
-            stage share them.
+        kept: The examples that passes have given. All pipelines that grow from this stage share
+            them.
     """
 
     kept: engine.Cache = field(default_factory=engine.Cache, compare=False, repr=False)
