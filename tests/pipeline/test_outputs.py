@@ -177,8 +177,13 @@ class TestTorch:
         assert rest == numbers(batches)
         with pytest.raises(TypeError, match="a loader does not look for values"):
             assert 3 in loader
-        with pytest.raises(TypeError, match="a loader gives its batches in order only"):
-            loader[0]
+        for what in (lambda: loader[0], lambda: reversed(loader)):
+            with pytest.raises(TypeError, match="a loader gives its batches in order only"):
+                what()
+        assert repr(iter(loader)) == "TorchBatches(not begun)"
+        assert repr(batches).startswith("TorchBatches(Batches(arrays > shuffle > batch")
+        with pytest.raises(TypeError, match="an iteration does not look for values"):
+            assert 3 in batches
 
     def test_within_a_data_loader(self, pipe, monkeypatch):
         data = pytest.importorskip("torch.utils.data")

@@ -93,6 +93,9 @@ class TorchLoader:
     def __getitem__(self, index: object) -> NoReturn:
         raise TypeError("to_torch: a loader gives its batches in order only. Iterate over it.")
 
+    def __reversed__(self) -> NoReturn:
+        raise TypeError("to_torch: a loader gives its batches in order only. Iterate over it.")
+
     def __repr__(self) -> str:
         if self.batches is None or self.batches.is_over:
             return f"TorchLoader({self.pipeline!r}, before epoch {self._epoch})"
@@ -238,6 +241,12 @@ class TorchBatches:
 
     def __iter__(self) -> "TorchBatches":
         return self
+
+    def __repr__(self) -> str:
+        return f"TorchBatches({'not begun' if self.batches is None else self.batches})"
+
+    def __contains__(self, value: object) -> NoReturn:
+        raise TypeError("to_torch: an iteration does not look for values. Take them one by one.")
 
     def __next__(self) -> dict[str, Any]:
         if self.is_over or self._is_closed:
