@@ -260,7 +260,7 @@ def run(batches):
 
 @pytest.mark.timeout(600)
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @drawn(
     steps=STEPS,

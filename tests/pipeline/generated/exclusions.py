@@ -9,21 +9,6 @@ from headrace import errors
 
 # Why, and which programs.
 EXCLUDED: Final[dict[str, Callable[[Program], bool]]] = {
-    "item 1: windows, shuffles and mixes of batches": (
-        lambda program: any(
-            shape.depth and kind in ("window", "shuffle", "mix", "cache")
-            for kind, _, shape in _all(program)
-        )
-    ),
-    "item 2: a skip behind a grouping is applied again at each resume": (
-        lambda program: any(
-            ".skip(" in f".{text}" and shape.tags & {"bucket_by_length", "pack"}
-            for _, text, shape in _all(program)
-        )
-    ),
-    "item 3: multiple_of": lambda program: any(
-        "multiple_of=4" in text for _, text, _ in _all(program)
-    ),
     "functions with a state before stages that ask for more than they give": (
         lambda program: (
             "map with a state" in program.kinds
